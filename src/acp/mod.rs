@@ -1,0 +1,1 @@
+//! The edge to agents: processes, JSON-RPC lines, and the protocol in our words.

@@ -1,0 +1,1 @@
+//! The loop: inbox, state, effects.

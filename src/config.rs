@@ -1,0 +1,1 @@
+//! What the user configured, as Lua sends it.

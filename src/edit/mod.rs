@@ -1,0 +1,1 @@
+//! Texts, hunks and merges.

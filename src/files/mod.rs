@@ -1,0 +1,1 @@
+//! The edge to documents: what is read and written, in buffers and on disk.

@@ -1,0 +1,1 @@
+//! The edge to the machine: paths and roots.

@@ -1,0 +1,3 @@
+//! Which face of the binary is meant: the bridge (default) or the tour.
+
+fn main() {}
