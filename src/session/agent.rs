@@ -2,7 +2,6 @@
 
 use super::ids::{AgentName, AuthMethodId};
 use super::prompt::PromptCapabilities;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// How an agent is started.
