@@ -1,33 +1,75 @@
 //! Hunks carried over edits that were made meanwhile; what overlaps is reported, not resolved.
 
-use super::{Hunk, Text};
+use std::ops::Range;
+
+use super::{Edit, Hunk, Text};
 
 /// A hunk and an edit made meanwhile touch the same lines, or insert at the same point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overlap;
 
-/// `hunks`, which refer to a text, as they are after `changes`, made one after the other to that text (each refers
-/// to the text as the one before left it).
-pub fn rebase(hunks: &[Hunk], changes: &[Hunk]) -> Result<Vec<Hunk>, Overlap> {
-    let mut hunks = hunks.to_vec();
-    for change in changes {
-        for hunk in &mut hunks {
-            if is_after(hunk, change)? {
-                hunk.start = hunk.start + change.lines.len() - change.removed;
+/// Something that replaces whole or parts of lines of a text.
+pub trait Spans: Clone {
+    /// The lines it touches; none for what is inserted between two.
+    fn span(&self) -> Range<usize>;
+    /// The same, `removed` lines further up and `added` further down.
+    fn shift(&mut self, added: usize, removed: usize);
+}
+
+impl Spans for Hunk {
+    fn span(&self) -> Range<usize> {
+        self.old()
+    }
+
+    fn shift(&mut self, added: usize, removed: usize) {
+        self.start = self.start + added - removed;
+    }
+}
+
+impl Spans for Edit {
+    fn span(&self) -> Range<usize> {
+        match self {
+            Self::Lines { old, .. } => old.clone(),
+            Self::Text { start, end, .. } => start.0..end.0 + 1,
+        }
+    }
+
+    fn shift(&mut self, added: usize, removed: usize) {
+        let shift = |row: &mut usize| *row = *row + added - removed;
+        match self {
+            Self::Lines { old, .. } => {
+                shift(&mut old.start);
+                shift(&mut old.end);
+            }
+            Self::Text { start, end, .. } => {
+                shift(&mut start.0);
+                shift(&mut end.0);
             }
         }
     }
-    Ok(hunks)
 }
 
-/// Whether the hunk lies behind the change, and not before it.
-fn is_after(hunk: &Hunk, change: &Hunk) -> Result<bool, Overlap> {
-    let (hunk, change) = (hunk.old(), change.old());
-    if hunk == change && hunk.is_empty() {
+/// Hunks or edits, which refer to a text, as they are after `changes`, made one after the other to that text (each
+/// refers to the text as the one before left it).
+pub fn rebase<S: Spans>(spans: &[S], changes: &[Hunk]) -> Result<Vec<S>, Overlap> {
+    let mut spans = spans.to_vec();
+    for change in changes {
+        for span in &mut spans {
+            if is_after(&span.span(), &change.old())? {
+                span.shift(change.lines.len(), change.removed);
+            }
+        }
+    }
+    Ok(spans)
+}
+
+/// Whether a span lies behind a change, and not before it.
+fn is_after(span: &Range<usize>, change: &Range<usize>) -> Result<bool, Overlap> {
+    if span == change && span.is_empty() {
         Err(Overlap)
-    } else if change.end <= hunk.start {
+    } else if change.end <= span.start {
         Ok(true)
-    } else if hunk.end <= change.start {
+    } else if span.end <= change.start {
         Ok(false)
     } else {
         Err(Overlap)
@@ -50,7 +92,7 @@ pub fn replay(text: &Text, changes: &[Hunk], empty: bool) -> Text {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{apply, diff};
+    use super::super::{apply, diff, refine};
     use super::*;
 
     fn hunk(start: usize, removed: usize, lines: &[&str]) -> Hunk {
@@ -100,6 +142,8 @@ mod tests {
                 let rest: Vec<&str> = both.lines().filter(|&line| line != "agent").collect();
                 prop_assert_eq!(rest, wanted);
                 prop_assert_eq!(both.lines().filter(|&line| line == "agent").count(), 1);
+                let edits = rebase(&refine(&agent, &text), &changes);
+                prop_assert_eq!(edits, Ok(refine(&rebased, &after)));
             }
         }
 
