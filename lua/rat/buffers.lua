@@ -18,8 +18,7 @@ local M = {}
 ---@field format string 'fileformat'
 ---@field encoding string 'fileencoding'
 ---@field bom boolean
----@field eol boolean 'endofline'
----@field eol_saved boolean whether saving would end the last line
+---@field eol boolean whether the last line ends: in the file, or once unsaved changes are saved
 ---@field time? {sec: integer, nsec: integer} of the file when Neovim last read or wrote it, if that was seen
 ---@field changes? [integer, integer, string[]][] what changed since the tick asked about
 
@@ -93,8 +92,7 @@ local function facts(buf, since)
     format = bo.fileformat,
     encoding = bo.fileencoding,
     bom = bo.bomb,
-    eol = bo.endofline,
-    eol_saved = bo.endofline or (bo.fixendofline and not bo.binary),
+    eol = bo.endofline or (bo.modified and bo.fixendofline and not bo.binary),
     time = track.time(buf),
     changes = since and track.since(buf, since) or nil,
   }
@@ -386,12 +384,16 @@ end
 ---@param tick integer
 ---@param edits rat.buffers.Edit[]
 ---@param file rat.buffers.File as it was when its text was read
+---@param eol boolean whether its last line has its end
 ---@return table
-function M.adopt(buf, tick, edits, file)
+function M.adopt(buf, tick, edits, file, eol)
   return change(buf, tick, function()
     local modified = vim.bo[buf].modified
     make(buf, edits)
-    vim.bo[buf].modified = modified
+    if not modified then
+      vim.bo[buf].endofline = eol
+      vim.bo[buf].modified = false
+    end
     if not is_file(api.nvim_buf_get_name(buf), file) then
       return nil -- Changed again; Neovim must not take that for known.
     end

@@ -38,6 +38,7 @@ local logs = {}
 local times = {}
 ---@type table<integer, boolean>
 local ours = {}
+local started = false
 
 ---@param fact rat.track.Fact
 local function tell(fact)
@@ -102,6 +103,9 @@ end
 function M.attach(buf)
   if logs[buf] then
     return
+  end
+  if not started then
+    M.start()
   end
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   forget(buf, tick)
@@ -176,6 +180,7 @@ end
 
 ---Starts to note the times of files, and to tell of modified and saved buffers. Again: starts afresh.
 function M.start()
+  started = true
   local group = vim.api.nvim_create_augroup("rat_track", {})
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, {
@@ -214,6 +219,7 @@ end
 
 ---Stops what `start` started. Buffers that are followed stay so until they are unloaded.
 function M.stop()
+  started = false
   pcall(vim.api.nvim_del_augroup_by_name, "rat_track")
 end
 
