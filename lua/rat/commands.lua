@@ -156,7 +156,7 @@ function M.RatLog()
   if of and of.id then
     tell("show", { what = "log" })
   else
-    require("rat.window").open_location(rpc.log_file())
+    require("rat.location").open(rpc.log_file())
   end
 end
 

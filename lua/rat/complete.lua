@@ -1,4 +1,4 @@
---- Completion: `:Rat` commands on the command line, `/commands` and `@files` in the prompt. Never waits for a file list.
+--- Completion of `:Rat` commands, and of `/commands` and `@files` in the prompt. Never waits for a file list.
 local M = {}
 
 --- More files than this are not listed, more matches not offered.

@@ -67,7 +67,7 @@ function handlers.scratch(payload)
 end
 
 function handlers.open(payload)
-  require("rat.window").open_location(payload.path, payload.line, payload.follow)
+  require("rat.location").open(payload.path, payload.line, payload.follow)
 end
 
 function handlers.draft(payload)

@@ -24,7 +24,7 @@ end
 local function act(of, what)
   local kind = what and what.kind
   if kind == "location" then
-    require("rat.window").open_location(what.path, what.line)
+    require("rat.location").open(what.path, what.line)
   elseif kind == "output" then
     rpc.notify("output", { chat = of.id, tool_call = what.tool_call })
   elseif kind == "diff" then

@@ -71,6 +71,12 @@ local function queue(status)
   end
 end
 
+---@param text string escaped
+---@return integer
+local function cells(text)
+  return vim.fn.strdisplaywidth((text:gsub("%%%%", "%%")))
+end
+
 ---@param text string
 ---@param width integer cells
 ---@return string
@@ -85,21 +91,37 @@ local function shorten(text, width)
   return kept .. "…"
 end
 
+--- Joins what has room; what stands first is the most important and stays.
+---@param parts string[] escaped
+---@param room integer cells
+---@return string
+local function fitting(parts, room)
+  local kept = ""
+  for i, part in ipairs(parts) do
+    local longer = kept == "" and part or kept .. " · " .. part
+    if i > 1 and cells(longer) > room then
+      break
+    end
+    kept = longer
+  end
+  return kept
+end
+
 --- The winbar of the transcript: who, what it does, what waits. What waits is never cut off.
 ---@param chat rat.Chat
 ---@param width integer of the window, in cells
 ---@return string
 function M.transcript_bar(chat, width)
   local status = chat.status
-  local right = {}
-  vim.list_extend(right, { waiting(status) or nil })
-  vim.list_extend(right, { queue(status) or nil })
-  vim.list_extend(right, { percent(status.usage) or nil })
-  local tail = table.concat(right, " · ")
+  local parts = {}
+  vim.list_extend(parts, { waiting(status) or nil })
+  vim.list_extend(parts, { queue(status) or nil })
+  vim.list_extend(parts, { percent(status.usage) or nil })
   local title, state = escape(chat.title), escape(words[status.state] or status.state)
-  local taken = #title + #state + 3 + vim.fn.strdisplaywidth((tail:gsub("%%%%", "%%"))) + 2
+  local room = width - cells(title) - cells(state) - 5
+  local tail = fitting(parts, room)
+  room = room - cells(tail) - 2
   local detail = plain(status.detail or "")
-  local room = width - taken - 2
   detail = (detail ~= "" and room >= 6) and ": " .. escape(shorten(detail, room)) or ""
   return ("%%#RatTitle# %s %s%s%%*%s%%<%%= %s "):format(
     title,

@@ -252,37 +252,6 @@ function M.enter_prompt()
   end
 end
 
---- Shows a chat in the current tab page.
----@param shown rat.Chat
----@param focus? boolean put the user into the prompt, if still where the chat was asked for
-function M.open(shown, focus)
-  local enter = focus and may_focus()
-  local back = vim.api.nvim_get_current_win()
-  local layout = layout_of()
-  if empty(layout) and config.get().layout.position == "tab" then
-    layout = new_tab(shown)
-  elseif empty(layout) then
-    layout = { chat = shown, windows = {}, before = snapshot() }
-  elseif layout.chat ~= shown then
-    switch(layout, shown)
-  end
-  layouts[vim.api.nvim_get_current_tabpage()] = layout
-  if not layout.windows.chat then
-    open_transcript(layout)
-  end
-  if not layout.windows.prompt then
-    open_prompt(layout)
-  end
-  M.refresh(shown)
-  M.fit(shown)
-  chat.touch(shown)
-  if enter then
-    M.enter_prompt()
-  elseif vim.api.nvim_win_is_valid(back) and vim.api.nvim_get_current_win() ~= back then
-    vim.api.nvim_set_current_win(back)
-  end
-end
-
 --- Shows or hides the plan or the tool calls above the transcript.
 ---@param shown rat.Chat
 ---@param view "plan"|"tools"
@@ -401,60 +370,66 @@ function M.refresh(shown)
   end
 end
 
---- A window of the user's that can show a file: the last one they were in, else the first.
----@return integer?
-function M.users_window()
+--- The windows of the chat in the current tab page.
+---@return integer[]
+function M.ours()
   local layout = layout_of()
-  local ours = layout and vim.tbl_values(layout.windows) or {}
-  local function fits(win)
-    return win ~= 0
-      and not floating(win)
-      and not vim.list_contains(ours, win)
-      and vim.bo[vim.api.nvim_win_get_buf(win)].buftype == ""
-      and not vim.wo[win].winfixbuf
-      and not vim.wo[win].previewwindow
-  end
-  local last = vim.fn.win_getid(vim.fn.winnr("#"))
-  return fits(last) and last or vim.iter(tiled(0)):find(fits)
+  return layout and vim.tbl_values(layout.windows) or {}
 end
 
----@param path string
----@return integer buf
-local function buffer_of(path)
-  local real = vim.uv.fs_realpath(path)
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    local name = vim.api.nvim_buf_get_name(buf)
-    if real and name ~= "" and vim.bo[buf].buftype == "" and vim.uv.fs_realpath(name) == real then
-      return buf
-    end
-  end
-  return vim.fn.bufadd(path)
+--- Keeps winbars fitting, and restores the user's windows once the last of ours is closed with `:q`.
+local function watch()
+  local group = vim.api.nvim_create_augroup("rat_window", {})
+  vim.api.nvim_create_autocmd("WinResized", {
+    group = group,
+    callback = function()
+      for _, layout in pairs(layouts) do
+        M.refresh(layout.chat)
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd("WinClosed", {
+    group = group,
+    -- The window is still there while it is being closed.
+    callback = vim.schedule_wrap(function()
+      local tab = vim.api.nvim_get_current_tabpage()
+      local layout = layouts[tab]
+      if layout and empty(layout_of(tab)) then
+        layouts[tab] = nil
+        restore(layout.before)
+      end
+    end),
+  })
 end
 
---- Shows a place in a file, in a window that was there before ours.
----@param path string
----@param line? integer from 1
----@param stay? boolean the user stays where they are
-function M.open_location(path, line, stay)
+--- Shows a chat in the current tab page.
+---@param shown rat.Chat
+---@param focus? boolean put the user into the prompt, if still where the chat was asked for
+function M.open(shown, focus)
+  local enter = focus and may_focus()
   local back = vim.api.nvim_get_current_win()
-  local buf = buffer_of(path)
-  local win = M.users_window()
-  if not win then
-    local place = { split = "left", win = -1 }
-    win = vim.api.nvim_open_win(buf, false, place)
-  elseif vim.bo[vim.api.nvim_win_get_buf(win)].modified and not vim.o.hidden then
-    win = vim.api.nvim_open_win(buf, false, { split = "above", win = win })
+  local layout = layout_of()
+  if empty(layout) and config.get().layout.position == "tab" then
+    layout = new_tab(shown)
+  elseif empty(layout) then
+    layout = { chat = shown, windows = {}, before = snapshot() }
+  elseif layout.chat ~= shown then
+    switch(layout, shown)
   end
-  vim.api.nvim_set_current_win(win)
-  vim.cmd("normal! m'")
-  vim.bo[buf].buflisted = true
-  vim.api.nvim_win_set_buf(win, buf)
-  if line then
-    local last = vim.api.nvim_buf_line_count(buf)
-    vim.api.nvim_win_set_cursor(win, { math.max(1, math.min(line, last)), 0 })
-    vim.cmd("normal! zv")
+  layouts[vim.api.nvim_get_current_tabpage()] = layout
+  watch()
+  if not layout.windows.chat then
+    open_transcript(layout)
   end
-  if stay and vim.api.nvim_win_is_valid(back) then
+  if not layout.windows.prompt then
+    open_prompt(layout)
+  end
+  M.refresh(shown)
+  M.fit(shown)
+  chat.touch(shown)
+  if enter then
+    M.enter_prompt()
+  elseif vim.api.nvim_win_is_valid(back) and vim.api.nvim_get_current_win() ~= back then
     vim.api.nvim_set_current_win(back)
   end
 end
