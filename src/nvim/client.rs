@@ -94,7 +94,11 @@ impl Client {
     }
 
     /// Calls an API function (`:help api`).
-    pub async fn request(&self, method: &'static str, args: Vec<Value>) -> Result<Value, NvimError> {
+    pub async fn request(
+        &self,
+        method: &'static str,
+        args: Vec<Value>,
+    ) -> Result<Value, NvimError> {
         let (sender, receiver) = oneshot::channel();
         let nvim = self.nvim.clone();
         tokio::spawn(async move {
