@@ -1,1 +1,4 @@
-//! The edge to Neovim.
+//! The edge to Neovim: the only room that knows msgpack-RPC. It translates and carries out, it decides nothing.
+
+pub mod client;
+pub mod stdio;

@@ -1,1 +1,12 @@
-//! What a session is made of.
+//! What a session is made of, in our own words: no JSON, no Neovim, no disk.
+
+pub mod agent;
+pub mod ids;
+
+pub mod content;
+pub mod tool_call;
+pub mod update;
+
+pub mod permission;
+pub mod prompt;
+pub mod transcript;

@@ -1,0 +1,62 @@
+//! Ids as types, so that no bare string crosses a function boundary as one.
+
+use std::fmt;
+use std::sync::Arc;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The id as it stands on the wire.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+id!(
+    /// A session, as its agent named it (ACP `sessionId`).
+    SessionId
+);
+id!(
+    /// A tool call, unique within its session (ACP `toolCallId`).
+    ToolCallId
+);
+id!(
+    /// One option of a permission request (ACP `optionId`).
+    OptionId
+);
+id!(
+    /// A message that chunks belong to (ACP `messageId`).
+    MessageId
+);
+id!(
+    /// A way to authenticate (ACP `methodId`).
+    AuthMethodId
+);
+id!(
+    /// The name an agent has in the configuration, such as `claude`.
+    AgentName
+);
