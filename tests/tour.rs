@@ -1,5 +1,9 @@
 //! The tour agent over pipes, with a client that the test plays: what it says, asks and does, and how it stops.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "json!(..) as an argument reads better than a reference to it"
+)]
 
 mod support;
 
@@ -73,7 +77,7 @@ impl Client {
             .unwrap();
         let cwd = self.project.path();
         let opened = self.call("session/new", json!({"cwd": cwd, "mcpServers": []})).unwrap();
-        self.session = opened["sessionId"].as_str().unwrap().to_owned();
+        opened["sessionId"].as_str().unwrap().clone_into(&mut self.session);
     }
 
     fn call(&mut self, method: &str, params: Json) -> Result<Json, Json> {
@@ -162,7 +166,7 @@ impl Client {
         let update = &params["update"];
         match update["sessionUpdate"].as_str().unwrap() {
             "agent_message_chunk" => {
-                self.message.push_str(update["content"]["text"].as_str().unwrap())
+                self.message.push_str(update["content"]["text"].as_str().unwrap());
             }
             "plan" => self.plan = update["entries"].clone(),
             "tool_call" | "tool_call_update" => {
