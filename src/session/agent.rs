@@ -103,6 +103,22 @@ pub struct AgentInfo {
     pub capabilities: AgentCapabilities,
     /// How one can log in.
     pub auth_methods: Vec<AuthMethod>,
+    /// What it is known to do differently.
+    pub quirks: Quirks,
+}
+
+/// What an agent is known to do differently from what the protocol says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
+pub struct Quirks {
+    /// It cannot create a file unless reading the missing file first answers an empty text.
+    pub missing_file_reads_empty: bool,
+    /// It reads files through `fs/read_text_file`, so that it sees unsaved text.
+    pub reads_through_client: bool,
+    /// It replays a loaded session after the answer to `session/load`, not before.
+    pub replays_after_load: bool,
+    /// After `fs/write_text_file` it writes the same file to disk itself, also after an error.
+    pub writes_files_itself_too: bool,
 }
 
 /// What an agent can do.

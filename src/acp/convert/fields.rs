@@ -1,0 +1,119 @@
+//! Reads JSON objects field by field; what is missing, `null` or of another type is simply not there.
+
+use crate::session::update::Patch;
+use serde_json::{Map, Value};
+
+/// A JSON object whose fields are taken out one by one, so that long texts are moved and not copied.
+#[derive(Debug, Default)]
+pub(super) struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// `None` where `value` is no object.
+    pub(super) fn of(value: Value) -> Option<Self> {
+        match value {
+            Value::Object(map) => Some(Self(map)),
+            _ => None,
+        }
+    }
+
+    /// What stands there.
+    pub(super) fn any_or_null(&mut self, key: &str) -> Option<Value> {
+        self.0.remove(key)
+    }
+
+    /// What stands there and is not `null`.
+    pub(super) fn any(&mut self, key: &str) -> Option<Value> {
+        self.0.remove(key).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn text(&mut self, key: &str) -> Option<String> {
+        match self.0.remove(key)? {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn object(&mut self, key: &str) -> Option<Self> {
+        self.0.remove(key).and_then(Self::of)
+    }
+
+    pub(super) fn list(&mut self, key: &str) -> Option<Vec<Value>> {
+        match self.0.remove(key)? {
+            Value::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The objects of a list; items that are none are left out.
+    pub(super) fn objects(&mut self, key: &str) -> Option<impl Iterator<Item = Self> + use<>> {
+        Some(self.list(key)?.into_iter().filter_map(Self::of))
+    }
+
+    pub(super) fn whole(&mut self, key: &str) -> Option<u64> {
+        self.0.remove(key).as_ref().and_then(whole)
+    }
+
+    pub(super) fn float(&mut self, key: &str) -> Option<f64> {
+        self.0.remove(key)?.as_f64()
+    }
+
+    pub(super) fn flag(&mut self, key: &str) -> bool {
+        matches!(self.0.remove(key), Some(Value::Bool(true)))
+    }
+
+    /// A capability that is an object on the wire: `{}` says yes; `null`, `false` and nothing say no.
+    pub(super) fn marker(&mut self, key: &str) -> bool {
+        matches!(self.0.remove(key), Some(Value::Object(_) | Value::Bool(true)))
+    }
+
+    /// A text that may be left out, `null` or set; another type counts as left out.
+    pub(super) fn patch(&mut self, key: &str) -> Patch<String> {
+        match self.0.remove(key) {
+            Some(Value::Null) => Patch::Clear,
+            Some(Value::String(text)) => Patch::Set(text),
+            _ => Patch::Keep,
+        }
+    }
+
+    /// Names with values, as a list of `{name, value}` or as an object.
+    pub(super) fn pairs(&mut self, key: &str) -> Vec<(String, String)> {
+        match self.0.remove(key) {
+            Some(Value::Object(map)) => map
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value.as_str()?.to_owned())))
+                .collect(),
+            Some(Value::Array(items)) => items
+                .into_iter()
+                .filter_map(Self::of)
+                .filter_map(|mut pair| Some((pair.text("name")?, pair.text("value")?)))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A whole number, also where it is written `3.0`.
+pub(super) fn whole(value: &Value) -> Option<u64> {
+    if let Some(number) = value.as_u64() {
+        return Some(number);
+    }
+    let number = value.as_f64()?;
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be a small whole number"
+    )]
+    let whole = (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as u64);
+    whole
+}
+
+/// The texts of a list; items that are none are left out.
+pub(super) fn texts(items: Vec<Value>) -> Vec<String> {
+    items
+        .into_iter()
+        .filter_map(|item| match item {
+            Value::String(text) => Some(text),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,74 @@
+//! Modes, config options and commands, as agents list them (ACP session modes, config options, slash commands).
+
+use super::fields::Fields;
+use crate::session::update::{Choice, Command, ConfigOption, Modes, OptionValue};
+use serde_json::Value;
+
+/// `modes` of a session's answer; `None` where there are none.
+pub(super) fn modes(fields: &mut Fields) -> Option<Modes> {
+    let mut modes = fields.object("modes")?;
+    let available: Vec<Choice> =
+        modes.objects("availableModes")?.filter_map(|mode| choice(mode, "id")).collect();
+    Some(Modes { current: modes.text("currentModeId").unwrap_or_default(), available })
+}
+
+/// `configOptions`, in the agent's order; `None` where the field is missing. Options of a type we do not know
+/// are left out (ACP session config options).
+pub(super) fn config(fields: &mut Fields) -> Option<Vec<ConfigOption>> {
+    Some(fields.objects("configOptions")?.filter_map(config_option).collect())
+}
+
+fn config_option(mut fields: Fields) -> Option<ConfigOption> {
+    let id = fields.text("id")?;
+    let name = fields.text("name").unwrap_or_else(|| id.clone());
+    let value = match fields.text("type").as_deref() {
+        Some("select") => OptionValue::Select {
+            current: fields.text("currentValue").unwrap_or_default(),
+            choices: choices(fields.list("options")?),
+        },
+        Some("boolean") => OptionValue::Boolean(fields.flag("currentValue")),
+        _ => return None,
+    };
+    let description = fields.text("description");
+    Some(ConfigOption { id, name, description, category: fields.text("category"), value })
+}
+
+/// Choices, flat or in groups: nothing but the key `group` tells which.
+fn choices(items: Vec<Value>) -> Vec<Choice> {
+    let mut flat = Vec::with_capacity(items.len());
+    for mut item in items.into_iter().filter_map(Fields::of) {
+        let Some(id) = item.text("group") else {
+            flat.extend(choice(item, "value"));
+            continue;
+        };
+        let group = item.text("name").unwrap_or(id);
+        let inner = item.objects("options").into_iter().flatten();
+        flat.extend(
+            inner
+                .filter_map(|item| choice(item, "value"))
+                .map(|choice| Choice { group: Some(group.clone()), ..choice }),
+        );
+    }
+    flat
+}
+
+fn choice(mut fields: Fields, id: &str) -> Option<Choice> {
+    let value = fields.text(id)?;
+    let name = fields.text("name").unwrap_or_else(|| value.clone());
+    Some(Choice { value, name, description: fields.text("description"), group: None })
+}
+
+/// `availableCommands`; `None` where the field is missing.
+pub(super) fn commands(fields: &mut Fields) -> Option<Vec<Command>> {
+    Some(fields.objects("availableCommands")?.filter_map(command).collect())
+}
+
+fn command(mut fields: Fields) -> Option<Command> {
+    let name = fields.text("name")?;
+    let hint = match fields.any("input") {
+        Some(Value::String(hint)) => Some(hint),
+        Some(input) => Fields::of(input).and_then(|mut input| input.text("hint")),
+        None => None,
+    };
+    Some(Command { name, description: fields.text("description").unwrap_or_default(), hint })
+}

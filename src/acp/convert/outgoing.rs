@@ -1,0 +1,188 @@
+//! What we say to agents, as JSON lines without their end, built from the schema's own types.
+
+use crate::core::effect::{Answer, Call, Place};
+use crate::session::agent::{AgentCapabilities, McpServer};
+use crate::session::content::Content;
+use crate::session::ids::SessionId;
+use crate::session::permission::Outcome;
+use agent_client_protocol_schema::{ProtocolVersion, v1};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::path::PathBuf;
+
+/// Why something cannot be said, such as a path that is not UTF-8.
+pub type Unsayable = serde_json::Error;
+
+/// A call of ours, with our id for it. What the agent has not said it takes is left out: roots beside the
+/// session's folder, MCP servers over a transport it does not speak.
+pub fn call(id: i64, call: &Call, agent: &AgentCapabilities) -> Result<String, Unsayable> {
+    let method = call.method();
+    match call {
+        Call::Initialize => request(id, method, &initialize()),
+        Call::Authenticate(auth) => {
+            request(id, method, &v1::AuthenticateRequest::new(auth.to_string()))
+        }
+        Call::NewSession(place) => {
+            let params = v1::NewSessionRequest::new(&place.cwd)
+                .additional_directories(directories(place, agent))
+                .mcp_servers(mcp_servers(place, agent));
+            request(id, method, &params)
+        }
+        Call::Load(session, place) => {
+            let params = v1::LoadSessionRequest::new(session.to_string(), &place.cwd)
+                .additional_directories(directories(place, agent))
+                .mcp_servers(mcp_servers(place, agent));
+            request(id, method, &params)
+        }
+        Call::Resume(session, place) => {
+            let params = v1::ResumeSessionRequest::new(session.to_string(), &place.cwd)
+                .additional_directories(directories(place, agent))
+                .mcp_servers(mcp_servers(place, agent));
+            request(id, method, &params)
+        }
+        Call::Close(session) => {
+            request(id, method, &v1::CloseSessionRequest::new(session.to_string()))
+        }
+        Call::Prompt { session, blocks } => {
+            let blocks = blocks.iter().filter_map(block).collect();
+            request(id, method, &v1::PromptRequest::new(session.to_string(), blocks))
+        }
+        Call::SetMode { session, mode } => {
+            let params = v1::SetSessionModeRequest::new(session.to_string(), mode.clone());
+            request(id, method, &params)
+        }
+    }
+}
+
+/// `session/cancel`.
+pub fn cancel(session: &SessionId) -> Result<String, Unsayable> {
+    notification("session/cancel", &v1::CancelNotification::new(session.to_string()))
+}
+
+/// `$/cancel_request` for a call of ours.
+pub fn withdraw(id: i64) -> Result<String, Unsayable> {
+    let params = v1::CancelRequestNotification::new(v1::RequestId::Number(id));
+    notification("$/cancel_request", &params)
+}
+
+/// The answer to a request of the agent, under the id it came with.
+pub fn answer(id: &RawValue, answer: &Answer) -> Result<String, Unsayable> {
+    match answer {
+        Answer::Text(text) => result(id, &v1::ReadTextFileResponse::new(text.as_str())),
+        Answer::Written => result(id, &v1::WriteTextFileResponse::new()),
+        Answer::Permission(outcome) => {
+            let outcome = match outcome {
+                Outcome::Selected(option) => v1::RequestPermissionOutcome::Selected(
+                    v1::SelectedPermissionOutcome::new(option.to_string()),
+                ),
+                Outcome::Cancelled => v1::RequestPermissionOutcome::Cancelled,
+            };
+            result(id, &v1::RequestPermissionResponse::new(outcome))
+        }
+        Answer::Error { code, message } => Ok(error(id, *code, message)),
+    }
+}
+
+/// An error answer.
+pub fn error(id: &RawValue, code: i64, message: &str) -> String {
+    let error = serde_json::json!({ "code": code, "message": message });
+    format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.get())
+}
+
+fn request(id: i64, method: &str, params: &impl Serialize) -> Result<String, Unsayable> {
+    let params = serde_json::to_string(params)?;
+    Ok(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#))
+}
+
+fn notification(method: &str, params: &impl Serialize) -> Result<String, Unsayable> {
+    let params = serde_json::to_string(params)?;
+    Ok(format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#))
+}
+
+fn result(id: &RawValue, result: &impl Serialize) -> Result<String, Unsayable> {
+    let result = serde_json::to_string(result)?;
+    Ok(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.get()))
+}
+
+fn initialize() -> v1::InitializeRequest {
+    let name = "rat.nvim";
+    v1::InitializeRequest::new(ProtocolVersion::V1)
+        .client_info(v1::Implementation::new(name, env!("CARGO_PKG_VERSION")).title(name))
+        .client_capabilities(capabilities())
+}
+
+/// What we can do right now: an advertised capability is a promise. Terminals, elicitation, boolean options and
+/// logging in from a terminal are not here because nothing carries them out yet.
+fn capabilities() -> v1::ClientCapabilities {
+    v1::ClientCapabilities::new()
+        .fs(v1::FileSystemCapabilities::new().read_text_file(true).write_text_file(true))
+        .terminal(false)
+        .session(
+            v1::ClientSessionCapabilities::new()
+                .notices(v1::NoticeCapabilities::new())
+                .compaction(v1::CompactionCapabilities::new()),
+        )
+}
+
+fn directories(place: &Place, agent: &AgentCapabilities) -> Vec<PathBuf> {
+    if agent.directories { place.directories.clone() } else { Vec::new() }
+}
+
+fn mcp_servers(place: &Place, agent: &AgentCapabilities) -> Vec<v1::McpServer> {
+    place.mcp_servers.iter().filter_map(|server| mcp_server(server, agent)).collect()
+}
+
+fn mcp_server(server: &McpServer, agent: &AgentCapabilities) -> Option<v1::McpServer> {
+    match server {
+        McpServer::Stdio { name, command, args, env } => {
+            let env = env.iter().map(|(name, value)| v1::EnvVariable::new(name, value)).collect();
+            let server = v1::McpServerStdio::new(name, command).args(args.clone()).env(env);
+            Some(v1::McpServer::Stdio(server))
+        }
+        McpServer::Http { name, url, headers } if agent.mcp_http => {
+            let server = v1::McpServerHttp::new(name, url).headers(http_headers(headers));
+            Some(v1::McpServer::Http(server))
+        }
+        McpServer::Sse { name, url, headers } if agent.mcp_sse => {
+            let server = v1::McpServerSse::new(name, url).headers(http_headers(headers));
+            Some(v1::McpServer::Sse(server))
+        }
+        McpServer::Http { name, .. } | McpServer::Sse { name, .. } => {
+            tracing::warn!(target: "acp", "MCP server {name} left out: not a transport of this agent");
+            None
+        }
+    }
+}
+
+fn http_headers(headers: &[(String, String)]) -> Vec<v1::HttpHeader> {
+    headers.iter().map(|(name, value)| v1::HttpHeader::new(name, value)).collect()
+}
+
+/// A content block for a prompt; kinds we do not know are not sent.
+fn block(content: &Content) -> Option<v1::ContentBlock> {
+    Some(match content {
+        Content::Text(text) => v1::ContentBlock::Text(v1::TextContent::new(text)),
+        Content::Image { mime, data, uri } => {
+            v1::ContentBlock::Image(v1::ImageContent::new(data, mime).uri(uri.clone()))
+        }
+        Content::Audio { mime, data } => v1::ContentBlock::Audio(v1::AudioContent::new(data, mime)),
+        Content::ResourceLink { uri, name, mime } => {
+            v1::ContentBlock::ResourceLink(v1::ResourceLink::new(name, uri).mime_type(mime.clone()))
+        }
+        Content::Resource { uri, mime, text } => {
+            resource(v1::EmbeddedResourceResource::TextResourceContents(
+                v1::TextResourceContents::new(text, uri).mime_type(mime.clone()),
+            ))
+        }
+        Content::Blob { uri, mime, data } => {
+            resource(v1::EmbeddedResourceResource::BlobResourceContents(
+                v1::BlobResourceContents::new(data, uri).mime_type(mime.clone()),
+            ))
+        }
+        Content::Unknown { .. } => return None,
+    })
+}
+
+fn resource(contents: v1::EmbeddedResourceResource) -> v1::ContentBlock {
+    v1::ContentBlock::Resource(v1::EmbeddedResource::new(contents))
+}

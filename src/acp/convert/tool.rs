@@ -1,0 +1,134 @@
+//! Tool calls as agents announce and change them (ACP tool calls).
+
+use super::content;
+use super::fields::{self, Fields};
+use crate::acp::quirks;
+use crate::session::tool_call::{
+    Diff, Location, ToolCallPatch, ToolContent, ToolInput, ToolKind, ToolStatus,
+};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// What a `tool_call`, a `tool_call_update` or the `toolCall` of a permission changes: the fields that are
+/// there, understood, and not `null`.
+pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
+    let mut patch = ToolCallPatch {
+        title: fields.text("title"),
+        name: fields.text("name"),
+        kind: fields.text("kind").map(|kind| tool_kind(&kind)),
+        status: fields.text("status").and_then(|status| tool_status(&status)),
+        content: fields.list("content").map(|items| items.into_iter().map(item).collect()),
+        locations: fields.objects("locations").map(|all| all.filter_map(location).collect()),
+        input: fields.any("rawInput").and_then(input),
+        output: fields.any("rawOutput").and_then(output),
+    };
+    if patch.input.is_none() {
+        patch.input = quirks::command_in_content(&patch);
+    }
+    patch
+}
+
+fn tool_kind(kind: &str) -> ToolKind {
+    match kind {
+        "read" => ToolKind::Read,
+        "edit" => ToolKind::Edit,
+        "delete" => ToolKind::Delete,
+        "move" => ToolKind::Move,
+        "search" => ToolKind::Search,
+        "execute" => ToolKind::Execute,
+        "think" => ToolKind::Think,
+        "fetch" => ToolKind::Fetch,
+        "switch_mode" => ToolKind::SwitchMode,
+        _ => ToolKind::Other,
+    }
+}
+
+/// `cancelled` is no status of version 1, but agents say it; what we do not know changes nothing.
+fn tool_status(status: &str) -> Option<ToolStatus> {
+    Some(match status {
+        "pending" => ToolStatus::Pending,
+        "in_progress" => ToolStatus::InProgress,
+        "completed" => ToolStatus::Completed,
+        "failed" => ToolStatus::Failed,
+        "cancelled" | "canceled" => ToolStatus::Cancelled,
+        _ => return None,
+    })
+}
+
+fn item(value: Value) -> ToolContent {
+    let Some(mut fields) = Fields::of(value) else {
+        return ToolContent::Unknown { kind: String::new() };
+    };
+    let kind = fields.text("type").unwrap_or_default();
+    let known = match kind.as_str() {
+        "content" => fields.any("content").map(|block| ToolContent::Content(content::block(block))),
+        "diff" => diff(&mut fields).map(ToolContent::Diff),
+        "terminal" => fields.text("terminalId").map(ToolContent::Terminal),
+        // A content block without the `content` around it: the specification's own example, and real agents.
+        bare if content::is_kind(bare) => {
+            Some(ToolContent::Content(content::of_kind(bare, fields)))
+        }
+        _ => None,
+    };
+    known.unwrap_or(ToolContent::Unknown { kind })
+}
+
+fn diff(fields: &mut Fields) -> Option<Diff> {
+    Some(Diff {
+        path: PathBuf::from(fields.text("path")?),
+        old: fields.text("oldText"),
+        new: fields.text("newText")?,
+    })
+}
+
+fn location(mut fields: Fields) -> Option<Location> {
+    let path = PathBuf::from(fields.text("path")?);
+    let line = fields.whole("line").and_then(|line| u32::try_from(line).ok());
+    Some(Location { path, line: line.filter(|line| *line > 0) })
+}
+
+/// What went into the tool. An empty object says nothing: agents announce a call before its input is known.
+fn input(value: Value) -> Option<ToolInput> {
+    if value.as_object().is_some_and(serde_json::Map::is_empty) {
+        return None;
+    }
+    let json = format!("{value:#}");
+    let mut fields = Fields::of(value).unwrap_or_default();
+    let command = ["command", "cmd"].into_iter().find_map(|key| fields.any(key));
+    let cwd = ["cwd", "workdir", "working_directory"].into_iter().find_map(|key| fields.text(key));
+    Some(ToolInput { command: command.and_then(command_line), cwd, json })
+}
+
+/// A command given as one line, as `[shell, "-c", line]`, or as words.
+fn command_line(value: Value) -> Option<String> {
+    let words = match value {
+        Value::String(line) => return Some(line),
+        Value::Array(items) => fields::texts(items),
+        _ => return None,
+    };
+    match words.as_slice() {
+        [] => None,
+        [_, flag, line] if matches!(flag.as_str(), "-c" | "-lc" | "-ic" | "-lic") => {
+            Some(line.clone())
+        }
+        words => Some(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// What came out, as text: the text itself where the agent wraps it, else the JSON.
+fn output(value: Value) -> Option<String> {
+    let wrapped = |key| value.get(key).and_then(Value::as_str);
+    if let Some(text) = value.as_str().or_else(|| wrapped("output")).or_else(|| wrapped("error")) {
+        return Some(text.to_owned());
+    }
+    let empty = value.as_object().is_some_and(serde_json::Map::is_empty);
+    (!empty).then(|| format!("{value:#}"))
+}

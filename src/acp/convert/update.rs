@@ -1,0 +1,153 @@
+//! `session/update` in our words. It never fails: what we do not understand is one `Update::Unknown`.
+
+use super::chunk::{self, LastIds};
+use super::fields::Fields;
+use super::{content, options, tool};
+use crate::acp::codec::repair_surrogates;
+use crate::session::ids::{SessionId, ToolCallId};
+use crate::session::update::{
+    Patch, PlanEntry, PlanPriority, PlanStatus, Role, Severity, Update, Usage,
+};
+use serde_json::Value;
+
+/// Turns the params of a `session/update` into the session it is about and what it says. `None` where not even
+/// the session can be read; such a notification is dropped.
+pub fn notification(params: &str, last: &mut LastIds) -> Option<(SessionId, Update)> {
+    if let Some(found) = last.text_chunk(params) {
+        return Some(found);
+    }
+    let mut params = json(params).and_then(Fields::of)?;
+    let session = params.text("sessionId")?;
+    let update = match params.object("update") {
+        Some(update) => update_of(update),
+        None => malformed("", "no update"),
+    };
+    Some((session.into(), update))
+}
+
+/// JSON text as a tree, also where it holds halves of surrogate pairs.
+pub(super) fn json(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&repair_surrogates(text)?).ok())
+}
+
+fn update_of(mut fields: Fields) -> Update {
+    let Some(tag) = fields.text("sessionUpdate") else {
+        return malformed("", "no sessionUpdate");
+    };
+    if let Some(role) = chunk::role(&tag) {
+        return chunk_of(role, fields).unwrap_or_else(|| malformed(&tag, "no content"));
+    }
+    match tag.as_str() {
+        "tool_call" | "tool_call_update" => tool_call(fields, &tag),
+        "plan" => or_malformed(plan(&mut fields), &tag, "no entries"),
+        "available_commands_update" => {
+            let commands = options::commands(&mut fields).map(Update::Commands);
+            or_malformed(commands, &tag, "no availableCommands")
+        }
+        // `modeId` is what the specification's example says, `currentModeId` what its schema says.
+        "current_mode_update" => {
+            let mode = fields.text("currentModeId").or_else(|| fields.text("modeId"));
+            or_malformed(mode.map(Update::Mode), &tag, "no currentModeId")
+        }
+        "config_option_update" => {
+            let options = options::config(&mut fields).map(Update::Options);
+            or_malformed(options, &tag, "no configOptions")
+        }
+        "session_info_update" => {
+            Update::Info { title: fields.patch("title"), updated_at: fields.patch("updatedAt") }
+        }
+        "usage_update" => or_malformed(usage(&mut fields), &tag, "neither used nor size"),
+        "notice" => or_malformed(notice(&mut fields), &tag, "no title"),
+        "compaction_update" => or_malformed(compaction(&mut fields), &tag, "no compactionId"),
+        "compaction_summary_chunk" => {
+            or_malformed(compaction_chunk(&mut fields), &tag, "no compactionId or content")
+        }
+        _ => Update::Unknown { tag, problem: None },
+    }
+}
+
+fn malformed(tag: &str, problem: &str) -> Update {
+    Update::Unknown { tag: tag.to_owned(), problem: Some(problem.to_owned()) }
+}
+
+fn or_malformed(update: Option<Update>, tag: &str, problem: &str) -> Update {
+    update.unwrap_or_else(|| malformed(tag, problem))
+}
+
+fn chunk_of(role: Role, mut fields: Fields) -> Option<Update> {
+    let content = content::block(fields.any("content")?);
+    Some(Update::Chunk { role, message: fields.text("messageId").map(Into::into), content })
+}
+
+fn tool_call(mut fields: Fields, tag: &str) -> Update {
+    match fields.text("toolCallId") {
+        Some(id) => {
+            Update::ToolCall { id: ToolCallId::from(id), patch: Box::new(tool::patch(&mut fields)) }
+        }
+        None => malformed(tag, "no toolCallId"),
+    }
+}
+
+fn plan(fields: &mut Fields) -> Option<Update> {
+    Some(Update::Plan(fields.objects("entries")?.filter_map(plan_entry).collect()))
+}
+
+fn plan_entry(mut fields: Fields) -> Option<PlanEntry> {
+    Some(PlanEntry {
+        content: fields.text("content")?,
+        priority: match fields.text("priority").as_deref() {
+            Some("high") => PlanPriority::High,
+            Some("low") => PlanPriority::Low,
+            _ => PlanPriority::Medium,
+        },
+        status: match fields.text("status").as_deref() {
+            Some("in_progress") => PlanStatus::InProgress,
+            Some("completed") => PlanStatus::Completed,
+            Some("cancelled" | "canceled") => PlanStatus::Cancelled,
+            _ => PlanStatus::Pending,
+        },
+    })
+}
+
+fn usage(fields: &mut Fields) -> Option<Update> {
+    let (used, size) = (fields.whole("used"), fields.whole("size"));
+    let cost = fields.object("cost").and_then(|mut cost| {
+        Some((cost.float("amount")?, cost.text("currency").unwrap_or_default()))
+    });
+    (used.is_some() || size.is_some()).then(|| {
+        let (used, size) = (used.unwrap_or_default(), size.unwrap_or_default());
+        Update::Usage(Usage { used, size, cost })
+    })
+}
+
+fn notice(fields: &mut Fields) -> Option<Update> {
+    let severity = match fields.text("severity").as_deref() {
+        Some("error") => Severity::Error,
+        Some("warning") => Severity::Warning,
+        _ => Severity::Info,
+    };
+    Some(Update::Notice {
+        severity,
+        title: fields.text("title")?,
+        description: fields.text("description"),
+    })
+}
+
+fn compaction(fields: &mut Fields) -> Option<Update> {
+    let summary = match fields.any_or_null("summary") {
+        Some(Value::Array(blocks)) if !blocks.is_empty() => Patch::Set(content::blocks(blocks)),
+        Some(Value::Array(_) | Value::Null) => Patch::Clear,
+        _ => Patch::Keep,
+    };
+    Some(Update::Compaction {
+        id: fields.text("compactionId")?,
+        status: fields.text("status").unwrap_or_default(),
+        summary,
+        error: fields.patch("error"),
+    })
+}
+
+fn compaction_chunk(fields: &mut Fields) -> Option<Update> {
+    let content = content::block(fields.any("content")?);
+    Some(Update::CompactionChunk { id: fields.text("compactionId")?, content })
+}

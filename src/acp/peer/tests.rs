@@ -1,0 +1,292 @@
+//! The peer against any order of requests, answers, cancels and deaths.
+
+use super::*;
+use crate::core::event::{AgentRequest, StopReason};
+use crate::session::permission::Outcome as Decision;
+use proptest::prelude::*;
+
+fn receive(peer: &mut Peer, line: &str) -> Outcome {
+    let mut out = Outcome::default();
+    peer.receive(line, &mut out).unwrap();
+    out
+}
+
+fn with(step: impl FnOnce(&mut Outcome)) -> Outcome {
+    let mut out = Outcome::default();
+    step(&mut out);
+    out
+}
+
+fn token_of(out: &Outcome) -> Token {
+    match out.events.as_slice() {
+        [FromAgent::Request { token, .. }] => *token,
+        other => panic!("no request: {other:?}"),
+    }
+}
+
+fn prompt() -> Call {
+    Call::Prompt { session: "s".into(), blocks: Vec::new() }
+}
+
+const READ: &str = r#""method":"fs/read_text_file","params":{"sessionId":"s","path":"/a"}"#;
+
+#[test]
+fn ids_are_echoed_exactly_as_they_came() {
+    for id in ["0", "-7", "9007199254740993", r#""a\u0062\"c""#, "null", "1.5"] {
+        let mut peer = Peer::new(Tokens::default());
+        let token = token_of(&receive(&mut peer, &format!(r#"{{{READ},"id":{id}}}"#)));
+        let out = with(|out| peer.answer(token, &Answer::Text("é\n".into()), out));
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":"é\n"}}}}"#);
+        assert_eq!(out.lines, [line]);
+    }
+}
+
+#[test]
+fn the_agents_id_and_ours_do_not_meet() {
+    let mut peer = Peer::new(Tokens::default());
+    let call = with(|out| peer.call(CallId(9), &prompt(), out));
+    assert!(call.lines[0].contains(r#""id":1,"#), "{}", call.lines[0]);
+    let token = token_of(&receive(&mut peer, &format!(r#"{{"id":1,{READ}}}"#)));
+    let out = receive(&mut peer, r#"{"id":1,"result":{"stopReason":"end_turn"}}"#);
+    let answer =
+        FromAgent::Answer { call: CallId(9), result: Ok(Reply::Turn(StopReason::EndTurn)) };
+    assert_eq!(out.events, [answer]);
+    assert_eq!(with(|out| peer.answer(token, &Answer::Text(String::new()), out)).lines.len(), 1);
+}
+
+#[test]
+fn what_we_did_not_advertise_and_what_is_malformed_is_refused_here() {
+    let refused = |request: &str| {
+        let mut peer = Peer::new(Tokens::default());
+        let out = receive(&mut peer, &format!(r#"{{"id":3,{request}}}"#));
+        assert!(out.events.is_empty(), "{:?}", out.events);
+        let answer: Value = serde_json::from_str(&out.lines[0]).unwrap();
+        assert_eq!(answer["id"], 3);
+        (answer["error"]["code"].as_i64().unwrap(), answer["error"]["message"].to_string())
+    };
+    let unknown = [
+        "terminal/create",
+        "terminal/output",
+        "terminal/wait_for_exit",
+        "terminal/kill",
+        "terminal/release",
+        "elicitation/create",
+        "mcp/message",
+        "_x/y",
+        "session/update",
+    ];
+    for method in unknown {
+        let params = r#"{"sessionId":"s","terminalId":"t"}"#;
+        let (code, message) = refused(&format!(r#""method":"{method}","params":{params}"#));
+        assert!(code == -32601 && message.contains(method), "{method}: {code} {message}");
+    }
+    let read = r#""method":"fs/read_text_file""#;
+    let malformed = [
+        read.to_owned(),
+        format!(r#"{read},"params":[]"#),
+        format!(r#"{read},"params":{{"sessionId":"s"}}"#),
+        format!(r#"{read},"params":{{"sessionId":7,"path":"/a"}}"#),
+        format!(r#"{read},"params":{{"sessionId":"s","path":"/a","line":-1}}"#),
+        format!(r#"{read},"params":{{"sessionId":"s","path":"/a","limit":"all"}}"#),
+        r#""method":"fs/write_text_file","params":{"sessionId":"s","path":"/a"}"#.to_owned(),
+        r#""method":"session/request_permission","params":{"sessionId":"s"}"#.to_owned(),
+    ];
+    for request in malformed {
+        assert_eq!(refused(&request).0, -32602, "{request}");
+    }
+}
+
+#[test]
+fn unknown_notifications_and_unknown_answers_change_nothing() {
+    let mut peer = Peer::new(Tokens::default());
+    let lines = [
+        r#"{"method":"_auth/status_update","params":{}}"#,
+        r#"{"method":"fs/read_text_file","params":{"sessionId":"s","path":"/a"}}"#,
+        r#"{"method":"session/update","params":7}"#,
+        r#"{"method":"$/cancel_request","params":{"requestId":5}}"#,
+        r#"{"method":"$/cancel_request"}"#,
+        r#"{"id":5,"result":{}}"#,
+        r#"{"id":"x","error":{"code":1}}"#,
+        r#"{"id":null,"error":{"code":-32700}}"#,
+    ];
+    for line in lines {
+        let out = receive(&mut peer, line);
+        assert!(out.events.is_empty() && out.lines.is_empty(), "{line}: {out:?}");
+    }
+}
+
+#[test]
+fn a_withdrawn_request_still_gets_its_answer() {
+    let mut peer = Peer::new(Tokens::default());
+    let first = token_of(&receive(&mut peer, &format!(r#"{{"id":"a\u0062",{READ}}}"#)));
+    let cancel = r#"{"method":"$/cancel_request","params":{"requestId":"ab"}}"#;
+    assert_eq!(receive(&mut peer, cancel).events, [FromAgent::Withdrawn(first)]);
+    let answer = Answer::Error { code: -32800, message: "Request cancelled".into() };
+    let out = with(|out| peer.answer(first, &answer, out));
+    assert!(out.lines[0].starts_with(r#"{"jsonrpc":"2.0","id":"a\u0062","error""#));
+    assert!(receive(&mut peer, cancel).events.is_empty());
+}
+
+#[test]
+fn an_answer_of_the_wrong_kind_is_an_error_to_the_agent() {
+    let mut peer = Peer::new(Tokens::default());
+    let token = token_of(&receive(&mut peer, &format!(r#"{{"id":1,{READ}}}"#)));
+    let out = with(|out| peer.answer(token, &Answer::Permission(Decision::Cancelled), out));
+    assert!(out.lines[0].contains("-32603"), "{}", out.lines[0]);
+}
+
+#[test]
+fn a_call_that_waits_too_long_is_answered_and_withdrawn() {
+    let mut peer = Peer::new(Tokens::default());
+    with(|out| peer.call(CallId(4), &prompt(), out));
+    let waited = Duration::from_secs(2);
+    let out = with(|out| peer.expire(CallId(4), waited, out));
+    assert_eq!(out.events, [failed(CallId(4), CallError::Timeout(waited))]);
+    assert!(out.lines[0].contains(r#""$/cancel_request","params":{"requestId":1}"#));
+    assert!(receive(&mut peer, r#"{"id":1,"result":{}}"#).events.is_empty());
+    assert!(with(|out| peer.expire(CallId(4), waited, out)).events.is_empty());
+}
+
+#[test]
+fn a_path_that_json_cannot_say_fails_the_call_alone() {
+    use std::os::unix::ffi::OsStrExt;
+    let mut peer = Peer::new(Tokens::default());
+    let cwd = std::ffi::OsStr::from_bytes(b"/\xff").into();
+    let place = crate::core::effect::Place { cwd, ..Default::default() };
+    let out = with(|out| peer.call(CallId(1), &Call::NewSession(place), out));
+    assert!(matches!(
+        out.events.as_slice(),
+        [FromAgent::Answer { result: Err(CallError::Malformed(_)), .. }]
+    ));
+    assert!(out.lines.is_empty());
+}
+
+#[test]
+fn half_an_emoji_does_not_lose_the_chunk() {
+    let mut peer = Peer::new(Tokens::default());
+    let line = r#"{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a\ud83d"}}}}"#;
+    let out = receive(&mut peer, line);
+    let [FromAgent::Update { update: crate::session::update::Update::Chunk { content, .. }, .. }] =
+        out.events.as_slice()
+    else {
+        panic!("{out:?}");
+    };
+    assert_eq!(content.text(), Some("a\u{fffd}"));
+}
+
+/// One thing that happens to a peer.
+#[derive(Debug, Clone)]
+enum Step {
+    Call,
+    AgentAnswers { id: i64, error: bool },
+    AgentAsks { id: u8, method: usize },
+    AgentCancels { id: u8 },
+    WeAnswer { token: u64, error: bool },
+    Withdraw { call: u64 },
+    Expire { call: u64 },
+    Close,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => Just(Step::Call),
+        4 => (1_i64..12, any::<bool>()).prop_map(|(id, error)| Step::AgentAnswers { id, error }),
+        4 => (0_u8..6, 0_usize..5).prop_map(|(id, method)| Step::AgentAsks { id, method }),
+        1 => (0_u8..6).prop_map(|id| Step::AgentCancels { id }),
+        4 => (0_u64..12, any::<bool>()).prop_map(|(token, error)| Step::WeAnswer { token, error }),
+        1 => (0_u64..12).prop_map(|call| Step::Withdraw { call }),
+        1 => (0_u64..12).prop_map(|call| Step::Expire { call }),
+        1 => Just(Step::Close),
+    ]
+}
+
+/// The requests an agent may make here: two that wait for us, one malformed, one unknown, one with a string id.
+fn asks(id: u8, method: usize) -> String {
+    let write =
+        r#""method":"fs/write_text_file","params":{"sessionId":"s","path":"/a","content":""}"#;
+    match method {
+        0 => format!(r#"{{"id":{id},{READ}}}"#),
+        1 => format!(r#"{{"id":{id},{write}}}"#),
+        2 => format!(r#"{{"id":{id},"method":"fs/read_text_file"}}"#),
+        3 => format!(r#"{{"id":{id},"method":"terminal/create"}}"#),
+        _ => format!(r#"{{"id":"{id}",{READ}}}"#),
+    }
+}
+
+proptest! {
+    #[test]
+    fn each_request_gets_exactly_one_answer(steps in proptest::collection::vec(step(), 0..60)) {
+        let mut peer = Peer::new(Tokens::default());
+        let (mut called, mut answered_calls) = (0_u64, HashMap::<u64, u32>::new());
+        // How often the agent used an id, and how many answers it saw under it.
+        let (mut asked, mut answers) = (HashMap::<String, u32>::new(), HashMap::<String, u32>::new());
+        let mut tokens = Vec::new();
+        let mut open = true;
+        let all = steps.into_iter().chain([Step::Close]);
+        for step in all {
+            let mut out = Outcome::default();
+            match step {
+                Step::Call => {
+                    peer.call(CallId(called), &prompt(), &mut out);
+                    called += 1;
+                }
+                Step::AgentAnswers { id, error: true } => {
+                    peer.receive(&format!(r#"{{"id":{id},"error":{{}}}}"#), &mut out).unwrap();
+                }
+                Step::AgentAnswers { id, error: false } => {
+                    peer.receive(&format!(r#"{{"id":{id},"result":{{}}}}"#), &mut out).unwrap();
+                }
+                Step::AgentAsks { id, method } => {
+                    let raw = if method > 3 { format!("\"{id}\"") } else { id.to_string() };
+                    *asked.entry(raw).or_default() += u32::from(open);
+                    peer.receive(&asks(id, method), &mut out).unwrap();
+                }
+                Step::AgentCancels { id } => {
+                    let line = format!(r#"{{"method":"$/cancel_request","params":{{"requestId":{id}}}}}"#);
+                    peer.receive(&line, &mut out).unwrap();
+                }
+                Step::WeAnswer { token, error: true } => {
+                    let error = Answer::Error { code: -32603, message: String::new() };
+                    peer.answer(Token(token), &error, &mut out);
+                }
+                Step::WeAnswer { token, error: false } => {
+                    peer.answer(Token(token), &Answer::Written, &mut out);
+                }
+                Step::Withdraw { call } => peer.withdraw(CallId(call), &mut out),
+                Step::Expire { call } => peer.expire(CallId(call), Duration::ZERO, &mut out),
+                Step::Close => {
+                    // What the agent still waits for has to be answered by us until here.
+                    if open {
+                        for token in &tokens {
+                            peer.answer(*token, &Answer::Written, &mut out);
+                        }
+                    }
+                    peer.close(&mut out);
+                }
+            }
+            prop_assert!(open || out.lines.is_empty(), "sent after the end: {:?}", out.lines);
+            open &= !matches!(step, Step::Close);
+            for event in out.events {
+                match event {
+                    FromAgent::Answer { call, .. } => *answered_calls.entry(call.0).or_default() += 1,
+                    FromAgent::Request { token, request, .. } => {
+                        prop_assert!(!matches!(request, AgentRequest::Permission(_)));
+                        tokens.push(token);
+                    }
+                    FromAgent::Withdrawn(token) => prop_assert!(tokens.contains(&token)),
+                    other => prop_assert!(false, "unexpected {:?}", other),
+                }
+            }
+            for line in out.lines {
+                let line: Value = serde_json::from_str(&line).unwrap();
+                if line.get("method").is_none() {
+                    *answers.entry(line["id"].to_string()).or_default() += 1;
+                }
+            }
+        }
+        prop_assert_eq!(answered_calls.len() as u64, called);
+        prop_assert!(answered_calls.values().all(|count| *count == 1), "{:?}", answered_calls);
+        asked.retain(|_, count| *count > 0);
+        prop_assert_eq!(answers, asked);
+    }
+}
