@@ -53,6 +53,10 @@ const WRITING: &[&str] = &["nvim_buf_set_lines", "nvim_buf_set_text", "nvim_buf_
 const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/ui.lua", "draws the view buffers"),
     ("lua/rat/buffers.lua", "applies an agent's edits to the user's buffers"),
+    ("lua/rat/look.lua", "marks the lines being drawn, for that moment only"),
+    ("lua/rat/code.lua", "marks code in the lines being drawn, for that moment only"),
+    ("lua/rat/scratch.lua", "fills windows for reading: information, log, traffic"),
+    ("lua/rat/attached.lua", "shows above the prompt what goes with it"),
 ];
 
 /// Names of folders that exist on one machine only, in two parts so that this file does not hold them.
