@@ -10,6 +10,7 @@ BENCH_REPS ?= 5
 
 # An error stops the recipe, also in the middle of a line.
 .SHELLFLAGS := -ec
+target = $(abspath $(or $(CARGO_TARGET_DIR),target))
 nvim = $$(tests/support/nvim.sh)
 # Those are the test binaries that use the harness, but for the one that needs real agents.
 nvim-tests = $(patsubst tests/%.rs,--test %,$(filter-out tests/real_agents.rs,$(shell grep -l '^mod support;' tests/*.rs)))
@@ -25,9 +26,17 @@ build: ## Build the release binary: target/release/rat-nvim
 	$(CARGO) build --release --locked
 
 .PHONY: demo
-demo: ## Play the built-in tour in Neovim on a copy of a small project (headless where there is no terminal)
-	@$(CARGO) build --release --locked
-	@nvim=$(nvim); tests/support/demo.sh "$$nvim"
+demo: ## Play the built-in tour in Neovim on a copy of a small project; headless where there is no terminal
+	@nvim=$(nvim); \
+	if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then \
+	  $(CARGO) build --release --locked; \
+	  tests/support/demo.sh "$$nvim" "$(target)/release/rat-nvim"; \
+	else \
+	  mkdir -p "$(target)"; rm -f "$(target)/demo.txt"; \
+	  RAT_DEMO_REPORT="$(target)/demo.txt" NVIM_BIN="$$nvim" $(CARGO) test --quiet --locked --test demo >"$(target)/demo.log" 2>&1 \
+	    || { cat "$(target)/demo.log"; exit 1; }; \
+	  cat "$(target)/demo.txt"; \
+	fi
 
 .PHONY: test
 test: ## Run every test there is; NVIM_BIN chooses the Neovim
