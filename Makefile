@@ -8,8 +8,6 @@ BENCH ?= ../shared/bench
 BENCH_CLIENTS ?= floor,floor-md,floor-rust,rat
 BENCH_REPS ?= 5
 
-# An error stops the recipe, also in the middle of a line.
-.SHELLFLAGS := -ec
 target = $(abspath $(or $(CARGO_TARGET_DIR),target))
 nvim = $$(tests/support/nvim.sh)
 # Those are the test binaries that use the harness, but for the one that needs real agents.
@@ -27,9 +25,9 @@ build: ## Build the release binary: target/release/rat-nvim
 
 .PHONY: demo
 demo: ## Play the built-in tour in Neovim on a copy of a small project; headless where there is no terminal
-	@nvim=$(nvim); \
+	@nvim=$(nvim) || exit 1; \
 	if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then \
-	  $(CARGO) build --release --locked; \
+	  $(CARGO) build --release --locked && \
 	  tests/support/demo.sh "$$nvim" "$(target)/release/rat-nvim"; \
 	else \
 	  mkdir -p "$(target)"; rm -f "$(target)/demo.txt"; \
@@ -40,11 +38,11 @@ demo: ## Play the built-in tour in Neovim on a copy of a small project; headless
 
 .PHONY: test
 test: ## Run every test there is; NVIM_BIN chooses the Neovim
-	nvim=$(nvim); NVIM_BIN="$$nvim" $(CARGO) test --locked
+	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --no-fail-fast
 
 .PHONY: test-nvim
 test-nvim: ## Run only the tests that talk to Neovim
-	nvim=$(nvim); NVIM_BIN="$$nvim" $(CARGO) test --locked $(nvim-tests)
+	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --no-fail-fast $(nvim-tests)
 
 .PHONY: test-agents
 test-agents: ## Run the tests against real agents (ACP_AGENTS: their folder, ACP_AGENTS_DIR: where they are installed)
@@ -53,7 +51,7 @@ test-agents: ## Run the tests against real agents (ACP_AGENTS: their folder, ACP
 	elif [ ! -e tests/real_agents.rs ]; then \
 	  echo "left out: the tests against real agents, there is no tests/real_agents.rs"; \
 	else \
-	  nvim=$(nvim); \
+	  nvim=$(nvim) || exit 1; \
 	  ACP_AGENTS="$$(cd "$(ACP_AGENTS)" && pwd)" NVIM_BIN="$$nvim" \
 	    $(CARGO) test --locked --features real-agents --test real_agents; \
 	fi
@@ -66,7 +64,7 @@ lint: ## Check format, lints and documentation of the Rust and Lua code
 	@PATH="$$PWD/target/tools/bin:$$PATH"; \
 	 command -v stylua >/dev/null || { echo "stylua is missing: cargo install stylua --locked" >&2; exit 1; }; \
 	 command -v luacheck >/dev/null || { echo "luacheck is missing: apt-get install lua-check, or luarocks" >&2; exit 1; }; \
-	 set -x; stylua --check $(lua); luacheck --quiet $(lua)
+	 set -ex; stylua --check $(lua); luacheck --quiet $(lua)
 
 .PHONY: format
 format: ## Format the Rust and Lua code
@@ -78,6 +76,6 @@ bench: build ## Compare with the reference clients (BENCH: folder of the benchma
 	@if [ ! -x "$(BENCH)/run" ]; then \
 	  echo "there is no $(BENCH)/run: set BENCH to the folder of the benchmark" >&2; exit 1; fi
 	cd "$(BENCH)/limits" && CARGO_TARGET_DIR="$(CURDIR)/target/bench-limits" $(CARGO) build --release
-	nvim=$(nvim); "$(BENCH)/run" --nvim "$$nvim" --path limits_bin=target/bench-limits/release --path rat="$(CURDIR)" \
+	nvim=$(nvim) && "$(BENCH)/run" --nvim "$$nvim" --path limits_bin=target/bench-limits/release --path rat="$(CURDIR)" \
 	  --clients "$(BENCH_CLIENTS)" --scenarios all --reps "$(BENCH_REPS)" --out target/bench
 

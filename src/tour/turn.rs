@@ -110,12 +110,12 @@ impl Turn {
 
     /// Streams a message of the agent, word by word.
     pub(super) fn say(&mut self, text: &str) -> Result<(), Stopped> {
-        self.stream("agent_message_chunk", text, Duration::from_millis(28))
+        self.stream("agent_message_chunk", text, Duration::from_millis(40))
     }
 
     /// Streams a thought.
     pub(super) fn think(&mut self, text: &str) -> Result<(), Stopped> {
-        self.stream("agent_thought_chunk", text, Duration::from_millis(18))
+        self.stream("agent_thought_chunk", text, Duration::from_millis(25))
     }
 
     fn stream(&mut self, kind: &str, text: &str, pause: Duration) -> Result<(), Stopped> {
