@@ -9,3 +9,4 @@ pub mod update;
 
 pub mod permission;
 pub mod prompt;
+pub mod transcript;

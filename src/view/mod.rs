@@ -1,1 +1,13 @@
-//! What is drawn: lines and marks.
+//! What is drawn: models in, lines with their looks out, as patches of what is new. Nothing here knows Neovim.
+
+pub mod line;
+pub mod patch;
+
+pub mod markdown;
+pub mod tail;
+
+pub mod card;
+pub mod chat;
+pub mod diff;
+pub mod plan;
+pub mod tools;

@@ -1,0 +1,226 @@
+--- The only place that writes view buffers: applies what the binary drew. It decides nothing.
+
+local api = vim.api
+local look = require("rat.look")
+
+local M = {}
+
+--- Virtual text before cards: frames, icons, indents.
+local PREFIX = api.nvim_create_namespace("rat.prefix")
+--- Where folds are, for windows that show the buffer later.
+local FOLD = api.nvim_create_namespace("rat.fold")
+
+---@type table<integer, true> buffers nothing has been drawn in yet
+local fresh = {}
+
+---@param win integer
+---@param first integer row of the first line, from 0
+---@param last integer row of the last line
+---@param replace boolean whether an older fold begins there
+local function fold(win, first, last, replace)
+  api.nvim_win_call(win, function()
+    if vim.wo[win].foldmethod ~= "manual" then
+      return
+    end
+    local view = vim.fn.winsaveview()
+    local open = replace and vim.fn.foldlevel(first + 1) > 0 and vim.fn.foldclosed(first + 1) == -1
+    if replace and vim.fn.foldlevel(first + 1) > 0 then
+      api.nvim_win_set_cursor(win, { first + 1, 0 })
+      vim.cmd("silent! normal! zd")
+    end
+    vim.cmd(("silent! %d,%dfold"):format(first + 1, last + 1))
+    if open then
+      vim.cmd(("silent! %dfoldopen"):format(first + 1))
+    end
+    vim.fn.winrestview(view)
+  end)
+end
+
+--- Gives a window the folds of its buffer. Folds belong to windows (`:help folding`), so each new one needs them.
+---@param win integer
+function M.fold_window(win)
+  local buf = api.nvim_win_get_buf(win)
+  for _, mark in ipairs(api.nvim_buf_get_extmarks(buf, FOLD, 0, -1, { details = true })) do
+    if api.nvim_win_call(win, function()
+      return vim.fn.foldlevel(mark[2] + 1)
+    end) == 0 then
+      fold(win, mark[2], mark[4].end_row or mark[2], false)
+    end
+  end
+end
+
+local ops = {}
+
+--- Replaces rows.
+function ops.l(buf, first, last, lines, looks, prefixes)
+  if fresh[buf] then
+    -- An empty buffer has one line.
+    fresh[buf] = nil
+    last = last + 1
+  end
+  look.splice(buf, first, last, looks)
+  if last > first then
+    api.nvim_buf_clear_namespace(buf, PREFIX, first, last)
+  end
+  api.nvim_buf_set_lines(buf, first, last, false, lines)
+  for i = 1, #prefixes, 3 do
+    local group = look.group(prefixes[i + 2])
+    api.nvim_buf_set_extmark(buf, PREFIX, first + prefixes[i], 0, {
+      virt_text = { { prefixes[i + 1], group } },
+      virt_text_pos = "inline",
+      right_gravity = false,
+      invalidate = true,
+      undo_restore = false,
+    })
+  end
+end
+
+--- Appends to a row.
+function ops.t(buf, row, col, pieces, looks)
+  look.splice(buf, row, row + 1, looks)
+  api.nvim_buf_set_text(buf, row, col, row, col, pieces)
+end
+
+--- Changes looks.
+function ops.s(buf, row, looks)
+  look.splice(buf, row, row + #looks, looks)
+  look.redraw(buf, row, row + #looks)
+end
+
+--- Folds rows.
+function ops.f(buf, first, last, wins)
+  local marks = api.nvim_buf_get_extmarks(buf, FOLD, { first, 0 }, { first, -1 }, {})
+  local replace = marks[1] ~= nil
+  api.nvim_buf_set_extmark(buf, FOLD, first, 0, {
+    id = replace and marks[1][1] or nil,
+    end_row = last,
+    end_right_gravity = true,
+    invalidate = true,
+    undo_restore = false,
+  })
+  for _, win in ipairs(wins) do
+    fold(win, first, last, replace)
+  end
+end
+
+--- Empties the buffer.
+function ops.r(buf)
+  api.nvim_buf_clear_namespace(buf, PREFIX, 0, -1)
+  api.nvim_buf_clear_namespace(buf, FOLD, 0, -1)
+  look.reset(buf)
+  api.nvim_buf_set_lines(buf, 0, -1, false, {})
+  fresh[buf] = true
+end
+
+--- The windows whose reader is at the end and goes with it.
+---@param buf integer
+---@param wins integer[]
+---@return integer[]
+local function followers(buf, wins)
+  local count, out = api.nvim_buf_line_count(buf), {}
+  for _, win in ipairs(wins) do
+    if api.nvim_win_get_cursor(win)[1] == count then
+      -- Somebody selecting text at the end is not moved.
+      local busy = win == api.nvim_get_current_win() and api.nvim_get_mode().mode:find("^[vV\22]")
+      if not busy then
+        out[#out + 1] = win
+      end
+    end
+  end
+  return out
+end
+
+---@param payload {chat: integer, view: string, ops: any[][]}
+local function draw(payload)
+  local buf = require("rat.chat").buffer(payload.chat, payload.view)
+  if not buf or not api.nvim_buf_is_loaded(buf) then
+    return
+  end
+  local wins = vim.fn.win_findbuf(buf)
+  local following = payload.view == "chat" and followers(buf, wins) or {}
+  vim.bo[buf].modifiable = true
+  local ok, problem = pcall(function()
+    for _, op in ipairs(payload.ops) do
+      if op[1] == "f" then
+        ops.f(buf, op[2], op[3], wins)
+      else
+        ops[op[1]](buf, unpack(op, 2))
+      end
+    end
+  end)
+  vim.bo[buf].modifiable = false
+  if #following > 0 then
+    local last = api.nvim_buf_line_count(buf)
+    for _, win in ipairs(following) do
+      api.nvim_win_set_cursor(win, { last, 0 })
+    end
+  end
+  if not ok then
+    error(problem, 0)
+  end
+end
+
+--- Carries out one turn of the binary's loop, in order. Called over RPC, on the main loop.
+---@param batch {[1]: string, [2]: table}[] kind and payload
+---@return string[] problems what failed; the rest was carried out
+function M.apply(batch)
+  local problems = {}
+  for _, item in ipairs(batch) do
+    local kind, payload = item[1], item[2]
+    local ok, problem
+    if kind == "draw" then
+      ok, problem = pcall(draw, payload)
+    else
+      ok, problem = pcall(require("rat.inbox").handle, kind, payload)
+    end
+    if not ok then
+      problems[#problems + 1] = kind .. ": " .. tostring(problem)
+    end
+  end
+  return problems
+end
+
+--- Makes a buffer ready to be drawn in.
+---@param buf integer
+function M.attach(buf)
+  fresh[buf] = true
+  look.attach(buf)
+end
+
+--- What pressing <CR> on a row means; see `rat.look`.
+---@param buf integer
+---@param row integer from 0
+---@return rat.Action?
+function M.action(buf, row)
+  return look.action(buf, row)
+end
+
+--- The next line that says who speaks.
+---@param buf integer
+---@param row integer from 0
+---@param direction 1|-1
+---@return integer? row
+function M.next_header(buf, row, direction)
+  local last = api.nvim_buf_line_count(buf) - 1
+  local at = row + direction
+  while at >= 0 and at <= last do
+    if look.class(buf, at) == "H" then
+      return at
+    end
+    at = at + direction
+  end
+end
+
+--- 'foldtext' of transcript windows.
+---@return string
+function M.foldtext()
+  local buf, first, last = api.nvim_get_current_buf(), vim.v.foldstart, vim.v.foldend
+  local role, name = look.header(buf, first - 1)
+  if role == "thought" then
+    local text = vim.trim(table.concat(api.nvim_buf_get_lines(buf, first, first + 1, false)))
+    return ("▸ %s · %d lines  %s"):format(name, last - first - 1, text)
+  end
+  return ("  ▸ %d lines"):format(last - first + 1)
+end
+
+return M

@@ -1,1 +1,0 @@
-//! The loop: inbox, state, effects.

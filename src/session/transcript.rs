@@ -1,0 +1,314 @@
+//! The conversation as a list of entries that only grows at the end; each change marks its entry dirty for the view.
+//! How it looks is not known here.
+
+use super::content::Content;
+use super::ids::{MessageId, OptionId, ToolCallId};
+use super::permission::PermissionOption;
+use super::tool_call::{ToolCall, ToolCallPatch, ToolStatus};
+use super::update::{PlanEntry, Role, Severity};
+use std::collections::{BTreeSet, HashMap};
+
+/// One thing in the conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Entry {
+    /// What this conversation is, at the top and after each restart.
+    Banner(String),
+    /// Somebody speaks.
+    Message(Message),
+    /// A tool call.
+    Tool(Box<ToolEntry>),
+    /// The plan, as it stood last in its turn.
+    Plan(Vec<PlanEntry>),
+    /// Something that happened: how a turn ended, a notice, an error.
+    Note(Note),
+}
+
+/// A message, or as much of it as came so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// Its id, where the agent gives one.
+    pub id: Option<MessageId>,
+    /// The text, byte for byte as it came.
+    pub text: String,
+    /// What went with it, in words: attached files, images.
+    pub attachments: Vec<String>,
+}
+
+/// A tool call and what the user was asked about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolEntry {
+    /// The call.
+    pub call: ToolCall,
+    /// The permission the agent asked for.
+    pub asked: Option<Asked>,
+}
+
+/// A request for permission in the transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Our number of the request.
+    pub id: u64,
+    /// The ways to answer.
+    pub options: Vec<PermissionOption>,
+    /// What became of it.
+    pub decision: Decision,
+}
+
+/// What became of a request for permission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// The user has not answered yet.
+    Waiting,
+    /// The user chose this option.
+    Chosen(OptionId),
+    /// The turn was cancelled, or the agent withdrew.
+    Cancelled,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// How grave.
+    pub severity: Severity,
+    /// One line.
+    pub title: String,
+    /// More lines.
+    pub details: Vec<String>,
+    /// A note that is replaced in place, such as a compaction.
+    pub key: Option<String>,
+}
+
+/// The conversation.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    entries: Vec<Entry>,
+    dirty: BTreeSet<usize>,
+    calls: HashMap<ToolCallId, usize>,
+    /// The plan entry of the running turn.
+    plan: Option<usize>,
+    /// What is left of our own prompt that the agent may echo.
+    echo: String,
+}
+
+impl Transcript {
+    /// All entries, oldest first.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The lowest entry that changed since it was drawn.
+    pub fn first_dirty(&self) -> Option<usize> {
+        self.dirty.first().copied()
+    }
+
+    /// Marks an entry as drawn.
+    pub fn drawn(&mut self, index: usize) {
+        self.dirty.remove(&index);
+    }
+
+    /// Marks every entry as not drawn, for a view that starts anew.
+    pub fn redraw(&mut self) {
+        self.dirty = (0..self.entries.len()).collect();
+    }
+
+    /// Adds an entry at the end.
+    pub fn push(&mut self, entry: Entry) {
+        self.dirty.insert(self.entries.len());
+        self.entries.push(entry);
+    }
+
+    /// Adds a note.
+    pub fn note(&mut self, severity: Severity, title: impl Into<String>, details: Vec<String>) {
+        self.push(Entry::Note(Note { severity, title: title.into(), details, key: None }));
+    }
+
+    /// Adds a note, or replaces the one with the same key where it stands.
+    pub fn keyed_note(&mut self, note: Note) {
+        let found = self
+            .entries
+            .iter()
+            .rposition(|entry| matches!(entry, Entry::Note(old) if old.key == note.key));
+        match found {
+            Some(index) => {
+                self.entries[index] = Entry::Note(note);
+                self.dirty.insert(index);
+            }
+            None => self.push(Entry::Note(note)),
+        }
+    }
+
+    /// The user's prompt, as it is sent. Starts a new turn.
+    pub fn prompt(&mut self, text: &str, attachments: Vec<String>) {
+        text.clone_into(&mut self.echo);
+        self.plan = None;
+        let text = text.to_owned();
+        self.push(Entry::Message(Message { role: Role::User, id: None, text, attachments }));
+    }
+
+    /// A piece of a message: it goes on the last message where that is the same one, else it starts a new one.
+    pub fn chunk(&mut self, role: Role, id: Option<&MessageId>, content: &Content) {
+        if role == Role::User && self.is_echo(content) {
+            return;
+        }
+        let Content::Text(piece) = content else {
+            return self.placeholder(role, content);
+        };
+        if let Some(Entry::Message(last)) = self.entries.last_mut()
+            && last.role == role
+            && (last.id.is_none() || id.is_none() || last.id.as_ref() == id)
+            && !(role == Role::User && last.id.is_none() && id.is_some())
+        {
+            last.text.push_str(piece);
+            self.dirty.insert(self.entries.len() - 1);
+            return;
+        }
+        if piece.is_empty() {
+            return;
+        }
+        let text = piece.clone();
+        let attachments = Vec::new();
+        self.push(Entry::Message(Message { role, id: id.cloned(), text, attachments }));
+    }
+
+    /// An agent may repeat our own prompt; it is already there.
+    fn is_echo(&mut self, content: &Content) -> bool {
+        if self.echo.is_empty() {
+            return false;
+        }
+        match content.text() {
+            Some(piece) => match self.echo.strip_prefix(piece) {
+                Some(rest) => {
+                    self.echo = rest.to_owned();
+                    true
+                }
+                None => false,
+            },
+            // What we attached comes back as what it was.
+            None => true,
+        }
+    }
+
+    fn placeholder(&mut self, role: Role, content: &Content) {
+        let words = describe(content);
+        match self.entries.last_mut() {
+            Some(Entry::Message(last)) if last.role == role && last.text.is_empty() => {
+                last.attachments.push(words);
+                self.dirty.insert(self.entries.len() - 1);
+            }
+            _ => {
+                let attachments = vec![words];
+                let text = String::new();
+                self.push(Entry::Message(Message { role, id: None, text, attachments }));
+            }
+        }
+    }
+
+    /// A tool call is announced or changes.
+    pub fn tool(&mut self, id: &ToolCallId, patch: ToolCallPatch) -> &mut ToolEntry {
+        let index = self.tool_index(id);
+        self.dirty.insert(index);
+        let entry = self.tool_at(index);
+        entry.call.apply(patch);
+        entry
+    }
+
+    /// The tool call, if it was ever named.
+    pub fn find_tool(&self, id: &ToolCallId) -> Option<&ToolEntry> {
+        match self.entries.get(*self.calls.get(id)?) {
+            Some(Entry::Tool(entry)) => Some(entry),
+            _ => None,
+        }
+    }
+
+    /// Every tool call, oldest first.
+    pub fn tools(&self) -> impl DoubleEndedIterator<Item = &ToolEntry> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Entry::Tool(tool) => Some(&**tool),
+            _ => None,
+        })
+    }
+
+    fn tool_index(&mut self, id: &ToolCallId) -> usize {
+        if let Some(index) = self.calls.get(id) {
+            return *index;
+        }
+        let index = self.entries.len();
+        self.calls.insert(id.clone(), index);
+        self.push(Entry::Tool(Box::new(ToolEntry {
+            call: ToolCall::new(id.clone()),
+            asked: None,
+        })));
+        index
+    }
+
+    fn tool_at(&mut self, index: usize) -> &mut ToolEntry {
+        match &mut self.entries[index] {
+            Entry::Tool(entry) => entry,
+            _ => unreachable!("`calls` holds indexes of tool calls only"),
+        }
+    }
+
+    /// The permission the agent asks for this tool call.
+    pub fn ask(&mut self, id: &ToolCallId, patch: ToolCallPatch, asked: Asked) {
+        self.tool(id, patch).asked = Some(asked);
+    }
+
+    /// What became of the request.
+    pub fn decide(&mut self, id: &ToolCallId, request: u64, decision: Decision) {
+        let index = self.tool_index(id);
+        if let Some(asked) = &mut self.tool_at(index).asked
+            && asked.id == request
+        {
+            asked.decision = decision;
+            self.dirty.insert(index);
+        }
+    }
+
+    /// Shows every call that is still open as `status` (ACP: at once when a turn is cancelled).
+    pub fn settle_tools(&mut self, status: ToolStatus) {
+        for (index, entry) in self.entries.iter_mut().enumerate() {
+            if let Entry::Tool(tool) = entry
+                && tool.call.status.is_open()
+            {
+                tool.call.status = status;
+                self.dirty.insert(index);
+            }
+        }
+    }
+
+    /// The plan, whole; it replaces the one of the same turn where that stands.
+    pub fn plan(&mut self, plan: Vec<PlanEntry>) {
+        if let Some(index) = self.plan {
+            self.entries[index] = Entry::Plan(plan);
+            self.dirty.insert(index);
+        } else if !plan.is_empty() {
+            self.plan = Some(self.entries.len());
+            self.push(Entry::Plan(plan));
+        }
+    }
+}
+
+/// What content that is no text is, in one line.
+pub fn describe(content: &Content) -> String {
+    match content {
+        Content::Text(text) => text.lines().next().unwrap_or_default().to_owned(),
+        Content::Image { mime, data, .. } => format!("image {mime}, {}", size(data.len() / 4 * 3)),
+        Content::Audio { mime, data } => format!("audio {mime}, {}", size(data.len() / 4 * 3)),
+        Content::ResourceLink { uri, name, .. } if name.is_empty() => uri.clone(),
+        Content::ResourceLink { uri, name, .. } => format!("{name} ({uri})"),
+        Content::Resource { uri, text, .. } => format!("{uri}, {}", size(text.len())),
+        Content::Blob { uri, data, .. } => format!("{uri}, {}", size(data.len() / 4 * 3)),
+        Content::Unknown { kind } => format!("content of the unknown kind \"{kind}\""),
+    }
+}
+
+/// A number of bytes for people.
+pub fn size(bytes: usize) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{} KiB", bytes / 1024),
+        _ => format!("{} MiB", bytes / 1_048_576),
+    }
+}

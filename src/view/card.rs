@@ -1,0 +1,296 @@
+//! Cards: tool calls, plans and notes as lines.
+
+use super::diff;
+use super::line::{Action, Class, Line, Look, Span, Style};
+use crate::session::content::Content;
+use crate::session::permission::{OptionKind, PermissionOption};
+use crate::session::tool_call::{Location, ToolCall, ToolContent, ToolKind, ToolStatus};
+use crate::session::transcript::{Asked, Decision, Note, ToolEntry, describe};
+use crate::session::update::{PlanEntry, PlanStatus, Severity};
+use std::path::{Path, PathBuf};
+
+/// Lines of output shown in a card.
+const OUTPUT: usize = 40;
+/// Lines of changes shown in a card.
+const CHANGES: usize = 80;
+/// Output with more lines than this begins folded.
+const UNFOLDED: usize = 8;
+
+/// What drawing needs to know beside what is drawn.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Scene {
+    /// Paths below it are shown relative to it.
+    pub cwd: PathBuf,
+    /// What the agent is called.
+    pub agent: String,
+}
+
+impl Scene {
+    /// A path as the user would write it.
+    pub fn shorten(&self, path: &Path) -> String {
+        path.strip_prefix(&self.cwd).unwrap_or(path).to_string_lossy().into_owned()
+    }
+}
+
+/// Lines, and which of them begin folded (first and last, counted from the card's first line).
+#[derive(Debug, Default)]
+pub struct Card {
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// What is folded.
+    pub fold: Option<(usize, usize)>,
+}
+
+/// The icon and look of a status.
+pub fn status(entry: &ToolEntry) -> (&'static str, Look) {
+    if is_waiting(entry) {
+        return ("?", Look::Active);
+    }
+    match entry.call.status {
+        ToolStatus::Pending => ("○", Look::Dim),
+        ToolStatus::InProgress => ("●", Look::Active),
+        ToolStatus::Completed => ("✓", Look::Good),
+        ToolStatus::Failed => ("✗", Look::Bad),
+        ToolStatus::Cancelled => ("⊘", Look::Dim),
+    }
+}
+
+/// Whether the user has to decide.
+pub fn is_waiting(entry: &ToolEntry) -> bool {
+    entry.asked.as_ref().is_some_and(|asked| asked.decision == Decision::Waiting)
+}
+
+/// One word for a kind of tool.
+pub fn kind(kind: ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Read => "read",
+        ToolKind::Edit => "edit",
+        ToolKind::Delete => "delete",
+        ToolKind::Move => "move",
+        ToolKind::Search => "search",
+        ToolKind::Execute => "run",
+        ToolKind::Think => "think",
+        ToolKind::Fetch => "fetch",
+        ToolKind::SwitchMode => "mode",
+        ToolKind::Other => "tool",
+    }
+}
+
+/// What a call is called.
+pub fn title(call: &ToolCall) -> &str {
+    let title = call.title.trim();
+    match (&call.name, title.is_empty()) {
+        (_, false) => title,
+        (Some(name), true) => name,
+        (None, true) => "tool call",
+    }
+}
+
+/// The first line of a tool call.
+pub fn tool_title(entry: &ToolEntry, scene: &Scene) -> Line {
+    let (icon, look) = status(entry);
+    let call = &entry.call;
+    let action = match call.locations.first() {
+        Some(location) => go_to(location),
+        None => Action::Output(call.id.to_string()),
+    };
+    let root = format!("{}/", scene.cwd.display());
+    let text = title(call).lines().next().unwrap_or_default().replace(&root, "");
+    let style = Style { action: Some(action), ..Style::new(Class::Title) };
+    Line::new(text, &style).with_prefix(format!("{icon} {} ", kind(call.kind)), look)
+}
+
+/// A tool call as a card.
+pub fn tool(entry: &ToolEntry, scene: &Scene) -> Card {
+    let call = &entry.call;
+    let mut card = Card { lines: vec![tool_title(entry, scene)], fold: None };
+    command(&mut card, entry);
+    for location in places(call) {
+        let name = scene.shorten(&location.path);
+        let text = location.line.map_or(name.clone(), |line| format!("{name}:{line}"));
+        let span = Span { start: 0, end: text.len(), look: Look::Location };
+        let action = Some(go_to(location));
+        let style = Style { spans: vec![span], action, ..Style::new(Class::Body) };
+        card.lines.push(Line::new(text, &style).with_prefix("  │ ", Look::Dim));
+    }
+    changes(&mut card, call, scene);
+    output(&mut card, call);
+    if let Some(asked) = &entry.asked {
+        permission(&mut card, asked, call);
+    }
+    card
+}
+
+/// The whole command and where it runs, where the title does not say it already.
+fn command(card: &mut Card, entry: &ToolEntry) {
+    let Some(input) = &entry.call.input else { return };
+    if let Some(command) = &input.command
+        && (command.contains('\n') || !entry.call.title.contains(command.as_str()))
+    {
+        for (number, line) in command.lines().enumerate() {
+            let sign = if number == 0 { "  │ $ " } else { "  │   " };
+            card.lines.push(Line::of(Class::Body, line).with_prefix(sign, Look::Active));
+        }
+    }
+    if let Some(cwd) = input.cwd.as_ref().filter(|_| is_waiting(entry)) {
+        card.lines.push(Line::of(Class::Body, format!("in {cwd}")).with_prefix("  │ ", Look::Dim));
+    }
+}
+
+/// The places a call names beyond those its title leads to or its diffs show.
+fn places(call: &ToolCall) -> impl Iterator<Item = &Location> {
+    let several = call.locations.len() > 1;
+    call.locations.iter().filter(move |location| {
+        let named = call.title.contains(&*location.path.to_string_lossy())
+            || location
+                .path
+                .file_name()
+                .is_some_and(|name| call.title.contains(&*name.to_string_lossy()));
+        (several || !named || location.line.is_some())
+            && !call.diffs().any(|diff| diff.path == location.path)
+    })
+}
+
+fn go_to(location: &Location) -> Action {
+    let path = location.path.to_string_lossy().into_owned();
+    Action::Location { path, line: location.line }
+}
+
+fn changes(card: &mut Card, call: &ToolCall, scene: &Scene) {
+    let (mut room, mut hidden) = (CHANGES, 0);
+    for change in call.diffs() {
+        let (lines, left_out) = diff::lines(change, scene, room);
+        room -= room.min(lines.len());
+        hidden += left_out;
+        card.lines.extend(lines);
+    }
+    if hidden > 0 {
+        card.lines.push(more(call, hidden, "changed lines"));
+    }
+}
+
+fn output(card: &mut Card, call: &ToolCall) {
+    let text = output_text(call);
+    let text = text.trim_matches('\n');
+    if text.is_empty() {
+        return;
+    }
+    let first = card.lines.len();
+    let mut lines = text.lines();
+    for line in lines.by_ref().take(OUTPUT) {
+        card.lines.push(Line::of(Class::Body, line).with_prefix("  │ ", Look::Dim));
+    }
+    let hidden = lines.count();
+    if hidden > 0 {
+        card.lines.push(more(call, hidden, "lines"));
+    }
+    if card.lines.len() - first > UNFOLDED {
+        card.fold = Some((first, card.lines.len() - 1));
+    }
+}
+
+/// All text a call produced: its content, else its raw output.
+pub fn output_text(call: &ToolCall) -> String {
+    let mut out = String::new();
+    for item in &call.content {
+        let piece = match item {
+            ToolContent::Content(Content::Text(text)) => without_fence(text).to_owned(),
+            ToolContent::Content(content) => format!("[{}]", describe(content)),
+            ToolContent::Terminal(id) => format!("[terminal {id}]"),
+            ToolContent::Unknown { kind } => format!("[content of the unknown kind \"{kind}\"]"),
+            ToolContent::Diff(_) => continue,
+        };
+        if !out.is_empty() && !out.ends_with('\n') {
+            out.push('\n');
+        }
+        out.push_str(&piece);
+    }
+    if out.is_empty() && call.diffs().next().is_none() {
+        return call.output.clone().unwrap_or_default();
+    }
+    out
+}
+
+/// Agents wrap output in a code fence for clients that only know Markdown.
+fn without_fence(text: &str) -> &str {
+    let bare = text.trim();
+    let Some((opening, rest)) = bare.split_once('\n') else { return text };
+    let marks = opening.len() - opening.trim_start_matches('`').len();
+    if marks < 3 || opening[marks..].contains('`') {
+        return text;
+    }
+    match rest.strip_suffix(&opening[..marks]) {
+        Some(inner) if inner.is_empty() || inner.ends_with('\n') => inner,
+        _ => text,
+    }
+}
+
+fn more(call: &ToolCall, hidden: usize, what: &str) -> Line {
+    let action = Some(Action::Output(call.id.to_string()));
+    let style = Style { action, ..Style::new(Class::Note) };
+    Line::new(format!("… {hidden} more {what} · <CR> shows all"), &style)
+        .with_prefix("  │ ", Look::Dim)
+}
+
+fn permission(card: &mut Card, asked: &Asked, call: &ToolCall) {
+    let chosen = match &asked.decision {
+        Decision::Waiting => return choices(card, asked, call),
+        Decision::Cancelled => None,
+        Decision::Chosen(id) => asked.options.iter().find(|option| option.id == *id),
+    };
+    let (text, look) = match chosen {
+        None => ("not decided: cancelled".to_owned(), Look::Dim),
+        Some(PermissionOption { kind, name, .. }) => match kind {
+            OptionKind::RejectOnce | OptionKind::RejectAlways => (format!("✗ {name}"), Look::Bad),
+            OptionKind::AllowOnce | OptionKind::AllowAlways => (format!("✓ {name}"), Look::Good),
+            OptionKind::Unknown => (name.clone(), Look::Dim),
+        },
+    };
+    card.lines.push(Line::of(Class::Note, text).with_prefix("  └ ", look));
+}
+
+fn choices(card: &mut Card, asked: &Asked, call: &ToolCall) {
+    let action = Some(Action::Permission(asked.id));
+    for (number, option) in asked.options.iter().enumerate() {
+        let style = Style { action: action.clone(), ..Style::new(Class::Choice) };
+        let key = if number < 9 { format!("  [{}] ", number + 1) } else { "      ".to_owned() };
+        card.lines.push(Line::new(&option.name, &style).with_prefix(key, Look::Key));
+    }
+    let last = asked.options.len().min(9);
+    let digits = if last == 1 { "1".to_owned() } else { format!("1-{last}") };
+    let diff = if call.diffs().next().is_some() { " · gd diff" } else { "" };
+    let style = Style { action, ..Style::new(Class::Note) };
+    let hint = format!("{digits} answer{diff} · :RatAllow :RatDeny :RatPermission from anywhere");
+    card.lines.push(Line::new(hint, &style).with_prefix("  └ ", Look::Active));
+}
+
+/// A plan as lines.
+pub fn plan(entries: &[PlanEntry]) -> Vec<Line> {
+    let done = entries.iter().filter(|entry| entry.status == PlanStatus::Completed).count();
+    let title = Line::of(Class::Title, format!("Plan {done}/{}", entries.len()));
+    let steps = entries.iter().map(|entry| {
+        let (icon, look, class) = match entry.status {
+            PlanStatus::Pending => ("  ○ ", Look::Dim, Class::Body),
+            PlanStatus::InProgress => ("  ● ", Look::Active, Class::Title),
+            PlanStatus::Completed => ("  ✓ ", Look::Good, Class::Note),
+            PlanStatus::Cancelled => ("  ⊘ ", Look::Dim, Class::Note),
+        };
+        Line::of(class, entry.content.trim()).with_prefix(icon, look)
+    });
+    std::iter::once(title).chain(steps).collect()
+}
+
+/// A note as lines.
+pub fn note(note: &Note) -> Vec<Line> {
+    let (class, icon, look) = match note.severity {
+        Severity::Info => (Class::Note, "· ", Look::Dim),
+        Severity::Warning => (Class::Warning, "! ", Look::Active),
+        Severity::Error => (Class::Error, "✗ ", Look::Bad),
+    };
+    let title = Line::of(class, note.title.trim()).with_prefix(icon, look);
+    let details = note
+        .details
+        .iter()
+        .map(|detail| Line::of(Class::Body, detail.as_str()).with_prefix("  │ ", Look::Dim));
+    std::iter::once(title).chain(details).collect()
+}

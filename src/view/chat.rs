@@ -1,0 +1,318 @@
+//! The transcript as a buffer: what of it is drawn, and the patch that draws what is not.
+
+use super::card::{self, Card, Scene};
+use super::line::{Class, Line, Look, Style};
+use super::patch::{Op, Patch};
+use super::tail::Tail;
+use crate::session::transcript::{Entry, Message, Transcript};
+use crate::session::update::Role;
+
+/// What is drawn of a transcript.
+#[derive(Debug, Default)]
+pub struct ChatView {
+    drawn: Vec<Drawn>,
+    /// Rows of all that is drawn.
+    rows: usize,
+}
+
+/// What is drawn of one entry.
+#[derive(Debug)]
+struct Drawn {
+    /// Empty line and header before the entry itself.
+    head: usize,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    /// Lines that are replaced where they differ.
+    Lines { lines: Vec<Line>, fold: Option<(usize, usize)> },
+    /// Text that grows.
+    Message { attachments: Vec<Line>, tail: Option<Tail>, closing: usize },
+}
+
+impl Drawn {
+    fn rows(&self) -> usize {
+        self.head
+            + match &self.body {
+                Body::Lines { lines, .. } => lines.len(),
+                Body::Message { attachments, tail, closing } => {
+                    attachments.len() + tail.as_ref().map_or(0, |tail| tail.rows() + 1) + closing
+                }
+            }
+    }
+}
+
+impl ChatView {
+    /// The patch that draws what changed, about `budget` bytes of text at most; the rest stays dirty.
+    pub fn render(&mut self, transcript: &mut Transcript, scene: &Scene, budget: usize) -> Patch {
+        let mut patch = Patch::default();
+        while patch.bytes < budget
+            && let Some(index) = transcript.first_dirty()
+        {
+            if !self.draw(index, transcript.entries(), scene, budget, &mut patch) {
+                break;
+            }
+            transcript.drawn(index);
+        }
+        patch
+    }
+
+    /// Draws one entry, gives whether it is drawn whole.
+    fn draw(
+        &mut self,
+        index: usize,
+        entries: &[Entry],
+        scene: &Scene,
+        budget: usize,
+        patch: &mut Patch,
+    ) -> bool {
+        if index == self.drawn.len() {
+            self.begin(index, entries, scene, patch);
+        }
+        let after: usize = self.drawn[index..].iter().map(Drawn::rows).sum();
+        let drawn = &mut self.drawn[index];
+        let before = drawn.rows();
+        let row = self.rows - after + drawn.head;
+        let done = match (&entries[index], &mut drawn.body) {
+            (Entry::Message(message), Body::Message { attachments, tail, closing }) => {
+                let at = (index, row);
+                draw_message(message, at, attachments, (tail, *closing), budget, patch)
+            }
+            (entry, Body::Lines { lines, fold }) => {
+                let card = block(entry, scene);
+                patch.replace(row, lines, &card.lines);
+                if let Some((first, last)) = card.fold.filter(|_| card.fold != *fold) {
+                    patch.ops.push(Op::Fold { first: row + first, last: row + last });
+                }
+                *lines = card.lines;
+                *fold = card.fold;
+                true
+            }
+            (_, Body::Message { .. }) => true,
+        };
+        self.rows = self.rows + self.drawn[index].rows() - before;
+        done
+    }
+
+    /// Draws the head of a new entry, and the rows its body begins with.
+    fn begin(&mut self, index: usize, entries: &[Entry], scene: &Scene, patch: &mut Patch) {
+        let mut lines = head(index, entries, scene);
+        let (head, row) = (lines.len(), self.rows);
+        let body = match &entries[index] {
+            Entry::Message(Message { role: Role::Thought, .. }) => {
+                // Folded from the start. The fold's last line closes it, so that the text grows inside.
+                let title = header("thought", "Thinking");
+                lines.extend([title.clone(), Line::default(), Line::default()]);
+                Body::Message { attachments: vec![title], tail: Some(Tail::plain()), closing: 1 }
+            }
+            Entry::Message(_) => Body::Message { attachments: Vec::new(), tail: None, closing: 0 },
+            _ => Body::Lines { lines: Vec::new(), fold: None },
+        };
+        let thought = lines.len() - head;
+        if !lines.is_empty() {
+            patch.lines(row, row, lines);
+        }
+        if thought > 0 {
+            let first = row + head;
+            patch.ops.push(Op::Fold { first, last: first + thought - 1 });
+        }
+        let drawn = Drawn { head, body };
+        self.rows += drawn.rows();
+        self.drawn.push(drawn);
+    }
+}
+
+/// The lines before an entry: an empty one, and who speaks where that changes.
+fn head(index: usize, entries: &[Entry], scene: &Scene) -> Vec<Line> {
+    let entry = &entries[index];
+    let Some(previous) = index.checked_sub(1).map(|before| &entries[before]) else {
+        return Vec::new();
+    };
+    let last = entries[..index].iter().rev().find_map(speaker);
+    match speaker(entry) {
+        Some(Speaker::User) => vec![Line::default(), header("user", "You")],
+        Some(Speaker::Agent) if last != Some(Speaker::Agent) => {
+            vec![Line::default(), header("agent", &scene.agent)]
+        }
+        _ if matches!((previous, entry), (Entry::Tool(_), Entry::Tool(_))) => Vec::new(),
+        _ => vec![Line::default()],
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    User,
+    Agent,
+}
+
+fn speaker(entry: &Entry) -> Option<Speaker> {
+    match entry {
+        Entry::Message(Message { role: Role::User, .. }) => Some(Speaker::User),
+        Entry::Message(_) | Entry::Tool(_) | Entry::Plan(_) => Some(Speaker::Agent),
+        Entry::Banner(_) | Entry::Note(_) => None,
+    }
+}
+
+fn header(role: &str, name: &str) -> Line {
+    let style = Style { argument: format!("{role}\t{name}"), ..Style::new(Class::Header) };
+    Line::new("", &style)
+}
+
+fn block(entry: &Entry, scene: &Scene) -> Card {
+    match entry {
+        Entry::Tool(tool) => card::tool(tool, scene),
+        Entry::Plan(plan) => Card { lines: card::plan(plan), fold: None },
+        Entry::Note(note) => Card { lines: card::note(note), fold: None },
+        Entry::Banner(text) => Card { lines: vec![Line::of(Class::Note, text)], fold: None },
+        Entry::Message(_) => Card::default(),
+    }
+}
+
+/// Draws what is new of the message with this index, whose body begins at this row.
+fn draw_message(
+    message: &Message,
+    (index, row): (usize, usize),
+    attachments: &mut Vec<Line>,
+    (tail, closing): (&mut Option<Tail>, usize),
+    budget: usize,
+    patch: &mut Patch,
+) -> bool {
+    if closing == 0 {
+        let new: Vec<Line> = message
+            .attachments
+            .iter()
+            .map(|what| Line::of(Class::Note, what.as_str()).with_prefix("+ ", Look::Dim))
+            .collect();
+        patch.replace(row, attachments, &new);
+        *attachments = new;
+    }
+    let row = row + attachments.len();
+    if tail.is_none() && !message.text.is_empty() {
+        patch.lines(row, row, vec![Line::default()]);
+        *tail = Some(Tail::new(index));
+    }
+    let Some(tail) = tail else { return true };
+    if let Some(step) = tail.advance(&message.text, budget.saturating_sub(patch.bytes)) {
+        if step.looks_row < step.row {
+            let earlier = step.row - step.looks_row;
+            let looks = step.looks[..earlier].to_vec();
+            patch.ops.push(Op::Looks { row: row + step.looks_row, looks });
+        }
+        let looks = step.looks[step.row - step.looks_row..].to_vec();
+        patch.text(row + step.row, step.col, step.text.to_owned(), looks);
+    }
+    tail.is_at_end(&message.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::patch::testing;
+    use super::{ChatView, Line, Scene};
+    use crate::session::content::Content;
+    use crate::session::ids::ToolCallId;
+    use crate::session::tool_call::{Diff, ToolCallPatch, ToolContent, ToolStatus};
+    use crate::session::transcript::Transcript;
+    use crate::session::update::{PlanEntry, PlanPriority, PlanStatus, Role, Severity};
+    use proptest::prelude::*;
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Chunk(Role, String),
+        Tool(u8, ToolStatus, String),
+        Diff(u8, String),
+        Plan(usize),
+        Note(String),
+        Prompt(String),
+        Draw(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let text = "[a-c \n`#*-]{0,30}";
+        let role = prop_oneof![Just(Role::Agent), Just(Role::Thought), Just(Role::User)];
+        let status = prop_oneof![Just(ToolStatus::InProgress), Just(ToolStatus::Completed)];
+        prop_oneof![
+            4 => (role, text).prop_map(|(role, text)| Step::Chunk(role, text)),
+            3 => (0..4u8, status, "[ab\n]{0,40}").prop_map(|(id, status, text)| Step::Tool(id, status, text)),
+            1 => (0..4u8, "[ab\n]{0,20}").prop_map(|(id, text)| Step::Diff(id, text)),
+            1 => (0..4usize).prop_map(Step::Plan),
+            1 => text.prop_map(Step::Note),
+            1 => text.prop_map(Step::Prompt),
+            4 => (1..40usize).prop_map(Step::Draw),
+        ]
+    }
+
+    fn play(transcript: &mut Transcript, step: Step) {
+        let id = |id: u8| ToolCallId::from(id.to_string());
+        match step {
+            Step::Chunk(role, text) => transcript.chunk(role, None, &Content::Text(text)),
+            Step::Tool(number, status, text) => {
+                let content = Some(vec![ToolContent::Content(Content::Text(text))]);
+                let patch =
+                    ToolCallPatch { status: Some(status), content, ..ToolCallPatch::default() };
+                transcript.tool(&id(number), patch);
+            }
+            Step::Diff(number, new) => {
+                let diff = Diff { path: "/p/x.lua".into(), old: Some("a\nb\n".into()), new };
+                let content = Some(vec![ToolContent::Diff(diff)]);
+                transcript.tool(&id(number), ToolCallPatch { content, ..ToolCallPatch::default() });
+            }
+            Step::Plan(steps) => transcript.plan(
+                (0..steps)
+                    .map(|number| PlanEntry {
+                        content: format!("step {number}"),
+                        priority: PlanPriority::Medium,
+                        status: PlanStatus::Pending,
+                    })
+                    .collect(),
+            ),
+            Step::Note(text) => transcript.note(Severity::Info, text, Vec::new()),
+            Step::Prompt(text) => transcript.prompt(&text, Vec::new()),
+            Step::Draw(_) => {}
+        }
+    }
+
+    fn draw_all(
+        view: &mut ChatView,
+        transcript: &mut Transcript,
+        budget: usize,
+        buffer: &mut Vec<Line>,
+    ) {
+        let scene = Scene { cwd: "/p".into(), agent: "Agent".into() };
+        while transcript.first_dirty().is_some() {
+            testing::apply(buffer, &view.render(transcript, &scene, budget));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+
+        /// However drawing is spread over frames, the buffer is what one drawing at the end gives.
+        #[test]
+        fn patches_add_up(steps in prop::collection::vec(step(), 0..40)) {
+            let (mut transcript, mut view, mut buffer) = <(Transcript, ChatView, Vec<Line>)>::default();
+            let scene = Scene { cwd: "/p".into(), agent: "Agent".into() };
+            for step in steps {
+                if let Step::Draw(budget) = step {
+                    testing::apply(&mut buffer, &view.render(&mut transcript, &scene, budget));
+                } else {
+                    play(&mut transcript, step);
+                }
+            }
+            draw_all(&mut view, &mut transcript, 100, &mut buffer);
+            transcript.redraw();
+            let (mut fresh, mut whole) = <(ChatView, Vec<Line>)>::default();
+            draw_all(&mut fresh, &mut transcript, usize::MAX / 2, &mut whole);
+            prop_assert_eq!(&buffer, &whole);
+        }
+    }
+
+    #[test]
+    fn a_frame_has_a_limit() {
+        let (mut transcript, mut view) = <(Transcript, ChatView)>::default();
+        transcript.chunk(Role::Agent, None, &Content::Text("word ".repeat(100_000)));
+        let patch = view.render(&mut transcript, &Scene::default(), 65_536);
+        assert!(patch.bytes <= 65_536 + 16, "{}", patch.bytes);
+        assert!(transcript.first_dirty().is_some());
+    }
+}
