@@ -1,6 +1,7 @@
 //! What agents may say, line by line, and what we make of it. The fixtures are what the schema allows, marked
 //! `valid` and checked against its types, and what agents send beside it; the golden files say how we read them.
 //! `UPDATE_EXPECT=1` writes the golden files anew.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
 
 use agent_client_protocol_schema::v1;
 use expect_test::expect_file;

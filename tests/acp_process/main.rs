@@ -1,4 +1,5 @@
 //! Real processes as agents: what they say, how they end, and that nothing of them stays.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
 
 mod support;
 
