@@ -173,15 +173,61 @@ local function break_undo(buf)
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
 end
 
+---@class (exact) rat.buffers.Mark
+---@field name string
+---@field row integer from 0
+---@field column integer bytes, from 0
+
+---The marks a user has set in some rows of a buffer (end inclusive).
+---@param buf integer
+---@param first integer
+---@param last integer
+---@return rat.buffers.Mark[]
+local function marks_in(buf, first, last)
+  local marks = {}
+  local function add(list, names)
+    for _, mark in ipairs(list) do
+      local name, row = mark.mark:sub(2), mark.pos[2] - 1
+      if mark.pos[1] == buf and name:match(names) and first <= row and row <= last then
+        marks[#marks + 1] = { name = name, row = row, column = mark.pos[3] - 1 }
+      end
+    end
+  end
+  add(vim.fn.getmarklist(buf), '^[a-z<>"]$')
+  add(vim.fn.getmarklist(), "^[A-Z]$")
+  return marks
+end
+
+---`nvim_buf_set_text()`, but marks in the rows it touches stay on their text: Neovim before 0.12 deletes them.
+---@param buf integer
+---@param edit rat.buffers.Edit
+local function set_text(buf, edit)
+  local row, column, last_row, last_column, lines = unpack(edit)
+  local marks = marks_in(buf, row, last_row)
+  api.nvim_buf_set_text(buf, row, column, last_row, last_column, lines)
+  local new_last = row + #lines - 1
+  local new_column = #lines[#lines] + (#lines == 1 and column or 0)
+  for _, mark in ipairs(marks) do
+    if mark.row == last_row and mark.column >= last_column then
+      mark.row, mark.column = new_last, mark.column - last_column + new_column
+    elseif mark.row > row or mark.column > column then
+      mark.row = math.min(mark.row, new_last)
+    end
+    local line = api.nvim_buf_get_lines(buf, mark.row, mark.row + 1, true)[1]
+    local at = math.max(0, math.min(mark.column, #line - 1))
+    pcall(api.nvim_buf_set_mark, buf, mark.name, mark.row + 1, at, {})
+  end
+end
+
 ---@param buf integer
 ---@param edits rat.buffers.Edit[] in order, without overlap
 local function make(buf, edits)
   for i = #edits, 1, -1 do
-    local row, column, last_row, last_column, lines = unpack(edits[i])
-    if column < 0 then
-      api.nvim_buf_set_lines(buf, row, last_row, true, lines)
+    local edit = edits[i]
+    if edit[2] < 0 then
+      api.nvim_buf_set_lines(buf, edit[1], edit[3], true, edit[5])
     else
-      api.nvim_buf_set_text(buf, row, column, last_row, last_column, lines)
+      set_text(buf, edit)
     end
   end
 end
@@ -219,11 +265,30 @@ local function is_typed_in(buf)
   return api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:match("^[iR]") ~= nil
 end
 
+---Whether a buffer holds characters that its file cannot.
+---@param buf integer
+---@return string? problem
+local function cannot_hold(buf)
+  local encoding = vim.bo[buf].fileencoding
+  if encoding == "" or encoding:match("^utf") or encoding:match("^ucs") then
+    return nil
+  end
+  local text = table.concat(api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
+  local there = vim.iconv(text, "utf-8", encoding)
+  if not there or vim.iconv(there, encoding, "utf-8") ~= text then
+    return "the text has characters that its 'fileencoding', " .. encoding .. ", has not"
+  end
+end
+
 ---Writes the buffer to its file. No formatter while the user types in it, hence no autocommands then.
 ---@param buf integer
 ---@param eol boolean whether the last line gets its end
 ---@return string? problem
 local function save(buf, eol)
+  local problem = cannot_hold(buf)
+  if problem then
+    return problem
+  end
   local written = false
   local seen = api.nvim_create_autocmd("BufWritePost", {
     buffer = buf,
@@ -236,8 +301,9 @@ local function save(buf, eol)
   if not eol then
     vim.bo[buf].fixendofline = false
   end
-  local ok, problem = pcall(api.nvim_buf_call, buf, function()
-    -- `!`: whether the file may be written, and is the one we know, has been looked at; no question can be asked.
+  local ok, why = pcall(api.nvim_buf_call, buf, function()
+    -- `!`: whether the file may be written, and is the one we know, has been looked at. Without it Neovim may ask
+    -- the user, and stand still until there is an answer.
     vim.cmd.write({
       bang = true,
       mods = {
@@ -256,7 +322,7 @@ local function save(buf, eol)
     track.note_time(buf)
     return nil
   end
-  return (tostring(problem):gsub("^.-Vim%(%w+%):", ""))
+  return (tostring(why):gsub("^.-Vim%(%w+%):", ""))
 end
 
 ---Makes edits in a buffer that is still at `tick`, as one undo step.
@@ -370,7 +436,7 @@ local function take_note(buf)
       vim.v.fcs_choice = ""
     end,
   })
-  local own = api.nvim_get_option_value("autoread", { buf = buf, scope = "local" })
+  local own = vim.bo[buf].autoread -- nil where the buffer has none of its own
   vim.bo[buf].autoread = false
   local ok, problem = pcall(vim.cmd.checktime, { tostring(buf), mods = { silent = true } })
   vim.bo[buf].autoread = own

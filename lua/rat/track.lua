@@ -133,6 +133,12 @@ function M.attach(buf)
     on_detach = function()
       logs[buf] = nil
       tell({ kind = "detach", buf = buf, tick = 0 })
+      -- `:edit` detaches too, and the buffer is still there.
+      vim.schedule(function()
+        if vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_is_loaded(buf) then
+          M.attach(buf)
+        end
+      end)
     end,
   })
   tell({

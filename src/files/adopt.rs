@@ -33,6 +33,7 @@ impl Document {
                 return Ok(None);
             }
             let adopted = self.adopt(session, &open, &file).await?;
+            self.known.insert(session.clone(), Arc::clone(&file.text));
             if adopted.is_some() || self.synced.as_ref().is_some_and(|s| s.facts == file.facts) {
                 return Ok(adopted);
             }
@@ -64,7 +65,6 @@ impl Document {
             Made::Again => return Ok(None),
         };
         self.synced = Some(file.clone());
-        self.known.insert(session.clone(), Arc::clone(&file.text));
         let hunks = difference(&before, &after).await?;
         Ok((!hunks.is_empty()).then(|| Written {
             path: self.path.clone(),
