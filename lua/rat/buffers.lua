@@ -1,5 +1,5 @@
---- Takes texts out of buffers and puts changes into them, on behalf of the binary. It decides nothing about what
---- is written.
+--- Takes texts out of buffers and puts changes into them, on behalf of the binary. It decides
+--- nothing about what is written.
 
 local track = require("rat.track")
 
@@ -19,12 +19,19 @@ local M = {}
 ---@field encoding string 'fileencoding'
 ---@field bom boolean
 ---@field eol boolean whether the last line ends: in the file, or once unsaved changes are saved
----@field time? {sec: integer, nsec: integer} of the file when Neovim last read or wrote it, if that was seen
+---@field time? {sec: integer, nsec: integer} of the file when Neovim last read or wrote it
 ---@field changes? [integer, integer, string[]][] what changed since the tick asked about
 
----A change of whole lines, `{first, -1, last, -1, lines}`, or of a part, `{row, column, row, column, lines}`, as
----`nvim_buf_set_lines()` and `nvim_buf_set_text()` take them.
+---A change of whole lines, `{first, -1, last, -1, lines}`, or of a part, `{row, column, row,
+---column, lines}`, as `nvim_buf_set_lines()` and `nvim_buf_set_text()` take them.
 ---@alias rat.buffers.Edit [integer, integer, integer, integer, string[]]
+
+---@class (exact) rat.buffers.Lines
+---@field text string joined by newlines
+---@field count integer
+---@field total integer lines of the buffer
+---@field tick integer
+---@field changes? [integer, integer, string[]][] what changed since the tick asked about
 
 ---@type table<integer, boolean>
 local changing = {}
@@ -98,8 +105,9 @@ local function facts(buf, since)
   }
 end
 
----Finds the loaded buffer of a file, by real path: `bufnr()` takes its argument for a pattern. The buffer is followed
----from now on. A buffer named before is looked at first, and told from its tick on.
+---Finds the loaded buffer of a file, by real path: `bufnr()` takes its argument for a pattern. The
+---buffer is followed from now on. A buffer named before is looked at first, and told from its tick
+---on.
 ---@param path string real path
 ---@param known? integer buffer found before
 ---@param since? integer its tick then
@@ -125,12 +133,13 @@ function M.facts(buf, since)
   return facts(buf, since)
 end
 
----Lines `from` to `to` (from 0, end exclusive), joined by newlines, with what changed since a tick. Past the end: fewer.
+---Lines `from` to `to` (from 0, end exclusive), joined by newlines, with what changed since a tick.
+---Past the end: fewer.
 ---@param buf integer
 ---@param from integer
 ---@param to integer
 ---@param since integer
----@return {text: string, count: integer, total: integer, tick: integer, changes?: [integer, integer, string[]][]}
+---@return rat.buffers.Lines
 function M.lines(buf, from, to, since)
   local lines = api.nvim_buf_get_lines(buf, from, to, false)
   return {
@@ -142,7 +151,8 @@ function M.lines(buf, from, to, since)
   }
 end
 
----A snapshot is taken in slices, so that typing is never held up: how many lines make one of about `bytes`.
+---A snapshot is taken in slices, so that typing is never held up: how many lines make one of about
+---`bytes`.
 ---@param buf integer
 ---@param from integer
 ---@param bytes integer
@@ -167,7 +177,8 @@ function M.slices(buf, from, bytes)
   return ends
 end
 
----Ends the undo block: what comes next is a step of its own. Setting 'undolevels' does, also to what it is.
+---Ends the undo block: what comes next is a step of its own. Setting 'undolevels' does, also to
+---what it is.
 ---@param buf integer
 local function break_undo(buf)
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
@@ -198,7 +209,8 @@ local function marks_in(buf, first, last)
   return marks
 end
 
----`nvim_buf_set_text()`, but marks in the rows it touches stay on their text: Neovim before 0.12 deletes them.
+---`nvim_buf_set_text()`, but marks in the rows it touches stay on their text: Neovim before 0.12
+---deletes them.
 ---@param buf integer
 ---@param edit rat.buffers.Edit
 local function set_text(buf, edit)
@@ -232,8 +244,8 @@ local function make(buf, edits)
   end
 end
 
----Runs a change of a buffer that is still at `tick`, as one undo step. Refused while another one runs: a formatter
----that waits lets requests in.
+---Runs a change of a buffer that is still at `tick`, as one undo step. Refused while another one
+---runs: a formatter that waits lets requests in.
 ---@param buf integer
 ---@param tick integer
 ---@param fn fun(): table?
@@ -280,7 +292,8 @@ local function cannot_hold(buf)
   end
 end
 
----Writes the buffer to its file. No formatter while the user types in it, hence no autocommands then.
+---Writes the buffer to its file. No formatter while the user types in it, hence no autocommands
+---then.
 ---@param buf integer
 ---@param eol boolean whether the last line gets its end
 ---@return string? problem
@@ -296,21 +309,22 @@ local function save(buf, eol)
       written = true
     end,
   })
+  local typed_in = is_typed_in(buf)
   local fixeol = vim.bo[buf].fixendofline
   vim.bo[buf].endofline = eol
   if not eol then
     vim.bo[buf].fixendofline = false
   end
   local ok, why = pcall(api.nvim_buf_call, buf, function()
-    -- `!`: whether the file may be written, and is the one we know, has been looked at. Without it Neovim may ask
-    -- the user, and stand still until there is an answer.
+    -- `!`: whether the file may be written, and is the one we know, has been looked at. Without it
+    -- Neovim may ask the user, and stand still until there is an answer.
     vim.cmd.write({
       bang = true,
       mods = {
         silent = true,
         lockmarks = true,
         keepjumps = true,
-        noautocmd = is_typed_in(buf),
+        noautocmd = typed_in,
       },
     })
   end)
@@ -318,8 +332,10 @@ local function save(buf, eol)
     vim.bo[buf].fixendofline = fixeol
     pcall(api.nvim_del_autocmd, seen)
   end
+  if ok and typed_in then
+    track.saved(buf)
+  end
   if ok or written then
-    track.note_time(buf)
     return nil
   end
   return (tostring(why):gsub("^.-Vim%(%w+%):", ""))
@@ -340,8 +356,8 @@ function M.apply(buf, tick, edits, unmodified)
   end)
 end
 
----Makes edits and saves the buffer; what a formatter adds is part of the same undo step. If saving fails, the edits
----stay, and the answer says why.
+---Makes edits and saves the buffer; what a formatter adds is part of the same undo step. If saving
+---fails, the edits stay, and the answer says why.
 ---@param buf integer
 ---@param tick integer
 ---@param edits rat.buffers.Edit[]
@@ -354,102 +370,12 @@ function M.write(buf, tick, edits, eol)
   end)
 end
 
----@class (exact) rat.buffers.File
----@field sec integer time of last change
----@field nsec integer
----@field size integer
----@field inode integer
-
----@param path string
----@param file rat.buffers.File
----@return boolean
-local function is_file(path, file)
-  local stat = vim.uv.fs_stat(path)
-  return stat ~= nil
-    and stat.mtime.sec == file.sec
-    and stat.mtime.nsec == file.nsec
-    and stat.size == file.size
-    and stat.ino == file.inode
-end
-
----Sets the time of last change to the nanosecond, which `uv.fs_utime()` cannot.
----@param path string
----@param time {sec: integer, nsec: integer}
-local function set_time(path, time)
-  local has_ffi, ffi = pcall(require, "ffi")
-  if not has_ffi then
-    vim.uv.fs_utime(path, time.sec, time.sec + time.nsec / 1e9)
-    return
-  end
-  pcall(ffi.cdef, 'int rat_utimensat(int, const char *, const long *, int) __asm__("utimensat");')
-  local linux = ffi.os == "Linux"
-  local here, omit = linux and -100 or -2, linux and 0x3ffffffe or -2
-  ffi.C.rat_utimensat(here, path, ffi.new("long[4]", 0, omit, time.sec, time.nsec), 0)
-end
-
----At `:write` Neovim compares the file's time with the one it read, and asks if it differs. For a file whose text
----is in the buffer there is nothing to ask: for the moment of the write the file gets the old time back.
----@param buf integer
----@param file rat.buffers.File
-local function keep_write_quiet(buf, file)
-  local group = api.nvim_create_augroup("rat_adopted_" .. buf, {})
-  local read = track.time(buf)
-  if not read then
-    return
-  end
-  api.nvim_create_autocmd("BufWritePre", {
-    group = group,
-    buffer = buf,
-    desc = "rat: a file that was adopted is no surprise",
-    callback = function()
-      local path = api.nvim_buf_get_name(buf)
-      if not is_file(path, file) then
-        return
-      end
-      set_time(path, read)
-      vim.schedule(function()
-        local old = { sec = read.sec, nsec = read.nsec, size = file.size, inode = file.inode }
-        if is_file(path, old) then
-          set_time(path, file) -- it was not written after all
-        end
-      end)
-    end,
-  })
-  api.nvim_create_autocmd("BufWritePost", {
-    group = group,
-    buffer = buf,
-    callback = function()
-      pcall(api.nvim_del_augroup_by_id, group)
-    end,
-  })
-end
-
----Lets Neovim take note of the file as it is now, without a reload and without a question.
----@param buf integer
----@return string? problem
-local function take_note(buf)
-  local group = api.nvim_create_augroup("rat_adopting", {})
-  api.nvim_create_autocmd("FileChangedShell", {
-    group = group,
-    buffer = buf,
-    callback = function()
-      vim.v.fcs_choice = ""
-    end,
-  })
-  local own = vim.bo[buf].autoread -- nil where the buffer has none of its own
-  vim.bo[buf].autoread = false
-  local ok, problem = pcall(vim.cmd.checktime, { tostring(buf), mods = { silent = true } })
-  vim.bo[buf].autoread = own
-  api.nvim_del_augroup_by_id(group)
-  return not ok and tostring(problem) or nil
-end
-
----Brings a buffer up to a file that was changed on disk: the edits as one undo step, no reload, no question now or at
----the next `:write`. A buffer that was unmodified stays so.
+---Brings a buffer up to a file that was changed on disk: the edits as one undo step, no reload, no
+---question now or at the next `:write`. A buffer that was unmodified stays so.
 ---@param buf integer
 ---@param tick integer
 ---@param edits rat.buffers.Edit[]
----@param file rat.buffers.File as it was when its text was read
+---@param file rat.adopt.File as it was when its text was read
 ---@param eol boolean whether its last line has its end
 ---@return table
 function M.adopt(buf, tick, edits, file, eol)
@@ -460,11 +386,7 @@ function M.adopt(buf, tick, edits, file, eol)
       vim.bo[buf].endofline = eol
       vim.bo[buf].modified = false
     end
-    if not is_file(api.nvim_buf_get_name(buf), file) then
-      return nil -- Changed again; Neovim must not take that for known.
-    end
-    keep_write_quiet(buf, file)
-    return take_note(buf)
+    return require("rat.adopt").acknowledge(buf, file)
   end)
 end
 

@@ -1,5 +1,5 @@
-//! Documents in Neovim: the port of `files::editor` on the connection to Neovim, with `rat.buffers` on the other side.
-//! It translates and decides nothing.
+//! Documents in Neovim: the port of `files::editor` on the connection to Neovim, with `rat.buffers`
+//! on the other side. It translates and decides nothing.
 
 use std::collections::VecDeque;
 use std::path::Path;

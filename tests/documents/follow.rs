@@ -3,7 +3,7 @@
 use rat_nvim::files::editor::Editor;
 use rmpv::Value;
 
-use super::nvim::Nvim;
+use super::nvim::{Nvim, lines};
 
 /// All that a user does to lines, at random; the seed is in the message.
 const STEPS: &str = r#"
@@ -69,7 +69,7 @@ async fn a_reload_and_a_flood_of_changes_are_noticed() {
 #[tokio::test]
 async fn a_snapshot_is_of_one_moment_while_the_user_types() {
     let nvim = Nvim::start("follow-snapshot").await;
-    let text: String = (0..60_000).map(|i| format!("line {i} of the file\n")).collect();
+    let text = lines(60_000);
     let path = nvim.edit("a.txt", &text).await;
     let found = nvim.editor.find(&path, None).await.unwrap().unwrap();
     // Each change makes two lines that belong together, one at each end.

