@@ -1,6 +1,11 @@
 //! Agents that write to the disk themselves.
 
-use super::nvim::Nvim;
+use std::collections::HashSet;
+
+use rat_nvim::files::watch::Watcher;
+use tokio::sync::mpsc;
+
+use super::nvim::{Nvim, within};
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
@@ -138,4 +143,24 @@ async fn what_an_agent_read_by_itself_is_what_its_write_refers_to() {
     nvim.files.seen(&path, &super::nvim::session()).await.unwrap();
     nvim.write(&path, &TEN.replace("2\n", "user and agent\n")).await.unwrap();
     assert_eq!(nvim.eval("vim.fn.getline(2)").await, "user and agent");
+}
+
+#[tokio::test]
+async fn a_watched_file_comes_in_by_itself_also_in_the_command_line_window() {
+    let nvim = Nvim::start("adopt-watch").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start(); vim.fn.histadd(':', 'echo')").await;
+    let (sender, mut changed) = mpsc::unbounded_channel();
+    let mut watcher = Watcher::new(sender).unwrap();
+    assert!(watcher.watch(HashSet::from([path.clone()])).is_empty());
+    nvim.type_until("q:", "vim.fn.getcmdwintype()", ":").await;
+    nvim.put("a.txt", TEN.replace("5\n", "five\n"));
+    assert_eq!(within(changed.recv()).await, Some(path.clone()));
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    nvim.type_until(":quit<CR>", "vim.fn.getcmdwintype()", "").await;
+    assert_eq!(nvim.text().await + "\n", TEN.replace("5\n", "five\n"));
+    nvim.lua("listen()").await;
+    nvim.command("checktime").await;
+    nvim.asks_nothing().await;
+    assert_eq!(nvim.eval("#seen").await, "0", "nothing was left to reload");
 }

@@ -7,6 +7,7 @@ mod adopt;
 mod follow;
 mod names;
 mod nvim;
+mod queue;
 mod read;
 mod speed;
 mod unsaved;
