@@ -154,6 +154,8 @@ local function make_buffer(chat, view)
   require("rat.keys").attach(buf, view)
   if writable then
     require("rat.prompt").attach(buf)
+  else
+    require("rat.ui").attach(buf)
   end
   require("rat.window").follow(buf, view)
   return buf
@@ -219,6 +221,7 @@ function M.opened(payload)
     if before and before.restored then
       chat, before.restored = before, nil
       scratch.fill(M.buffer(chat, "chat"), {})
+      require("rat.ui").attach(chat.buffers.chat)
     else
       chat = add(payload.agent, payload.cwd, free_name(payload.agent, payload.chat))
     end

@@ -98,13 +98,13 @@ local function to_the_end(lnum, left)
     return ""
   end
   local byte = vim.fn.virtcol2col(0, lnum, left)
-  local first, last = unpack(vim.fn.virtcol({ lnum, byte }, 1))
-  if first == left then
+  if vim.fn.virtcol({ lnum, byte }, 1)[1] == left then
     return line:sub(byte)
   end
   -- The block starts inside a tab or a wide character: what it cuts becomes spaces.
   local rest = vim.str_utf_end(line, byte) + byte + 1
-  return (" "):rep(last - left + 1) .. line:sub(rest)
+  local start = rest <= #line and vim.fn.virtcol({ lnum, rest }, 1)[1] or width + 1
+  return (" "):rep(start - left) .. line:sub(rest)
 end
 
 ---@param from integer[] as |getpos()| gives it
@@ -113,10 +113,11 @@ end
 ---@param last integer
 ---@return string[]
 local function block_to_the_end(from, to, first, last)
-  local left = math.min(
-    vim.fn.virtcol({ from[2], from[3] }, 1)[1],
-    vim.fn.virtcol({ to[2], math.min(to[3], math.max(#vim.fn.getline(to[2]), 1)) }, 1)[1]
-  )
+  local function column(position)
+    local byte = math.min(position[3], math.max(#vim.fn.getline(position[2]), 1))
+    return vim.fn.virtcol({ position[2], byte, position[4] }, 1)[1]
+  end
+  local left = math.min(column(from), column(to))
   local lines = {}
   for lnum = first, last do
     lines[#lines + 1] = to_the_end(lnum, left)

@@ -85,7 +85,7 @@ local function show_file(one)
     vim.api.nvim_win_call(win, vim.cmd.diffthis)
   end
   local window = require("rat.window")
-  window.set(one.left, { winbar = (" %%#RatTitle#%s%%*%s%%<"):format(name, count) })
+  window.set(one.left, { winbar = (" %%#RatBar#%s%%*%s%%<"):format(name, count) })
   local keys = answer_hint(one) .. next_file .. "  %#RatKey#q%* close  %#RatKey#g?%* keys "
   window.set(one.right, { winbar = "%<" .. keys })
   vim.api.nvim_win_call(one.right, function()

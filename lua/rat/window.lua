@@ -57,18 +57,27 @@ function M.set(win, options)
   end
 end
 
+---@param win integer
+---@param view rat.View
+local function put_on(win, view)
+  M.set(win, dress[view])
+  if view ~= "prompt" then
+    require("rat.ui").fold_window(win)
+  end
+end
+
 --- Keeps the windows that show a view dressed for it.
 ---@param buf integer
 ---@param view rat.View
 function M.follow(buf, view)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    M.set(win, dress[view])
+    put_on(win, view)
   end
   vim.api.nvim_create_autocmd("BufWinEnter", {
     group = vim.api.nvim_create_augroup("rat_window_" .. buf, {}),
     buffer = buf,
     callback = function()
-      M.set(vim.api.nvim_get_current_win(), dress[view])
+      put_on(vim.api.nvim_get_current_win(), view)
     end,
   })
 end
@@ -201,7 +210,7 @@ local function switch(layout, other)
   for view, win in pairs(layout.windows) do
     M.set(win, { winfixbuf = false })
     vim.api.nvim_win_set_buf(win, chat.buffer(other, view))
-    M.set(win, dress[view])
+    put_on(win, view)
     M.set(win, { winfixbuf = true })
   end
 end
@@ -344,11 +353,11 @@ local bars = {
   prompt = status.prompt_bar,
   plan = function(shown)
     local plan = shown.status.plan
-    return plan and ("%%#RatTitle# Plan %%*%d of %d"):format(plan.done, plan.total)
-      or "%#RatTitle# Plan %*"
+    return plan and ("%%#RatBar# Plan %%*%d of %d"):format(plan.done, plan.total)
+      or "%#RatBar# Plan %*"
   end,
   tools = function()
-    return "%#RatTitle# Tool calls %*"
+    return "%#RatBar# Tool calls %*"
   end,
 }
 
@@ -379,6 +388,7 @@ end
 
 --- Keeps winbars fitting, and restores the user's windows once the last of ours is closed with `:q`.
 local function watch()
+  require("rat.groups").define()
   local group = vim.api.nvim_create_augroup("rat_window", {})
   vim.api.nvim_create_autocmd("WinResized", {
     group = group,

@@ -122,16 +122,13 @@ case("commands and files are completed in the prompt", function()
   vim.fn.mkdir(nvim.home .. "/sub")
   vim.fn.writefile({}, nvim.home .. "/sub/beta.txt")
   nvim:open_chat()
-  nvim:say(
-    "commands",
-    {
-      chat = 1,
-      commands = {
-        { name = "review", description = "Look", hint = "what" },
-        { name = "rest", description = "Stop" },
-      },
-    }
-  )
+  nvim:say("commands", {
+    chat = 1,
+    commands = {
+      { name = "review", description = "Look", hint = "what" },
+      { name = "rest", description = "Stop" },
+    },
+  })
   nvim:input("i/re<C-x><C-u>")
   nvim:poll_screen("/review what")
   nvim:input("<C-y> see @beta<C-x><C-u>")
