@@ -68,6 +68,9 @@ impl State {
             Event::File { token, outcome } => self.file_done(token, outcome),
             Event::Adopted { chat, path, outcome } => self.adopted(chat, path, outcome),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
+            Event::Trace { name, text } => {
+                self.after.push(ToEditor::Scratch { name, filetype: "json", text });
+            }
         }
         std::mem::take(&mut self.effects)
     }
@@ -155,8 +158,9 @@ impl State {
     }
 
     /// Tells the user one line.
-    pub(super) fn notify(&mut self, level: Level, text: impl Into<String>) {
-        self.after.push(ToEditor::Notify(level, text.into()));
+    pub(super) fn notify(&mut self, level: Level, text: impl AsRef<str>) {
+        let text = text.as_ref().lines().next().unwrap_or_default().to_owned();
+        self.after.push(ToEditor::Notify(level, text));
     }
 
     /// Does something with an agent.
