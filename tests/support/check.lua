@@ -26,7 +26,7 @@ local prelude = [[
       return found >= 0 and found < vim.api.nvim_buf_line_count(0) and found or nil
     end,
   }
-  Said = {}
+  Said, Notify = {}, vim.notify
   vim.notify = function(text, level) table.insert(Said, { text, level }) end
   Events = {}
   vim.api.nvim_create_autocmd("User", { pattern = "Rat*", callback = function(args)
