@@ -8,7 +8,6 @@ BENCH ?= ../shared/bench
 BENCH_CLIENTS ?= floor,floor-md,floor-rust,rat
 BENCH_REPS ?= 5
 
-target = $(abspath $(or $(CARGO_TARGET_DIR),target))
 nvim = $$(tests/support/nvim.sh)
 # Those are the test binaries that use the harness, but for the one that needs real agents.
 nvim-tests = $(patsubst tests/%.rs,--test %,$(filter-out tests/real_agents.rs,$(shell grep -l '^mod support;' tests/*.rs)))
@@ -21,19 +20,18 @@ help: ## Show this list
 
 .PHONY: build
 build: ## Build the release binary: target/release/rat-nvim
-	$(CARGO) build --release --locked
+	$(CARGO) build --release --locked --target-dir target
 
 .PHONY: demo
 demo: ## Play the built-in tour in Neovim on a copy of a small project; headless where there is no terminal
 	@nvim=$(nvim) || exit 1; \
 	if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then \
-	  $(CARGO) build --release --locked && \
-	  tests/support/demo.sh "$$nvim" "$(target)/release/rat-nvim"; \
+	  $(MAKE) --no-print-directory build && tests/support/demo.sh "$$nvim" "$(CURDIR)/target/release/rat-nvim"; \
 	else \
-	  mkdir -p "$(target)"; rm -f "$(target)/demo.txt"; \
-	  RAT_DEMO_REPORT="$(target)/demo.txt" NVIM_BIN="$$nvim" $(CARGO) test --quiet --locked --test demo >"$(target)/demo.log" 2>&1 \
-	    || { cat "$(target)/demo.log"; exit 1; }; \
-	  cat "$(target)/demo.txt"; \
+	  mkdir -p target; rm -f "target/demo.txt"; \
+	  RAT_DEMO_REPORT="target/demo.txt" NVIM_BIN="$$nvim" $(CARGO) test --quiet --locked --test demo >"target/demo.log" 2>&1 \
+	    || { cat "target/demo.log"; exit 1; }; \
+	  cat "target/demo.txt"; \
 	fi
 
 .PHONY: test
