@@ -9,8 +9,8 @@ BENCH_CLIENTS ?= floor,floor-md,floor-rust,rat
 BENCH_REPS ?= 5
 
 nvim = $$(tests/support/nvim.sh)
-# Those are the test binaries that use the harness, but for the one that needs real agents.
-nvim-tests = $(patsubst tests/%.rs,--test %,$(filter-out tests/real_agents.rs,$(shell grep -l '^mod support;' tests/*.rs)))
+# But for the one that needs real agents.
+nvim-tests = $(patsubst tests/%.rs,--test %,$(filter-out tests/real_agents.rs,$(shell grep -lE 'Nvim|NVIM_BIN' tests/*.rs)))
 lua = $(wildcard lua plugin tests build.lua)
 
 .PHONY: help

@@ -21,23 +21,15 @@ fn the_tour_arrives_in_the_buffer_and_on_disk() {
     let before = std::fs::read_to_string(&path).unwrap();
     nvim.command("edit duration.py");
     nvim.lua("vim.api.nvim_buf_set_lines(0, 0, 0, true, { ... })", json!([NOTE]));
-    nvim.lua(
-        r#"vim.api.nvim_create_autocmd("User", { pattern = "RatTurnEnd", callback = function(args)
-             vim.g.stop_reason = args.data.stop_reason
-           end })"#,
-        json!([]),
-    );
+    nvim.record(&["RatTurnEnd"]);
 
     nvim.command("RatStart tour");
-    nvim.lua(r#"require("rat").send("Please show me around.")"#, json!([]));
-    nvim.poll("a permission request", |nvim| {
-        nvim.lua(r#"return require("rat").status().permissions or 0"#, json!([])) == json!(1)
-    });
+    nvim.send("Please show me around.");
+    nvim.poll("a permission request", |nvim| nvim.status()["permissions"] == json!(1));
     nvim.poll_screen("Edit duration.py");
     nvim.command("RatAllow");
-    nvim.poll("the end of the turn", |nvim| {
-        nvim.lua("return vim.g.stop_reason", json!([])) == json!("end_turn")
-    });
+    let end = nvim.poll_events("RatTurnEnd", 1);
+    assert_eq!(end["stop_reason"], json!("end_turn"));
     nvim.poll_screen("/stress");
 
     let after = std::fs::read_to_string(&path).unwrap();
@@ -47,10 +39,7 @@ fn the_tour_arrives_in_the_buffer_and_on_disk() {
         |text: &str| [NOTE].into_iter().chain(text.lines()).map(str::to_owned).collect::<Vec<_>>();
     let name = path.to_string_lossy();
     assert_eq!(nvim.buffer_lines(&name), lines(&after));
-    let undo = "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-        if vim.api.nvim_buf_get_name(buf) == ... then vim.api.nvim_buf_call(buf, vim.cmd.undo) end
-      end";
-    nvim.lua(undo, json!([name]));
+    nvim.lua_in(&name, "vim.cmd.undo()", json!([]));
     assert_eq!(nvim.buffer_lines(&name), lines(&before));
 }
 

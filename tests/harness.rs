@@ -61,6 +61,33 @@ fn errors_of_neovim_come_back_as_text() {
 }
 
 #[test]
+fn events_of_the_plugin_are_kept_in_order() {
+    let mut nvim = Nvim::plain();
+    nvim.record(&["RatState", "RatTurnEnd"]);
+    for number in 1..=3 {
+        let code =
+            "vim.api.nvim_exec_autocmds('User', { pattern = 'RatState', data = { number = ... } })";
+        nvim.lua(code, json!([number]));
+    }
+    assert_eq!(nvim.poll_events("RatState", 2), json!({"number": 2}));
+    assert_eq!(nvim.events("RatState").len(), 3);
+    assert_eq!(nvim.events("RatTurnEnd"), [json!(null); 0]);
+}
+
+#[test]
+fn buffers_are_found_by_their_full_name() {
+    let mut nvim = Nvim::plain();
+    let long = nvim.folder().file("project/x.lua.bak", "long\n");
+    let short = nvim.folder().file("project/x.lua", "short\n");
+    for path in [&long, &short] {
+        nvim.command(&format!("edit {}", path.display()));
+    }
+    assert_eq!(nvim.buffer_lines(&short.to_string_lossy()), ["short"]);
+    nvim.lua_in(&long.to_string_lossy(), "vim.fn.setline(1, ...)", json!(["other"]));
+    assert_eq!(nvim.buffer_lines(&long.to_string_lossy()), ["other"]);
+}
+
+#[test]
 fn an_agent_says_what_the_test_says() {
     let mut nvim = Nvim::plain();
     let mut agent = nvim.listen();
