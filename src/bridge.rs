@@ -1,1 +1,3 @@
 //! The loop: inbox, state, effects.
+
+pub mod editor;

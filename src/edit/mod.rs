@@ -1,1 +1,14 @@
-//! Texts, hunks and merges.
+//! Texts, hunks and merges: what changed between two texts, and how changes made apart come together.
+//! Knows nothing of Neovim, agents or disks.
+
+mod collect;
+mod hunks;
+mod merge;
+mod rebase;
+mod text;
+
+pub use collect::Collector;
+pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
+pub use merge::{Conflict, Merged, merge};
+pub use rebase::{Overlap, Spans, rebase, replay};
+pub use text::{LineEnding, Shape, Text};

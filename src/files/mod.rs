@@ -1,1 +1,170 @@
-//! The edge to documents: what is read and written, in buffers and on disk.
+//! The edge to documents: what is read and written, in buffers and on disk. It carries out; who may touch what is
+//! decided before.
+
+mod adopt;
+mod disk;
+mod document;
+pub mod editor;
+mod error;
+mod read;
+pub mod watch;
+mod write;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Mutex as Queue;
+
+use self::document::Document;
+use self::editor::Editor;
+use crate::edit::{Hunk, Text};
+use crate::session::ids::{SessionId, ToolCallId};
+
+pub use self::disk::DiskFacts;
+pub use self::error::FileError;
+
+/// `fs/read_text_file`, checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadRequest {
+    /// Who reads.
+    pub session: SessionId,
+    /// The real path, as `host::paths` gives it.
+    pub path: PathBuf,
+    /// First line, from 1; 0 is taken for 1.
+    pub line: Option<u32>,
+    /// How many lines.
+    pub limit: Option<u32>,
+}
+
+/// `fs/write_text_file`, checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteRequest {
+    /// Who writes.
+    pub session: SessionId,
+    /// The real path, as `host::paths` gives it; need not exist.
+    pub path: PathBuf,
+    /// The whole new text.
+    pub content: String,
+    /// The tool call it belongs to, if that is known.
+    pub tool_call: Option<ToolCallId>,
+}
+
+/// Which way a change came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// `fs/write_text_file`.
+    Protocol,
+    /// The agent, or a command of it, wrote to the disk itself.
+    Disk,
+}
+
+/// A change of an agent, as it has become part of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Of which file; the real path.
+    pub path: PathBuf,
+    /// By whom.
+    pub session: SessionId,
+    /// In which tool call, if that is known.
+    pub tool_call: Option<ToolCallId>,
+    /// The text before: the buffer's where one is loaded, else the file's.
+    pub before: Arc<Text>,
+    /// The text after, with what a formatter added.
+    pub after: Arc<Text>,
+    /// From `before` to `after`; none if the text was there already.
+    pub hunks: Vec<Hunk>,
+    /// Which way.
+    pub via: Via,
+    /// Whether there was no such file before.
+    pub created: bool,
+    /// The agent edited text it had read unsaved, so the user's unsaved changes of this file were saved with it: worth
+    /// a notice.
+    pub saved_unsaved: bool,
+    /// What had changed on disk before, and was brought into the buffer first.
+    pub adopted: Option<Box<Written>>,
+}
+
+/// All documents agents have to do with. Each has a queue: what is asked of one file happens in the order asked.
+///
+/// What has begun is carried to its end also if nobody waits for it any more.
+#[derive(Debug)]
+pub struct Files {
+    editor: Arc<dyn Editor>,
+    documents: Mutex<HashMap<PathBuf, Arc<Queue<Document>>>>,
+}
+
+impl Files {
+    /// Documents that may be loaded in `editor`.
+    pub fn new(editor: Arc<dyn Editor>) -> Self {
+        Self { editor, documents: Mutex::default() }
+    }
+
+    /// The text of a file as it would be saved now: unsaved changes are in it, a byte order mark is not.
+    /// With `line` and `limit` only those lines, each with its line end; past the end, nothing.
+    pub async fn read(&self, request: ReadRequest) -> Result<String, FileError> {
+        let document = self.document(&request.path);
+        let again = Arc::clone(&document);
+        let session = request.session.clone();
+        finish(async move {
+            let (content, partial) = document.lock().await.read(&request).await?;
+            if let Some(partial) = partial {
+                // The lines are answered at once; the whole text they stand in is fetched afterwards.
+                tokio::spawn(async move { again.lock().await.remember(session, partial).await });
+            }
+            Ok(content)
+        })
+        .await
+    }
+
+    /// Brings a whole new text into a file: as minimal edits and saved where it is loaded (`:help undo-blocks`: one
+    /// step), else on disk, with missing parent folders. A text that is there already changes nothing.
+    pub async fn write(&self, request: WriteRequest) -> Result<Written, FileError> {
+        let document = self.document(&request.path);
+        finish(async move { document.lock().await.write(&request).await }).await
+    }
+
+    /// Brings what `session` may have written to the disk itself into the buffer of that file, if one is loaded. `None`
+    /// if nothing is new. The real path is asked for.
+    pub async fn disk_changed(
+        &self,
+        path: &Path,
+        session: &SessionId,
+    ) -> Result<Option<Written>, FileError> {
+        let (document, session) = (self.document(path), session.clone());
+        finish(async move { document.lock().await.disk_changed(&session).await }).await
+    }
+
+    /// `session` has read the file from the disk itself: its next write refers to that text.
+    pub async fn seen(&self, path: &Path, session: &SessionId) -> Result<(), FileError> {
+        let (document, session) = (self.document(path), session.clone());
+        finish(async move { document.lock().await.seen(&session).await }).await
+    }
+
+    /// Forgets what a session knows, when it is over.
+    pub async fn forget(&self, session: &SessionId) {
+        let documents: Vec<_> = self.documents.lock().values().cloned().collect();
+        for document in documents {
+            document.lock().await.forget(session);
+        }
+    }
+
+    fn document(&self, path: &Path) -> Arc<Queue<Document>> {
+        let mut documents = self.documents.lock();
+        let document = documents.entry(path.to_owned()).or_insert_with(|| {
+            Arc::new(Queue::new(Document::new(path.to_owned(), Arc::clone(&self.editor))))
+        });
+        Arc::clone(document)
+    }
+}
+
+/// Runs in a task of its own: a write is not left half done when the agent takes its request back.
+async fn finish<T: Send + 'static>(
+    work: impl Future<Output = Result<T, FileError>> + Send + 'static,
+) -> Result<T, FileError> {
+    match tokio::spawn(work).await {
+        Ok(result) => result,
+        Err(error) => Err(FileError::Editor(error.to_string())),
+    }
+}

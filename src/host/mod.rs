@@ -1,1 +1,3 @@
 //! The edge to the machine: paths and roots.
+
+pub mod paths;

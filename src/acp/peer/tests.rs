@@ -1,13 +1,14 @@
 //! The peer against any order of requests, answers, cancels and deaths.
 
 use super::*;
+use crate::acp::codec::parse;
 use crate::core::event::{AgentRequest, StopReason};
 use crate::session::permission::Outcome as Decision;
 use proptest::prelude::*;
 
 fn receive(peer: &mut Peer, line: &str) -> Outcome {
     let mut out = Outcome::default();
-    peer.receive(line, &mut out).unwrap();
+    peer.receive(parse(line).unwrap(), &mut out);
     out
 }
 
@@ -231,19 +232,19 @@ proptest! {
                     called += 1;
                 }
                 Step::AgentAnswers { id, error: true } => {
-                    peer.receive(&format!(r#"{{"id":{id},"error":{{}}}}"#), &mut out).unwrap();
+                    peer.receive(parse(&format!(r#"{{"id":{id},"error":{{}}}}"#)).unwrap(), &mut out);
                 }
                 Step::AgentAnswers { id, error: false } => {
-                    peer.receive(&format!(r#"{{"id":{id},"result":{{}}}}"#), &mut out).unwrap();
+                    peer.receive(parse(&format!(r#"{{"id":{id},"result":{{}}}}"#)).unwrap(), &mut out);
                 }
                 Step::AgentAsks { id, method } => {
                     let raw = if method > 3 { format!("\"{id}\"") } else { id.to_string() };
                     *asked.entry(raw).or_default() += u32::from(open);
-                    peer.receive(&asks(id, method), &mut out).unwrap();
+                    peer.receive(parse(&asks(id, method)).unwrap(), &mut out);
                 }
                 Step::AgentCancels { id } => {
                     let line = format!(r#"{{"method":"$/cancel_request","params":{{"requestId":{id}}}}}"#);
-                    peer.receive(&line, &mut out).unwrap();
+                    peer.receive(parse(&line).unwrap(), &mut out);
                 }
                 Step::WeAnswer { token, error: true } => {
                     let error = Answer::Error { code: -32603, message: String::new() };

@@ -1,0 +1,226 @@
+--- Knows what happens to buffers: keeps what changed of late for those who hold an older text, and tells the
+--- binary in order. It changes no buffer.
+
+local M = {}
+
+---A change as a buffer reports it: lines `first` to `last` (from 0, end exclusive) gave way to `lines`.
+---@class (exact) rat.track.Change
+---@field tick integer 'changedtick' after it
+---@field first integer
+---@field last integer
+---@field lines string[]
+---@field bytes integer
+
+---@class (exact) rat.track.Log
+---@field from integer the tick from which on every change is there
+---@field changes rat.track.Change[]
+---@field bytes integer
+
+---What is told to the binary as the notification "buffer".
+---@class (exact) rat.track.Fact
+---@field kind "attach"|"lines"|"save"|"reload"|"detach"
+---@field buf integer
+---@field tick integer
+---@field path? string with "attach"
+---@field modified? boolean with "attach"
+---@field first? integer with "lines", as `nvim_buf_attach()` gives it
+---@field last? integer with "lines"
+---@field new_last? integer with "lines"
+---@field ours? boolean with "lines" and "save": made for an agent, not by the user
+
+---More than this is not kept of one buffer; whoever is further behind reads it whole.
+local MOST_BYTES = 256 * 1024
+
+---@type table<integer, rat.track.Log>
+local logs = {}
+---The time of the file when Neovim last read or wrote it.
+---@type table<integer, {sec: integer, nsec: integer}>
+local times = {}
+---@type table<integer, boolean>
+local ours = {}
+local started = false
+
+---@param fact rat.track.Fact
+local function tell(fact)
+  require("rat.rpc").notify("buffer", fact)
+end
+
+---@param buf integer
+---@param tick integer
+local function forget(buf, tick)
+  logs[buf] = { from = tick, changes = {}, bytes = 0 }
+end
+
+---@param buf integer
+---@param tick integer
+---@param first integer
+---@param last integer
+---@param new_last integer
+local function record(buf, tick, first, last, new_last)
+  local api = vim.api
+  local bytes = api.nvim_buf_get_offset(buf, new_last) - api.nvim_buf_get_offset(buf, first)
+  if bytes > MOST_BYTES then
+    forget(buf, tick)
+    return
+  end
+  local log = logs[buf]
+  local lines = api.nvim_buf_get_lines(buf, first, new_last, false)
+  bytes = bytes + 64
+  log.changes[#log.changes + 1] =
+    { tick = tick, first = first, last = last, lines = lines, bytes = bytes }
+  log.bytes = log.bytes + bytes
+  if log.bytes > MOST_BYTES then
+    -- Half goes at once, so that moving the rest costs little for each change.
+    local kept = {}
+    for _, change in ipairs(log.changes) do
+      if log.bytes > MOST_BYTES / 2 then
+        log.bytes = log.bytes - change.bytes
+        log.from = change.tick
+      else
+        kept[#kept + 1] = change
+      end
+    end
+    log.changes = kept
+  end
+end
+
+---Notes the time of the file of a buffer, which Neovim has just read or written.
+---@param buf integer
+function M.note_time(buf)
+  local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
+  times[buf] = stat and { sec = stat.mtime.sec, nsec = stat.mtime.nsec } or nil
+end
+
+---The time the file of a buffer had when Neovim last read or wrote it, as far as it was seen.
+---@param buf integer
+---@return {sec: integer, nsec: integer}?
+function M.time(buf)
+  return times[buf]
+end
+
+---Follows a loaded buffer from now on. Again: nothing.
+---@param buf integer
+function M.attach(buf)
+  if logs[buf] then
+    return
+  end
+  if not started then
+    M.start()
+  end
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  forget(buf, tick)
+  if not times[buf] then
+    M.note_time(buf)
+  end
+  vim.api.nvim_buf_attach(buf, false, {
+    on_lines = function(_, _, now, first, last, new_last)
+      record(buf, now, first, last, new_last)
+      tell({
+        kind = "lines",
+        buf = buf,
+        tick = now,
+        first = first,
+        last = last,
+        new_last = new_last,
+        ours = ours[buf] or false,
+      })
+    end,
+    on_reload = function()
+      local now = vim.api.nvim_buf_get_changedtick(buf)
+      forget(buf, now)
+      tell({ kind = "reload", buf = buf, tick = now })
+    end,
+    on_detach = function()
+      logs[buf] = nil
+      tell({ kind = "detach", buf = buf, tick = 0 })
+    end,
+  })
+  tell({
+    kind = "attach",
+    buf = buf,
+    tick = tick,
+    path = vim.api.nvim_buf_get_name(buf),
+    modified = vim.bo[buf].modified,
+  })
+end
+
+---What changed after a tick, in order; nil if that is too long ago to know.
+---@param buf integer
+---@param tick integer
+---@return [integer, integer, string[]][]?
+function M.since(buf, tick)
+  local log = logs[buf]
+  if not log or tick < log.from then
+    return nil
+  end
+  local changes = {}
+  for _, change in ipairs(log.changes) do
+    if change.tick > tick then
+      changes[#changes + 1] = { change.first, change.last, change.lines }
+    end
+  end
+  return changes
+end
+
+---Runs `fn`; what it changes in the buffer is told as made for an agent.
+---@generic T
+---@param buf integer
+---@param fn fun(): T
+---@return T
+function M.as_ours(buf, fn)
+  local before = ours[buf]
+  ours[buf] = true
+  local ok, result = pcall(fn)
+  ours[buf] = before
+  if not ok then
+    error(result, 0)
+  end
+  return result
+end
+
+---Starts to note the times of files, and to tell of modified and saved buffers. Again: starts afresh.
+function M.start()
+  started = true
+  local group = vim.api.nvim_create_augroup("rat_track", {})
+  local function on(events, callback)
+    vim.api.nvim_create_autocmd(events, {
+      group = group,
+      desc = "rat: what happens to buffers",
+      callback = function(args)
+        if vim.bo[args.buf].buftype == "" then
+          callback(args.buf)
+        end
+      end,
+    })
+  end
+  on({ "BufReadPost", "FileChangedShellPost" }, M.note_time)
+  on("BufWritePost", function(buf)
+    M.note_time(buf)
+    if logs[buf] then
+      local tick = vim.api.nvim_buf_get_changedtick(buf)
+      tell({ kind = "save", buf = buf, tick = tick, ours = ours[buf] or false })
+    end
+  end)
+  on("BufModifiedSet", function(buf)
+    if vim.bo[buf].modified and vim.api.nvim_buf_get_name(buf) ~= "" then
+      M.attach(buf)
+    end
+  end)
+  on("BufWipeout", function(buf)
+    times[buf] = nil
+  end)
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local normal = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+    if normal and vim.api.nvim_buf_get_name(buf) ~= "" and not times[buf] then
+      M.note_time(buf)
+    end
+  end
+end
+
+---Stops what `start` started. Buffers that are followed stay so until they are unloaded.
+function M.stop()
+  started = false
+  pcall(vim.api.nvim_del_augroup_by_name, "rat_track")
+end
+
+return M

@@ -1,0 +1,315 @@
+//! Documents in Neovim: the port of `files::editor` on the connection to Neovim, with `rat.buffers` on the other side.
+//! It translates and decides nothing.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use async_trait::async_trait;
+use rmpv::Value;
+
+use crate::edit::{Collector, Edit, Hunk, LineEnding, Shape, Text};
+use crate::files::DiskFacts;
+use crate::files::editor::{
+    Buffer, BufferId, Editor, EditorError, Encoding, FileTime, Found, Lines, Outcome, Then,
+};
+use crate::nvim::client::{Client, NvimError};
+
+/// A slice of a snapshot has about so many bytes: Neovim is busy with it for about a millisecond.
+const SLICE_BYTES: u64 = 256 * 1024;
+/// So many slices are asked for ahead, so that Neovim need not wait for us.
+const AHEAD: usize = 3;
+/// So often a snapshot is begun again because the buffer was changed too much to follow.
+const MOST_TRIES: usize = 5;
+
+/// Documents loaded in the Neovim at the other end.
+#[derive(Debug, Clone)]
+pub struct NvimEditor {
+    client: Client,
+}
+
+impl NvimEditor {
+    /// Speaks through `client`; `lua/` of this project has to be on its 'runtimepath'.
+    pub fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    async fn call(&self, function: &'static str, args: Vec<Value>) -> Result<Value, EditorError> {
+        self.client.lua("rat.buffers", function, args).await.map_err(|error| match error {
+            NvimError::Lua(message) => EditorError::Failed(message),
+            NvimError::Gone => EditorError::Failed(NvimError::Gone.to_string()),
+        })
+    }
+
+    async fn facts(&self, id: BufferId, since: Option<i64>) -> Result<Found, EditorError> {
+        let since = since.map_or(Value::Nil, Value::from);
+        found(self.call("facts", vec![id.0.into(), since]).await?)
+    }
+
+    /// One try at a snapshot; `None` if the buffer was changed too much meanwhile.
+    async fn collect(&self, id: BufferId) -> Result<Option<(Buffer, Text)>, EditorError> {
+        let begin = self.facts(id, None).await?.buffer;
+        let mut text = Collector::with_capacity(begin.bytes);
+        let mut ends: VecDeque<usize> = self.slices(id, 0).await?.into();
+        let mut asked = VecDeque::new();
+        let mut next = 0;
+        loop {
+            while asked.len() < AHEAD
+                && let Some(end) = ends.pop_front()
+            {
+                asked
+                    .push_back((next, tokio::spawn(self.clone().slice(id, next..end, begin.tick))));
+                next = end;
+            }
+            if let Some((from, slice)) = asked.pop_front() {
+                let slice =
+                    slice.await.map_err(|error| EditorError::Failed(error.to_string()))??;
+                let Some(changes) = slice.changes else { return Ok(None) };
+                text.add(from, &slice.lines.text, slice.lines.count, &changes);
+                continue;
+            }
+            let Found { buffer, changes } = self.facts(id, Some(begin.tick)).await?;
+            let Some(changes) = changes else { return Ok(None) };
+            text.add(0, "", 0, &changes);
+            if text.len() == buffer.lines {
+                let text = Text::from_body(
+                    text.into_body(),
+                    buffer.shape.unwrap_or_default(),
+                    buffer.empty,
+                );
+                return Ok(Some((buffer, text)));
+            }
+            // Lines came to the end meanwhile, or a change left a gap.
+            next = text.len();
+            ends = self.slices(id, next).await?.into();
+        }
+    }
+
+    async fn slices(&self, id: BufferId, from: usize) -> Result<Vec<usize>, EditorError> {
+        let args = vec![id.0.into(), from.into(), SLICE_BYTES.into()];
+        list(self.call("slices", args).await?)?.into_iter().map(|end| number(Some(end))).collect()
+    }
+
+    async fn slice(
+        self,
+        id: BufferId,
+        lines: std::ops::Range<usize>,
+        since: i64,
+    ) -> Result<Slice, EditorError> {
+        let args = vec![id.0.into(), lines.start.into(), lines.end.into(), since.into()];
+        let mut fields = Fields::new(self.call("lines", args).await?)?;
+        let lines = Lines {
+            text: text(fields.take("text"))?,
+            count: number(fields.take("count"))?,
+            total: number(fields.take("total"))?,
+            tick: number(fields.take("tick"))?,
+        };
+        Ok(Slice { lines, changes: fields.take("changes").map(changes).transpose()? })
+    }
+}
+
+struct Slice {
+    lines: Lines,
+    changes: Option<Vec<Hunk>>,
+}
+
+#[async_trait]
+impl Editor for NvimEditor {
+    async fn find(
+        &self,
+        path: &Path,
+        known: Option<(BufferId, i64)>,
+    ) -> Result<Option<Found>, EditorError> {
+        // A path that is not UTF-8 has no name an agent could have sent.
+        let Some(path) = path.to_str() else { return Ok(None) };
+        let mut args = vec![Value::from(path)];
+        args.extend(known.into_iter().flat_map(|(id, tick)| [id.0.into(), tick.into()]));
+        match self.call("find", args).await? {
+            Value::Nil => Ok(None),
+            value => found(value).map(Some),
+        }
+    }
+
+    async fn snapshot(&self, id: BufferId) -> Result<(Buffer, Text), EditorError> {
+        for _ in 0..MOST_TRIES {
+            if let Some(snapshot) = self.collect(id).await? {
+                return Ok(snapshot);
+            }
+        }
+        Err(EditorError::Restless)
+    }
+
+    async fn lines(&self, id: BufferId, from: usize, to: usize) -> Result<Lines, EditorError> {
+        Ok(self.clone().slice(id, from..to, i64::MAX).await?.lines)
+    }
+
+    async fn change(
+        &self,
+        id: BufferId,
+        tick: i64,
+        edits: &[Edit],
+        then: Then,
+    ) -> Result<Outcome, EditorError> {
+        let edits = Value::Array(edits.iter().map(edit).collect());
+        let mut args = vec![id.0.into(), tick.into(), edits];
+        let function = match then {
+            Then::Leave => {
+                args.push(false.into());
+                "apply"
+            }
+            Then::Unmodified => {
+                args.push(true.into());
+                "apply"
+            }
+            Then::Save { eol } => {
+                args.push(eol.into());
+                "write"
+            }
+            Then::Adopt { facts, eol } => {
+                args.extend([file(facts), eol.into()]);
+                "adopt"
+            }
+        };
+        outcome(self.call(function, args).await?)
+    }
+
+    async fn mark_modified(&self, id: BufferId) -> Result<(), EditorError> {
+        self.call("mark_modified", vec![id.0.into()]).await.map(drop)
+    }
+}
+
+fn edit(edit: &Edit) -> Value {
+    let (numbers, lines) = match edit {
+        Edit::Lines { old, lines } => ([Some(old.start), None, Some(old.end), None], lines),
+        Edit::Text { start, end, lines } => {
+            ([Some(start.0), Some(start.1), Some(end.0), Some(end.1)], lines)
+        }
+    };
+    let mut values: Vec<Value> =
+        numbers.into_iter().map(|n| n.map_or(Value::from(-1), Value::from)).collect();
+    values.push(Value::Array(lines.iter().map(|line| Value::from(line.as_str())).collect()));
+    Value::Array(values)
+}
+
+fn file(facts: DiskFacts) -> Value {
+    Value::Map(vec![
+        ("sec".into(), facts.time.seconds.into()),
+        ("nsec".into(), facts.time.nanoseconds.into()),
+        ("size".into(), facts.size.into()),
+        ("inode".into(), facts.inode.into()),
+    ])
+}
+
+fn outcome(value: Value) -> Result<Outcome, EditorError> {
+    let mut fields = Fields::new(value)?;
+    if fields.flag("gone") {
+        return Ok(Outcome::Gone);
+    }
+    if fields.flag("busy") {
+        return Ok(Outcome::Busy);
+    }
+    let facts = fields.take("facts").ok_or_else(|| unexpected("no facts"))?;
+    let found = found(facts)?;
+    if fields.flag("stale") {
+        return Ok(Outcome::Stale(found));
+    }
+    Ok(match fields.take("failed") {
+        Some(reason) => Outcome::Failed { reason: text(Some(reason))?, found },
+        None => Outcome::Done(found),
+    })
+}
+
+fn found(value: Value) -> Result<Found, EditorError> {
+    let mut fields = Fields::new(value)?;
+    let changes = fields.take("changes").map(changes).transpose()?;
+    let time = fields.take("time").map(Fields::new).transpose()?.map(|mut time| {
+        let seconds = number(time.take("sec"))?;
+        Ok(FileTime { seconds, nanoseconds: number(time.take("nsec"))? })
+    });
+    let buffer = Buffer {
+        id: BufferId(number(fields.take("buf"))?),
+        tick: number(fields.take("tick"))?,
+        lines: number(fields.take("lines"))?,
+        bytes: number(fields.take("bytes"))?,
+        empty: fields.flag("empty"),
+        modified: fields.flag("modified"),
+        locked: fields.take("locked").map(|reason| text(Some(reason))).transpose()?,
+        shape: shape(&mut fields)?,
+        encoding: match text(fields.take("encoding"))?.as_str() {
+            "" | "utf-8" => Encoding::Utf8,
+            "latin1" => Encoding::Latin1,
+            other => Encoding::Other(other.to_owned()),
+        },
+        time: time.transpose()?,
+    };
+    Ok(Found { buffer, changes })
+}
+
+fn shape(fields: &mut Fields) -> Result<Option<Shape>, EditorError> {
+    let ending = match text(fields.take("format"))?.as_str() {
+        "unix" => LineEnding::Lf,
+        "dos" => LineEnding::CrLf,
+        _ => return Ok(None),
+    };
+    Ok(Some(Shape { ending, final_newline: fields.flag("eol"), bom: fields.flag("bom") }))
+}
+
+/// `[[first, last, [line..]]..]`
+fn changes(value: Value) -> Result<Vec<Hunk>, EditorError> {
+    list(value)?
+        .into_iter()
+        .map(|change| {
+            let mut parts = list(change)?.into_iter();
+            let (start, end): (usize, usize) = (number(parts.next())?, number(parts.next())?);
+            let lines = list(parts.next().unwrap_or(Value::Nil))?;
+            let lines = lines.into_iter().map(|line| text(Some(line))).collect::<Result<_, _>>()?;
+            Ok(Hunk { start, removed: end.saturating_sub(start), lines })
+        })
+        .collect()
+}
+
+/// The fields of a table, each to be taken once; what is nil in Lua is not there.
+struct Fields(Vec<(Value, Value)>);
+
+impl Fields {
+    fn new(value: Value) -> Result<Self, EditorError> {
+        match value {
+            Value::Map(fields) => Ok(Self(fields)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    fn take(&mut self, name: &str) -> Option<Value> {
+        let (_, value) = self.0.iter_mut().find(|(key, _)| key.as_str() == Some(name))?;
+        Some(std::mem::replace(value, Value::Nil)).filter(|value| !value.is_nil())
+    }
+
+    fn flag(&mut self, name: &str) -> bool {
+        self.take(name).is_some_and(|value| value.as_bool() == Some(true))
+    }
+}
+
+#[allow(clippy::needless_pass_by_value)] // Taken as it comes out of `Fields`.
+fn number<T: TryFrom<i64>>(value: Option<Value>) -> Result<T, EditorError> {
+    let number = value.as_ref().and_then(Value::as_i64).and_then(|number| T::try_from(number).ok());
+    number.ok_or_else(|| unexpected(&format!("{value:?}")))
+}
+
+fn text(value: Option<Value>) -> Result<String, EditorError> {
+    match value {
+        Some(Value::String(text)) => text.into_str().ok_or(EditorError::NotText),
+        other => Err(unexpected(&format!("{other:?}"))),
+    }
+}
+
+/// An empty Lua table is an empty list, also where it arrives as a map.
+fn list(value: Value) -> Result<Vec<Value>, EditorError> {
+    match value {
+        Value::Array(values) => Ok(values),
+        Value::Map(fields) if fields.is_empty() => Ok(Vec::new()),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn unexpected(what: &(impl std::fmt::Display + ?Sized)) -> EditorError {
+    EditorError::Failed(format!("unexpected answer from rat.buffers: {what}"))
+}

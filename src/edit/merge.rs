@@ -1,0 +1,293 @@
+//! Two changes of one text made apart, brought together, or the places where they cannot be; nobody is asked here.
+
+use std::ops::Range;
+
+use super::{Hunk, Shape, Text, diff};
+
+/// Both sides changed the same lines, in different ways. All lines from 0, ends exclusive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The lines in the text both started from.
+    pub base: Range<usize>,
+    /// The lines in ours.
+    pub ours: Range<usize>,
+    /// The lines in theirs.
+    pub theirs: Range<usize>,
+}
+
+/// What brings theirs into ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// To be applied to ours; empty if ours has all of theirs.
+    pub hunks: Vec<Hunk>,
+    /// The shape afterwards: theirs where it changed it, else ours.
+    pub shape: Shape,
+}
+
+/// The hunks that bring into `ours` what changed from `base` to `theirs`, or all the places where both sides changed
+/// the same lines or inserted at the same point. The same change on both sides is no conflict.
+pub fn merge(base: &Text, ours: &Text, theirs: &Text) -> Result<Merged, Vec<Conflict>> {
+    let shape = merge_shape(base.shape(), ours.shape(), theirs.shape());
+    let agent = diff(base, theirs);
+    if base.same_lines(ours) {
+        return Ok(Merged { hunks: agent, shape });
+    }
+    let mut sides = Sides { ours: Side::new(diff(base, ours)), theirs: Side::new(agent) };
+    let (mut hunks, mut conflicts) = (Vec::new(), Vec::new());
+    while let Some(group) = sides.next_group() {
+        if group.ours.is_empty() {
+            let shift = |hunk: &Hunk| Hunk {
+                start: hunk.start + group.ours_added - group.ours_removed,
+                ..hunk.clone()
+            };
+            hunks.extend(group.theirs.iter().map(shift));
+        } else if !group.theirs.is_empty() && !group.is_equal(base) {
+            conflicts.push(group.conflict());
+        }
+    }
+    if conflicts.is_empty() { Ok(Merged { hunks, shape }) } else { Err(conflicts) }
+}
+
+fn merge_shape(base: Shape, ours: Shape, theirs: Shape) -> Shape {
+    let changed = theirs.final_newline != base.final_newline;
+    let final_newline = if changed { theirs.final_newline } else { ours.final_newline };
+    Shape { final_newline, ..ours }
+}
+
+/// The hunks of one side, and how far they are taken.
+struct Side {
+    hunks: Vec<Hunk>,
+    taken: usize,
+    added: usize,
+    removed: usize,
+}
+
+impl Side {
+    fn new(hunks: Vec<Hunk>) -> Self {
+        Self { hunks, taken: 0, added: 0, removed: 0 }
+    }
+
+    fn peek(&self) -> Option<&Hunk> {
+        self.hunks.get(self.taken)
+    }
+
+    fn take(&mut self) {
+        if let Some(hunk) = self.hunks.get(self.taken) {
+            self.added += hunk.lines.len();
+            self.removed += hunk.removed;
+            self.taken += 1;
+        }
+    }
+}
+
+struct Sides {
+    ours: Side,
+    theirs: Side,
+}
+
+/// Hunks of both sides that hang together, and what each side added and removed before them.
+struct Group<'a> {
+    base: Range<usize>,
+    ours: &'a [Hunk],
+    theirs: &'a [Hunk],
+    ours_added: usize,
+    ours_removed: usize,
+    theirs_added: usize,
+    theirs_removed: usize,
+}
+
+impl Sides {
+    fn next_group(&mut self) -> Option<Group<'_>> {
+        let base = match (self.ours.peek(), self.theirs.peek()) {
+            // At one line, what is inserted before it comes first.
+            (Some(a), Some(b)) if (a.start, a.removed) <= (b.start, b.removed) => a.old(),
+            (_, Some(b)) => b.old(),
+            (Some(a), None) => a.old(),
+            (None, None) => return None,
+        };
+        let (ours_from, theirs_from) = (self.ours.taken, self.theirs.taken);
+        let (ours_added, ours_removed) = (self.ours.added, self.ours.removed);
+        let (theirs_added, theirs_removed) = (self.theirs.added, self.theirs.removed);
+        let mut base = self.take_first(base);
+        loop {
+            let touches = |hunk: &Hunk| touch(&hunk.old(), &base);
+            let side = if self.ours.peek().is_some_and(touches) {
+                &mut self.ours
+            } else if self.theirs.peek().is_some_and(touches) {
+                &mut self.theirs
+            } else {
+                break;
+            };
+            if let Some(hunk) = side.peek() {
+                base = base.start.min(hunk.start)..base.end.max(hunk.old().end);
+            }
+            side.take();
+        }
+        Some(Group {
+            base,
+            ours: &self.ours.hunks[ours_from..self.ours.taken],
+            theirs: &self.theirs.hunks[theirs_from..self.theirs.taken],
+            ours_added,
+            ours_removed,
+            theirs_added,
+            theirs_removed,
+        })
+    }
+
+    fn take_first(&mut self, base: Range<usize>) -> Range<usize> {
+        let ours = self.ours.peek().is_some_and(|hunk| hunk.old() == base);
+        if ours {
+            self.ours.take();
+        } else {
+            self.theirs.take();
+        }
+        base
+    }
+}
+
+/// Whether two ranges of lines share a line, are one insertion point, or one inserts inside the other.
+fn touch(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a == b || (a.start < b.end && b.start < a.end)
+}
+
+impl Group<'_> {
+    fn is_equal(&self, base: &Text) -> bool {
+        self.side(self.ours, base) == self.side(self.theirs, base)
+    }
+
+    /// The lines of one side for the base lines of the group.
+    fn side<'t>(&self, hunks: &'t [Hunk], base: &'t Text) -> Vec<&'t str> {
+        let mut lines = Vec::new();
+        let mut at = self.base.start;
+        for hunk in hunks {
+            lines.extend((at..hunk.start).map(|i| base.line(i)));
+            lines.extend(hunk.lines.iter().map(String::as_str));
+            at = hunk.old().end;
+        }
+        lines.extend((at..self.base.end).map(|i| base.line(i)));
+        lines
+    }
+
+    fn conflict(&self) -> Conflict {
+        let range = |hunks: &[Hunk], added: usize, removed: usize| {
+            let start = self.base.start + added - removed;
+            let grown: usize = hunks.iter().map(|hunk| hunk.lines.len()).sum();
+            let shrunk: usize = hunks.iter().map(|hunk| hunk.removed).sum();
+            start..start + self.base.len() + grown - shrunk
+        };
+        Conflict {
+            base: self.base.clone(),
+            ours: range(self.ours, self.ours_added, self.ours_removed),
+            theirs: range(self.theirs, self.theirs_added, self.theirs_removed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::apply;
+    use super::*;
+
+    fn check(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<Conflict>> {
+        let ours = Text::parse(ours);
+        let merged = merge(&Text::parse(base), &ours, &Text::parse(theirs))?;
+        Ok(apply(&merged.hunks, &ours).with_shape(merged.shape).content())
+    }
+
+    #[test]
+    fn changes_apart_come_together() {
+        assert_eq!(
+            check("1\n2\n3\n", "0\n1\n2\n3\n", "1\n2\nthree\n").unwrap(),
+            "0\n1\n2\nthree\n"
+        );
+        assert_eq!(
+            check("1\n2\n", "one\n2\n", "1\ntwo\n").unwrap(),
+            "one\ntwo\n",
+            "lines side by side"
+        );
+        assert_eq!(check("1\n2\n", "1\n", "one\n2\n").unwrap(), "one\n");
+        assert_eq!(
+            check("1\n2", "one\n2", "1\n2\n").unwrap(),
+            "one\n2\n",
+            "a final newline is a change"
+        );
+    }
+
+    #[test]
+    fn the_same_change_is_no_conflict() {
+        assert_eq!(check("1\n2\n3\n", "1\nII\n3\n", "1\nII\nIII\n").map_err(|c| c.len()), Err(1));
+        assert_eq!(
+            check("1\n2\n3\n4\n", "1\nII\n3\n4\n", "1\nII\n3\nIV\n").unwrap(),
+            "1\nII\n3\nIV\n"
+        );
+        assert_eq!(check("1\n", "1\n2\n", "1\n2\n").unwrap(), "1\n2\n");
+    }
+
+    #[test]
+    fn changes_of_one_line_and_insertions_at_one_point_are_conflicts() {
+        let conflict = |base, ours, theirs| vec![Conflict { base, ours, theirs }];
+        assert_eq!(check("a\n1\n", "x\na\none\n", "a\nI\n"), Err(conflict(1..2, 2..3, 1..2)));
+        assert_eq!(check("1\n2\n", "1\na\n2\n", "1\nb\n2\n"), Err(conflict(1..1, 1..2, 1..2)));
+        assert_eq!(check("1\n2\n3\n", "1\n3\n", "1\ntwo\n3\n"), Err(conflict(1..2, 1..1, 1..2)));
+        assert_eq!(
+            check("1\n2\n3\n4\n", "4\n", "1\n2\nx\n3\n4\n"),
+            Err(conflict(0..3, 0..0, 0..4))
+        );
+    }
+
+    /// A base of numbered lines, with some replaced, deleted or followed by lines of one side.
+    fn side(name: &'static str) -> impl Strategy<Value = Vec<(u8, String)>> {
+        prop::collection::vec((0u8..4, Just(name.to_owned())), 12)
+    }
+
+    fn edited(ops: &[(u8, String)], active: impl Fn(usize) -> bool) -> Text {
+        let lines = ops.iter().enumerate().flat_map(|(i, (op, name))| match op {
+            1 if active(i) => vec![format!("{name} {i}")],
+            2 if active(i) => vec![],
+            3 if active(i) => vec![i.to_string(), format!("{name} after {i}")],
+            _ => vec![i.to_string()],
+        });
+        let lines: Vec<String> = lines.collect();
+        Text::from_body(lines.join("\n"), Shape::default(), lines.is_empty())
+    }
+
+    proptest! {
+        #[test]
+        fn an_unchanged_side_takes_the_other(ops in side("x")) {
+            let (base, changed) = (edited(&ops, |_| false), edited(&ops, |_| true));
+            let into_base = merge(&base, &base, &changed).unwrap();
+            prop_assert_eq!(apply(&into_base.hunks, &base), changed.clone());
+            let nothing = merge(&base, &changed, &base).unwrap();
+            prop_assert!(nothing.hunks.is_empty());
+            prop_assert!(merge(&base, &changed, &changed).unwrap().hunks.is_empty());
+        }
+
+        /// Sides that change lines apart from each other keep everything either did.
+        #[test]
+        fn both_sides_are_kept(a in side("ours"), b in side("theirs")) {
+            let ours_at = |i: usize| i.is_multiple_of(4);
+            let theirs_at = |i: usize| i % 4 == 2;
+            let base = edited(&a, |_| false);
+            let (ours, theirs) = (edited(&a, ours_at), edited(&b, theirs_at));
+            let both: Vec<_> = (0..12).map(|i| if ours_at(i) { a[i].clone() } else { b[i].clone() }).collect();
+            let merged = merge(&base, &ours, &theirs).unwrap();
+            let wanted = edited(&both, |i| ours_at(i) || theirs_at(i));
+            prop_assert_eq!(apply(&merged.hunks, &ours), wanted);
+        }
+
+        #[test]
+        fn it_does_not_matter_who_is_ours(a in side("ours"), b in side("theirs")) {
+            let base = edited(&a, |_| false);
+            let (ours, theirs) = (edited(&a, |_| true), edited(&b, |_| true));
+            match (merge(&base, &ours, &theirs), merge(&base, &theirs, &ours)) {
+                (Ok(into_ours), Ok(into_theirs)) => prop_assert_eq!(
+                    apply(&into_ours.hunks, &ours), apply(&into_theirs.hunks, &theirs)
+                ),
+                (Err(here), Err(there)) => prop_assert_eq!(here.len(), there.len()),
+                _ => prop_assert!(false, "a conflict on one side only"),
+            }
+        }
+    }
+}

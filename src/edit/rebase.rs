@@ -1,0 +1,158 @@
+//! Hunks carried over edits that were made meanwhile; what overlaps is reported, not resolved.
+
+use std::ops::Range;
+
+use super::{Edit, Hunk, Text};
+
+/// A hunk and an edit made meanwhile touch the same lines, or insert at the same point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overlap;
+
+/// Something that replaces whole or parts of lines of a text.
+pub trait Spans: Clone {
+    /// The lines it touches; none for what is inserted between two.
+    fn span(&self) -> Range<usize>;
+    /// The same, `removed` lines further up and `added` further down.
+    fn shift(&mut self, added: usize, removed: usize);
+}
+
+impl Spans for Hunk {
+    fn span(&self) -> Range<usize> {
+        self.old()
+    }
+
+    fn shift(&mut self, added: usize, removed: usize) {
+        self.start = self.start + added - removed;
+    }
+}
+
+impl Spans for Edit {
+    fn span(&self) -> Range<usize> {
+        match self {
+            Self::Lines { old, .. } => old.clone(),
+            Self::Text { start, end, .. } => start.0..end.0 + 1,
+        }
+    }
+
+    fn shift(&mut self, added: usize, removed: usize) {
+        let shift = |row: &mut usize| *row = *row + added - removed;
+        match self {
+            Self::Lines { old, .. } => {
+                shift(&mut old.start);
+                shift(&mut old.end);
+            }
+            Self::Text { start, end, .. } => {
+                shift(&mut start.0);
+                shift(&mut end.0);
+            }
+        }
+    }
+}
+
+/// Hunks or edits, which refer to a text, as they are after `changes`, made one after the other to that text (each
+/// refers to the text as the one before left it).
+pub fn rebase<S: Spans>(spans: &[S], changes: &[Hunk]) -> Result<Vec<S>, Overlap> {
+    let mut spans = spans.to_vec();
+    for change in changes {
+        for span in &mut spans {
+            if is_after(&span.span(), &change.old())? {
+                span.shift(change.lines.len(), change.removed);
+            }
+        }
+    }
+    Ok(spans)
+}
+
+/// Whether a span lies behind a change, and not before it.
+fn is_after(span: &Range<usize>, change: &Range<usize>) -> Result<bool, Overlap> {
+    if span == change && span.is_empty() {
+        Err(Overlap)
+    } else if change.end <= span.start {
+        Ok(true)
+    } else if span.end <= change.start {
+        Ok(false)
+    } else {
+        Err(Overlap)
+    }
+}
+
+/// The text after `changes`, made one after the other, as a buffer reports them (line numbers count the one empty
+/// line of a buffer without text). `empty` tells whether the buffer is without text afterwards.
+pub fn replay(text: &Text, changes: &[Hunk], empty: bool) -> Text {
+    let mut lines: Vec<&str> = if text.is_empty() { vec![""] } else { text.lines().collect() };
+    for change in changes {
+        let end = change.old().end.min(lines.len());
+        let start = change.start.min(end);
+        lines.splice(start..end, change.lines.iter().map(String::as_str));
+    }
+    Text::from_body(lines.join("\n"), text.shape(), empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{apply, diff, refine};
+    use super::*;
+
+    fn hunk(start: usize, removed: usize, lines: &[&str]) -> Hunk {
+        Hunk { start, removed, lines: lines.iter().map(|&line| line.to_owned()).collect() }
+    }
+
+    #[test]
+    fn only_an_overlap_stands_in_the_way() {
+        let shifted = |h: Hunk, change: Hunk| rebase(&[h], &[change]).map(|hunks| hunks[0].start);
+        let change = || hunk(5, 2, &["a", "b", "c"]);
+        assert_eq!(shifted(hunk(3, 2, &["x"]), change()), Ok(3));
+        assert_eq!(shifted(hunk(7, 1, &["x"]), change()), Ok(8));
+        assert_eq!(shifted(hunk(5, 0, &["x"]), change()), Ok(5));
+        assert_eq!(shifted(hunk(7, 0, &["x"]), change()), Ok(8));
+        assert_eq!(shifted(hunk(6, 0, &["x"]), change()), Err(Overlap));
+        assert_eq!(shifted(hunk(6, 3, &["x"]), change()), Err(Overlap));
+        assert_eq!(shifted(hunk(5, 0, &["x"]), hunk(5, 0, &["y"])), Err(Overlap));
+    }
+
+    proptest! {
+        /// Lines are numbered, so that each is known again wherever it went.
+        #[test]
+        fn rebased_hunks_change_the_same_lines(
+            count in 1usize..20,
+            hunk_at in 0usize..20, hunk_len in 0usize..3,
+            changes in prop::collection::vec((0usize..20, 0usize..3, 0usize..3), 0..4),
+        ) {
+            let lines: Vec<String> = (0..count).map(|i| i.to_string()).collect();
+            let text = Text::parse(&(lines.join("\n") + "\n"));
+            let start = hunk_at.min(count);
+            let agent = vec![Hunk {
+                start, removed: hunk_len.min(count - start), lines: vec!["agent".into()],
+            }];
+            let mut left = count;
+            let changes: Vec<Hunk> = changes.into_iter().map(|(start, removed, added)| {
+                let start = start.min(left);
+                let removed = removed.min(left - start);
+                left = left - removed + added;
+                Hunk { start, removed, lines: vec!["user".into(); added] }
+            }).collect();
+            prop_assume!(left > 0);
+            let after = replay(&text, &changes, false);
+            if let Ok(rebased) = rebase(&agent, &changes) {
+                let both = apply(&rebased, &after);
+                let gone: Vec<&str> = agent[0].old().map(|i| text.line(i)).collect();
+                let wanted: Vec<&str> = after.lines().filter(|line| !gone.contains(line)).collect();
+                let rest: Vec<&str> = both.lines().filter(|&line| line != "agent").collect();
+                prop_assert_eq!(rest, wanted);
+                prop_assert_eq!(both.lines().filter(|&line| line == "agent").count(), 1);
+                let edits = rebase(&refine(&agent, &text), &changes);
+                prop_assert_eq!(edits, Ok(refine(&rebased, &after)));
+            }
+        }
+
+        #[test]
+        fn replayed_changes_give_the_later_text(a in "[ab\n]{0,20}", b in "[ab\n]{0,20}") {
+            let (a, b) = (Text::parse(&(a + "\n")), Text::parse(&(b + "\n")));
+            let hunks = diff(&a, &b);
+            let later: Vec<Hunk> = hunks.into_iter().rev().collect();
+            prop_assert!(replay(&a, &later, false).same_lines(&b));
+        }
+    }
+}

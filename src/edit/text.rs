@@ -1,0 +1,260 @@
+//! A document's text as lines, with the facts a file has beside them; it reads and writes no file.
+
+use std::ops::Range;
+
+/// How the lines of a file end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LineEnding {
+    /// `\n`; a `\r` before it belongs to the line, as in a file with mixed line ends (`'fileformat'` unix).
+    #[default]
+    Lf,
+    /// `\r\n` on every line (`'fileformat'` dos).
+    CrLf,
+}
+
+/// What a file has beside its lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// How lines end.
+    pub ending: LineEnding,
+    /// Whether the last line has a line end (`'endofline'`).
+    pub final_newline: bool,
+    /// Whether the file starts with a byte order mark (`'bomb'`).
+    pub bom: bool,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self { ending: LineEnding::Lf, final_newline: true, bom: false }
+    }
+}
+
+const BOM: char = '\u{feff}';
+
+/// The lines of a document and its [`Shape`]. Share it in an `Arc`: a text is never changed in place.
+///
+/// A file of no bytes has no lines; a file of one `\n` has one, which is empty.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Text {
+    /// All lines, joined by `\n`, none at the end.
+    body: String,
+    /// Where each line starts in `body`.
+    starts: Vec<usize>,
+    shape: Shape,
+}
+
+impl Text {
+    /// The text of a file's content. It is CRLF when every line end is, as Neovim decides.
+    pub fn parse(content: &str) -> Self {
+        Self::parse_as(content, detect(content))
+    }
+
+    /// The text of a file's content whose line ends are known, for example from `'fileformat'`.
+    pub fn parse_as(content: &str, ending: LineEnding) -> Self {
+        let (rest, bom) = strip_bom(content);
+        let terminated = rest.strip_suffix('\n');
+        let final_newline = terminated.is_some() || rest.is_empty();
+        let shape = Shape { ending, final_newline, bom };
+        let body = match ending {
+            LineEnding::Lf => terminated.unwrap_or(rest).to_owned(),
+            LineEnding::CrLf => {
+                let body = rest.replace("\r\n", "\n");
+                if terminated.is_some() { body[..body.len() - 1].to_owned() } else { body }
+            }
+        };
+        Self::from_body(body, shape, rest.is_empty())
+    }
+
+    /// The text of lines joined by `\n` (none at the end). `empty` tells no lines from one empty line.
+    pub fn from_body(body: String, shape: Shape, empty: bool) -> Self {
+        if body.is_empty() && (empty || !shape.final_newline) {
+            let shape = Shape { final_newline: true, ..shape };
+            return Self { body, starts: Vec::new(), shape };
+        }
+        let starts =
+            std::iter::once(0).chain(body.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Self { body, starts, shape }
+    }
+
+    /// What an agent sent, in the shape of the text it is about: its line ends and its byte order mark.
+    ///
+    /// An agent that sends LF for a CRLF file, or the other way round, means the lines, not their ends. Where `like`
+    /// has no lines there is nothing to match. The final newline is the agent's.
+    pub fn matching(content: &str, like: &Self) -> Self {
+        let sent = Self::parse(content);
+        let mut text = match (like.is_empty(), like.shape.ending, sent.shape.ending) {
+            (false, LineEnding::CrLf, _) => Self::parse_as(content, LineEnding::CrLf),
+            (false, LineEnding::Lf, LineEnding::CrLf) if like.body.contains('\r') => {
+                Self::parse_as(content, LineEnding::Lf)
+            }
+            _ => sent,
+        };
+        if !like.is_empty() {
+            text.shape.bom = like.shape.bom;
+            text.shape.ending = like.shape.ending;
+        }
+        text
+    }
+
+    /// The same lines in another shape.
+    #[must_use]
+    pub fn with_shape(mut self, shape: Shape) -> Self {
+        self.shape = shape;
+        self
+    }
+
+    /// What the file has beside its lines.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How many lines there are.
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Whether there is not even an empty line.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// One line, from 0, without its end. Past the end: an empty one.
+    pub fn line(&self, index: usize) -> &str {
+        self.body(index..index + 1)
+    }
+
+    /// The lines of a range, from 0, joined by `\n`; what lies past the end is left out.
+    pub fn body(&self, lines: Range<usize>) -> &str {
+        let Some(&from) = self.starts.get(lines.start) else { return "" };
+        let to = self.starts.get(lines.end).map_or(self.body.len(), |next| next - 1);
+        if lines.is_empty() { "" } else { &self.body[from..to] }
+    }
+
+    /// All lines in order.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|index| self.line(index))
+    }
+
+    /// Whether both have the same lines, whatever their shape.
+    pub fn same_lines(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.body == other.body
+    }
+
+    /// What an agent reads: the lines with their ends, without the byte order mark.
+    pub fn content(&self) -> String {
+        self.excerpt(0, None)
+    }
+
+    /// `limit` lines from line `from` (from 0), each with its end; past the end, nothing.
+    pub fn excerpt(&self, from: usize, limit: Option<usize>) -> String {
+        let to = limit.map_or(self.len(), |limit| from.saturating_add(limit)).min(self.len());
+        if from >= to {
+            return String::new();
+        }
+        let (lines, end) = (self.body(from..to), self.shape.ending.as_str());
+        let mut content = String::with_capacity(lines.len() + end.len());
+        match self.shape.ending {
+            LineEnding::Lf => content.push_str(lines),
+            LineEnding::CrLf => content = lines.replace('\n', end),
+        }
+        if to < self.len() || self.shape.final_newline {
+            content.push_str(end);
+        }
+        content
+    }
+
+    /// What stands in the file, as UTF-8: [`Text::content`] after the byte order mark.
+    pub fn file_content(&self) -> String {
+        let mut content = self.content();
+        if self.shape.bom {
+            content.insert(0, BOM);
+        }
+        content
+    }
+}
+
+impl LineEnding {
+    /// The characters.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lf => "\n",
+            Self::CrLf => "\r\n",
+        }
+    }
+}
+
+fn strip_bom(content: &str) -> (&str, bool) {
+    content.strip_prefix(BOM).map_or((content, false), |rest| (rest, true))
+}
+
+fn detect(content: &str) -> LineEnding {
+    let mut ends = content.match_indices('\n').peekable();
+    let some = ends.peek().is_some();
+    let bytes = content.as_bytes();
+    if some && ends.all(|(at, _)| at > 0 && bytes[at - 1] == b'\r') {
+        LineEnding::CrLf
+    } else {
+        LineEnding::Lf
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lines(content: &str) -> Vec<String> {
+        Text::parse(content).lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_file_is_lines_and_a_shape() {
+        assert_eq!(lines(""), Vec::<String>::new());
+        assert_eq!(lines("\n"), [""]);
+        assert_eq!(lines("a\nb"), ["a", "b"]);
+        assert_eq!(lines("a\r\nb\r\n"), ["a", "b"]);
+        assert_eq!(lines("a\r\nb\n"), ["a\r", "b"], "mixed line ends stay as they are");
+        assert!(Text::parse("\u{feff}a\n").shape().bom);
+        assert!(!Text::parse("a\nb").shape().final_newline);
+    }
+
+    #[test]
+    fn an_excerpt_keeps_line_ends() {
+        let text = Text::parse("a\r\nb\r\nc");
+        assert_eq!(text.excerpt(1, Some(1)), "b\r\n");
+        assert_eq!(text.excerpt(1, Some(9)), "b\r\nc");
+        assert_eq!(text.excerpt(2, None), "c");
+        assert_eq!(text.excerpt(3, None), "");
+        assert_eq!(text.excerpt(0, Some(0)), "");
+    }
+
+    #[test]
+    fn an_agents_text_takes_the_shape_of_the_file() {
+        let check = |file: &str, sent: &str, written: &str| {
+            let text = Text::matching(sent, &Text::parse(file));
+            assert_eq!(text.file_content(), written, "{sent:?} for {file:?}");
+        };
+        check("a\r\nb\r\n", "a\nB\n", "a\r\nB\r\n");
+        check("a\r\nb\r\n", "a\r\nB\n", "a\r\nB\r\n");
+        check("a\nb\n", "a\r\nB\r\n", "a\nB\n");
+        check("a\r\nb\n", "a\r\nB\r\n", "a\r\nB\r\n");
+        check("\u{feff}a\n", "b\n", "\u{feff}b\n");
+        check("a\n", "\u{feff}b\n", "b\n");
+        check("a\n", "b", "b");
+        check("", "a\r\n", "a\r\n");
+    }
+
+    proptest! {
+        #[test]
+        fn content_survives(content in "(\u{feff})?([ab\r\n]|é){0,20}") {
+            prop_assert_eq!(Text::parse(&content).file_content(), content);
+        }
+
+        #[test]
+        fn excerpts_join_to_the_whole(content in "([ab\n]|\r\n){0,20}", at in 0usize..8) {
+            let text = Text::parse(&content);
+            prop_assert_eq!(text.excerpt(0, Some(at)) + &text.excerpt(at, None), content);
+        }
+    }
+}

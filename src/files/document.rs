@@ -1,0 +1,257 @@
+//! One file, loaded or not: its text, what Neovim and each agent last knew of it, and changing its buffer. Reading and
+//! writing for agents are in `read`, `write` and `adopt`.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::disk::{self, DiskFacts};
+use super::editor::{Buffer, BufferId, Editor, EditorError, Encoding, Found, Outcome, Then};
+use super::error::FileError;
+use crate::edit::{Edit, Hunk, LineEnding, Text, rebase, replay};
+use crate::session::ids::SessionId;
+
+/// So often a buffer is looked at again because it changed meanwhile.
+pub(super) const MOST_TRIES: usize = 8;
+
+/// One file, by its real path.
+#[derive(Debug)]
+pub(super) struct Document {
+    pub(super) path: PathBuf,
+    pub(super) editor: Arc<dyn Editor>,
+    /// The text Neovim last read or wrote, as it stands on disk.
+    pub(super) synced: Option<OnDisk>,
+    /// What each session last read, or wrote as it sent it.
+    pub(super) known: HashMap<SessionId, Arc<Text>>,
+    /// What each session last sent and may still write to the disk itself.
+    pub(super) sent: HashMap<SessionId, Sent>,
+    live: Option<Live>,
+}
+
+/// The text of the buffer at a tick, kept so that the next one need not be fetched whole.
+#[derive(Debug)]
+struct Live {
+    id: BufferId,
+    tick: i64,
+    text: Arc<Text>,
+}
+
+/// A text an agent sent.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) text: Arc<Text>,
+    /// Whether it was not written, because it contradicted the user's text.
+    pub(super) refused: bool,
+}
+
+/// The text of the file itself.
+#[derive(Debug, Clone)]
+pub(super) struct OnDisk {
+    pub(super) text: Arc<Text>,
+    pub(super) facts: DiskFacts,
+}
+
+/// A loaded buffer with its text.
+#[derive(Debug, Clone)]
+pub(super) struct Open {
+    pub(super) buffer: Buffer,
+    pub(super) text: Arc<Text>,
+}
+
+/// What came of a change of the buffer.
+#[derive(Debug)]
+pub(super) enum Made {
+    /// Made: the text right before and right after it.
+    Done { before: Arc<Text>, after: Arc<Text> },
+    /// Not made: the user has changed the same lines, or has begun or ended to have unsaved changes. Look again.
+    Again,
+    /// Made, but not saved.
+    Failed { reason: String, before: Arc<Text>, after: Arc<Text> },
+}
+
+impl Document {
+    pub(super) fn new(path: PathBuf, editor: Arc<dyn Editor>) -> Self {
+        let (known, sent) = (HashMap::new(), HashMap::new());
+        Self { path, editor, synced: None, known, sent, live: None }
+    }
+
+    pub(super) fn forget(&mut self, session: &SessionId) {
+        self.known.remove(session);
+        self.sent.remove(session);
+    }
+
+    /// The buffer of this file, if one is loaded.
+    pub(super) async fn find(&mut self) -> Result<Option<Found>, FileError> {
+        let known = self.live.as_ref().map(|live| (live.id, live.tick));
+        let found = self.editor.find(&self.path, known).await?;
+        if found.is_none() {
+            self.live = None;
+        }
+        Ok(found)
+    }
+
+    /// Whether the text kept is that of the buffer found.
+    pub(super) fn is_current(&self, found: &Found) -> bool {
+        self.live.as_ref().is_some_and(|live| live.id == found.buffer.id)
+            && found.changes.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// The buffer of this file with its text, if one is loaded.
+    pub(super) async fn open(&mut self) -> Result<Option<Open>, FileError> {
+        match self.find().await? {
+            Some(found) => self.text_of(found).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The text of the buffer found: the one kept, brought up to date, or fetched whole.
+    pub(super) async fn text_of(&mut self, found: Found) -> Result<Open, FileError> {
+        let Found { buffer, changes } = found;
+        if buffer.shape.is_none() {
+            let reason = "its 'fileformat' is mac".to_owned();
+            return Err(FileError::NotText { path: self.path.clone(), reason });
+        }
+        let kept = self.live.take().filter(|live| live.id == buffer.id);
+        if let (Some(live), Some(changes)) = (kept, changes) {
+            let text = replayed(live.text, changes, &buffer).await?;
+            if text.len() == buffer.lines || (text.is_empty() && buffer.empty) {
+                return Ok(self.keep(buffer, text));
+            }
+        }
+        let (buffer, text) = match self.editor.snapshot(buffer.id).await {
+            Ok(snapshot) => snapshot,
+            Err(EditorError::NotText) => {
+                let reason = "its buffer holds bytes that are not UTF-8".to_owned();
+                return Err(FileError::NotText { path: self.path.clone(), reason });
+            }
+            Err(EditorError::Restless) => return Err(FileError::Busy(self.path.clone())),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(self.keep(buffer, Arc::new(text)))
+    }
+
+    fn keep(&mut self, buffer: Buffer, text: Arc<Text>) -> Open {
+        self.live = Some(Live { id: buffer.id, tick: buffer.tick, text: Arc::clone(&text) });
+        Open { buffer, text }
+    }
+
+    /// The text of the file itself; `None` if there is none. The buffer says how to take its bytes.
+    pub(super) async fn on_disk(
+        &self,
+        buffer: Option<&Buffer>,
+    ) -> Result<Option<OnDisk>, FileError> {
+        let path = self.path.clone();
+        let encoding = buffer.map_or(Encoding::Utf8, |buffer| buffer.encoding.clone());
+        let ending = buffer.and_then(|buffer| buffer.shape).map(|shape| shape.ending);
+        beside(move || {
+            let read =
+                disk::read(&path).map_err(|error| FileError::reading(path.clone(), &error))?;
+            let Some((bytes, facts)) = read else { return Ok(None) };
+            let content = disk::decode(bytes, &encoding)
+                .map_err(|reason| FileError::NotText { path, reason })?;
+            let text = parse(&content, ending);
+            Ok(Some(OnDisk { text: Arc::new(text), facts }))
+        })
+        .await?
+    }
+
+    /// Whether the file is as Neovim last read or wrote it; notes its text if so.
+    pub(super) fn is_synced(&mut self, open: &Open, disk: &OnDisk) -> bool {
+        if self.synced.as_ref().is_some_and(|synced| synced.facts == disk.facts) {
+            return true;
+        }
+        let same_time = open.buffer.time.is_none_or(|time| time == disk.facts.time);
+        let synced = if open.buffer.modified {
+            same_time && (self.synced.is_none() || open.buffer.time.is_some())
+        } else {
+            open.text.same_lines(&disk.text)
+        };
+        if synced {
+            // The user has saved since: what an agent sent before is history.
+            self.sent.clear();
+            self.synced = Some(disk.clone());
+        }
+        synced
+    }
+
+    /// Makes edits in the buffer, carried over what the user changes meanwhile as long as that touches other lines.
+    pub(super) async fn make(
+        &mut self,
+        open: &Open,
+        mut edits: Vec<Edit>,
+        then: Then,
+    ) -> Result<Made, FileError> {
+        let id = open.buffer.id;
+        let mut tick = open.buffer.tick;
+        let mut meanwhile: Vec<Hunk> = Vec::new();
+        for _ in 0..MOST_TRIES {
+            let (found, failed) = match self.editor.change(id, tick, &edits, then).await? {
+                Outcome::Done(found) => (found, None),
+                Outcome::Failed { reason, found } => (found, Some(reason)),
+                Outcome::Gone => return Ok(Made::Again),
+                Outcome::Busy => return Err(FileError::Busy(self.path.clone())),
+                Outcome::Stale(found) => {
+                    let same_state = found.buffer.modified == open.buffer.modified;
+                    let Some(changes) = found.changes.filter(|_| same_state) else {
+                        return Ok(Made::Again);
+                    };
+                    let Ok(carried) = rebase(&edits, &changes) else { return Ok(Made::Again) };
+                    (edits, tick) = (carried, found.buffer.tick);
+                    meanwhile.extend(changes);
+                    continue;
+                }
+            };
+            let before = replayed(Arc::clone(&open.text), meanwhile, &open.buffer).await?;
+            self.live = Some(Live { id, tick, text: Arc::clone(&before) });
+            let after = self.text_of(found).await?.text;
+            return Ok(match failed {
+                None => Made::Done { before, after },
+                Some(reason) => Made::Failed { reason, before, after },
+            });
+        }
+        Ok(Made::Again)
+    }
+
+    /// Lets Neovim take note of the file as it is now, its text being in the buffer.
+    pub(super) async fn acknowledge(&mut self, disk: &OnDisk) -> Result<(), FileError> {
+        for _ in 0..MOST_TRIES {
+            let Some(found) = self.find().await? else { return Ok(()) };
+            let eol = found.buffer.shape.is_none_or(|shape| shape.final_newline);
+            let then = Then::Adopt { facts: disk.facts, eol };
+            let Buffer { id, tick, .. } = found.buffer;
+            if !matches!(self.editor.change(id, tick, &[], then).await?, Outcome::Stale(_)) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The text after changes, in the shape the buffer now has.
+async fn replayed(
+    text: Arc<Text>,
+    changes: Vec<Hunk>,
+    buffer: &Buffer,
+) -> Result<Arc<Text>, FileError> {
+    let (shape, empty) = (buffer.shape.unwrap_or_default(), buffer.empty);
+    if changes.is_empty() && text.shape() == shape {
+        return Ok(text);
+    }
+    beside(move || {
+        let text =
+            if changes.is_empty() { Text::clone(&text) } else { replay(&text, &changes, empty) };
+        Arc::new(text.with_shape(shape))
+    })
+    .await
+}
+
+fn parse(content: &str, ending: Option<LineEnding>) -> Text {
+    ending.map_or_else(|| Text::parse(content), |ending| Text::parse_as(content, ending))
+}
+
+/// Runs what takes a while beside the loop.
+pub(super) async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, FileError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| FileError::Editor(error.to_string()))
+}

@@ -1,0 +1,165 @@
+//! The port to the editor: what the documents ask of Neovim, in types. Whoever implements it decides nothing.
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use thiserror::Error;
+
+use super::DiskFacts;
+use crate::edit::{Edit, Hunk, Shape, Text};
+
+/// A buffer (`:help bufnr()`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BufferId(pub i64);
+
+/// How a buffer's text is written to its file (`'fileencoding'`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8.
+    Utf8,
+    /// ISO 8859-1.
+    Latin1,
+    /// Another one, by its name in Neovim.
+    Other(String),
+}
+
+/// A time on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileTime {
+    /// Seconds since 1970.
+    pub seconds: i64,
+    /// Nanoseconds beside them.
+    pub nanoseconds: i64,
+}
+
+/// What is known of a loaded buffer beside its lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Buffer {
+    /// Which.
+    pub id: BufferId,
+    /// `'changedtick'`.
+    pub tick: i64,
+    /// How many lines it has; one at least.
+    pub lines: usize,
+    /// About how many bytes they have.
+    pub bytes: usize,
+    /// Whether there is no text at all, not even an empty line.
+    pub empty: bool,
+    /// Whether it has unsaved changes.
+    pub modified: bool,
+    /// Why it cannot be changed or saved, if so.
+    pub locked: Option<String>,
+    /// The shape of its text: as in the file while it is unmodified, else as saving would leave it. `None` where
+    /// Neovim writes line ends that we do not.
+    pub shape: Option<Shape>,
+    /// How it is written.
+    pub encoding: Encoding,
+    /// The file's time when Neovim last read or wrote it, if that was seen.
+    pub time: Option<FileTime>,
+}
+
+/// A buffer, and what changed in it since the tick asked about, in order: `None` if that is too long ago.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// As it is now.
+    pub buffer: Buffer,
+    /// Each refers to the text the one before left.
+    pub changes: Option<Vec<Hunk>>,
+}
+
+/// Some lines of a buffer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lines {
+    /// Joined by `\n`.
+    pub text: String,
+    /// How many.
+    pub count: usize,
+    /// How many the buffer has.
+    pub total: usize,
+    /// The tick they are of.
+    pub tick: i64,
+}
+
+/// What follows a change of a buffer, in the same breath.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// Nothing: the buffer has unsaved changes then.
+    Leave,
+    /// It is saved (`:write`), the last line with its end or without.
+    Save {
+        /// Whether the last line gets its end.
+        eol: bool,
+    },
+    /// It counts as unmodified: the change took it back to what the file says.
+    Unmodified,
+    /// Neovim takes note of the file as it is, without a reload or a question (`:help timestamp`).
+    Adopt {
+        /// The file whose text is in the buffer.
+        facts: DiskFacts,
+        /// Whether its last line has its end.
+        eol: bool,
+    },
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Made; the changes since the tick are ours and those of autocommands.
+    Done(Found),
+    /// Not made: the buffer had changed since the tick.
+    Stale(Found),
+    /// It was made, but saving failed, or it was made in part.
+    Failed {
+        /// In Neovim's words.
+        reason: String,
+        /// With what was changed nevertheless.
+        found: Found,
+    },
+    /// Not made: another change of this buffer runs, a formatter that waits for example.
+    Busy,
+    /// Not made: the buffer is not loaded any more.
+    Gone,
+}
+
+/// Why the editor gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum EditorError {
+    /// An error in the editor.
+    #[error("{0}")]
+    Failed(String),
+    /// A buffer holds bytes that are not UTF-8.
+    #[error("the buffer holds bytes that are not UTF-8")]
+    NotText,
+    /// A buffer changed all the time while it was read.
+    #[error("the buffer keeps changing")]
+    Restless,
+}
+
+/// Neovim, as far as documents go.
+#[async_trait]
+pub trait Editor: Send + Sync + std::fmt::Debug {
+    /// The loaded buffer of a file, by real path; `known` is the one found before and its tick then.
+    async fn find(
+        &self,
+        path: &Path,
+        known: Option<(BufferId, i64)>,
+    ) -> Result<Option<Found>, EditorError>;
+
+    /// The whole text of a buffer at one moment, fetched in slices.
+    async fn snapshot(&self, id: BufferId) -> Result<(Buffer, Text), EditorError>;
+
+    /// Lines `from` to `to` of a buffer, from 0, end exclusive.
+    async fn lines(&self, id: BufferId, from: usize, to: usize) -> Result<Lines, EditorError>;
+
+    /// Makes edits in a buffer that is still at `tick`, as one undo step.
+    async fn change(
+        &self,
+        id: BufferId,
+        tick: i64,
+        edits: &[Edit],
+        then: Then,
+    ) -> Result<Outcome, EditorError>;
+
+    /// Marks a buffer as one with text that its file does not have.
+    async fn mark_modified(&self, id: BufferId) -> Result<(), EditorError>;
+}

@@ -1,0 +1,99 @@
+//! `fs/read_text_file`: the text of a document as it would be saved now. It changes nothing but what is known.
+
+use std::sync::Arc;
+
+use super::ReadRequest;
+use super::document::{Document, beside};
+use super::editor::{BufferId, Encoding, Found};
+use super::error::FileError;
+use crate::edit::Text;
+use crate::session::ids::SessionId;
+
+/// Lines that were answered before the text they stand in was fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Partial {
+    id: BufferId,
+    tick: i64,
+}
+
+/// Up to so many lines are fetched by themselves where the whole text is not at hand.
+const FEW_LINES: usize = 2_000;
+
+impl Document {
+    pub(super) async fn read(
+        &mut self,
+        request: &ReadRequest,
+    ) -> Result<(String, Option<Partial>), FileError> {
+        let from = request.line.map_or(0, |line| line.saturating_sub(1) as usize);
+        let limit = request.limit.map(|limit| limit as usize);
+        let found = self.find().await?;
+        let text = match found {
+            Some(found) if is_read_from_buffer(&found) => {
+                if let Some(count) = limit.filter(|&count| count <= FEW_LINES)
+                    && !self.is_current(&found)
+                {
+                    return self.read_lines(&found, from, count).await;
+                }
+                self.text_of(found).await?.text
+            }
+            found => {
+                let buffer = found.as_ref().map(|found| &found.buffer);
+                let disk = self.on_disk(buffer).await?;
+                disk.ok_or_else(|| FileError::Missing(self.path.clone()))?.text
+            }
+        };
+        self.known.insert(request.session.clone(), Arc::clone(&text));
+        let content = beside(move || text.excerpt(from, limit)).await?;
+        self.reject_nul(content).map(|content| (content, None))
+    }
+
+    async fn read_lines(
+        &mut self,
+        found: &Found,
+        from: usize,
+        count: usize,
+    ) -> Result<(String, Option<Partial>), FileError> {
+        let buffer = &found.buffer;
+        let lines = self.editor.lines(buffer.id, from, from.saturating_add(count)).await?;
+        let partial = Partial { id: buffer.id, tick: lines.tick };
+        let mut shape = buffer.shape.unwrap_or_default();
+        // The last line here has its end, unless it is the last of all.
+        shape.final_newline |= from + lines.count < lines.total;
+        let text = Text::from_body(lines.text, shape, lines.count == 0 || buffer.empty);
+        self.reject_nul(text.content()).map(|content| (content, Some(partial)))
+    }
+
+    /// Notes the whole text of which `session` has read a part, unless the user was quicker.
+    pub(super) async fn remember(&mut self, session: SessionId, partial: Partial) {
+        match self.open().await {
+            Ok(Some(open)) if open.buffer.id == partial.id && open.buffer.tick == partial.tick => {
+                self.known.insert(session, open.text);
+            }
+            Ok(_) => {}
+            Err(error) => tracing::debug!(%error, "a text read in part is not known as a whole"),
+        }
+    }
+
+    /// Notes that `session` has read the file from the disk itself.
+    pub(super) async fn seen(&mut self, session: &SessionId) -> Result<(), FileError> {
+        let found = self.find().await?;
+        let buffer = found.as_ref().map(|found| &found.buffer);
+        if let Some(disk) = self.on_disk(buffer).await? {
+            self.known.insert(session.clone(), disk.text);
+        }
+        Ok(())
+    }
+
+    fn reject_nul(&self, content: String) -> Result<String, FileError> {
+        if content.contains('\0') {
+            let reason = "it holds NUL bytes".to_owned();
+            return Err(FileError::NotText { path: self.path.clone(), reason });
+        }
+        Ok(content)
+    }
+}
+
+/// Unsaved text, and text whose bytes only Neovim can read.
+fn is_read_from_buffer(found: &Found) -> bool {
+    found.buffer.modified || matches!(found.buffer.encoding, Encoding::Other(_))
+}

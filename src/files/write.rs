@@ -1,0 +1,282 @@
+//! `fs/write_text_file`: an agent's text becomes part of a document, merged with what others did to it since the agent
+//! read it. Nothing of the user's is saved, lost or overwritten without a word.
+
+use std::sync::Arc;
+
+use super::disk;
+use super::document::{Document, MOST_TRIES, Made, OnDisk, Open, Sent, beside};
+use super::editor::{Buffer, Encoding, Then};
+use super::error::FileError;
+use super::{Via, WriteRequest, Written};
+use crate::edit::{Conflict, Hunk, Text, apply, diff, merge, refine};
+
+/// What a write will do to an open document.
+struct Plan {
+    /// What the agent sent, in the file's shape.
+    theirs: Arc<Text>,
+    /// For the buffer.
+    hunks: Vec<Hunk>,
+    then: Then,
+    /// For the file, where the buffer keeps unsaved changes of the user.
+    file: Option<Text>,
+    saves_unsaved: bool,
+    /// Nothing is to be done.
+    is_there: bool,
+}
+
+impl Document {
+    pub(super) async fn write(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
+        let mut adopted = None;
+        for _ in 0..MOST_TRIES {
+            let result = match self.open().await? {
+                Some(open) => self.write_open(request, &open, &mut adopted).await,
+                None => self.write_closed(request).await.map(Some),
+            };
+            if let Some(result) = result.transpose() {
+                let refused = result.is_err();
+                let text = match self.known.get(&request.session) {
+                    Some(text) if !refused => Arc::clone(text),
+                    _ => Arc::new(Text::parse(&request.content)),
+                };
+                self.sent.insert(request.session.clone(), Sent { text, refused });
+                return result.map(|written| Written { adopted: adopted.map(Box::new), ..written });
+            }
+        }
+        Err(FileError::Busy(self.path.clone()))
+    }
+
+    /// `None`: the buffer has changed so that all has to be looked at again.
+    async fn write_open(
+        &mut self,
+        request: &WriteRequest,
+        open: &Open,
+        adopted: &mut Option<Written>,
+    ) -> Result<Option<Written>, FileError> {
+        let file = self.on_disk(Some(&open.buffer)).await?;
+        if let Some(file) = &file
+            && !self.is_synced(open, file)
+            && file.text != Arc::new(Text::matching(&request.content, &open.text))
+        {
+            *adopted = self.adopt(&request.session, open, file).await?.or(adopted.take());
+            return Ok(None);
+        }
+        let plan = self.plan(request, open, file.as_ref()).await?;
+        if plan.is_there {
+            self.known.insert(request.session.clone(), plan.theirs);
+            return Ok(Some(self.written(request, &open.text, &open.text, Vec::new())));
+        }
+        if let Some(reason) = open.buffer.locked.clone() {
+            return Err(FileError::Refused { path: self.path.clone(), reason });
+        }
+        let edits = refine(&plan.hunks, &open.text);
+        let (before, after) = match self.make(open, edits, plan.then).await? {
+            Made::Done { before, after } => (before, after),
+            Made::Again => return Ok(None),
+            Made::Failed { reason, before, after } => {
+                self.take_back(open, &before, &after).await?;
+                return Err(FileError::Refused { path: self.path.clone(), reason });
+            }
+        };
+        if let Some(text) = plan.file {
+            let written = self.write_file(text, &open.buffer, file.as_ref()).await;
+            if !matches!(written, Ok(true)) {
+                self.take_back(open, &before, &after).await?;
+                return written.map(|_| None);
+            }
+        } else {
+            let facts = disk::facts(&self.path);
+            self.synced = facts.map(|facts| OnDisk { text: Arc::clone(&after), facts });
+        }
+        self.known.insert(request.session.clone(), plan.theirs);
+        let hunks = difference(&before, &after).await?;
+        let mut written = self.written(request, &before, &after, hunks);
+        (written.created, written.saved_unsaved) = (file.is_none(), plan.saves_unsaved);
+        Ok(Some(written))
+    }
+
+    async fn plan(
+        &self,
+        request: &WriteRequest,
+        open: &Open,
+        file: Option<&OnDisk>,
+    ) -> Result<Plan, FileError> {
+        let live = Arc::clone(&open.text);
+        let known = self.known.get(&request.session).cloned();
+        let synced = self.synced.as_ref().map(|synced| Arc::clone(&synced.text));
+        let base = known.or(synced).unwrap_or_else(|| Arc::clone(&live));
+        let (content, modified) = (request.content.clone(), open.buffer.modified);
+        let on_disk = file.map(|file| Arc::clone(&file.text));
+        let plan = beside(move || make_plan(&base, &live, on_disk.as_deref(), &content, modified));
+        plan.await?.map_err(|conflicts| self.conflict(&conflicts, open.buffer.modified))
+    }
+
+    pub(super) fn conflict(&self, conflicts: &[Conflict], unsaved: bool) -> FileError {
+        let lines = conflicts.iter().map(|conflict| conflict.ours.clone()).collect();
+        FileError::Conflict { path: self.path.clone(), lines, unsaved }
+    }
+
+    /// Writes the file beside a buffer that keeps unsaved changes. `false`: somebody else has written it meanwhile.
+    async fn write_file(
+        &mut self,
+        text: Text,
+        buffer: &Buffer,
+        expected: Option<&OnDisk>,
+    ) -> Result<bool, FileError> {
+        let text = Arc::new(text);
+        let same = expected.is_some_and(|expected| expected.text == text);
+        if same {
+            return Ok(true);
+        }
+        if disk::facts(&self.path) != expected.map(|expected| expected.facts) {
+            return Ok(false);
+        }
+        let file = self.put(text, &buffer.encoding).await?;
+        self.acknowledge(&file).await?;
+        self.synced = Some(file);
+        Ok(true)
+    }
+
+    /// Replaces the file on disk.
+    pub(super) async fn put(
+        &self,
+        text: Arc<Text>,
+        encoding: &Encoding,
+    ) -> Result<OnDisk, FileError> {
+        let (path, encoding) = (self.path.clone(), encoding.clone());
+        beside(move || {
+            let bytes = disk::encode(text.file_content(), &encoding)
+                .map_err(|reason| FileError::Refused { path: path.clone(), reason })?;
+            let facts =
+                disk::write(&path, &bytes).map_err(|error| FileError::writing(path, &error))?;
+            Ok(OnDisk { text, facts })
+        })
+        .await?
+    }
+
+    /// Takes an edit back by its inverse: `:undo` might take back what the user typed since.
+    async fn take_back(
+        &mut self,
+        open: &Open,
+        before: &Arc<Text>,
+        after: &Arc<Text>,
+    ) -> Result<(), FileError> {
+        let was_modified = open.buffer.modified;
+        for _ in 0..MOST_TRIES {
+            let Some(now) = self.open().await? else { return Ok(()) };
+            let (from, live, to) = (Arc::clone(after), Arc::clone(&now.text), Arc::clone(before));
+            let merged = beside(move || merge(&from, &live, &to)).await?;
+            let Ok(merged) = merged else {
+                tracing::warn!(path = %self.path.display(), "the user has changed an edit that failed");
+                return Ok(());
+            };
+            let is_clean = !was_modified && now.text.same_lines(after);
+            let then = if is_clean { Then::Unmodified } else { Then::Leave };
+            let edits = refine(&merged.hunks, &now.text);
+            if !matches!(self.make(&now, edits, then).await?, Made::Again) {
+                return Ok(());
+            }
+        }
+        Err(FileError::Busy(self.path.clone()))
+    }
+
+    /// A file that is not loaded is written by us; no buffer is made.
+    async fn write_closed(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
+        let file = self.on_disk(None).await?;
+        let before = file.as_ref().map(|file| Arc::clone(&file.text)).unwrap_or_default();
+        let known = self.known.get(&request.session).cloned();
+        let base = known.filter(|_| file.is_some()).unwrap_or_else(|| Arc::clone(&before));
+        let (live, content) = (Arc::clone(&before), request.content.clone());
+        let merged = beside(move || {
+            let theirs = Text::matching(&content, if live.is_empty() { &base } else { &live });
+            merge(&base, &live, &theirs).map(|merged| {
+                let after = apply(&merged.hunks, &live);
+                // A file without text has no shape to keep.
+                let shape = if live.is_empty() { theirs.shape() } else { merged.shape };
+                (theirs, after.with_shape(shape), merged.hunks)
+            })
+        })
+        .await?;
+        let (theirs, after, hunks) =
+            merged.map_err(|conflicts| self.conflict(&conflicts, false))?;
+        let after = Arc::new(after);
+        if file.is_none() || after != before {
+            let put = self.put(Arc::clone(&after), &Encoding::Utf8).await?;
+            self.synced = Some(put);
+        }
+        self.known.insert(request.session.clone(), Arc::new(theirs));
+        let mut written = self.written(request, &before, &after, hunks);
+        written.created = file.is_none();
+        Ok(written)
+    }
+
+    fn written(
+        &self,
+        request: &WriteRequest,
+        before: &Arc<Text>,
+        after: &Arc<Text>,
+        hunks: Vec<Hunk>,
+    ) -> Written {
+        Written {
+            path: self.path.clone(),
+            session: request.session.clone(),
+            tool_call: request.tool_call.clone(),
+            before: Arc::clone(before),
+            after: Arc::clone(after),
+            hunks,
+            via: Via::Protocol,
+            created: false,
+            saved_unsaved: false,
+            adopted: None,
+        }
+    }
+}
+
+/// The difference, made beside the loop.
+pub(super) async fn difference(
+    before: &Arc<Text>,
+    after: &Arc<Text>,
+) -> Result<Vec<Hunk>, FileError> {
+    let (before, after) = (Arc::clone(before), Arc::clone(after));
+    beside(move || diff(&before, &after)).await
+}
+
+/// Merges into the buffer and, where it has unsaved changes, apart from that into the file.
+fn make_plan(
+    base: &Text,
+    live: &Text,
+    file: Option<&Text>,
+    content: &str,
+    modified: bool,
+) -> Result<Plan, Vec<Conflict>> {
+    let theirs = Text::matching(content, live);
+    let merged = merge(base, live, &theirs)?;
+    let save = Then::Save { eol: merged.shape.final_newline };
+    let mut plan = Plan {
+        theirs: Arc::new(theirs),
+        hunks: merged.hunks,
+        then: save,
+        file: None,
+        saves_unsaved: false,
+        is_there: false,
+    };
+    let Some(file) = file else {
+        plan.saves_unsaved = modified;
+        return Ok(plan);
+    };
+    if !modified {
+        let final_newline = file.shape().final_newline == merged.shape.final_newline;
+        plan.is_there = plan.hunks.is_empty() && final_newline && file.same_lines(live);
+        return Ok(plan);
+    }
+    match merge(base, file, &plan.theirs) {
+        Ok(beside) => {
+            plan.is_there =
+                plan.hunks.is_empty() && beside.hunks.is_empty() && beside.shape == file.shape();
+            plan.then = Then::Leave;
+            plan.file = Some(apply(&beside.hunks, file).with_shape(beside.shape));
+        }
+        // The agent edited text it had read unsaved: without that text the edit makes no sense in the file.
+        Err(_) => plan.saves_unsaved = true,
+    }
+    Ok(plan)
+}

@@ -1,0 +1,259 @@
+//! Which paths an agent may touch: real paths, below the roots of its session. Asks nobody and opens no file.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use thiserror::Error;
+
+/// Why a path may not be used.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum PathError {
+    /// It does not start at the root folder.
+    #[error("{} is a relative path: give an absolute one", .0.display())]
+    Relative(PathBuf),
+    /// It lies outside all roots, perhaps behind a symbolic link or `..`.
+    #[error("{} is outside the folders of this session ({})", .path.display(), .real.display())]
+    Outside {
+        /// As the agent gave it.
+        path: PathBuf,
+        /// Where it really leads.
+        real: PathBuf,
+    },
+    /// The machine refused to say where it leads.
+    #[error("{} cannot be followed: {reason}", .path.display())]
+    Unreachable {
+        /// As the agent gave it.
+        path: PathBuf,
+        /// The machine's words.
+        reason: String,
+    },
+}
+
+/// The folders a session may touch, by their real paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Roots {
+    folders: Vec<PathBuf>,
+}
+
+impl Roots {
+    /// The roots of a session: its working folder and configured ones, absolute.
+    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Result<Self, PathError> {
+        let mut roots = Self::default();
+        for folder in folders {
+            roots.allow(&folder)?;
+        }
+        Ok(roots)
+    }
+
+    /// Adds a folder, for example one the user was asked about.
+    pub fn allow(&mut self, folder: &Path) -> Result<(), PathError> {
+        let real = real_path(folder)?;
+        if !self.folders.contains(&real) {
+            self.folders.push(real);
+        }
+        Ok(())
+    }
+
+    /// The real path behind `path`, which need not exist yet, if it lies in or below a root.
+    pub fn check(&self, path: &Path) -> Result<PathBuf, PathError> {
+        let real = real_path(path)?;
+        if self.folders.iter().any(|folder| real.starts_with(folder)) {
+            Ok(real)
+        } else {
+            Err(PathError::Outside { path: path.to_owned(), real })
+        }
+    }
+}
+
+/// More symbolic links than this on one path are taken for a loop, as Linux does.
+const MOST_LINKS: usize = 40;
+
+/// Where an absolute path leads with every symbolic link followed, dangling ones included, and `..` taken after that
+/// as the system takes it. What does not exist yet is kept as it is written.
+pub fn real_path(path: &Path) -> Result<PathBuf, PathError> {
+    if !path.is_absolute() {
+        return Err(PathError::Relative(path.to_owned()));
+    }
+    let unreachable = |error: &io::Error| PathError::Unreachable {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
+    match path.canonicalize() {
+        Ok(real) => Ok(real),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            follow(path).map_err(|error| unreachable(&error))
+        }
+        Err(error) => Err(unreachable(&error)),
+    }
+}
+
+enum Step {
+    Root(PathBuf),
+    Up,
+    Down(OsString),
+}
+
+fn steps(path: &Path) -> impl DoubleEndedIterator<Item = Step> {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(Step::Down(name.to_owned())),
+        Component::ParentDir => Some(Step::Up),
+        Component::CurDir => None,
+        root => Some(Step::Root(PathBuf::from(root.as_os_str()))),
+    })
+}
+
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    let mut real = PathBuf::new();
+    let mut rest: VecDeque<Step> = steps(path).collect();
+    let mut links = 0;
+    while let Some(step) = rest.pop_front() {
+        let name = match step {
+            Step::Root(root) => {
+                real.push(root);
+                continue;
+            }
+            Step::Up => {
+                real.pop();
+                continue;
+            }
+            Step::Down(name) => name,
+        };
+        match real.join(&name).read_link() {
+            Ok(target) => {
+                links += 1;
+                if links > MOST_LINKS {
+                    return Err(io::Error::other("too many symbolic links"));
+                }
+                for step in steps(&target).rev() {
+                    rest.push_front(step);
+                }
+            }
+            // Not a link, or nothing there yet.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::NotFound
+                ) =>
+            {
+                real.push(name);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(real)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A folder of its own, gone at the end.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let folder = format!("rat-paths-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().canonicalize().unwrap().join(folder);
+            fs::create_dir_all(path.join("project/src")).unwrap();
+            fs::create_dir_all(path.join("elsewhere")).unwrap();
+            fs::write(path.join("project/src/a.rs"), "").unwrap();
+            fs::write(path.join("elsewhere/secret"), "").unwrap();
+            Self(path)
+        }
+
+        fn roots(&self) -> Roots {
+            Roots::new([self.0.join("project")]).unwrap()
+        }
+
+        fn check(&self, path: &str) -> Result<PathBuf, PathError> {
+            self.roots().check(&self.0.join(path))
+        }
+
+        fn is_outside(&self, path: &str, real: &str) {
+            let error = PathError::Outside { path: self.0.join(path), real: self.0.join(real) };
+            assert_eq!(self.check(path), Err(error));
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_path_inside_is_made_real() {
+        let scratch = Scratch::new("inside");
+        let real = |path: &str| Ok(scratch.0.join(path));
+        assert_eq!(scratch.check("project/src/a.rs"), real("project/src/a.rs"));
+        assert_eq!(scratch.check("project/src/../src/./a.rs"), real("project/src/a.rs"));
+        assert_eq!(scratch.check("project/new/deep/b.rs"), real("project/new/deep/b.rs"));
+        assert_eq!(scratch.check("project"), real("project"));
+    }
+
+    #[test]
+    fn relative_paths_and_ways_out_are_refused() {
+        let scratch = Scratch::new("outside");
+        let relative = PathBuf::from("src/a.rs");
+        assert_eq!(scratch.roots().check(&relative), Err(PathError::Relative(relative)));
+        scratch.is_outside("elsewhere/secret", "elsewhere/secret");
+        scratch.is_outside("project/../elsewhere/secret", "elsewhere/secret");
+        scratch.is_outside("project/new/../../elsewhere/new", "elsewhere/new");
+        scratch.is_outside("project-2/a.rs", "project-2/a.rs");
+    }
+
+    #[test]
+    fn links_are_followed_first() {
+        let scratch = Scratch::new("links");
+        let link = |target: &str, name: &str| {
+            symlink(scratch.0.join(target), scratch.0.join("project").join(name)).unwrap();
+        };
+        link("elsewhere", "out");
+        link("project/src", "in");
+        link("elsewhere/not-yet", "dangling");
+        symlink("../../elsewhere/later", scratch.0.join("project/src/relative")).unwrap();
+        scratch.is_outside("project/out/secret", "elsewhere/secret");
+        scratch.is_outside("project/out/new", "elsewhere/new");
+        scratch.is_outside("project/dangling", "elsewhere/not-yet");
+        scratch.is_outside("project/src/relative", "elsewhere/later");
+        scratch.is_outside("project/in/../../elsewhere/secret", "elsewhere/secret");
+        assert_eq!(scratch.check("project/in/a.rs"), Ok(scratch.0.join("project/src/a.rs")));
+        assert_eq!(scratch.check("project/in/new"), Ok(scratch.0.join("project/src/new")));
+        // A root that is a link stands for the folder behind it.
+        let roots = Roots::new([scratch.0.join("project/in")]).unwrap();
+        assert!(roots.check(&scratch.0.join("project/src/a.rs")).is_ok());
+    }
+
+    #[test]
+    fn a_loop_of_links_ends() {
+        let scratch = Scratch::new("loop");
+        symlink(scratch.0.join("project/b"), scratch.0.join("project/a")).unwrap();
+        symlink(scratch.0.join("project/a"), scratch.0.join("project/b")).unwrap();
+        let refused = scratch.check("project/a/x");
+        assert!(matches!(refused, Err(PathError::Unreachable { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn case_counts_where_the_disk_says_so() {
+        let scratch = Scratch::new("case");
+        let same = scratch.0.join("PROJECT").exists();
+        assert_eq!(scratch.check("PROJECT/src/a.rs").is_ok(), same);
+    }
+
+    #[test]
+    fn an_allowed_folder_is_inside() {
+        let scratch = Scratch::new("allow");
+        let mut roots = scratch.roots();
+        roots.allow(&scratch.0.join("elsewhere")).unwrap();
+        assert!(roots.check(&scratch.0.join("elsewhere/secret")).is_ok());
+        assert_eq!(
+            Roots::default().check(&scratch.0),
+            Err(PathError::Outside { path: scratch.0.clone(), real: scratch.0.clone() })
+        );
+    }
+}
