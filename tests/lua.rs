@@ -40,5 +40,11 @@ fn every_lua_spec_passes() {
     let specs = specs(root);
     assert!(!specs.is_empty(), "there are no specs");
     let failures: Vec<String> = specs.iter().filter_map(|spec| run(root, spec).err()).collect();
-    assert!(failures.is_empty(), "{} of {} specs:\n{}", failures.len(), specs.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {} specs:\n{}",
+        failures.len(),
+        specs.len(),
+        failures.join("\n")
+    );
 }
