@@ -154,6 +154,8 @@ local function make_buffer(chat, view)
   require("rat.keys").attach(buf, view)
   if writable then
     require("rat.prompt").attach(buf)
+  else
+    require("rat.ui").attach(buf)
   end
   require("rat.window").follow(buf, view)
   return buf

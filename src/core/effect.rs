@@ -70,8 +70,6 @@ pub enum Effect {
         /// What the chat calls it.
         name: String,
     },
-    /// Tell the editor.
-    Editor(ToEditor),
 }
 
 /// What the editor is told, in order.

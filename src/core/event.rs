@@ -33,6 +33,13 @@ pub enum Event {
     },
     /// A timer that was set has run out.
     Timer(Timer),
+    /// The traffic that was asked for.
+    Trace {
+        /// What the chat calls it.
+        name: String,
+        /// JSON Lines.
+        text: String,
+    },
 }
 
 /// What came of a read or a write.

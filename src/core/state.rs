@@ -68,6 +68,9 @@ impl State {
             Event::File { token, outcome } => self.file_done(token, outcome),
             Event::Adopted { chat, path, outcome } => self.adopted(chat, path, outcome),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
+            Event::Trace { name, text } => {
+                self.after.push(ToEditor::Scratch { name, filetype: "json", text });
+            }
         }
         std::mem::take(&mut self.effects)
     }
