@@ -119,6 +119,32 @@ fn an_agent_says_what_the_test_says() {
 }
 
 #[test]
+fn a_dialogue_reads_as_one() {
+    let mut nvim = Nvim::plain();
+    nvim.record(&["RatTurnEnd"]);
+    let file = nvim.folder().file("project/notes.txt", "on disk\n");
+    let mut agent = nvim.start_agent();
+    let session = agent.handshake();
+    nvim.poll_state("ready");
+
+    nvim.send("read it");
+    let prompt = agent.expect_request("session/prompt");
+    assert_eq!(prompt.params["prompt"][0]["text"], json!("read it"));
+    agent.say(&session, "I have **read** it.");
+    nvim.poll_screen("I have read it.");
+    let text = agent.request("fs/read_text_file", json!({"sessionId": session, "path": file}));
+    assert_eq!(text, Ok(json!({"content": "on disk\n"})));
+    assert_eq!(nvim.events("RatTurnEnd").len(), 0);
+    agent.reply(&prompt, json!({"stopReason": "end_turn"}));
+    assert_eq!(nvim.poll_events("RatTurnEnd", 1)["stop_reason"], json!("end_turn"));
+
+    let pid = agent.pid();
+    nvim.command("RatStop");
+    agent.expect_stdin_closed();
+    assert!(Processes::is_gone(pid));
+}
+
+#[test]
 fn an_agent_can_refuse_to_die() {
     let mut nvim = Nvim::plain();
     let mut agent = nvim.listen();
