@@ -6,6 +6,7 @@ CARGO ?= cargo
 ACP_AGENTS ?= ../shared/agents
 BENCH ?= ../shared/bench
 BENCH_CLIENTS ?= floor,floor-md,floor-rust,rat
+BENCH_SCENARIOS ?= all
 BENCH_REPS ?= 5
 
 nvim = $$(tests/support/nvim.sh)
@@ -57,7 +58,7 @@ test-agents: ## Run the tests against real agents (ACP_AGENTS: their folder, ACP
 .PHONY: lint
 lint: ## Check format, lints and documentation of the Rust and Lua code
 	$(CARGO) fmt --check
-	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) clippy --locked --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	@PATH="$$PWD/target/tools/bin:$$PATH"; \
 	 command -v stylua >/dev/null || { echo "stylua is missing: cargo install stylua --locked" >&2; exit 1; }; \
@@ -75,5 +76,5 @@ bench: build ## Compare with the reference clients (BENCH: folder of the benchma
 	  echo "there is no $(BENCH)/run: set BENCH to the folder of the benchmark" >&2; exit 1; fi
 	cd "$(BENCH)/limits" && CARGO_TARGET_DIR="$(CURDIR)/target/bench-limits" $(CARGO) build --release
 	nvim=$(nvim) && "$(BENCH)/run" --nvim "$$nvim" --path limits_bin=target/bench-limits/release --path rat="$(CURDIR)" \
-	  --clients "$(BENCH_CLIENTS)" --scenarios all --reps "$(BENCH_REPS)" --out target/bench
+	  --clients "$(BENCH_CLIENTS)" --scenarios "$(BENCH_SCENARIOS)" --reps "$(BENCH_REPS)" --out target/bench
 

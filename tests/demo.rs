@@ -21,6 +21,7 @@ fn the_tour_arrives_in_the_buffer_and_on_disk() {
     let before = std::fs::read_to_string(&path).unwrap();
     nvim.command("edit duration.py");
     nvim.lua("vim.api.nvim_buf_set_lines(0, 0, 0, true, { ... })", json!([NOTE]));
+    nvim.command("call search('if seconds') | normal! zz");
     nvim.record(&["RatPermission", "RatTurnEnd"]);
 
     nvim.command("RatStart tour");

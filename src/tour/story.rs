@@ -45,20 +45,22 @@ This file was written by the tour of rat.nvim, through the editor. Delete it whe
 const ENDING: &str = "\
 ## Your turn
 
-| To                                 | Type                       |
-|------------------------------------|----------------------------|
-| send what you have selected        | `:'<,'>RatSend`            |
-| attach it to the next prompt       | `:'<,'>RatAdd`             |
-| see the plan, or all my tool calls | `:RatPlan`, or `:RatTools` |
-| see every message that was sent    | `:RatTrace`                |
-| start an agent of your own         | `:RatStart name`           |
+| Type        | To                |
+|-------------|-------------------|
+| `:RatSend`  | send a range      |
+| `:RatAdd`   | attach a range    |
+| `:RatPlan`  | see the plan      |
+| `:RatTools` | see my tool calls |
+| `:RatTrace` | see all messages  |
+| `:RatStart` | start an agent    |
 
 An agent needs one entry in your configuration:
 
 ```lua
 require(\"rat\").setup({
-  agents = { mine = { command = \"my-agent\", args = { \"--acp\" } } },
-  default_agent = \"mine\",
+  agents = {
+    mine = { command = \"my-agent\" },
+  },
 })
 ```
 
