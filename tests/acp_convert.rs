@@ -295,7 +295,7 @@ fn understand_message(name: &str, calls: &HashMap<String, String>, message: Mess
             assert!(!shown.contains("Unknown"), "{name}: {shown}: {params}");
         }
         Message::Notification { method, .. } => {
-            assert!(method.starts_with('_'), "{name}: {method}")
+            assert!(method.starts_with('_'), "{name}: {method}");
         }
         Message::Request { method, params, .. } => {
             let read = request::method(&method)

@@ -365,7 +365,7 @@ async fn host() {
     let script =
         "ignore_signals()\nsay(f'{os.getpid()} {stubborn_child()}')\nwhile True: time.sleep(1)";
     bridge.start(AGENT, python(script));
-    println!("\nPIDS {}", bridge.text().await);
+    writeln!(std::io::stdout(), "\nPIDS {}", bridge.text().await).unwrap();
     bridge.next().await;
 }
 
