@@ -221,6 +221,7 @@ function M.opened(payload)
     if before and before.restored then
       chat, before.restored = before, nil
       scratch.fill(M.buffer(chat, "chat"), {})
+      require("rat.ui").attach(chat.buffers.chat)
     else
       chat = add(payload.agent, payload.cwd, free_name(payload.agent, payload.chat))
     end

@@ -159,7 +159,7 @@ end
 local function start_column()
   local row, column = unpack(vim.api.nvim_win_get_cursor(0))
   local before = vim.api.nvim_get_current_line():sub(1, column)
-  if row == 1 and before:match("^/") then
+  if row == 1 and before:match("^/%S*$") then
     return 0
   end
   local at = before:match("^.*%f[@]()@[^%s]*$") or before:match("^()@[^%s]*$")

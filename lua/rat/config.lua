@@ -67,8 +67,9 @@ is.table = is.map
 ---@return string? problem
 local function problem_of(option, value)
   local fits = is[option.type]
-  if not (fits and fits(value) or type(value) == option.type) then
-    return ("expected %s, got %s"):format(option.type, type(value))
+  if fits and not fits(value) or not fits and type(value) ~= option.type then
+    local found = is.list(value) and value[1] ~= nil and "list" or type(value)
+    return ("expected %s, got %s"):format(option.type, found)
   end
   if option.choices and not vim.list_contains(option.choices, value) then
     local near = say.closest(value, option.choices)

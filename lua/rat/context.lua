@@ -87,6 +87,59 @@ function M.buffer(buf)
   return attachment(buf, (ends and text ~= "") and text .. "\n" or text)
 end
 
+--- One line of a block that reaches to the end of each line.
+---@param lnum integer
+---@param left integer screen column from 1
+---@return string
+local function to_the_end(lnum, left)
+  local line = vim.fn.getline(lnum)
+  local width = vim.fn.virtcol({ lnum, "$" }) - 1
+  if width < left then
+    return ""
+  end
+  local byte = vim.fn.virtcol2col(0, lnum, left)
+  if vim.fn.virtcol({ lnum, byte }, 1)[1] == left then
+    return line:sub(byte)
+  end
+  -- The block starts inside a tab or a wide character: what it cuts becomes spaces.
+  local rest = vim.str_utf_end(line, byte) + byte + 1
+  local start = rest <= #line and vim.fn.virtcol({ lnum, rest }, 1)[1] or width + 1
+  return (" "):rep(start - left) .. line:sub(rest)
+end
+
+---@param from integer[] as |getpos()| gives it
+---@param to integer[]
+---@param first integer
+---@param last integer
+---@return string[]
+local function block_to_the_end(from, to, first, last)
+  local function column(position)
+    local byte = math.min(position[3], math.max(#vim.fn.getline(position[2]), 1))
+    return vim.fn.virtcol({ position[2], byte, position[4] }, 1)[1]
+  end
+  local left = math.min(column(from), column(to))
+  local lines = {}
+  for lnum = first, last do
+    lines[#lines + 1] = to_the_end(lnum, left)
+  end
+  return lines
+end
+
+--- Whether a characterwise selection takes the end of its last line too, which |getregion()| leaves out.
+---@param from integer[] as |getpos()| gives it
+---@param to integer[]
+---@param last integer line
+---@param count integer how many lines |getregion()| found
+---@return boolean
+local function takes_line_end(from, to, last, count)
+  if vim.o.selection == "exclusive" then
+    -- It ends before the first character of the line below.
+    return count == last - math.min(from[2], to[2])
+  end
+  local final = from[2] == last and (to[2] < last or from[3] > to[3]) and from or to
+  return final[3] > #vim.fn.getline(last) and last < vim.fn.line("$")
+end
+
 --- Exactly what is selected in the current window; call it in Visual mode.
 ---@return rat.Attachment
 function M.selection()
@@ -97,7 +150,16 @@ function M.selection()
   if mode == "V" then
     return M.lines(buf, first, last)
   end
+  if mode ~= "v" and vim.fn.winsaveview().curswant == vim.v.maxcol then
+    -- |getregion()| does not know of a block with |$|.
+    local block = block_to_the_end(from, to, first, last)
+    return attachment(buf, table.concat(block, "\n"), first, last)
+  end
   local lines = vim.fn.getregion(from, to, { type = mode })
+  if mode == "v" and takes_line_end(from, to, last, #lines) then
+    last = first + #lines - 1
+    lines[#lines + 1] = ""
+  end
   return attachment(buf, table.concat(lines, "\n"), first, last)
 end
 

@@ -55,7 +55,7 @@ local function side_buffer(path, side, text)
     lines[#lines] = nil
   end
   scratch.fill(buf, lines)
-  pcall(vim.api.nvim_buf_set_name, buf, ("rat://diff/%d/%s/%s"):format(buf, side, path))
+  scratch.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, path))
   -- Highlighted, but without a filetype: no plugin and no server takes it for the file.
   local filetype = vim.filetype.match({ filename = path, contents = lines }) or ""
   local language = vim.treesitter.language.get_lang(filetype)
@@ -85,7 +85,7 @@ local function show_file(one)
     vim.api.nvim_win_call(win, vim.cmd.diffthis)
   end
   local window = require("rat.window")
-  window.set(one.left, { winbar = (" %%#RatTitle#%s%%*%s%%<"):format(name, count) })
+  window.set(one.left, { winbar = (" %%#RatBar#%s%%*%s%%<"):format(name, count) })
   local keys = answer_hint(one) .. next_file .. "  %#RatKey#q%* close  %#RatKey#g?%* keys "
   window.set(one.right, { winbar = "%<" .. keys })
   vim.api.nvim_win_call(one.right, function()

@@ -150,7 +150,7 @@ local transcript_keys = {
   {
     modes = { "n" },
     lhs = "<CR>",
-    doc = "open the location, the output, the request or the fold; take back a queued prompt",
+    doc = "open what stands here; take back a queued prompt",
     run = function(of)
       act(of, action())
     end,
@@ -199,7 +199,7 @@ for digit = 1, 9 do
   answer_keys[digit] = {
     modes = { "n" },
     lhs = tostring(digit),
-    doc = "answer the permission request with that option",
+    doc = "answer the permission request",
     run = answer,
     expr = true,
   }

@@ -1,20 +1,31 @@
 --- Shows a place in a file in a window of the user's, never in one of ours.
 local M = {}
 
---- A window of the user's that can show a file: the last one they were in, else the first.
+---@param win integer
+---@return boolean
+local function fits(win)
+  return win ~= 0
+    and vim.api.nvim_win_get_config(win).relative == ""
+    and vim.bo[vim.api.nvim_win_get_buf(win)].buftype == ""
+    and not vim.wo[win].winfixbuf
+    and not vim.wo[win].previewwindow
+end
+
+--- A window of the user's that can show a file: the last one they were in, else the first, else one of the tab page
+--- they came from.
 ---@return integer?
 local function users_window()
-  local ours = require("rat.window").ours()
-  local function fits(win)
-    return win ~= 0
-      and vim.api.nvim_win_get_config(win).relative == ""
-      and not vim.list_contains(ours, win)
-      and vim.bo[vim.api.nvim_win_get_buf(win)].buftype == ""
-      and not vim.wo[win].winfixbuf
-      and not vim.wo[win].previewwindow
-  end
   local last = vim.fn.win_getid(vim.fn.winnr("#"))
-  return fits(last) and last or vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(fits)
+  if fits(last) then
+    return last
+  end
+  local here = vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(fits)
+  local tab = vim.fn.tabpagenr("#")
+  if here or tab == 0 then
+    return here
+  end
+  local there = vim.fn.win_getid(vim.fn.tabpagewinnr(tab), tab)
+  return fits(there) and there or nil
 end
 
 ---@param path string

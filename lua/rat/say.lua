@@ -1,11 +1,26 @@
 --- Tells the user things, always in the same shape; keeps nothing and decides nothing.
 local M = {}
 
+--- Whether Neovim would stop at the hit-enter prompt, which holds back everything that comes from the binary.
+---@param text string
+---@return boolean
+local function too_long(text)
+  -- Neovim's own comes from a file of Neovim, from 0.12 on from none at all.
+  local source = debug.getinfo(vim.notify, "S").source
+  local own = source:match("^@vim/_") ~= nil or source == "?"
+  return own and (text:find("\n") ~= nil or vim.fn.strdisplaywidth(text) > vim.v.echospace)
+end
+
 ---@param text string
 ---@param level integer
 local function notify(text, level)
+  text = "[rat] " .. text
   vim.schedule(function()
-    vim.notify("[rat] " .. text, level, { title = "rat.nvim" })
+    if too_long(text) then
+      require("rat.toast").show(text, level)
+    else
+      vim.notify(text, level, { title = "rat.nvim" })
+    end
   end)
 end
 

@@ -4,10 +4,20 @@ local M = {}
 --- While a buffer gets its name here, nobody else has to read it.
 local naming = false
 
---- Whether a buffer is being named by `make`.
+--- Whether a buffer is being named by `name`.
 ---@return boolean
 function M.naming()
   return naming
+end
+
+--- Gives a buffer its name.
+---@param buf integer
+---@param name string
+function M.name(buf, name)
+  naming = true
+  local ok, problem = pcall(vim.api.nvim_buf_set_name, buf, name)
+  naming = false
+  assert(ok, problem)
 end
 
 --- The buffer with exactly this name. (|bufnr()| takes a pattern and finds others.)
@@ -56,10 +66,7 @@ function M.make(name, filetype, writable)
   local buf = M.find(name)
   if not buf then
     buf = vim.api.nvim_create_buf(false, true)
-    naming = true
-    local ok, problem = pcall(vim.api.nvim_buf_set_name, buf, name)
-    naming = false
-    assert(ok, problem)
+    M.name(buf, name)
   end
   M.dress(buf, filetype, writable)
   return buf
@@ -130,6 +137,7 @@ function M.float(lines, title)
     footer = " q closes ",
     zindex = 60,
   })
+  vim.wo[win].wrap = false
   local function close()
     if vim.api.nvim_win_is_valid(win) then
       vim.api.nvim_win_close(win, true)

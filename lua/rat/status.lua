@@ -123,7 +123,7 @@ function M.transcript_bar(chat, width)
   room = room - cells(tail) - 2
   local detail = plain(status.detail or "")
   detail = (detail ~= "" and room >= 6) and ": " .. escape(shorten(detail, room)) or ""
-  return ("%%#RatTitle# %s %s%s%%*%s%%<%%= %s "):format(
+  return ("%%#RatBar# %s %s%s%%*%s%%<%%= %s "):format(
     title,
     highlight(status.state),
     state,

@@ -68,7 +68,6 @@ function ops.l(buf, first, last, lines, looks, prefixes)
     api.nvim_buf_set_extmark(buf, PREFIX, first + prefixes[i], 0, {
       virt_text = { { prefixes[i + 1], group } },
       virt_text_pos = "inline",
-      right_gravity = false,
       invalidate = true,
       undo_restore = false,
     })

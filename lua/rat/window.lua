@@ -1,6 +1,7 @@
 --- The windows of a chat: opens, hides and dresses them. Touches no window it did not open, draws nothing in them.
 local chat = require("rat.chat")
 local config = require("rat.config")
+local room = require("rat.room")
 local status = require("rat.status")
 
 local M = {}
@@ -8,7 +9,7 @@ local M = {}
 ---@class rat.Layout
 ---@field chat rat.Chat
 ---@field windows table<rat.View, integer> those that are open
----@field before {list: integer[], sizes: string, views: table<integer, table>, editor: integer[]} of the user's windows
+---@field before rat.Room how the user's windows were
 ---@field prompt_height? integer as we set it; another means the user did
 
 ---@type table<integer, rat.Layout> by tab page
@@ -57,35 +58,29 @@ function M.set(win, options)
   end
 end
 
+---@param win integer
+---@param view rat.View
+local function put_on(win, view)
+  M.set(win, dress[view])
+  if view ~= "prompt" then
+    require("rat.ui").fold_window(win)
+  end
+end
+
 --- Keeps the windows that show a view dressed for it.
 ---@param buf integer
 ---@param view rat.View
 function M.follow(buf, view)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    M.set(win, dress[view])
+    put_on(win, view)
   end
   vim.api.nvim_create_autocmd("BufWinEnter", {
     group = vim.api.nvim_create_augroup("rat_window_" .. buf, {}),
     buffer = buf,
     callback = function()
-      M.set(vim.api.nvim_get_current_win(), dress[view])
+      put_on(vim.api.nvim_get_current_win(), view)
     end,
   })
-end
-
----@param win integer?
----@return boolean
-local function floating(win)
-  return vim.api.nvim_win_get_config(win or 0).relative ~= ""
-end
-
---- The windows of a tab page that are part of its layout.
----@param tab integer
----@return integer[]
-local function tiled(tab)
-  return vim.tbl_filter(function(win)
-    return not floating(win)
-  end, vim.api.nvim_tabpage_list_wins(tab))
 end
 
 --- The layout of a tab page, without windows the user closed or gave another buffer.
@@ -114,46 +109,22 @@ local function empty(layout)
   return not layout or next(layout.windows) == nil
 end
 
---- Sizes and views of the user's windows, to be restored.
-local function snapshot()
-  local views = {}
-  local list = tiled(0)
-  for _, win in ipairs(list) do
-    views[win] = vim.api.nvim_win_call(win, vim.fn.winsaveview)
-    views[win].buf = vim.api.nvim_win_get_buf(win)
-  end
-  local editor = { vim.o.columns, vim.o.lines }
-  return { list = list, sizes = vim.fn.winrestcmd(), views = views, editor = editor }
-end
-
---- Gives the windows that were there before their sizes and views back, unless something else changed meanwhile.
----@param before table
-local function restore(before)
-  if
-    not vim.deep_equal(before.list, tiled(0))
-    or not vim.deep_equal(before.editor, { vim.o.columns, vim.o.lines })
-  then
-    return
-  end
-  vim.cmd(before.sizes)
-  for win, view in pairs(before.views) do
-    local cursor = vim.api.nvim_win_get_cursor(win)
-    local same = cursor[1] == view.lnum and cursor[2] == view.col
-    if same and vim.api.nvim_win_get_buf(win) == view.buf then
-      vim.api.nvim_win_call(win, function()
-        vim.fn.winrestview(view)
-      end)
-    end
-  end
-end
-
 ---@param buf integer
 ---@param place vim.api.keyset.win_config
 ---@param fixed string winfixwidth or winfixheight
 ---@return integer win
 local function open_window(buf, place, fixed)
-  local win = vim.api.nvim_open_win(buf, false, place)
-  M.set(win, { winfixbuf = true, [fixed] = true })
+  local beside = place.win > 0 and place.win or nil
+  local before = beside and room.sizes()
+  local win = room.open(buf, place)
+  if beside and before then
+    local taken = place.height or vim.api.nvim_win_get_height(win)
+    before[win] = { before[beside][1], taken }
+    before[beside][2] = before[beside][2] - taken - 1
+    room.settle(before)
+  end
+  M.set(win, { winfixbuf = true, winfixheight = false, winfixwidth = false })
+  M.set(win, { [fixed] = true })
   return win
 end
 
@@ -201,7 +172,7 @@ local function switch(layout, other)
   for view, win in pairs(layout.windows) do
     M.set(win, { winfixbuf = false })
     vim.api.nvim_win_set_buf(win, chat.buffer(other, view))
-    M.set(win, dress[view])
+    put_on(win, view)
     M.set(win, { winfixbuf = true })
   end
 end
@@ -216,7 +187,7 @@ local function new_tab(shown)
   vim.api.nvim_win_set_buf(win, chat.buffer(shown, "chat"))
   vim.api.nvim_buf_delete(blank, {})
   M.set(win, { winfixbuf = true })
-  return { chat = shown, windows = { chat = win }, before = snapshot() }
+  return { chat = shown, windows = { chat = win }, before = room.snapshot() }
 end
 
 --- Whether the user is still where the chat was asked for, and types nothing.
@@ -252,14 +223,28 @@ function M.enter_prompt()
   end
 end
 
+--- Closes a window that stands on the transcript, which takes its room.
+---@param layout rat.Layout
+---@param view rat.View
+local function close_stacked(layout, view)
+  local win, below = layout.windows[view], layout.windows.chat
+  local before = room.sizes()
+  if below then
+    before[below][2] = before[below][2] + before[win][2] + 1
+  end
+  vim.api.nvim_win_close(win, true)
+  if below then
+    room.settle(before)
+  end
+end
+
 --- Shows or hides the plan or the tool calls above the transcript.
 ---@param shown rat.Chat
 ---@param view "plan"|"tools"
 function M.toggle_view(shown, view)
   local layout = layout_of()
   if layout and layout.windows[view] then
-    vim.api.nvim_win_close(layout.windows[view], true)
-    return
+    return close_stacked(layout, view)
   end
   if empty(layout) or layout.chat ~= shown then
     M.open(shown)
@@ -307,7 +292,7 @@ function M.hide()
     return
   end
   for _, win in pairs(layout.windows) do
-    if #tiled(0) > 1 then
+    if #room.tiled(0) > 1 then
       vim.api.nvim_win_close(win, true)
     elseif #vim.api.nvim_list_tabpages() > 1 then
       vim.cmd.tabclose()
@@ -316,7 +301,7 @@ function M.hide()
       hand_over(win)
     end
   end
-  restore(layout.before)
+  room.restore(layout.before)
 end
 
 --- Lets the prompt window grow and shrink with its text.
@@ -327,11 +312,14 @@ function M.fit(shown)
     local win = layout and layout.chat == shown and layout.windows.prompt
     if layout and win and layout.windows.chat then
       local now = vim.api.nvim_win_get_height(win)
-      local room = now + vim.api.nvim_win_get_height(layout.windows.chat)
+      local both = now + vim.api.nvim_win_get_height(layout.windows.chat)
       local text = vim.api.nvim_win_text_height(win, {}).all + 1
-      local height = math.max(PROMPT_MIN, math.min(text, PROMPT_MAX, math.floor(room / 2)))
+      local height = math.max(PROMPT_MIN, math.min(text, PROMPT_MAX, math.floor(both / 2)))
       if height ~= now and (layout.prompt_height or now) == now then
-        vim.api.nvim_win_set_height(win, height)
+        local sizes = room.sizes()
+        local above = sizes[layout.windows.chat]
+        above[2], sizes[win][2] = above[2] + now - height, height
+        room.settle(sizes)
         layout.prompt_height = vim.api.nvim_win_get_height(win)
       end
     end
@@ -344,11 +332,11 @@ local bars = {
   prompt = status.prompt_bar,
   plan = function(shown)
     local plan = shown.status.plan
-    return plan and ("%%#RatTitle# Plan %%*%d of %d"):format(plan.done, plan.total)
-      or "%#RatTitle# Plan %*"
+    return plan and ("%%#RatBar# Plan %%*%d of %d"):format(plan.done, plan.total)
+      or "%#RatBar# Plan %*"
   end,
   tools = function()
-    return "%#RatTitle# Tool calls %*"
+    return "%#RatBar# Tool calls %*"
   end,
 }
 
@@ -370,15 +358,9 @@ function M.refresh(shown)
   end
 end
 
---- The windows of the chat in the current tab page.
----@return integer[]
-function M.ours()
-  local layout = layout_of()
-  return layout and vim.tbl_values(layout.windows) or {}
-end
-
 --- Keeps winbars fitting, and restores the user's windows once the last of ours is closed with `:q`.
 local function watch()
+  require("rat.groups").define()
   local group = vim.api.nvim_create_augroup("rat_window", {})
   vim.api.nvim_create_autocmd("WinResized", {
     group = group,
@@ -396,7 +378,7 @@ local function watch()
       local layout = layouts[tab]
       if layout and empty(layout_of(tab)) then
         layouts[tab] = nil
-        restore(layout.before)
+        room.restore(layout.before)
       end
     end),
   })
@@ -412,7 +394,7 @@ function M.open(shown, focus)
   if empty(layout) and config.get().layout.position == "tab" then
     layout = new_tab(shown)
   elseif empty(layout) then
-    layout = { chat = shown, windows = {}, before = snapshot() }
+    layout = { chat = shown, windows = {}, before = room.snapshot() }
   elseif layout.chat ~= shown then
     switch(layout, shown)
   end

@@ -238,6 +238,10 @@ impl Chat {
         match &self.phase {
             Phase::Failed(why) => Some(why.clone()),
             Phase::Starting(what) => Some((*what).to_owned()),
+            Phase::Running(_) if self.state() == ChatState::Waiting => {
+                let waiting = self.permissions.first().map(|it| self.waiting(it));
+                waiting.map(|it| format!("may it {} {}?", it.kind, it.title))
+            }
             Phase::Running(_) => {
                 let tool = self.transcript.tools().next_back();
                 let running = tool.filter(|tool| tool.call.status == ToolStatus::InProgress);

@@ -158,8 +158,9 @@ impl State {
     }
 
     /// Tells the user one line.
-    pub(super) fn notify(&mut self, level: Level, text: impl Into<String>) {
-        self.after.push(ToEditor::Notify(level, text.into()));
+    pub(super) fn notify(&mut self, level: Level, text: impl AsRef<str>) {
+        let text = text.as_ref().lines().next().unwrap_or_default().to_owned();
+        self.after.push(ToEditor::Notify(level, text));
     }
 
     /// Does something with an agent.

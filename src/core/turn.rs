@@ -50,7 +50,8 @@ impl State {
     fn send(&mut self, id: ChatId, prompt: Prompt) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let Some(session) = chat.session.clone() else { return };
-        let titles = prompt.attachments.iter().map(|it| it.title()).collect();
+        let titles =
+            prompt.attachments.iter().map(crate::session::prompt::Attachment::title).collect();
         chat.transcript.prompt(&prompt.text, titles);
         chat.turns += 1;
         let number = chat.turns;
@@ -260,7 +261,7 @@ impl State {
                 };
                 let more = description.map_or_else(String::new, |more| format!(": {more}"));
                 let text = format!("{}: {title}{more}", chat.name());
-                self.notify(level, text.lines().collect::<Vec<_>>().join(" "));
+                self.notify(level, text.replace('\n', " "));
             }
             Update::Compaction { id: key, status, summary, error } => {
                 chat.compaction(key, &status, summary, error);

@@ -134,6 +134,47 @@ case("every position opens and hides", function()
   end
 end)
 
+case("plan, tools and a growing prompt take room from the chat alone", function()
+  for _, position in ipairs({ "right", "bottom", "top" }) do
+    local nvim = check.start({ columns = 120, lines = 50 })
+    nvim:lua("require('rat').setup({ layout = { position = ... } })", position)
+    nvim:command("split | resize 5 | split | resize 3 | vsplit | vertical resize 15")
+    local users = windows(nvim)
+    nvim:open_chat()
+    same(nvim:lua("return vim.api.nvim_win_get_width(...)", users[1][1]), 15)
+    local function sizes()
+      return vim.tbl_map(function(window)
+        return {
+          nvim:lua("return vim.api.nvim_win_get_width(...)", window[1]),
+          nvim:lua("return vim.api.nvim_win_get_height(...)", window[1]),
+        }
+      end, users)
+    end
+    local before = sizes()
+    nvim:command("RatPlan")
+    nvim:command("RatTools")
+    same(sizes(), before, position .. " opened")
+    nvim:command("RatPlan")
+    nvim:command("RatTools")
+    same(sizes(), before, position .. " closed")
+    nvim:input("i" .. ("<CR>x"):rep(9))
+    nvim:poll("vim.api.nvim_win_get_height(0) > 7")
+    same(sizes(), before, position .. " grown")
+    nvim:input("<Esc>ggdG")
+    nvim:poll("vim.api.nvim_win_get_height(0) == 5")
+    same(sizes(), before, position .. " shrunk")
+  end
+end)
+
+case("a location opens in the tab page the user came from", function()
+  local nvim = check.start()
+  nvim:lua("require('rat').setup({ layout = { position = 'tab' } })")
+  nvim:command("edit " .. check.root .. "/LICENSE")
+  nvim:open_chat()
+  nvim:say("open", { path = check.root .. "/Cargo.toml", line = 1 })
+  same(nvim:lua("return { vim.fn.tabpagenr(), vim.fn.expand('%:t') }"), { 1, "Cargo.toml" })
+end)
+
 case("write all, quit all and a modified draft", function()
   local nvim = check.start()
   local file = nvim.home .. "/a.txt"

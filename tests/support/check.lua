@@ -17,6 +17,8 @@ local prelude = [[
   RatHeard = function(name, payload) table.insert(Heard, { name, payload }) end
   Action = nil
   package.loaded["rat.ui"] = {
+    attach = function() end,
+    fold_window = function() end,
     action = function() return Action end,
     foldtext = function() return "folded" end,
     next_header = function(_, row, direction)
@@ -24,7 +26,7 @@ local prelude = [[
       return found >= 0 and found < vim.api.nvim_buf_line_count(0) and found or nil
     end,
   }
-  Said = {}
+  Said, Notify = {}, vim.notify
   vim.notify = function(text, level) table.insert(Said, { text, level }) end
   Events = {}
   vim.api.nvim_create_autocmd("User", { pattern = "Rat*", callback = function(args)
