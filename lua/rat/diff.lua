@@ -55,7 +55,7 @@ local function side_buffer(path, side, text)
     lines[#lines] = nil
   end
   scratch.fill(buf, lines)
-  scratch.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, path))
+  scratch.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, vim.fs.basename(path)))
   -- Highlighted, but without a filetype: no plugin and no server takes it for the file.
   local filetype = vim.filetype.match({ filename = path, contents = lines }) or ""
   local language = vim.treesitter.language.get_lang(filetype)
