@@ -6,12 +6,12 @@ CARGO ?= cargo
 ACP_AGENTS ?= ../shared/agents
 BENCH ?= ../shared/bench
 BENCH_CLIENTS ?= floor,floor-md,floor-rust,rat
+BENCH_SCENARIOS ?= all
 BENCH_REPS ?= 5
 
-target = $(abspath $(or $(CARGO_TARGET_DIR),target))
 nvim = $$(tests/support/nvim.sh)
-# Those are the test binaries that use the harness, but for the one that needs real agents.
-nvim-tests = $(patsubst tests/%.rs,--test %,$(filter-out tests/real_agents.rs,$(shell grep -l '^mod support;' tests/*.rs)))
+# But for the one that needs real agents.
+nvim-tests = $(patsubst tests/%.rs,--test %,$(filter-out tests/real_agents.rs,$(shell grep -lE 'Nvim|NVIM_BIN' tests/*.rs)))
 lua = $(wildcard lua plugin tests build.lua)
 
 .PHONY: help
@@ -21,19 +21,18 @@ help: ## Show this list
 
 .PHONY: build
 build: ## Build the release binary: target/release/rat-nvim
-	$(CARGO) build --release --locked
+	$(CARGO) build --release --locked --target-dir target
 
 .PHONY: demo
 demo: ## Play the built-in tour in Neovim on a copy of a small project; headless where there is no terminal
 	@nvim=$(nvim) || exit 1; \
 	if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then \
-	  $(CARGO) build --release --locked && \
-	  tests/support/demo.sh "$$nvim" "$(target)/release/rat-nvim"; \
+	  $(MAKE) --no-print-directory build && tests/support/demo.sh "$$nvim" "$(CURDIR)/target/release/rat-nvim"; \
 	else \
-	  mkdir -p "$(target)"; rm -f "$(target)/demo.txt"; \
-	  RAT_DEMO_REPORT="$(target)/demo.txt" NVIM_BIN="$$nvim" $(CARGO) test --quiet --locked --test demo >"$(target)/demo.log" 2>&1 \
-	    || { cat "$(target)/demo.log"; exit 1; }; \
-	  cat "$(target)/demo.txt"; \
+	  mkdir -p target; rm -f "target/demo.txt"; \
+	  RAT_DEMO_REPORT="target/demo.txt" NVIM_BIN="$$nvim" $(CARGO) test --quiet --locked --test demo >"target/demo.log" 2>&1 \
+	    || { cat "target/demo.log"; exit 1; }; \
+	  cat "target/demo.txt"; \
 	fi
 
 .PHONY: test
@@ -59,7 +58,7 @@ test-agents: ## Run the tests against real agents (ACP_AGENTS: their folder, ACP
 .PHONY: lint
 lint: ## Check format, lints and documentation of the Rust and Lua code
 	$(CARGO) fmt --check
-	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) clippy --locked --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	@PATH="$$PWD/target/tools/bin:$$PATH"; \
 	 command -v stylua >/dev/null || { echo "stylua is missing: cargo install stylua --locked" >&2; exit 1; }; \
@@ -77,5 +76,5 @@ bench: build ## Compare with the reference clients (BENCH: folder of the benchma
 	  echo "there is no $(BENCH)/run: set BENCH to the folder of the benchmark" >&2; exit 1; fi
 	cd "$(BENCH)/limits" && CARGO_TARGET_DIR="$(CURDIR)/target/bench-limits" $(CARGO) build --release
 	nvim=$(nvim) && "$(BENCH)/run" --nvim "$$nvim" --path limits_bin=target/bench-limits/release --path rat="$(CURDIR)" \
-	  --clients "$(BENCH_CLIENTS)" --scenarios all --reps "$(BENCH_REPS)" --out target/bench
+	  --clients "$(BENCH_CLIENTS)" --scenarios "$(BENCH_SCENARIOS)" --reps "$(BENCH_REPS)" --out target/bench
 

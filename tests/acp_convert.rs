@@ -1,14 +1,19 @@
 //! What agents may say, line by line, and what we make of it. The fixtures are what the schema allows, marked
 //! `valid` and checked against its types, and what agents send beside it; the golden files say how we read them.
 //! `UPDATE_EXPECT=1` writes the golden files anew.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
 
 use agent_client_protocol_schema::v1;
 use expect_test::expect_file;
 use rat_nvim::acp::codec::{self, Message};
 use rat_nvim::acp::convert::chunk::LastIds;
 use rat_nvim::acp::convert::reply::{self, Kind};
-use rat_nvim::acp::convert::{request, update};
+use rat_nvim::acp::convert::{outgoing, request, update};
+use rat_nvim::core::effect::{Answer, Call, Place};
 use rat_nvim::core::event::FromAgent;
+use rat_nvim::session::agent::{AgentCapabilities, McpServer};
+use rat_nvim::session::content::Content;
+use rat_nvim::session::permission::Outcome;
 use rat_nvim::session::update::Update;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -121,6 +126,114 @@ fn kind(method: &str) -> Option<Kind> {
         "authenticate" | "session/close" | "session/set_mode" => Kind::Plain,
         _ => return None,
     })
+}
+
+fn place() -> Place {
+    let pairs = || vec![("A".to_owned(), "1".to_owned())];
+    Place {
+        cwd: "/ws".into(),
+        directories: vec!["/more".into()],
+        mcp_servers: vec![
+            McpServer::Stdio {
+                name: "s".into(),
+                command: "/bin/s".into(),
+                args: vec!["-x".into()],
+                env: pairs(),
+            },
+            McpServer::Http { name: "h".into(), url: "http://h".into(), headers: pairs() },
+            McpServer::Sse { name: "e".into(), url: "http://e".into(), headers: Vec::new() },
+        ],
+    }
+}
+
+/// The method and the params of a call as it goes over the wire.
+fn said(call: &Call, agent: &AgentCapabilities) -> (String, serde_json::Value) {
+    let line = outgoing::call(5, call, agent).unwrap();
+    assert!(!line.contains('\n'), "{line}");
+    let said: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&said["jsonrpc"], &said["id"]), (&"2.0".into(), &5.into()));
+    (said["method"].as_str().unwrap().to_owned(), said["params"].clone())
+}
+
+#[test]
+fn what_we_say_is_what_the_schema_says() {
+    fn check<T: DeserializeOwned>(call: &Call) {
+        let (method, params) = said(call, &AgentCapabilities::default());
+        assert_eq!(method, call.method());
+        let read = serde_json::from_value::<T>(params);
+        assert!(read.is_ok(), "{method}: {:?}", read.err());
+    }
+    check::<v1::InitializeRequest>(&Call::Initialize);
+    check::<v1::AuthenticateRequest>(&Call::Authenticate("a".into()));
+    check::<v1::NewSessionRequest>(&Call::NewSession(place()));
+    check::<v1::LoadSessionRequest>(&Call::Load("s".into(), place()));
+    check::<v1::ResumeSessionRequest>(&Call::Resume("s".into(), place()));
+    check::<v1::CloseSessionRequest>(&Call::Close("s".into()));
+    check::<v1::PromptRequest>(&Call::Prompt { session: "s".into(), blocks: Vec::new() });
+    check::<v1::SetSessionModeRequest>(&Call::SetMode { session: "s".into(), mode: "m".into() });
+}
+
+#[test]
+fn roots_and_servers_go_only_to_agents_that_take_them() {
+    let (_, least) = said(&Call::NewSession(place()), &AgentCapabilities::default());
+    let env = serde_json::json!([{"name": "A", "value": "1"}]);
+    let stdio = serde_json::json!({"name": "s", "command": "/bin/s", "args": ["-x"], "env": env});
+    assert_eq!(least, serde_json::json!({"cwd": "/ws", "mcpServers": [stdio]}));
+    let able = AgentCapabilities {
+        directories: true,
+        mcp_http: true,
+        mcp_sse: true,
+        ..AgentCapabilities::default()
+    };
+    let (_, all) = said(&Call::Load("s".into(), place()), &able);
+    assert_eq!(all["additionalDirectories"], serde_json::json!(["/more"]));
+    assert_eq!(all["mcpServers"][1]["type"], "http");
+    assert_eq!(all["mcpServers"][1]["headers"], env);
+    assert_eq!(all["mcpServers"][2]["type"], "sse");
+    let (_, none) = said(&Call::NewSession(Place::default()), &able);
+    assert_eq!(none["mcpServers"], serde_json::json!([]));
+}
+
+#[test]
+fn prompts_carry_what_they_were_given() {
+    let uri = || "file:///a.rs#L1-2".to_owned();
+    let blocks = vec![
+        Content::Text("hi\n".into()),
+        Content::Resource { uri: uri(), mime: Some("text/x-rust".into()), text: "fn".into() },
+        Content::ResourceLink { uri: uri(), name: "a.rs".into(), mime: None },
+        Content::Image { mime: "image/png".into(), data: "aGk=".into(), uri: None },
+        Content::Unknown { kind: "hologram".into() },
+    ];
+    let prompt = Call::Prompt { session: "s".into(), blocks };
+    let (_, params) = said(&prompt, &AgentCapabilities::default());
+    let expected = serde_json::json!({"sessionId": "s", "prompt": [
+        {"type": "text", "text": "hi\n"},
+        {"type": "resource", "resource":
+            {"uri": uri(), "mimeType": "text/x-rust", "text": "fn"}},
+        {"type": "resource_link", "uri": uri(), "name": "a.rs"},
+        {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+    ]});
+    assert_eq!(params, expected);
+}
+
+#[test]
+fn answers_have_the_shape_of_their_method() {
+    let id = serde_json::value::to_raw_value("x").unwrap();
+    let said = |answer| {
+        let line: serde_json::Value =
+            serde_json::from_str(&outgoing::answer(&id, &answer).unwrap()).unwrap();
+        line.get("result").or(line.get("error")).cloned().unwrap()
+    };
+    let selected = Answer::Permission(Outcome::Selected("once".into()));
+    let outcome = serde_json::json!({"outcome": {"outcome": "selected", "optionId": "once"}});
+    assert_eq!(said(selected), outcome);
+    let cancelled = serde_json::json!({"outcome": {"outcome": "cancelled"}});
+    assert_eq!(said(Answer::Permission(Outcome::Cancelled)), cancelled);
+    assert_eq!(said(Answer::Written), serde_json::json!({}));
+    assert_eq!(said(Answer::Text(String::new())), serde_json::json!({"content": ""}));
+    let error = Answer::Error { code: -32002, message: "a \"b\"\nc".into() };
+    let expected = serde_json::json!({"code": -32002, "message": "a \"b\"\nc"});
+    assert_eq!(said(error), expected);
 }
 
 /// A line of a recording of a real agent.

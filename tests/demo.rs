@@ -21,47 +21,37 @@ fn the_tour_arrives_in_the_buffer_and_on_disk() {
     let before = std::fs::read_to_string(&path).unwrap();
     nvim.command("edit duration.py");
     nvim.lua("vim.api.nvim_buf_set_lines(0, 0, 0, true, { ... })", json!([NOTE]));
-    nvim.lua(
-        r#"vim.api.nvim_create_autocmd("User", { pattern = "RatTurnEnd", callback = function(args)
-             vim.g.stop_reason = args.data.stop_reason
-           end })"#,
-        json!([]),
-    );
+    nvim.command("call search('if seconds') | normal! zz");
+    nvim.record(&["RatPermission", "RatTurnEnd"]);
 
     nvim.command("RatStart tour");
-    nvim.lua(r#"require("rat").send("Please show me around.")"#, json!([]));
-    nvim.poll("a permission request", |nvim| {
-        nvim.lua(r#"return require("rat").status().permissions or 0"#, json!([])) == json!(1)
-    });
-    nvim.poll_screen("Edit duration.py");
+    nvim.send("Please show me around.");
+    nvim.poll_events("RatPermission", 1);
+    nvim.poll_screen(":RatAllow");
+    let asking = nvim.screen().text();
     nvim.command("RatAllow");
-    nvim.poll("the end of the turn", |nvim| {
-        nvim.lua("return vim.g.stop_reason", json!([])) == json!("end_turn")
-    });
-    nvim.poll_screen("/stress");
+    let end = nvim.poll_events("RatTurnEnd", 1);
+    assert_eq!(end["stop_reason"], json!("end_turn"));
+    nvim.poll_screen("sends 5,000 pieces");
 
     let after = std::fs::read_to_string(&path).unwrap();
-    report(&nvim, &before, &after);
+    report(&[asking, nvim.screen().text()], &before, &after);
     assert_eq!(after, before.replace("seconds > size", "seconds >= size"));
     let lines =
         |text: &str| [NOTE].into_iter().chain(text.lines()).map(str::to_owned).collect::<Vec<_>>();
     let name = path.to_string_lossy();
     assert_eq!(nvim.buffer_lines(&name), lines(&after));
-    let undo = "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-        if vim.api.nvim_buf_get_name(buf) == ... then vim.api.nvim_buf_call(buf, vim.cmd.undo) end
-      end";
-    nvim.lua(undo, json!([name]));
+    assert_eq!(nvim.lua_in(&name, "return vim.bo.modified", json!([])), json!(true));
+    nvim.lua_in(&name, "vim.cmd.undo()", json!([]));
     assert_eq!(nvim.buffer_lines(&name), lines(&before));
 }
 
 /// What `make demo` prints.
-fn report(nvim: &Nvim, before: &str, after: &str) {
+fn report(screens: &[String], before: &str, after: &str) {
     let Some(path) = std::env::var_os("RAT_DEMO_REPORT") else { return };
     let rule = "─".repeat(80);
-    let diff = TextDiff::from_lines(before, after)
-        .unified_diff()
-        .header("before", "duration.py")
-        .to_string();
-    let text = format!("{rule}\n{}\n{rule}\nThe change on disk:\n\n{diff}", nvim.screen().text());
-    std::fs::write(path, text).unwrap();
+    let screens: String = screens.iter().flat_map(|screen| [&rule, "\n", screen, "\n"]).collect();
+    let diff = TextDiff::from_lines(before, after);
+    let diff = diff.unified_diff().header("duration.py before", "duration.py").to_string();
+    std::fs::write(path, format!("{screens}{rule}\nThe change on disk:\n\n{diff}")).unwrap();
 }

@@ -61,6 +61,33 @@ fn errors_of_neovim_come_back_as_text() {
 }
 
 #[test]
+fn events_of_the_plugin_are_kept_in_order() {
+    let mut nvim = Nvim::plain();
+    nvim.record(&["RatState", "RatTurnEnd"]);
+    for number in 1..=3 {
+        let code =
+            "vim.api.nvim_exec_autocmds('User', { pattern = 'RatState', data = { number = ... } })";
+        nvim.lua(code, json!([number]));
+    }
+    assert_eq!(nvim.poll_events("RatState", 2), json!({"number": 2}));
+    assert_eq!(nvim.events("RatState").len(), 3);
+    assert_eq!(nvim.events("RatTurnEnd"), [json!(null); 0]);
+}
+
+#[test]
+fn buffers_are_found_by_their_full_name() {
+    let mut nvim = Nvim::plain();
+    let long = nvim.folder().file("project/x.lua.bak", "long\n");
+    let short = nvim.folder().file("project/x.lua", "short\n");
+    for path in [&long, &short] {
+        nvim.command(&format!("edit {}", path.display()));
+    }
+    assert_eq!(nvim.buffer_lines(&short.to_string_lossy()), ["short"]);
+    nvim.lua_in(&long.to_string_lossy(), "vim.fn.setline(1, ...)", json!(["other"]));
+    assert_eq!(nvim.buffer_lines(&long.to_string_lossy()), ["other"]);
+}
+
+#[test]
 fn an_agent_says_what_the_test_says() {
     let mut nvim = Nvim::plain();
     let mut agent = nvim.listen();
@@ -89,6 +116,32 @@ fn an_agent_says_what_the_test_says() {
     assert!(!agent.is_answered(asked));
     nvim.lua("vim.fn.chansend(job, ...)", json!(["{\"id\": 0, \"error\": {\"code\": -1}}\n"]));
     assert_eq!(agent.expect_answer(asked), Err(json!({"code": -1})));
+}
+
+#[test]
+fn a_dialogue_reads_as_one() {
+    let mut nvim = Nvim::plain();
+    nvim.record(&["RatTurnEnd"]);
+    let file = nvim.folder().file("project/notes.txt", "on disk\n");
+    let mut agent = nvim.start_agent();
+    let session = agent.handshake();
+    nvim.poll_state("ready");
+
+    nvim.send("read it");
+    let prompt = agent.expect_request("session/prompt");
+    assert_eq!(prompt.params["prompt"][0]["text"], json!("read it"));
+    agent.say(&session, "I have **read** it.");
+    nvim.poll_screen("I have read it.");
+    let text = agent.request("fs/read_text_file", json!({"sessionId": session, "path": file}));
+    assert_eq!(text, Ok(json!({"content": "on disk\n"})));
+    assert_eq!(nvim.events("RatTurnEnd").len(), 0);
+    agent.reply(&prompt, json!({"stopReason": "end_turn"}));
+    assert_eq!(nvim.poll_events("RatTurnEnd", 1)["stop_reason"], json!("end_turn"));
+
+    let pid = agent.pid();
+    nvim.command("RatStop");
+    agent.expect_stdin_closed();
+    assert!(Processes::is_gone(pid));
 }
 
 #[test]

@@ -1,5 +1,5 @@
---- Takes texts out of buffers and puts changes into them, on behalf of the binary. It decides nothing about what
---- is written.
+--- Takes texts out of buffers and puts changes into them, on behalf of the binary. It decides
+--- nothing about what is written.
 
 local track = require("rat.track")
 
@@ -19,12 +19,19 @@ local M = {}
 ---@field encoding string 'fileencoding'
 ---@field bom boolean
 ---@field eol boolean whether the last line ends: in the file, or once unsaved changes are saved
----@field time? {sec: integer, nsec: integer} of the file when Neovim last read or wrote it, if that was seen
+---@field time? {sec: integer, nsec: integer} of the file when Neovim last read or wrote it
 ---@field changes? [integer, integer, string[]][] what changed since the tick asked about
 
----A change of whole lines, `{first, -1, last, -1, lines}`, or of a part, `{row, column, row, column, lines}`, as
----`nvim_buf_set_lines()` and `nvim_buf_set_text()` take them.
+---A change of whole lines, `{first, -1, last, -1, lines}`, or of a part, `{row, column, row,
+---column, lines}`, as `nvim_buf_set_lines()` and `nvim_buf_set_text()` take them.
 ---@alias rat.buffers.Edit [integer, integer, integer, integer, string[]]
+
+---@class (exact) rat.buffers.Lines
+---@field text string joined by newlines
+---@field count integer
+---@field total integer lines of the buffer
+---@field tick integer
+---@field changes? [integer, integer, string[]][] what changed since the tick asked about
 
 ---@type table<integer, boolean>
 local changing = {}
@@ -98,8 +105,9 @@ local function facts(buf, since)
   }
 end
 
----Finds the loaded buffer of a file, by real path: `bufnr()` takes its argument for a pattern. The buffer is followed
----from now on. A buffer named before is looked at first, and told from its tick on.
+---Finds the loaded buffer of a file, by real path: `bufnr()` takes its argument for a pattern. The
+---buffer is followed from now on. A buffer named before is looked at first, and told from its tick
+---on.
 ---@param path string real path
 ---@param known? integer buffer found before
 ---@param since? integer its tick then
@@ -125,12 +133,13 @@ function M.facts(buf, since)
   return facts(buf, since)
 end
 
----Lines `from` to `to` (from 0, end exclusive), joined by newlines, with what changed since a tick. Past the end: fewer.
+---Lines `from` to `to` (from 0, end exclusive), joined by newlines, with what changed since a tick.
+---Past the end: fewer.
 ---@param buf integer
 ---@param from integer
 ---@param to integer
 ---@param since integer
----@return {text: string, count: integer, total: integer, tick: integer, changes?: [integer, integer, string[]][]}
+---@return rat.buffers.Lines
 function M.lines(buf, from, to, since)
   local lines = api.nvim_buf_get_lines(buf, from, to, false)
   return {
@@ -142,7 +151,8 @@ function M.lines(buf, from, to, since)
   }
 end
 
----A snapshot is taken in slices, so that typing is never held up: how many lines make one of about `bytes`.
+---A snapshot is taken in slices, so that typing is never held up: how many lines make one of about
+---`bytes`.
 ---@param buf integer
 ---@param from integer
 ---@param bytes integer
@@ -167,27 +177,75 @@ function M.slices(buf, from, bytes)
   return ends
 end
 
----Ends the undo block: what comes next is a step of its own. Setting 'undolevels' does, also to what it is.
+---Ends the undo block: what comes next is a step of its own. Setting 'undolevels' does, also to
+---what it is.
 ---@param buf integer
 local function break_undo(buf)
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
+end
+
+---@class (exact) rat.buffers.Mark
+---@field name string
+---@field row integer from 0
+---@field column integer bytes, from 0
+
+---The marks a user has set in some rows of a buffer (end inclusive).
+---@param buf integer
+---@param first integer
+---@param last integer
+---@return rat.buffers.Mark[]
+local function marks_in(buf, first, last)
+  local marks = {}
+  local function add(list, names)
+    for _, mark in ipairs(list) do
+      local name, row = mark.mark:sub(2), mark.pos[2] - 1
+      if mark.pos[1] == buf and name:match(names) and first <= row and row <= last then
+        marks[#marks + 1] = { name = name, row = row, column = mark.pos[3] - 1 }
+      end
+    end
+  end
+  add(vim.fn.getmarklist(buf), '^[a-z<>"]$')
+  add(vim.fn.getmarklist(), "^[A-Z]$")
+  return marks
+end
+
+---`nvim_buf_set_text()`, but marks in the rows it touches stay on their text: Neovim before 0.12
+---deletes them.
+---@param buf integer
+---@param edit rat.buffers.Edit
+local function set_text(buf, edit)
+  local row, column, last_row, last_column, lines = unpack(edit)
+  local marks = marks_in(buf, row, last_row)
+  api.nvim_buf_set_text(buf, row, column, last_row, last_column, lines)
+  local new_last = row + #lines - 1
+  local new_column = #lines[#lines] + (#lines == 1 and column or 0)
+  for _, mark in ipairs(marks) do
+    if mark.row == last_row and mark.column >= last_column then
+      mark.row, mark.column = new_last, mark.column - last_column + new_column
+    elseif mark.row > row or mark.column > column then
+      mark.row = math.min(mark.row, new_last)
+    end
+    local line = api.nvim_buf_get_lines(buf, mark.row, mark.row + 1, true)[1]
+    local at = math.max(0, math.min(mark.column, #line - 1))
+    pcall(api.nvim_buf_set_mark, buf, mark.name, mark.row + 1, at, {})
+  end
 end
 
 ---@param buf integer
 ---@param edits rat.buffers.Edit[] in order, without overlap
 local function make(buf, edits)
   for i = #edits, 1, -1 do
-    local row, column, last_row, last_column, lines = unpack(edits[i])
-    if column < 0 then
-      api.nvim_buf_set_lines(buf, row, last_row, true, lines)
+    local edit = edits[i]
+    if edit[2] < 0 then
+      api.nvim_buf_set_lines(buf, edit[1], edit[3], true, edit[5])
     else
-      api.nvim_buf_set_text(buf, row, column, last_row, last_column, lines)
+      set_text(buf, edit)
     end
   end
 end
 
----Runs a change of a buffer that is still at `tick`, as one undo step. Refused while another one runs: a formatter
----that waits lets requests in.
+---Runs a change of a buffer that is still at `tick`, as one undo step. Refused while another one
+---runs: a formatter that waits lets requests in.
 ---@param buf integer
 ---@param tick integer
 ---@param fn fun(): table?
@@ -219,11 +277,31 @@ local function is_typed_in(buf)
   return api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:match("^[iR]") ~= nil
 end
 
----Writes the buffer to its file. No formatter while the user types in it, hence no autocommands then.
+---Whether a buffer holds characters that its file cannot.
+---@param buf integer
+---@return string? problem
+local function cannot_hold(buf)
+  local encoding = vim.bo[buf].fileencoding
+  if encoding == "" or encoding:match("^utf") or encoding:match("^ucs") then
+    return nil
+  end
+  local text = table.concat(api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
+  local there = vim.iconv(text, "utf-8", encoding)
+  if not there or vim.iconv(there, encoding, "utf-8") ~= text then
+    return "the text has characters that its 'fileencoding', " .. encoding .. ", has not"
+  end
+end
+
+---Writes the buffer to its file. No formatter while the user types in it, hence no autocommands
+---then.
 ---@param buf integer
 ---@param eol boolean whether the last line gets its end
 ---@return string? problem
 local function save(buf, eol)
+  local problem = cannot_hold(buf)
+  if problem then
+    return problem
+  end
   local written = false
   local seen = api.nvim_create_autocmd("BufWritePost", {
     buffer = buf,
@@ -231,20 +309,22 @@ local function save(buf, eol)
       written = true
     end,
   })
+  local typed_in = is_typed_in(buf)
   local fixeol = vim.bo[buf].fixendofline
   vim.bo[buf].endofline = eol
   if not eol then
     vim.bo[buf].fixendofline = false
   end
-  local ok, problem = pcall(api.nvim_buf_call, buf, function()
-    -- `!`: whether the file may be written, and is the one we know, has been looked at; no question can be asked.
+  local ok, why = pcall(api.nvim_buf_call, buf, function()
+    -- `!`: whether the file may be written, and is the one we know, has been looked at. Without it
+    -- Neovim may ask the user, and stand still until there is an answer.
     vim.cmd.write({
       bang = true,
       mods = {
         silent = true,
         lockmarks = true,
         keepjumps = true,
-        noautocmd = is_typed_in(buf),
+        noautocmd = typed_in,
       },
     })
   end)
@@ -252,11 +332,13 @@ local function save(buf, eol)
     vim.bo[buf].fixendofline = fixeol
     pcall(api.nvim_del_autocmd, seen)
   end
+  if ok and typed_in then
+    track.saved(buf)
+  end
   if ok or written then
-    track.note_time(buf)
     return nil
   end
-  return (tostring(problem):gsub("^.-Vim%(%w+%):", ""))
+  return (tostring(why):gsub("^.-Vim%(%w+%):", ""))
 end
 
 ---Makes edits in a buffer that is still at `tick`, as one undo step.
@@ -274,8 +356,8 @@ function M.apply(buf, tick, edits, unmodified)
   end)
 end
 
----Makes edits and saves the buffer; what a formatter adds is part of the same undo step. If saving fails, the edits
----stay, and the answer says why.
+---Makes edits and saves the buffer; what a formatter adds is part of the same undo step. If saving
+---fails, the edits stay, and the answer says why.
 ---@param buf integer
 ---@param tick integer
 ---@param edits rat.buffers.Edit[]
@@ -288,102 +370,12 @@ function M.write(buf, tick, edits, eol)
   end)
 end
 
----@class (exact) rat.buffers.File
----@field sec integer time of last change
----@field nsec integer
----@field size integer
----@field inode integer
-
----@param path string
----@param file rat.buffers.File
----@return boolean
-local function is_file(path, file)
-  local stat = vim.uv.fs_stat(path)
-  return stat ~= nil
-    and stat.mtime.sec == file.sec
-    and stat.mtime.nsec == file.nsec
-    and stat.size == file.size
-    and stat.ino == file.inode
-end
-
----Sets the time of last change to the nanosecond, which `uv.fs_utime()` cannot.
----@param path string
----@param time {sec: integer, nsec: integer}
-local function set_time(path, time)
-  local has_ffi, ffi = pcall(require, "ffi")
-  if not has_ffi then
-    vim.uv.fs_utime(path, time.sec, time.sec + time.nsec / 1e9)
-    return
-  end
-  pcall(ffi.cdef, 'int rat_utimensat(int, const char *, const long *, int) __asm__("utimensat");')
-  local linux = ffi.os == "Linux"
-  local here, omit = linux and -100 or -2, linux and 0x3ffffffe or -2
-  ffi.C.rat_utimensat(here, path, ffi.new("long[4]", 0, omit, time.sec, time.nsec), 0)
-end
-
----At `:write` Neovim compares the file's time with the one it read, and asks if it differs. For a file whose text
----is in the buffer there is nothing to ask: for the moment of the write the file gets the old time back.
----@param buf integer
----@param file rat.buffers.File
-local function keep_write_quiet(buf, file)
-  local group = api.nvim_create_augroup("rat_adopted_" .. buf, {})
-  local read = track.time(buf)
-  if not read then
-    return
-  end
-  api.nvim_create_autocmd("BufWritePre", {
-    group = group,
-    buffer = buf,
-    desc = "rat: a file that was adopted is no surprise",
-    callback = function()
-      local path = api.nvim_buf_get_name(buf)
-      if not is_file(path, file) then
-        return
-      end
-      set_time(path, read)
-      vim.schedule(function()
-        local old = { sec = read.sec, nsec = read.nsec, size = file.size, inode = file.inode }
-        if is_file(path, old) then
-          set_time(path, file) -- it was not written after all
-        end
-      end)
-    end,
-  })
-  api.nvim_create_autocmd("BufWritePost", {
-    group = group,
-    buffer = buf,
-    callback = function()
-      pcall(api.nvim_del_augroup_by_id, group)
-    end,
-  })
-end
-
----Lets Neovim take note of the file as it is now, without a reload and without a question.
----@param buf integer
----@return string? problem
-local function take_note(buf)
-  local group = api.nvim_create_augroup("rat_adopting", {})
-  api.nvim_create_autocmd("FileChangedShell", {
-    group = group,
-    buffer = buf,
-    callback = function()
-      vim.v.fcs_choice = ""
-    end,
-  })
-  local own = api.nvim_get_option_value("autoread", { buf = buf, scope = "local" })
-  vim.bo[buf].autoread = false
-  local ok, problem = pcall(vim.cmd.checktime, { tostring(buf), mods = { silent = true } })
-  vim.bo[buf].autoread = own
-  api.nvim_del_augroup_by_id(group)
-  return not ok and tostring(problem) or nil
-end
-
----Brings a buffer up to a file that was changed on disk: the edits as one undo step, no reload, no question now or at
----the next `:write`. A buffer that was unmodified stays so.
+---Brings a buffer up to a file that was changed on disk: the edits as one undo step, no reload, no
+---question now or at the next `:write`. A buffer that was unmodified stays so.
 ---@param buf integer
 ---@param tick integer
 ---@param edits rat.buffers.Edit[]
----@param file rat.buffers.File as it was when its text was read
+---@param file rat.adopt.File as it was when its text was read
 ---@param eol boolean whether its last line has its end
 ---@return table
 function M.adopt(buf, tick, edits, file, eol)
@@ -394,11 +386,7 @@ function M.adopt(buf, tick, edits, file, eol)
       vim.bo[buf].endofline = eol
       vim.bo[buf].modified = false
     end
-    if not is_file(api.nvim_buf_get_name(buf), file) then
-      return nil -- Changed again; Neovim must not take that for known.
-    end
-    keep_write_quiet(buf, file)
-    return take_note(buf)
+    return require("rat.adopt").acknowledge(buf, file)
   end)
 end
 

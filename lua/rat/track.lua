@@ -1,9 +1,10 @@
---- Knows what happens to buffers: keeps what changed of late for those who hold an older text, and tells the
---- binary in order. It changes no buffer.
+--- Knows what happens to buffers: keeps what changed of late for those who hold an older text, and
+--- tells the binary in order. It changes no buffer.
 
 local M = {}
 
----A change as a buffer reports it: lines `first` to `last` (from 0, end exclusive) gave way to `lines`.
+---A change as a buffer reports it: lines `first` to `last` (from 0, end exclusive) gave way to
+---`lines`.
 ---@class (exact) rat.track.Change
 ---@field tick integer 'changedtick' after it
 ---@field first integer
@@ -98,6 +99,16 @@ function M.time(buf)
   return times[buf]
 end
 
+---Notes that a buffer was written to its file.
+---@param buf integer
+function M.saved(buf)
+  M.note_time(buf)
+  if logs[buf] then
+    local tick = vim.api.nvim_buf_get_changedtick(buf)
+    tell({ kind = "save", buf = buf, tick = tick, ours = ours[buf] or false })
+  end
+end
+
 ---Follows a loaded buffer from now on. Again: nothing.
 ---@param buf integer
 function M.attach(buf)
@@ -133,6 +144,12 @@ function M.attach(buf)
     on_detach = function()
       logs[buf] = nil
       tell({ kind = "detach", buf = buf, tick = 0 })
+      -- `:edit` detaches too, and the buffer is still there.
+      vim.schedule(function()
+        if vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_is_loaded(buf) then
+          M.attach(buf)
+        end
+      end)
     end,
   })
   tell({
@@ -178,7 +195,8 @@ function M.as_ours(buf, fn)
   return result
 end
 
----Starts to note the times of files, and to tell of modified and saved buffers. Again: starts afresh.
+---Starts to note the times of files, and to tell of modified and saved buffers. Again: starts
+---afresh.
 function M.start()
   started = true
   local group = vim.api.nvim_create_augroup("rat_track", {})
@@ -194,13 +212,7 @@ function M.start()
     })
   end
   on({ "BufReadPost", "FileChangedShellPost" }, M.note_time)
-  on("BufWritePost", function(buf)
-    M.note_time(buf)
-    if logs[buf] then
-      local tick = vim.api.nvim_buf_get_changedtick(buf)
-      tell({ kind = "save", buf = buf, tick = tick, ours = ours[buf] or false })
-    end
-  end)
+  on("BufWritePost", M.saved)
   on("BufModifiedSet", function(buf)
     if vim.bo[buf].modified and vim.api.nvim_buf_get_name(buf) ~= "" then
       M.attach(buf)

@@ -250,6 +250,10 @@ impl<'a> Life<'a> {
     /// Sends on what a step led to.
     fn settle(&mut self) {
         self.batch.append(&mut self.outcome.events);
+        if self.batch.is_empty() {
+            // A line may be longer than what may wait; it has to be read to its end.
+            self.waiting = 0;
+        }
         for line in self.outcome.lines.drain(..) {
             let Some(stdin) = &self.stdin else {
                 tracing::debug!(target: "acp", "not sent: stdin is closed");

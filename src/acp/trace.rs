@@ -43,6 +43,8 @@ pub struct Trace {
     redactor: Redactor,
     frames: VecDeque<Frame>,
     held: usize,
+    /// Requests that are not answered yet, for the log: who asked, the id, the method and when.
+    asked: HashMap<(bool, String), (String, Duration)>,
 }
 
 #[derive(Debug)]
@@ -89,18 +91,25 @@ pub struct Entry {
 impl Trace {
     /// An empty trace that begins now.
     pub fn new(redactor: Redactor) -> Self {
-        Self { begun: Instant::now(), redactor, frames: VecDeque::new(), held: 0 }
+        let (frames, asked) = (VecDeque::new(), HashMap::new());
+        Self { begun: Instant::now(), redactor, frames, held: 0, asked }
     }
 
     /// Adds what the agent sent, with what it was read as.
     pub fn heard(&mut self, bytes: &[u8], message: Option<&Message<'_>>) {
         let direction = if message.is_some() { Direction::FromAgent } else { Direction::Stray };
+        if let Some(message) = message.filter(|_| logged()) {
+            self.log(direction, Head::of(message), bytes.len());
+        }
         let head = message.filter(|_| bytes.len() > KEPT).map(Head::of);
         self.record(direction, bytes, head);
     }
 
     /// Adds what we sent.
     pub fn said(&mut self, line: &str) {
+        if logged() {
+            self.log(Direction::ToAgent, Head::of_ours(line), line.len());
+        }
         let head = (line.len() > KEPT).then(|| Head::of_ours(line));
         self.record(Direction::ToAgent, line.as_bytes(), head);
     }
@@ -140,6 +149,29 @@ impl Trace {
         lines
     }
 
+    /// One line of the log: the method, the size, and for an answer how long it took. Never what was said.
+    fn log(&mut self, direction: Direction, head: Head, size: usize) {
+        let by_us = direction == Direction::ToAgent;
+        let now = self.begun.elapsed();
+        match (head.method, head.id) {
+            (Some(method), None) if method == "session/update" => {
+                tracing::trace!(target: "acp", ?direction, method, size);
+            }
+            (Some(method), Some(id)) => {
+                tracing::debug!(target: "acp", ?direction, method, id, size);
+                if self.asked.len() < FRAMES {
+                    self.asked.insert((by_us, id), (method, now));
+                }
+            }
+            (None, Some(id)) => {
+                let (method, begun) = self.asked.remove(&(!by_us, id.clone())).unwrap_or_default();
+                let latency = now.saturating_sub(begun);
+                tracing::debug!(target: "acp", ?direction, answers = method, id, size, ?latency);
+            }
+            (method, None) => tracing::debug!(target: "acp", ?direction, method, size),
+        }
+    }
+
     fn record(&mut self, direction: Direction, bytes: &[u8], head: Option<Head>) {
         let kept: Box<[u8]> = bytes[..bytes.len().min(KEPT)].into();
         self.held += kept.len();
@@ -154,6 +186,11 @@ impl Trace {
     }
 }
 
+/// Whether anybody reads what `log` writes: it is no work otherwise.
+fn logged() -> bool {
+    tracing::enabled!(target: "acp", tracing::Level::DEBUG)
+}
+
 impl Head {
     fn of(message: &Message<'_>) -> Self {
         let (method, id) = match message {
@@ -164,8 +201,9 @@ impl Head {
         Self { method: method.map(ToString::to_string), id: id.map(|id| id.get().to_owned()) }
     }
 
-    /// What we write begins with the id and the method.
+    /// What we write begins with the id and the method, so that the rest need not be looked at.
     fn of_ours(line: &str) -> Self {
+        let line = line.get(..KEPT).unwrap_or(line);
         let ends = [",\"params\":", ",\"result\":", ",\"error\":"];
         let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(0);
         let whole = format!("{},\"result\":0}}", &line[..end]);

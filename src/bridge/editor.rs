@@ -1,5 +1,5 @@
-//! Documents in Neovim: the port of `files::editor` on the connection to Neovim, with `rat.buffers` on the other side.
-//! It translates and decides nothing.
+//! Documents in Neovim: the port of `files::editor` on the connection to Neovim, with `rat.buffers`
+//! on the other side. It translates and decides nothing.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -41,8 +41,8 @@ impl NvimEditor {
     }
 
     async fn facts(&self, id: BufferId, since: Option<i64>) -> Result<Found, EditorError> {
-        let since = since.map_or(Value::Nil, Value::from);
-        found(self.call("facts", vec![id.0.into(), since]).await?)
+        let args = [Some(id.0), since].into_iter().flatten().map(Value::from).collect();
+        found(self.call("facts", args).await?)
     }
 
     /// One try at a snapshot; `None` if the buffer was changed too much meanwhile.

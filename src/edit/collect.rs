@@ -1,4 +1,5 @@
-//! A text put together from slices of a buffer that may change between them; it fetches nothing itself.
+//! A text put together from slices of a buffer that may change between them; it fetches nothing
+//! itself.
 
 use super::Hunk;
 
@@ -16,8 +17,9 @@ impl Collector {
         Self { body: String::with_capacity(bytes), ..Self::default() }
     }
 
-    /// Takes a slice: `count` lines from line `from`, joined by `\n`, of the buffer after all of `changes`, which are
-    /// all since the collection began. A slice that does not reach back to what is there adds nothing.
+    /// Takes a slice: `count` lines from line `from`, joined by `\n`, of the buffer after all of
+    /// `changes`, which are all since the collection began. A slice that does not reach back to
+    /// what is there adds nothing.
     pub fn add(&mut self, from: usize, slice: &str, count: usize, changes: &[Hunk]) {
         self.catch_up(changes);
         let known = self.lines.wrapping_sub(from);

@@ -1,4 +1,5 @@
-//! What differs between two texts, as hunks of lines and as the smaller edits that make them; merging is elsewhere.
+//! What differs between two texts, as hunks of lines and as the smaller edits that make them;
+//! merging is elsewhere.
 
 use std::ops::Range;
 
@@ -6,7 +7,8 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::Text;
 
-/// `removed` lines from line `start` (from 0) give way to `lines`. A list of hunks is in order and refers to one text.
+/// `removed` lines from line `start` (from 0) give way to `lines`. A list of hunks is in order and
+/// refers to one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
     /// The first line that goes, or the line before which `lines` come.
@@ -45,11 +47,13 @@ pub enum Edit {
     },
 }
 
-/// Above so many lines a replaced block is one edit: an edit for each of its lines would cost more than it keeps.
+/// Above so many lines a replaced block is one edit: an edit for each of its lines would cost more
+/// than it keeps.
 const PAIRED_LINES: usize = 256;
 
-/// The hunks that make `new` out of `old`, as few and small as the lines allow, each as far down as it goes (so that
-/// the same change found twice is the same hunk). Line ends, final newline and byte order mark are not compared.
+/// The hunks that make `new` out of `old`, as few and small as the lines allow, each as far down as
+/// it goes (so that the same change found twice is the same hunk). Line ends, final newline and
+/// byte order mark are not compared.
 ///
 /// Texts that have little in common are not searched to the end: the work stays near linear.
 pub fn diff(old: &Text, new: &Text) -> Vec<Hunk> {
@@ -152,8 +156,8 @@ pub fn invert(hunks: &[Hunk], before: &Text) -> Vec<Hunk> {
     inverse
 }
 
-/// The edits that make the hunks in a buffer that holds `text`, so that marks and cursors in what stays are not
-/// touched. In order; to be made from the last to the first.
+/// The edits that make the hunks in a buffer that holds `text`, so that marks and cursors in what
+/// stays are not touched. In order; to be made from the last to the first.
 pub fn refine(hunks: &[Hunk], text: &Text) -> Vec<Edit> {
     if text.is_empty() {
         // A buffer without text has one empty line all the same.
@@ -173,7 +177,8 @@ pub fn refine(hunks: &[Hunk], text: &Text) -> Vec<Edit> {
     edits
 }
 
-/// One edit that turns the lines of `rows` into `lines` and leaves what both begin and end with; none if they are equal.
+/// One edit that turns the lines of `rows` into `lines` and leaves what both begin and end with;
+/// none if they are equal.
 fn part(text: &Text, rows: Range<usize>, lines: &[String]) -> Option<Edit> {
     let (old_first, old_last) = (text.line(rows.start), text.line(rows.end - 1));
     let (new_first, new_last) = (lines.first()?, lines.last()?);

@@ -1,4 +1,5 @@
-//! Two changes of one text made apart, brought together, or the places where they cannot be; nobody is asked here.
+//! Two changes of one text made apart, brought together, or the places where they cannot be; nobody
+//! is asked here.
 
 use std::ops::Range;
 
@@ -24,8 +25,9 @@ pub struct Merged {
     pub shape: Shape,
 }
 
-/// The hunks that bring into `ours` what changed from `base` to `theirs`, or all the places where both sides changed
-/// the same lines or inserted at the same point. The same change on both sides is no conflict.
+/// The hunks that bring into `ours` what changed from `base` to `theirs`, or all the places where
+/// both sides changed the same lines or inserted at the same point. The same change on both sides
+/// is no conflict.
 pub fn merge(base: &Text, ours: &Text, theirs: &Text) -> Result<Merged, Vec<Conflict>> {
     let shape = merge_shape(base.shape(), ours.shape(), theirs.shape());
     let agent = diff(base, theirs);
@@ -145,7 +147,8 @@ impl Sides {
     }
 }
 
-/// Whether two ranges of lines share a line, are one insertion point, or one inserts inside the other.
+/// Whether two ranges of lines share a line, are one insertion point, or one inserts inside the
+/// other.
 fn touch(a: &Range<usize>, b: &Range<usize>) -> bool {
     a == b || (a.start < b.end && b.start < a.end)
 }

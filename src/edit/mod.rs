@@ -1,5 +1,5 @@
-//! Texts, hunks and merges: what changed between two texts, and how changes made apart come together.
-//! Knows nothing of Neovim, agents or disks.
+//! Texts, hunks and merges: what changed between two texts, and how changes made apart come
+//! together. Knows nothing of Neovim, agents or disks.
 
 mod collect;
 mod hunks;

@@ -49,8 +49,8 @@ impl Spans for Edit {
     }
 }
 
-/// Hunks or edits, which refer to a text, as they are after `changes`, made one after the other to that text (each
-/// refers to the text as the one before left it).
+/// Hunks or edits, which refer to a text, as they are after `changes`, made one after the other to
+/// that text (each refers to the text as the one before left it).
 pub fn rebase<S: Spans>(spans: &[S], changes: &[Hunk]) -> Result<Vec<S>, Overlap> {
     let mut spans = spans.to_vec();
     for change in changes {
@@ -76,8 +76,9 @@ fn is_after(span: &Range<usize>, change: &Range<usize>) -> Result<bool, Overlap>
     }
 }
 
-/// The text after `changes`, made one after the other, as a buffer reports them (line numbers count the one empty
-/// line of a buffer without text). `empty` tells whether the buffer is without text afterwards.
+/// The text after `changes`, made one after the other, as a buffer reports them (line numbers count
+/// the one empty line of a buffer without text). `empty` tells whether the buffer is without text
+/// afterwards.
 pub fn replay(text: &Text, changes: &[Hunk], empty: bool) -> Text {
     let mut lines: Vec<&str> = if text.is_empty() { vec![""] } else { text.lines().collect() };
     for change in changes {

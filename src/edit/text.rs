@@ -5,7 +5,8 @@ use std::ops::Range;
 /// How the lines of a file end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LineEnding {
-    /// `\n`; a `\r` before it belongs to the line, as in a file with mixed line ends (`'fileformat'` unix).
+    /// `\n`; a `\r` before it belongs to the line, as in a file with mixed line ends
+    /// (`'fileformat'` unix).
     #[default]
     Lf,
     /// `\r\n` on every line (`'fileformat'` dos).
@@ -31,7 +32,8 @@ impl Default for Shape {
 
 const BOM: char = '\u{feff}';
 
-/// The lines of a document and its [`Shape`]. Share it in an `Arc`: a text is never changed in place.
+/// The lines of a document and its [`Shape`]. Share it in an `Arc`: a text is never changed in
+/// place.
 ///
 /// A file of no bytes has no lines; a file of one `\n` has one, which is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -65,7 +67,8 @@ impl Text {
         Self::from_body(body, shape, rest.is_empty())
     }
 
-    /// The text of lines joined by `\n` (none at the end). `empty` tells no lines from one empty line.
+    /// The text of lines joined by `\n` (none at the end). `empty` tells no lines from one empty
+    /// line.
     pub fn from_body(body: String, shape: Shape, empty: bool) -> Self {
         if body.is_empty() && (empty || !shape.final_newline) {
             let shape = Shape { final_newline: true, ..shape };
@@ -76,10 +79,11 @@ impl Text {
         Self { body, starts, shape }
     }
 
-    /// What an agent sent, in the shape of the text it is about: its line ends and its byte order mark.
+    /// What an agent sent, in the shape of the text it is about: its line ends and its byte order
+    /// mark.
     ///
-    /// An agent that sends LF for a CRLF file, or the other way round, means the lines, not their ends. Where `like`
-    /// has no lines there is nothing to match. The final newline is the agent's.
+    /// An agent that sends LF for a CRLF file, or the other way round, means the lines, not their
+    /// ends. Where `like` has no lines there is nothing to match. The final newline is the agent's.
     pub fn matching(content: &str, like: &Self) -> Self {
         let sent = Self::parse(content);
         let mut text = match (like.is_empty(), like.shape.ending, sent.shape.ending) {

@@ -1,5 +1,6 @@
-//! What an agent wrote to the disk itself: the buffer follows, as one undoable change and without a question. It writes
-//! no file, but for one that an agent overwrote with a text it had already sent us.
+//! What an agent wrote to the disk itself: the buffer follows, as one undoable change and without a
+//! question. It writes no file, but for one that an agent overwrote with a text it had already sent
+//! us.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ impl Document {
                 return Ok(None);
             }
             if self.is_synced(&open, &file) {
-                self.known.insert(session.clone(), Arc::clone(&file.text));
+                // The user's own save, or a file that was only touched.
                 self.acknowledge(&file).await?;
                 return Ok(None);
             }
@@ -40,8 +41,8 @@ impl Document {
         Err(FileError::Busy(self.path.clone()))
     }
 
-    /// Brings the file's text into the buffer. `None` if nothing came of it: the buffer had it all, or has changed
-    /// meanwhile (then the file still counts as new).
+    /// Brings the file's text into the buffer. `None` if nothing came of it: the buffer had it all,
+    /// or has changed meanwhile (then the file still counts as new).
     pub(super) async fn adopt(
         &mut self,
         session: &SessionId,
@@ -56,7 +57,7 @@ impl Document {
         let then = Then::Adopt { facts: file.facts, eol: merged.shape.final_newline };
         let edits = refine(&merged.hunks, &open.text);
         let (before, after) = match self.make(open, edits, then).await? {
-            Made::Done { before, after } => (before, after),
+            Made::Done { before, after, .. } => (before, after),
             Made::Failed { reason, before, after } => {
                 tracing::warn!(path = %self.path.display(), reason, "Neovim took no note of a file");
                 (before, after)
@@ -64,7 +65,6 @@ impl Document {
             Made::Again => return Ok(None),
         };
         self.synced = Some(file.clone());
-        self.known.insert(session.clone(), Arc::clone(&file.text));
         let hunks = difference(&before, &after).await?;
         Ok((!hunks.is_empty()).then(|| Written {
             path: self.path.clone(),
@@ -80,7 +80,8 @@ impl Document {
         }))
     }
 
-    /// Whether the file's text is what this session sent us last, and if so whether we had refused it. Counts once.
+    /// Whether the file's text is what this session sent us last, and if so whether we had refused
+    /// it. Counts once.
     fn take_sent(&mut self, session: &SessionId, file: &Text) -> Option<bool> {
         let is_sent = self.sent.get(session).is_some_and(|sent| {
             sent.text.same_lines(file)
@@ -111,8 +112,8 @@ impl Document {
         let Some(file) = self.on_disk(None).await? else { return Ok(None) };
         let _ = self.take_sent(session, &file.text);
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
-        let known = self.known.insert(session.clone(), Arc::clone(&file.text));
-        let Some(before) = before.or(known) else { return Ok(None) };
+        let before = before.or_else(|| self.known.get(session).cloned());
+        let Some(before) = before else { return Ok(None) };
         let hunks = difference(&before, &file.text).await?;
         Ok((!hunks.is_empty()).then(|| Written {
             path: self.path.clone(),

@@ -1,5 +1,5 @@
-//! Files on disk: their bytes, their facts, and replacing them without a moment in which half is there. Blocks; it is
-//! run beside the loop.
+//! Files on disk: their bytes, their facts, and replacing them without a moment in which half is
+//! there. Blocks; it is run beside the loop.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -49,9 +49,9 @@ pub(super) fn facts(path: &Path) -> Option<DiskFacts> {
     fs::metadata(path).ok().map(|metadata| DiskFacts::from(&metadata))
 }
 
-/// Replaces the bytes of a file, or creates it with missing parent folders. All or nothing; mode and owner stay. A
-/// file with several names (hard links) keeps them, and one in a folder that takes no new files is written too: both in
-/// place.
+/// Replaces the bytes of a file, or creates it with missing parent folders. All or nothing; mode
+/// and owner stay. A file with several names (hard links) keeps them, and one in a folder that
+/// takes no new files is written too: both in place.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<DiskFacts> {
     match OpenOptions::new().write(true).open(path) {
         Ok(file) if file.metadata()?.nlink() > 1 => write_in_place(file, bytes)?,

@@ -1,12 +1,14 @@
-//! One file, loaded or not: its text, what Neovim and each agent last knew of it, and changing its buffer. Reading and
-//! writing for agents are in `read`, `write` and `adopt`.
+//! One file, loaded or not: its text, what Neovim and each agent last knew of it, and changing its
+//! buffer. Reading and writing for agents are in `read`, `write` and `adopt`.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::disk::{self, DiskFacts};
-use super::editor::{Buffer, BufferId, Editor, EditorError, Encoding, Found, Outcome, Then};
+use super::editor::{
+    Buffer, BufferId, Editor, EditorError, Encoding, FileTime, Found, Outcome, Then,
+};
 use super::error::FileError;
 use crate::edit::{Edit, Hunk, LineEnding, Text, rebase, replay};
 use crate::session::ids::SessionId;
@@ -61,9 +63,10 @@ pub(super) struct Open {
 /// What came of a change of the buffer.
 #[derive(Debug)]
 pub(super) enum Made {
-    /// Made: the text right before and right after it.
-    Done { before: Arc<Text>, after: Arc<Text> },
-    /// Not made: the user has changed the same lines, or has begun or ended to have unsaved changes. Look again.
+    /// Made: the text right before and right after it, and the time the file then had for Neovim.
+    Done { before: Arc<Text>, after: Arc<Text>, time: Option<FileTime> },
+    /// Not made: the user has changed the same lines, or has begun or ended to have unsaved
+    /// changes. Look again.
     Again,
     /// Made, but not saved.
     Failed { reason: String, before: Arc<Text>, after: Arc<Text> },
@@ -75,9 +78,11 @@ impl Document {
         Self { path, editor, synced: None, known, sent, live: None }
     }
 
-    pub(super) fn forget(&mut self, session: &SessionId) {
+    /// Forgets what a session knows; `true` if no other knows anything either.
+    pub(super) fn forget(&mut self, session: &SessionId) -> bool {
         self.known.remove(session);
         self.sent.remove(session);
+        self.known.is_empty() && self.sent.is_empty()
     }
 
     /// The buffer of this file, if one is loaded.
@@ -174,7 +179,8 @@ impl Document {
         synced
     }
 
-    /// Makes edits in the buffer, carried over what the user changes meanwhile as long as that touches other lines.
+    /// Makes edits in the buffer, carried over what the user changes meanwhile as long as that
+    /// touches other lines.
     pub(super) async fn make(
         &mut self,
         open: &Open,
@@ -203,9 +209,10 @@ impl Document {
             };
             let before = replayed(Arc::clone(&open.text), meanwhile, &open.buffer).await?;
             self.live = Some(Live { id, tick, text: Arc::clone(&before) });
+            let time = found.buffer.time;
             let after = self.text_of(found).await?.text;
             return Ok(match failed {
-                None => Made::Done { before, after },
+                None => Made::Done { before, after, time },
                 Some(reason) => Made::Failed { reason, before, after },
             });
         }

@@ -1,4 +1,5 @@
-//! The port to the editor: what the documents ask of Neovim, in types. Whoever implements it decides nothing.
+//! The port to the editor: what the documents ask of Neovim, in types. Whoever implements it
+//! decides nothing.
 
 use std::path::Path;
 
@@ -49,8 +50,8 @@ pub struct Buffer {
     pub modified: bool,
     /// Why it cannot be changed or saved, if so.
     pub locked: Option<String>,
-    /// The shape of its text: as in the file while it is unmodified, else as saving would leave it. `None` where
-    /// Neovim writes line ends that we do not.
+    /// The shape of its text: as in the file while it is unmodified, else as saving would leave it.
+    /// `None` where Neovim writes line ends that we do not.
     pub shape: Option<Shape>,
     /// How it is written.
     pub encoding: Encoding,
@@ -58,7 +59,8 @@ pub struct Buffer {
     pub time: Option<FileTime>,
 }
 
-/// A buffer, and what changed in it since the tick asked about, in order: `None` if that is too long ago.
+/// A buffer, and what changed in it since the tick asked about, in order: `None` if that is too
+/// long ago.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// As it is now.
@@ -138,7 +140,8 @@ pub enum EditorError {
 /// Neovim, as far as documents go.
 #[async_trait]
 pub trait Editor: Send + Sync + std::fmt::Debug {
-    /// The loaded buffer of a file, by real path; `known` is the one found before and its tick then.
+    /// The loaded buffer of a file, by real path; `known` is the one found before and its tick
+    /// then.
     async fn find(
         &self,
         path: &Path,

@@ -29,7 +29,8 @@ pub enum FileError {
     Conflict {
         /// Which file.
         path: PathBuf,
-        /// The lines as they are now, from 0, end exclusive; an empty range is the place before that line.
+        /// The lines as they are now, from 0, end exclusive; an empty range is the place before
+        /// that line.
         lines: Vec<Range<usize>>,
         /// Whether they are unsaved.
         unsaved: bool,
@@ -119,15 +120,16 @@ mod tests {
 
     #[test]
     fn a_conflict_names_the_lines() {
-        let check = |lines: &[Range<usize>], words: &str| {
-            let error =
-                FileError::Conflict { path: "/x".into(), lines: lines.to_vec(), unsaved: true };
+        let check = |lines: &[(usize, usize)], words: &str| {
+            let lines = lines.iter().map(|&(start, end)| start..end).collect();
+            let error = FileError::Conflict { path: "/x".into(), lines, unsaved: true };
             let rest = "changed in the editor (not saved yet) since you read it: \
                         read the file again, then repeat the edit";
             assert_eq!(error.to_string(), format!("/x was not written: {words} {rest}"));
         };
-        check(&[2..3], "line 3");
-        check(&[2..5, 7..7], "lines 3-5, the text before line 8");
-        check(&vec![0..1; 10], &(["line 1"; 8].join(", ") + " and 2 more places"));
+        check(&[(2, 3)], "line 3");
+        check(&[(2, 5), (7, 7)], "lines 3-5, the text before line 8");
+        check(&[(0, 1); 10], &(["line 1"; 8].join(", ") + " and 2 more places"));
+        check(&[], "its text");
     }
 }

@@ -1,5 +1,5 @@
-//! The edge to documents: what is read and written, in buffers and on disk. It carries out; who may touch what is
-//! decided before.
+//! The edge to documents: what is read and written, in buffers and on disk. It carries out; who may
+//! touch what is decided before.
 
 mod adopt;
 mod disk;
@@ -79,14 +79,15 @@ pub struct Written {
     pub via: Via,
     /// Whether there was no such file before.
     pub created: bool,
-    /// The agent edited text it had read unsaved, so the user's unsaved changes of this file were saved with it: worth
-    /// a notice.
+    /// The agent edited text it had read unsaved, so the user's unsaved changes of this file were
+    /// saved with it: worth a notice.
     pub saved_unsaved: bool,
     /// What had changed on disk before, and was brought into the buffer first.
     pub adopted: Option<Box<Written>>,
 }
 
-/// All documents agents have to do with. Each has a queue: what is asked of one file happens in the order asked.
+/// All documents agents have to do with. Each has a queue: what is asked of one file happens in the
+/// order asked.
 ///
 /// What has begun is carried to its end also if nobody waits for it any more.
 #[derive(Debug)]
@@ -101,8 +102,9 @@ impl Files {
         Self { editor, documents: Mutex::default() }
     }
 
-    /// The text of a file as it would be saved now: unsaved changes are in it, a byte order mark is not.
-    /// With `line` and `limit` only those lines, each with its line end; past the end, nothing.
+    /// The text of a file as it would be saved now: unsaved changes are in it, a byte order mark is
+    /// not. With `line` and `limit` only those lines, each with its line end; past the end,
+    /// nothing.
     pub async fn read(&self, request: ReadRequest) -> Result<String, FileError> {
         let document = self.document(&request.path);
         let again = Arc::clone(&document);
@@ -110,7 +112,8 @@ impl Files {
         finish(async move {
             let (content, partial) = document.lock().await.read(&request).await?;
             if let Some(partial) = partial {
-                // The lines are answered at once; the whole text they stand in is fetched afterwards.
+                // The lines are answered at once; the whole text they stand in is fetched
+                // afterwards.
                 tokio::spawn(async move { again.lock().await.remember(session, partial).await });
             }
             Ok(content)
@@ -118,15 +121,16 @@ impl Files {
         .await
     }
 
-    /// Brings a whole new text into a file: as minimal edits and saved where it is loaded (`:help undo-blocks`: one
-    /// step), else on disk, with missing parent folders. A text that is there already changes nothing.
+    /// Brings a whole new text into a file: as minimal edits and saved where it is loaded (`:help
+    /// undo-blocks`: one step), else on disk, with missing parent folders. A text that is there
+    /// already changes nothing.
     pub async fn write(&self, request: WriteRequest) -> Result<Written, FileError> {
         let document = self.document(&request.path);
         finish(async move { document.lock().await.write(&request).await }).await
     }
 
-    /// Brings what `session` may have written to the disk itself into the buffer of that file, if one is loaded. `None`
-    /// if nothing is new. The real path is asked for.
+    /// Brings what `session` may have written to the disk itself into the buffer of that file, if
+    /// one is loaded. `None` if nothing is new. The real path is asked for.
     pub async fn disk_changed(
         &self,
         path: &Path,
@@ -144,9 +148,16 @@ impl Files {
 
     /// Forgets what a session knows, when it is over.
     pub async fn forget(&self, session: &SessionId) {
-        let documents: Vec<_> = self.documents.lock().values().cloned().collect();
-        for document in documents {
-            document.lock().await.forget(session);
+        let documents: Vec<_> =
+            self.documents.lock().iter().map(|(path, doc)| (path.clone(), doc.clone())).collect();
+        for (path, document) in documents {
+            let is_idle = document.lock().await.forget(session);
+            drop(document);
+            let mut documents = self.documents.lock();
+            // Held once: nobody waits in its queue.
+            if is_idle && documents.get(&path).is_some_and(|kept| Arc::strong_count(kept) == 1) {
+                documents.remove(&path);
+            }
         }
     }
 

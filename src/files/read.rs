@@ -1,4 +1,5 @@
-//! `fs/read_text_file`: the text of a document as it would be saved now. It changes nothing but what is known.
+//! `fs/read_text_file`: the text of a document as it would be saved now. It changes nothing but
+//! what is known.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Hears when files of loaded buffers change on disk. Watches their folders only, never recursively, and reads nothing.
+//! Hears when files of loaded buffers change on disk. Watches their folders only, never
+//! recursively, and reads nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,8 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// A file is told of when it was quiet for so long: writers that empty it first are not caught in between.
+/// A file is told of when it was quiet for so long: writers that empty it first are not caught in
+/// between.
 const QUIET: Duration = Duration::from_millis(40);
 
 type Files = Arc<Mutex<HashSet<PathBuf>>>;
@@ -45,8 +47,8 @@ impl Watcher {
         Ok(Self { inner, files, folders: HashSet::new() })
     }
 
-    /// Watches these files, by their real paths, and no others. Folders that cannot be watched are returned with the
-    /// reason.
+    /// Watches these files, by their real paths, and no others. Folders that cannot be watched are
+    /// returned with the reason.
     pub fn watch(&mut self, files: HashSet<PathBuf>) -> Vec<(PathBuf, notify::Error)> {
         let wanted: HashSet<PathBuf> =
             files.iter().filter_map(|file| file.parent().map(Path::to_owned)).collect();
@@ -139,7 +141,8 @@ mod tests {
         let deadline = Duration::from_secs(10);
         let told = tokio::time::timeout(deadline, changed.recv()).await.unwrap();
         assert_eq!(told.as_ref(), Some(&wanted));
-        // Replaced by another file of that name, as editors and agents do; told once more, and nothing else between.
+        // Replaced by another file of that name, as editors and agents do; told once more, and
+        // nothing else between.
         fs::write(&other, "new").unwrap();
         fs::rename(&other, &wanted).unwrap();
         let told = tokio::time::timeout(deadline, changed.recv()).await.unwrap();

@@ -1,9 +1,9 @@
-//! `fs/write_text_file`: an agent's text becomes part of a document, merged with what others did to it since the agent
-//! read it. Nothing of the user's is saved, lost or overwritten without a word.
+//! `fs/write_text_file`: an agent's text becomes part of a document, merged with what others did to
+//! it since the agent read it. Nothing of the user's is saved, lost or overwritten without a word.
 
 use std::sync::Arc;
 
-use super::disk;
+use super::disk::{self, DiskFacts};
 use super::document::{Document, MOST_TRIES, Made, OnDisk, Open, Sent, beside};
 use super::editor::{Buffer, Encoding, Then};
 use super::error::FileError;
@@ -33,16 +33,23 @@ impl Document {
                 None => self.write_closed(request).await.map(Some),
             };
             if let Some(result) = result.transpose() {
-                let refused = result.is_err();
-                let text = match self.known.get(&request.session) {
-                    Some(text) if !refused => Arc::clone(text),
-                    _ => Arc::new(Text::parse(&request.content)),
-                };
-                self.sent.insert(request.session.clone(), Sent { text, refused });
+                self.note_sent(request, &result);
                 return result.map(|written| Written { adopted: adopted.map(Box::new), ..written });
             }
         }
         Err(FileError::Busy(self.path.clone()))
+    }
+
+    /// Notes the text, for an agent that goes on to write it to the disk itself.
+    fn note_sent(&mut self, request: &WriteRequest, result: &Result<Written, FileError>) {
+        let sent = match (result, self.known.get(&request.session)) {
+            (Ok(_), Some(text)) => Sent { text: Arc::clone(text), refused: false },
+            (Err(FileError::Conflict { .. }), _) => {
+                Sent { text: Arc::new(Text::parse(&request.content)), refused: true }
+            }
+            _ => return,
+        };
+        self.sent.insert(request.session.clone(), sent);
     }
 
     /// `None`: the buffer has changed so that all has to be looked at again.
@@ -69,8 +76,8 @@ impl Document {
             return Err(FileError::Refused { path: self.path.clone(), reason });
         }
         let edits = refine(&plan.hunks, &open.text);
-        let (before, after) = match self.make(open, edits, plan.then).await? {
-            Made::Done { before, after } => (before, after),
+        let (before, after, time) = match self.make(open, edits, plan.then).await? {
+            Made::Done { before, after, time } => (before, after, time),
             Made::Again => return Ok(None),
             Made::Failed { reason, before, after } => {
                 self.take_back(open, &before, &after).await?;
@@ -84,7 +91,9 @@ impl Document {
                 return written.map(|_| None);
             }
         } else {
+            // If somebody was quick to write the file again, that is not what Neovim wrote.
             let facts = disk::facts(&self.path);
+            let facts = facts.map(|facts| DiskFacts { time: time.unwrap_or(facts.time), ..facts });
             self.synced = facts.map(|facts| OnDisk { text: Arc::clone(&after), facts });
         }
         self.known.insert(request.session.clone(), plan.theirs);
@@ -115,7 +124,8 @@ impl Document {
         FileError::Conflict { path: self.path.clone(), lines, unsaved }
     }
 
-    /// Writes the file beside a buffer that keeps unsaved changes. `false`: somebody else has written it meanwhile.
+    /// Writes the file beside a buffer that keeps unsaved changes. `false`: somebody else has
+    /// written it meanwhile.
     async fn write_file(
         &mut self,
         text: Text,
@@ -275,7 +285,8 @@ fn make_plan(
             plan.then = Then::Leave;
             plan.file = Some(apply(&beside.hunks, file).with_shape(beside.shape));
         }
-        // The agent edited text it had read unsaved: without that text the edit makes no sense in the file.
+        // The agent edited text it had read unsaved: without that text the edit makes no sense in
+        // the file.
         Err(_) => plan.saves_unsaved = true,
     }
     Ok(plan)

@@ -1,4 +1,5 @@
-//! Which paths an agent may touch: real paths, below the roots of its session. Asks nobody and opens no file.
+//! Which paths an agent may touch: real paths, below the roots of its session. Asks nobody and
+//! opens no file.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -70,8 +71,8 @@ impl Roots {
 /// More symbolic links than this on one path are taken for a loop, as Linux does.
 const MOST_LINKS: usize = 40;
 
-/// Where an absolute path leads with every symbolic link followed, dangling ones included, and `..` taken after that
-/// as the system takes it. What does not exist yet is kept as it is written.
+/// Where an absolute path leads with every symbolic link followed, dangling ones included, and `..`
+/// taken after that as the system takes it. What does not exist yet is kept as it is written.
 pub fn real_path(path: &Path) -> Result<PathBuf, PathError> {
     if !path.is_absolute() {
         return Err(PathError::Relative(path.to_owned()));

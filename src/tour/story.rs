@@ -39,25 +39,28 @@ ask first, and if you say no, nothing happens.
 const NOTES: &str = "\
 # Notes from the tour
 
-This file was written by the tour of rat.nvim, through the editor. Take it back with `:RatUndo`, or delete it.
+This file was written by the tour of rat.nvim, through the editor. Delete it when you have seen it.
 ";
 
 const ENDING: &str = "\
 ## Your turn
 
-| To                          | Type             |
-|-----------------------------|------------------|
-| go through my changes       | `:RatReview`     |
-| send what you have selected | `:RatSend`       |
-| see the plan or the tools   | `:RatPlan`       |
-| start an agent of your own  | `:RatStart name` |
+| Type        | To                |
+|-------------|-------------------|
+| `:RatSend`  | send a range      |
+| `:RatAdd`   | attach a range    |
+| `:RatPlan`  | see the plan      |
+| `:RatTools` | see my tool calls |
+| `:RatTrace` | see all messages  |
+| `:RatStart` | start an agent    |
 
 An agent needs one entry in your configuration:
 
 ```lua
 require(\"rat\").setup({
-  agents = { mine = { command = \"my-agent\", args = { \"--acp\" } } },
-  default_agent = \"mine\",
+  agents = {
+    mine = { command = \"my-agent\" },
+  },
 })
 ```
 
@@ -187,14 +190,14 @@ fn what_was_read(through_client: bool, unsaved: &[String]) -> String {
         (true, []) => {
             "I have read your buffer. Just now it is the same as the file on disk.\n\n".to_owned()
         }
+        (true, [line]) => format!(
+            "I have read **your buffer**, not the disk: I see the line you have not saved yet,\n\n\
+             ```\n{line}\n```\n\nand I will leave it alone.\n\n"
+        ),
         (true, [first, ..]) => format!(
-            "I have read **your buffer**, not the disk: I see {} that you have not saved yet, such as\n\n\
-             ```\n{first}\n```\n\nIt will still be yours and unsaved when I am done.\n\n",
-            if unsaved.len() == 1 {
-                "one line".to_owned()
-            } else {
-                format!("{} lines", unsaved.len())
-            }
+            "I have read **your buffer**, not the disk: I see {} lines you have not saved yet, such as\n\n\
+             ```\n{first}\n```\n\nand I will leave them alone.\n\n",
+            unsaved.len()
         ),
     }
 }

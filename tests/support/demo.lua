@@ -11,6 +11,9 @@ vim.api.nvim_create_autocmd("VimEnter", {
   callback = function()
     -- Something that only the editor knows, for the tour to find.
     vim.api.nvim_buf_set_lines(0, 0, 0, true, { "# This line is not saved." })
+    -- Where the change will come.
+    vim.fn.search("if seconds")
+    vim.cmd.normal({ args = { "zz" }, bang = true })
     vim.cmd.RatStart("tour")
     require("rat").send("Please show me around.")
   end,

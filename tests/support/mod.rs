@@ -13,6 +13,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a harness fails by panic")]
 
 mod agent;
+mod chat;
 mod frames;
 mod golden;
 mod nvim;

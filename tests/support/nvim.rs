@@ -139,18 +139,23 @@ impl Nvim {
         self.lua(code, json!([keys]));
     }
 
-    /// The lines of a buffer by its full name; of the current one where the name is empty.
-    pub fn buffer_lines(&mut self, name: &str) -> Vec<String> {
-        let code = r#"
-            local name = ...
-            if name == "" then return vim.api.nvim_buf_get_lines(0, 0, -1, true) end
+    /// Runs Lua as [`Nvim::lua`] does, with the buffer of that full name as the current one.
+    pub fn lua_in(&mut self, name: &str, code: &str, args: Json) -> Json {
+        let find = "
+            local name, code, args = ...
             for _, buf in ipairs(vim.api.nvim_list_bufs()) do
               if vim.api.nvim_buf_get_name(buf) == name then
-                return vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+                return vim.api.nvim_buf_call(buf, function() return assert(loadstring(code))(unpack(args)) end)
               end
             end
-            error("no buffer " .. name)"#;
-        let lines = self.lua(code, json!([name]));
+            error('no buffer ' .. name)";
+        self.lua(find, json!([name, code, args]))
+    }
+
+    /// The lines of the buffer of that full name.
+    pub fn buffer_lines(&mut self, name: &str) -> Vec<String> {
+        let lines =
+            self.lua_in(name, "return vim.api.nvim_buf_get_lines(0, 0, -1, true)", json!([]));
         let text = |line: &Json| line.as_str().unwrap_or_default().to_owned();
         lines.as_array().into_iter().flatten().map(text).collect()
     }
@@ -198,30 +203,9 @@ impl Nvim {
         self.size
     }
 
-    /// Runs `require("rat").setup` with options given as JSON.
-    pub fn setup(&mut self, options: Json) {
-        self.lua(r#"require("rat").setup(...)"#, json!([options]));
-    }
-
     /// An agent this test plays, listening, but neither configured nor started.
     pub fn listen(&self) -> Agent {
         Agent::listen(self.folder.path(), Arc::clone(&self.screen))
-    }
-
-    /// Configures an agent named `fake` that this test plays, and starts it with `:RatStart`.
-    pub fn start_agent(&mut self) -> Agent {
-        self.start_agent_with(json!({}))
-    }
-
-    /// Like [`Nvim::start_agent`], with more options for `setup`.
-    pub fn start_agent_with(&mut self, mut options: Json) -> Agent {
-        let mut agent = self.listen();
-        options["agents"]["fake"] = agent.config();
-        options["default_agent"] = json!("fake");
-        self.setup(options);
-        self.command("RatStart fake");
-        agent.expect_start();
-        agent
     }
 
     /// The working folder Neovim was started in.

@@ -151,3 +151,30 @@ fn compaction_chunk(fields: &mut Fields) -> Option<Update> {
     let content = content::block(fields.any("content")?);
     Some(Update::CompactionChunk { id: fields.text("compactionId")?, content })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    proptest! {
+        #[test]
+        fn the_short_way_and_the_long_way_say_the_same(
+            tag in "agent_message_chunk|agent_thought_chunk|user_message_chunk|x",
+            kind in "text|image|x",
+            text in ".*",
+            id in proptest::option::of(".{0,3}"),
+            session in ".{0,3}",
+        ) {
+            let content = json!({"type": kind, "text": text, "annotations": null});
+            let update = json!({"messageId": id, "content": content, "sessionUpdate": tag, "_meta": {}});
+            let params = json!({"update": update, "sessionId": session}).to_string();
+            let long = Fields::of(update).map(|fields| (SessionId::from(session), update_of(fields)));
+            let mut last = LastIds::default();
+            // The second time the ids are those seen last.
+            prop_assert_eq!(notification(&params, &mut last), long.clone());
+            prop_assert_eq!(notification(&params, &mut last), long);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+--- Lets Neovim take note of a file that was changed on disk, once its text is in the buffer: no
+--- reload, no question. It changes no text.
+
+local track = require("rat.track")
+
+local api = vim.api
+local M = {}
+
+---By what a file is known again.
+---@class (exact) rat.adopt.File
+---@field sec integer time of last change
+---@field nsec integer
+---@field size integer
+---@field inode integer
+
+---@param path string
+---@param file rat.adopt.File
+---@return boolean
+local function is_file(path, file)
+  local stat = vim.uv.fs_stat(path)
+  return stat ~= nil
+    and stat.mtime.sec == file.sec
+    and stat.mtime.nsec == file.nsec
+    and stat.size == file.size
+    and stat.ino == file.inode
+end
+
+---Sets the time of last change to the nanosecond, which `uv.fs_utime()` cannot.
+---@param path string
+---@param time {sec: integer, nsec: integer}
+local function set_time(path, time)
+  local has_ffi, ffi = pcall(require, "ffi")
+  if not has_ffi then
+    vim.uv.fs_utime(path, time.sec, time.sec + time.nsec / 1e9)
+    return
+  end
+  -- Declared under a name of our own: another plugin may have declared it in its own way.
+  pcall(ffi.cdef, 'int rat_utimensat(int, const char *, const long *, int) __asm__("utimensat");')
+  local linux = ffi.os == "Linux"
+  local here, omit = linux and -100 or -2, linux and 0x3ffffffe or -2
+  ffi.C.rat_utimensat(here, path, ffi.new("long[4]", 0, omit, time.sec, time.nsec), 0)
+end
+
+---At `:write` Neovim compares the file's time with the one it read, and asks if it differs. For a
+---file whose text is in the buffer there is nothing to ask: for the moment of the write the file
+---gets the old time back.
+---@param buf integer
+---@param file rat.adopt.File
+local function keep_write_quiet(buf, file)
+  local group = api.nvim_create_augroup("rat_adopted_" .. buf, {})
+  local read = track.time(buf)
+  if not read then
+    return
+  end
+  api.nvim_create_autocmd("BufWritePre", {
+    group = group,
+    buffer = buf,
+    desc = "rat: a file that was adopted is no surprise",
+    callback = function()
+      local path = api.nvim_buf_get_name(buf)
+      if not is_file(path, file) then
+        return
+      end
+      set_time(path, read)
+      vim.schedule(function()
+        local old = { sec = read.sec, nsec = read.nsec, size = file.size, inode = file.inode }
+        if is_file(path, old) then
+          set_time(path, file) -- it was not written after all
+        end
+      end)
+    end,
+  })
+  api.nvim_create_autocmd("BufWritePost", {
+    group = group,
+    buffer = buf,
+    desc = "rat: the adopted file is written",
+    callback = function()
+      pcall(api.nvim_del_augroup_by_id, group)
+    end,
+  })
+end
+
+---Has Neovim look at the file's time, with an answer ready for what it would ask.
+---@param buf integer
+---@return string? problem
+local function check_time(buf)
+  local group = api.nvim_create_augroup("rat_adopting", {})
+  api.nvim_create_autocmd("FileChangedShell", {
+    group = group,
+    buffer = buf,
+    desc = "rat: the file's text is in the buffer",
+    callback = function()
+      vim.v.fcs_choice = ""
+    end,
+  })
+  local own = vim.bo[buf].autoread -- nil where the buffer has none of its own
+  vim.bo[buf].autoread = false
+  local ok, problem = pcall(vim.cmd.checktime, { tostring(buf), mods = { silent = true } })
+  vim.bo[buf].autoread = own
+  api.nvim_del_augroup_by_id(group)
+  return not ok and tostring(problem) or nil
+end
+
+---Lets Neovim take note of the file of a buffer, which holds its text.
+---@param buf integer
+---@param file rat.adopt.File as it was when its text was read
+---@return string? problem
+function M.acknowledge(buf, file)
+  if not is_file(api.nvim_buf_get_name(buf), file) then
+    return nil -- It has changed again: Neovim must not take that for known.
+  end
+  keep_write_quiet(buf, file)
+  if vim.fn.getcmdwintype() == "" then
+    return check_time(buf)
+  end
+  -- `:checktime` does not work in the command-line window.
+  api.nvim_create_autocmd("CmdwinLeave", {
+    once = true,
+    desc = "rat: take note of an adopted file",
+    callback = vim.schedule_wrap(function()
+      if api.nvim_buf_is_loaded(buf) and is_file(api.nvim_buf_get_name(buf), file) then
+        check_time(buf)
+      end
+    end),
+  })
+end
+
+return M

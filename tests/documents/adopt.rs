@@ -1,0 +1,166 @@
+//! Agents that write to the disk themselves.
+
+use std::collections::HashSet;
+
+use rat_nvim::files::watch::Watcher;
+use tokio::sync::mpsc;
+
+use super::nvim::{Nvim, within};
+
+const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+
+#[tokio::test]
+async fn an_unmodified_buffer_follows_without_a_question() {
+    let nvim = Nvim::start("adopt").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start(); vim.cmd('5mark a'); listen()").await;
+    let new = TEN.replace("2\n", "two\n").replace("8\n", "");
+    nvim.put("a.txt", &new);
+    let written = nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!((written.before.content(), written.after.content()), (TEN.to_owned(), new.clone()));
+    assert_eq!(nvim.text().await + "\n", new);
+    assert_eq!(nvim.eval("vim.bo.modified").await, "false");
+    assert_eq!(nvim.eval("table.concat(seen, ' ')").await, "7-8>7 1-2>2", "no reload");
+    assert_eq!(nvim.eval("vim.fn.getline(\"'a\")").await, "5");
+    assert!(nvim.disk_changed(&path).await.unwrap().is_none(), "it is not new a second time");
+    nvim.command("checktime").await;
+    nvim.asks_nothing().await;
+    // The user's next save asks nothing, and is the user's.
+    nvim.command("call setline(1, 'one')").await;
+    nvim.type_until(":write<CR>", "vim.bo.modified", "false").await;
+    nvim.asks_nothing().await;
+    assert_eq!(nvim.disk("a.txt"), new.replace("1\ntwo", "one\ntwo"));
+    nvim.command("undo | undo").await;
+    assert_eq!(nvim.text().await + "\n", TEN, "one step for the agent's edit");
+    nvim.command("redo").await;
+    assert_eq!(nvim.text().await + "\n", new);
+    assert_eq!(nvim.eval("vim.inspect(vim.opt_local.autoread:get())").await, "true");
+}
+
+#[tokio::test]
+async fn a_save_that_fails_after_adopting_leaves_the_file_as_it_is() {
+    let nvim = Nvim::start("adopt-fail").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.put("a.txt", "agent\n");
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    let time = || std::fs::metadata(&path).unwrap().modified().unwrap();
+    let adopted = time();
+    nvim.command("call setline(1, 'user') | autocmd BufWritePre * throw 'no'").await;
+    nvim.lua("_G.failed = not pcall(vim.cmd, 'write')").await;
+    assert_eq!(nvim.eval("failed").await, "true");
+    nvim.type_until("", "vim.bo.modified", "true").await;
+    assert_eq!(time(), adopted);
+    nvim.command("autocmd! BufWritePre *").await;
+}
+
+#[tokio::test]
+async fn unsaved_changes_are_merged_or_kept() {
+    let nvim = Nvim::start("adopt-unsaved").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.read(&path).await.unwrap();
+    nvim.command("call setline(1, 'user')").await;
+    nvim.write(&path, TEN).await.unwrap();
+    nvim.put("a.txt", TEN.replace("9\n", "nine\n"));
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!(nvim.text().await, "user\n2\n3\n4\n5\n6\n7\n8\nnine\n10");
+    assert_eq!(nvim.eval("vim.bo.modified").await, "true");
+    nvim.put("a.txt", TEN.replace("1\n2", "agent\n2"));
+    let error = nvim.disk_changed(&path).await.unwrap_err().to_string();
+    assert!(error.contains("line 1 changed in the editor"), "{error}");
+    assert!(nvim.text().await.starts_with("user\n"));
+    nvim.asks_nothing().await;
+}
+
+#[tokio::test]
+async fn a_text_sent_and_written_once_more_is_not_new() {
+    let nvim = Nvim::start("adopt-twice").await;
+    let path = nvim.edit("a.txt", "a\nb\n").await;
+    nvim.command("autocmd BufWritePre * %s/ *$//e").await;
+    let sent = "a\nB  \n";
+    nvim.write(&path, sent).await.unwrap();
+    nvim.put("a.txt", sent);
+    assert!(nvim.disk_changed(&path).await.unwrap().is_none());
+    assert_eq!(nvim.text().await, "a\nB", "the formatter's work stays");
+    assert_eq!(nvim.disk("a.txt"), "a\nB\n");
+    nvim.command("call setline(1, 'user') | write").await;
+    nvim.asks_nothing().await;
+    assert_eq!(nvim.disk("a.txt"), "user\nB\n");
+}
+
+#[tokio::test]
+async fn an_agent_that_writes_first_and_tells_then_makes_one_edit() {
+    let nvim = Nvim::start("adopt-first").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    let new = TEN.replace("5\n", "five\n");
+    nvim.put("a.txt", &new);
+    let written = nvim.write(&path, &new).await.unwrap();
+    assert!(written.adopted.is_none());
+    assert_eq!(written.hunks.len(), 1);
+    assert!(nvim.disk_changed(&path).await.unwrap().is_none());
+    assert_eq!((nvim.text().await + "\n", nvim.disk("a.txt")), (new.clone(), new));
+    nvim.command("undo").await;
+    assert_eq!(nvim.text().await + "\n", TEN);
+}
+
+#[tokio::test]
+async fn a_refused_text_that_is_written_all_the_same_replaces_nothing() {
+    let nvim = Nvim::start("adopt-refused").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.read(&path).await.unwrap();
+    nvim.command("call setline(5, 'user') | write").await;
+    let refused = TEN.replace("5\n", "agent\n");
+    nvim.write(&path, &refused).await.unwrap_err();
+    nvim.put("a.txt", &refused);
+    assert!(nvim.disk_changed(&path).await.unwrap().is_none());
+    assert!(nvim.text().await.contains("user"));
+    assert_eq!(nvim.eval("vim.bo.modified").await, "true", "it is not reloaded away");
+}
+
+#[tokio::test]
+async fn a_change_on_disk_comes_in_before_a_write() {
+    let nvim = Nvim::start("adopt-before").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.read(&path).await.unwrap();
+    nvim.put("a.txt", TEN.replace("2\n", "shell\n"));
+    let written = nvim.write(&path, &TEN.replace("9\n", "nine\n")).await.unwrap();
+    let both = TEN.replace("2\n", "shell\n").replace("9\n", "nine\n");
+    assert_eq!((nvim.text().await + "\n", nvim.disk("a.txt")), (both.clone(), both));
+    assert_eq!(written.adopted.unwrap().hunks[0].lines, ["shell"]);
+    nvim.asks_nothing().await;
+}
+
+#[tokio::test]
+async fn what_an_agent_read_by_itself_is_what_its_write_refers_to() {
+    let nvim = Nvim::start("adopt-seen").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.write(&path, &TEN.replace("2\n", "two\n")).await.unwrap();
+    nvim.command("call setline(2, 'user') | write").await;
+    nvim.files.seen(&path, &super::nvim::session()).await.unwrap();
+    nvim.write(&path, &TEN.replace("2\n", "user and agent\n")).await.unwrap();
+    assert_eq!(nvim.eval("vim.fn.getline(2)").await, "user and agent");
+}
+
+#[tokio::test]
+async fn a_watched_file_comes_in_by_itself_also_in_the_command_line_window() {
+    let nvim = Nvim::start("adopt-watch").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start(); vim.fn.histadd(':', 'echo')").await;
+    let (sender, mut changed) = mpsc::unbounded_channel();
+    let mut watcher = Watcher::new(sender).unwrap();
+    assert!(watcher.watch(HashSet::from([path.clone()])).is_empty());
+    nvim.type_until("q:", "vim.fn.getcmdwintype()", ":").await;
+    nvim.put("a.txt", TEN.replace("5\n", "five\n"));
+    assert_eq!(within(changed.recv()).await, Some(path.clone()));
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    nvim.type_until(":quit<CR>", "vim.fn.getcmdwintype()", "").await;
+    assert_eq!(nvim.text().await + "\n", TEN.replace("5\n", "five\n"));
+    nvim.lua("listen()").await;
+    nvim.command("checktime").await;
+    nvim.asks_nothing().await;
+    assert_eq!(nvim.eval("#seen").await, "0", "nothing was left to reload");
+}

@@ -1,0 +1,117 @@
+//! What is kept of a buffer that changes: always its text.
+
+use rat_nvim::files::editor::Editor;
+use rmpv::Value;
+
+use super::nvim::{Nvim, lines};
+
+/// All that a user does to lines, at random; the seed is in the message.
+const STEPS: &str = r#"
+local seed, steps = ...
+math.randomseed(seed)
+local function lines(most)
+  local list = {}
+  for i = 1, math.random(0, most) do list[i] = string.rep("x", math.random(0, 5)) .. math.random(99) end
+  return list
+end
+for _ = 1, steps do
+  local count = vim.api.nvim_buf_line_count(0)
+  local from = math.random(0, count)
+  local to = math.min(count, from + math.random(0, 3))
+  local act = math.random(9)
+  if act <= 3 then
+    vim.api.nvim_buf_set_lines(0, from, to, true, lines(3))
+  elseif act == 4 then
+    vim.cmd("silent! undo " .. math.random(0, vim.fn.undotree().seq_last))
+  elseif act == 5 then
+    vim.cmd("silent! redo")
+  elseif act == 6 then
+    vim.cmd("silent! keeppatterns %s/x/y" .. (math.random(2) == 1 and "\\r" or "") .. "/e")
+  elseif act == 7 then
+    vim.cmd("silent! " .. math.random(1, count) .. "move " .. math.random(0, count))
+  elseif act == 8 then
+    vim.cmd("silent! normal! " .. math.random(1, count) .. "Gddp")
+  else
+    vim.cmd("silent! " .. math.random(1, count) .. "join")
+  end
+end
+"#;
+
+#[tokio::test]
+async fn the_text_that_is_kept_is_the_buffers_after_anything() {
+    let nvim = Nvim::start("follow").await;
+    let path = nvim.edit("a.txt", "1\n2\n3\n4\n").await;
+    nvim.command("set nofixendofline").await;
+    for seed in 0..150_i64 {
+        nvim.lua_with(STEPS, vec![Value::from(seed), Value::from(1 + seed % 7)]).await;
+        nvim.command("let &modified = 1").await;
+        let read = nvim.read(&path).await.unwrap();
+        let empty = nvim.eval("vim.fn.wordcount().bytes == 0").await == "true";
+        let wanted = if empty { String::new() } else { nvim.text().await + "\n" };
+        assert_eq!(read, wanted, "seed {seed}");
+    }
+}
+
+#[tokio::test]
+async fn a_reload_and_a_flood_of_changes_are_noticed() {
+    let nvim = Nvim::start("follow-reload").await;
+    let path = nvim.edit("a.txt", "1\n2\n").await;
+    nvim.command("call setline(1, 'user')").await;
+    assert_eq!(nvim.read(&path).await.unwrap(), "user\n2\n");
+    nvim.command("edit! | call setline(2, 'user')").await;
+    assert_eq!(nvim.read(&path).await.unwrap(), "1\nuser\n");
+    nvim.command("call setline(1, map(range(100000), {i -> 'line ' .. i}))").await;
+    assert_eq!(nvim.read(&path).await.unwrap().lines().nth(99_999), Some("line 99999"));
+    nvim.command("bdelete!").await;
+    assert_eq!(nvim.read(&path).await.unwrap(), "1\n2\n");
+}
+
+#[tokio::test]
+async fn a_snapshot_is_of_one_moment_while_the_user_types() {
+    let nvim = Nvim::start("follow-snapshot").await;
+    let text = lines(60_000);
+    let path = nvim.edit("a.txt", &text).await;
+    let found = nvim.editor.find(&path, None).await.unwrap().unwrap();
+    // Each change makes two lines that belong together, one at each end.
+    nvim.lua(
+        "_G.typed = 0
+         local function type()
+           typed = typed + 1
+           vim.api.nvim_buf_set_lines(0, 0, typed % 3, true, { 'top ' .. typed })
+           vim.api.nvim_buf_set_lines(0, -2, -1, true, { 'end ' .. typed })
+           if typed < 500 then vim.defer_fn(type, 0) end
+         end
+         type()",
+    )
+    .await;
+    for _ in 0..5 {
+        let (buffer, text) = nvim.editor.snapshot(found.buffer.id).await.unwrap();
+        assert_eq!(text.len(), buffer.lines);
+        assert_eq!(
+            text.line(0).strip_prefix("top "),
+            text.line(text.len() - 1).strip_prefix("end ")
+        );
+    }
+    nvim.type_until("", "typed", "500").await;
+}
+
+#[tokio::test]
+async fn the_binary_is_told_in_order() {
+    let nvim = Nvim::start("follow-facts").await;
+    let path = nvim.edit("a.txt", "1\n2\n").await;
+    nvim.read(&path).await.unwrap();
+    nvim.command("call setline(1, 'user') | write").await;
+    nvim.write(&path, "1\ntwo\n").await.unwrap();
+    nvim.command("edit!").await;
+    nvim.command("bdelete").await;
+    let told = nvim
+        .eval(
+            "table.concat(vim.tbl_map(function(t)
+               return t[1] .. ' ' .. t[2].kind .. (t[2].ours and ' ours' or '')
+             end, told), ', ')",
+        )
+        .await;
+    let wanted = "buffer attach, buffer lines, buffer save, buffer lines ours, buffer save ours, \
+                  buffer detach, buffer attach, buffer detach";
+    assert_eq!(told, wanted);
+}

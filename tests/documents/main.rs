@@ -1,0 +1,14 @@
+//! Documents in a real Neovim (`$NVIM_BIN`, else `nvim`): what agents read and write, and what users then find.
+
+// Helpers of tests are tests; the lint knows only functions marked so.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+
+mod adopt;
+mod follow;
+mod names;
+mod nvim;
+mod queue;
+mod read;
+mod speed;
+mod unsaved;
+mod write;

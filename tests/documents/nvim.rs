@@ -1,0 +1,195 @@
+//! A Neovim of its own for each test, with documents connected to it. Every wait has a deadline.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rat_nvim::bridge::editor::NvimEditor;
+use rat_nvim::files::editor::Editor;
+use rat_nvim::files::{FileError, Files, ReadRequest, WriteRequest, Written};
+use rat_nvim::nvim::client::{Client, FromNvim};
+use rat_nvim::session::ids::SessionId;
+use rmpv::Value;
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
+
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// What is told to the binary is kept in `_G.told`; `_G.seen` has what other plugins see of a buffer.
+const PRELUDE: &str = r#"
+_G.told, _G.seen = {}, {}
+package.loaded["rat.rpc"] = { notify = function(name, fact) table.insert(_G.told, { name, fact }) end }
+function _G.listen()
+  _G.seen = {}
+  vim.api.nvim_buf_attach(0, false, {
+    on_lines = function(_, _, _, first, last, new_last)
+      table.insert(_G.seen, string.format("%d-%d>%d", first, last, new_last))
+    end,
+    on_reload = function() table.insert(_G.seen, "reload") end,
+  })
+end
+function _G.text() return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n") end
+"#;
+
+pub(crate) struct Nvim {
+    pub(crate) files: Arc<Files>,
+    pub(crate) editor: Arc<NvimEditor>,
+    client: Client,
+    child: Child,
+    folder: PathBuf,
+    _inbox: mpsc::UnboundedReceiver<FromNvim>,
+}
+
+pub(crate) fn session() -> SessionId {
+    SessionId::from("agent")
+}
+
+/// `line 0` and so on.
+pub(crate) fn lines(count: usize) -> String {
+    let mut text: Vec<String> = (0..count).map(|i| format!("line {i}")).collect();
+    text.push(String::new());
+    text.join("\n")
+}
+
+impl Nvim {
+    pub(crate) async fn start(name: &str) -> Self {
+        let folder = std::env::temp_dir().canonicalize().unwrap();
+        let folder = folder.join(format!("rat-documents-{name}-{}", std::process::id()));
+        if folder.exists() {
+            fs::remove_dir_all(&folder).unwrap();
+        }
+        fs::create_dir_all(&folder).unwrap();
+        let program = std::env::var("NVIM_BIN").unwrap_or_else(|_| "nvim".to_owned());
+        let lua = format!("set runtimepath^={}", env!("CARGO_MANIFEST_DIR"));
+        let mut child = Command::new(program)
+            .args(["--headless", "--clean", "--embed", "-n", "--cmd", &lua])
+            .current_dir(&folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("Neovim starts: set NVIM_BIN");
+        let (sender, inbox) = mpsc::unbounded_channel();
+        let (stdout, stdin) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+        let client = Client::connect(stdout, stdin, sender);
+        let editor = Arc::new(NvimEditor::new(client.clone()));
+        let files = Arc::new(Files::new(Arc::clone(&editor) as Arc<dyn Editor>));
+        let nvim = Self { files, editor, client, child, folder, _inbox: inbox };
+        nvim.lua(PRELUDE).await;
+        nvim
+    }
+
+    /// A path in the folder of this test.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Puts a file there, as if by someone else.
+    pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Puts a file there and opens it.
+    pub(crate) async fn edit(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.put(name, content);
+        self.open(name).await;
+        path
+    }
+
+    pub(crate) async fn open(&self, name: &str) {
+        let name = self.path(name).to_str().unwrap().to_owned();
+        let code = "vim.cmd.edit({ ..., magic = { file = false, bar = false } })";
+        self.lua_with(code, vec![name.into()]).await;
+    }
+
+    pub(crate) fn disk(&self, name: &str) -> String {
+        String::from_utf8(fs::read(self.path(name)).unwrap()).unwrap()
+    }
+
+    pub(crate) async fn lua(&self, code: &str) -> Value {
+        self.lua_with(code, Vec::new()).await
+    }
+
+    pub(crate) async fn lua_with(&self, code: &str, args: Vec<Value>) -> Value {
+        within(self.client.request("nvim_exec_lua", vec![code.into(), Value::Array(args)]))
+            .await
+            .unwrap_or_else(|error| panic!("{error}\nin {code}"))
+    }
+
+    /// The value of a Lua expression, as text.
+    pub(crate) async fn eval(&self, expression: &str) -> String {
+        match self.lua(&format!("return {expression}")).await {
+            Value::String(text) => text.into_str().unwrap(),
+            other => other.to_string(),
+        }
+    }
+
+    pub(crate) async fn command(&self, command: &str) {
+        self.lua_with("vim.cmd(...)", vec![command.into()]).await;
+    }
+
+    /// The text of the current buffer.
+    pub(crate) async fn text(&self) -> String {
+        self.eval("text()").await
+    }
+
+    /// Types keys as a user does, and waits until an expression says `wanted`.
+    pub(crate) async fn type_until(&self, keys: &str, expression: &str, wanted: &str) {
+        within(self.client.request("nvim_input", vec![keys.into()])).await.unwrap();
+        within(async {
+            while self.eval(expression).await != wanted {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+    }
+
+    /// Neovim waits for no answer of the user.
+    pub(crate) async fn asks_nothing(&self) {
+        let mode = within(self.client.request("nvim_get_mode", Vec::new())).await.unwrap();
+        let blocking =
+            mode.as_map().unwrap().iter().find(|(key, _)| key.as_str() == Some("blocking"));
+        assert_eq!(blocking.unwrap().1, Value::from(false));
+    }
+
+    pub(crate) async fn read(&self, path: &Path) -> Result<String, FileError> {
+        self.read_part(path, None, None).await
+    }
+
+    pub(crate) async fn read_part(
+        &self,
+        path: &Path,
+        line: Option<u32>,
+        limit: Option<u32>,
+    ) -> Result<String, FileError> {
+        let request = ReadRequest { session: session(), path: path.to_owned(), line, limit };
+        within(self.files.read(request)).await
+    }
+
+    pub(crate) async fn write(&self, path: &Path, content: &str) -> Result<Written, FileError> {
+        let (path, content) = (path.to_owned(), content.to_owned());
+        let request = WriteRequest { session: session(), path, content, tool_call: None };
+        within(self.files.write(request)).await
+    }
+
+    pub(crate) async fn disk_changed(&self, path: &Path) -> Result<Option<Written>, FileError> {
+        within(self.files.disk_changed(path, &session())).await
+    }
+}
+
+impl Drop for Nvim {
+    fn drop(&mut self) {
+        // The process ends with its handle; nothing is left to wait for.
+        let _ = self.child.start_kill();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+pub(crate) async fn within<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(DEADLINE, work).await.expect("in time")
+}

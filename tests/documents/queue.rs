@@ -1,0 +1,80 @@
+//! Requests that come at once, and ones nobody waits for any more.
+
+use std::sync::Arc;
+
+use rat_nvim::files::{FileError, Files, WriteRequest};
+use rat_nvim::session::ids::SessionId;
+
+use super::nvim::{Nvim, lines, session, within};
+
+#[tokio::test]
+async fn writes_to_one_file_happen_in_the_order_asked() {
+    let nvim = Nvim::start("queue-order").await;
+    let path = nvim.edit("a.txt", "0\n").await;
+    let write = |files: Arc<Files>, content: String| {
+        let request =
+            WriteRequest { session: session(), path: path.clone(), content, tool_call: None };
+        tokio::spawn(async move { files.write(request).await })
+    };
+    let mut last = None;
+    for i in 1..=20 {
+        last = Some(write(Arc::clone(&nvim.files), format!("{i}\n")));
+    }
+    within(last.unwrap()).await.unwrap().unwrap();
+    assert_eq!((nvim.text().await, nvim.disk("a.txt")), ("20".into(), "20\n".into()));
+    for i in (0..20).rev() {
+        nvim.command("undo").await;
+        assert_eq!(nvim.text().await, i.to_string());
+    }
+}
+
+#[tokio::test]
+async fn a_write_nobody_waits_for_is_carried_to_its_end() {
+    let nvim = Nvim::start("queue-drop").await;
+    let text = lines(20_000);
+    let path = nvim.edit("a.txt", &text).await;
+    let new = text.replace("line 7\n", "agent\n");
+    {
+        let write = nvim.write(&path, &new);
+        tokio::pin!(write);
+        // Polled once, then dropped.
+        assert!(futures_now(&mut write).await.is_none());
+    }
+    // The next in the queue sees what it did.
+    assert_eq!(nvim.read(&path).await.unwrap(), new);
+    assert_eq!(nvim.disk("a.txt"), new);
+}
+
+async fn futures_now<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Option<T> {
+    std::future::poll_fn(|context| {
+        std::task::Poll::Ready(match std::pin::Pin::new(&mut *future).poll(context) {
+            std::task::Poll::Ready(value) => Some(value),
+            std::task::Poll::Pending => None,
+        })
+    })
+    .await
+}
+
+#[tokio::test]
+async fn sessions_know_apart_and_are_forgotten() {
+    let nvim = Nvim::start("queue-sessions").await;
+    let path = nvim.edit("a.txt", "1\n2\n3\n").await;
+    let other = SessionId::from("other");
+    nvim.read(&path).await.unwrap();
+    nvim.command("call setline(2, 'user') | write").await;
+    let request = |session: &SessionId| WriteRequest {
+        session: session.clone(),
+        path: path.clone(),
+        content: "1\nuser and agent\n3\n".to_owned(),
+        tool_call: None,
+    };
+    // This session has read line 2 as it was; the other starts from the text as it is.
+    let refused = within(nvim.files.write(request(&session()))).await;
+    assert!(matches!(refused, Err(FileError::Conflict { .. })), "{refused:?}");
+    within(nvim.files.write(request(&other))).await.unwrap();
+    nvim.files.forget(&session()).await;
+    nvim.files.forget(&other).await;
+    nvim.command("call setline(2, 'user') | write").await;
+    within(nvim.files.write(request(&session()))).await.unwrap();
+    assert_eq!(nvim.eval("vim.fn.getline(2)").await, "user and agent");
+}

@@ -1,0 +1,111 @@
+//! What documents cost. The bounds are wide, for busy machines; the figures are printed (`--nocapture`).
+
+use std::time::{Duration, Instant};
+
+use rat_nvim::edit::{Text, diff, merge};
+use rat_nvim::files::editor::Editor;
+
+use super::nvim::Nvim;
+
+fn numbered(lines: usize, width: usize) -> String {
+    let lines: Vec<String> = (0..lines).map(|i| format!("{i:>0$}", width - 1)).collect();
+    lines.join("\n") + "\n"
+}
+
+fn best<T>(times: usize, mut work: impl FnMut() -> T) -> Duration {
+    let once = |_| {
+        let started = Instant::now();
+        std::hint::black_box(work());
+        started.elapsed()
+    };
+    (0..times).map(once).min().unwrap_or_default()
+}
+
+#[test]
+fn one_changed_line_of_a_megabyte_is_found_at_once() {
+    let content = numbered(20_000, 52);
+    let old = Text::parse(&content);
+    let new = Text::parse(&content.replacen("  10000\n", "changed\n", 1));
+    let parsed = best(5, || Text::parse(&content));
+    let diffed = best(5, || diff(&old, &new));
+    let merged = best(5, || merge(&old, &new, &old));
+    println!("1 MB, 20 000 lines: parse {parsed:?}, diff {diffed:?}, merge {merged:?}");
+    assert!(diffed < Duration::from_millis(100), "{diffed:?}");
+}
+
+#[test]
+fn texts_with_nothing_or_everything_in_common_end_soon() {
+    for kinds in [2_usize, 10, 1_000, 1_000_000] {
+        let text = |seed: usize| {
+            let lines =
+                (0..20_000_usize).map(|i| (i * 2_654_435_761 + seed * i * i + i / 7) % kinds);
+            Text::parse(&lines.map(|kind| kind.to_string()).collect::<Vec<_>>().join("\n"))
+        };
+        let (old, new) = (text(1), text(77));
+        let started = Instant::now();
+        let hunks = diff(&old, &new);
+        println!("20 000 lines of {kinds} kinds: {:?}, {} hunks", started.elapsed(), hunks.len());
+        assert!(
+            started.elapsed() < Duration::from_secs(20),
+            "{kinds} kinds: {:?}",
+            started.elapsed()
+        );
+    }
+}
+
+#[tokio::test]
+async fn ten_megabytes_are_read_without_a_long_stop() {
+    let nvim = Nvim::start("speed-read").await;
+    let path = nvim.edit("big.txt", numbered(200_000, 52)).await;
+    nvim.command("call setline(7, 'unsaved')").await;
+    // The longest time in which Neovim's main loop did nothing else.
+    nvim.lua(
+        "_G.stop, _G.last = 0, vim.uv.hrtime()
+         vim.uv.new_timer():start(0, 1, function()
+           local now = vim.uv.hrtime()
+           stop, last = math.max(stop, now - last), now
+         end)",
+    )
+    .await;
+    let found = nvim.editor.find(&path, None).await.unwrap().unwrap();
+    nvim.lua("stop = 0").await;
+    let started = Instant::now();
+    let (_, text) = nvim.editor.snapshot(found.buffer.id).await.unwrap();
+    let snapshot = started.elapsed();
+    assert_eq!(text.len(), 200_000);
+    let stop: u64 = nvim.eval("stop").await.parse().unwrap();
+    let started = Instant::now();
+    let part = nvim.read_part(&path, Some(150_000), Some(50)).await.unwrap();
+    let first = started.elapsed();
+    assert_eq!(part.lines().count(), 50);
+    let started = Instant::now();
+    assert_eq!(nvim.read(&path).await.unwrap().len(), 200_000 * 52 - 44);
+    let whole = started.elapsed();
+    let started = Instant::now();
+    nvim.read_part(&path, Some(150_000), Some(50)).await.unwrap();
+    println!(
+        "10 MB, 200 000 lines: snapshot {snapshot:?}, longest stop {:?}, 50 lines {first:?} then {:?}, \
+         whole {whole:?}",
+        Duration::from_nanos(stop),
+        started.elapsed(),
+    );
+    assert!(Duration::from_nanos(stop) < snapshot / 2, "it is not one long stop");
+}
+
+#[tokio::test]
+async fn a_megabyte_is_written_by_its_one_line() {
+    let nvim = Nvim::start("speed-write").await;
+    let content = numbered(20_000, 52);
+    let path = nvim.edit("big.txt", &content).await;
+    nvim.lua("listen()").await;
+    for round in 0..4 {
+        let line = format!("changed {round}\n");
+        let new = content.replacen("  10000\n", &line, 1);
+        let started = Instant::now();
+        let written = nvim.write(&path, &new).await.unwrap();
+        println!("1 MB, one line: write {round} took {:?}", started.elapsed());
+        assert_eq!(written.hunks.len(), 1);
+        assert_eq!(nvim.disk("big.txt"), new);
+    }
+    assert_eq!(nvim.eval("table.concat(seen, ' ')").await, ["10000-10001>10001"; 4].join(" "));
+}
