@@ -85,10 +85,10 @@ local function show_file(one)
     M.map(buf, one)
     vim.api.nvim_win_call(win, vim.cmd.diffthis)
   end
-  local window = require("rat.window")
-  window.set(one.left, { winbar = (" %%#RatBar#%s%%*%s%%<"):format(name, count) })
+  local set = require("rat.dress").set
+  set(one.left, { winbar = (" %%#RatBar#%s%%*%s%%<"):format(name, count) })
   local keys = answer_hint(one) .. next_file .. "  %#RatKey#q%* close  %#RatKey#g?%* keys "
-  window.set(one.right, { winbar = "%<" .. keys })
+  set(one.right, { winbar = "%<" .. keys })
   vim.api.nvim_win_call(one.right, function()
     vim.cmd("silent! normal! gg]c")
   end)

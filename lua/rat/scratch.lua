@@ -106,7 +106,7 @@ function M.show(scratch)
     win = vim.api.nvim_open_win(buf, false, { split = "below", win = beside })
   end
   local bar = require("rat.status").escape(scratch.title) .. "%=%#RatKey#q%* close "
-  require("rat.window").set(win, { winbar = bar, wrap = true, number = false, list = false })
+  require("rat.dress").set(win, { winbar = bar, wrap = true, number = false, list = false })
   if scratch.focus then
     vim.api.nvim_set_current_win(win)
   end

@@ -104,7 +104,7 @@ local function open_own(items, opts, on_choice)
   local back = vim.api.nvim_get_current_win()
   local title = " " .. one_line(opts.prompt) .. " "
   local win = vim.api.nvim_open_win(buf, true, place(lines, title))
-  require("rat.window").set(win, { cursorline = true, wrap = false })
+  require("rat.dress").set(win, { cursorline = true, wrap = false })
   local open = true
   local function close()
     open = false
