@@ -19,7 +19,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 
 #[derive(Deserialize)]
@@ -247,7 +248,9 @@ struct Recorded {
 fn recordings_of_real_agents_are_understood() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/agents/transcripts");
     let Ok(recordings) = std::fs::read_dir(&folder) else {
-        println!("skipped: there are no recordings of real agents in {}", folder.display());
+        let why =
+            format!("skipped: there are no recordings of real agents in {}\n", folder.display());
+        std::io::stdout().write_all(why.as_bytes()).unwrap();
         return;
     };
     let mut messages = 0;
@@ -295,7 +298,7 @@ fn understand_message(name: &str, calls: &HashMap<String, String>, message: Mess
             assert!(!shown.contains("Unknown"), "{name}: {shown}: {params}");
         }
         Message::Notification { method, .. } => {
-            assert!(method.starts_with('_'), "{name}: {method}")
+            assert!(method.starts_with('_'), "{name}: {method}");
         }
         Message::Request { method, params, .. } => {
             let read = request::method(&method)

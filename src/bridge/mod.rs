@@ -145,7 +145,11 @@ impl Bridge {
     fn draw(&mut self) {
         let frame = encode::frame(self.state.take_frame());
         self.drawing = true;
-        self.next_frame = Instant::now() + FRAME;
+        self.next_frame = Instant::now();
+        if !self.state.has_backlog() {
+            // All that is known is on its way: what comes next may gather for a moment.
+            self.next_frame += FRAME;
+        }
         let (client, sender) = (self.client.clone(), self.drawn_sender.clone());
         tokio::spawn(async move {
             let answer = client.lua("rat.ui", "apply", vec![frame]).await;

@@ -4,7 +4,7 @@ use super::editor::NvimEditor;
 use crate::acp::Agents;
 use crate::core::effect::Effect;
 use crate::core::event::{ChatId, Event, FileOutcome, INVALID_PARAMS};
-use crate::files::{Files, ReadRequest, WriteRequest, Written};
+use crate::files::{FileError, Files, ReadRequest, WriteRequest, Written};
 use crate::host::paths::{PathError, Roots};
 use crate::nvim::client::Client;
 use crate::session::ids::SessionId;
@@ -58,7 +58,10 @@ impl Runner {
                     let outcome = match check(roots, path).await {
                         Ok(path) => {
                             let request = ReadRequest { session, path, line, limit };
-                            files.read(request).await.map_or_else(failed, FileOutcome::Text)
+                            files
+                                .read(request)
+                                .await
+                                .map_or_else(|error| failed(&error), FileOutcome::Text)
                         }
                         Err(outcome) => outcome,
                     };
@@ -71,7 +74,7 @@ impl Runner {
                     let outcome = match check(roots, path).await {
                         Ok(path) => {
                             let request = WriteRequest { session, path, content, tool_call: None };
-                            files.write(request).await.map_or_else(failed, written)
+                            files.write(request).await.map_or_else(|error| failed(&error), written)
                         }
                         Err(outcome) => outcome,
                     };
@@ -154,7 +157,7 @@ async fn check(roots: Vec<PathBuf>, path: PathBuf) -> Result<PathBuf, FileOutcom
     }
 }
 
-fn failed(error: crate::files::FileError) -> FileOutcome {
+fn failed(error: &FileError) -> FileOutcome {
     FileOutcome::Failed { code: error.code(), message: error.to_string() }
 }
 

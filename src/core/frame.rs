@@ -18,6 +18,11 @@ impl State {
                 .any(|chat| chat.changed || chat.blank || chat.transcript.first_dirty().is_some())
     }
 
+    /// Whether there was more text than fits into one frame.
+    pub fn has_backlog(&self) -> bool {
+        self.chats.values().any(|chat| chat.transcript.first_dirty().is_some())
+    }
+
     /// Takes what the editor is to be told now; what does not fit is told next time.
     pub fn take_frame(&mut self) -> Vec<ToEditor> {
         let mut frame = std::mem::take(&mut self.before);

@@ -80,7 +80,7 @@ impl State {
             (Expected::Authenticate, Ok(_)) => self.logged_in(id),
             (Expected::Authenticate, Err(error)) => self.start_failed(id, "authenticate", &error),
             (Expected::NewSession, Ok(Reply::Session { id: session, setup })) => {
-                self.opened(id, session, setup);
+                self.opened(id, &session, setup);
             }
             (Expected::NewSession, Err(error)) => self.session_refused(id, &error),
             (Expected::Load | Expected::Resume, Ok(Reply::Restored(setup))) => {
@@ -144,15 +144,15 @@ impl State {
         self.call(id, request, expected, timeout);
     }
 
-    fn opened(&mut self, id: ChatId, session: SessionId, setup: SessionSetup) {
+    fn opened(&mut self, id: ChatId, session: &SessionId, setup: SessionSetup) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.session = Some(session.clone());
         set_up(chat, setup);
         let early = std::mem::take(&mut chat.early);
         self.enter(id, Phase::Ready);
         for (whose, update) in early {
-            if whose == session {
-                self.update(id, &session, update);
+            if whose == *session {
+                self.update(id, session, update);
             }
         }
         self.pump(id);
@@ -317,8 +317,9 @@ impl State {
         self.settle_permissions(id);
         self.calls.retain(|_, (chat, _)| *chat != id);
         self.questions.retain(|_, question| match question {
-            Question::Kill(chat, _) | Question::Login(chat, _) => *chat != id,
-            Question::Outside { chat, .. } => *chat != id,
+            Question::Kill(chat, _) | Question::Login(chat, _) | Question::Outside { chat, .. } => {
+                *chat != id
+            }
         });
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.questions = 0;

@@ -53,7 +53,7 @@ impl State {
         let kinds = match &choice {
             PermissionChoice::Option(option) => {
                 if waiting.options.iter().any(|offered| offered.id == *option) {
-                    self.settle(id, &waiting, Some(option.clone()));
+                    self.settle(id, &waiting, Some(option));
                 }
                 return;
             }
@@ -67,7 +67,7 @@ impl State {
                 "this request offers no way to allow it: choose with :RatPermission",
             );
         }
-        self.settle(id, &waiting, option);
+        self.settle(id, &waiting, option.as_ref());
         if let PermissionChoice::Deny(Some(reason)) = choice
             && let Some(chat) = self.chats.get_mut(&id)
         {
@@ -93,11 +93,11 @@ impl State {
     }
 
     /// Answers a request: with an option, or without one as cancelled.
-    fn settle(&mut self, id: ChatId, waiting: &Waiting, option: Option<OptionId>) {
-        let alike = option.as_ref().map_or_else(Vec::new, |option| self.alike(id, waiting, option));
-        self.conclude(id, waiting, option.clone());
+    fn settle(&mut self, id: ChatId, waiting: &Waiting, option: Option<&OptionId>) {
+        let alike = option.map_or_else(Vec::new, |option| self.alike(id, waiting, option));
+        self.conclude(id, waiting, option.cloned());
         for other in alike {
-            self.conclude(id, &other, option.clone());
+            self.conclude(id, &other, option.cloned());
         }
     }
 

@@ -140,6 +140,8 @@ impl State {
     pub(super) fn turn_ended(&mut self, id: ChatId, call: CallId, stop: &StopReason) {
         let Some(chat) = self.running(id, call) else { return };
         let cancelled = chat.turn().is_some_and(|turn| turn.cancelled);
+        // Some agents say that a cancelled turn simply ended.
+        let stop = if cancelled { &StopReason::Cancelled } else { stop };
         let note = match stop {
             StopReason::EndTurn => None,
             StopReason::Cancelled => Some((Severity::Info, "cancelled".to_owned())),
@@ -264,11 +266,11 @@ impl State {
                 self.notify(level, text.replace('\n', " "));
             }
             Update::Compaction { id: key, status, summary, error } => {
-                chat.compaction(key, &status, summary, error);
+                chat.compaction(&key, &status, summary, &error);
             }
             Update::CompactionChunk { id: key, content } => {
                 let summary = Patch::Set(vec![content]);
-                chat.compaction(key, "in_progress", summary, Patch::Keep);
+                chat.compaction(&key, "in_progress", summary, &Patch::Keep);
             }
             Update::Unknown { tag, problem } => {
                 let title = match problem {
@@ -325,12 +327,12 @@ impl Chat {
 
     fn compaction(
         &mut self,
-        key: String,
+        key: &str,
         status: &str,
         summary: Patch<Vec<Content>>,
-        error: Patch<String>,
+        error: &Patch<String>,
     ) {
-        let (severity, mut title) = match (status, &error) {
+        let (severity, mut title) = match (status, error) {
             (_, Patch::Set(error)) => {
                 (Severity::Warning, format!("the context could not be shortened: {error}"))
             }

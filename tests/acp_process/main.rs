@@ -365,7 +365,8 @@ async fn host() {
     let script =
         "ignore_signals()\nsay(f'{os.getpid()} {stubborn_child()}')\nwhile True: time.sleep(1)";
     bridge.start(AGENT, python(script));
-    println!("\nPIDS {}", bridge.text().await);
+    let pids = bridge.text().await;
+    std::io::stdout().write_all(format!("\nPIDS {pids}\n").as_bytes()).unwrap();
     bridge.next().await;
 }
 

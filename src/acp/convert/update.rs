@@ -16,7 +16,11 @@ pub fn notification(params: &str, last: &mut LastIds) -> Option<(SessionId, Upda
     if let Some(found) = last.text_chunk(params) {
         return Some(found);
     }
-    let mut params = json(params).and_then(Fields::of)?;
+    let Some(mut params) = json(params).and_then(Fields::of) else {
+        return chunk::peek(params).map(|(session, tag)| {
+            (session, malformed(&tag, "JSON that is too deep or too large"))
+        });
+    };
     let session = params.text("sessionId")?;
     let update = match params.object("update") {
         Some(update) => update_of(update),
