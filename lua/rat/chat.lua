@@ -157,7 +157,7 @@ local function make_buffer(chat, view)
   else
     require("rat.ui").attach(buf)
   end
-  require("rat.window").follow(buf, view)
+  require("rat.dress").follow(buf, view)
   return buf
 end
 

@@ -152,12 +152,13 @@ function M.RatInfo()
 end
 
 function M.RatLog()
-  local of = chat.current()
-  if of and of.id then
-    tell("show", { what = "log" })
-  else
-    require("rat.location").open(rpc.log_file())
+  local path = rpc.log_file()
+  if not vim.uv.fs_stat(path) then
+    return say.info("nothing has been logged yet")
   end
+  require("rat.location").open(path, math.huge)
+  vim.bo.readonly = true
+  vim.bo.autoread = true
 end
 
 function M.RatTrace()

@@ -1,6 +1,7 @@
 --- The changes an agent asks permission for, in native diff mode on a tab page of their own. Changes no file.
 local permission = require("rat.permission")
 local rpc = require("rat.rpc")
+local say = require("rat.say")
 local scratch = require("rat.scratch")
 local status = require("rat.status")
 
@@ -55,7 +56,7 @@ local function side_buffer(path, side, text)
     lines[#lines] = nil
   end
   scratch.fill(buf, lines)
-  scratch.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, path))
+  scratch.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, vim.fs.basename(path)))
   -- Highlighted, but without a filetype: no plugin and no server takes it for the file.
   local filetype = vim.filetype.match({ filename = path, contents = lines }) or ""
   local language = vim.treesitter.language.get_lang(filetype)
@@ -84,10 +85,10 @@ local function show_file(one)
     M.map(buf, one)
     vim.api.nvim_win_call(win, vim.cmd.diffthis)
   end
-  local window = require("rat.window")
-  window.set(one.left, { winbar = (" %%#RatBar#%s%%*%s%%<"):format(name, count) })
+  local set = require("rat.dress").set
+  set(one.left, { winbar = (" %%#RatBar#%s%%*%s%%<"):format(name, count) })
   local keys = answer_hint(one) .. next_file .. "  %#RatKey#q%* close  %#RatKey#g?%* keys "
-  window.set(one.right, { winbar = "%<" .. keys })
+  set(one.right, { winbar = "%<" .. keys })
   vim.api.nvim_win_call(one.right, function()
     vim.cmd("silent! normal! gg]c")
   end)
@@ -121,23 +122,31 @@ local function step_file(one, step)
   show_file(one)
 end
 
+---@param options {id: string, kind: string}[]
+---@param allow boolean
+---@return string? id of the option that means it, once before always
+local function meaning(options, allow)
+  local prefix = allow and "allow" or "reject"
+  for _, kind in ipairs({ prefix .. "_once", prefix .. "_always" }) do
+    for _, option in ipairs(options) do
+      if option.kind == kind then
+        return option.id
+      end
+    end
+  end
+end
+
 ---@param one rat.DiffTab
 ---@param allow boolean
 local function answer(one, allow)
-  if one.diff.id then
-    local request = { chat = one.diff.chat, id = one.diff.id, allow = allow }
-    local of = require("rat.chat").get(one.diff.chat)
-    local found = of and permission.find(of, one.diff.id)
-    local prefix = allow and "allow" or "reject"
-    -- The option by its meaning: once before always.
-    for _, kind in ipairs({ prefix .. "_once", prefix .. "_always" }) do
-      for _, option in ipairs(found and found.options or {}) do
-        if option.kind == kind and not request.option then
-          request.option, request.allow = option.id, nil
-        end
-      end
+  local of = require("rat.chat").get(one.diff.chat)
+  local request = of and one.diff.id and permission.request(of, one.diff.id)
+  if of and request then
+    local option = meaning(request.permission.options, allow)
+    if not option then
+      return say.warn("the agent offers no such answer: choose one with its digit")
     end
-    rpc.notify("permission", request)
+    permission.choose(request, option)
   end
   close(one)
 end
@@ -253,7 +262,7 @@ function M.arrived(diff)
   end
   local function waits()
     local of = require("rat.chat").get(diff.chat)
-    return of ~= nil and permission.find(of, diff.id) ~= nil
+    return of ~= nil and permission.request(of, diff.id) ~= nil
   end
   require("rat.idle").when(waits, function()
     show(diff)

@@ -30,7 +30,7 @@ local function act(of, what)
   elseif kind == "diff" then
     require("rat.diff").request(of, what.id)
   elseif kind == "permission" then
-    permission.open()
+    permission.open(of, what.id)
   elseif kind == "queued" then
     rpc.notify("queue_take", { chat = of.id, index = what.index })
   elseif kind == "fold" and vim.fn.foldlevel(".") > 0 then
@@ -138,9 +138,15 @@ local view_keys = {
   {
     modes = { "n" },
     lhs = "q",
-    doc = "hide the chat",
-    run = function()
-      require("rat.window").hide()
+    doc = "hide the chat, or the plan or the tool calls alone",
+    run = function(of)
+      local window = require("rat.window")
+      local view = select(2, chat.of(vim.api.nvim_get_current_buf()))
+      if view == "chat" then
+        window.hide()
+      else
+        window.toggle_view(of, view)
+      end
     end,
   },
 }

@@ -14,7 +14,7 @@ end
 --- A window of the user's that can show a file: the last one they were in, else the first, else one of the tab page
 --- they came from.
 ---@return integer?
-local function users_window()
+function M.users_window()
   local last = vim.fn.win_getid(vim.fn.winnr("#"))
   if fits(last) then
     return last
@@ -48,7 +48,7 @@ end
 function M.open(path, line, stay)
   local back = vim.api.nvim_get_current_win()
   local buf = buffer_of(path)
-  local win = users_window()
+  local win = M.users_window()
   if not win then
     local place = { split = "left", win = -1 }
     win = vim.api.nvim_open_win(buf, false, place)

@@ -15,6 +15,10 @@ local M = {}
 local arrival = {}
 local arrived = 0
 
+--- Requests that were answered and that the binary still lists: a second key is not meant for them.
+---@type table<string, boolean>
+local answered = {}
+
 --- Choosers that are open or wait to open.
 ---@type table<string, rat.Choice>
 local choosers = {}
@@ -28,8 +32,8 @@ local function key(request)
 end
 
 ---@param of? rat.Chat only of this chat
----@return rat.Request[] the oldest first
-local function waiting(of)
+---@return rat.Request[] as the binary has them, the oldest first
+local function listed(of)
   local list = {}
   for _, one in ipairs(chat.list()) do
     local meant = one.id and (not of or of == one)
@@ -41,6 +45,14 @@ local function waiting(of)
     return (arrival[key(a)] or math.huge) < (arrival[key(b)] or math.huge)
   end)
   return list
+end
+
+---@param of? rat.Chat only of this chat
+---@return rat.Request[] those the user has not answered, the oldest first
+local function waiting(of)
+  return vim.tbl_filter(function(request)
+    return not answered[key(request)]
+  end, listed(of))
 end
 
 --- The requests that wait in all chats, the oldest first.
@@ -62,9 +74,11 @@ local function oldest()
   return found
 end
 
+--- Answers a request with one of its options.
 ---@param request rat.Request
----@param option string
-local function choose(request, option)
+---@param option string its id
+function M.choose(request, option)
+  answered[key(request)] = true
   rpc.notify("permission", {
     chat = request.chat.id,
     id = request.permission.id,
@@ -93,20 +107,32 @@ local function question(request)
     function(item)
       choosers[key(request)] = nil
       if item and item.id then
-        choose(request, item.id)
+        M.choose(request, item.id)
       elseif item then
         require("rat.diff").request(request.chat, permission.id)
       end
     end
 end
 
---- Opens the chooser for the oldest request.
-function M.open()
-  local request = oldest()
+--- Opens the chooser for a request, without one for the oldest.
+---@param of? rat.Chat
+---@param id? integer
+function M.open(of, id)
+  local request = id and M.request(of, id) or oldest()
   if request then
     M.close(key(request))
     choosers[key(request)] = require("rat.select").open(question(request))
   end
+end
+
+--- A request that waits.
+---@param of rat.Chat
+---@param id integer
+---@return rat.Request?
+function M.request(of, id)
+  return vim.iter(waiting(of)):find(function(request)
+    return request.permission.id == id
+  end)
 end
 
 ---@param request rat.Request
@@ -134,7 +160,7 @@ end
 --- Compares what waits with what waited: opens for what is new, closes for what is decided.
 function M.update()
   local seen = {}
-  for _, request in ipairs(waiting()) do
+  for _, request in ipairs(listed()) do
     local name = key(request)
     seen[name] = true
     if not arrival[name] then
@@ -145,7 +171,7 @@ function M.update()
   end
   for name in pairs(arrival) do
     if not seen[name] then
-      arrival[name] = nil
+      arrival[name], answered[name] = nil, nil
       M.close(name)
       require("rat.diff").decided(name)
     end
@@ -158,6 +184,7 @@ end
 function M.answer(allow, reason)
   local request = oldest()
   if request then
+    answered[key(request)] = true
     rpc.notify("permission", { chat = request.chat.id, allow = allow, reason = reason })
   end
 end
@@ -168,14 +195,13 @@ end
 ---@param number integer
 ---@return boolean answered
 function M.pick(of, id, number)
-  for _, request in ipairs(waiting(of)) do
-    local option = request.permission.options[number]
-    if request.permission.id == id and option then
-      choose(request, option.id)
-      return true
-    end
+  local request = M.request(of, id)
+  local option = request and request.permission.options[number]
+  if not (request and option) then
+    return false
   end
-  return false
+  M.choose(request, option.id)
+  return true
 end
 
 --- The request a key is meant for: the one under the cursor, else the only one of the chat.
@@ -188,16 +214,6 @@ function M.meant(of, under_cursor)
   end
   local list = waiting(of)
   return #list == 1 and list[1].permission.id or nil
-end
-
---- The request itself.
----@param of rat.Chat
----@param id integer
----@return rat.Permission?
-function M.find(of, id)
-  return vim.iter(of.status.permissions):find(function(permission)
-    return permission.id == id
-  end)
 end
 
 return M

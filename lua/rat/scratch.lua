@@ -102,10 +102,11 @@ function M.show(scratch)
   vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = buf, desc = "Close", nowait = true })
   local win = vim.fn.bufwinid(buf)
   if win == -1 then
-    win = vim.api.nvim_open_win(buf, false, { split = "below", win = 0 })
+    local beside = require("rat.location").users_window() or 0
+    win = vim.api.nvim_open_win(buf, false, { split = "below", win = beside })
   end
   local bar = require("rat.status").escape(scratch.title) .. "%=%#RatKey#q%* close "
-  require("rat.window").set(win, { winbar = bar, wrap = true, number = false, list = false })
+  require("rat.dress").set(win, { winbar = bar, wrap = true, number = false, list = false })
   if scratch.focus then
     vim.api.nvim_set_current_win(win)
   end

@@ -34,7 +34,7 @@ local function place(lines, title)
   end
   width = math.max(1, math.min(width, vim.o.columns - 4))
   local height = math.max(1, math.min(#lines, vim.o.lines - 6))
-  return {
+  local config = {
     relative = "editor",
     row = math.max(0, math.floor((vim.o.lines - height) / 2) - 2),
     col = math.max(0, math.floor((vim.o.columns - width) / 2) - 1),
@@ -47,6 +47,13 @@ local function place(lines, title)
     footer = " <CR> choose · <Esc> close ",
     zindex = 60,
   }
+  if require("rat.chat").of(vim.api.nvim_get_current_buf()) then
+    -- At the bottom of the chat, so that what is asked about stays in sight above it.
+    config.anchor = "SW"
+    config.row = vim.o.lines - vim.o.cmdheight
+    config.col = vim.api.nvim_win_get_position(0)[2]
+  end
+  return config
 end
 
 ---@param lines string[]
@@ -97,7 +104,7 @@ local function open_own(items, opts, on_choice)
   local back = vim.api.nvim_get_current_win()
   local title = " " .. one_line(opts.prompt) .. " "
   local win = vim.api.nvim_open_win(buf, true, place(lines, title))
-  require("rat.window").set(win, { cursorline = true, wrap = false })
+  require("rat.dress").set(win, { cursorline = true, wrap = false })
   local open = true
   local function close()
     open = false

@@ -100,7 +100,7 @@ function M.show(text, level)
     noautocmd = true,
     zindex = 70,
   })
-  require("rat.window").set(window, { winhighlight = "Normal:" .. group, wrap = true })
+  require("rat.dress").set(window, { winhighlight = "Normal:" .. group, wrap = true })
   close_later()
 end
 

@@ -1,6 +1,7 @@
 --- The windows of a chat: opens, hides and dresses them. Touches no window it did not open, draws nothing in them.
 local chat = require("rat.chat")
 local config = require("rat.config")
+local dress = require("rat.dress")
 local room = require("rat.room")
 local status = require("rat.status")
 
@@ -21,67 +22,6 @@ local asked
 
 local PROMPT_MIN, PROMPT_MAX = 5, 12
 local WIDTH_MIN, HEIGHT_MIN = 40, 8
-
----@type table<string, any>
-local plain = {
-  number = false,
-  relativenumber = false,
-  signcolumn = "no",
-  statuscolumn = "",
-  foldcolumn = "0",
-  colorcolumn = "",
-  list = false,
-  spell = false,
-  wrap = true,
-  linebreak = true,
-  breakindent = false,
-}
-
----@type table<string, any>
-local transcript = vim.tbl_extend("force", plain, {
-  conceallevel = 2,
-  concealcursor = "nc",
-  foldmethod = "manual",
-  foldenable = true,
-  foldtext = "v:lua.require'rat.ui'.foldtext()",
-})
-
----@type table<rat.View, table<string, any>>
-local dress = { chat = transcript, tools = transcript, plan = transcript, prompt = plain }
-
---- Sets options for a window as long as it shows this buffer.
----@param win integer
----@param options table<string, any>
-function M.set(win, options)
-  for name, value in pairs(options) do
-    vim.api.nvim_set_option_value(name, value, { win = win, scope = "local" })
-  end
-end
-
----@param win integer
----@param view rat.View
-local function put_on(win, view)
-  M.set(win, dress[view])
-  if view ~= "prompt" then
-    require("rat.ui").fold_window(win)
-  end
-end
-
---- Keeps the windows that show a view dressed for it.
----@param buf integer
----@param view rat.View
-function M.follow(buf, view)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    put_on(win, view)
-  end
-  vim.api.nvim_create_autocmd("BufWinEnter", {
-    group = vim.api.nvim_create_augroup("rat_window_" .. buf, {}),
-    buffer = buf,
-    callback = function()
-      put_on(vim.api.nvim_get_current_win(), view)
-    end,
-  })
-end
 
 --- The layout of a tab page, without windows the user closed or gave another buffer.
 ---@param tab? integer
@@ -123,8 +63,8 @@ local function open_window(buf, place, fixed)
     before[beside][2] = before[beside][2] - taken - 1
     room.settle(before)
   end
-  M.set(win, { winfixbuf = true, winfixheight = false, winfixwidth = false })
-  M.set(win, { [fixed] = true })
+  dress.set(win, { winfixbuf = true, winfixheight = false, winfixwidth = false })
+  dress.set(win, { [fixed] = true })
   return win
 end
 
@@ -170,10 +110,10 @@ end
 local function switch(layout, other)
   layout.chat = other
   for view, win in pairs(layout.windows) do
-    M.set(win, { winfixbuf = false })
+    dress.set(win, { winfixbuf = false })
     vim.api.nvim_win_set_buf(win, chat.buffer(other, view))
-    put_on(win, view)
-    M.set(win, { winfixbuf = true })
+    dress.put_on(win, view)
+    dress.set(win, { winfixbuf = true })
   end
 end
 
@@ -186,7 +126,7 @@ local function new_tab(shown)
   local win = vim.api.nvim_get_current_win()
   vim.api.nvim_win_set_buf(win, chat.buffer(shown, "chat"))
   vim.api.nvim_buf_delete(blank, {})
-  M.set(win, { winfixbuf = true })
+  dress.set(win, { winfixbuf = true })
   return { chat = shown, windows = { chat = win }, before = room.snapshot() }
 end
 
@@ -260,7 +200,7 @@ end
 --- Leaves a window of ours that is the last one to the user.
 ---@param win integer
 local function hand_over(win)
-  M.set(win, { winfixbuf = false, winfixwidth = false, winfixheight = false, winbar = "" })
+  dress.set(win, { winfixbuf = false, winfixwidth = false, winfixheight = false, winbar = "" })
   vim.api.nvim_win_call(win, function()
     local alternate = vim.fn.bufnr("#")
     local listed = vim.fn.getbufinfo({ buflisted = 1 })
@@ -304,25 +244,24 @@ function M.hide()
   room.restore(layout.before)
 end
 
---- Lets the prompt window grow and shrink with its text.
+--- Lets the prompt window of the current tab page grow and shrink with its text.
 ---@param shown rat.Chat
 function M.fit(shown)
-  for tab in pairs(layouts) do
-    local layout = vim.api.nvim_tabpage_is_valid(tab) and layout_of(tab)
-    local win = layout and layout.chat == shown and layout.windows.prompt
-    if layout and win and layout.windows.chat then
-      local now = vim.api.nvim_win_get_height(win)
-      local both = now + vim.api.nvim_win_get_height(layout.windows.chat)
-      local text = vim.api.nvim_win_text_height(win, {}).all + 1
-      local height = math.max(PROMPT_MIN, math.min(text, PROMPT_MAX, math.floor(both / 2)))
-      if height ~= now and (layout.prompt_height or now) == now then
-        local sizes = room.sizes()
-        local above = sizes[layout.windows.chat]
-        above[2], sizes[win][2] = above[2] + now - height, height
-        room.settle(sizes)
-        layout.prompt_height = vim.api.nvim_win_get_height(win)
-      end
-    end
+  local layout = layout_of()
+  local win = layout and layout.chat == shown and layout.windows.prompt
+  if not (layout and win and layout.windows.chat) then
+    return
+  end
+  local now = vim.api.nvim_win_get_height(win)
+  local both = now + vim.api.nvim_win_get_height(layout.windows.chat)
+  local text = vim.api.nvim_win_text_height(win, {}).all + 1
+  local height = math.max(PROMPT_MIN, math.min(text, PROMPT_MAX, math.floor(both / 2)))
+  if height ~= now and (layout.prompt_height or now) == now then
+    local sizes = room.sizes()
+    local above = sizes[layout.windows.chat]
+    above[2], sizes[win][2] = above[2] + now - height, height
+    room.settle(sizes)
+    layout.prompt_height = vim.api.nvim_win_get_height(win)
   end
 end
 
@@ -351,7 +290,7 @@ function M.refresh(shown)
       for view, win in pairs(layout.windows) do
         local bar = bars[view](shown, vim.api.nvim_win_get_width(win))
         if vim.wo[win].winbar ~= bar then
-          M.set(win, { winbar = bar })
+          dress.set(win, { winbar = bar })
         end
       end
     end
@@ -370,6 +309,15 @@ local function watch()
       end
     end,
   })
+  vim.api.nvim_create_autocmd("TabEnter", {
+    group = group,
+    callback = function()
+      local layout = layout_of()
+      if layout then
+        M.fit(layout.chat)
+      end
+    end,
+  })
   vim.api.nvim_create_autocmd("WinClosed", {
     group = group,
     -- The window is still there while it is being closed.
@@ -384,20 +332,59 @@ local function watch()
   })
 end
 
+--- Windows of the current tab page that show a chat already, from a session file or opened by hand.
+---@param shown rat.Chat
+---@return table<rat.View, integer>
+local function adopted(shown)
+  local found = {}
+  for _, win in ipairs(room.tiled(0)) do
+    local of, view = chat.of(vim.api.nvim_win_get_buf(win))
+    if of == shown and view and not found[view] then
+      found[view] = win
+    end
+  end
+  return found
+end
+
+--- The layout of the current tab page with this chat in it; with a tab page of its own that one.
+---@param shown rat.Chat
+---@return rat.Layout
+local function layout_for(shown)
+  local layout = layout_of()
+  if layout and not empty(layout) then
+    if layout.chat ~= shown then
+      switch(layout, shown)
+    end
+    return layout
+  end
+  local windows = adopted(shown)
+  if next(windows) or config.get().layout.position ~= "tab" then
+    return { chat = shown, windows = windows, before = room.snapshot() }
+  end
+  for tab, other in pairs(layouts) do
+    if other.chat == shown and vim.api.nvim_tabpage_is_valid(tab) and not empty(layout_of(tab)) then
+      vim.api.nvim_set_current_tabpage(tab)
+      return other
+    end
+  end
+  return new_tab(shown)
+end
+
 --- Shows a chat in the current tab page.
 ---@param shown rat.Chat
 ---@param focus? boolean put the user into the prompt, if still where the chat was asked for
 function M.open(shown, focus)
+  if vim.fn.getcmdwintype() ~= "" then
+    -- No window can be opened beside the command-line window.
+    local later = vim.schedule_wrap(function()
+      M.open(shown)
+    end)
+    vim.api.nvim_create_autocmd("CmdwinLeave", { once = true, callback = later })
+    return
+  end
   local enter = focus and may_focus()
   local back = vim.api.nvim_get_current_win()
-  local layout = layout_of()
-  if empty(layout) and config.get().layout.position == "tab" then
-    layout = new_tab(shown)
-  elseif empty(layout) then
-    layout = { chat = shown, windows = {}, before = room.snapshot() }
-  elseif layout.chat ~= shown then
-    switch(layout, shown)
-  end
+  local layout = layout_for(shown)
   layouts[vim.api.nvim_get_current_tabpage()] = layout
   watch()
   if not layout.windows.chat then
