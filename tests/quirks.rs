@@ -159,3 +159,21 @@ fn an_edit_names_its_file_once() {
     assert_eq!(text.matches("a.py").count(), 1, "{text}");
     turn.end();
 }
+
+/// Gemini never says what became of a tool call that the user has rejected.
+#[test]
+fn a_tool_call_does_not_outlast_its_turn() {
+    let mut turn = Turn::of("gemini-cli");
+    let request = json!({
+        "sessionId": turn.session,
+        "options": [{"optionId": "no", "name": "Reject", "kind": "reject_once"}],
+        "toolCall": {"toolCallId": "1", "status": "pending", "title": "a.py", "kind": "edit"},
+    });
+    let asked = turn.agent.ask("session/request_permission", request);
+    turn.nvim.poll_screen("? edit a.py");
+    turn.nvim.command("RatDeny");
+    turn.agent.expect_answer(asked).unwrap();
+    turn.nvim.poll_screen("○ edit a.py");
+    turn.end();
+    turn.nvim.poll_screen("⊘ edit a.py");
+}
