@@ -60,8 +60,12 @@ case("i, a and o go to the prompt, q hides", function()
   for _, key in ipairs({ "i", "a", "o" }) do
     go_to(nvim, "chat")
     nvim:input(key)
-    nvim:poll("vim.bo.filetype == 'ratprompt'")
+    nvim:input("x")
+    nvim:poll("vim.bo.filetype == 'ratprompt' and vim.fn.getline('.'):match('x$') ~= nil")
+    nvim:input("<Esc>")
+    nvim:poll("vim.api.nvim_get_mode().mode == 'n'")
   end
+  same(nvim:lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), { "xxx" })
   go_to(nvim, "chat")
   nvim:input("q")
   nvim:poll("#vim.api.nvim_tabpage_list_wins(0) == 1")
