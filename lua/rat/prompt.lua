@@ -57,6 +57,9 @@ end
 function M.send(message, accepted)
   local to = message.chat
   local function go()
+    if to then
+      chat.touch(to)
+    end
     history.push(to and to.cwd or vim.fn.getcwd(), message.text)
     if accepted then
       accepted()

@@ -218,6 +218,15 @@ case("commands without a chat say what to do", function()
   end
 end)
 
+case("a statusline follows the state while the chat is hidden", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:command("RatToggle")
+  nvim:command([[set statusline=%{%v:lua.require'rat'.statusline()%}]])
+  nvim:status({ state = "running", usage = { used = 1, size = 4 } })
+  nvim:poll_screen("claude running · 25%")
+end)
+
 case("states fire, turn events pass through, status tells", function()
   local nvim = check.start()
   nvim:open_chat()
