@@ -10,8 +10,9 @@ BENCH_SCENARIOS ?= all
 BENCH_REPS ?= 5
 
 nvim = $$(tests/support/nvim.sh)
-# But for the one that needs real agents.
-nvim-tests = $(patsubst tests/%.rs,--test %,$(filter-out tests/real_agents.rs,$(shell grep -lE 'Nvim|NVIM_BIN' tests/*.rs)))
+# The test binaries whose sources name Neovim, but for the one that needs real agents.
+nvim-tests = $(patsubst %,--test %,$(filter-out support real_agents,$(sort \
+  $(shell grep -rlE --include='*.rs' 'Nvim|NVIM_BIN' tests | sed 's,^tests/,,; s,[/.].*,,'))))
 lua = $(wildcard lua plugin tests build.lua)
 
 .PHONY: help
@@ -61,7 +62,7 @@ lint: ## Check format, lints and documentation of the Rust and Lua code
 	$(CARGO) clippy --locked --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	@PATH="$$PWD/target/tools/bin:$$PATH"; \
-	 command -v stylua >/dev/null || { echo "stylua is missing: cargo install stylua --locked" >&2; exit 1; }; \
+	 command -v stylua >/dev/null || { echo "stylua is missing: cargo install stylua --version 2.5.2 --locked" >&2; exit 1; }; \
 	 command -v luacheck >/dev/null || { echo "luacheck is missing: apt-get install lua-check, or luarocks" >&2; exit 1; }; \
 	 set -ex; stylua --check $(lua); luacheck --quiet $(lua)
 
