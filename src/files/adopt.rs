@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::document::{Document, MOST_TRIES, Made, OnDisk, Open, beside};
+use super::document::{Document, MOST_TRIES, Made, OnDisk, Open, beside, on_disk};
 use super::editor::Then;
 use super::error::FileError;
 use super::write::difference;
@@ -22,8 +22,10 @@ impl Document {
             return Ok(None);
         }
         for _ in 0..MOST_TRIES {
-            let Some(open) = self.open().await? else { return self.closed_changed(session).await };
-            let Some(file) = self.on_disk(Some(&open.buffer)).await? else { return Ok(None) };
+            let Some((open, file)) = self.open_with_disk().await? else {
+                return self.closed_changed(session).await;
+            };
+            let Some(file) = file else { return Ok(None) };
             if let Some(refused) = self.take_sent(session, &file.text) {
                 self.settle(&open, file, refused).await?;
                 return Ok(None);
@@ -109,7 +111,7 @@ impl Document {
 
     /// A file that is not loaded: there is something to tell only if we know what was there before.
     async fn closed_changed(&mut self, session: &SessionId) -> Result<Option<Written>, FileError> {
-        let Some(file) = self.on_disk(None).await? else { return Ok(None) };
+        let Some(file) = on_disk(&self.path, None).await? else { return Ok(None) };
         let _ = self.take_sent(session, &file.text);
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
         let before = before.or_else(|| self.known.get(session).cloned());
