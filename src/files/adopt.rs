@@ -84,7 +84,7 @@ impl Document {
 
     /// Whether the file's text is what this session sent us last, and if so whether we had refused
     /// it. Counts once.
-    fn take_sent(&mut self, session: &SessionId, file: &Text) -> Option<bool> {
+    pub(super) fn take_sent(&mut self, session: &SessionId, file: &Text) -> Option<bool> {
         let is_sent = self.sent.get(session).is_some_and(|sent| {
             sent.text.same_lines(file)
                 && sent.text.shape().final_newline == file.shape().final_newline

@@ -62,7 +62,8 @@ impl Document {
     ) -> Result<Option<Written>, FileError> {
         if let Some(file) = &file
             && !self.is_synced(open, file)
-            && file.text != Arc::new(Text::matching(&request.content, &open.text))
+            && self.take_sent(&request.session, &file.text).is_none()
+            && *file.text != Text::matching(&request.content, &open.text)
         {
             *adopted = self.adopt(&request.session, open, file).await?.or(adopted.take());
             return Ok(None);
