@@ -27,6 +27,5 @@ pub mod view;
 pub mod edit;
 pub mod session;
 
-pub mod config;
 pub mod log;
 pub mod tour;

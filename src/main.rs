@@ -1,3 +1,32 @@
-//! Which face of the binary is meant: the bridge (default) or the tour.
+//! Which face of the program is meant: the bridge that Neovim starts, the tour, or the watchdog of an agent.
 
-fn main() {}
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// The other half of rat.nvim. Neovim starts it; there is nothing to do with it by hand but `tour`.
+#[derive(Debug, Parser)]
+#[command(name = "rat-nvim", version)]
+struct Arguments {
+    #[command(subcommand)]
+    face: Option<Face>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Face {
+    /// Plays the built-in tour: an agent on stdin and stdout that needs no key and no network.
+    Tour,
+    /// Ends a process group when stdin closes.
+    #[command(hide = true)]
+    WatchGroup {
+        /// The group.
+        group: i32,
+    },
+}
+
+fn main() -> ExitCode {
+    match Arguments::parse().face {
+        None => rat_nvim::bridge::run(),
+        Some(Face::Tour) => rat_nvim::tour::run(),
+        Some(Face::WatchGroup { group }) => rat_nvim::acp::watch::watch_group(group),
+    }
+}

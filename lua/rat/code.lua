@@ -278,20 +278,24 @@ end
 function M.warm(filetypes)
   local list = vim.list_extend({}, filetypes)
   local idle = assert(uv.new_timer())
-  idle:start(QUIET, 30, vim.schedule_wrap(function()
-    if idle:is_closing() or uv.now() - last_draw < QUIET then
-      return
-    end
-    local name = table.remove(list, 1)
-    if not name then
-      idle:close()
-      return
-    end
-    local language = language_of(name)
-    if language and queries[language] == nil then
-      compile(language)
-    end
-  end))
+  idle:start(
+    QUIET,
+    30,
+    vim.schedule_wrap(function()
+      if idle:is_closing() or uv.now() - last_draw < QUIET then
+        return
+      end
+      local name = table.remove(list, 1)
+      if not name then
+        idle:close()
+        return
+      end
+      local language = language_of(name)
+      if language and queries[language] == nil then
+        compile(language)
+      end
+    end)
+  )
 end
 
 ---@param buf integer

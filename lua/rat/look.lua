@@ -286,7 +286,8 @@ local function draw_line(win, buf, row)
     virtual(buf, row, found, win)
   end
   for _, span in ipairs(found.spans) do
-    local mark = { ephemeral = true, end_row = row, end_col = span[2], strict = false, priority = 100 }
+    local mark =
+      { ephemeral = true, end_row = row, end_col = span[2], strict = false, priority = 100 }
     if span[3] == "X" then
       mark.conceal = ""
     else

@@ -229,6 +229,19 @@ function M.start()
   end
 end
 
+---The files of all loaded buffers, as they are named.
+---@return string[]
+function M.files()
+  local files = {}
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    if name ~= "" and vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" then
+      files[#files + 1] = name
+    end
+  end
+  return files
+end
+
 ---Stops what `start` started. Buffers that are followed stay so until they are unloaded.
 function M.stop()
   started = false

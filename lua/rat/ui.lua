@@ -41,9 +41,11 @@ end
 function M.fold_window(win)
   local buf = api.nvim_win_get_buf(win)
   for _, mark in ipairs(api.nvim_buf_get_extmarks(buf, FOLD, 0, -1, { details = true })) do
-    if api.nvim_win_call(win, function()
-      return vim.fn.foldlevel(mark[2] + 1)
-    end) == 0 then
+    if
+      api.nvim_win_call(win, function()
+        return vim.fn.foldlevel(mark[2] + 1)
+      end) == 0
+    then
       fold(win, mark[2], mark[4].end_row or mark[2], false)
     end
   end
@@ -68,7 +70,6 @@ function ops.l(buf, first, last, lines, looks, prefixes)
     api.nvim_buf_set_extmark(buf, PREFIX, first + prefixes[i], 0, {
       virt_text = { { prefixes[i + 1], group } },
       virt_text_pos = "inline",
-      right_gravity = false,
       invalidate = true,
       undo_restore = false,
     })

@@ -264,7 +264,7 @@ mod tests {
 
         #[test]
         fn a_line_is_what_was_written(texts in proptest::collection::vec("[^\r\n]{0,30}", 0..10)) {
-            let written: String = texts.iter().map(|text| format!("{text}\n")).collect();
+            let written = texts.iter().flat_map(|text| [text, "\n"]).collect::<String>();
             prop_assert_eq!(lines_of([written.as_bytes()], LONGEST_LINE), texts);
         }
 

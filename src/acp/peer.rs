@@ -1,7 +1,7 @@
 //! One JSON-RPC peer: whose ids are whose, and one answer for each request, both ways. A pure state machine:
-//! lines in, events and lines out. It decides nothing about what is asked.
+//! messages in, events and lines out. It decides nothing about what is asked.
 
-use super::codec::{self, Message, Stray};
+use super::codec::Message;
 use super::convert::chunk::LastIds;
 use super::convert::request::{self, Method, Refusal};
 use super::convert::{outgoing, reply, update};
@@ -76,14 +76,13 @@ impl Peer {
         }
     }
 
-    /// Takes one line of the agent. A line that is no message changes nothing.
-    pub fn receive(&mut self, line: &str, out: &mut Outcome) -> Result<(), Stray> {
-        match codec::parse(line)? {
+    /// Takes one message of the agent.
+    pub fn receive(&mut self, message: Message<'_>, out: &mut Outcome) {
+        match message {
             Message::Request { id, method, params } => self.requested(id, &method, params, out),
             Message::Notification { method, params } => self.notified(&method, params, out),
             Message::Answer { id, outcome } => self.answered(id, outcome, out),
         }
-        Ok(())
     }
 
     /// Calls the agent. After the end of the connection, and where it cannot be said, the answer is there at
@@ -111,9 +110,8 @@ impl Peer {
 
     /// Tells the agent that the answer to `call` is not wanted any more; the answer still comes.
     pub fn withdraw(&mut self, call: CallId, out: &mut Outcome) {
-        match self.id_of(call) {
-            Some(id) => self.send(outgoing::withdraw(id), out),
-            None => tracing::debug!(target: "acp", ?call, "withdrawn after its answer"),
+        if let Some(id) = self.id_of(call) {
+            self.send(outgoing::withdraw(id), out);
         }
     }
 
@@ -200,10 +198,11 @@ impl Peer {
     fn notified(&mut self, method: &str, params: Option<&RawValue>, out: &mut Outcome) {
         let params = params.map_or("", RawValue::get);
         match method {
-            "session/update" => match update::notification(params, &mut self.last_ids) {
-                Some((session, update)) => out.events.push(FromAgent::Update { session, update }),
-                None => tracing::warn!(target: "acp", "an update without a session"),
-            },
+            "session/update" => {
+                let update = update::notification(params, &mut self.last_ids);
+                let update = update.map(|(session, update)| FromAgent::Update { session, update });
+                out.events.extend(update);
+            }
             "$/cancel_request" => out.events.extend(self.withdrawn(params)),
             // Unknown notifications are ignored (ACP extensibility).
             _ => tracing::debug!(target: "acp", method, "ignored"),

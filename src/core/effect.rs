@@ -1,12 +1,192 @@
 //! All we do. `State` makes these; the bridge has edges carry them out.
 
-use super::event::{AgentId, CallId, Token};
+use super::event::{AgentId, CallId, ChatId, Timer, Token};
+use super::status::Status;
 use crate::session::agent::{AgentConfig, McpServer};
 use crate::session::content::Content;
 use crate::session::ids::{AuthMethodId, SessionId};
 use crate::session::permission::Outcome;
+use crate::session::tool_call::Diff;
+use crate::session::update::Command;
+use crate::view::patch::Patch;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// With an agent.
+    Agent(AgentEffect),
+    /// Read a file for an agent.
+    Read {
+        /// The request that waits for it.
+        token: Token,
+        /// Who reads.
+        session: SessionId,
+        /// As sent.
+        path: PathBuf,
+        /// First line, counted from 1.
+        line: Option<u32>,
+        /// How many lines.
+        limit: Option<u32>,
+        /// Where files may lie.
+        roots: Vec<PathBuf>,
+    },
+    /// Write a file for an agent.
+    Write {
+        /// The request that waits for it.
+        token: Token,
+        /// Who writes.
+        session: SessionId,
+        /// As sent.
+        path: PathBuf,
+        /// The whole new text.
+        content: String,
+        /// Where files may lie.
+        roots: Vec<PathBuf>,
+    },
+    /// See whether an agent changed these files on disk, and have open buffers follow.
+    Adopt {
+        /// In which chat's turn.
+        chat: ChatId,
+        /// Whose.
+        session: SessionId,
+        /// Which; none means every open file.
+        paths: Vec<PathBuf>,
+        /// Where files may lie.
+        roots: Vec<PathBuf>,
+    },
+    /// Come back after a while.
+    Timer {
+        /// With this.
+        timer: Timer,
+        /// When.
+        after: Duration,
+    },
+    /// Show the traffic with an agent.
+    Trace {
+        /// Which.
+        agent: AgentId,
+        /// What the chat calls it.
+        name: String,
+    },
+}
+
+/// What the editor is told, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToEditor {
+    /// A chat is there.
+    Chat {
+        /// Which.
+        chat: ChatId,
+        /// The agent's name in the configuration.
+        agent: String,
+        /// The agent's name for people.
+        title: String,
+        /// Where it works.
+        cwd: PathBuf,
+        /// Open its windows.
+        show: bool,
+        /// Put the user into the prompt.
+        focus: bool,
+    },
+    /// How a chat stands.
+    Status(Box<Status>),
+    /// Draw.
+    Draw {
+        /// Which chat.
+        chat: ChatId,
+        /// Which of its buffers.
+        view: View,
+        /// Whether the buffer is emptied first.
+        reset: bool,
+        /// What.
+        patch: Patch,
+    },
+    /// One line for the user.
+    Notify(Level, String),
+    /// A `User` autocommand.
+    Autocommand(Happened),
+    /// A question of ours.
+    Ask {
+        /// To find the answer by.
+        id: u64,
+        /// The question.
+        title: String,
+        /// The answers.
+        items: Vec<String>,
+    },
+    /// Text in a buffer of its own.
+    Scratch {
+        /// The buffer's name after `rat://`.
+        name: String,
+        /// Its filetype.
+        filetype: &'static str,
+        /// What it says.
+        text: String,
+    },
+    /// A prompt goes back to the user.
+    Draft(ChatId, String),
+    /// What the agent offers as `/command`.
+    Commands(ChatId, Vec<Command>),
+    /// Changes to be seen in native diff mode.
+    Diff {
+        /// Which chat.
+        chat: ChatId,
+        /// The request that waits, if one does.
+        request: Option<u64>,
+        /// What it is about.
+        title: String,
+        /// The files.
+        files: Vec<Diff>,
+    },
+}
+
+/// The buffers of a chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// The transcript.
+    Chat,
+    /// The plan.
+    Plan,
+    /// The tool calls.
+    Tools,
+}
+
+/// How urgent a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// Worth a look.
+    Warn,
+    /// Something failed.
+    Error,
+}
+
+/// What the user's autocommands are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happened {
+    /// A turn begins.
+    TurnStart(ChatId),
+    /// A turn ended.
+    TurnEnd(ChatId, String),
+    /// An agent waits for permission.
+    Permission(ChatId, u64, String),
+    /// A file changed.
+    FileChanged {
+        /// In which chat.
+        chat: ChatId,
+        /// Its real path.
+        path: PathBuf,
+        /// How many places.
+        hunks: usize,
+        /// `protocol` or `disk`.
+        via: &'static str,
+    },
+    /// Something failed.
+    Error(ChatId, String),
+}
 
 /// What is done with an agent.
 #[derive(Debug, Clone, PartialEq)]

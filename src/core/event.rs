@@ -1,11 +1,169 @@
 //! All that happens. Edges make these; only `State` reads them.
 
-use crate::session::agent::AgentInfo;
-use crate::session::ids::SessionId;
+use crate::session::agent::{AgentConfig, AgentInfo};
+use crate::session::ids::{OptionId, SessionId, ToolCallId};
 use crate::session::permission::PermissionRequest;
+use crate::session::prompt::Prompt;
 use crate::session::update::{ConfigOption, Modes, Update};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Something happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// An agent said something, or is gone.
+    Agent(AgentId, FromAgent),
+    /// The user did something.
+    User(UserAction),
+    /// A read or a write of a file for an agent is done.
+    File {
+        /// The request it was for.
+        token: Token,
+        /// What came of it.
+        outcome: FileOutcome,
+    },
+    /// A buffer took over what an agent wrote to disk itself, or could not.
+    Adopted {
+        /// In which chat's turn.
+        chat: ChatId,
+        /// Which file.
+        path: PathBuf,
+        /// How many places changed, or why the buffer stays as it is.
+        outcome: Result<usize, String>,
+    },
+    /// A timer that was set has run out.
+    Timer(Timer),
+    /// The traffic that was asked for.
+    Trace {
+        /// What the chat calls it.
+        name: String,
+        /// JSON Lines.
+        text: String,
+    },
+}
+
+/// What came of a read or a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileOutcome {
+    /// The text that was asked for.
+    Text(String),
+    /// The file is written.
+    Written {
+        /// Its real path.
+        path: PathBuf,
+        /// How many places changed.
+        hunks: usize,
+        /// What the user should know, one line.
+        notice: Option<String>,
+    },
+    /// The path lies outside the roots: this folder would have to be allowed.
+    Outside(PathBuf),
+    /// It failed.
+    Failed {
+        /// JSON-RPC or ACP code.
+        code: i64,
+        /// One line.
+        message: String,
+    },
+}
+
+/// What the user can do, as it comes from the editor.
+#[derive(Debug, Clone, PartialEq)]
+pub enum UserAction {
+    /// `:RatStart`.
+    Start {
+        /// Which agent, and how.
+        config: Box<AgentConfig>,
+        /// Where.
+        cwd: PathBuf,
+        /// Further roots.
+        directories: Vec<PathBuf>,
+        /// A new session, even if there is one.
+        new: bool,
+        /// Put the user into the prompt.
+        focus: bool,
+    },
+    /// A prompt.
+    Prompt {
+        /// In which chat; `None` is the one used last.
+        chat: Option<ChatId>,
+        /// What.
+        prompt: Prompt,
+    },
+    /// `:RatCancel`.
+    Cancel(Option<ChatId>),
+    /// `:RatStop`.
+    Stop(Option<ChatId>),
+    /// `:RatRestart`.
+    Restart(Option<ChatId>),
+    /// A queued prompt is taken back for editing.
+    TakeQueued {
+        /// In which chat.
+        chat: Option<ChatId>,
+        /// Which, counted from 0.
+        index: usize,
+    },
+    /// A paused queue goes on.
+    ResumeQueue(Option<ChatId>),
+    /// An answer to a request for permission.
+    Permission {
+        /// In which chat; `None` is the one whose request is the oldest.
+        chat: Option<ChatId>,
+        /// Which request; `None` is the oldest.
+        id: Option<u64>,
+        /// What.
+        choice: PermissionChoice,
+    },
+    /// Wants the changes of a waiting request in native diff mode.
+    ShowDiff {
+        /// In which chat.
+        chat: Option<ChatId>,
+        /// Which request; `None` is the oldest.
+        id: Option<u64>,
+    },
+    /// Wants all a tool call produced.
+    ShowOutput {
+        /// In which chat.
+        chat: Option<ChatId>,
+        /// Which call.
+        tool_call: ToolCallId,
+    },
+    /// `:RatInfo`.
+    ShowInfo(Option<ChatId>),
+    /// `:RatTrace`.
+    ShowTrace(Option<ChatId>),
+    /// An answer to one of our own questions; `None` when the user closed it.
+    Answer {
+        /// Which question.
+        id: u64,
+        /// The chosen item, counted from 0.
+        index: Option<usize>,
+    },
+    /// A view buffer was made anew: draw all of it again.
+    Redraw(ChatId),
+}
+
+/// What the user answers to a request for permission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PermissionChoice {
+    /// This option.
+    Option(OptionId),
+    /// Allow it, once if that is offered.
+    Allow,
+    /// Reject it, once if that is offered, and say why.
+    Deny(Option<String>),
+}
+
+/// What a timer was set for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Timer {
+    /// The agent has not ended its turn since it was cancelled; the number is the turn's.
+    CancelGrace(ChatId, u64),
+}
+
+/// One conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChatId(pub u32);
 
 /// One started agent process; a restart gets a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,5 +1,20 @@
 //! The pure core: everything that happens is an [`event::Event`], everything we do is an [`effect::Effect`],
-//! only `State` decides. No clock, no disk, no lock in here.
+//! only [`state::State`] decides. No clock, no disk, no lock in here.
 
 pub mod effect;
 pub mod event;
+pub mod status;
+
+pub mod chat;
+pub mod state;
+
+mod documents;
+mod frame;
+mod info;
+mod life;
+mod permit;
+mod turn;
+mod words;
+
+#[cfg(test)]
+mod tests;

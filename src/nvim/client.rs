@@ -11,8 +11,10 @@ use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
 
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Runs `require(module)[function](...)`.
-const CALL: &str = "local module, name = ... return require(module)[name](select(3, ...))";
+/// Runs `require(module)[function](...)`. What is nil here comes as `vim.NIL`, which Lua takes for true.
+const CALL: &str = "local args, count = { ... }, select('#', ...) \
+    for i = 3, count do if args[i] == vim.NIL then args[i] = nil end end \
+    return require(args[1])[args[2]](unpack(args, 3, count))";
 
 /// What comes from Neovim without being asked for.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,4 +1,6 @@
 //! The edge to Neovim: the only room that knows msgpack-RPC. It translates and carries out, it decides nothing.
 
 pub mod client;
+pub mod decode;
+pub mod encode;
 pub mod stdio;

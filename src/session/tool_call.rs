@@ -179,7 +179,15 @@ impl ToolCall {
             self.locations = locations;
         }
         self.name = name.or_else(|| self.name.take());
-        self.input = input.or_else(|| self.input.take());
+        self.input = match (input, self.input.take()) {
+            // Agents repeat the input in part: what it said before of the folder still holds.
+            (Some(new), Some(old)) => Some(ToolInput {
+                command: new.command.or(old.command),
+                cwd: new.cwd.or(old.cwd),
+                json: new.json,
+            }),
+            (new, old) => new.or(old),
+        };
         self.output = output.or_else(|| self.output.take());
     }
 

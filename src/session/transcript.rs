@@ -223,7 +223,7 @@ impl Transcript {
     }
 
     /// Every tool call, oldest first.
-    pub fn tools(&self) -> impl Iterator<Item = &ToolEntry> {
+    pub fn tools(&self) -> impl DoubleEndedIterator<Item = &ToolEntry> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Tool(tool) => Some(&**tool),
             _ => None,

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 const OUTPUT: usize = 40;
 /// Lines of changes shown in a card.
 const CHANGES: usize = 80;
+/// Places shown before the rest of them is folded.
+const PLACES: usize = 4;
 /// Output with more lines than this begins folded.
 const UNFOLDED: usize = 8;
 
@@ -105,6 +107,7 @@ pub fn tool(entry: &ToolEntry, scene: &Scene) -> Card {
     let call = &entry.call;
     let mut card = Card { lines: vec![tool_title(entry, scene)], fold: None };
     command(&mut card, entry);
+    let first = card.lines.len();
     for location in places(call) {
         let name = scene.shorten(&location.path);
         let text = location.line.map_or(name.clone(), |line| format!("{name}:{line}"));
@@ -112,6 +115,10 @@ pub fn tool(entry: &ToolEntry, scene: &Scene) -> Card {
         let action = Some(go_to(location));
         let style = Style { spans: vec![span], action, ..Style::new(Class::Body) };
         card.lines.push(Line::new(text, &style).with_prefix("  │ ", Look::Dim));
+    }
+    let places = card.lines.len() - first;
+    if places > PLACES {
+        card.fold = Some((first + PLACES - 1, card.lines.len() - 1));
     }
     changes(&mut card, call, scene);
     output(&mut card, call);
@@ -184,9 +191,13 @@ fn output(card: &mut Card, call: &ToolCall) {
     if hidden > 0 {
         card.lines.push(more(call, hidden, "lines"));
     }
-    if card.lines.len() - first > UNFOLDED {
-        card.fold = Some((first, card.lines.len() - 1));
-    }
+    let last = card.lines.len() - 1;
+    card.fold = match card.fold {
+        // One fold for all that is long.
+        Some((places, end)) if end + 1 == first => Some((places, last)),
+        other if last + 1 - first > UNFOLDED => other.or(Some((first, last))),
+        other => other,
+    };
 }
 
 /// All text a call produced: its content, else its raw output.

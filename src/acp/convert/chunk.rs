@@ -1,5 +1,5 @@
-//! The fast path of streaming: a chunk of text without a tree of JSON values. Whatever does not fit goes the
-//! long way through `update`, with the same result.
+//! What can be read of an update without a tree of JSON values: the fast path of streaming, and the last resort.
+//! Whatever is no chunk of text goes the long way through `update`, with the same result.
 
 use crate::acp::codec::Text;
 use crate::session::content::Content;
@@ -32,6 +32,29 @@ struct Block<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
     text: String,
+}
+
+/// What is needed to say whose update it was, where the rest cannot be read.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Peek<'a> {
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    update: Tag<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Tag<'a> {
+    #[serde(borrow)]
+    session_update: Text<'a>,
+}
+
+/// The session and the kind of an update of which nothing else can be read.
+pub(super) fn peek(params: &str) -> Option<(SessionId, String)> {
+    let Peek { session_id, update } = serde_json::from_str(params).ok()?;
+    Some(((*session_id.0).into(), update.session_update.0.into_owned()))
 }
 
 /// Who speaks in a chunk of this kind.

@@ -10,6 +10,3 @@ pub mod reply;
 pub mod request;
 mod tool;
 pub mod update;
-
-#[cfg(test)]
-mod tests;

@@ -55,9 +55,10 @@ pub fn error(error: &str) -> CallError {
     let Some(value) = json(error) else {
         return CallError::Malformed("an error that is not readable JSON".to_owned());
     };
-    let Some(mut fields) = Fields::of(value.clone()) else {
-        return CallError::Rpc { code: INTERNAL_ERROR, message: value.to_string(), data: None };
-    };
+    if let Value::String(message) = value {
+        return CallError::Rpc { code: INTERNAL_ERROR, message: one_line(&message), data: None };
+    }
+    let mut fields = Fields::of(value).unwrap_or_default();
     let code = fields.any("code");
     let code = code.as_ref().and_then(|code| match code {
         Value::String(text) => text.parse().ok(),

@@ -20,7 +20,7 @@ pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
         content: fields.list("content").map(|items| items.into_iter().map(item).collect()),
         locations: fields.objects("locations").map(|all| all.filter_map(location).collect()),
         input: fields.any("rawInput").and_then(input),
-        output: fields.any("rawOutput").and_then(output),
+        output: fields.any("rawOutput").as_ref().and_then(output),
     };
     if patch.input.is_none() {
         patch.input = quirks::command_in_content(&patch);
@@ -124,7 +124,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// What came out, as text: the text itself where the agent wraps it, else the JSON.
-fn output(value: Value) -> Option<String> {
+fn output(value: &Value) -> Option<String> {
     let wrapped = |key| value.get(key).and_then(Value::as_str);
     if let Some(text) = value.as_str().or_else(|| wrapped("output")).or_else(|| wrapped("error")) {
         return Some(text.to_owned());

@@ -16,7 +16,11 @@ pub fn notification(params: &str, last: &mut LastIds) -> Option<(SessionId, Upda
     if let Some(found) = last.text_chunk(params) {
         return Some(found);
     }
-    let mut params = json(params).and_then(Fields::of)?;
+    let Some(mut params) = json(params).and_then(Fields::of) else {
+        return chunk::peek(params).map(|(session, tag)| {
+            (session, malformed(&tag, "JSON that is too deep or too large"))
+        });
+    };
     let session = params.text("sessionId")?;
     let update = match params.object("update") {
         Some(update) => update_of(update),
@@ -150,4 +154,31 @@ fn compaction(fields: &mut Fields) -> Option<Update> {
 fn compaction_chunk(fields: &mut Fields) -> Option<Update> {
     let content = content::block(fields.any("content")?);
     Some(Update::CompactionChunk { id: fields.text("compactionId")?, content })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    proptest! {
+        #[test]
+        fn the_short_way_and_the_long_way_say_the_same(
+            tag in "agent_message_chunk|agent_thought_chunk|user_message_chunk|x",
+            kind in "text|image|x",
+            text in ".*",
+            id in proptest::option::of(".{0,3}"),
+            session in ".{0,3}",
+        ) {
+            let content = json!({"type": kind, "text": text, "annotations": null});
+            let update = json!({"messageId": id, "content": content, "sessionUpdate": tag, "_meta": {}});
+            let params = json!({"update": update, "sessionId": session}).to_string();
+            let long = Fields::of(update).map(|fields| (SessionId::from(session), update_of(fields)));
+            let mut last = LastIds::default();
+            // The second time the ids are those seen last.
+            prop_assert_eq!(notification(&params, &mut last), long.clone());
+            prop_assert_eq!(notification(&params, &mut last), long);
+        }
+    }
 }

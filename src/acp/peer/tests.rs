@@ -1,13 +1,15 @@
 //! The peer against any order of requests, answers, cancels and deaths.
 
 use super::*;
+use crate::acp::codec::parse;
 use crate::core::event::{AgentRequest, StopReason};
 use crate::session::permission::Outcome as Decision;
+use crate::session::update::Update;
 use proptest::prelude::*;
 
 fn receive(peer: &mut Peer, line: &str) -> Outcome {
     let mut out = Outcome::default();
-    peer.receive(line, &mut out).unwrap();
+    peer.receive(parse(line).unwrap(), &mut out);
     out
 }
 
@@ -162,12 +164,39 @@ fn a_path_that_json_cannot_say_fails_the_call_alone() {
 }
 
 #[test]
+fn a_call_can_be_taken_back_and_its_answer_still_counts() {
+    let mut peer = Peer::new(Tokens::default());
+    with(|out| peer.call(CallId(4), &prompt(), out));
+    let out = with(|out| peer.withdraw(CallId(4), out));
+    let said = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}"#;
+    assert_eq!(out.lines, [said]);
+    let error = r#"{"id":1,"error":{"code":-32800,"message":"Request cancelled"}}"#;
+    let rpc = CallError::Rpc { code: -32800, message: "Request cancelled".into(), data: None };
+    assert_eq!(receive(&mut peer, error).events, [failed(CallId(4), rpc)]);
+    assert!(with(|out| peer.withdraw(CallId(4), out)).lines.is_empty());
+}
+
+#[test]
+fn an_update_too_deep_to_read_is_one_row() {
+    let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+    let update = format!(r#"{{"sessionUpdate":"tool_call","toolCallId":"t","rawInput":{deep}}}"#);
+    let params = format!(r#"{{"sessionId":"s","update":{update}}}"#);
+    let line = format!(r#"{{"method":"session/update","params":{params}}}"#);
+    let out = receive(&mut Peer::new(Tokens::default()), &line);
+    let [FromAgent::Update { update: Update::Unknown { tag, problem: Some(_) }, .. }] =
+        out.events.as_slice()
+    else {
+        panic!("{out:?}");
+    };
+    assert_eq!(tag, "tool_call");
+}
+
+#[test]
 fn half_an_emoji_does_not_lose_the_chunk() {
     let mut peer = Peer::new(Tokens::default());
     let line = r#"{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a\ud83d"}}}}"#;
     let out = receive(&mut peer, line);
-    let [FromAgent::Update { update: crate::session::update::Update::Chunk { content, .. }, .. }] =
-        out.events.as_slice()
+    let [FromAgent::Update { update: Update::Chunk { content, .. }, .. }] = out.events.as_slice()
     else {
         panic!("{out:?}");
     };
@@ -231,19 +260,19 @@ proptest! {
                     called += 1;
                 }
                 Step::AgentAnswers { id, error: true } => {
-                    peer.receive(&format!(r#"{{"id":{id},"error":{{}}}}"#), &mut out).unwrap();
+                    peer.receive(parse(&format!(r#"{{"id":{id},"error":{{}}}}"#)).unwrap(), &mut out);
                 }
                 Step::AgentAnswers { id, error: false } => {
-                    peer.receive(&format!(r#"{{"id":{id},"result":{{}}}}"#), &mut out).unwrap();
+                    peer.receive(parse(&format!(r#"{{"id":{id},"result":{{}}}}"#)).unwrap(), &mut out);
                 }
                 Step::AgentAsks { id, method } => {
                     let raw = if method > 3 { format!("\"{id}\"") } else { id.to_string() };
                     *asked.entry(raw).or_default() += u32::from(open);
-                    peer.receive(&asks(id, method), &mut out).unwrap();
+                    peer.receive(parse(&asks(id, method)).unwrap(), &mut out);
                 }
                 Step::AgentCancels { id } => {
                     let line = format!(r#"{{"method":"$/cancel_request","params":{{"requestId":{id}}}}}"#);
-                    peer.receive(&line, &mut out).unwrap();
+                    peer.receive(parse(&line).unwrap(), &mut out);
                 }
                 Step::WeAnswer { token, error: true } => {
                     let error = Answer::Error { code: -32603, message: String::new() };

@@ -1,0 +1,320 @@
+--- The chats of this Neovim, their buffers and what the binary last said of them. Opens no windows and draws nothing.
+local presets = require("rat.presets")
+local scratch = require("rat.scratch")
+
+local M = {}
+
+---@alias rat.View "chat"|"prompt"|"plan"|"tools"
+
+---@class rat.Attachment
+---@field uri string of the whole file
+---@field label string what the user reads
+---@field first? integer first line, from 1; nil for the whole file
+---@field last? integer
+---@field mime string
+---@field text string
+
+---@class rat.Permission
+---@field id integer
+---@field tool_call string
+---@field title string
+---@field kind string
+---@field command? string
+---@field options {id: string, name: string, kind: string}[] in the agent's order
+---@field diffs integer how many files it shows changes of
+
+---@class rat.Status
+---@field state "stopped"|"starting"|"ready"|"running"|"waiting"|"cancelling"|"failed"
+---@field session_id? string
+---@field detail? string what the agent does, or why it failed
+---@field queued string[] prompts that wait for the end of the turn
+---@field queue_paused boolean
+---@field permissions rat.Permission[]
+---@field usage? {used: integer, size: integer, cost: number?, unit: string?}
+---@field mode? string
+---@field plan? {done: integer, total: integer}
+
+---@class rat.Chat
+---@field id? integer the binary's; nil once the binary it belonged to is gone
+---@field agent string
+---@field title string
+---@field cwd string
+---@field name string of its transcript, rat://AGENT/N
+---@field buffers table<rat.View, integer>
+---@field status rat.Status
+---@field attachments rat.Attachment[] what goes with the next prompt
+---@field commands {name: string, description: string, hint: string?}[]
+---@field restored? boolean made from a buffer's name, no agent has ever spoken in it
+---@field used integer larger is more recent
+
+---@type rat.Chat[]
+local chats = {}
+local clock = 0
+
+---@type table<rat.View, {suffix: string, filetype: string}>
+local views = {
+  chat = { suffix = "", filetype = "rat" },
+  prompt = { suffix = "/prompt", filetype = "ratprompt" },
+  plan = { suffix = "/plan", filetype = "ratplan" },
+  tools = { suffix = "/tools", filetype = "rattools" },
+}
+
+---@param state string
+---@param detail? string
+---@return rat.Status
+local function blank_status(state, detail)
+  return { state = state, detail = detail, queued = {}, queue_paused = false, permissions = {} }
+end
+
+---@param agent string
+---@param cwd string
+---@param name string
+---@return rat.Chat
+local function add(agent, cwd, name)
+  local chat = {
+    agent = agent,
+    title = presets[agent] and presets[agent].title or agent,
+    cwd = cwd,
+    name = name,
+    buffers = {},
+    status = blank_status("starting"),
+    attachments = {},
+    commands = {},
+    used = 0,
+  }
+  chats[#chats + 1] = chat
+  return chat
+end
+
+--- Notes that the user has to do with a chat now.
+---@param chat rat.Chat
+function M.touch(chat)
+  clock = clock + 1
+  chat.used = clock
+end
+
+--- All chats, the most recent first.
+---@return rat.Chat[]
+function M.list()
+  local list = vim.list_slice(chats)
+  table.sort(list, function(a, b)
+    return a.used > b.used
+  end)
+  return list
+end
+
+--- The chat with the binary's number.
+---@param id integer
+---@return rat.Chat?
+function M.get(id)
+  for _, chat in ipairs(chats) do
+    if chat.id == id then
+      return chat
+    end
+  end
+end
+
+--- The chat a buffer belongs to.
+---@param buf integer
+---@return rat.Chat?
+---@return rat.View?
+function M.of(buf)
+  for _, chat in ipairs(chats) do
+    for view, own in pairs(chat.buffers) do
+      if own == buf then
+        return chat, view
+      end
+    end
+  end
+end
+
+--- The chat of the current window, else the most recent one that lives, else the most recent.
+---@return rat.Chat?
+function M.current()
+  local here = M.of(vim.api.nvim_get_current_buf())
+  if here then
+    return here
+  end
+  local list = M.list()
+  for _, chat in ipairs(list) do
+    if chat.id then
+      return chat
+    end
+  end
+  return list[1]
+end
+
+---@param chat rat.Chat
+---@param view rat.View
+---@return integer buf
+local function make_buffer(chat, view)
+  local writable = view == "prompt"
+  local buf = scratch.make(chat.name .. views[view].suffix, views[view].filetype, writable)
+  chat.buffers[view] = buf
+  require("rat.keys").attach(buf, view)
+  if writable then
+    require("rat.prompt").attach(buf)
+  else
+    require("rat.ui").attach(buf)
+  end
+  require("rat.dress").follow(buf, view)
+  return buf
+end
+
+--- The buffer of a chat's view, made if there is none.
+---@param id integer|rat.Chat
+---@param view rat.View
+---@return integer buf
+function M.buffer(id, view)
+  local chat = type(id) == "table" and id or assert(M.get(id), "no chat " .. tostring(id))
+  local buf = chat.buffers[view]
+  if buf and vim.api.nvim_buf_is_valid(buf) then
+    return buf
+  end
+  return make_buffer(chat, view)
+end
+
+---@param agent string
+---@param number integer
+---@return string
+local function free_name(agent, number)
+  local name
+  repeat
+    name = ("rat://%s/%d"):format(agent, number)
+    number = number + 1
+  until not scratch.find(name)
+  return name
+end
+
+--- A chat of an earlier Neovim or binary that a new one with the same agent goes on from.
+---@param agent string
+---@param cwd string
+---@return rat.Chat?
+local function ended(agent, cwd)
+  for _, chat in ipairs(M.list()) do
+    if not chat.id and chat.agent == agent and (chat.cwd == cwd or chat.restored) then
+      return chat
+    end
+  end
+end
+
+--- Takes over what the user had written for a chat that ended.
+---@param chat rat.Chat
+---@param from rat.Chat
+local function inherit(chat, from)
+  chat.attachments, from.attachments = from.attachments, {}
+  local old = from.buffers.prompt
+  if old and vim.api.nvim_buf_is_valid(old) then
+    scratch.fill(M.buffer(chat, "prompt"), vim.api.nvim_buf_get_lines(old, 0, -1, false))
+    scratch.fill(old, {})
+  end
+end
+
+--- The binary has a chat: makes its buffers.
+---@param payload {chat: integer, agent: string, title: string?, cwd: string}
+---@return rat.Chat
+function M.opened(payload)
+  require("rat.launch").settled()
+  local chat = M.get(payload.chat)
+  if not chat then
+    local before = ended(payload.agent, payload.cwd)
+    if before and before.restored then
+      chat, before.restored = before, nil
+      scratch.fill(M.buffer(chat, "chat"), {})
+      require("rat.ui").attach(chat.buffers.chat)
+    else
+      chat = add(payload.agent, payload.cwd, free_name(payload.agent, payload.chat))
+    end
+    chat.id = payload.chat
+    chat.status = blank_status("starting")
+    for view in pairs(views) do
+      M.buffer(chat, view)
+    end
+    if before and before ~= chat then
+      inherit(chat, before)
+    end
+    require("rat.attached").settle(chat)
+  end
+  chat.title = payload.title or chat.title
+  chat.cwd = payload.cwd
+  M.touch(chat)
+  return chat
+end
+
+--- The binary says how a chat stands.
+---@param payload rat.Status | {chat: integer, title: string?}
+---@return rat.Chat?
+---@return boolean changed its state is another
+function M.updated(payload)
+  local chat = M.get(payload.chat)
+  if not chat then
+    return nil, false
+  end
+  local changed = chat.status.state ~= payload.state
+  chat.title = payload.title or chat.title
+  chat.status = vim.tbl_extend("keep", payload, blank_status(payload.state))
+  return chat, changed
+end
+
+--- The binary is gone: every chat has failed; buffers and drafts stay.
+---@param reason string
+function M.lost(reason)
+  require("rat.launch").settled()
+  for _, chat in ipairs(chats) do
+    if chat.id then
+      local id = chat.id
+      chat.id = nil
+      chat.status = blank_status("failed", reason)
+      require("rat.inbox").state_changed(chat, id)
+    end
+  end
+  require("rat.permission").update()
+end
+
+---@param name string
+---@return string? agent
+---@return rat.View? view
+---@return string? base
+local function parse(name)
+  local base, agent, suffix = name:match("^(rat://([^/]+)/%d+)(.*)$")
+  for view, spec in pairs(views) do
+    if base and suffix == spec.suffix then
+      return agent, view, base
+    end
+  end
+end
+
+--- Fills a buffer that was opened by its name, by `:edit` or from a session file.
+---@param buf integer
+function M.read(buf)
+  if scratch.naming() then
+    return
+  end
+  local chat, view = M.of(buf)
+  if chat and view then
+    scratch.dress(buf, views[view].filetype, view == "prompt")
+    -- `:edit` emptied it.
+    require("rat.rpc").notify("redraw", { chat = chat.id, view = view })
+    return
+  end
+  local name = vim.api.nvim_buf_get_name(buf)
+  local agent, wanted, base = parse(name)
+  if not (agent and wanted and base) then
+    scratch.dress(buf, "")
+    return scratch.fill(buf, { "There is nothing to show under " .. name .. "." })
+  end
+  chat = vim.iter(chats):find(function(one)
+    return one.name == base
+  end)
+  if not chat then
+    chat = add(agent, vim.fn.getcwd(), base)
+    chat.restored = true
+    chat.status = blank_status("stopped", "a chat of an earlier Neovim")
+  end
+  M.buffer(chat, wanted)
+  if wanted ~= "prompt" and not chat.id then
+    scratch.fill(buf, { ("This chat ended. `:RatStart %s` starts a new one."):format(agent) })
+  end
+end
+
+return M

@@ -1,0 +1,197 @@
+--- Completion of `:Rat` commands, and of `/commands` and `@files` in the prompt. Never waits for a file list.
+local M = {}
+
+--- More files than this are not listed, more matches not offered.
+local MOST_FILES, MOST_MATCHES = 50000, 200
+--- A list older than this is made anew, in milliseconds.
+local FRESH_MS = 5000
+
+---@class rat.Files
+---@field list string[] relative to the folder
+---@field at integer when it was made, in milliseconds
+---@field busy boolean it is being made
+
+---@type table<string, rat.Files> by folder
+local files = {}
+
+---@param lead string
+---@param candidates string[]
+---@return string[]
+local function starting_with(lead, candidates)
+  return vim.tbl_filter(function(candidate)
+    return vim.startswith(candidate, lead)
+  end, candidates)
+end
+
+--- Completes the argument of a `:Rat` command.
+---@param lead string
+---@param line string
+---@return string[]
+function M.command(lead, line)
+  local name = line:match("Rat%u%l+")
+  if name == "RatStart" then
+    return starting_with(lead, require("rat.agents").names())
+  elseif name == "RatSend" then
+    return M.words(lead, vim.fn.getcwd())
+  end
+  return {}
+end
+
+---@param folder string
+---@param found rat.Files
+---@param list string[]
+local function settle(folder, found, list)
+  found.list, found.busy, found.at = list, false, vim.uv.now()
+  if M.waiting == folder then
+    M.waiting = nil
+    M.again()
+  end
+end
+
+--- Lists a folder that git knows nothing of, a folder at a time.
+---@param folder string
+---@param callback fun(list: string[])
+local function walk(folder, callback)
+  local list, folders = {}, { "" }
+  local function step()
+    local below = table.remove(folders, 1)
+    if not below or #list >= MOST_FILES then
+      return vim.schedule(function()
+        callback(list)
+      end)
+    end
+    vim.uv.fs_scandir(folder .. "/" .. below, function(_, entries)
+      while entries do
+        local name, kind = vim.uv.fs_scandir_next(entries)
+        if not name then
+          break
+        elseif kind == "directory" and not name:match("^%.") and name ~= "node_modules" then
+          folders[#folders + 1] = below .. name .. "/"
+        elseif kind == "file" then
+          list[#list + 1] = below .. name
+        end
+      end
+      step()
+    end)
+  end
+  step()
+end
+
+---@param text string names, each ended by NUL
+---@return string[]
+local function names(text)
+  local list = {}
+  for name in text:gmatch("[^%z]+") do
+    list[#list + 1] = name
+    if #list >= MOST_FILES then
+      break
+    end
+  end
+  return list
+end
+
+--- Has the files of a folder listed, unless that was done a moment ago.
+---@param folder string
+function M.warm(folder)
+  local found = files[folder] or { list = {}, at = -FRESH_MS, busy = false }
+  files[folder] = found
+  if found.busy or vim.uv.now() - found.at < FRESH_MS then
+    return
+  end
+  found.busy = true
+  local function fallback()
+    walk(folder, function(list)
+      settle(folder, found, list)
+    end)
+  end
+  local command = { "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard" }
+  local options = { cwd = folder, env = { GIT_OPTIONAL_LOCKS = "0" } }
+  local started = pcall(vim.system, command, options, function(result)
+    vim.schedule(function()
+      if result.code ~= 0 then
+        return fallback()
+      end
+      settle(folder, found, names(result.stdout or ""))
+    end)
+  end)
+  if not started then
+    fallback()
+  end
+end
+
+--- `@path` for the files that match.
+---@param lead string with the `@`
+---@param folder string
+---@return string[] the best first
+function M.words(lead, folder)
+  if not vim.startswith(lead, "@") then
+    return {}
+  end
+  M.warm(folder)
+  local found = files[folder]
+  local wanted = lead:sub(2)
+  local list = wanted == "" and found.list or vim.fn.matchfuzzy(found.list, wanted)
+  return vim.tbl_map(function(path)
+    return "@" .. path
+  end, vim.list_slice(list, 1, MOST_MATCHES))
+end
+
+---@param of rat.Chat
+---@param lead string with the `/`
+---@return table[]
+local function slash_commands(of, lead)
+  local items = {}
+  for _, command in ipairs(of.commands) do
+    if vim.startswith("/" .. command.name, lead) then
+      local hint = command.hint and " " .. command.hint or ""
+      items[#items + 1] = {
+        word = "/" .. command.name,
+        abbr = "/" .. command.name .. hint,
+        menu = (command.description or ""):gsub("\n.*", ""),
+      }
+    end
+  end
+  return items
+end
+
+--- Where the word before the cursor starts, if it is one we complete.
+---@return integer? column from 0
+local function start_column()
+  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+  local before = vim.api.nvim_get_current_line():sub(1, column)
+  if row == 1 and before:match("^/%S*$") then
+    return 0
+  end
+  local at = before:match("^.*%f[@]()@[^%s]*$") or before:match("^()@[^%s]*$")
+  if at and (at == 1 or before:sub(at - 1, at - 1):match("[%s(]")) then
+    return at - 1
+  end
+end
+
+--- 'completefunc' of the prompt, |complete-functions|.
+---@param findstart integer
+---@param base string
+---@return integer|table
+function M.prompt(findstart, base)
+  local of = require("rat.chat").of(vim.api.nvim_get_current_buf())
+  if findstart == 1 then
+    return of and start_column() or -3
+  elseif not of then
+    return {}
+  elseif vim.startswith(base, "/") then
+    return { words = slash_commands(of, base) }
+  end
+  local found = M.words(base, of.cwd)
+  M.waiting = files[of.cwd].busy and #found == 0 and of.cwd or nil
+  return { words = found, refresh = "always" }
+end
+
+--- Completes again once the files are listed, if the user still waits for them.
+function M.again()
+  local waits = vim.api.nvim_get_mode().mode:match("^i")
+  if waits and vim.bo.filetype == "ratprompt" and start_column() then
+    vim.api.nvim_feedkeys(vim.keycode("<C-x><C-u>"), "n", false)
+  end
+end
+
+return M

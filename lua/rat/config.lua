@@ -1,0 +1,167 @@
+--- The user's options: checked against `schema`, filled up with its defaults. Starts nothing and reads no file.
+local say = require("rat.say")
+local schema = require("rat.schema")
+
+local M = {}
+
+---@type table?
+local options
+
+---@param fields rat.Option[]
+---@return table<string, rat.Option> by_name
+---@return string[] names
+local function index(fields)
+  local by_name, names = {}, {}
+  for _, field in ipairs(fields) do
+    by_name[field.name] = field
+    names[#names + 1] = field.name
+  end
+  return by_name, names
+end
+
+---@param path string
+---@param key any
+---@return string
+local function join(path, key)
+  return path == "" and tostring(key) or path .. "." .. tostring(key)
+end
+
+local check
+
+---@param fields rat.Option[]
+---@param value table
+---@param path string
+---@param problems string[]
+---@param lenient boolean?
+local function check_fields(fields, value, path, problems, lenient)
+  local by_name, names = index(fields)
+  for key, item in pairs(value) do
+    local field = by_name[key]
+    if field then
+      check(field, item, join(path, key), problems, lenient)
+    elseif not lenient then
+      local near = type(key) == "string" and say.closest(key, names) or nil
+      local hint = near and ("did you mean %s?"):format(near)
+        or "known are " .. table.concat(names, ", ")
+      problems[#problems + 1] = ("%s: unknown key, %s"):format(join(path, key), hint)
+    end
+  end
+end
+
+---@type table<string, fun(value: any): boolean>
+local is = {
+  list = function(value)
+    return type(value) == "table" and vim.islist(value)
+  end,
+  map = function(value)
+    return type(value) == "table" and (next(value) == nil or not vim.islist(value))
+  end,
+  integer = function(value)
+    return type(value) == "number" and value % 1 == 0
+  end,
+}
+is.table = is.map
+
+---@param option rat.Option
+---@param value any
+---@return string? problem
+local function problem_of(option, value)
+  local fits = is[option.type]
+  if fits and not fits(value) or not fits and type(value) ~= option.type then
+    local found = is.list(value) and value[1] ~= nil and "list" or type(value)
+    return ("expected %s, got %s"):format(option.type, found)
+  end
+  if option.choices and not vim.list_contains(option.choices, value) then
+    local near = say.closest(value, option.choices)
+    return ('expected one of %s, got "%s"%s'):format(
+      table.concat(option.choices, ", "),
+      value,
+      near and (", did you mean %s?"):format(near) or ""
+    )
+  end
+  local low, high = unpack(option.range or {})
+  if low and value < low or high and value > high then
+    return ("expected at least %s%s, got %s"):format(
+      low,
+      high and ", at most " .. high or "",
+      value
+    )
+  end
+end
+
+---@param option rat.Option
+---@param value any
+---@param path string
+---@param problems string[]
+---@param lenient boolean?
+function check(option, value, path, problems, lenient)
+  local problem = problem_of(option, value)
+  if problem then
+    problems[#problems + 1] = ("%s: %s"):format(path == "" and "options" or path, problem)
+  elseif option.fields then
+    check_fields(option.fields, value, path, problems, lenient)
+  elseif option.items then
+    for key, item in pairs(value) do
+      check(option.items, item, join(path, key), problems, lenient)
+    end
+  end
+end
+
+--- Checks a value against a description.
+---@param option rat.Option
+---@param value any
+---@param path string of the value, for the messages
+---@param lenient? boolean unknown keys pass
+---@return string[] problems each with the key's full path, sorted
+function M.problems(option, value, path, lenient)
+  local problems = {}
+  check(option, value, path, problems, lenient)
+  table.sort(problems)
+  return problems
+end
+
+--- The value an option has where the user sets none.
+---@param option rat.Option
+---@return any
+function M.default(option)
+  if option.fields then
+    local value = {}
+    for _, field in ipairs(option.fields) do
+      value[field.name] = M.default(field)
+    end
+    return value
+  end
+  if option.default ~= nil then
+    return vim.deepcopy(option.default)
+  end
+  return option.choices and option.choices[1] or nil
+end
+
+--- The description of one key of a table.
+---@param option rat.Option
+---@param name string
+---@return rat.Option
+function M.field(option, name)
+  return assert(index(option.fields)[name], name)
+end
+
+--- Takes the user's options in place of those before.
+---@param opts table?
+---@return string[] problems where there are any, the options stay as they were
+function M.set(opts)
+  opts = opts or {}
+  local problems = M.problems(schema, opts, "")
+  if #problems == 0 then
+    options = vim.tbl_deep_extend("force", M.default(schema), opts)
+  end
+  return problems
+end
+
+--- The options in force.
+---@return table
+function M.get()
+  options = options or M.default(schema)
+  return options
+end
+
+return M

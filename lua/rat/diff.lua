@@ -1,0 +1,283 @@
+--- The changes an agent asks permission for, in native diff mode on a tab page of their own. Changes no file.
+local permission = require("rat.permission")
+local rpc = require("rat.rpc")
+local say = require("rat.say")
+local scratch = require("rat.scratch")
+local status = require("rat.status")
+
+local M = {}
+
+---@class rat.Diff
+---@field chat integer the binary's number of the chat
+---@field id? integer the request; nil where nothing is asked
+---@field title string
+---@field files {path: string, old: string, new: string}[]
+
+---@class rat.DiffTab
+---@field diff rat.Diff
+---@field tab integer
+---@field back integer the window the user came from
+---@field left integer window of the old text
+---@field right integer window of the new text
+---@field at integer index of the file shown
+
+---@type rat.DiffTab[]
+local open = {}
+
+--- Requests whose diff the user asked for: it opens at once.
+---@type table<string, boolean>
+local wanted = {}
+
+---@param chat integer
+---@param id integer?
+---@return string
+local function key(chat, id)
+  return ("%d:%s"):format(chat, id or "")
+end
+
+--- Asks for the diff of a request.
+---@param of rat.Chat
+---@param id integer
+function M.request(of, id)
+  wanted[key(of.id, id)] = true
+  rpc.notify("diff", { chat = of.id, id = id })
+end
+
+---@param path string
+---@param side string
+---@param text string
+---@return integer buf
+local function side_buffer(path, side, text)
+  local buf = vim.api.nvim_create_buf(false, true)
+  scratch.dress(buf, "")
+  vim.bo[buf].bufhidden = "wipe"
+  local lines = vim.split(text, "\n", { plain = true })
+  if lines[#lines] == "" and #lines > 1 then
+    lines[#lines] = nil
+  end
+  scratch.fill(buf, lines)
+  scratch.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, vim.fs.basename(path)))
+  -- Highlighted, but without a filetype: no plugin and no server takes it for the file.
+  local filetype = vim.filetype.match({ filename = path, contents = lines }) or ""
+  local language = vim.treesitter.language.get_lang(filetype)
+  if filetype ~= "" and not pcall(vim.treesitter.start, buf, language) then
+    vim.bo[buf].syntax = filetype
+  end
+  return buf
+end
+
+---@param one rat.DiffTab
+---@return string
+local function answer_hint(one)
+  return one.diff.id and "  %#RatKey#ga%* allow  %#RatKey#gr%* reject" or ""
+end
+
+---@param one rat.DiffTab
+local function show_file(one)
+  local file = one.diff.files[one.at]
+  local name = status.escape(vim.fn.fnamemodify(file.path, ":."))
+  local count = #one.diff.files > 1 and (" %d of %d"):format(one.at, #one.diff.files) or ""
+  local next_file = #one.diff.files > 1 and "  %#RatKey#]f%* next" or ""
+  for _, side in ipairs({ "left", "right" }) do
+    local win = one[side]
+    local buf = side_buffer(file.path, side, side == "left" and file.old or file.new)
+    vim.api.nvim_win_set_buf(win, buf)
+    M.map(buf, one)
+    vim.api.nvim_win_call(win, vim.cmd.diffthis)
+  end
+  local set = require("rat.dress").set
+  set(one.left, { winbar = (" %%#RatBar#%s%%*%s%%<"):format(name, count) })
+  local keys = answer_hint(one) .. next_file .. "  %#RatKey#q%* close  %#RatKey#g?%* keys "
+  set(one.right, { winbar = "%<" .. keys })
+  vim.api.nvim_win_call(one.right, function()
+    vim.cmd("silent! normal! gg]c")
+  end)
+end
+
+--- Closes the tab page and goes back to where the user came from.
+---@param one rat.DiffTab
+local function close(one)
+  open = vim.tbl_filter(function(other)
+    return other ~= one
+  end, open)
+  if not vim.api.nvim_tabpage_is_valid(one.tab) then
+    return
+  end
+  local here = vim.api.nvim_get_current_tabpage() == one.tab
+  for _, win in ipairs({ one.left, one.right }) do
+    if vim.api.nvim_win_is_valid(win) then
+      vim.api.nvim_win_close(win, true)
+    end
+  end
+  if here and vim.api.nvim_win_is_valid(one.back) then
+    vim.api.nvim_set_current_win(one.back)
+  end
+end
+
+---@param one rat.DiffTab
+---@param step integer
+local function step_file(one, step)
+  local count = #one.diff.files
+  one.at = (one.at - 1 + step * vim.v.count1) % count + 1
+  show_file(one)
+end
+
+---@param options {id: string, kind: string}[]
+---@param allow boolean
+---@return string? id of the option that means it, once before always
+local function meaning(options, allow)
+  local prefix = allow and "allow" or "reject"
+  for _, kind in ipairs({ prefix .. "_once", prefix .. "_always" }) do
+    for _, option in ipairs(options) do
+      if option.kind == kind then
+        return option.id
+      end
+    end
+  end
+end
+
+---@param one rat.DiffTab
+---@param allow boolean
+local function answer(one, allow)
+  local of = require("rat.chat").get(one.diff.chat)
+  local request = of and one.diff.id and permission.request(of, one.diff.id)
+  if of and request then
+    local option = meaning(request.permission.options, allow)
+    if not option then
+      return say.warn("the agent offers no such answer: choose one with its digit")
+    end
+    permission.choose(request, option)
+  end
+  close(one)
+end
+
+---@class rat.DiffKey
+---@field lhs string
+---@field doc string
+---@field run fun(one: rat.DiffTab)
+
+---@type rat.DiffKey[]
+local keys = {
+  {
+    lhs = "]f",
+    doc = "next file",
+    run = function(one)
+      step_file(one, 1)
+    end,
+  },
+  {
+    lhs = "[f",
+    doc = "previous file",
+    run = function(one)
+      step_file(one, -1)
+    end,
+  },
+  {
+    lhs = "ga",
+    doc = "allow once",
+    run = function(one)
+      answer(one, true)
+    end,
+  },
+  {
+    lhs = "gr",
+    doc = "reject",
+    run = function(one)
+      answer(one, false)
+    end,
+  },
+  { lhs = "q", doc = "close, the request keeps waiting", run = close },
+}
+
+local function help()
+  local lines = {
+    " ]c [c   next, previous change ",
+    " 1 .. 9  answer with that option of the request ",
+    " g?      list these keys ",
+  }
+  for i, entry in ipairs(keys) do
+    table.insert(lines, i, (" %-7s %s "):format(entry.lhs, entry.doc))
+  end
+  scratch.float(lines, "Keys")
+end
+
+---@param one rat.DiffTab
+---@param digit integer
+---@return string
+local function pick(one, digit)
+  local of = require("rat.chat").get(one.diff.chat)
+  local id = one.diff.id
+  if of and id and vim.v.count == 0 and permission.pick(of, id, digit) then
+    vim.schedule(function()
+      close(one)
+    end)
+    return ""
+  end
+  return tostring(digit)
+end
+
+--- Maps the keys in one side of a diff.
+---@param buf integer
+---@param one rat.DiffTab
+function M.map(buf, one)
+  for _, entry in ipairs(keys) do
+    vim.keymap.set("n", entry.lhs, function()
+      entry.run(one)
+    end, { buffer = buf, nowait = true, desc = "rat: " .. entry.doc })
+  end
+  vim.keymap.set("n", "g?", help, { buffer = buf, nowait = true, desc = "rat: list the keys" })
+  for digit = 1, 9 do
+    vim.keymap.set("n", tostring(digit), function()
+      return pick(one, digit)
+    end, { buffer = buf, expr = true, nowait = true, desc = "rat: answer" })
+  end
+end
+
+---@param diff rat.Diff
+local function show(diff)
+  for _, one in ipairs(open) do
+    if key(one.diff.chat, one.diff.id) == key(diff.chat, diff.id) then
+      return vim.api.nvim_set_current_win(one.right)
+    end
+  end
+  local back = vim.api.nvim_get_current_win()
+  vim.cmd.tabnew()
+  local blank = vim.api.nvim_get_current_buf()
+  vim.bo[blank].bufhidden = "wipe"
+  local right = vim.api.nvim_get_current_win()
+  local left = vim.api.nvim_open_win(blank, false, { split = "left", win = right })
+  local tab = vim.api.nvim_get_current_tabpage()
+  local one = { diff = diff, tab = tab, back = back, left = left, right = right, at = 1 }
+  open[#open + 1] = one
+  show_file(one)
+end
+
+--- The binary sends a diff: at once where the user asked for it, else when they type nothing.
+---@param diff rat.Diff
+function M.arrived(diff)
+  local name = key(diff.chat, diff.id)
+  if wanted[name] or not diff.id then
+    wanted[name] = nil
+    return show(diff)
+  end
+  local function waits()
+    local of = require("rat.chat").get(diff.chat)
+    return of ~= nil and permission.request(of, diff.id) ~= nil
+  end
+  require("rat.idle").when(waits, function()
+    show(diff)
+  end)
+end
+
+--- A request was decided: its diff closes.
+---@param name string chat and id
+function M.decided(name)
+  wanted[name] = nil
+  for _, one in ipairs(vim.list_slice(open)) do
+    if key(one.diff.chat, one.diff.id) == name then
+      close(one)
+    end
+  end
+end
+
+return M

@@ -1,0 +1,40 @@
+--- Highlight groups of winbars and hints, linked to standard ones; those of the text are `look`'s.
+local M = {}
+
+---@type table<string, string>
+M.links = {
+  RatBar = "Title",
+  RatStateStopped = "Comment",
+  RatStateStarting = "DiagnosticInfo",
+  RatStateReady = "DiagnosticOk",
+  RatStateRunning = "DiagnosticInfo",
+  RatStateWaiting = "DiagnosticWarn",
+  RatStateCancelling = "DiagnosticWarn",
+  RatStateFailed = "DiagnosticError",
+  RatKey = "Special",
+  RatAttachment = "Directory",
+  RatHint = "Comment",
+}
+
+local defined = false
+
+local function link()
+  for name, target in pairs(M.links) do
+    vim.api.nvim_set_hl(0, name, { link = target, default = true })
+  end
+end
+
+--- Defines the groups, now and after each change of colours.
+function M.define()
+  if defined then
+    return
+  end
+  defined = true
+  link()
+  vim.api.nvim_create_autocmd("ColorScheme", {
+    group = vim.api.nvim_create_augroup("rat_groups", {}),
+    callback = link,
+  })
+end
+
+return M

@@ -1,0 +1,99 @@
+--- What the binary says, beside drawing: hands each message to who owns the matter. Decides nothing.
+local say = require("rat.say")
+
+local M = {}
+
+--- Tells the screen and the user's autocommands that a chat stands differently.
+---@param chat rat.Chat
+---@param id integer the binary's number of it
+function M.state_changed(chat, id)
+  require("rat.window").refresh(chat)
+  say.event("RatState", {
+    chat = id,
+    agent = chat.agent,
+    session_id = chat.status.session_id,
+    state = chat.status.state,
+    detail = chat.status.detail,
+  })
+end
+
+---@type table<string, fun(payload: table)>
+local handlers = {}
+
+function handlers.chat(payload)
+  local chat = require("rat.chat").opened(payload)
+  if payload.show then
+    require("rat.window").open(chat, payload.focus)
+  end
+end
+
+function handlers.status(payload)
+  local chat, changed = require("rat.chat").updated(payload)
+  if not chat then
+    return
+  end
+  if changed then
+    M.state_changed(chat, payload.chat)
+  else
+    require("rat.window").refresh(chat)
+  end
+  require("rat.permission").update()
+end
+
+function handlers.notify(payload)
+  local tell = say[payload.level] or say.info
+  tell(payload.text)
+end
+
+function handlers.event(payload)
+  say.event(payload.name, payload.data or {})
+end
+
+function handlers.commands(payload)
+  local chat = require("rat.chat").get(payload.chat)
+  if chat then
+    chat.commands = payload.commands
+  end
+end
+
+function handlers.ask(payload)
+  require("rat.select").when_idle(payload.items, { prompt = payload.title }, function(_, index)
+    require("rat.rpc").notify("answer", { id = payload.id, index = index })
+  end)
+end
+
+function handlers.scratch(payload)
+  require("rat.scratch").show(payload)
+end
+
+function handlers.open(payload)
+  require("rat.location").open(payload.path, payload.line, payload.follow)
+end
+
+function handlers.draft(payload)
+  local chat = require("rat.chat").get(payload.chat)
+  if chat then
+    require("rat.prompt").give_back(chat, payload.text)
+  end
+end
+
+function handlers.diff(payload)
+  require("rat.diff").arrived(payload)
+end
+
+--- Called by `ui` for every message of a batch that draws nothing, on the main loop.
+---@param kind string
+---@param payload table
+function M.handle(kind, payload)
+  local handler = handlers[kind]
+  if not handler then
+    return say.warn(("the binary sent %s, which this version does not know"):format(kind))
+  end
+  -- One message that fails must not take the rest of its batch with it.
+  local ok, problem = xpcall(handler, debug.traceback, payload)
+  if not ok then
+    say.error(("%s: %s"):format(kind, problem))
+  end
+end
+
+return M

@@ -1,0 +1,271 @@
+--- The keys of the chat's buffers, in one table that `g?` lists too. Carries nothing out itself.
+local chat = require("rat.chat")
+local permission = require("rat.permission")
+local rpc = require("rat.rpc")
+
+local M = {}
+
+---@class rat.Key
+---@field modes string[]
+---@field lhs string
+---@field doc string
+---@field run? fun(of: rat.Chat, lhs: string): string? keys to run in its place; nil where Neovim's own key is meant
+---@field expr? boolean `run` decides whether the key is ours
+
+--- What stands in the transcript's current line.
+---@return table?
+local function action()
+  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+  return require("rat.ui").action(vim.api.nvim_get_current_buf(), row)
+end
+
+---@param of rat.Chat
+---@param what table?
+local function act(of, what)
+  local kind = what and what.kind
+  if kind == "location" then
+    require("rat.location").open(what.path, what.line)
+  elseif kind == "output" then
+    rpc.notify("output", { chat = of.id, tool_call = what.tool_call })
+  elseif kind == "diff" then
+    require("rat.diff").request(of, what.id)
+  elseif kind == "permission" then
+    permission.open(of, what.id)
+  elseif kind == "queued" then
+    rpc.notify("queue_take", { chat = of.id, index = what.index })
+  elseif kind == "fold" and vim.fn.foldlevel(".") > 0 then
+    vim.cmd("normal! za")
+  end
+end
+
+---@param of rat.Chat
+---@param lhs string
+---@return string
+local function answer(of, lhs)
+  local view = select(2, chat.of(vim.api.nvim_get_current_buf()))
+  local what = view ~= "prompt" and action() or nil
+  local on_card = what and (what.kind == "permission" or what.kind == "diff") and what.id or nil
+  local id = permission.meant(of, on_card)
+  -- A digit of a count that has begun stays a digit.
+  if id and vim.v.count == 0 and permission.pick(of, id, tonumber(lhs)) then
+    return ""
+  end
+  return lhs
+end
+
+---@param of rat.Chat
+local function show_diff(of)
+  local what = action()
+  local id = permission.meant(of, what and what.id)
+  if id then
+    require("rat.diff").request(of, id)
+  else
+    require("rat.say").info("there is no permission request under the cursor")
+  end
+end
+
+---@param direction 1|-1
+local function next_message(direction)
+  local buf = vim.api.nvim_get_current_buf()
+  for _ = 1, vim.v.count1 do
+    local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+    local found = require("rat.ui").next_header(buf, row, direction)
+    if not found then
+      return
+    end
+    vim.cmd("normal! m'")
+    vim.api.nvim_win_set_cursor(0, { found + 1, 0 })
+  end
+end
+
+---@param step 1|-1
+---@return fun(of: rat.Chat, lhs: string): string
+local function recall(step)
+  return function(of, lhs)
+    local edge = step < 0 and 1 or vim.api.nvim_buf_line_count(0)
+    if vim.fn.pumvisible() == 1 or vim.fn.line(".") ~= edge then
+      return lhs
+    end
+    vim.schedule(function()
+      require("rat.prompt").recall(of, step)
+    end)
+    return ""
+  end
+end
+
+---@param of rat.Chat
+local function send(of)
+  require("rat.prompt").submit(of)
+end
+
+local function help()
+  M.help(select(2, chat.of(vim.api.nvim_get_current_buf())))
+end
+
+---@type rat.Key[]
+local everywhere = {
+  { modes = { "n" }, lhs = "g?", doc = "list these keys", run = help },
+}
+
+---@type rat.Key[]
+local prompt_keys = {
+  { modes = { "n" }, lhs = "<CR>", doc = "send", run = send },
+  { modes = { "n", "i" }, lhs = "<C-s>", doc = "send", run = send },
+  {
+    modes = { "n" },
+    lhs = "<C-c>",
+    doc = "cancel the turn",
+    run = function(of)
+      rpc.notify("cancel", { chat = of.id })
+    end,
+  },
+  { modes = { "n", "i" }, lhs = "<Up>", doc = "older prompt", run = recall(-1), expr = true },
+  { modes = { "n", "i" }, lhs = "<Down>", doc = "newer prompt", run = recall(1), expr = true },
+  {
+    modes = { "n" },
+    lhs = "g-",
+    doc = "remove an attachment",
+    run = function(of)
+      require("rat.attached").remove(of)
+    end,
+  },
+  { modes = { "i" }, lhs = "<C-x><C-u>", doc = "complete /command or @file" },
+}
+
+---@type rat.Key[]
+local view_keys = {
+  { modes = { "n" }, lhs = "za", doc = "open or close the fold" },
+  {
+    modes = { "n" },
+    lhs = "q",
+    doc = "hide the chat, or the plan or the tool calls alone",
+    run = function(of)
+      local window = require("rat.window")
+      local view = select(2, chat.of(vim.api.nvim_get_current_buf()))
+      if view == "chat" then
+        window.hide()
+      else
+        window.toggle_view(of, view)
+      end
+    end,
+  },
+}
+
+---@type rat.Key[]
+local transcript_keys = {
+  {
+    modes = { "n" },
+    lhs = "<CR>",
+    doc = "open what stands here; take back a queued prompt",
+    run = function(of)
+      act(of, action())
+    end,
+  },
+  {
+    modes = { "n" },
+    lhs = "gf",
+    doc = "open the location",
+    run = function(of)
+      act(of, action())
+    end,
+  },
+  {
+    modes = { "n" },
+    lhs = "]]",
+    doc = "next message",
+    run = function()
+      next_message(1)
+    end,
+  },
+  {
+    modes = { "n" },
+    lhs = "[[",
+    doc = "previous message",
+    run = function()
+      next_message(-1)
+    end,
+  },
+  { modes = { "n" }, lhs = "gd", doc = "show the request's diff", run = show_diff },
+}
+for _, lhs in ipairs({ "i", "a", "o" }) do
+  table.insert(transcript_keys, {
+    modes = { "n" },
+    lhs = lhs,
+    doc = "go to the prompt",
+    run = function(of)
+      require("rat.window").open(of)
+      require("rat.window").enter_prompt()
+    end,
+  })
+end
+
+---@type rat.Key[]
+local answer_keys = {}
+for digit = 1, 9 do
+  answer_keys[digit] = {
+    modes = { "n" },
+    lhs = tostring(digit),
+    doc = "answer the permission request",
+    run = answer,
+    expr = true,
+  }
+end
+
+--- The keys of a view, in the order of the help.
+---@param view rat.View
+---@return rat.Key[]
+function M.of(view)
+  local list = {}
+  for _, part in ipairs({
+    view == "prompt" and prompt_keys or transcript_keys,
+    answer_keys,
+    view ~= "prompt" and view_keys or {},
+    everywhere,
+  }) do
+    vim.list_extend(list, part)
+  end
+  return list
+end
+
+--- Maps the keys of a view in its buffer.
+---@param buf integer
+---@param view rat.View
+function M.attach(buf, view)
+  for _, key in ipairs(M.of(view)) do
+    if key.run then
+      vim.keymap.set(key.modes, key.lhs, function()
+        local of = chat.of(buf)
+        if of then
+          return key.run(of, key.lhs)
+        end
+      end, { buffer = buf, expr = key.expr, nowait = true, desc = "rat: " .. key.doc })
+    end
+  end
+end
+
+--- Groups keys that do the same: `i a o`, `1 .. 9`.
+---@param view rat.View
+---@return string[]
+local function help_lines(view)
+  local order, by_doc = {}, {}
+  for _, key in ipairs(M.of(view)) do
+    if not by_doc[key.doc] then
+      by_doc[key.doc] = {}
+      order[#order + 1] = key.doc
+    end
+    table.insert(by_doc[key.doc], key.lhs)
+  end
+  return vim.tbl_map(function(doc)
+    local keys = by_doc[doc]
+    local names = #keys > 3 and keys[1] .. " .. " .. keys[#keys] or table.concat(keys, " ")
+    return (" %-12s %s "):format(names, doc)
+  end, order)
+end
+
+--- Lists the keys of a view in a small window.
+---@param view rat.View
+function M.help(view)
+  require("rat.scratch").float(help_lines(view), "Keys")
+end
+
+return M

@@ -1,0 +1,219 @@
+--- The permission requests that wait, over all chats: finds the one meant, asks the user, sends the answer.
+local chat = require("rat.chat")
+local config = require("rat.config")
+local rpc = require("rat.rpc")
+local say = require("rat.say")
+
+local M = {}
+
+---@class rat.Request
+---@field chat rat.Chat
+---@field permission rat.Permission
+
+--- Order of arrival by chat and id; a request that is gone is forgotten.
+---@type table<string, integer>
+local arrival = {}
+local arrived = 0
+
+--- Requests that were answered and that the binary still lists: a second key is not meant for them.
+---@type table<string, boolean>
+local answered = {}
+
+--- Choosers that are open or wait to open.
+---@type table<string, rat.Choice>
+local choosers = {}
+
+local SHOW_DIFF = "Show the diff"
+
+---@param request rat.Request
+---@return string
+local function key(request)
+  return ("%d:%d"):format(request.chat.id, request.permission.id)
+end
+
+---@param of? rat.Chat only of this chat
+---@return rat.Request[] as the binary has them, the oldest first
+local function listed(of)
+  local list = {}
+  for _, one in ipairs(chat.list()) do
+    local meant = one.id and (not of or of == one)
+    for _, permission in ipairs(meant and one.status.permissions or {}) do
+      list[#list + 1] = { chat = one, permission = permission }
+    end
+  end
+  table.sort(list, function(a, b)
+    return (arrival[key(a)] or math.huge) < (arrival[key(b)] or math.huge)
+  end)
+  return list
+end
+
+---@param of? rat.Chat only of this chat
+---@return rat.Request[] those the user has not answered, the oldest first
+local function waiting(of)
+  return vim.tbl_filter(function(request)
+    return not answered[key(request)]
+  end, listed(of))
+end
+
+--- The requests that wait in all chats, the oldest first.
+---@return rat.Permission[]
+function M.all()
+  return vim.tbl_map(function(request)
+    return request.permission
+  end, waiting())
+end
+
+--- The oldest request: of the chat the user is in, else of all.
+---@return rat.Request?
+local function oldest()
+  local here = chat.of(vim.api.nvim_get_current_buf())
+  local found = (here and waiting(here)[1]) or waiting()[1]
+  if not found then
+    say.info("no permission request is waiting")
+  end
+  return found
+end
+
+--- Answers a request with one of its options.
+---@param request rat.Request
+---@param option string its id
+function M.choose(request, option)
+  answered[key(request)] = true
+  rpc.notify("permission", {
+    chat = request.chat.id,
+    id = request.permission.id,
+    option = option,
+  })
+end
+
+---@param request rat.Request
+---@return any[] items
+---@return rat.SelectOptions
+---@return rat.OnChoice
+local function question(request)
+  local permission = request.permission
+  local items = vim.list_slice(permission.options)
+  if permission.diffs > 0 then
+    items[#items + 1] = { name = SHOW_DIFF }
+  end
+  local opts = {
+    prompt = ("%s: %s"):format(request.chat.title, permission.command or permission.title),
+    format_item = function(item)
+      return item.name
+    end,
+  }
+  return items,
+    opts,
+    function(item)
+      choosers[key(request)] = nil
+      if item and item.id then
+        M.choose(request, item.id)
+      elseif item then
+        require("rat.diff").request(request.chat, permission.id)
+      end
+    end
+end
+
+--- Opens the chooser for a request, without one for the oldest.
+---@param of? rat.Chat
+---@param id? integer
+function M.open(of, id)
+  local request = id and M.request(of, id) or oldest()
+  if request then
+    M.close(key(request))
+    choosers[key(request)] = require("rat.select").open(question(request))
+  end
+end
+
+--- A request that waits.
+---@param of rat.Chat
+---@param id integer
+---@return rat.Request?
+function M.request(of, id)
+  return vim.iter(waiting(of)):find(function(request)
+    return request.permission.id == id
+  end)
+end
+
+---@param request rat.Request
+local function open_by_itself(request)
+  local options = config.get()
+  local policy = options.permission.open
+  if policy == "never" or options.diff == "tab" and request.permission.diffs > 0 then
+    return
+  end
+  local items, opts, on_choice = question(request)
+  local function ready()
+    return policy == "always" or chat.of(vim.api.nvim_get_current_buf()) == request.chat
+  end
+  choosers[key(request)] = require("rat.select").when_idle(items, opts, on_choice, ready)
+end
+
+---@param name string
+function M.close(name)
+  if choosers[name] then
+    choosers[name].close()
+    choosers[name] = nil
+  end
+end
+
+--- Compares what waits with what waited: opens for what is new, closes for what is decided.
+function M.update()
+  local seen = {}
+  for _, request in ipairs(listed()) do
+    local name = key(request)
+    seen[name] = true
+    if not arrival[name] then
+      arrived = arrived + 1
+      arrival[name] = arrived
+      open_by_itself(request)
+    end
+  end
+  for name in pairs(arrival) do
+    if not seen[name] then
+      arrival[name], answered[name] = nil, nil
+      M.close(name)
+      require("rat.diff").decided(name)
+    end
+  end
+end
+
+--- Answers the oldest request: allows it once or rejects it.
+---@param allow boolean
+---@param reason? string told to the agent with a rejection
+function M.answer(allow, reason)
+  local request = oldest()
+  if request then
+    answered[key(request)] = true
+    rpc.notify("permission", { chat = request.chat.id, allow = allow, reason = reason })
+  end
+end
+
+--- Answers with the option of that number.
+---@param of rat.Chat
+---@param id integer the request
+---@param number integer
+---@return boolean answered
+function M.pick(of, id, number)
+  local request = M.request(of, id)
+  local option = request and request.permission.options[number]
+  if not (request and option) then
+    return false
+  end
+  M.choose(request, option.id)
+  return true
+end
+
+--- The request a key is meant for: the one under the cursor, else the only one of the chat.
+---@param of rat.Chat
+---@param under_cursor? integer id of a request
+---@return integer? id
+function M.meant(of, under_cursor)
+  if under_cursor then
+    return under_cursor
+  end
+  local list = waiting(of)
+  return #list == 1 and list[1].permission.id or nil
+end
+
+return M

@@ -1,0 +1,175 @@
+--- The prompt buffer: what the user types, sending it, its history. Nothing typed is lost on a way that fails.
+local attached = require("rat.attached")
+local chat = require("rat.chat")
+local context = require("rat.context")
+local history = require("rat.history")
+local rpc = require("rat.rpc")
+local scratch = require("rat.scratch")
+
+local M = {}
+
+---@class rat.Message
+---@field text string
+---@field attachments rat.Attachment[]
+---@field chat? rat.Chat
+
+--- Prompts whose files are still being read, in the order they were sent.
+---@type {message: rat.Message, open: integer}[]
+local outbox = {}
+
+--- Sends what is complete, never past one that is not.
+local function flush()
+  while outbox[1] and outbox[1].open == 0 do
+    local message = table.remove(outbox, 1).message
+    rpc.request("prompt", {
+      chat = message.chat and message.chat.id,
+      text = message.text,
+      attachments = message.attachments,
+    })
+  end
+end
+
+---@param message rat.Message
+local function post(message)
+  local cwd = message.chat and message.chat.cwd or vim.fn.getcwd()
+  local paths = context.mentions(message.text, cwd)
+  local entry = { message = message, open = #paths }
+  outbox[#outbox + 1] = entry
+  for i, path in ipairs(paths) do
+    local place = #message.attachments + i
+    context.file(path, function(found)
+      message.attachments[place] = found or false
+      entry.open = entry.open - 1
+      if entry.open == 0 then
+        message.attachments = vim.tbl_filter(function(attachment)
+          return attachment
+        end, message.attachments)
+        flush()
+      end
+    end)
+  end
+  flush()
+end
+
+--- Sends a prompt. Where no agent runs, one is started first.
+---@param message rat.Message
+---@param accepted? fun() the prompt is on its way
+function M.send(message, accepted)
+  local to = message.chat
+  local function go()
+    history.push(to and to.cwd or vim.fn.getcwd(), message.text)
+    if accepted then
+      accepted()
+    end
+    post(message)
+  end
+  -- A start that was asked for takes the prompts that follow it.
+  if to and to.id or not to and require("rat.launch").pending() then
+    return go()
+  end
+  message.chat = nil
+  local again = to and { agent = to.agent, cwd = to.cwd } or {}
+  require("rat.launch").start(again, go)
+end
+
+---@param buf integer
+---@return string text without empty lines around it
+local function text_of(buf)
+  local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
+  return (text:gsub("^%s*\n", ""):gsub("%s+$", ""))
+end
+
+--- Sends what is in the prompt buffer.
+---@param of rat.Chat
+function M.submit(of)
+  local buf = chat.buffer(of, "prompt")
+  local text = text_of(buf)
+  if text == "" and #of.attachments == 0 then
+    if of.id and of.status.queue_paused then
+      rpc.notify("queue_go", { chat = of.id })
+    end
+    return
+  end
+  -- The attachments are copied: they are taken off only once the prompt is on its way.
+  local attachments = vim.list_slice(of.attachments)
+  M.send({ text = text, attachments = attachments, chat = of }, function()
+    attached.take(of)
+    scratch.fill(buf, {})
+    history.reset(buf)
+    require("rat.window").fit(of)
+  end)
+end
+
+--- Puts a prompt that could not be sent before what the user has typed since.
+---@param of rat.Chat
+---@param text string
+function M.give_back(of, text)
+  local buf = chat.buffer(of, "prompt")
+  local lines = vim.split(text, "\n", { plain = true })
+  local typed = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+  if #typed == 1 and typed[1] == "" then
+    scratch.fill(buf, lines)
+  else
+    lines[#lines + 1] = ""
+    scratch.insert(buf, lines)
+  end
+  history.reset(buf)
+  require("rat.window").fit(of)
+end
+
+--- Shows the next older or newer prompt.
+---@param of rat.Chat
+---@param step integer -1 is older, 1 newer
+---@return boolean shown
+function M.recall(of, step)
+  local buf = chat.buffer(of, "prompt")
+  local lines = history.step(buf, of.cwd, step, vim.api.nvim_buf_get_lines(buf, 0, -1, false))
+  if not lines then
+    return false
+  end
+  scratch.fill(buf, lines)
+  local row = step < 0 and 1 or #lines
+  if vim.api.nvim_get_current_buf() == buf then
+    vim.api.nvim_win_set_cursor(0, { row, #lines[row] })
+  end
+  require("rat.window").fit(of)
+  return true
+end
+
+--- Makes a buffer a prompt.
+---@param buf integer
+function M.attach(buf)
+  local group = vim.api.nvim_create_augroup("rat_prompt_" .. buf, {})
+  vim.bo[buf].completefunc = "v:lua.require'rat.complete'.prompt"
+  vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
+    group = group,
+    buffer = buf,
+    callback = function()
+      local of = chat.of(buf)
+      if of then
+        require("rat.window").fit(of)
+        attached.uncover(of)
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufModifiedSet", {
+    group = group,
+    buffer = buf,
+    desc = "A draft is no unsaved file",
+    callback = function()
+      vim.bo[buf].modified = false
+    end,
+  })
+  vim.api.nvim_create_autocmd("InsertEnter", {
+    group = group,
+    buffer = buf,
+    callback = function()
+      local of = chat.of(buf)
+      if of then
+        require("rat.complete").warm(of.cwd)
+      end
+    end,
+  })
+end
+
+return M

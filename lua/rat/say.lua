@@ -1,0 +1,95 @@
+--- Tells the user things, always in the same shape; keeps nothing and decides nothing.
+local M = {}
+
+--- Whether Neovim would stop at the hit-enter prompt, which holds back everything that comes from the binary.
+---@param text string
+---@return boolean
+local function too_long(text)
+  -- Neovim's own comes from a file of Neovim, from 0.12 on from none at all.
+  local source = debug.getinfo(vim.notify, "S").source
+  local own = source:match("^@vim/_") ~= nil or source == "?"
+  return own and (text:find("\n") ~= nil or vim.fn.strdisplaywidth(text) > vim.v.echospace)
+end
+
+---@param text string
+---@param level integer
+local function notify(text, level)
+  text = "[rat] " .. text
+  vim.schedule(function()
+    if too_long(text) then
+      require("rat.toast").show(text, level)
+    else
+      vim.notify(text, level, { title = "rat.nvim" })
+    end
+  end)
+end
+
+--- Something the user should know.
+---@param text string
+function M.info(text)
+  notify(text, vim.log.levels.INFO)
+end
+
+--- Something that did not go as asked.
+---@param text string
+function M.warn(text)
+  notify(text, vim.log.levels.WARN)
+end
+
+--- Something that failed: what happened and what to do.
+---@param text string
+function M.error(text)
+  notify(text, vim.log.levels.ERROR)
+end
+
+--- Fires a `User` autocommand.
+---@param name string
+---@param data table
+function M.event(name, data)
+  local ok, problem = pcall(vim.api.nvim_exec_autocmds, "User", {
+    pattern = name,
+    modeline = false,
+    data = data,
+  })
+  if not ok then
+    M.error(("an autocommand for User %s failed: %s"):format(name, problem))
+  end
+end
+
+--- The candidate a mistyped name most probably meant.
+---@param name string
+---@param candidates string[]
+---@return string? nearest within a third of the name's length, at least 2 edits
+function M.closest(name, candidates)
+  local best, distance = nil, math.max(2, math.floor(#name / 3)) + 1
+  for _, candidate in ipairs(candidates) do
+    local edits = M.distance(name:lower(), candidate:lower())
+    if edits < distance then
+      best, distance = candidate, edits
+    end
+  end
+  return best
+end
+
+--- Levenshtein distance in bytes.
+---@param a string
+---@param b string
+---@return integer
+function M.distance(a, b)
+  local row = {}
+  for j = 0, #b do
+    row[j] = j
+  end
+  for i = 1, #a do
+    local diagonal = row[0]
+    row[0] = i
+    for j = 1, #b do
+      local cost = a:byte(i) == b:byte(j) and 0 or 1
+      local value = math.min(row[j] + 1, row[j - 1] + 1, diagonal + cost)
+      diagonal, row[j] = row[j], value
+    end
+  end
+  return row[#b]
+end
+
+return M

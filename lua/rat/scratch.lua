@@ -1,0 +1,160 @@
+--- Makes, finds and fills buffers of the plugin's own; what stands in the views of a chat is `ui`'s.
+local M = {}
+
+--- While a buffer gets its name here, nobody else has to read it.
+local naming = false
+
+--- Whether a buffer is being named by `name`.
+---@return boolean
+function M.naming()
+  return naming
+end
+
+--- Gives a buffer its name.
+---@param buf integer
+---@param name string
+function M.name(buf, name)
+  naming = true
+  local ok, problem = pcall(vim.api.nvim_buf_set_name, buf, name)
+  naming = false
+  assert(ok, problem)
+end
+
+--- The buffer with exactly this name. (|bufnr()| takes a pattern and finds others.)
+---@param name string
+---@return integer?
+function M.find(name)
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_get_name(buf) == name then
+      return buf
+    end
+  end
+end
+
+--- Gives a buffer the options of a view: no file, hidden, unlisted, no swap, no modeline.
+---@param buf integer
+---@param filetype string
+---@param writable? boolean the user types in it
+function M.dress(buf, filetype, writable)
+  local options = {
+    buftype = "nofile",
+    bufhidden = "hide",
+    buflisted = false,
+    swapfile = false,
+    modeline = false,
+    undofile = false,
+    modifiable = writable == true,
+  }
+  for name, value in pairs(options) do
+    vim.api.nvim_set_option_value(name, value, { buf = buf })
+  end
+  if not writable then
+    vim.bo[buf].undolevels = -1
+  end
+  if vim.bo[buf].filetype ~= filetype then
+    vim.bo[buf].filetype = filetype
+  end
+  vim.bo[buf].modified = false
+end
+
+--- The buffer of this name, made if there is none.
+---@param name string
+---@param filetype string
+---@param writable? boolean
+---@return integer buf
+function M.make(name, filetype, writable)
+  local buf = M.find(name)
+  if not buf then
+    buf = vim.api.nvim_create_buf(false, true)
+    M.name(buf, name)
+  end
+  M.dress(buf, filetype, writable)
+  return buf
+end
+
+--- Puts lines in place of all there are.
+---@param buf integer
+---@param lines string[]
+function M.fill(buf, lines)
+  local modifiable = vim.bo[buf].modifiable
+  vim.bo[buf].modifiable = true
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modifiable = modifiable
+  vim.bo[buf].modified = false
+end
+
+--- Puts lines before all there are.
+---@param buf integer
+---@param lines string[]
+function M.insert(buf, lines)
+  vim.api.nvim_buf_set_lines(buf, 0, 0, false, lines)
+  vim.bo[buf].modified = false
+end
+
+--- Shows lines in a split of their own, closed with `q`.
+---@param scratch {name: string, title: string, filetype: string, lines: string[], focus: boolean}
+function M.show(scratch)
+  local buf = M.make(scratch.name, "")
+  -- The text is somebody else's: highlighted, but no filetype plugin runs on it.
+  vim.bo[buf].syntax = scratch.filetype
+  vim.bo[buf].bufhidden = "wipe"
+  M.fill(buf, scratch.lines)
+  vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = buf, desc = "Close", nowait = true })
+  local win = vim.fn.bufwinid(buf)
+  if win == -1 then
+    local beside = require("rat.location").users_window() or 0
+    win = vim.api.nvim_open_win(buf, false, { split = "below", win = beside })
+  end
+  local bar = require("rat.status").escape(scratch.title) .. "%=%#RatKey#q%* close "
+  require("rat.dress").set(win, { winbar = bar, wrap = true, number = false, list = false })
+  if scratch.focus then
+    vim.api.nvim_set_current_win(win)
+  end
+end
+
+--- Shows lines in a float in the middle of the screen, closed with `q` or by leaving it.
+---@param lines string[]
+---@param title string
+function M.float(lines, title)
+  local buf = vim.api.nvim_create_buf(false, true)
+  M.dress(buf, "rathelp")
+  vim.bo[buf].bufhidden = "wipe"
+  M.fill(buf, lines)
+  local width = vim.fn.strdisplaywidth(title) + 2
+  for _, line in ipairs(lines) do
+    width = math.max(width, vim.fn.strdisplaywidth(line))
+  end
+  width = math.min(width, vim.o.columns - 4)
+  local height = math.min(#lines, vim.o.lines - 6)
+  local win = vim.api.nvim_open_win(buf, true, {
+    relative = "editor",
+    row = math.max(0, math.floor((vim.o.lines - height) / 2) - 2),
+    col = math.max(0, math.floor((vim.o.columns - width) / 2) - 1),
+    width = width,
+    height = height,
+    style = "minimal",
+    border = "rounded",
+    title = " " .. title .. " ",
+    footer = " q closes ",
+    zindex = 60,
+  })
+  vim.wo[win].wrap = false
+  local function close()
+    if vim.api.nvim_win_is_valid(win) then
+      vim.api.nvim_win_close(win, true)
+    end
+  end
+  for _, lhs in ipairs({ "q", "<Esc>", "g?" }) do
+    vim.keymap.set("n", lhs, close, { buffer = buf, nowait = true, desc = "Close" })
+  end
+  vim.api.nvim_create_autocmd("WinLeave", {
+    buffer = buf,
+    once = true,
+    callback = function()
+      -- A window cannot be closed while it is being left.
+      vim.schedule(close)
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,204 @@
+--- The words for how a chat stands: winbars, statusline, `status()`. Reads, never changes anything.
+local M = {}
+
+--- One line without control characters.
+---@param text string
+---@return string
+local function plain(text)
+  return (text:gsub("[%z\1-\31\127]+", " "):gsub("\194[\128-\159]", " "))
+end
+
+--- Makes a text of somebody else's safe for 'statusline' and 'winbar': one line, nothing evaluated.
+---@param text string
+---@return string
+function M.escape(text)
+  return (plain(text):gsub("%%", "%%%%"))
+end
+
+local escape = M.escape
+
+---@type table<string, string>
+local words = {
+  stopped = "stopped",
+  starting = "starting",
+  ready = "ready",
+  running = "running",
+  waiting = "waiting",
+  cancelling = "cancelling",
+  failed = "failed",
+}
+
+---@param state string
+---@return string
+local function highlight(state)
+  return ("%%#RatState%s#"):format(state:sub(1, 1):upper() .. state:sub(2))
+end
+
+---@param usage rat.Status.usage?
+---@return string? percent of the agent's context that is used
+local function percent(usage)
+  if usage and (usage.size or 0) > 0 then
+    return ("%d%%%%"):format(math.floor(100 * usage.used / usage.size + 0.5))
+  end
+end
+
+--- The keys that answer a request: `1-3`.
+---@param permissions rat.Permission[]
+---@return string
+function M.answer_keys(permissions)
+  local count = #permissions[1].options
+  return count > 1 and ("1-%d"):format(math.min(count, 9)) or "1"
+end
+
+---@param status rat.Status
+---@return string?
+local function waiting(status)
+  local count = #status.permissions
+  if count == 0 then
+    return nil
+  elseif count == 1 then
+    return ("%s or :RatAllow"):format(M.answer_keys(status.permissions))
+  end
+  return ("%d requests: :RatPermission"):format(count)
+end
+
+---@param status rat.Status
+---@return string?
+local function queue(status)
+  local count = #(status.queued or {})
+  if count > 0 then
+    return ("%d queued%s"):format(count, status.queue_paused and ", paused" or "")
+  end
+end
+
+---@param text string escaped
+---@return integer
+local function cells(text)
+  return vim.fn.strdisplaywidth((text:gsub("%%%%", "%%")))
+end
+
+---@param text string
+---@param width integer cells
+---@return string
+local function shorten(text, width)
+  if vim.fn.strdisplaywidth(text) <= width then
+    return text
+  end
+  local kept = vim.fn.strcharpart(text, 0, math.max(width - 1, 0))
+  while vim.fn.strdisplaywidth(kept) > width - 1 and kept ~= "" do
+    kept = vim.fn.strcharpart(kept, 0, vim.fn.strchars(kept) - 1)
+  end
+  return kept .. "…"
+end
+
+--- Joins what has room; what stands first is the most important and stays.
+---@param parts string[] escaped
+---@param room integer cells
+---@return string
+local function fitting(parts, room)
+  local kept = ""
+  for i, part in ipairs(parts) do
+    local longer = kept == "" and part or kept .. " · " .. part
+    if i > 1 and cells(longer) > room then
+      break
+    end
+    kept = longer
+  end
+  return kept
+end
+
+--- The winbar of the transcript: who, what it does, what waits. What waits is never cut off.
+---@param chat rat.Chat
+---@param width integer of the window, in cells
+---@return string
+function M.transcript_bar(chat, width)
+  local status = chat.status
+  local parts = {}
+  vim.list_extend(parts, { waiting(status) or nil })
+  vim.list_extend(parts, { queue(status) or nil })
+  vim.list_extend(parts, { percent(status.usage) or nil })
+  local title, state = escape(chat.title), escape(words[status.state] or status.state)
+  local room = width - cells(title) - cells(state) - 5
+  local tail = fitting(parts, room)
+  room = room - cells(tail) - 2
+  local detail = plain(status.detail or "")
+  detail = (detail ~= "" and room >= 6) and ": " .. escape(shorten(detail, room)) or ""
+  return ("%%#RatBar# %s %s%s%%*%s%%<%%= %s "):format(
+    title,
+    highlight(status.state),
+    state,
+    detail,
+    tail
+  )
+end
+
+---@type table<string, string[][]>
+local prompt_keys = {
+  ready = { { "<CR>", "send" }, { "g?", "keys" } },
+  starting = { { "<CR>", "send" }, { "g?", "keys" } },
+  running = { { "<C-c>", "cancel" }, { "<CR>", "queue" } },
+  cancelling = { { "<CR>", "queue" }, { ":RatStop", "end it" } },
+  stopped = { { ":RatRestart", "start again" } },
+  failed = { { ":RatRestart", "start again" } },
+}
+
+---@param status rat.Status
+---@return string[][]
+local function keys_now(status)
+  if #status.permissions > 1 then
+    return { { ":RatPermission", "answer" }, { "<C-c>", "cancel" } }
+  elseif #status.permissions == 1 then
+    local keys = M.answer_keys(status.permissions)
+    return { { keys, "answer" }, { ":RatAllow", "" }, { "<C-c>", "cancel" } }
+  elseif status.queue_paused and #(status.queued or {}) > 0 then
+    return { { "<CR>", "go on with the queue" } }
+  end
+  return prompt_keys[status.state] or prompt_keys.ready
+end
+
+--- The winbar of the prompt: what the keys do now.
+---@param chat rat.Chat
+---@return string
+function M.prompt_bar(chat)
+  local parts = {}
+  for _, key in ipairs(keys_now(chat.status)) do
+    local word = key[2] ~= "" and " " .. key[2] or ""
+    parts[#parts + 1] = ("%%#RatKey#%s%%*%s"):format(escape(key[1]), word)
+  end
+  return " " .. table.concat(parts, " · ") .. "%<"
+end
+
+--- How a chat stands, for users' own code.
+---@param chat rat.Chat?
+---@return table status `state` is "stopped" where there is no chat
+function M.status(chat)
+  if not chat then
+    return { state = "stopped", queued = {}, queue_paused = false, permissions = {} }
+  end
+  local status = vim.deepcopy(chat.status)
+  status.chat = chat.id
+  status.agent = chat.agent
+  status.title = chat.title
+  status.cwd = chat.cwd
+  return status
+end
+
+--- A short text for 'statusline', escaped; empty where there is no chat.
+---@param chat rat.Chat?
+---@param all rat.Permission[] the requests waiting in all chats
+---@return string
+function M.statusline(chat, all)
+  if not chat then
+    return ""
+  end
+  local parts = { escape(chat.agent) .. " " .. escape(words[chat.status.state] or "") }
+  if #all > 0 then
+    parts[1] = escape(chat.agent) .. " waiting"
+    parts[2] = ("%d to answer"):format(#all)
+  end
+  vim.list_extend(parts, { queue(chat.status) or nil })
+  vim.list_extend(parts, { percent(chat.status.usage) or nil })
+  return table.concat(parts, " · ")
+end
+
+return M

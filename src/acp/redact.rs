@@ -1,0 +1,143 @@
+//! What must not be seen in logs and traces: environment values, headers, keys. Nothing here changes what is
+//! sent.
+
+use crate::session::agent::AgentConfig;
+use crate::session::agent::McpServer;
+use serde_json::Value;
+use std::borrow::Cow;
+
+const HIDDEN: &str = "[redacted]";
+
+/// The longest text that a trace shows, in characters.
+const LONGEST_TEXT: usize = 400;
+
+/// A secret shorter than this is no secret, and hiding it would hide words.
+const SHORTEST_SECRET: usize = 8;
+
+/// Knows the secrets of one agent.
+#[derive(Clone, Default)]
+pub struct Redactor {
+    secrets: Vec<String>,
+}
+
+impl std::fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Redactor({} secrets)", self.secrets.len())
+    }
+}
+
+impl Redactor {
+    /// The secrets an agent is started with: variables whose names say so, and all that MCP servers get.
+    pub fn of(config: &AgentConfig) -> Self {
+        let named = config.base_env.iter().chain(&config.env).filter(|(name, _)| is_secret(name));
+        let given = config.mcp_servers.iter().flat_map(|server| match server {
+            McpServer::Stdio { env, .. } => env,
+            McpServer::Http { headers, .. } | McpServer::Sse { headers, .. } => headers,
+        });
+        let mut secrets: Vec<String> = named
+            .chain(given)
+            .map(|(_, value)| value.clone())
+            .filter(|value| value.len() >= SHORTEST_SECRET)
+            .collect();
+        // Where one secret holds another, the whole of it has to go.
+        secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.dedup();
+        Self { secrets }
+    }
+
+    /// `text` without the secrets.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut clean = Cow::Borrowed(text);
+        for secret in &self.secrets {
+            if clean.contains(secret.as_str()) {
+                clean = Cow::Owned(clean.replace(secret.as_str(), HIDDEN));
+            }
+        }
+        clean
+    }
+
+    /// Takes out of a message what must not be seen, and shortens long texts.
+    pub fn json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                let clean = self.text(text);
+                *text = shortened(&clean);
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.json(item)),
+            Value::Object(map) => {
+                for (key, value) in map {
+                    match key.as_str() {
+                        "env" | "headers" | "accounts" => hide(value),
+                        key if is_secret(key) && value.is_string() => hide(value),
+                        _ => self.json(value),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Hides every value, and leaves the names.
+fn hide(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(hide),
+        Value::Object(map) => {
+            map.iter_mut().filter(|(key, _)| *key != "name").for_each(|(_, value)| hide(value));
+        }
+        Value::Null => {}
+        other => *other = HIDDEN.into(),
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace(['-', '_'], "");
+    let named = ["authorization", "apikey", "secret", "password", "passwd", "credential", "cookie"];
+    named.iter().any(|word| name.contains(word))
+        || ["token", "accesskey", "privatekey"].iter().any(|word| name.ends_with(word))
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_TEXT) {
+        Some((cut, _)) => format!("{}… ({} bytes)", &text[..cut], text.len()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn environment_headers_and_keys_are_hidden_and_names_stay() {
+        let mut value = json!({
+            "env": [{"name": "A", "value": "one"}], "headers": {"X": "two"},
+            "nested": [{"apiKey": "three", "Authorization": "Bearer four", "access_token": "five"}],
+            "usage": {"totalTokens": 6, "token_count": {"a": "seven"}}, "accounts": [{"label": "someone"}],
+        });
+        Redactor::default().json(&mut value);
+        let shown = value.to_string();
+        for secret in ["one", "two", "three", "four", "five", "someone"] {
+            assert!(!shown.contains(secret), "{secret} in {shown}");
+        }
+        assert!(shown.contains(r#""name":"A""#) && shown.contains("seven"), "{shown}");
+    }
+
+    #[test]
+    fn what_the_agent_was_started_with_is_hidden_wherever_it_turns_up() {
+        let redactor = Redactor { secrets: vec!["sk-12345678-long".into(), "sk-12345678".into()] };
+        let text = "key sk-12345678-long, then sk-12345678";
+        assert_eq!(redactor.text(text), "key [redacted], then [redacted]");
+    }
+
+    #[test]
+    fn long_texts_are_shortened_at_a_character() {
+        let mut value = json!("é".repeat(500));
+        Redactor::default().json(&mut value);
+        assert_eq!(
+            value.as_str().map(|text| text.chars().count()),
+            Some(400 + "… (1000 bytes)".chars().count())
+        );
+    }
+}

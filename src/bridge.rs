@@ -1,3 +1,0 @@
-//! The loop: inbox, state, effects.
-
-pub mod editor;

@@ -1,0 +1,173 @@
+//! The loop: what happened goes into `State`, what it wants done goes to the edges, and Neovim is told of it all once a
+//! turn. It decides nothing itself.
+
+pub mod editor;
+
+mod run;
+
+use crate::acp::{Agents, Batch, Graces, process::Watchdog};
+use crate::core::event::Event;
+use crate::core::state::State;
+use crate::log::{self, Log};
+use crate::nvim::client::{Client, FromNvim, NvimError};
+use crate::nvim::decode::{self, Said};
+use crate::nvim::{encode, stdio};
+use rmpv::Value;
+use run::Runner;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// Between two frames: a screen is not drawn more often either.
+const FRAME: Duration = Duration::from_millis(8);
+
+/// Batches of what agents said that wait to be taken in; beyond them agents wait.
+const BATCHES: usize = 16;
+
+/// Speaks with the Neovim on stdin and stdout until it is gone.
+pub fn run() -> ExitCode {
+    let log = log::start();
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tracing::error!(%error, "no runtime");
+            return ExitCode::FAILURE;
+        }
+    };
+    let status = runtime.block_on(async {
+        match Bridge::connect(log) {
+            Ok(bridge) => {
+                bridge.live().await;
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                tracing::error!(%error, "stdin and stdout are not usable");
+                ExitCode::FAILURE
+            }
+        }
+    });
+    // A blocked file operation does not keep the process alive.
+    runtime.shutdown_background();
+    status
+}
+
+struct Bridge {
+    state: State,
+    runner: Runner,
+    client: Client,
+    log: Option<Log>,
+    from_nvim: mpsc::UnboundedReceiver<FromNvim>,
+    from_agents: mpsc::Receiver<Batch>,
+    done: mpsc::UnboundedReceiver<Event>,
+    drawn: mpsc::UnboundedReceiver<Result<Value, NvimError>>,
+    drawn_sender: mpsc::UnboundedSender<Result<Value, NvimError>>,
+    /// Neovim is busy with a frame.
+    drawing: bool,
+    next_frame: Instant,
+}
+
+impl Bridge {
+    fn connect(log: Option<Log>) -> std::io::Result<Self> {
+        let (reader, writer) = stdio::streams()?;
+        let (nvim_sender, from_nvim) = mpsc::unbounded_channel();
+        let (agents_sender, from_agents) = mpsc::channel(BATCHES);
+        let (done_sender, done) = mpsc::unbounded_channel();
+        let (drawn_sender, drawn) = mpsc::unbounded_channel();
+        let client = Client::connect(reader, writer, nvim_sender);
+        let watchdog = Watchdog::of_this_program()
+            .inspect_err(|error| tracing::error!(%error, "agents have no watchdog"))
+            .ok();
+        let agents = Agents::new(agents_sender, watchdog, Graces::default());
+        let runner = Runner::new(client.clone(), agents, done_sender);
+        Ok(Self {
+            state: State::default(),
+            runner,
+            client,
+            log,
+            from_nvim,
+            from_agents,
+            done,
+            drawn,
+            drawn_sender,
+            drawing: false,
+            next_frame: Instant::now(),
+        })
+    }
+
+    async fn live(mut self) {
+        self.runner.introduce();
+        loop {
+            let waits = !self.drawing && self.state.has_frame();
+            tokio::select! {
+                biased;
+                said = self.from_nvim.recv() => match said {
+                    Some(FromNvim::Notification { name, args }) => self.said(&name, &args),
+                    Some(FromNvim::Gone(why)) => {
+                        tracing::info!(why, "Neovim is gone");
+                        break;
+                    }
+                    None => break,
+                },
+                Some(answer) = self.drawn.recv() => self.frame_done(answer),
+                Some(event) = self.done.recv() => self.happened(event),
+                Some((agent, batch)) = self.from_agents.recv() => {
+                    for from in batch {
+                        self.happened(Event::Agent(agent, from));
+                    }
+                }
+                () = tokio::time::sleep_until(self.next_frame), if waits => self.draw(),
+            }
+        }
+        self.runner.shutdown().await;
+    }
+
+    fn said(&mut self, name: &str, args: &[Value]) {
+        match decode::notification(name, args) {
+            Ok(Said::User(action)) => self.happened(Event::User(action)),
+            Ok(Said::Configure { log_level, write_dirty: _ }) => {
+                if let (Some(log), Some(level)) = (&self.log, log_level) {
+                    log.set_level(&level);
+                }
+            }
+            Ok(Said::Buffer(fact)) => tracing::trace!(%fact, "buffer"),
+            Err(problem) => tracing::error!(problem, "a notification that makes no sense"),
+        }
+    }
+
+    fn happened(&mut self, event: Event) {
+        for effect in self.state.handle(event) {
+            self.runner.run(effect);
+        }
+    }
+
+    /// Tells Neovim all there is to tell, in one call. While it is busy with that, the next frames merge.
+    fn draw(&mut self) {
+        let frame = encode::frame(self.state.take_frame());
+        self.drawing = true;
+        self.next_frame = Instant::now();
+        if !self.state.has_backlog() {
+            // All that is known is on its way: what comes next may gather for a moment.
+            self.next_frame += FRAME;
+        }
+        let (client, sender) = (self.client.clone(), self.drawn_sender.clone());
+        tokio::spawn(async move {
+            let answer = client.lua("rat.ui", "apply", vec![frame]).await;
+            // Nobody listens any more when the bridge ends.
+            let _ = sender.send(answer);
+        });
+    }
+
+    fn frame_done(&mut self, answer: Result<Value, NvimError>) {
+        self.drawing = false;
+        match answer {
+            Ok(Value::Array(problems)) => {
+                for problem in problems {
+                    tracing::error!(%problem, "Neovim could not show something");
+                }
+            }
+            Ok(_) => {}
+            Err(error) => tracing::error!(%error, "Neovim could not draw a frame"),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Carries effects out: hands each to its edge and brings back what came of it as an event. It never waits itself.
+
+use super::editor::NvimEditor;
+use crate::acp::Agents;
+use crate::core::effect::Effect;
+use crate::core::event::{ChatId, Event, FileOutcome, INVALID_PARAMS};
+use crate::files::{FileError, Files, ReadRequest, WriteRequest, Written};
+use crate::host::paths::{PathError, Roots};
+use crate::nvim::client::Client;
+use crate::session::ids::SessionId;
+use rmpv::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// The edges.
+pub(super) struct Runner {
+    client: Client,
+    agents: Agents,
+    files: Arc<Files>,
+    done: mpsc::UnboundedSender<Event>,
+}
+
+impl Runner {
+    /// What comes of effects goes to `done`.
+    pub(super) fn new(client: Client, agents: Agents, done: mpsc::UnboundedSender<Event>) -> Self {
+        let files = Arc::new(Files::new(Arc::new(NvimEditor::new(client.clone()))));
+        Self { client, agents, files, done }
+    }
+
+    /// Says to Neovim who we are, and has it follow its buffers.
+    pub(super) fn introduce(&self) {
+        let client = self.client.clone();
+        tokio::spawn(async move {
+            let version = ("version".into(), env!("CARGO_PKG_VERSION").into());
+            let hello = Value::Map(vec![version]);
+            let answers = [
+                client.lua("rat.track", "start", Vec::new()).await,
+                client.lua("rat.rpc", "connected", vec![hello]).await,
+            ];
+            for error in answers.into_iter().filter_map(Result::err) {
+                tracing::error!(%error, "Neovim does not know us");
+            }
+        });
+    }
+
+    /// Ends every agent.
+    pub(super) async fn shutdown(&mut self) {
+        self.agents.shutdown().await;
+    }
+
+    pub(super) fn run(&mut self, effect: Effect) {
+        match effect {
+            Effect::Agent(effect) => self.agents.run(effect),
+            Effect::Read { token, session, path, line, limit, roots } => {
+                let files = Arc::clone(&self.files);
+                self.spawn(async move {
+                    let outcome = match check(roots, path).await {
+                        Ok(path) => {
+                            let request = ReadRequest { session, path, line, limit };
+                            files
+                                .read(request)
+                                .await
+                                .map_or_else(|error| failed(&error), FileOutcome::Text)
+                        }
+                        Err(outcome) => outcome,
+                    };
+                    Event::File { token, outcome }
+                });
+            }
+            Effect::Write { token, session, path, content, roots } => {
+                let files = Arc::clone(&self.files);
+                self.spawn(async move {
+                    let outcome = match check(roots, path).await {
+                        Ok(path) => {
+                            let request = WriteRequest { session, path, content, tool_call: None };
+                            files.write(request).await.map_or_else(|error| failed(&error), written)
+                        }
+                        Err(outcome) => outcome,
+                    };
+                    Event::File { token, outcome }
+                });
+            }
+            Effect::Adopt { chat, session, paths, roots } => {
+                self.adopt(chat, session, paths, roots);
+            }
+            Effect::Timer { timer, after } => self.spawn(async move {
+                tokio::time::sleep(after).await;
+                Event::Timer(timer)
+            }),
+            Effect::Trace { agent, name } => {
+                let text = self.agents.trace(agent).map(|trace| trace.lock().jsonl());
+                let _ = self.done.send(Event::Trace { name, text: text.unwrap_or_default() });
+            }
+        }
+    }
+
+    fn spawn(&self, work: impl Future<Output = Event> + Send + 'static) {
+        let done = self.done.clone();
+        tokio::spawn(async move {
+            // Nobody listens any more when the bridge ends.
+            let _ = done.send(work.await);
+        });
+    }
+
+    /// Has the buffers of these files follow what is on disk; without paths, those of all loaded ones.
+    fn adopt(&self, chat: ChatId, session: SessionId, paths: Vec<PathBuf>, roots: Vec<PathBuf>) {
+        let (files, client, done) = (self.files.clone(), self.client.clone(), self.done.clone());
+        tokio::spawn(async move {
+            let paths = if paths.is_empty() { loaded(&client).await } else { paths };
+            let Ok(paths) = tokio::task::spawn_blocking(move || inside(roots, &paths)).await else {
+                return;
+            };
+            for path in paths {
+                let outcome = match files.disk_changed(&path, &session).await {
+                    Ok(None) => continue,
+                    Ok(Some(written)) => Ok(written.hunks.len()),
+                    Err(error) => Err(error.to_string()),
+                };
+                let _ = done.send(Event::Adopted { chat, path, outcome });
+            }
+        });
+    }
+}
+
+/// The files of all loaded buffers.
+async fn loaded(client: &Client) -> Vec<PathBuf> {
+    match client.lua("rat.track", "files", Vec::new()).await {
+        Ok(Value::Array(files)) => files.iter().filter_map(Value::as_str).map(Into::into).collect(),
+        Ok(_) => Vec::new(),
+        Err(error) => {
+            tracing::error!(%error, "Neovim does not say which files are loaded");
+            Vec::new()
+        }
+    }
+}
+
+/// The real paths of those that lie within the roots.
+fn inside(roots: Vec<PathBuf>, paths: &[PathBuf]) -> Vec<PathBuf> {
+    let Ok(roots) = Roots::new(roots) else { return Vec::new() };
+    paths.iter().filter_map(|path| roots.check(path).ok()).collect()
+}
+
+/// The real path, if it lies within the roots.
+async fn check(roots: Vec<PathBuf>, path: PathBuf) -> Result<PathBuf, FileOutcome> {
+    let checked = tokio::task::spawn_blocking(move || Roots::new(roots)?.check(&path)).await;
+    match checked {
+        Ok(Ok(path)) => Ok(path),
+        Ok(Err(PathError::Outside { real, .. })) => {
+            let folder = real.parent().map_or_else(|| real.clone(), Path::to_owned);
+            Err(FileOutcome::Outside(folder))
+        }
+        Ok(Err(error)) => {
+            Err(FileOutcome::Failed { code: INVALID_PARAMS, message: error.to_string() })
+        }
+        Err(error) => Err(FileOutcome::Failed { code: INVALID_PARAMS, message: error.to_string() }),
+    }
+}
+
+fn failed(error: &FileError) -> FileOutcome {
+    FileOutcome::Failed { code: error.code(), message: error.to_string() }
+}
+
+fn written(written: Written) -> FileOutcome {
+    let notice = written.saved_unsaved.then(|| {
+        format!(
+            "{} was saved with your unsaved changes, which the agent had read",
+            written.path.display()
+        )
+    });
+    FileOutcome::Written { path: written.path, hunks: written.hunks.len(), notice }
+}

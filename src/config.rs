@@ -1,1 +1,0 @@
-//! What the user configured, as Lua sends it.

@@ -1,0 +1,302 @@
+//! One conversation: what it is, how it stands, what waits. It answers questions about itself; what happens next is
+//! decided in `state`.
+
+use super::event::{AgentId, CallId, ChatId, Token};
+use super::status::{ChatState, Status, WaitingPermission};
+use crate::session::agent::{AgentConfig, AgentInfo};
+use crate::session::ids::{SessionId, ToolCallId};
+use crate::session::permission::PermissionOption;
+use crate::session::prompt::Prompt;
+use crate::session::tool_call::ToolStatus;
+use crate::session::transcript::{Entry, Transcript};
+use crate::session::update::{ConfigOption, Modes, PlanStatus, Update, Usage};
+use crate::view::card::{self, Scene};
+use crate::view::chat::ChatView;
+use crate::view::plan::PlanView;
+use crate::view::tools::ToolsView;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+/// Where a conversation stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// No agent, because the user ended it or there was none yet.
+    Stopped,
+    /// The agent is being started; the word says what it is doing.
+    Starting(&'static str),
+    /// The agent waits for a prompt.
+    Ready,
+    /// A turn runs.
+    Running(Turn),
+    /// No agent, because it could not be started or died; why.
+    Failed(String),
+}
+
+/// A running turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// The prompt's call.
+    pub call: CallId,
+    /// What was sent, to be sent again after a login.
+    pub prompt: Prompt,
+    /// Counted from 1 within the chat.
+    pub number: u64,
+    /// Whether the user cancelled it.
+    pub cancelled: bool,
+}
+
+/// A request for permission that waits for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Our number of it.
+    pub id: u64,
+    /// Spent by the answer.
+    pub token: Token,
+    /// What it is about.
+    pub tool_call: ToolCallId,
+    /// The ways to answer.
+    pub options: Vec<PermissionOption>,
+}
+
+/// One conversation.
+#[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
+pub struct Chat {
+    /// Ours.
+    pub id: ChatId,
+    /// How its agent is started.
+    pub config: AgentConfig,
+    /// Where it works, absolute.
+    pub cwd: PathBuf,
+    /// Further roots, configured.
+    pub directories: Vec<PathBuf>,
+    /// Folders outside the roots the user allowed.
+    pub allowed: Vec<PathBuf>,
+    /// Folders outside the roots the user refused.
+    pub refused: Vec<PathBuf>,
+    /// The process, while there is one.
+    pub agent: Option<AgentId>,
+    /// What it said of itself.
+    pub info: AgentInfo,
+    /// The session, also after the agent died, to go on with.
+    pub session: Option<SessionId>,
+    /// Whether the running process has that session open.
+    pub live: bool,
+    /// Where it stands.
+    pub phase: Phase,
+    /// What was said.
+    pub transcript: Transcript,
+    /// What a loaded session says again, until it is known that loading works.
+    pub replay: Option<Transcript>,
+    /// Updates for sessions whose `session/new` answer is not here yet.
+    pub early: Vec<(SessionId, Update)>,
+    /// Prompts that wait.
+    pub queue: VecDeque<Prompt>,
+    /// Whether they wait for the user, too.
+    pub queue_paused: bool,
+    /// Requests for permission, oldest first.
+    pub permissions: Vec<Waiting>,
+    /// How many questions of ours about this chat are open.
+    pub questions: usize,
+    /// Turns so far.
+    pub turns: u64,
+    /// How full the context is.
+    pub usage: Option<Usage>,
+    /// Modes.
+    pub modes: Option<Modes>,
+    /// Options.
+    pub options: Vec<ConfigOption>,
+    /// The session's title.
+    pub title: Option<String>,
+    /// What the agent does just now.
+    pub activity: Option<String>,
+    /// The transcript as drawn.
+    pub view: ChatView,
+    /// The plan as drawn.
+    pub plan_view: PlanView,
+    /// The tool calls as drawn.
+    pub tools_view: ToolsView,
+    /// Nothing is drawn yet.
+    pub blank: bool,
+    /// The editor does not know yet how it stands.
+    pub changed: bool,
+}
+
+impl Chat {
+    /// A conversation without an agent yet.
+    pub fn new(id: ChatId, config: AgentConfig, cwd: PathBuf, directories: Vec<PathBuf>) -> Self {
+        Self {
+            id,
+            config,
+            cwd,
+            directories,
+            allowed: Vec::new(),
+            refused: Vec::new(),
+            agent: None,
+            info: AgentInfo::default(),
+            session: None,
+            live: false,
+            phase: Phase::Stopped,
+            transcript: Transcript::default(),
+            replay: None,
+            early: Vec::new(),
+            queue: VecDeque::new(),
+            queue_paused: false,
+            permissions: Vec::new(),
+            questions: 0,
+            turns: 0,
+            usage: None,
+            modes: None,
+            options: Vec::new(),
+            title: None,
+            activity: None,
+            view: ChatView::default(),
+            plan_view: PlanView::default(),
+            tools_view: ToolsView::default(),
+            blank: true,
+            changed: true,
+        }
+    }
+
+    /// The agent's name in the configuration.
+    pub fn name(&self) -> &str {
+        self.config.name.as_str()
+    }
+
+    /// The agent's name for people.
+    pub fn agent_title(&self) -> String {
+        self.info.title.clone().or_else(|| self.info.name.clone()).unwrap_or_else(|| {
+            let mut letters = self.name().chars();
+            letters.next().map_or_else(String::new, |first| {
+                first.to_uppercase().chain(letters).collect::<String>()
+            })
+        })
+    }
+
+    /// Where files may lie.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        let configured = std::iter::once(&self.cwd).chain(&self.directories);
+        configured.chain(&self.allowed).cloned().collect()
+    }
+
+    /// What drawing needs to know.
+    pub fn scene(&self) -> Scene {
+        Scene { cwd: self.cwd.clone(), agent: self.agent_title() }
+    }
+
+    /// Forgets what is drawn, so that all is drawn again.
+    pub fn redraw(&mut self) {
+        self.view = ChatView::default();
+        self.plan_view = PlanView::default();
+        self.tools_view = ToolsView::default();
+        self.transcript.redraw();
+        self.blank = true;
+    }
+
+    /// The running turn.
+    pub fn turn(&self) -> Option<&Turn> {
+        match &self.phase {
+            Phase::Running(turn) => Some(turn),
+            _ => None,
+        }
+    }
+
+    /// The state's name.
+    pub fn state(&self) -> ChatState {
+        match &self.phase {
+            Phase::Stopped => ChatState::Stopped,
+            Phase::Starting(_) => ChatState::Starting,
+            Phase::Ready => ChatState::Ready,
+            Phase::Running(Turn { cancelled: true, .. }) => ChatState::Cancelling,
+            Phase::Running(_) if !self.permissions.is_empty() || self.questions > 0 => {
+                ChatState::Waiting
+            }
+            Phase::Running(_) => ChatState::Running,
+            Phase::Failed(_) => ChatState::Failed,
+        }
+    }
+
+    /// How it stands, whole.
+    pub fn status(&self) -> Status {
+        Status {
+            chat: self.id,
+            agent: self.name().to_owned(),
+            title: self.agent_title(),
+            session: self.session.as_ref().map(ToString::to_string),
+            state: self.state(),
+            detail: self.detail(),
+            queued: self.queue.iter().map(|prompt| prompt.text.clone()).collect(),
+            queue_paused: self.queue_paused && !self.queue.is_empty(),
+            permissions: self.permissions.iter().map(|it| self.waiting(it)).collect(),
+            usage: self.usage.clone(),
+            mode: self.mode(),
+            plan: self.plan(),
+        }
+    }
+
+    fn detail(&self) -> Option<String> {
+        match &self.phase {
+            Phase::Failed(why) => Some(why.clone()),
+            Phase::Starting(what) => Some((*what).to_owned()),
+            Phase::Running(_) if self.state() == ChatState::Waiting => {
+                let waiting = self.permissions.first().map(|it| self.waiting(it));
+                waiting.map(|it| format!("may it {} {}?", it.kind, it.title))
+            }
+            Phase::Running(_) => {
+                let tool = self.transcript.tools().next_back();
+                let running = tool.filter(|tool| tool.call.status == ToolStatus::InProgress);
+                running
+                    .map(|tool| {
+                        let line = card::tool_title(tool, &self.scene());
+                        format!("{} {}", card::kind(tool.call.kind), line.text)
+                    })
+                    .or_else(|| self.activity.clone())
+            }
+            Phase::Ready => self.title.clone(),
+            Phase::Stopped => None,
+        }
+    }
+
+    fn waiting(&self, waiting: &Waiting) -> WaitingPermission {
+        let entry = self.transcript.find_tool(&waiting.tool_call);
+        WaitingPermission {
+            id: waiting.id,
+            tool_call: waiting.tool_call.to_string(),
+            title: entry
+                .map(|entry| card::tool_title(entry, &self.scene()).text)
+                .unwrap_or_default(),
+            kind: entry.map_or("tool", |entry| card::kind(entry.call.kind)),
+            command: entry
+                .and_then(|entry| entry.call.input.as_ref())
+                .and_then(|input| input.command.clone()),
+            options: waiting.options.clone(),
+            diffs: entry.map_or(0, |entry| entry.call.diffs().count()),
+        }
+    }
+
+    /// The mode's name, from the options where there are any (ACP session config options).
+    fn mode(&self) -> Option<String> {
+        use crate::session::update::OptionValue;
+        let option = self
+            .options
+            .iter()
+            .find(|option| option.category.as_deref() == Some("mode"))
+            .map(|option| &option.value);
+        if let Some(OptionValue::Select { current, choices }) = option {
+            let choice = choices.iter().find(|choice| choice.value == *current);
+            return Some(choice.map_or(current, |choice| &choice.name).clone());
+        }
+        let modes = self.modes.as_ref().filter(|_| self.options.is_empty())?;
+        let choice = modes.available.iter().find(|choice| choice.value == modes.current);
+        Some(choice.map_or(&modes.current, |choice| &choice.name).clone())
+    }
+
+    fn plan(&self) -> Option<(usize, usize)> {
+        let plan = self.transcript.entries().iter().rev().find_map(|entry| match entry {
+            Entry::Plan(plan) => Some(plan),
+            _ => None,
+        })?;
+        let done = plan.iter().filter(|step| step.status == PlanStatus::Completed).count();
+        (!plan.is_empty()).then_some((done, plan.len()))
+    }
+}

@@ -1,0 +1,176 @@
+//! Files: what agents read and write through us, where they may, and what they change on disk themselves.
+
+use super::chat::Chat;
+use super::effect::{Answer, Effect, Happened, Level, ToEditor};
+use super::event::{
+    AgentId, AgentRequest, ChatId, FileOutcome, INVALID_PARAMS, REQUEST_CANCELLED, Token,
+};
+use super::state::{Debt, Question, State};
+use crate::session::ids::SessionId;
+use crate::session::permission::Outcome;
+use std::path::PathBuf;
+
+/// The answer to what the end of a session leaves open (ACP cancellation).
+pub(super) fn ended() -> Answer {
+    Answer::Error { code: REQUEST_CANCELLED, message: "the session has ended".to_owned() }
+}
+
+impl State {
+    pub(super) fn request(
+        &mut self,
+        id: ChatId,
+        agent: AgentId,
+        token: Token,
+        session: &SessionId,
+        request: AgentRequest,
+    ) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        if chat.session.as_ref() != Some(session) {
+            self.debts.insert(token, Debt { agent, chat: id, file: None });
+            let message = format!("there is no session {session} here");
+            return self.pay(token, Answer::Error { code: INVALID_PARAMS, message });
+        }
+        let (session, roots) = (session.clone(), chat.roots());
+        let effect = match request {
+            AgentRequest::Permission(request) => return self.asked(id, agent, token, request),
+            AgentRequest::Read { path, line, limit } => {
+                Effect::Read { token, session, path, line, limit, roots }
+            }
+            AgentRequest::Write { path, content } => {
+                Effect::Write { token, session, path, content, roots }
+            }
+        };
+        self.debts.insert(token, Debt { agent, chat: id, file: Some(effect.clone()) });
+        self.effects.push(effect);
+    }
+
+    /// The agent does not want the answer any more; it gets one all the same (ACP cancellation).
+    pub(super) fn withdrawn(&mut self, token: Token) {
+        let found = self.chats.values().find_map(|chat| {
+            let waiting = chat.permissions.iter().find(|waiting| waiting.token == token)?;
+            Some((chat.id, waiting.clone()))
+        });
+        if let Some((id, waiting)) = found {
+            let Some(chat) = self.chats.get_mut(&id) else { return };
+            chat.permissions.retain(|it| it.id != waiting.id);
+            chat.changed = true;
+            let decision = crate::session::transcript::Decision::Cancelled;
+            chat.transcript.decide(&waiting.tool_call, waiting.id, decision);
+            return self.pay(token, Answer::Permission(Outcome::Cancelled));
+        }
+        let message = "the request was withdrawn".to_owned();
+        self.pay(token, Answer::Error { code: REQUEST_CANCELLED, message });
+    }
+
+    pub(super) fn file_done(&mut self, token: Token, outcome: FileOutcome) {
+        let Some(debt) = self.debts.get(&token) else { return };
+        let id = debt.chat;
+        match outcome {
+            FileOutcome::Text(text) => self.pay(token, Answer::Text(text)),
+            FileOutcome::Written { path, hunks, notice } => {
+                self.pay(token, Answer::Written);
+                if hunks > 0 {
+                    let happened = Happened::FileChanged { chat: id, path, hunks, via: "protocol" };
+                    self.after.push(ToEditor::Autocommand(happened));
+                }
+                if let Some(notice) = notice {
+                    self.notify(Level::Info, notice);
+                }
+            }
+            FileOutcome::Outside(folder) => self.outside(id, token, folder),
+            FileOutcome::Failed { code, message } => {
+                self.pay(token, Answer::Error { code, message });
+            }
+        }
+    }
+
+    /// A path outside the roots asks, once per folder.
+    fn outside(&mut self, id: ChatId, token: Token, folder: PathBuf) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        if chat.refused.contains(&folder) {
+            return self.pay(token, refusal(&folder));
+        }
+        let open = self.questions.values_mut().find_map(|question| match question {
+            Question::Outside { chat, folder: asked, waiting }
+                if *chat == id && *asked == folder =>
+            {
+                Some(waiting)
+            }
+            _ => None,
+        });
+        if let Some(waiting) = open {
+            return waiting.push(token);
+        }
+        chat.questions += 1;
+        chat.changed = true;
+        let title = format!(
+            "{} wants to use {}, which is outside the project",
+            chat.agent_title(),
+            folder.display()
+        );
+        let items = vec!["Allow this folder for the session".to_owned(), "Refuse".to_owned()];
+        self.ask(Question::Outside { chat: id, folder, waiting: vec![token] }, title, items);
+    }
+
+    pub(super) fn outside_answered(
+        &mut self,
+        id: ChatId,
+        folder: PathBuf,
+        waiting: &[Token],
+        index: Option<usize>,
+    ) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        chat.questions = chat.questions.saturating_sub(1);
+        chat.changed = true;
+        if index != Some(0) {
+            if index.is_some() {
+                chat.refused.push(folder.clone());
+            }
+            for token in waiting {
+                self.pay(*token, refusal(&folder));
+            }
+            return;
+        }
+        chat.allowed.push(folder);
+        let now = chat.roots();
+        for token in waiting {
+            let Some(mut effect) = self.debts.get(token).and_then(|debt| debt.file.clone()) else {
+                continue;
+            };
+            if let Effect::Read { roots, .. } | Effect::Write { roots, .. } = &mut effect {
+                roots.clone_from(&now);
+            }
+            self.effects.push(effect);
+        }
+    }
+
+    /// Has open buffers follow what the agent wrote to disk; no paths means all of them.
+    pub(super) fn adopt(&mut self, id: ChatId, paths: Vec<PathBuf>) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let Some(session) = chat.session.clone() else { return };
+        self.effects.push(Effect::Adopt { chat: id, session, paths, roots: chat.roots() });
+    }
+
+    pub(super) fn adopted(&mut self, id: ChatId, path: PathBuf, outcome: Result<usize, String>) {
+        let name = self.chats.get(&id).map_or("", Chat::name);
+        match outcome {
+            Ok(0) => {}
+            Ok(hunks) => {
+                let happened = Happened::FileChanged { chat: id, path, hunks, via: "disk" };
+                self.after.push(ToEditor::Autocommand(happened));
+            }
+            Err(why) => {
+                let text = format!("{name} changed {}: {why}", path.display());
+                self.notify(Level::Warn, text);
+            }
+        }
+    }
+}
+
+fn refusal(folder: &std::path::Path) -> Answer {
+    let message = format!(
+        "{} is outside the project and the user did not allow it: work inside the project",
+        folder.display()
+    );
+    Answer::Error { code: INVALID_PARAMS, message }
+}

@@ -1,0 +1,125 @@
+//! What `:RatInfo` and its like show: facts about an agent as text.
+
+use super::effect::{Effect, Level, ToEditor};
+use super::event::ChatId;
+use super::state::State;
+use super::status::ChatState;
+use crate::session::agent::McpServer;
+use crate::session::ids::ToolCallId;
+use crate::view::card;
+use std::fmt::Write;
+
+impl State {
+    pub(super) fn show_info(&mut self, id: ChatId) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let mut out = String::new();
+        let mut row = |what: &str, value: &str| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "{what:<14}{value}");
+        };
+        let info = &chat.info;
+        row("agent", &format!("{} ({})", chat.agent_title(), chat.name()));
+        row("version", info.version.as_deref().unwrap_or("unknown"));
+        row(
+            "command",
+            &std::iter::once(&chat.config.command)
+                .chain(&chat.config.args)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(" "),
+        );
+        row("protocol", &info.protocol_version.to_string());
+        let status = chat.status();
+        row("state", status.state.word());
+        if let Some(detail) = &status.detail {
+            row("", detail);
+        }
+        row("session", status.session.as_deref().unwrap_or("none"));
+        row("folder", &chat.cwd.display().to_string());
+        for directory in chat.directories.iter().chain(&chat.allowed) {
+            row("also", &directory.display().to_string());
+        }
+        if let Some(mode) = &status.mode {
+            row("mode", mode);
+        }
+        if let Some(usage) = &status.usage {
+            let cost = usage
+                .cost
+                .as_ref()
+                .map_or_else(String::new, |(amount, unit)| format!(", {amount:.4} {unit}"));
+            row("context", &format!("{} of {} tokens{cost}", usage.used, usage.size));
+        }
+        let takes = info.capabilities;
+        let flags = [
+            ("images", takes.prompt.image),
+            ("audio", takes.prompt.audio),
+            ("embedded context", takes.prompt.embedded),
+            ("load", takes.load),
+            ("resume", takes.resume),
+            ("list", takes.list),
+            ("fork", takes.fork),
+            ("close", takes.close),
+            ("delete", takes.delete),
+            ("directories", takes.directories),
+            ("MCP over HTTP", takes.mcp_http),
+            ("MCP over SSE", takes.mcp_sse),
+            ("logout", takes.logout),
+        ];
+        let can: Vec<_> = flags.iter().filter(|flag| flag.1).map(|flag| flag.0).collect();
+        row("can do", &if can.is_empty() { "nothing optional".to_owned() } else { can.join(", ") });
+        for method in &info.auth_methods {
+            row("login", &format!("{} ({})", method.name, method.id));
+        }
+        for server in &chat.config.mcp_servers {
+            let (name, kind, left_out) = match server {
+                McpServer::Stdio { name, .. } => (name, "stdio", false),
+                McpServer::Http { name, .. } => (name, "http", !takes.mcp_http),
+                McpServer::Sse { name, .. } => (name, "sse", !takes.mcp_sse),
+            };
+            let note = if left_out { ", left out: the agent cannot use it" } else { "" };
+            row("MCP server", &format!("{name} ({kind}{note})"));
+        }
+        let name = format!("{}/{}/info", chat.name(), id.0);
+        self.after.push(ToEditor::Scratch { name, filetype: "ratinfo", text: out });
+    }
+
+    pub(super) fn show_trace(&mut self, id: ChatId) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let name = format!("{}/{}/trace", chat.name(), id.0);
+        match chat.agent {
+            Some(agent) => self.effects.push(Effect::Trace { agent, name }),
+            None => {
+                let state = chat.state();
+                let why = if state == ChatState::Failed { "has failed" } else { "is stopped" };
+                let text = format!("{} {why}: what it said last is in :RatLog", chat.name());
+                self.notify(Level::Info, text);
+            }
+        }
+    }
+
+    pub(super) fn show_output(&mut self, id: ChatId, tool_call: &ToolCallId) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let Some(entry) = chat.transcript.find_tool(tool_call) else { return };
+        let call = &entry.call;
+        let mut text = format!("{} {}\n", card::kind(call.kind), card::title(call));
+        let sections = [
+            call.input.as_ref().map(|input| input.json.clone()),
+            Some(card::output_text(call)),
+            call.output.clone().filter(|output| *output != card::output_text(call)),
+        ];
+        for section in sections.into_iter().flatten().filter(|section| !section.is_empty()) {
+            text.push('\n');
+            text.push_str(section.trim_end_matches('\n'));
+            text.push('\n');
+        }
+        for diff in call.diffs() {
+            let old = diff.old.as_deref().unwrap_or_default();
+            let path = diff.path.display().to_string();
+            let changes = similar::TextDiff::from_lines(old, &diff.new);
+            text.push('\n');
+            text.push_str(&changes.unified_diff().header(&path, &path).to_string());
+        }
+        let name = format!("{}/{}/{tool_call}", chat.name(), id.0);
+        self.after.push(ToEditor::Scratch { name, filetype: "ratoutput", text });
+    }
+}

@@ -1,0 +1,202 @@
+//! The only place that decides. Each event changes the state and yields effects; nothing here waits, and nothing here
+//! can fail.
+
+use super::chat::{Chat, Phase};
+use super::effect::{AgentEffect, Answer, Call, Effect, Level, ToAgent, ToEditor};
+use super::event::{AgentId, CallId, ChatId, Event, FromAgent, Timer, Token, UserAction};
+use crate::session::ids::AuthMethodId;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// All there is to know.
+#[derive(Debug, Default)]
+pub struct State {
+    pub(super) chats: BTreeMap<ChatId, Chat>,
+    /// The chat used last.
+    pub(super) current: Option<ChatId>,
+    /// What is owed to agents: each token is spent by exactly one answer.
+    pub(super) debts: HashMap<Token, Debt>,
+    /// What agents owe us.
+    pub(super) calls: HashMap<CallId, (ChatId, Expected)>,
+    /// Questions of ours the user has not answered.
+    pub(super) questions: BTreeMap<u64, Question>,
+    pub(super) effects: Vec<Effect>,
+    /// What the editor is told before it draws, and after.
+    pub(super) before: Vec<ToEditor>,
+    pub(super) after: Vec<ToEditor>,
+    last_id: u64,
+}
+
+/// What a request of an agent waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Debt {
+    pub(super) agent: AgentId,
+    pub(super) chat: ChatId,
+    /// The effect to run again when the user allows a folder; `None` for permissions.
+    pub(super) file: Option<Effect>,
+}
+
+/// Which answer an agent owes us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expected {
+    Initialize,
+    Authenticate,
+    NewSession,
+    Load,
+    Resume,
+    Turn,
+}
+
+/// A question of ours.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Question {
+    /// The agent does not stop: end it?
+    Kill(ChatId, u64),
+    /// How to log in?
+    Login(ChatId, Vec<AuthMethodId>),
+    /// May the agent use this folder?
+    Outside { chat: ChatId, folder: PathBuf, waiting: Vec<Token> },
+}
+
+impl State {
+    /// Takes in what happened, gives what is to be done about it.
+    pub fn handle(&mut self, event: Event) -> Vec<Effect> {
+        match event {
+            Event::Agent(agent, from) => self.agent_said(agent, from),
+            Event::User(action) => self.user_did(action),
+            Event::File { token, outcome } => self.file_done(token, outcome),
+            Event::Adopted { chat, path, outcome } => self.adopted(chat, path, outcome),
+            Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
+            Event::Trace { name, text } => {
+                self.after.push(ToEditor::Scratch { name, filetype: "json", text });
+            }
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    fn agent_said(&mut self, agent: AgentId, from: FromAgent) {
+        let Some(chat) = self.chats.values().find(|chat| chat.agent == Some(agent)) else {
+            return;
+        };
+        let id = chat.id;
+        match from {
+            FromAgent::Update { session, update } => self.update(id, &session, update),
+            FromAgent::Request { token, session, request } => {
+                self.request(id, agent, token, &session, request);
+            }
+            FromAgent::Withdrawn(token) => self.withdrawn(token),
+            FromAgent::Answer { call, result } => self.answer_came(call, result),
+            FromAgent::Exited(exit) => self.exited(id, agent, &exit),
+        }
+    }
+
+    fn user_did(&mut self, action: UserAction) {
+        match action {
+            UserAction::Start { config, cwd, directories, new, focus } => {
+                self.start(*config, cwd, directories, new, focus);
+            }
+            UserAction::Prompt { chat, prompt } => self.prompt(chat, prompt),
+            UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),
+            UserAction::Stop(chat) => self.with_chat(chat, Self::stop),
+            UserAction::Restart(chat) => self.with_chat(chat, Self::restart),
+            UserAction::TakeQueued { chat, index } => {
+                self.with_chat(chat, |state, id| state.take_queued(id, index));
+            }
+            UserAction::ResumeQueue(chat) => self.with_chat(chat, Self::resume_queue),
+            UserAction::Permission { chat, id, choice } => self.permission(chat, id, choice),
+            UserAction::ShowDiff { chat, id } => self.show_diff(chat, id),
+            UserAction::ShowOutput { chat, tool_call } => {
+                self.with_chat(chat, |state, id| state.show_output(id, &tool_call));
+            }
+            UserAction::ShowInfo(chat) => self.with_chat(chat, Self::show_info),
+            UserAction::ShowTrace(chat) => self.with_chat(chat, Self::show_trace),
+            UserAction::Answer { id, index } => self.question_answered(id, index),
+            UserAction::Redraw(chat) => {
+                if let Some(chat) = self.chats.get_mut(&chat) {
+                    chat.redraw();
+                }
+            }
+        }
+    }
+
+    /// Runs `action` on a chat, or tells the user that there is none.
+    fn with_chat(&mut self, chat: Option<ChatId>, action: impl FnOnce(&mut Self, ChatId)) {
+        match self.find_chat(chat) {
+            Some(id) => action(self, id),
+            None => self.notify(Level::Warn, "there is no chat: :RatStart begins one"),
+        }
+    }
+
+    /// The chat meant; without one, the one used last.
+    pub(super) fn find_chat(&self, chat: Option<ChatId>) -> Option<ChatId> {
+        chat.or(self.current).filter(|id| self.chats.contains_key(id))
+    }
+
+    fn question_answered(&mut self, id: u64, index: Option<usize>) {
+        let Some(question) = self.questions.remove(&id) else { return };
+        match question {
+            Question::Kill(chat, turn) => self.kill_answered(chat, turn, index),
+            Question::Login(chat, methods) => self.login_answered(chat, &methods, index),
+            Question::Outside { chat, folder, waiting } => {
+                self.outside_answered(chat, folder, &waiting, index);
+            }
+        }
+    }
+
+    /// Asks the user something.
+    pub(super) fn ask(&mut self, question: Question, title: String, items: Vec<String>) {
+        let id = self.next_id();
+        self.questions.insert(id, question);
+        self.after.push(ToEditor::Ask { id, title, items });
+    }
+
+    /// A number not used before.
+    pub(super) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Tells the user one line.
+    pub(super) fn notify(&mut self, level: Level, text: impl AsRef<str>) {
+        let text = text.as_ref().lines().next().unwrap_or_default().to_owned();
+        self.after.push(ToEditor::Notify(level, text));
+    }
+
+    /// Does something with an agent.
+    pub(super) fn act(&mut self, agent: AgentId, action: ToAgent) {
+        self.effects.push(Effect::Agent(AgentEffect { agent, action }));
+    }
+
+    /// Calls the chat's agent.
+    pub(super) fn call(
+        &mut self,
+        id: ChatId,
+        request: Call,
+        expected: Expected,
+        timeout: Option<Duration>,
+    ) -> CallId {
+        let call = CallId(self.next_id());
+        if let Some(agent) = self.chats.get(&id).and_then(|chat| chat.agent) {
+            self.calls.insert(call, (id, expected));
+            self.act(agent, ToAgent::Call { call, request, timeout });
+        }
+        call
+    }
+
+    /// Pays a debt: the only way an answer leaves.
+    pub(super) fn pay(&mut self, token: Token, answer: Answer) {
+        if let Some(debt) = self.debts.remove(&token) {
+            self.act(debt.agent, ToAgent::Answer { token, answer });
+        }
+    }
+
+    /// Moves a chat to another phase.
+    pub(super) fn enter(&mut self, id: ChatId, phase: Phase) {
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.phase = phase;
+            chat.activity = None;
+            chat.changed = true;
+        }
+    }
+}

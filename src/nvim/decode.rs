@@ -1,0 +1,199 @@
+//! From msgpack to our words: what `require("rat.rpc").notify` sends. What makes no sense is an error in words; it
+//! never panics.
+
+use crate::core::event::{ChatId, PermissionChoice, UserAction};
+use crate::session::agent::{AgentConfig, McpServer, Timeouts};
+use crate::session::prompt::{Attachment, Prompt};
+use rmpv::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What the editor said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// The user did something.
+    User(UserAction),
+    /// A setting changed.
+    Configure {
+        /// How much is logged: `error` to `trace`.
+        log_level: Option<String>,
+        /// What becomes of unsaved text an agent edits: `separate`, `save` or `ask`.
+        write_dirty: Option<String>,
+    },
+    /// A fact about a buffer (`lua/rat/track.lua`).
+    Buffer(Value),
+}
+
+/// Reads a notification. The error says what is wrong with it.
+pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
+    let empty = Value::Map(Vec::new());
+    let fields = Fields { value: args.first().unwrap_or(&empty), name };
+    let chat = || fields.number("chat").and_then(|id| u32::try_from(id).ok()).map(ChatId);
+    let index = || {
+        // Lua counts from 1.
+        fields.number("index").and_then(|index| usize::try_from(index).ok()?.checked_sub(1))
+    };
+    let action = match name {
+        "start" => UserAction::Start {
+            config: Box::new(agent(&fields.sub("agent")?)?),
+            cwd: PathBuf::from(fields.text("cwd")?),
+            directories: fields.texts("directories").into_iter().map(PathBuf::from).collect(),
+            new: fields.flag("new"),
+            focus: fields.flag("focus"),
+        },
+        "prompt" => UserAction::Prompt { chat: chat(), prompt: prompt(&fields) },
+        "cancel" => UserAction::Cancel(chat()),
+        "stop" => UserAction::Stop(chat()),
+        "restart" => UserAction::Restart(chat()),
+        "queue_take" => UserAction::TakeQueued { chat: chat(), index: index().unwrap_or_default() },
+        "queue_go" => UserAction::ResumeQueue(chat()),
+        "permission" => UserAction::Permission {
+            chat: chat(),
+            id: fields.number("id"),
+            choice: match (fields.text("option"), fields.flag("allow")) {
+                (Ok(option), _) => PermissionChoice::Option(option.into()),
+                (Err(_), true) => PermissionChoice::Allow,
+                (Err(_), false) => PermissionChoice::Deny(
+                    fields.text("reason").ok().filter(|reason| !reason.is_empty()),
+                ),
+            },
+        },
+        "diff" => UserAction::ShowDiff { chat: chat(), id: fields.number("id") },
+        "output" => {
+            UserAction::ShowOutput { chat: chat(), tool_call: fields.text("tool_call")?.into() }
+        }
+        "answer" => {
+            UserAction::Answer { id: fields.number("id").ok_or("answer: no id")?, index: index() }
+        }
+        "show" => match fields.text("what")?.as_str() {
+            "trace" => UserAction::ShowTrace(chat()),
+            _ => UserAction::ShowInfo(chat()),
+        },
+        "redraw" => UserAction::Redraw(chat().ok_or("redraw: no chat")?),
+        "configure" => {
+            return Ok(Said::Configure {
+                log_level: fields.text("log_level").ok(),
+                write_dirty: fields.text("write_dirty").ok(),
+            });
+        }
+        "buffer" => return Ok(Said::Buffer(fields.value.clone())),
+        _ => return Err(format!("{name}: no such notification")),
+    };
+    Ok(Said::User(action))
+}
+
+fn prompt(fields: &Fields<'_>) -> Prompt {
+    let attachments = fields.list("attachments").iter().filter_map(|value| {
+        let one = Fields { value, name: "attachment" };
+        let line = |key| one.number(key).and_then(|line| u32::try_from(line).ok());
+        Some(Attachment {
+            uri: one.text("uri").ok()?,
+            label: one.text("label").unwrap_or_default(),
+            lines: line("first").zip(line("last")),
+            mime: one.text("mime").ok(),
+            text: one.text("text").ok()?,
+        })
+    });
+    Prompt { text: fields.text("text").unwrap_or_default(), attachments: attachments.collect() }
+}
+
+fn agent(fields: &Fields<'_>) -> Result<AgentConfig, String> {
+    Ok(AgentConfig {
+        name: fields.text("name")?.into(),
+        command: fields.text("command")?,
+        args: fields.texts("args"),
+        env: fields.pairs("env"),
+        base_env: fields.pairs("base_env"),
+        mcp_servers: fields.list("mcp_servers").iter().filter_map(mcp_server).collect(),
+        auth_method: fields.text("auth_method").ok().map(Into::into),
+        timeouts: fields.sub("timeouts").map_or_else(|_| Timeouts::default(), |it| timeouts(&it)),
+        install_hint: fields.text("install_hint").ok(),
+    })
+}
+
+fn mcp_server(value: &Value) -> Option<McpServer> {
+    let fields = Fields { value, name: "mcp_server" };
+    let name = fields.text("name").ok()?;
+    let (url, headers) = (fields.text("url").ok(), fields.pairs("headers"));
+    match fields.text("kind").unwrap_or_default().as_str() {
+        "http" => Some(McpServer::Http { name, url: url?, headers }),
+        "sse" => Some(McpServer::Sse { name, url: url?, headers }),
+        _ => Some(McpServer::Stdio {
+            name,
+            command: fields.text("command").ok()?,
+            args: fields.texts("args"),
+            env: fields.pairs("env"),
+        }),
+    }
+}
+
+/// Milliseconds; 0 waits for ever.
+fn timeouts(fields: &Fields<'_>) -> Timeouts {
+    let default = Timeouts::default();
+    let limit = |key, default: Option<Duration>| match fields.number(key) {
+        Some(0) => None,
+        Some(ms) => Some(Duration::from_millis(ms)),
+        None => default,
+    };
+    Timeouts {
+        initialize: limit("initialize", default.initialize),
+        authenticate: limit("authenticate", default.authenticate),
+        session: limit("session", default.session),
+        request: limit("request", default.request),
+        cancel: limit("cancel", Some(default.cancel)).unwrap_or(Duration::MAX),
+    }
+}
+
+/// The fields of a Lua table.
+struct Fields<'a> {
+    value: &'a Value,
+    name: &'a str,
+}
+
+impl<'a> Fields<'a> {
+    fn get(&self, key: &str) -> Option<&'a Value> {
+        let fields = self.value.as_map()?;
+        fields.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
+    }
+
+    fn text(&self, key: &str) -> Result<String, String> {
+        match self.get(key) {
+            Some(Value::String(text)) => Ok(String::from_utf8_lossy(text.as_bytes()).into_owned()),
+            Some(Value::Binary(bytes)) => Ok(String::from_utf8_lossy(bytes).into_owned()),
+            _ => Err(format!("{}: {key} is not text", self.name)),
+        }
+    }
+
+    fn number(&self, key: &str) -> Option<u64> {
+        let value = self.get(key)?;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "Lua's numbers")]
+        value.as_u64().or_else(|| value.as_f64().filter(|it| *it >= 0.0).map(|it| it as u64))
+    }
+
+    fn flag(&self, key: &str) -> bool {
+        self.get(key).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    fn list(&self, key: &str) -> &'a [Value] {
+        self.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    fn texts(&self, key: &str) -> Vec<String> {
+        self.list(key).iter().filter_map(|it| it.as_str().map(str::to_owned)).collect()
+    }
+
+    fn pairs(&self, key: &str) -> Vec<(String, String)> {
+        let pair = |value: &Value| {
+            let pair = value.as_array()?;
+            Some((pair.first()?.as_str()?.to_owned(), pair.get(1)?.as_str()?.to_owned()))
+        };
+        self.list(key).iter().filter_map(pair).collect()
+    }
+
+    fn sub(&self, key: &'a str) -> Result<Fields<'a>, String> {
+        match self.get(key) {
+            Some(value) if value.is_map() => Ok(Fields { value, name: key }),
+            _ => Err(format!("{}: {key} is not a table", self.name)),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! From our words to msgpack: what `lua/rat/ui.lua` and `lua/rat/inbox.lua` are handed.
+
+use crate::core::effect::{Happened, Level, ToEditor, View};
+use crate::core::status::{Status, WaitingPermission};
+use crate::session::permission::{OptionKind, PermissionOption};
+use crate::view::line::Line;
+use crate::view::patch::{Op, Patch};
+use rmpv::Value;
+
+/// A frame as the batch `rat.ui.apply` takes: `{kind, payload}` pairs, in order.
+pub fn frame(frame: Vec<ToEditor>) -> Value {
+    Value::Array(frame.into_iter().map(message).collect())
+}
+
+fn message(message: ToEditor) -> Value {
+    let (kind, payload) = match message {
+        ToEditor::Chat { chat, agent, title, cwd, show, focus } => (
+            "chat",
+            map([
+                ("chat", chat.0.into()),
+                ("agent", agent.into()),
+                ("title", title.into()),
+                ("cwd", cwd.to_string_lossy().as_ref().into()),
+                ("show", show.into()),
+                ("focus", focus.into()),
+            ]),
+        ),
+        ToEditor::Status(status) => ("status", self::status(*status)),
+        ToEditor::Draw { chat, view, reset, patch } => (
+            "draw",
+            map([
+                ("chat", chat.0.into()),
+                ("view", self::view(view).into()),
+                ("ops", ops(reset, patch)),
+            ]),
+        ),
+        ToEditor::Notify(level, text) => {
+            let level = match level {
+                Level::Info => "info",
+                Level::Warn => "warn",
+                Level::Error => "error",
+            };
+            ("notify", map([("level", level.into()), ("text", text.into())]))
+        }
+        ToEditor::Autocommand(happened) => ("event", self::happened(happened)),
+        ToEditor::Ask { id, title, items } => {
+            ("ask", map([("id", id.into()), ("title", title.into()), ("items", strings(items))]))
+        }
+        ToEditor::Scratch { name, filetype, text } => {
+            let lines = text.lines().map(Value::from).collect();
+            (
+                "scratch",
+                map([
+                    ("name", format!("rat://{name}").into()),
+                    ("title", name.into()),
+                    ("filetype", filetype.into()),
+                    ("lines", Value::Array(lines)),
+                    ("focus", true.into()),
+                ]),
+            )
+        }
+        ToEditor::Draft(chat, text) => {
+            ("draft", map([("chat", chat.0.into()), ("text", text.into())]))
+        }
+        ToEditor::Commands(chat, commands) => {
+            let commands = commands.into_iter().map(|command| {
+                map([
+                    ("name", command.name.into()),
+                    ("description", command.description.into()),
+                    ("hint", optional(command.hint)),
+                ])
+            });
+            (
+                "commands",
+                map([("chat", chat.0.into()), ("commands", Value::Array(commands.collect()))]),
+            )
+        }
+        ToEditor::Diff { chat, request, title, files } => {
+            let files = files.into_iter().map(|file| {
+                map([
+                    ("path", file.path.to_string_lossy().as_ref().into()),
+                    ("old", file.old.unwrap_or_default().into()),
+                    ("new", file.new.into()),
+                ])
+            });
+            (
+                "diff",
+                map([
+                    ("chat", chat.0.into()),
+                    ("id", optional(request)),
+                    ("title", title.into()),
+                    ("files", Value::Array(files.collect())),
+                ]),
+            )
+        }
+    };
+    Value::Array(vec![kind.into(), payload])
+}
+
+fn view(view: View) -> &'static str {
+    match view {
+        View::Chat => "chat",
+        View::Plan => "plan",
+        View::Tools => "tools",
+    }
+}
+
+fn ops(reset: bool, patch: Patch) -> Value {
+    let first = reset.then(|| Value::Array(vec!["r".into()]));
+    Value::Array(first.into_iter().chain(patch.ops.into_iter().map(op)).collect())
+}
+
+fn op(op: Op) -> Value {
+    Value::Array(match op {
+        Op::Lines { first, last, lines } => {
+            let mut texts = Vec::with_capacity(lines.len());
+            let mut looks = Vec::with_capacity(lines.len());
+            let mut prefixes = Vec::new();
+            for (row, Line { text, look, prefix }) in lines.into_iter().enumerate() {
+                texts.push(text.into());
+                looks.push(look.into());
+                if let Some((prefix, look)) = prefix {
+                    prefixes.extend([row.into(), prefix.into(), look.letter().to_string().into()]);
+                }
+            }
+            let (texts, looks) = (Value::Array(texts), Value::Array(looks));
+            vec!["l".into(), first.into(), last.into(), texts, looks, Value::Array(prefixes)]
+        }
+        Op::Text { row, col, text, looks } => {
+            let pieces = text.split('\n').map(Value::from).collect();
+            vec!["t".into(), row.into(), col.into(), Value::Array(pieces), strings(looks)]
+        }
+        Op::Looks { row, looks } => vec!["s".into(), row.into(), strings(looks)],
+        Op::Fold { first, last } => vec!["f".into(), first.into(), last.into()],
+    })
+}
+
+fn status(status: Status) -> Value {
+    let usage = status.usage.map(|usage| {
+        let (cost, unit) = usage.cost.unzip();
+        map([
+            ("used", usage.used.into()),
+            ("size", usage.size.into()),
+            ("cost", optional(cost)),
+            ("unit", optional(unit)),
+        ])
+    });
+    let plan =
+        status.plan.map(|(done, total)| map([("done", done.into()), ("total", total.into())]));
+    let permissions = status.permissions.into_iter().map(permission).collect();
+    map([
+        ("chat", status.chat.0.into()),
+        ("agent", status.agent.into()),
+        ("title", status.title.into()),
+        ("session_id", optional(status.session)),
+        ("state", status.state.word().into()),
+        ("detail", optional(status.detail)),
+        ("queued", strings(status.queued)),
+        ("queue_paused", status.queue_paused.into()),
+        ("permissions", Value::Array(permissions)),
+        ("usage", optional(usage)),
+        ("mode", optional(status.mode)),
+        ("plan", optional(plan)),
+    ])
+}
+
+fn permission(permission: WaitingPermission) -> Value {
+    map([
+        ("id", permission.id.into()),
+        ("tool_call", permission.tool_call.into()),
+        ("title", permission.title.into()),
+        ("kind", permission.kind.into()),
+        ("command", optional(permission.command)),
+        ("options", Value::Array(permission.options.into_iter().map(option).collect())),
+        ("diffs", permission.diffs.into()),
+    ])
+}
+
+fn option(option: PermissionOption) -> Value {
+    let kind = match option.kind {
+        OptionKind::AllowOnce => "allow_once",
+        OptionKind::AllowAlways => "allow_always",
+        OptionKind::RejectOnce => "reject_once",
+        OptionKind::RejectAlways => "reject_always",
+        OptionKind::Unknown => "unknown",
+    };
+    map([("id", option.id.as_str().into()), ("name", option.name.into()), ("kind", kind.into())])
+}
+
+fn happened(happened: Happened) -> Value {
+    let (name, data) = match happened {
+        Happened::TurnStart(chat) => ("RatTurnStart", map([("chat", chat.0.into())])),
+        Happened::TurnEnd(chat, reason) => {
+            ("RatTurnEnd", map([("chat", chat.0.into()), ("stop_reason", reason.into())]))
+        }
+        Happened::Permission(chat, id, title) => (
+            "RatPermission",
+            map([("chat", chat.0.into()), ("id", id.into()), ("title", title.into())]),
+        ),
+        Happened::FileChanged { chat, path, hunks, via } => (
+            "RatFileChanged",
+            map([
+                ("chat", chat.0.into()),
+                ("path", path.to_string_lossy().as_ref().into()),
+                ("hunks", hunks.into()),
+                ("via", via.into()),
+            ]),
+        ),
+        Happened::Error(chat, message) => {
+            ("RatError", map([("chat", chat.0.into()), ("message", message.into())]))
+        }
+    };
+    map([("name", name.into()), ("data", data)])
+}
+
+fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    // A missing field and `vim.NIL` are different things in Lua: what is not there is left out.
+    let there = fields.into_iter().filter(|(_, value)| !value.is_nil());
+    Value::Map(there.map(|(name, value)| (name.into(), value)).collect())
+}
+
+fn optional(value: Option<impl Into<Value>>) -> Value {
+    value.map_or(Value::Nil, Into::into)
+}
+
+fn strings(texts: Vec<String>) -> Value {
+    Value::Array(texts.into_iter().map(Value::from).collect())
+}

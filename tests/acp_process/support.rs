@@ -1,0 +1,194 @@
+//! A bridge that only notes what it hears, and agents that are a few lines of Python.
+
+use rat_nvim::acp::process::Watchdog;
+use rat_nvim::acp::{Agents, Batch, Graces};
+use rat_nvim::core::effect::{AgentEffect, Answer, Call, ToAgent};
+use rat_nvim::core::event::{
+    AgentId, AgentRequest, CallError, CallId, Exit, FromAgent, Reply, Token,
+};
+use rat_nvim::session::agent::{AgentConfig, Timeouts};
+use rat_nvim::session::update::Update;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+/// Longer than anything takes, shorter than anybody's patience.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What every agent here begins with.
+const PRELUDE: &str = r#"
+import json, os, signal, subprocess, sys, time
+def send(message):
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+def hear():
+    line = sys.stdin.readline()
+    return json.loads(line) if line else None
+def say(text):
+    chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    send({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": chunk}})
+def end(request):
+    send({"jsonrpc": "2.0", "id": request["id"], "result": {"stopReason": "end_turn"}})
+STUBBORN = "import signal, time; [signal.signal(s, signal.SIG_IGN) for s in (1, 2, 15)]; print('up', flush=True); time.sleep(60)"
+def stubborn_child():
+    child = subprocess.Popen([sys.executable, "-c", STUBBORN], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    child.stdout.readline()
+    return child.pid
+def ignore_signals():
+    for number in (1, 2, 15):
+        signal.signal(number, signal.SIG_IGN)
+"#;
+
+pub(crate) struct Bridge {
+    pub(crate) agents: Agents,
+    inbox: mpsc::Receiver<Batch>,
+    heard: std::collections::VecDeque<FromAgent>,
+    pub(crate) largest_batch: usize,
+}
+
+pub(crate) const AGENT: AgentId = AgentId(7);
+
+impl Bridge {
+    pub(crate) fn new() -> Self {
+        Self::with(None, 16)
+    }
+
+    pub(crate) fn with(watchdog: Option<Watchdog>, room: usize) -> Self {
+        let (out, inbox) = mpsc::channel(room);
+        let short = Duration::from_millis(200);
+        let graces = Graces { stdin: short, term: short, drain: short };
+        let agents = Agents::new(out, watchdog, graces);
+        Self { agents, inbox, heard: std::collections::VecDeque::new(), largest_batch: 0 }
+    }
+
+    /// A bridge with one agent that runs `script`.
+    pub(crate) fn running(script: &str) -> Self {
+        let mut bridge = Self::new();
+        bridge.start(AGENT, python(script));
+        bridge
+    }
+
+    pub(crate) fn start(&mut self, agent: AgentId, config: AgentConfig) {
+        self.start_in(agent, config, Path::new("/"));
+    }
+
+    pub(crate) fn start_in(&mut self, agent: AgentId, config: AgentConfig, cwd: &Path) {
+        let action = ToAgent::Start { config: Box::new(config), cwd: cwd.to_owned() };
+        self.agents.run(AgentEffect { agent, action });
+    }
+
+    pub(crate) fn run(&mut self, action: ToAgent) {
+        self.agents.run(AgentEffect { agent: AGENT, action });
+    }
+
+    pub(crate) fn call(&mut self, call: u64, request: Call, timeout: Option<Duration>) {
+        self.run(ToAgent::Call { call: CallId(call), request, timeout });
+    }
+
+    pub(crate) fn prompt(&mut self, call: u64) {
+        let blocks = Vec::new();
+        self.call(call, Call::Prompt { session: "s".into(), blocks }, None);
+    }
+
+    pub(crate) fn answer(&mut self, token: Token, answer: Answer) {
+        self.run(ToAgent::Answer { token, answer });
+    }
+
+    /// The next that any agent says.
+    pub(crate) async fn next(&mut self) -> FromAgent {
+        loop {
+            if let Some(event) = self.heard.pop_front() {
+                return event;
+            }
+            let batch = timeout(PATIENCE, self.inbox.recv()).await;
+            let (_, batch) = batch.expect("nothing is heard").expect("a bridge with agents");
+            self.largest_batch = self.largest_batch.max(batch.iter().map(size).sum());
+            self.heard.extend(batch);
+        }
+    }
+
+    /// The next chunk of text; fails on anything else.
+    pub(crate) async fn text(&mut self) -> String {
+        match self.next().await {
+            FromAgent::Update { update: Update::Chunk { content, .. }, .. } => {
+                content.text().expect("a text").to_owned()
+            }
+            other => panic!("no text but {other:?}"),
+        }
+    }
+
+    /// The numbers in the next chunk of text.
+    pub(crate) async fn numbers(&mut self) -> Vec<i32> {
+        let text = self.text().await;
+        text.split_whitespace().map(|word| word.parse().expect("a number")).collect()
+    }
+
+    pub(crate) async fn reply(&mut self) -> (u64, Result<Reply, CallError>) {
+        match self.next().await {
+            FromAgent::Answer { call, result } => (call.0, result),
+            other => panic!("no answer but {other:?}"),
+        }
+    }
+
+    pub(crate) async fn request(&mut self) -> (Token, AgentRequest) {
+        match self.next().await {
+            FromAgent::Request { token, request, .. } => (token, request),
+            other => panic!("no request but {other:?}"),
+        }
+    }
+
+    /// The end, and that nothing comes after it.
+    pub(crate) async fn exit(&mut self) -> Exit {
+        let exit = match self.next().await {
+            FromAgent::Exited(exit) => exit,
+            other => panic!("no end but {other:?}"),
+        };
+        assert!(self.heard.is_empty(), "after the end: {:?}", self.heard);
+        exit
+    }
+}
+
+fn size(event: &FromAgent) -> usize {
+    match event {
+        FromAgent::Update { update: Update::Chunk { content, .. }, .. } => {
+            content.text().map_or(0, str::len)
+        }
+        _ => 0,
+    }
+}
+
+/// An agent that runs `script`.
+pub(crate) fn python(script: &str) -> AgentConfig {
+    program("python3", &["-u", "-c", &format!("{PRELUDE}{script}")])
+}
+
+pub(crate) fn program(command: &str, args: &[&str]) -> AgentConfig {
+    AgentConfig {
+        name: "test".into(),
+        command: command.to_owned(),
+        args: args.iter().map(ToString::to_string).collect(),
+        env: Vec::new(),
+        base_env: std::env::vars().collect(),
+        mcp_servers: Vec::new(),
+        auth_method: None,
+        timeouts: Timeouts::default(),
+        install_hint: None,
+    }
+}
+
+/// Waits until no process of this id runs any more.
+pub(crate) async fn gone(pid: i32) {
+    let begun = Instant::now();
+    while runs(pid) {
+        assert!(begun.elapsed() < PATIENCE, "process {pid} still runs");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Whether a process runs. One that ended and that nobody waited for does not.
+pub(crate) fn runs(pid: i32) -> bool {
+    let mut ps = std::process::Command::new("ps");
+    let stat = ps.args(["-o", "stat=", "-p", &pid.to_string()]).output().expect("ps").stdout;
+    !stat.trim_ascii().is_empty() && !stat.trim_ascii().starts_with(b"Z")
+}

@@ -1,0 +1,243 @@
+//! The rules, one function each. They read text and name what breaks a rule; exceptions stand in the tables here.
+
+use super::tree::{File, Tree};
+
+/// Which rooms each room may use besides itself, as drawn in `src/lib.rs`. `main` is every binary's own business.
+const FLOORS: &[(&str, &[&str])] = &[
+    (
+        "bridge",
+        &["nvim", "acp", "files", "host", "core", "view", "session", "edit", "config", "log"],
+    ),
+    ("nvim", &["core", "view", "session", "edit"]),
+    ("acp", &["core", "view", "session", "edit"]),
+    ("files", &["core", "view", "session", "edit"]),
+    ("host", &["core", "view", "session", "edit"]),
+    ("core", &["view", "session", "edit"]),
+    ("view", &["session", "edit"]),
+    ("session", &[]),
+    ("edit", &[]),
+    ("config", &[]),
+    ("log", &[]),
+    ("tour", &[]),
+];
+
+/// Rooms without a world outside, and the names of that world.
+const PURE: &[&str] = &["core", "view", "session", "edit"];
+const WORLD: &[&str] = &[
+    "tokio",
+    "nvim_rs",
+    "std::fs",
+    "std::process",
+    "std::env",
+    "std::net",
+    "std::thread",
+    "Instant",
+    "SystemTime",
+    "Mutex",
+    "RwLock",
+    "async fn",
+    "tracing",
+];
+
+/// The one file that names nvim-rs: its calls must not be dropped, and that is seen to there.
+const NVIM_RS: &str = "src/nvim/client.rs";
+
+/// What no Rust file holds, and what no test holds.
+const NOWHERE: &[&str] = &["println!(", "todo!(", "dbg!(", "unimplemented!("];
+const NOT_IN_TESTS: &[&str] = &["#[ignore", "thread::sleep", "time::sleep", "should_panic"];
+
+/// What no Lua file of the plugin holds.
+const NOT_IN_LUA: &[&str] = &["_G.", "vim.wait(", "defer_fn"];
+/// Calls that change a buffer, and the files that may use them.
+const WRITING: &[&str] = &["nvim_buf_set_lines", "nvim_buf_set_text", "nvim_buf_set_extmark"];
+const WRITERS: &[(&str, &str)] = &[
+    ("lua/rat/ui.lua", "draws the view buffers"),
+    ("lua/rat/buffers.lua", "applies an agent's edits to the user's buffers"),
+    ("lua/rat/look.lua", "marks the lines being drawn, for that moment only"),
+    ("lua/rat/code.lua", "marks code in the lines being drawn, for that moment only"),
+    ("lua/rat/scratch.lua", "fills windows for reading: information, log, traffic"),
+    ("lua/rat/attached.lua", "shows above the prompt what goes with it"),
+];
+
+/// Names of folders that exist on one machine only, in two parts so that this file does not hold them.
+const MACHINE: &[(&str, &str)] = &[("/wo", "rk/"), ("/ro", "ot/")];
+
+const LONGEST_FILE: usize = 500;
+const LONGEST_MAP: usize = 200;
+
+/// Everything that breaks a rule, as `file:line: what`.
+pub(crate) fn check(tree: &Tree) -> Vec<String> {
+    let mut problems = Vec::new();
+    for file in tree.below("src/", ".rs") {
+        problems.extend(imports(file));
+        problems.extend(purity(file));
+    }
+    for file in tree.below("", ".rs") {
+        problems.extend(header(file, "//! "));
+        problems.extend(length(file, LONGEST_FILE));
+        problems.extend(holds(file, NOWHERE));
+        if file.name.starts_with("src/") && file.name != NVIM_RS {
+            problems.extend(holds(file, &["nvim_rs"]));
+        }
+        problems.extend(holds_in(file, &test_code(file), NOT_IN_TESTS));
+    }
+    for file in tree.below("", ".lua") {
+        problems.extend(header(file, "--- "));
+        problems.extend(length(file, LONGEST_FILE));
+    }
+    for file in tree.below("lua/", ".lua").chain(tree.below("plugin/", ".lua")) {
+        problems.extend(holds(file, NOT_IN_LUA));
+        if !WRITERS.iter().any(|(writer, _)| *writer == file.name) {
+            problems.extend(holds(file, WRITING));
+        }
+    }
+    tree.below("plugin/", ".lua").for_each(|file| problems.extend(lazy(file)));
+    tree.below("doc/architecture.md", "")
+        .for_each(|file| problems.extend(length(file, LONGEST_MAP)));
+    tree.files.iter().for_each(|file| problems.extend(portable(file)));
+    problems
+}
+
+/// `src/core/state.rs` is in the room `core`, `src/config.rs` is the room `config`.
+fn room(file: &File) -> &str {
+    let below = file.name.trim_start_matches("src/");
+    below.split('/').next().unwrap_or(below).trim_end_matches(".rs")
+}
+
+fn imports(file: &File) -> Vec<String> {
+    let room = room(file);
+    if matches!(room, "lib" | "main") {
+        return Vec::new();
+    }
+    let Some((_, floors)) = FLOORS.iter().find(|(name, _)| *name == room) else {
+        return vec![format!(
+            "{}: the room {room} has no floor in the table of tests/architecture",
+            file.name
+        )];
+    };
+    let code = file.code();
+    let used = used_rooms(&file.name, &code);
+    let upwards =
+        used.into_iter().filter(|(_, name)| name != room && !floors.contains(&name.as_str()));
+    upwards.map(|(line, name)| format!("{}:{line}: imports upwards: {name}", file.name)).collect()
+}
+
+/// The rooms that a file names by `crate::` or by `super::` up to the root, with their lines.
+fn used_rooms(name: &str, code: &str) -> Vec<(usize, String)> {
+    let depth = name.trim_end_matches("/mod.rs").matches('/').count();
+    let to_root = "super::".repeat(depth);
+    let starts = |prefix: &str| {
+        code.match_indices(prefix).map(|(at, text)| at + text.len()).collect::<Vec<_>>()
+    };
+    let not_higher = |start: &usize| !code[..start - to_root.len()].ends_with("super::");
+    let by_super = starts(&to_root).into_iter().filter(not_higher);
+    let mut rooms = Vec::new();
+    for start in starts("crate::").into_iter().chain(by_super) {
+        let line = code[..start].matches('\n').count() + 1;
+        let names = first_names(&code[start..]);
+        rooms.extend(names.into_iter().filter(|name| is_room(name)).map(|name| (line, name)));
+    }
+    rooms
+}
+
+fn is_room(name: &str) -> bool {
+    FLOORS.iter().any(|(room, _)| *room == name)
+}
+
+/// The first names of a path, several where it is a group in braces.
+fn first_names(path: &str) -> Vec<String> {
+    let Some(group) = path.strip_prefix('{') else {
+        return vec![word(path)];
+    };
+    let mut depth = 0;
+    let mut names = vec![word(group.trim_start())];
+    for (at, char) in group.char_indices() {
+        match char {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => names.push(word(group[at + 1..].trim_start())),
+            _ => {}
+        }
+    }
+    names
+}
+
+fn word(text: &str) -> String {
+    text.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect()
+}
+
+fn purity(file: &File) -> Vec<String> {
+    if !PURE.contains(&room(file)) {
+        return Vec::new();
+    }
+    let found = holds(file, WORLD).into_iter();
+    found.map(|found| found.replace(": holds ", ": is pure, yet names ")).collect()
+}
+
+/// The lines whose code holds one of the words, where a word of letters is a whole one.
+fn holds(file: &File, words: &[&str]) -> Vec<String> {
+    holds_in(file, &file.code(), words)
+}
+
+fn holds_in(file: &File, code: &str, words: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, line) in code.lines().enumerate() {
+        let held = words.iter().filter(|wanted| contains_word(line, wanted));
+        found.extend(held.map(|word| format!("{}:{}: holds {word}", file.name, index + 1)));
+    }
+    found
+}
+
+fn contains_word(line: &str, wanted: &str) -> bool {
+    let letter = |char: char| char.is_alphanumeric() || char == '_';
+    let open_end = !wanted.ends_with(letter);
+    line.match_indices(wanted).any(|(at, _)| {
+        let before = line[..at].chars().next_back().is_some_and(letter);
+        let after = line[at + wanted.len()..].chars().next().is_some_and(letter);
+        !before && (open_end || !after)
+    })
+}
+
+/// The code of tests: a whole file, or what follows `#[cfg(test)]`, after as many empty lines as stand before it.
+fn test_code(file: &File) -> String {
+    let code = file.code();
+    if file.name.starts_with("tests/") || file.name.ends_with("tests.rs") {
+        return code;
+    }
+    let start = code.find("#[cfg(test)]").unwrap_or(code.len());
+    "\n".repeat(code[..start].matches('\n').count()) + &code[start..]
+}
+
+/// One sentence at the top says what the file owns. Integration tests' modules have one too.
+fn header(file: &File, mark: &str) -> Option<String> {
+    let first = file.text.lines().next().unwrap_or_default();
+    let sentence = first.strip_prefix(mark).is_some_and(|text| text.split(' ').count() >= 3);
+    (!sentence).then(|| format!("{}:1: begins with no {}sentence", file.name, mark))
+}
+
+fn length(file: &File, most: usize) -> Option<String> {
+    let lines = file.text.lines().count();
+    (lines > most).then(|| format!("{}: has {lines} lines, at most {most} are readable", file.name))
+}
+
+/// Nothing is loaded before it is used: `require` stands inside functions only, which are indented.
+fn lazy(file: &File) -> Vec<String> {
+    let code = file.code();
+    let lines = code.lines().enumerate().filter(|(_, line)| contains_word(line, "require"));
+    let eager = lines.filter(|(_, line)| !line.starts_with(' ') && !line.contains("function"));
+    eager
+        .map(|(index, _)| format!("{}:{}: requires at the top level", file.name, index + 1))
+        .collect()
+}
+
+fn portable(file: &File) -> Vec<String> {
+    let from_root = |line: &str, folder: &str| {
+        let inside = |before: char| before.is_alphanumeric() || "}).-_~".contains(before);
+        line.match_indices(folder).any(|(at, _)| !line[..at].ends_with(inside))
+    };
+    let machine =
+        |line: &str| MACHINE.iter().any(|(start, end)| from_root(line, &format!("{start}{end}")));
+    let lines = file.text.lines().enumerate().filter(|(_, line)| machine(line));
+    lines.map(|(index, _)| format!("{}:{}: a path of one machine", file.name, index + 1)).collect()
+}

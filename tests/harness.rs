@@ -1,0 +1,181 @@
+//! The harness tested on itself: what it says of screens, agents and processes must be true before it can judge.
+
+mod support;
+
+use std::time::Duration;
+
+use serde_json::json;
+use support::{Nvim, Options, Processes};
+
+#[test]
+fn the_screen_is_what_a_user_sees() {
+    let mut nvim = Nvim::start(Options { columns: 40, lines: 8, ..Options::default() });
+    nvim.lua(
+        r#"vim.api.nvim_buf_set_lines(0, 0, -1, true, { "plain 日本 x", "second" })"#,
+        json!([]),
+    );
+    nvim.command("highlight link HarnessMark Comment");
+    nvim.command("call matchadd('HarnessMark', 'second')");
+    nvim.input("Go<Esc>i3rd");
+    nvim.poll("insert mode", |nvim| {
+        nvim.screen().mode() == "insert" && nvim.screen().contains("3rd")
+    });
+    assert_eq!(nvim.screen().highlight_of("second"), Some("Comment"));
+    assert_eq!(nvim.screen().highlight_of("x"), Some(""));
+    assert_eq!(nvim.screen().cursor(), (2, 3));
+    nvim.expect_screen("harness");
+}
+
+#[test]
+fn scrolling_moves_the_grid_both_ways() {
+    let mut nvim = Nvim::start(Options { columns: 30, lines: 10, ..Options::default() });
+    nvim.lua("for n = 1, 99 do vim.fn.setline(n, 'line ' .. n) end", json!([]));
+    let shows = |first: &str, last: &str| {
+        let (first, last) = (first.to_owned(), last.to_owned());
+        move |nvim: &mut Nvim| nvim.screen().lines()[0] == first && nvim.screen().lines()[7] == last
+    };
+    nvim.input("50Gzt");
+    nvim.poll("line 50 on top", shows("line 50", "line 57"));
+    nvim.input("3<C-e>");
+    nvim.poll("three lines on", shows("line 53", "line 60"));
+    nvim.input("5<C-y>");
+    nvim.poll("five lines back", shows("line 48", "line 55"));
+}
+
+#[test]
+fn a_key_that_is_waited_for_is_noticed() {
+    let mut nvim = Nvim::plain();
+    assert!(!nvim.mode_is_blocked());
+    nvim.input("r");
+    nvim.poll("a blocked mode", Nvim::mode_is_blocked);
+    nvim.input("<Esc>");
+    nvim.poll("no blocked mode", |nvim| !nvim.mode_is_blocked());
+}
+
+#[test]
+fn errors_of_neovim_come_back_as_text() {
+    let mut nvim = Nvim::plain();
+    assert!(nvim.command_error("NoSuchCommand").contains("NoSuchCommand"));
+    let given = json!(["text", 7, 1.5, true, {"key": [1, 2]}]);
+    assert_eq!(nvim.lua("return { ... }", given.clone()), given);
+}
+
+#[test]
+fn events_of_the_plugin_are_kept_in_order() {
+    let mut nvim = Nvim::plain();
+    nvim.record(&["RatState", "RatTurnEnd"]);
+    for number in 1..=3 {
+        let code =
+            "vim.api.nvim_exec_autocmds('User', { pattern = 'RatState', data = { number = ... } })";
+        nvim.lua(code, json!([number]));
+    }
+    assert_eq!(nvim.poll_events("RatState", 2), json!({"number": 2}));
+    assert_eq!(nvim.events("RatState").len(), 3);
+    assert_eq!(nvim.events("RatTurnEnd"), [json!(null); 0]);
+}
+
+#[test]
+fn buffers_are_found_by_their_full_name() {
+    let mut nvim = Nvim::plain();
+    let long = nvim.folder().file("project/x.lua.bak", "long\n");
+    let short = nvim.folder().file("project/x.lua", "short\n");
+    for path in [&long, &short] {
+        nvim.command(&format!("edit {}", path.display()));
+    }
+    assert_eq!(nvim.buffer_lines(&short.to_string_lossy()), ["short"]);
+    nvim.lua_in(&long.to_string_lossy(), "vim.fn.setline(1, ...)", json!(["other"]));
+    assert_eq!(nvim.buffer_lines(&long.to_string_lossy()), ["other"]);
+}
+
+#[test]
+fn an_agent_says_what_the_test_says() {
+    let mut nvim = Nvim::plain();
+    let mut agent = nvim.listen();
+    let code = r"
+        _G.seen = {}
+        _G.job = vim.fn.jobstart(..., { on_stdout = function(_, data) vim.list_extend(seen, data) end })";
+    nvim.lua(code, json!([agent.command()]));
+    agent.expect_start();
+    assert_eq!(agent.fact("cwd"), &json!(nvim.cwd()));
+
+    let mut send = |line: &str| nvim.lua("vim.fn.chansend(job, ...)", json!([format!("{line}\n")]));
+    send(r#"{"id": "b", "method": "second"}"#);
+    send(r#"{"method": "first", "params": [1]}"#);
+    send("no json");
+    assert_eq!(agent.expect_notification("first"), json!([1]));
+    let second = agent.expect_request("second");
+    assert_eq!(second.id, json!("b"));
+    assert_eq!(agent.unexpected(), [""; 0]);
+    agent.reply(&second, json!("done"));
+    nvim.poll("the reply", |nvim| {
+        nvim.lua("return vim.json.decode(seen[1] or '{}').result", json!([])) == json!("done")
+    });
+    assert_eq!(agent.garbage(), [b"no json"]);
+
+    let asked = agent.ask("question", json!({}));
+    assert!(!agent.is_answered(asked));
+    nvim.lua("vim.fn.chansend(job, ...)", json!(["{\"id\": 0, \"error\": {\"code\": -1}}\n"]));
+    assert_eq!(agent.expect_answer(asked), Err(json!({"code": -1})));
+}
+
+#[test]
+fn a_dialogue_reads_as_one() {
+    let mut nvim = Nvim::plain();
+    nvim.record(&["RatTurnEnd"]);
+    let file = nvim.folder().file("project/notes.txt", "on disk\n");
+    let mut agent = nvim.start_agent();
+    let session = agent.handshake();
+    nvim.poll_state("ready");
+
+    nvim.send("read it");
+    let prompt = agent.expect_request("session/prompt");
+    assert_eq!(prompt.params["prompt"][0]["text"], json!("read it"));
+    agent.say(&session, "I have **read** it.");
+    nvim.poll_screen("I have read it.");
+    let text = agent.request("fs/read_text_file", json!({"sessionId": session, "path": file}));
+    assert_eq!(text, Ok(json!({"content": "on disk\n"})));
+    assert_eq!(nvim.events("RatTurnEnd").len(), 0);
+    agent.reply(&prompt, json!({"stopReason": "end_turn"}));
+    assert_eq!(nvim.poll_events("RatTurnEnd", 1)["stop_reason"], json!("end_turn"));
+
+    let pid = agent.pid();
+    nvim.command("RatStop");
+    agent.expect_stdin_closed();
+    assert!(Processes::is_gone(pid));
+}
+
+#[test]
+fn an_agent_can_refuse_to_die() {
+    let mut nvim = Nvim::plain();
+    let mut agent = nvim.listen();
+    nvim.lua("_G.job = vim.fn.jobstart(...)", json!([agent.command()]));
+    agent.expect_start();
+    let grandchild = agent.start_grandchild();
+    assert!(nvim.processes().living().contains(&grandchild));
+    agent.ignore_sigterm();
+    nvim.lua("vim.fn.chanclose(job, 'stdin')", json!([]));
+    agent.expect_stdin_closed();
+    Processes::signal(agent.pid(), "TERM");
+    agent.expect_sigterm();
+    assert!(Processes::is_alive(agent.pid()));
+    agent.exit(3, "goodbye");
+    agent.expect_gone();
+    assert!(Processes::is_alive(grandchild));
+    Processes::signal(grandchild, "KILL");
+    assert!(Processes::is_gone(grandchild));
+}
+
+#[test]
+fn what_neovim_leaves_behind_fails_the_test() {
+    let left = std::panic::catch_unwind(|| {
+        let farewell = Duration::from_millis(300);
+        let mut nvim = Nvim::start(Options { farewell, ..Options::default() });
+        nvim.lua("vim.uv.spawn('sh', { args = { '-c', 'trap \"\" TERM HUP; sleep 100' }, detached = true })", json!([]));
+        let processes = nvim.processes().clone();
+        nvim.poll("the child", |nvim| nvim.processes().living().len() > 1);
+        processes
+    });
+    let message = left.expect_err("the leak was not noticed");
+    let message = message.downcast_ref::<String>().expect("a message");
+    assert!(message.contains("sleep 100"), "{message}");
+}

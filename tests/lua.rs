@@ -1,0 +1,51 @@
+//! Runs every Lua spec of `tests/lua` in Neovim (`$NVIM_BIN`, else `nvim`) and fails when one of them does. Knows
+//! nothing of what they check.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn specs(root: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(root.join("tests/lua"))
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "lua"))
+        .collect();
+    found.sort();
+    found
+}
+
+fn run(root: &Path, spec: &Path) -> Result<(), String> {
+    let nvim = std::env::var("NVIM_BIN").unwrap_or_else(|_| "nvim".to_owned());
+    let output = Command::new(&nvim)
+        .args(["--clean", "-n", "-l"])
+        .arg(spec)
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("{nvim} does not start: {error}; set NVIM_BIN"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!(
+        "{}: {}\n{}{}",
+        spec.display(),
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    ))
+}
+
+#[test]
+fn every_lua_spec_passes() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let specs = specs(root);
+    assert!(!specs.is_empty(), "there are no specs");
+    let failures: Vec<String> = specs.iter().filter_map(|spec| run(root, spec).err()).collect();
+    assert!(
+        failures.is_empty(),
+        "{} of {} specs:\n{}",
+        failures.len(),
+        specs.len(),
+        failures.join("\n")
+    );
+}

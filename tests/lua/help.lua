@@ -1,0 +1,69 @@
+--- The help: up to date with what it is made from, complete, and well-formed.
+local check = dofile("tests/support/check.lua")
+local case, same = check.case, check.same
+
+local help = dofile("tests/support/help.lua")
+local text = help.read()
+
+case("the generated parts are up to date", function()
+  same(help.update(text) == text, true, "run `nvim -l tests/support/help.lua`")
+end)
+
+case("every command, function and key is in it", function()
+  local nvim = check.start()
+  for _, name in ipairs(nvim:lua("return vim.tbl_keys(vim.api.nvim_get_commands({}))")) do
+    if name:match("^Rat") then
+      check.contains(text, "*:" .. name .. "*")
+    end
+  end
+  for name in pairs(require("rat")) do
+    check.contains(text, "*rat." .. name .. "()*")
+  end
+  for _, view in ipairs({ "chat", "prompt" }) do
+    for _, key in ipairs(require("rat.keys").of(view)) do
+      if not key.lhs:match("^%d$") then
+        check.contains(text, key.lhs)
+      end
+    end
+  end
+end)
+
+case("each command of the help exists", function()
+  local nvim = check.start()
+  for name in text:gmatch("%*:(Rat%a+)%*") do
+    same(nvim:lua("return vim.fn.exists(':' .. ...)", name), 2, name)
+  end
+  for plug in text:gmatch("<Plug>%(rat%-%a+%)") do
+    same(
+      nvim:lua("return vim.fn.maparg(..., 'n') ~= '' or vim.fn.maparg(..., 'x') ~= ''", plug),
+      true,
+      plug
+    )
+  end
+end)
+
+case("tags are unique, links have targets", function()
+  local folder = vim.fn.tempname()
+  vim.fn.mkdir(folder .. "/doc", "p")
+  vim.fn.writefile(vim.split(text, "\n"), folder .. "/doc/rat.txt")
+  vim.cmd.helptags(folder .. "/doc")
+  local tags = {}
+  for _, line in ipairs(vim.fn.readfile(folder .. "/doc/tags")) do
+    tags[line:match("^[^\t]+")] = true
+  end
+  for link in text:gmatch("|([^|%s]+)|") do
+    local ours = link:match("^:?[rR]at") or link:match("^<Plug>%(rat")
+    if ours then
+      same(tags[link], true, link)
+    end
+  end
+  vim.fn.delete(folder, "rf")
+end)
+
+case("no line is wider than a help window", function()
+  for line in text:gmatch("[^\n]+") do
+    same(vim.fn.strdisplaywidth(line) <= 82, true, line)
+  end
+end)
+
+check.finish()

@@ -1,0 +1,261 @@
+--- The keys of `g?`: each listed one does what the list says; completion in the prompt; scratch buffers.
+local check = dofile("tests/support/check.lua")
+local case, same = check.case, check.same
+
+local function go_to(nvim, view)
+  nvim:lua(
+    "vim.api.nvim_set_current_win(vim.fn.bufwinid(require('rat.chat').buffer(1, ...)))",
+    view
+  )
+end
+
+local function fill(nvim, count)
+  nvim:lua(
+    [[
+    local lines = {}
+    for i = 1, ... do lines[i] = "line " .. i end
+    require("rat.scratch").fill(require("rat.chat").buffer(1, "chat"), lines)
+  ]],
+    count
+  )
+end
+
+case("g? lists every mapped key, and every listed key is mapped or Neovim's own", function()
+  local nvim = check.start({ lines = 40 })
+  nvim:open_chat()
+  local own = { za = true, ["<C-x><C-u>"] = true }
+  for _, view in ipairs({ "chat", "prompt" }) do
+    local found = nvim:lua(
+      [[
+      local view, own = ...
+      local buf = require("rat.chat").buffer(1, view)
+      local mapped, listed = {}, {}
+      for _, key in ipairs(require("rat.keys").of(view)) do
+        for _, mode in ipairs(key.modes) do
+          if not own[key.lhs] then listed[mode .. vim.keycode(key.lhs)] = true end
+        end
+      end
+      for _, mode in ipairs({ "n", "i", "x" }) do
+        for _, map in ipairs(vim.api.nvim_buf_get_keymap(buf, mode)) do
+          mapped[mode .. vim.keycode(map.lhs)] = true
+        end
+      end
+      return { mapped, listed }
+    ]],
+      view,
+      own
+    )
+    same(found[1], found[2], view)
+    go_to(nvim, view)
+    nvim:input("g?")
+    nvim:poll_screen("g?           list these keys")
+    nvim:input("q")
+    nvim:poll("vim.bo.filetype ~= 'rathelp'")
+  end
+end)
+
+case("i, a and o go to the prompt, q hides", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  for _, key in ipairs({ "i", "a", "o" }) do
+    go_to(nvim, "chat")
+    nvim:input(key)
+    nvim:poll("vim.bo.filetype == 'ratprompt'")
+  end
+  go_to(nvim, "chat")
+  nvim:input("q")
+  nvim:poll("#vim.api.nvim_tabpage_list_wins(0) == 1")
+end)
+
+case("q in the plan closes the plan alone", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:command("RatPlan")
+  go_to(nvim, "plan")
+  nvim:input("q")
+  nvim:poll("#vim.api.nvim_tabpage_list_wins(0) == 3")
+end)
+
+case(":RatLog opens the log at its end, or says there is none", function()
+  local nvim = check.start()
+  nvim:command("RatLog")
+  nvim:told("nothing has been logged")
+  local path = nvim:lua("return require('rat.rpc').log_file()")
+  vim.fn.mkdir(vim.fs.dirname(path), "p")
+  vim.fn.writefile({ "one", "two" }, path)
+  nvim:command("RatLog")
+  same(nvim:lua("return { vim.fn.expand('%:p'), vim.fn.line('.') }"), { path, 2 })
+end)
+
+case("]] and [[ walk the messages", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  fill(nvim, 20)
+  go_to(nvim, "chat")
+  nvim:input("gg]]")
+  nvim:poll("vim.fn.line('.') == 3")
+  nvim:input("2]]")
+  nvim:poll("vim.fn.line('.') == 7")
+  nvim:input("[[")
+  nvim:poll("vim.fn.line('.') == 5")
+end)
+
+case("<CR> and gf act on the line", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  fill(nvim, 5)
+  go_to(nvim, "chat")
+  nvim:lua("Action = { kind = 'output', tool_call = 't1' }")
+  nvim:input("<CR>")
+  same(nvim:heard("output"), { chat = 1, tool_call = "t1" })
+  nvim:lua("Action = { kind = 'queued', index = 2 }")
+  nvim:input("<CR>")
+  same(nvim:heard("queue_take"), { chat = 1, index = 2 })
+  nvim:lua("Action = { kind = 'diff', id = 3 }")
+  nvim:input("<CR>")
+  same(nvim:heard("diff"), { chat = 1, id = 3 })
+  nvim:lua("Action = { kind = 'location', path = ..., line = 2 }", check.root .. "/LICENSE")
+  nvim:input("gf")
+  nvim:poll("vim.fn.expand('%:t') == 'LICENSE' and vim.fn.line('.') == 2")
+  go_to(nvim, "chat")
+  nvim:lua("Action = { kind = 'fold' }")
+  nvim:lua("vim.cmd('2,4fold | 2')")
+  same(nvim:lua("return vim.fn.foldclosed(2)"), 2)
+  nvim:input("<CR>")
+  nvim:poll("vim.fn.foldclosed(2) == -1")
+  nvim:input("za")
+  nvim:poll("vim.fn.foldclosed(2) == 2")
+end)
+
+case("gd asks for the diff of the only request", function()
+  local nvim = check.start()
+  nvim:lua("require('rat').setup({ permission = { open = 'never' } })")
+  nvim:open_chat({ state = "waiting", permissions = { check.permission(7, 1) } })
+  go_to(nvim, "chat")
+  nvim:input("gd")
+  same(nvim:heard("diff"), { chat = 1, id = 7 })
+end)
+
+case("commands and files are completed in the prompt", function()
+  local nvim = check.start()
+  vim.fn.writefile({}, nvim.home .. "/alpha.txt")
+  vim.fn.mkdir(nvim.home .. "/sub")
+  vim.fn.writefile({}, nvim.home .. "/sub/beta.txt")
+  nvim:open_chat()
+  nvim:say("commands", {
+    chat = 1,
+    commands = {
+      { name = "review", description = "Look", hint = "what" },
+      { name = "rest", description = "Stop" },
+    },
+  })
+  nvim:input("i/re<C-x><C-u>")
+  nvim:poll_screen("/review what")
+  nvim:input("<C-y> see @beta<C-x><C-u>")
+  nvim:poll("vim.fn.pumvisible() == 1 or vim.fn.getline(1):find('sub/beta.txt') ~= nil")
+  nvim:input("<C-y>")
+  nvim:poll("vim.fn.getline(1) == '/review see @sub/beta.txt'")
+end)
+
+case("command lines complete agents and files", function()
+  local nvim = check.start()
+  same(nvim:lua("return vim.fn.getcompletion('RatStart cla', 'cmdline')"), { "claude" })
+  same(
+    nvim:lua("return vim.tbl_contains(vim.fn.getcompletion('RatStart ', 'cmdline'), 'tour')"),
+    true
+  )
+  vim.fn.writefile({}, nvim.home .. "/alpha.txt")
+  nvim:poll("vim.deep_equal(vim.fn.getcompletion('RatSend see @alp', 'cmdline'), { '@alpha.txt' })")
+end)
+
+case("a question of the binary is asked and answered", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:say("ask", { id = 9, title = "Outside the project. Allow?", items = { "Yes", "No" } })
+  nvim:poll_screen("Outside the project. Allow?")
+  nvim:input("2")
+  same(nvim:heard("answer"), { id = 9, index = 2 })
+  nvim:say("ask", { id = 10, title = "Again?", items = { "Yes" } })
+  nvim:poll_screen("Again?")
+  nvim:input("<Esc>")
+  same(nvim:heard("answer", 2), { id = 10 })
+end)
+
+case("scratch buffers show in a split and close with q", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:command("RatInfo")
+  same(nvim:heard("show"), { chat = 1, what = "info" })
+  nvim:say("scratch", {
+    name = "rat://claude/1/info",
+    title = "100% %{x}",
+    filetype = "markdown",
+    lines = { "words" },
+    focus = true,
+  })
+  check.contains(nvim:screen(), "100% %{x}")
+  nvim:input("q")
+  nvim:poll("vim.api.nvim_buf_get_name(0) ~= 'rat://claude/1/info'")
+end)
+
+case("commands without a chat say what to do", function()
+  local nvim = check.start()
+  for _, command in ipairs({
+    "RatCancel",
+    "RatStop",
+    "RatRestart",
+    "RatPlan",
+    "RatInfo",
+    "RatTrace",
+  }) do
+    nvim:lua("Said = {}")
+    nvim:command(command)
+    nvim:told(":RatStart")
+  end
+end)
+
+case("states fire, turn events pass through, status tells", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:status({ state = "running", usage = { used = 34, size = 100 } })
+  nvim:status({ state = "running" })
+  nvim:say("event", { name = "RatTurnEnd", data = { stop_reason = "end_turn" } })
+  local events = nvim:lua("return Events")
+  local states = {}
+  for _, event in ipairs(events) do
+    states[#states + 1] = event[1] == "RatState" and event[2].state or event[2].stop_reason
+  end
+  same(states, { "ready", "running", "end_turn" })
+  local status = nvim:lua("return require('rat').status()")
+  same(
+    { status.agent, status.state, status.session_id, status.chat },
+    { "claude", "running", "s1", 1 }
+  )
+end)
+
+case("a long message is shown whole and never stops at the hit-enter prompt", function()
+  local nvim = check.start({ binary = "/nowhere/rat-nvim" })
+  nvim:lua("vim.notify = Notify")
+  nvim:command("RatStart claude")
+  nvim:poll_screen("`:checkhealth rat`")
+  check.contains(nvim:screen(), "/nowhere/rat-nvim is missing")
+  same(vim.rpcrequest(nvim.channel, "nvim_get_mode").blocking, false)
+  check.contains(nvim:lua("return vim.fn.execute('messages')"), "/nowhere/rat-nvim is missing")
+  nvim:lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a', 'b' })")
+  nvim:input("j")
+  nvim:poll("#vim.api.nvim_list_wins() == 1")
+end)
+
+case("checkhealth runs and names what is wrong", function()
+  local nvim = check.start()
+  nvim:lua(
+    "require('rat').setup({ agents = { mine = { command = 'no-such-agent', install_hint = 'get it' } } })"
+  )
+  nvim:command("checkhealth rat")
+  local text = table.concat(nvim:lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), "\n")
+  check.contains(text, "mine: no-such-agent is not on PATH")
+  check.contains(text, "get it")
+  check.contains(text, "rat-nvim.log")
+end)
+
+check.finish()

@@ -1,0 +1,343 @@
+--- Windows and buffers of a chat: opened where asked, restored when hidden, harmless to everything else.
+local check = dofile("tests/support/check.lua")
+local case, same = check.case, check.same
+
+local function windows(nvim)
+  return nvim:lua([[
+    return vim.tbl_map(function(win)
+      return { win, vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win),
+        vim.api.nvim_win_get_buf(win) }
+    end, vim.api.nvim_tabpage_list_wins(0))
+  ]])
+end
+
+case("a chat opens beside, the user in the prompt", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  check.contains(nvim:screen(), "Claude ready")
+  check.contains(nvim:screen(), "<CR> send")
+  same(nvim:lua("return vim.fn.winlayout()[1]"), "row")
+end)
+
+case("hiding restores sizes and views of the user's windows", function()
+  local nvim = check.start({ columns = 120, lines = 40 })
+  nvim:command(
+    "edit " .. check.root .. "/LICENSE | split | vsplit | vertical resize 20 | normal! G"
+  )
+  local before = windows(nvim)
+  local view = nvim:lua("return vim.fn.winsaveview()")
+  nvim:open_chat()
+  assert(#windows(nvim) == 5)
+  nvim:command("RatToggle")
+  same(windows(nvim), before)
+  nvim:command("RatToggle")
+  same(#windows(nvim), 5)
+  nvim:command("RatToggle")
+  same(windows(nvim), before)
+  same(nvim:lua("return vim.fn.winsaveview()"), view)
+end)
+
+case("closing the windows by hand restores too, half of them counts as shown", function()
+  local nvim = check.start({ columns = 120, lines = 40 })
+  nvim:command("vsplit | vertical resize 30")
+  local before = windows(nvim)
+  nvim:open_chat()
+  nvim:command("quit")
+  nvim:command("RatToggle")
+  same(windows(nvim), before)
+  nvim:command("RatToggle")
+  nvim:lua("require('rat.window').enter_prompt()")
+  nvim:command("quit")
+  nvim:lua([[vim.api.nvim_set_current_win(vim.fn.bufwinid(require("rat.chat").buffer(1, "chat")))]])
+  nvim:command("quit")
+  nvim:poll("#vim.api.nvim_tabpage_list_wins(0) == 2")
+  nvim:poll(("vim.api.nvim_win_get_width(%d) == 30"):format(before[1][1]))
+end)
+
+case("hiding the last windows leaves the user's buffer", function()
+  local nvim = check.start()
+  nvim:command("edit " .. check.root .. "/LICENSE")
+  nvim:open_chat()
+  nvim:lua("vim.api.nvim_win_close(vim.fn.bufwinid(vim.fn.bufnr('LICENSE')), true)")
+  nvim:command("RatToggle")
+  same(#windows(nvim), 1)
+  same(nvim:lua("return vim.fn.expand('%:t')"), "LICENSE")
+  local options = { "conceallevel", "winfixbuf", "winfixwidth", "winfixheight", "winbar" }
+  for _, name in ipairs(options) do
+    local value = nvim:lua("return vim.wo[...]", name)
+    local global = nvim:lua("return vim.go[...]", name)
+    same(value, global, name)
+  end
+end)
+
+case("options of our windows do not leak into other buffers or windows", function()
+  local nvim = check.start()
+  nvim:command("set number list conceallevel=0 signcolumn=yes")
+  nvim:open_chat()
+  nvim:lua([[vim.api.nvim_set_current_win(vim.fn.bufwinid(require("rat.chat").buffer(1, "chat")))]])
+  same(
+    nvim:lua("return { vim.wo.number, vim.wo.conceallevel, vim.wo.winfixbuf }"),
+    { false, 2, true }
+  )
+  nvim:command("setlocal nowinfixbuf | edit " .. check.root .. "/LICENSE")
+  same(
+    nvim:lua("return { vim.wo.number, vim.wo.conceallevel, vim.wo.signcolumn }"),
+    { true, 0, "yes" }
+  )
+  nvim:command("new")
+  same(nvim:lua("return { vim.wo.number, vim.wo.list, vim.wo.winbar }"), { true, true, "" })
+end)
+
+case("focus is not stolen from somebody who moved on or types", function()
+  local nvim = check.start()
+  nvim:command("RatStart claude")
+  local start = nvim:heard("start")
+  nvim:input("ihello")
+  nvim:poll("vim.api.nvim_get_mode().mode == 'i' and vim.fn.getline(1) == 'hello'")
+  nvim:say("chat", { chat = 1, agent = "claude", cwd = start.cwd, show = true, focus = true })
+  same(nvim:lua("return { vim.bo.filetype, vim.api.nvim_get_mode().mode }"), { "", "i" })
+  same(#windows(nvim), 3)
+end)
+
+case("a chat shown unasked leaves the focus", function()
+  local nvim = check.start()
+  nvim:say("chat", { chat = 1, agent = "claude", cwd = "/", show = true, focus = true })
+  same(nvim:lua("return vim.bo.filetype"), "")
+end)
+
+case("two tab pages show the same chat, each restored by itself", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:command("tabnew")
+  nvim:command("RatToggle")
+  same(#windows(nvim), 3)
+  nvim:command("RatToggle")
+  same(#windows(nvim), 1)
+  nvim:command("tabprevious")
+  same(#windows(nvim), 3)
+end)
+
+case("every position opens and hides", function()
+  for _, position in ipairs({ "left", "right", "top", "bottom", "tab" }) do
+    local nvim = check.start()
+    nvim:lua("require('rat').setup({ layout = { position = ... } })", position)
+    local before = windows(nvim)
+    nvim:open_chat()
+    nvim:command("RatPlan")
+    nvim:command("RatTools")
+    check.contains(nvim:screen(), "Tool calls")
+    nvim:command("RatPlan")
+    nvim:command("RatTools")
+    nvim:command("RatToggle")
+    same(windows(nvim), before, position)
+    same(nvim:lua("return #vim.api.nvim_list_tabpages()"), 1, position)
+  end
+end)
+
+case("plan, tools and a growing prompt take room from the chat alone", function()
+  for _, position in ipairs({ "right", "bottom", "top" }) do
+    local nvim = check.start({ columns = 120, lines = 50 })
+    nvim:lua("require('rat').setup({ layout = { position = ... } })", position)
+    nvim:command("split | resize 5 | split | resize 3 | vsplit | vertical resize 15")
+    local users = windows(nvim)
+    nvim:open_chat()
+    same(nvim:lua("return vim.api.nvim_win_get_width(...)", users[1][1]), 15)
+    local function sizes()
+      return vim.tbl_map(function(window)
+        return {
+          nvim:lua("return vim.api.nvim_win_get_width(...)", window[1]),
+          nvim:lua("return vim.api.nvim_win_get_height(...)", window[1]),
+        }
+      end, users)
+    end
+    local before = sizes()
+    nvim:command("RatPlan")
+    nvim:command("RatTools")
+    same(sizes(), before, position .. " opened")
+    nvim:command("RatPlan")
+    nvim:command("RatTools")
+    same(sizes(), before, position .. " closed")
+    nvim:input("i" .. ("<CR>x"):rep(9))
+    nvim:poll("vim.api.nvim_win_get_height(0) > 7")
+    same(sizes(), before, position .. " grown")
+    nvim:input("<Esc>ggdG")
+    nvim:poll("vim.api.nvim_win_get_height(0) == 5")
+    same(sizes(), before, position .. " shrunk")
+  end
+end)
+
+case("a location opens in the tab page the user came from", function()
+  local nvim = check.start()
+  nvim:lua("require('rat').setup({ layout = { position = 'tab' } })")
+  nvim:command("edit " .. check.root .. "/LICENSE")
+  nvim:open_chat()
+  nvim:say("open", { path = check.root .. "/Cargo.toml", line = 1 })
+  same(nvim:lua("return { vim.fn.tabpagenr(), vim.fn.expand('%:t') }"), { 1, "Cargo.toml" })
+end)
+
+case("a tab page of its own is gone to, not opened twice", function()
+  local nvim = check.start()
+  nvim:lua("require('rat').setup({ layout = { position = 'tab' } })")
+  nvim:open_chat()
+  nvim:command("tabprevious")
+  nvim:command("RatStart claude")
+  local start = nvim:heard("start", 2)
+  nvim:say("chat", { chat = 1, agent = "claude", cwd = start.cwd, show = true, focus = true })
+  same(nvim:lua("return { #vim.api.nvim_list_tabpages(), vim.bo.filetype }"), { 2, "ratprompt" })
+end)
+
+case("a chat that comes in the command-line window opens after it", function()
+  local nvim = check.start()
+  nvim:command("RatStart claude")
+  local start = nvim:heard("start")
+  nvim:input("q:")
+  nvim:poll("vim.fn.getcmdwintype() == ':'")
+  nvim:say("chat", { chat = 1, agent = "claude", cwd = start.cwd, show = true, focus = true })
+  nvim:input("<C-c><C-c>")
+  nvim:poll("vim.fn.getcmdwintype() == '' and #vim.api.nvim_tabpage_list_wins(0) == 3")
+  same(nvim:lua("return #Said"), 0)
+end)
+
+case("a prompt that grows in one tab page fits in the other", function()
+  local nvim = check.start({ lines = 40 })
+  nvim:open_chat()
+  nvim:command("tabnew")
+  nvim:command("RatToggle")
+  nvim:lua("require('rat.window').enter_prompt()")
+  nvim:input("i" .. ("<CR>x"):rep(8))
+  nvim:poll("vim.api.nvim_win_get_height(0) == 10")
+  nvim:input("<Esc>gT")
+  nvim:poll("vim.fn.tabpagenr() == 1 and vim.api.nvim_win_get_height(0) == 10")
+end)
+
+case("write all, quit all and a modified draft", function()
+  local nvim = check.start()
+  local file = nvim.home .. "/a.txt"
+  nvim:command("edit " .. file)
+  nvim:lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'text' })")
+  nvim:open_chat()
+  nvim:input("idraft<Esc>")
+  nvim:poll("vim.fn.getline(1) == 'draft'")
+  nvim:poll("vim.bo.modified == false")
+  nvim:command("wall")
+  same(vim.fn.readfile(file), { "text" })
+  nvim:command("RatToggle")
+  nvim:command("RatToggle")
+  nvim:lua("require('rat.window').enter_prompt()")
+  same(nvim:lua("return vim.fn.getline(1)"), "draft")
+  pcall(nvim.command, nvim, "wqall")
+  same(
+    vim.wait(5000, function()
+      return vim.fn.jobwait({ nvim.channel }, 0)[1] ~= -1
+    end, 5),
+    true
+  )
+end)
+
+case("buffers have the options of a view", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  local found = nvim:lua([[
+    local found = {}
+    for _, view in ipairs({ "chat", "prompt", "plan", "tools" }) do
+      local buf = require("rat.chat").buffer(1, view)
+      local bo = vim.bo[buf]
+      found[view] = { vim.api.nvim_buf_get_name(buf), bo.filetype, bo.buftype, bo.bufhidden,
+        bo.buflisted, bo.swapfile, bo.modeline, bo.modifiable }
+    end
+    return found
+  ]])
+  same(found.chat, { "rat://claude/1", "rat", "nofile", "hide", false, false, false, false })
+  same(found.prompt[1], "rat://claude/1/prompt")
+  same({ found.prompt[2], found.prompt[8] }, { "ratprompt", true })
+  same({ found.plan[1], found.plan[2] }, { "rat://claude/1/plan", "ratplan" })
+  same({ found.tools[1], found.tools[2] }, { "rat://claude/1/tools", "rattools" })
+end)
+
+case("a session file brings the windows back, a new chat takes them over", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  local session = nvim.home .. "/session.vim"
+  nvim:command("mksession " .. session)
+  local other = check.start()
+  other:command("source " .. session)
+  same(
+    other:lua("return #vim.tbl_filter(function(m) return m[2] == vim.log.levels.ERROR end, Said)"),
+    0
+  )
+  check.contains(other:screen(), "This chat ended")
+  other:command("RatStart claude")
+  local start = other:heard("start")
+  other:say("chat", { chat = 1, agent = "claude", cwd = start.cwd, show = true })
+  same(
+    other:lua("return vim.api.nvim_buf_get_name(require('rat.chat').buffer(1, 'chat'))"),
+    "rat://claude/1"
+  )
+  other:status()
+  check.contains(other:screen(), "<CR> send")
+  same(#windows(other), 3)
+  other:command("RatToggle")
+  same(#windows(other), 1)
+end)
+
+case("rat:// names can be opened", function()
+  local nvim = check.start()
+  nvim:command("edit rat://gemini/7")
+  same(
+    nvim:lua("return { vim.bo.buftype, vim.bo.filetype, vim.bo.modifiable }"),
+    { "nofile", "rat", false }
+  )
+  check.contains(nvim:screen(), "RatStart gemini")
+  nvim:command("edit rat://nothing")
+  check.contains(nvim:screen(), "nothing to show")
+  nvim:command("edit rat://gemini/7/prompt")
+  same(nvim:lua("return { vim.bo.filetype, vim.bo.modifiable }"), { "ratprompt", true })
+end)
+
+case("the prompt grows with its text and shrinks again", function()
+  local nvim = check.start({ lines = 40 })
+  nvim:open_chat()
+  same(nvim:lua("return vim.api.nvim_win_get_height(0)"), 5)
+  nvim:input("ia<CR>b<CR>c<CR>d<CR>e<CR>f<CR>g")
+  nvim:poll("vim.api.nvim_win_get_height(0) == 8")
+  nvim:input(("<CR>x"):rep(20))
+  nvim:poll("vim.api.nvim_win_get_height(0) == 12")
+  nvim:input("<Esc>ggdG")
+  nvim:poll("vim.api.nvim_win_get_height(0) == 5")
+end)
+
+case("what agents say is not evaluated in winbars", function()
+  local nvim = check.start({ columns = 160 })
+  nvim:open_chat({ state = "running", detail = "100% of %{execute('let g:hacked=1')}\27[31m\nend" })
+  check.contains(nvim:screen(), "running: 100% of %{execute('let g:hacked")
+  same(nvim:lua("return vim.g.hacked == nil"), true)
+  same(nvim:lua("return require('rat').statusline()"), "claude running")
+end)
+
+case("another chat takes the windows of the one before", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:say("chat", { chat = 2, agent = "gemini", cwd = "/", show = true })
+  same(#windows(nvim), 3)
+  check.contains(nvim:screen(), "Gemini starting")
+end)
+
+case("a location opens in the user's window", function()
+  local nvim = check.start()
+  nvim:command("edit " .. check.root .. "/LICENSE")
+  nvim:open_chat()
+  local target = check.root .. "/Cargo.toml"
+  nvim:say("open", { path = target, line = 3 })
+  same(
+    nvim:lua(
+      "return { vim.fn.expand('%:p'), vim.fn.line('.'), #vim.api.nvim_tabpage_list_wins(0) }"
+    ),
+    { target, 3, 3 }
+  )
+  nvim:command("normal! " .. vim.keycode("<C-o>"))
+  same(nvim:lua("return vim.fn.expand('%:t')"), "LICENSE")
+  nvim:say("open", { path = target, line = 99999, follow = true })
+  same(nvim:lua("return vim.fn.expand('%:t')"), "Cargo.toml")
+end)
+
+check.finish()

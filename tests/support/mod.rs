@@ -1,0 +1,63 @@
+//! The harness of all tests that run real programs: Neovim with a user interface attached, agents played by the
+//! test, processes and golden files. It knows the plugin's public commands only, nothing of the crate's inside.
+#![allow(
+    dead_code,
+    unused_imports,
+    unreachable_pub,
+    reason = "each test binary uses its own part of it"
+)]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "json!(..) as an argument reads better than a reference to it"
+)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a harness fails by panic")]
+
+mod agent;
+mod chat;
+mod frames;
+mod golden;
+mod nvim;
+mod processes;
+mod rpc;
+mod screen;
+mod temp;
+mod values;
+
+pub use agent::{Agent, Pending, Request};
+pub use nvim::{Nvim, Options};
+pub use processes::Processes;
+pub use screen::Screen;
+pub use temp::TempFolder;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long anything may take before a test fails: far more than any of it needs, also on a busy machine.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// How often a condition that announces nothing is looked at again.
+const GLANCE: Duration = Duration::from_millis(5);
+
+/// The root of the repository.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The binary under test.
+pub fn binary() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_rat-nvim"))
+}
+
+/// Asks `look` until it gives a value or the deadline has passed. Gives `None` in the second case.
+pub fn poll_for<T>(deadline: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let end = Instant::now() + deadline;
+    loop {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        if Instant::now() >= end {
+            return None;
+        }
+        std::thread::park_timeout(GLANCE);
+    }
+}

@@ -1,0 +1,44 @@
+--- Stands in for the binary where the Lua side is tested alone: says its version, then hands every message it is
+--- told back to `RatHeard` in Neovim. Run by `nvim -l`, speaks msgpack-RPC over stdio. It knows no agents.
+local version = os.getenv("STANDIN_VERSION") or "0.1.0"
+local stdin, stdout = vim.uv.new_pipe(), vim.uv.new_pipe()
+stdin:open(0)
+stdout:open(1)
+local unpack_next = vim.mpack.Unpacker()
+local pending = ""
+
+local function lua(code, args)
+  stdout:write(vim.mpack.encode({ 2, "nvim_exec_lua", { code, args } }))
+end
+
+local function heard(message)
+  local name, payload = message[2], message[3][1]
+  if name == "prompt" and payload.text == "crash" then
+    io.stderr:write("it broke\n")
+    os.exit(3)
+  end
+  lua("if RatHeard then RatHeard(...) end", { name, payload })
+end
+
+local function feed(bytes)
+  pending = pending .. bytes
+  local position = 1
+  while position <= #pending do
+    local message, after = unpack_next(pending, position)
+    position = after
+    if message == nil then
+      break
+    end
+    heard(message)
+  end
+  pending = pending:sub(position)
+end
+
+lua([[require("rat.rpc").connected(...)]], { { version = version } })
+stdin:read_start(function(_, bytes)
+  if not bytes then
+    os.exit(0)
+  end
+  feed(bytes)
+end)
+vim.uv.run()
