@@ -87,7 +87,7 @@ impl World {
                 Effect::Adopt { .. } | Effect::Trace { .. } => {}
             }
         }
-        let frame = self.state.take_frame();
+        let frame = self.state.take_frame().messages;
         self.questions.extend(frame.iter().filter_map(|told| match told {
             ToEditor::Ask { id, .. } => Some(*id),
             _ => None,
