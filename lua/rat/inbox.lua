@@ -8,6 +8,8 @@ local M = {}
 ---@param id integer the binary's number of it
 function M.state_changed(chat, id)
   require("rat.window").refresh(chat)
+  -- For those who have `statusline()` in theirs.
+  vim.cmd.redrawstatus({ bang = true })
   say.event("RatState", {
     chat = id,
     agent = chat.agent,

@@ -191,10 +191,11 @@ for _, lhs in ipairs({ "i", "a", "o" }) do
   table.insert(transcript_keys, {
     modes = { "n" },
     lhs = lhs,
-    doc = "go to the prompt",
+    doc = "write in the prompt",
     run = function(of)
       require("rat.window").open(of)
       require("rat.window").enter_prompt()
+      vim.cmd("startinsert!")
     end,
   })
 end

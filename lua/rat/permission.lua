@@ -42,7 +42,8 @@ local function listed(of)
     end
   end
   table.sort(list, function(a, b)
-    return (arrival[key(a)] or math.huge) < (arrival[key(b)] or math.huge)
+    local first, second = arrival[key(a)] or math.huge, arrival[key(b)] or math.huge
+    return first < second or first == second and a.permission.id < b.permission.id
   end)
   return list
 end

@@ -34,11 +34,11 @@ local function post(message)
   local cwd = message.chat and message.chat.cwd or vim.fn.getcwd()
   local paths = context.mentions(message.text, cwd)
   local entry = { message = message, open = #paths }
+  local before = #message.attachments
   outbox[#outbox + 1] = entry
   for i, path in ipairs(paths) do
-    local place = #message.attachments + i
     context.file(path, function(found)
-      message.attachments[place] = found or false
+      message.attachments[before + i] = found or false
       entry.open = entry.open - 1
       if entry.open == 0 then
         message.attachments = vim.tbl_filter(function(attachment)
@@ -57,17 +57,23 @@ end
 function M.send(message, accepted)
   local to = message.chat
   local function go()
+    if to then
+      chat.touch(to)
+    end
     history.push(to and to.cwd or vim.fn.getcwd(), message.text)
     if accepted then
       accepted()
     end
     post(message)
   end
-  -- A start that was asked for takes the prompts that follow it.
-  if to and to.id or not to and require("rat.launch").pending() then
+  if to and to.id then
     return go()
   end
   message.chat = nil
+  -- A start that was asked for takes the prompts that follow it.
+  if require("rat.launch").pending() then
+    return go()
+  end
   local again = to and { agent = to.agent, cwd = to.cwd } or {}
   require("rat.launch").start(again, go)
 end

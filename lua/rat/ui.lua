@@ -186,6 +186,7 @@ end
 function M.attach(buf)
   fresh[buf] = true
   look.attach(buf)
+  require("rat.code").warm()
 end
 
 --- What pressing <CR> on a row means; see `rat.look`.

@@ -4,10 +4,12 @@ use super::editor::NvimEditor;
 use crate::acp::Agents;
 use crate::core::effect::Effect;
 use crate::core::event::{ChatId, Event, FileOutcome, INVALID_PARAMS};
+use crate::files::watch::Watcher;
 use crate::files::{FileError, Files, ReadRequest, WriteRequest, Written};
 use crate::host::paths::{PathError, Roots};
 use crate::nvim::client::Client;
 use crate::session::ids::SessionId;
+use parking_lot::Mutex;
 use rmpv::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +20,7 @@ pub(super) struct Runner {
     client: Client,
     agents: Agents,
     files: Arc<Files>,
+    watcher: Option<Arc<Mutex<Watcher>>>,
     done: mpsc::UnboundedSender<Event>,
 }
 
@@ -25,7 +28,10 @@ impl Runner {
     /// What comes of effects goes to `done`.
     pub(super) fn new(client: Client, agents: Agents, done: mpsc::UnboundedSender<Event>) -> Self {
         let files = Arc::new(Files::new(Arc::new(NvimEditor::new(client.clone()))));
-        Self { client, agents, files, done }
+        let watcher = watcher(done.clone())
+            .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
+            .ok();
+        Self { client, agents, files, watcher, done }
     }
 
     /// Says to Neovim who we are, and has it follow its buffers.
@@ -84,6 +90,7 @@ impl Runner {
             Effect::Adopt { chat, session, paths, roots } => {
                 self.adopt(chat, session, paths, roots);
             }
+            Effect::Watch(roots) => self.watch(roots),
             Effect::Timer { timer, after } => self.spawn(async move {
                 tokio::time::sleep(after).await;
                 Event::Timer(timer)
@@ -100,6 +107,21 @@ impl Runner {
         tokio::spawn(async move {
             // Nobody listens any more when the bridge ends.
             let _ = done.send(work.await);
+        });
+    }
+
+    fn watch(&self, roots: Vec<PathBuf>) {
+        let (Some(watcher), client) = (self.watcher.clone(), self.client.clone()) else { return };
+        tokio::spawn(async move {
+            let files = if roots.is_empty() { Vec::new() } else { loaded(&client).await };
+            // What is on a network may take its time.
+            let watching = tokio::task::spawn_blocking(move || {
+                let files = inside(roots, &files).into_iter().collect();
+                watcher.lock().watch(files)
+            });
+            for (folder, error) in watching.await.unwrap_or_default() {
+                tracing::warn!(folder = %folder.display(), %error, "not watched");
+            }
         });
     }
 
@@ -121,6 +143,20 @@ impl Runner {
             }
         });
     }
+}
+
+/// Watches nothing yet; what changes becomes an event.
+fn watcher(done: mpsc::UnboundedSender<Event>) -> notify::Result<Arc<Mutex<Watcher>>> {
+    let (sender, mut changed) = mpsc::unbounded_channel();
+    let watcher = Watcher::new(sender)?;
+    tokio::spawn(async move {
+        while let Some(path) = changed.recv().await {
+            if done.send(Event::DiskChanged(path)).is_err() {
+                break;
+            }
+        }
+    });
+    Ok(Arc::new(Mutex::new(watcher)))
 }
 
 /// The files of all loaded buffers.

@@ -8,7 +8,7 @@ use super::event::{
 use super::state::{Debt, Question, State};
 use crate::session::ids::SessionId;
 use crate::session::permission::Outcome;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The answer to what the end of a session leaves open (ACP cancellation).
 pub(super) fn ended() -> Answer {
@@ -151,6 +151,22 @@ impl State {
         self.effects.push(Effect::Adopt { chat: id, session, paths, roots: chat.roots() });
     }
 
+    /// Only what happens during a turn may be the agent's doing.
+    pub(super) fn watch(&mut self) {
+        let running = self.chats.values().filter(|chat| chat.turn().is_some());
+        let roots = running.flat_map(Chat::roots).collect();
+        self.effects.push(Effect::Watch(roots));
+    }
+
+    pub(super) fn disk_changed(&mut self, path: &Path) {
+        // Several may run at once: the effect checks whose roots hold the file.
+        let running = self.chats.values().filter(|chat| chat.turn().is_some());
+        let running: Vec<ChatId> = running.map(|chat| chat.id).collect();
+        for id in running {
+            self.adopt(id, vec![path.to_owned()]);
+        }
+    }
+
     pub(super) fn adopted(&mut self, id: ChatId, path: PathBuf, outcome: Result<usize, String>) {
         let name = self.chats.get(&id).map_or("", Chat::name);
         match outcome {
@@ -167,7 +183,7 @@ impl State {
     }
 }
 
-fn refusal(folder: &std::path::Path) -> Answer {
+fn refusal(folder: &Path) -> Answer {
     let message = format!(
         "{} is outside the project and the user did not allow it: work inside the project",
         folder.display()

@@ -56,6 +56,8 @@ pub enum Effect {
         /// Where files may lie.
         roots: Vec<PathBuf>,
     },
+    /// Watch the loaded files below these folders, and no others, for changes on disk.
+    Watch(Vec<PathBuf>),
     /// Come back after a while.
     Timer {
         /// With this.

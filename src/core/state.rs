@@ -67,6 +67,7 @@ impl State {
             Event::User(action) => self.user_did(action),
             Event::File { token, outcome } => self.file_done(token, outcome),
             Event::Adopted { chat, path, outcome } => self.adopted(chat, path, outcome),
+            Event::DiskChanged(path) => self.disk_changed(&path),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
             Event::Trace { name, text } => {
                 self.after.push(ToEditor::Scratch { name, filetype: "json", text });
@@ -194,9 +195,13 @@ impl State {
     /// Moves a chat to another phase.
     pub(super) fn enter(&mut self, id: ChatId, phase: Phase) {
         if let Some(chat) = self.chats.get_mut(&id) {
+            let turn = chat.turn().is_some();
             chat.phase = phase;
             chat.activity = None;
             chat.changed = true;
+            if turn != chat.turn().is_some() {
+                self.watch();
+            }
         }
     }
 }

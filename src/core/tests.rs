@@ -84,10 +84,10 @@ impl World {
                 },
                 Effect::Read { token, .. } | Effect::Write { token, .. } => self.files.push(token),
                 Effect::Timer { timer, .. } => self.timers.push(timer),
-                Effect::Adopt { .. } | Effect::Trace { .. } => {}
+                Effect::Adopt { .. } | Effect::Trace { .. } | Effect::Watch(_) => {}
             }
         }
-        let frame = self.state.take_frame();
+        let frame = self.state.take_frame().messages;
         self.questions.extend(frame.iter().filter_map(|told| match told {
             ToEditor::Ask { id, .. } => Some(*id),
             _ => None,
@@ -170,7 +170,7 @@ impl World {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum Step {
     Start,
     Prompt,
@@ -231,10 +231,12 @@ fn play(world: &mut World, step: Step) {
         }
         Step::Ask(call) => world.permission(&call.to_string()),
         Step::Read => {
-            world.request(AgentRequest::Read { path: "/project/a".into(), line: None, limit: None })
+            let path = "/project/a".into();
+            world.request(AgentRequest::Read { path, line: None, limit: None });
         }
         Step::Write => {
-            world.request(AgentRequest::Write { path: "/project/a".into(), content: String::new() })
+            let path = "/project/a".into();
+            world.request(AgentRequest::Write { path, content: String::new() });
         }
         Step::FileDone(kind) => {
             if let Some(token) = world.files.pop() {
@@ -314,7 +316,7 @@ proptest! {
             }
         }
         let chat = &world.state.chats[&ChatId(1)];
-        let said: String = chat.transcript.entries().iter().map(|entry| format!("{entry:?}")).collect();
+        let said = format!("{:?}", chat.transcript.entries());
         let queued: String = chat.queue.iter().map(|prompt| prompt.text.clone()).collect();
         let back: String = world.seen.iter().filter_map(|told| match told {
             ToEditor::Draft(_, text) => Some(text.as_str()),
