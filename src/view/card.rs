@@ -114,7 +114,7 @@ pub fn tool(entry: &ToolEntry, scene: &Scene) -> Card {
         let span = Span { start: 0, end: text.len(), look: Look::Location };
         let action = Some(go_to(location));
         let style = Style { spans: vec![span], action, ..Style::new(Class::Body) };
-        card.lines.push(Line::new(text, &style).with_prefix("│ ", Look::Dim));
+        card.lines.push(Line::new(text, &style).with_prefix("  │ ", Look::Dim));
     }
     let places = card.lines.len() - first;
     if places > PLACES {
@@ -135,12 +135,12 @@ fn command(card: &mut Card, entry: &ToolEntry) {
         && (command.contains('\n') || !entry.call.title.contains(command.as_str()))
     {
         for (number, line) in command.lines().enumerate() {
-            let sign = if number == 0 { "│ $ " } else { "│   " };
+            let sign = if number == 0 { "  │ $ " } else { "  │   " };
             card.lines.push(Line::of(Class::Body, line).with_prefix(sign, Look::Active));
         }
     }
     if let Some(cwd) = input.cwd.as_ref().filter(|_| is_waiting(entry)) {
-        card.lines.push(Line::of(Class::Body, format!("in {cwd}")).with_prefix("│ ", Look::Dim));
+        card.lines.push(Line::of(Class::Body, format!("in {cwd}")).with_prefix("  │ ", Look::Dim));
     }
 }
 
@@ -185,7 +185,7 @@ fn output(card: &mut Card, call: &ToolCall) {
     let first = card.lines.len();
     let mut lines = text.lines();
     for line in lines.by_ref().take(OUTPUT) {
-        card.lines.push(Line::of(Class::Body, line).with_prefix("│ ", Look::Dim));
+        card.lines.push(Line::of(Class::Body, line).with_prefix("  │ ", Look::Dim));
     }
     let hidden = lines.count();
     if hidden > 0 {
@@ -240,7 +240,7 @@ fn more(call: &ToolCall, hidden: usize, what: &str) -> Line {
     let action = Some(Action::Output(call.id.to_string()));
     let style = Style { action, ..Style::new(Class::Note) };
     Line::new(format!("… {hidden} more {what} · <CR> shows all"), &style)
-        .with_prefix("│ ", Look::Dim)
+        .with_prefix("  │ ", Look::Dim)
 }
 
 fn permission(card: &mut Card, asked: &Asked, call: &ToolCall) {
@@ -257,14 +257,14 @@ fn permission(card: &mut Card, asked: &Asked, call: &ToolCall) {
             OptionKind::Unknown => (name.clone(), Look::Dim),
         },
     };
-    card.lines.push(Line::of(Class::Note, text).with_prefix("└ ", look));
+    card.lines.push(Line::of(Class::Note, text).with_prefix("  └ ", look));
 }
 
 fn choices(card: &mut Card, asked: &Asked, call: &ToolCall) {
     let action = Some(Action::Permission(asked.id));
     for (number, option) in asked.options.iter().enumerate() {
         let style = Style { action: action.clone(), ..Style::new(Class::Choice) };
-        let key = if number < 9 { format!(" [{}] ", number + 1) } else { "     ".to_owned() };
+        let key = if number < 9 { format!("  [{}] ", number + 1) } else { "      ".to_owned() };
         card.lines.push(Line::new(&option.name, &style).with_prefix(key, Look::Key));
     }
     let last = asked.options.len().min(9);
@@ -272,7 +272,7 @@ fn choices(card: &mut Card, asked: &Asked, call: &ToolCall) {
     let diff = if call.diffs().next().is_some() { " · gd diff" } else { "" };
     let style = Style { action, ..Style::new(Class::Note) };
     let hint = format!("{digits} answer{diff} · :RatAllow :RatDeny :RatPermission from anywhere");
-    card.lines.push(Line::new(hint, &style).with_prefix("└ ", Look::Active));
+    card.lines.push(Line::new(hint, &style).with_prefix("  └ ", Look::Active));
 }
 
 /// A plan as lines.
@@ -302,6 +302,6 @@ pub fn note(note: &Note) -> Vec<Line> {
     let details = note
         .details
         .iter()
-        .map(|detail| Line::of(Class::Body, detail.as_str()).with_prefix("│ ", Look::Dim));
+        .map(|detail| Line::of(Class::Body, detail.as_str()).with_prefix("  │ ", Look::Dim));
     std::iter::once(title).chain(details).collect()
 }

@@ -20,7 +20,7 @@ pub fn lines(diff: &Diff, scene: &Scene, limit: usize) -> (Vec<Line>, usize) {
     let (mut shown, mut hidden) = (0, 0);
     for (number, group) in groups.iter().enumerate() {
         if number > 0 && shown < limit {
-            out.push(Line::of(Class::Body, "").with_prefix("│ ⋯", Look::Dim));
+            out.push(Line::of(Class::Body, "").with_prefix("  │ ⋯", Look::Dim));
         }
         for change in group.iter().flat_map(|op| changes.iter_changes(op)) {
             if shown == limit {
@@ -29,9 +29,9 @@ pub fn lines(diff: &Diff, scene: &Scene, limit: usize) -> (Vec<Line>, usize) {
             }
             shown += 1;
             let (class, sign, look) = match change.tag() {
-                ChangeTag::Equal => (Class::Body, "│   ", Look::Dim),
-                ChangeTag::Insert => (Class::Added, "│ + ", Look::Good),
-                ChangeTag::Delete => (Class::Deleted, "│ - ", Look::Bad),
+                ChangeTag::Equal => (Class::Body, "  │   ", Look::Dim),
+                ChangeTag::Insert => (Class::Added, "  │ + ", Look::Good),
+                ChangeTag::Delete => (Class::Deleted, "  │ - ", Look::Bad),
             };
             let text = change.value().trim_end_matches(['\n', '\r']);
             out.push(Line::of(class, text).with_prefix(sign, look));
@@ -49,5 +49,5 @@ fn head(diff: &Diff, scene: &Scene, line: Option<u32>) -> Line {
         action: Some(Action::Location { path: diff.path.to_string_lossy().into_owned(), line }),
         ..Style::new(Class::DiffHead)
     };
-    Line::new(format!("{path}{new}"), &style).with_prefix("│ ", Look::Dim)
+    Line::new(format!("{path}{new}"), &style).with_prefix("  │ ", Look::Dim)
 }
