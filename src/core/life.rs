@@ -107,7 +107,9 @@ impl State {
         }
         if chat.transcript.entries().is_empty() {
             let release = chat.info.version.clone().unwrap_or_default();
-            let banner = format!("{} {release} · {}", chat.agent_title(), chat.cwd.display());
+            // The whole path is for `:RatInfo`: here it would take rows.
+            let folder = chat.cwd.file_name().unwrap_or(chat.cwd.as_os_str()).to_string_lossy();
+            let banner = format!("{} {release} in {folder}", chat.agent_title());
             chat.transcript.push(Entry::Banner(banner.replace("  ", " ")));
         }
         self.introduce(id, false, false);
