@@ -69,7 +69,7 @@ end
 ---@param one rat.DiffTab
 ---@return string
 local function answer_hint(one)
-  return one.diff.id and "  %#RatKey#ga%* allow  %#RatKey#gr%* reject" or ""
+  return one.diff.id and " %#RatKey#ga%* allow  %#RatKey#gr%* reject " or ""
 end
 
 ---@param one rat.DiffTab
@@ -86,9 +86,8 @@ local function show_file(one)
     vim.api.nvim_win_call(win, vim.cmd.diffthis)
   end
   local set = require("rat.dress").set
-  set(one.left, { winbar = (" %%#RatBar#%s%%*%s%%<"):format(name, count) })
-  local keys = answer_hint(one) .. next_file .. "  %#RatKey#q%* close  %#RatKey#g?%* keys "
-  set(one.right, { winbar = "%<" .. keys })
+  set(one.left, { winbar = (" %%#RatBar#%%<%s%%*%s%s"):format(name, count, next_file) })
+  set(one.right, { winbar = answer_hint(one) .. " %#RatKey#q%* close  %#RatKey#g?%* keys%<" })
   vim.api.nvim_win_call(one.right, function()
     vim.cmd("silent! normal! gg]c")
   end)
