@@ -318,9 +318,9 @@ impl State {
     fn let_go(&mut self, id: ChatId, tools: ToolStatus) {
         self.settle_permissions(id);
         self.calls.retain(|_, (chat, _)| *chat != id);
-        self.questions.retain(|_, question| match question {
+        self.unask(|question| match question {
             Question::Kill(chat, _) | Question::Login(chat, _) | Question::Outside { chat, .. } => {
-                *chat != id
+                *chat == id
             }
         });
         let Some(chat) = self.chats.get_mut(&id) else { return };
