@@ -15,9 +15,6 @@ local function rows_of(of)
   if #queued > #rows then
     rows[#rows + 1] = { { ("» … %d more"):format(#queued - #rows), "RatAttachment" } }
   end
-  if #rows > 0 then
-    table.insert(rows[1], 1, { "g< edits  ", "RatHint" })
-  end
   for i, attachment in ipairs(of.attachments) do
     local title = require("rat.attached").title(attachment)
     rows[#rows + 1] = { { "+ " .. title, "RatAttachment" } }
