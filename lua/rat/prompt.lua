@@ -123,6 +123,33 @@ function M.give_back(of, text)
   require("rat.window").fit(of)
 end
 
+---@param text string
+---@return string its first line, with an ellipsis where there is more
+function M.first_line(text)
+  local line = vim.trim(text):match("^[^\n]*")
+  return line == vim.trim(text) and line or line .. " …"
+end
+
+--- Takes back a prompt that waits for the end of the turn; of several the user chooses which.
+---@param of rat.Chat
+function M.take_back(of)
+  local function take(index)
+    rpc.notify("queue_take", { chat = of.id, index = index })
+  end
+  local queued = of.status.queued
+  if #queued == 1 then
+    return take(1)
+  elseif #queued == 0 then
+    return require("rat.say").info("no prompt is queued")
+  end
+  local opts = { prompt = "Edit which prompt?", format_item = M.first_line }
+  require("rat.select").open(queued, opts, function(_, index)
+    if index then
+      take(index)
+    end
+  end)
+end
+
 --- Shows the next older or newer prompt.
 ---@param of rat.Chat
 ---@param step integer -1 is older, 1 newer
@@ -154,7 +181,7 @@ function M.attach(buf)
       local of = chat.of(buf)
       if of then
         require("rat.window").fit(of)
-        attached.uncover(of)
+        require("rat.above").uncover(of)
       end
     end,
   })

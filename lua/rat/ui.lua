@@ -220,7 +220,7 @@ function M.foldtext()
   local role, name = look.header(buf, first - 1)
   if role == "thought" then
     local text = vim.trim(table.concat(api.nvim_buf_get_lines(buf, first, first + 1, false)))
-    return ("▸ %s · %d lines  %s"):format(name, last - first - 1, text)
+    return ("◦ %s · %d lines  %s"):format(name, last - first - 1, text)
   end
   return ("  ▸ %d lines"):format(last - first + 1)
 end

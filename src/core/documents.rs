@@ -7,7 +7,6 @@ use super::event::{
 };
 use super::state::{Debt, Question, State};
 use crate::session::ids::SessionId;
-use crate::session::permission::Outcome;
 use std::path::{Path, PathBuf};
 
 /// The answer to what the end of a session leaves open (ACP cancellation).
@@ -51,12 +50,7 @@ impl State {
             Some((chat.id, waiting.clone()))
         });
         if let Some((id, waiting)) = found {
-            let Some(chat) = self.chats.get_mut(&id) else { return };
-            chat.permissions.retain(|it| it.id != waiting.id);
-            chat.changed = true;
-            let decision = crate::session::transcript::Decision::Cancelled;
-            chat.transcript.decide(&waiting.tool_call, waiting.id, decision);
-            return self.pay(token, Answer::Permission(Outcome::Cancelled));
+            return self.conclude(id, &waiting, None);
         }
         let message = "the request was withdrawn".to_owned();
         self.pay(token, Answer::Error { code: REQUEST_CANCELLED, message });

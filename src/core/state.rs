@@ -152,6 +152,16 @@ impl State {
         self.after.push(ToEditor::Ask { id, title, items });
     }
 
+    /// Takes questions back that the user has not answered.
+    pub(super) fn unask(&mut self, pointless: impl Fn(&Question) -> bool) {
+        let after = &mut self.after;
+        self.questions.retain(|id, question| {
+            let keep = !pointless(question);
+            after.extend((!keep).then_some(ToEditor::Unask(*id)));
+            keep
+        });
+    }
+
     /// A number not used before.
     pub(super) fn next_id(&mut self) -> u64 {
         self.last_id += 1;

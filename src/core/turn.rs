@@ -37,7 +37,7 @@ impl State {
             }
             Phase::Stopped => {
                 let name = chat.name().to_owned();
-                self.after.push(ToEditor::Draft(id, prompt.text));
+                self.after.push(ToEditor::Draft(id, prompt));
                 self.notify(
                     Level::Error,
                     format!("{name} is stopped: :RatRestart starts it again, the prompt is kept"),
@@ -77,7 +77,7 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         if let Some(prompt) = chat.queue.remove(index) {
             chat.changed = true;
-            self.after.push(ToEditor::Draft(id, prompt.text));
+            self.after.push(ToEditor::Draft(id, prompt));
         }
     }
 
@@ -208,8 +208,7 @@ impl State {
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.queue_paused = pause && !chat.queue.is_empty();
         }
-        self.questions
-            .retain(|_, question| !matches!(question, Question::Kill(chat, _) if *chat == id));
+        self.unask(|question| matches!(question, Question::Kill(chat, _) if *chat == id));
         self.enter(id, Phase::Ready);
         self.adopt(id, Vec::new());
         self.after.push(ToEditor::Autocommand(Happened::TurnEnd(id, stop_reason.to_owned())));
