@@ -319,7 +319,7 @@ proptest! {
         let said = format!("{:?}", chat.transcript.entries());
         let queued: String = chat.queue.iter().map(|prompt| prompt.text.clone()).collect();
         let back: String = world.seen.iter().filter_map(|told| match told {
-            ToEditor::Draft(_, text) => Some(text.as_str()),
+            ToEditor::Draft(_, text) => Some(text.text.as_str()),
             _ => None,
         }).collect();
         for number in 1..=written {
