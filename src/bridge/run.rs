@@ -90,6 +90,22 @@ impl Runner {
             Effect::Adopt { chat, session, paths, roots } => {
                 self.adopt(chat, session, paths, roots);
             }
+            Effect::Prepare { paths, roots } => {
+                let files = Arc::clone(&self.files);
+                tokio::spawn(async move {
+                    for path in real(roots, paths).await {
+                        shrug(&path, files.prepare(&path).await);
+                    }
+                });
+            }
+            Effect::Seen { session, paths, roots } => {
+                let files = Arc::clone(&self.files);
+                tokio::spawn(async move {
+                    for path in real(roots, paths).await {
+                        shrug(&path, files.seen(&path, &session).await);
+                    }
+                });
+            }
             Effect::Watch(roots) => self.watch(roots),
             Effect::Timer { timer, after } => self.spawn(async move {
                 tokio::time::sleep(after).await;
@@ -130,10 +146,7 @@ impl Runner {
         let (files, client, done) = (self.files.clone(), self.client.clone(), self.done.clone());
         tokio::spawn(async move {
             let paths = if paths.is_empty() { loaded(&client).await } else { paths };
-            let Ok(paths) = tokio::task::spawn_blocking(move || inside(roots, &paths)).await else {
-                return;
-            };
-            for path in paths {
+            for path in real(roots, paths).await {
                 let outcome = match files.disk_changed(&path, &session).await {
                     Ok(None) => continue,
                     Ok(Some(written)) => Ok(written.hunks.len()),
@@ -175,6 +188,18 @@ async fn loaded(client: &Client) -> Vec<PathBuf> {
 fn inside(roots: Vec<PathBuf>, paths: &[PathBuf]) -> Vec<PathBuf> {
     let Ok(roots) = Roots::new(roots) else { return Vec::new() };
     paths.iter().filter_map(|path| roots.check(path).ok()).collect()
+}
+
+/// The same, off the loop.
+async fn real(roots: Vec<PathBuf>, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    tokio::task::spawn_blocking(move || inside(roots, &paths)).await.unwrap_or_default()
+}
+
+/// What was done ahead of time may fail: it is done again when it is needed.
+fn shrug(path: &Path, outcome: Result<(), FileError>) {
+    if let Err(error) = outcome {
+        tracing::debug!(path = %path.display(), %error, "nothing known ahead of time");
+    }
 }
 
 /// The real path, if it lies within the roots.

@@ -145,6 +145,15 @@ impl State {
         self.effects.push(Effect::Adopt { chat: id, session, paths, roots: chat.roots() });
     }
 
+    /// An agent that reads the disk itself refers to what it saw there.
+    pub(super) fn seen(&mut self, id: ChatId, paths: Vec<PathBuf>) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let Some(session) = chat.session.clone() else { return };
+        if !chat.info.quirks.reads_through_client {
+            self.effects.push(Effect::Seen { session, paths, roots: chat.roots() });
+        }
+    }
+
     /// Only what happens during a turn may be the agent's doing.
     pub(super) fn watch(&mut self) {
         let running = self.chats.values().filter(|chat| chat.turn().is_some());

@@ -57,6 +57,22 @@ pub enum Effect {
         /// Where files may lie.
         roots: Vec<PathBuf>,
     },
+    /// An agent is about to change these files: have their texts at hand.
+    Prepare {
+        /// Which.
+        paths: Vec<PathBuf>,
+        /// Where files may lie.
+        roots: Vec<PathBuf>,
+    },
+    /// An agent has read these files from the disk itself.
+    Seen {
+        /// Who.
+        session: SessionId,
+        /// Which.
+        paths: Vec<PathBuf>,
+        /// Where files may lie.
+        roots: Vec<PathBuf>,
+    },
     /// Watch the loaded files below these folders, and no others, for changes on disk.
     Watch(Vec<PathBuf>),
     /// Come back after a while.

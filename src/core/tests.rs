@@ -84,7 +84,11 @@ impl World {
                 },
                 Effect::Read { token, .. } | Effect::Write { token, .. } => self.files.push(token),
                 Effect::Timer { timer, .. } => self.timers.push(timer),
-                Effect::Adopt { .. } | Effect::Trace { .. } | Effect::Watch(_) => {}
+                Effect::Adopt { .. }
+                | Effect::Prepare { .. }
+                | Effect::Seen { .. }
+                | Effect::Trace { .. }
+                | Effect::Watch(_) => {}
             }
         }
         let frame = self.state.take_frame().messages;

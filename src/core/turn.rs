@@ -8,7 +8,7 @@ use super::words;
 use crate::session::content::Content;
 use crate::session::ids::{SessionId, ToolCallId};
 use crate::session::prompt::Prompt;
-use crate::session::tool_call::{ToolCallPatch, ToolStatus};
+use crate::session::tool_call::{ToolCallPatch, ToolKind, ToolStatus};
 use crate::session::transcript::{Note, describe};
 use crate::session::update::{Patch, Role, Severity, Update};
 use std::path::PathBuf;
@@ -286,16 +286,26 @@ impl State {
     fn tool_call(&mut self, id: ChatId, call: &ToolCallId, patch: ToolCallPatch) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let ended = matches!(patch.status, Some(ToolStatus::Completed | ToolStatus::Failed));
+        let named = patch.locations.is_some() || patch.content.is_some();
         let replayed = chat.replay.is_some();
         let entry = chat.spoken().tool(call, patch);
         let places = entry.call.locations.iter().map(|location| &location.path);
         let diffs = entry.call.diffs().map(|diff| &diff.path);
         let paths: Vec<PathBuf> = places.chain(diffs).cloned().collect();
+        let read = entry.call.kind == ToolKind::Read;
         chat.tools_view.touch(call);
         chat.changed = true;
         // What a loaded session says again happened long ago.
-        if ended && !replayed && chat.turn().is_some() {
+        if replayed || chat.turn().is_none() {
+            return;
+        }
+        if ended && read {
+            self.seen(id, paths);
+        } else if ended {
             self.adopt(id, paths);
+        } else if named && !paths.is_empty() {
+            let roots = chat.roots();
+            self.effects.push(Effect::Prepare { paths, roots });
         }
     }
 }
