@@ -1,4 +1,4 @@
---- What goes with the next prompt: keeps it, shows it above the prompt, lets it be removed. Makes no attachments.
+--- What goes with the next prompt: keeps it, lets it be removed. Makes no attachments.
 local chat = require("rat.chat")
 
 local M = {}
@@ -20,36 +20,7 @@ end
 
 ---@param of rat.Chat
 local function show(of)
-  local namespace = vim.api.nvim_create_namespace("rat_attached")
-  local buf = chat.buffer(of, "prompt")
-  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  local rows = {}
-  for _, attachment in ipairs(of.attachments) do
-    rows[#rows + 1] = { { "+ " .. M.title(attachment), "RatAttachment" } }
-  end
-  if #rows > 0 then
-    rows[#rows][2] = { "  g- removes", "RatHint" }
-    vim.api.nvim_buf_set_extmark(buf, namespace, 0, 0, {
-      virt_lines = rows,
-      virt_lines_above = true,
-      right_gravity = false,
-    })
-  end
-  require("rat.window").fit(of)
-  M.uncover(of)
-end
-
---- Lines above the first line are hidden unless the window is scrolled up to them.
----@param of rat.Chat
-function M.uncover(of)
-  for _, win in ipairs(vim.fn.win_findbuf(of.buffers.prompt or -1)) do
-    vim.api.nvim_win_call(win, function()
-      local view = vim.fn.winsaveview()
-      if view.topline == 1 and view.topfill ~= #of.attachments then
-        vim.fn.winrestview({ topline = 1, topfill = #of.attachments })
-      end
-    end)
-  end
+  require("rat.above").show(of)
 end
 
 --- Attaches something to the next prompt; the same lines of the same file replace what was there.
@@ -94,6 +65,14 @@ end
 function M.settle(of)
   vim.list_extend(of.attachments, early)
   early = {}
+  show(of)
+end
+
+--- Takes back what was attached to a prompt that was not sent.
+---@param of rat.Chat
+---@param attachments rat.Attachment[]
+function M.give_back(of, attachments)
+  of.attachments = vim.list_extend(attachments, of.attachments)
   show(of)
 end
 

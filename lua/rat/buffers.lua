@@ -29,9 +29,9 @@ local M = {}
 ---@class (exact) rat.buffers.Lines
 ---@field text string joined by newlines
 ---@field count integer
----@field total integer lines of the buffer
 ---@field tick integer
 ---@field changes? [integer, integer, string[]][] what changed since the tick asked about
+---@field facts? rat.buffers.Facts where the lines reach the end
 
 ---@type table<integer, boolean>
 local changing = {}
@@ -125,16 +125,8 @@ function M.find(path, known, since)
   end
 end
 
----The facts of a buffer, with what changed since a tick.
----@param buf integer
----@param since? integer
----@return rat.buffers.Facts
-function M.facts(buf, since)
-  return facts(buf, since)
-end
-
----Lines `from` to `to` (from 0, end exclusive), joined by newlines, with what changed since a tick.
----Past the end: fewer.
+---Lines `from` to `to` (from 0, end exclusive), joined by newlines, with what changed since a tick,
+---and at the end of the buffer with its facts. Past the end: fewer.
 ---@param buf integer
 ---@param from integer
 ---@param to integer
@@ -142,22 +134,24 @@ end
 ---@return rat.buffers.Lines
 function M.lines(buf, from, to, since)
   local lines = api.nvim_buf_get_lines(buf, from, to, false)
+  local at_end = to >= api.nvim_buf_line_count(buf)
   return {
     text = table.concat(lines, "\n"),
     count = #lines,
-    total = api.nvim_buf_line_count(buf),
     tick = api.nvim_buf_get_changedtick(buf),
     changes = track.since(buf, since),
+    facts = at_end and facts(buf) or nil,
   }
 end
 
----A snapshot is taken in slices, so that typing is never held up: how many lines make one of about
----`bytes`.
+---A snapshot is taken in slices, so that typing is never held up: tells where they end, each having
+---about `bytes`, from a line on.
 ---@param buf integer
 ---@param from integer
 ---@param bytes integer
----@return integer[] the line after each slice, the last one being the number of lines
+---@return {facts: rat.buffers.Facts, ends: integer[]}
 function M.slices(buf, from, bytes)
+  track.attach(buf)
   local count = api.nvim_buf_line_count(buf)
   local ends = {}
   while from < count do
@@ -174,7 +168,7 @@ function M.slices(buf, from, bytes)
     ends[#ends + 1] = low
     from = low
   end
-  return ends
+  return { facts = facts(buf), ends = ends }
 end
 
 ---Ends the undo block: what comes next is a step of its own. Setting 'undolevels' does, also to

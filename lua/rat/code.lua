@@ -273,25 +273,43 @@ function M.draw(buf, row, code)
   end
 end
 
---- Compiles the queries of these filetypes while nothing else is to be done.
----@param filetypes string[]
-function M.warm(filetypes)
-  local list = vim.list_extend({}, filetypes)
+--- Languages Neovim brings parsers for (`:help treesitter-parsers`).
+local BUNDLED = { "lua", "c", "vim", "markdown", "markdown_inline", "query", "vimdoc" }
+local warmed = false
+
+--- Compiles the queries that are likely to be needed, one at a time while nothing else is to be done: the first use of
+--- one would hold the editor up.
+function M.warm()
+  if warmed then
+    return
+  end
+  warmed = true
+  local names = {}
+  for _, buf in ipairs(api.nvim_list_bufs()) do
+    if api.nvim_buf_is_loaded(buf) and vim.bo[buf].filetype ~= "" then
+      names[#names + 1] = vim.bo[buf].filetype
+    end
+  end
+  vim.list_extend(names, BUNDLED)
   local idle = assert(uv.new_timer())
-  idle:start(QUIET, 30, vim.schedule_wrap(function()
-    if idle:is_closing() or uv.now() - last_draw < QUIET then
-      return
-    end
-    local name = table.remove(list, 1)
-    if not name then
-      idle:close()
-      return
-    end
-    local language = language_of(name)
-    if language and queries[language] == nil then
-      compile(language)
-    end
-  end))
+  idle:start(
+    20,
+    20,
+    vim.schedule_wrap(function()
+      if idle:is_closing() or uv.now() - last_draw < QUIET then
+        return
+      end
+      local name = table.remove(names, 1)
+      if not name then
+        idle:close()
+        return
+      end
+      local language = language_of(name)
+      if language and queries[language] == nil then
+        compile(language)
+      end
+    end)
+  )
 end
 
 ---@param buf integer

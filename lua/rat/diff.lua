@@ -1,7 +1,6 @@
 --- The changes an agent asks permission for, in native diff mode on a tab page of their own. Changes no file.
 local permission = require("rat.permission")
 local rpc = require("rat.rpc")
-local say = require("rat.say")
 local scratch = require("rat.scratch")
 local status = require("rat.status")
 
@@ -69,7 +68,7 @@ end
 ---@param one rat.DiffTab
 ---@return string
 local function answer_hint(one)
-  return one.diff.id and "  %#RatKey#ga%* allow  %#RatKey#gr%* reject" or ""
+  return one.diff.id and " %#RatKey#ga%* allow  %#RatKey#gr%* reject " or ""
 end
 
 ---@param one rat.DiffTab
@@ -86,9 +85,8 @@ local function show_file(one)
     vim.api.nvim_win_call(win, vim.cmd.diffthis)
   end
   local set = require("rat.dress").set
-  set(one.left, { winbar = (" %%#RatBar#%s%%*%s%%<"):format(name, count) })
-  local keys = answer_hint(one) .. next_file .. "  %#RatKey#q%* close  %#RatKey#g?%* keys "
-  set(one.right, { winbar = "%<" .. keys })
+  set(one.left, { winbar = (" %%#RatBar#%%<%s%%*%s%s"):format(name, count, next_file) })
+  set(one.right, { winbar = answer_hint(one) .. " %#RatKey#q%* close  %#RatKey#g?%* keys%<" })
   vim.api.nvim_win_call(one.right, function()
     vim.cmd("silent! normal! gg]c")
   end)
@@ -122,33 +120,14 @@ local function step_file(one, step)
   show_file(one)
 end
 
----@param options {id: string, kind: string}[]
----@param allow boolean
----@return string? id of the option that means it, once before always
-local function meaning(options, allow)
-  local prefix = allow and "allow" or "reject"
-  for _, kind in ipairs({ prefix .. "_once", prefix .. "_always" }) do
-    for _, option in ipairs(options) do
-      if option.kind == kind then
-        return option.id
-      end
-    end
-  end
-end
-
 ---@param one rat.DiffTab
 ---@param allow boolean
 local function answer(one, allow)
   local of = require("rat.chat").get(one.diff.chat)
   local request = of and one.diff.id and permission.request(of, one.diff.id)
-  if of and request then
-    local option = meaning(request.permission.options, allow)
-    if not option then
-      return say.warn("the agent offers no such answer: choose one with its digit")
-    end
-    permission.choose(request, option)
+  if not request or permission.decide(request, allow) then
+    close(one)
   end
-  close(one)
 end
 
 ---@class rat.DiffKey

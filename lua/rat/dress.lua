@@ -13,7 +13,9 @@ local plain = {
   spell = false,
   wrap = true,
   linebreak = true,
-  breakindent = false,
+  -- What wraps stays below its own beginning: code at its indent, an item behind its bullet.
+  breakindent = true,
+  breakindentopt = "list:-1",
 }
 
 ---@type table<string, any>
@@ -37,11 +39,19 @@ function M.set(win, options)
   end
 end
 
+--- The user's 'fillchars', without marks for rows that hold nothing.
+---@return string
+local function fillchars()
+  local theirs = vim.go.fillchars
+  return (theirs == "" and "" or theirs .. ",") .. "eob: ,fold: "
+end
+
 --- Dresses a window for a view.
 ---@param win integer
 ---@param view rat.View
 function M.put_on(win, view)
   M.set(win, dress[view])
+  M.set(win, { fillchars = fillchars() })
   if view ~= "prompt" then
     require("rat.ui").fold_window(win)
   end
@@ -51,6 +61,7 @@ end
 ---@param buf integer
 ---@param view rat.View
 function M.follow(buf, view)
+  vim.bo[buf].formatlistpat = [[^\s*\%(\d\+[.)]\|[-*+]\)\s\+]]
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     M.put_on(win, view)
   end

@@ -8,6 +8,8 @@ local M = {}
 ---@param id integer the binary's number of it
 function M.state_changed(chat, id)
   require("rat.window").refresh(chat)
+  -- For those who have `statusline()` in theirs.
+  vim.cmd.redrawstatus({ bang = true })
   say.event("RatState", {
     chat = id,
     agent = chat.agent,
@@ -37,6 +39,7 @@ function handlers.status(payload)
   else
     require("rat.window").refresh(chat)
   end
+  require("rat.above").show(chat)
   require("rat.permission").update()
 end
 
@@ -56,10 +59,24 @@ function handlers.commands(payload)
   end
 end
 
+--- Questions of the binary's that are open, or wait to open.
+---@type table<integer, rat.Choice>
+local questions = {}
+
 function handlers.ask(payload)
-  require("rat.select").when_idle(payload.items, { prompt = payload.title }, function(_, index)
-    require("rat.rpc").notify("answer", { id = payload.id, index = index })
+  local id, opts = payload.id, { prompt = payload.title }
+  questions[id] = require("rat.select").when_idle(payload.items, opts, function(_, index)
+    questions[id] = nil
+    require("rat.rpc").notify("answer", { id = id, index = index })
   end)
+end
+
+function handlers.unask(payload)
+  local question = questions[payload.id]
+  if question then
+    questions[payload.id] = nil
+    question.close()
+  end
 end
 
 function handlers.scratch(payload)
@@ -73,6 +90,7 @@ end
 function handlers.draft(payload)
   local chat = require("rat.chat").get(payload.chat)
   if chat then
+    require("rat.attached").give_back(chat, payload.attachments or {})
     require("rat.prompt").give_back(chat, payload.text)
   end
 end

@@ -15,6 +15,9 @@ local M = {}
 --- What stands in the transcript's current line.
 ---@return table?
 local function action()
+  if vim.fn.foldclosed(".") ~= -1 then
+    return { kind = "fold" }
+  end
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1
   return require("rat.ui").action(vim.api.nvim_get_current_buf(), row)
 end
@@ -27,14 +30,10 @@ local function act(of, what)
     require("rat.location").open(what.path, what.line)
   elseif kind == "output" then
     rpc.notify("output", { chat = of.id, tool_call = what.tool_call })
-  elseif kind == "diff" then
-    require("rat.diff").request(of, what.id)
   elseif kind == "permission" then
     permission.open(of, what.id)
-  elseif kind == "queued" then
-    rpc.notify("queue_take", { chat = of.id, index = what.index })
-  elseif kind == "fold" and vim.fn.foldlevel(".") > 0 then
-    vim.cmd("normal! za")
+  elseif kind == "fold" then
+    vim.cmd("normal! zv")
   end
 end
 
@@ -44,7 +43,7 @@ end
 local function answer(of, lhs)
   local view = select(2, chat.of(vim.api.nvim_get_current_buf()))
   local what = view ~= "prompt" and action() or nil
-  local on_card = what and (what.kind == "permission" or what.kind == "diff") and what.id or nil
+  local on_card = what and what.kind == "permission" and what.id or nil
   local id = permission.meant(of, on_card)
   -- A digit of a count that has begun stays a digit.
   if id and vim.v.count == 0 and permission.pick(of, id, tonumber(lhs)) then
@@ -129,6 +128,14 @@ local prompt_keys = {
       require("rat.attached").remove(of)
     end,
   },
+  {
+    modes = { "n" },
+    lhs = "g<",
+    doc = "edit a queued prompt",
+    run = function(of)
+      require("rat.prompt").take_back(of)
+    end,
+  },
   { modes = { "i" }, lhs = "<C-x><C-u>", doc = "complete /command or @file" },
 }
 
@@ -156,7 +163,7 @@ local transcript_keys = {
   {
     modes = { "n" },
     lhs = "<CR>",
-    doc = "open what stands here; take back a queued prompt",
+    doc = "open what stands here",
     run = function(of)
       act(of, action())
     end,
@@ -191,10 +198,11 @@ for _, lhs in ipairs({ "i", "a", "o" }) do
   table.insert(transcript_keys, {
     modes = { "n" },
     lhs = lhs,
-    doc = "go to the prompt",
+    doc = "write in the prompt",
     run = function(of)
       require("rat.window").open(of)
       require("rat.window").enter_prompt()
+      vim.cmd("startinsert!")
     end,
   })
 end

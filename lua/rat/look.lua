@@ -250,7 +250,8 @@ local function virtual(buf, row, found, win)
   if found.class == "H" then
     local role, name = found.argument:match("^(.-)\t(.*)$")
     local group = ROLES[role] or "RatHeaderAgent"
-    text = { { role == "thought" and "▾ " or "▌ ", group }, { name or "", group } }
+    -- The overlay lies on the closed fold of a thought, too: its mark must fit both.
+    text = { { role == "thought" and "◦ " or "▌ ", group }, { name or "", group } }
   else
     text = { { ("─"):rep(api.nvim_win_get_width(win)), "RatRule" } }
   end
@@ -286,7 +287,8 @@ local function draw_line(win, buf, row)
     virtual(buf, row, found, win)
   end
   for _, span in ipairs(found.spans) do
-    local mark = { ephemeral = true, end_row = row, end_col = span[2], strict = false, priority = 100 }
+    local mark =
+      { ephemeral = true, end_row = row, end_col = span[2], strict = false, priority = 100 }
     if span[3] == "X" then
       mark.conceal = ""
     else

@@ -42,7 +42,8 @@ local function listed(of)
     end
   end
   table.sort(list, function(a, b)
-    return (arrival[key(a)] or math.huge) < (arrival[key(b)] or math.huge)
+    local first, second = arrival[key(a)] or math.huge, arrival[key(b)] or math.huge
+    return first < second or first == second and a.permission.id < b.permission.id
   end)
   return list
 end
@@ -178,14 +179,41 @@ function M.update()
   end
 end
 
---- Answers the oldest request: allows it once or rejects it.
+---@param request rat.Request
+---@return boolean
+local function can_be_allowed(request)
+  return vim.iter(request.permission.options):any(function(option)
+    return option.kind == "allow_once" or option.kind == "allow_always"
+  end)
+end
+
+--- Allows a request once or rejects it.
+---@param request rat.Request
+---@param allow boolean
+---@param reason? string told to the agent with a rejection
+---@return boolean decided; if not, the user was told why
+function M.decide(request, allow, reason)
+  if allow and not can_be_allowed(request) then
+    say.warn("this request offers no way to allow it: see `:RatPermission`")
+    return false
+  end
+  answered[key(request)] = true
+  rpc.notify("permission", {
+    chat = request.chat.id,
+    id = request.permission.id,
+    allow = allow,
+    reason = reason,
+  })
+  return true
+end
+
+--- Allows the oldest request once, or rejects it.
 ---@param allow boolean
 ---@param reason? string told to the agent with a rejection
 function M.answer(allow, reason)
   local request = oldest()
   if request then
-    answered[key(request)] = true
-    rpc.notify("permission", { chat = request.chat.id, allow = allow, reason = reason })
+    M.decide(request, allow, reason)
   end
 end
 

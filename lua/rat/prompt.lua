@@ -34,11 +34,11 @@ local function post(message)
   local cwd = message.chat and message.chat.cwd or vim.fn.getcwd()
   local paths = context.mentions(message.text, cwd)
   local entry = { message = message, open = #paths }
+  local before = #message.attachments
   outbox[#outbox + 1] = entry
   for i, path in ipairs(paths) do
-    local place = #message.attachments + i
     context.file(path, function(found)
-      message.attachments[place] = found or false
+      message.attachments[before + i] = found or false
       entry.open = entry.open - 1
       if entry.open == 0 then
         message.attachments = vim.tbl_filter(function(attachment)
@@ -57,17 +57,23 @@ end
 function M.send(message, accepted)
   local to = message.chat
   local function go()
+    if to then
+      chat.touch(to)
+    end
     history.push(to and to.cwd or vim.fn.getcwd(), message.text)
     if accepted then
       accepted()
     end
     post(message)
   end
-  -- A start that was asked for takes the prompts that follow it.
-  if to and to.id or not to and require("rat.launch").pending() then
+  if to and to.id then
     return go()
   end
   message.chat = nil
+  -- A start that was asked for takes the prompts that follow it.
+  if require("rat.launch").pending() then
+    return go()
+  end
   local again = to and { agent = to.agent, cwd = to.cwd } or {}
   require("rat.launch").start(again, go)
 end
@@ -117,6 +123,33 @@ function M.give_back(of, text)
   require("rat.window").fit(of)
 end
 
+---@param text string
+---@return string its first line, with an ellipsis where there is more
+function M.first_line(text)
+  local line = vim.trim(text):match("^[^\n]*")
+  return line == vim.trim(text) and line or line .. " …"
+end
+
+--- Takes back a prompt that waits for the end of the turn; of several the user chooses which.
+---@param of rat.Chat
+function M.take_back(of)
+  local function take(index)
+    rpc.notify("queue_take", { chat = of.id, index = index })
+  end
+  local queued = of.status.queued
+  if #queued == 1 then
+    return take(1)
+  elseif #queued == 0 then
+    return require("rat.say").info("no prompt is queued")
+  end
+  local opts = { prompt = "Edit which prompt?", format_item = M.first_line }
+  require("rat.select").open(queued, opts, function(_, index)
+    if index then
+      take(index)
+    end
+  end)
+end
+
 --- Shows the next older or newer prompt.
 ---@param of rat.Chat
 ---@param step integer -1 is older, 1 newer
@@ -148,7 +181,7 @@ function M.attach(buf)
       local of = chat.of(buf)
       if of then
         require("rat.window").fit(of)
-        attached.uncover(of)
+        require("rat.above").uncover(of)
       end
     end,
   })

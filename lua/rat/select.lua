@@ -52,6 +52,8 @@ local function place(lines, title)
     config.anchor = "SW"
     config.row = vim.o.lines - vim.o.cmdheight
     config.col = vim.api.nvim_win_get_position(0)[2]
+    -- As wide as the chat: half a row of it would show beside the frame.
+    config.width = math.max(1, vim.api.nvim_win_get_width(0) - 2)
   end
   return config
 end

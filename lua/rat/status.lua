@@ -150,10 +150,16 @@ local function keys_now(status)
   elseif #status.permissions == 1 then
     local keys = M.answer_keys(status.permissions)
     return { { keys, "answer" }, { ":RatAllow", "" }, { "<C-c>", "cancel" } }
-  elseif status.queue_paused and #(status.queued or {}) > 0 then
-    return { { "<CR>", "go on with the queue" } }
   end
-  return prompt_keys[status.state] or prompt_keys.ready
+  local keys = prompt_keys[status.state] or prompt_keys.ready
+  if #(status.queued or {}) == 0 then
+    return keys
+  end
+  local edit = { "g<", "edit" }
+  if status.queue_paused and status.state == "ready" then
+    return { { "<CR>", "go on with the queue" }, edit }
+  end
+  return vim.list_extend(vim.list_slice(keys), { edit })
 end
 
 --- The winbar of the prompt: what the keys do now.

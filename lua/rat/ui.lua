@@ -41,9 +41,11 @@ end
 function M.fold_window(win)
   local buf = api.nvim_win_get_buf(win)
   for _, mark in ipairs(api.nvim_buf_get_extmarks(buf, FOLD, 0, -1, { details = true })) do
-    if api.nvim_win_call(win, function()
-      return vim.fn.foldlevel(mark[2] + 1)
-    end) == 0 then
+    if
+      api.nvim_win_call(win, function()
+        return vim.fn.foldlevel(mark[2] + 1)
+      end) == 0
+    then
       fold(win, mark[2], mark[4].end_row or mark[2], false)
     end
   end
@@ -184,6 +186,7 @@ end
 function M.attach(buf)
   fresh[buf] = true
   look.attach(buf)
+  require("rat.code").warm()
 end
 
 --- What pressing <CR> on a row means; see `rat.look`.
@@ -223,7 +226,7 @@ function M.foldtext()
   local role, name = look.header(buf, first - 1)
   if role == "thought" then
     local text = vim.trim(table.concat(api.nvim_buf_get_lines(buf, first, first + 1, false)))
-    return ("▸ %s · %s  %s"):format(name, lines(last - first - 1), text)
+    return ("◦ %s · %s  %s"):format(name, lines(last - first - 1), text)
   end
   return "  ▸ " .. lines(last - first + 1)
 end

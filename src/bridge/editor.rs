@@ -40,16 +40,10 @@ impl NvimEditor {
         })
     }
 
-    async fn facts(&self, id: BufferId, since: Option<i64>) -> Result<Found, EditorError> {
-        let args = [Some(id.0), since].into_iter().flatten().map(Value::from).collect();
-        found(self.call("facts", args).await?)
-    }
-
     /// One try at a snapshot; `None` if the buffer was changed too much meanwhile.
     async fn collect(&self, id: BufferId) -> Result<Option<(Buffer, Text)>, EditorError> {
-        let begin = self.facts(id, None).await?.buffer;
-        let mut text = Collector::with_capacity(begin.bytes);
-        let mut ends: VecDeque<usize> = self.slices(id, 0).await?.into();
+        let (begin, ends) = self.slices(id, 0).await?;
+        let (mut text, mut ends) = (Collector::with_capacity(begin.bytes), VecDeque::from(ends));
         let mut asked = VecDeque::new();
         let mut next = 0;
         loop {
@@ -60,33 +54,34 @@ impl NvimEditor {
                     .push_back((next, tokio::spawn(self.clone().slice(id, next..end, begin.tick))));
                 next = end;
             }
-            if let Some((from, slice)) = asked.pop_front() {
-                let slice =
-                    slice.await.map_err(|error| EditorError::Failed(error.to_string()))??;
-                let Some(changes) = slice.changes else { return Ok(None) };
-                text.add(from, &slice.lines.text, slice.lines.count, &changes);
+            let Some((from, slice)) = asked.pop_front() else {
+                // Lines came to the end meanwhile, or a change left a gap.
+                next = text.len();
+                ends = self.slices(id, next).await?.1.into();
+                if ends.is_empty() {
+                    // Lines went from the end meanwhile.
+                    ends.push_back(next);
+                }
                 continue;
-            }
-            let Found { buffer, changes } = self.facts(id, Some(begin.tick)).await?;
-            let Some(changes) = changes else { return Ok(None) };
-            text.add(0, "", 0, &changes);
-            if text.len() == buffer.lines {
-                let text = Text::from_body(
-                    text.into_body(),
-                    buffer.shape.unwrap_or_default(),
-                    buffer.empty,
-                );
+            };
+            let slice = slice.await.map_err(|error| EditorError::Failed(error.to_string()))??;
+            let Some(changes) = slice.changes else { return Ok(None) };
+            text.add(from, &slice.lines.text, slice.lines.count, &changes);
+            if let Some(buffer) = slice.end.filter(|buffer| buffer.lines == text.len()) {
+                let shape = buffer.shape.unwrap_or_default();
+                let text = Text::from_body(text.into_body(), shape, buffer.empty);
                 return Ok(Some((buffer, text)));
             }
-            // Lines came to the end meanwhile, or a change left a gap.
-            next = text.len();
-            ends = self.slices(id, next).await?.into();
         }
     }
 
-    async fn slices(&self, id: BufferId, from: usize) -> Result<Vec<usize>, EditorError> {
+    async fn slices(&self, id: BufferId, from: usize) -> Result<(Buffer, Vec<usize>), EditorError> {
         let args = vec![id.0.into(), from.into(), SLICE_BYTES.into()];
-        list(self.call("slices", args).await?)?.into_iter().map(|end| number(Some(end))).collect()
+        let mut fields = Fields::new(self.call("slices", args).await?)?;
+        let ends = list(fields.take("ends").unwrap_or(Value::Nil))?;
+        let ends = ends.into_iter().map(|end| number(Some(end))).collect::<Result<_, _>>()?;
+        let facts = fields.take("facts").ok_or_else(|| unexpected("no facts"))?;
+        Ok((found(facts)?.buffer, ends))
     }
 
     async fn slice(
@@ -100,16 +95,20 @@ impl NvimEditor {
         let lines = Lines {
             text: text(fields.take("text"))?,
             count: number(fields.take("count"))?,
-            total: number(fields.take("total"))?,
             tick: number(fields.take("tick"))?,
+            is_end: false,
         };
-        Ok(Slice { lines, changes: fields.take("changes").map(changes).transpose()? })
+        let changes = fields.take("changes").map(changes).transpose()?;
+        let end = fields.take("facts").map(found).transpose()?.map(|found| found.buffer);
+        Ok(Slice { lines: Lines { is_end: end.is_some(), ..lines }, changes, end })
     }
 }
 
 struct Slice {
     lines: Lines,
     changes: Option<Vec<Hunk>>,
+    /// Of the buffer, where the slice reaches its end.
+    end: Option<Buffer>,
 }
 
 #[async_trait]

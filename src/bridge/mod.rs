@@ -20,7 +20,10 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// Between two frames: a screen is not drawn more often either.
-const FRAME: Duration = Duration::from_millis(8);
+const PAUSE: Duration = Duration::from_millis(8);
+
+/// A frame with so many bytes of text comes from a flood.
+const FLOOD: usize = 8 * 1024;
 
 /// Batches of what agents said that wait to be taken in; beyond them agents wait.
 const BATCHES: usize = 16;
@@ -143,13 +146,14 @@ impl Bridge {
 
     /// Tells Neovim all there is to tell, in one call. While it is busy with that, the next frames merge.
     fn draw(&mut self) {
-        let frame = encode::frame(self.state.take_frame());
+        let frame = self.state.take_frame();
         self.drawing = true;
         self.next_frame = Instant::now();
-        if !self.state.has_backlog() {
-            // All that is known is on its way: what comes next may gather for a moment.
-            self.next_frame += FRAME;
+        if frame.bytes < FLOOD {
+            // What comes next may gather for a moment. In a flood there is enough of it already.
+            self.next_frame += PAUSE;
         }
+        let frame = encode::frame(frame.messages);
         let (client, sender) = (self.client.clone(), self.drawn_sender.clone());
         tokio::spawn(async move {
             let answer = client.lua("rat.ui", "apply", vec![frame]).await;

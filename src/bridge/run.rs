@@ -4,10 +4,12 @@ use super::editor::NvimEditor;
 use crate::acp::Agents;
 use crate::core::effect::Effect;
 use crate::core::event::{ChatId, Event, FileOutcome, INVALID_PARAMS};
+use crate::files::watch::Watcher;
 use crate::files::{FileError, Files, ReadRequest, WriteRequest, Written};
 use crate::host::paths::{PathError, Roots};
 use crate::nvim::client::Client;
 use crate::session::ids::SessionId;
+use parking_lot::Mutex;
 use rmpv::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +20,7 @@ pub(super) struct Runner {
     client: Client,
     agents: Agents,
     files: Arc<Files>,
+    watcher: Option<Arc<Mutex<Watcher>>>,
     done: mpsc::UnboundedSender<Event>,
 }
 
@@ -25,7 +28,10 @@ impl Runner {
     /// What comes of effects goes to `done`.
     pub(super) fn new(client: Client, agents: Agents, done: mpsc::UnboundedSender<Event>) -> Self {
         let files = Arc::new(Files::new(Arc::new(NvimEditor::new(client.clone()))));
-        Self { client, agents, files, done }
+        let watcher = watcher(done.clone())
+            .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
+            .ok();
+        Self { client, agents, files, watcher, done }
     }
 
     /// Says to Neovim who we are, and has it follow its buffers.
@@ -84,6 +90,23 @@ impl Runner {
             Effect::Adopt { chat, session, paths, roots } => {
                 self.adopt(chat, session, paths, roots);
             }
+            Effect::Prepare { paths, roots } => {
+                let files = Arc::clone(&self.files);
+                tokio::spawn(async move {
+                    for path in real(roots, paths).await {
+                        shrug(&path, files.prepare(&path).await);
+                    }
+                });
+            }
+            Effect::Seen { session, paths, roots } => {
+                let files = Arc::clone(&self.files);
+                tokio::spawn(async move {
+                    for path in real(roots, paths).await {
+                        shrug(&path, files.seen(&path, &session).await);
+                    }
+                });
+            }
+            Effect::Watch(roots) => self.watch(roots),
             Effect::Timer { timer, after } => self.spawn(async move {
                 tokio::time::sleep(after).await;
                 Event::Timer(timer)
@@ -103,15 +126,27 @@ impl Runner {
         });
     }
 
+    fn watch(&self, roots: Vec<PathBuf>) {
+        let (Some(watcher), client) = (self.watcher.clone(), self.client.clone()) else { return };
+        tokio::spawn(async move {
+            let files = if roots.is_empty() { Vec::new() } else { loaded(&client).await };
+            // What is on a network may take its time.
+            let watching = tokio::task::spawn_blocking(move || {
+                let files = inside(roots, &files).into_iter().collect();
+                watcher.lock().watch(files)
+            });
+            for (folder, error) in watching.await.unwrap_or_default() {
+                tracing::warn!(folder = %folder.display(), %error, "not watched");
+            }
+        });
+    }
+
     /// Has the buffers of these files follow what is on disk; without paths, those of all loaded ones.
     fn adopt(&self, chat: ChatId, session: SessionId, paths: Vec<PathBuf>, roots: Vec<PathBuf>) {
         let (files, client, done) = (self.files.clone(), self.client.clone(), self.done.clone());
         tokio::spawn(async move {
             let paths = if paths.is_empty() { loaded(&client).await } else { paths };
-            let Ok(paths) = tokio::task::spawn_blocking(move || inside(roots, &paths)).await else {
-                return;
-            };
-            for path in paths {
+            for path in real(roots, paths).await {
                 let outcome = match files.disk_changed(&path, &session).await {
                     Ok(None) => continue,
                     Ok(Some(written)) => Ok(written.hunks.len()),
@@ -121,6 +156,20 @@ impl Runner {
             }
         });
     }
+}
+
+/// Watches nothing yet; what changes becomes an event.
+fn watcher(done: mpsc::UnboundedSender<Event>) -> notify::Result<Arc<Mutex<Watcher>>> {
+    let (sender, mut changed) = mpsc::unbounded_channel();
+    let watcher = Watcher::new(sender)?;
+    tokio::spawn(async move {
+        while let Some(path) = changed.recv().await {
+            if done.send(Event::DiskChanged(path)).is_err() {
+                break;
+            }
+        }
+    });
+    Ok(Arc::new(Mutex::new(watcher)))
 }
 
 /// The files of all loaded buffers.
@@ -139,6 +188,18 @@ async fn loaded(client: &Client) -> Vec<PathBuf> {
 fn inside(roots: Vec<PathBuf>, paths: &[PathBuf]) -> Vec<PathBuf> {
     let Ok(roots) = Roots::new(roots) else { return Vec::new() };
     paths.iter().filter_map(|path| roots.check(path).ok()).collect()
+}
+
+/// The same, off the loop.
+async fn real(roots: Vec<PathBuf>, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    tokio::task::spawn_blocking(move || inside(roots, &paths)).await.unwrap_or_default()
+}
+
+/// What was done ahead of time may fail: it is done again when it is needed.
+fn shrug(path: &Path, outcome: Result<(), FileError>) {
+    if let Err(error) = outcome {
+        tracing::debug!(path = %path.display(), %error, "nothing known ahead of time");
+    }
 }
 
 /// The real path, if it lies within the roots.

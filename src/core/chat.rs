@@ -239,17 +239,14 @@ impl Chat {
             Phase::Failed(why) => Some(why.clone()),
             Phase::Starting(what) => Some((*what).to_owned()),
             Phase::Running(_) if self.state() == ChatState::Waiting => {
-                let waiting = self.permissions.first().map(|it| self.waiting(it));
-                waiting.map(|it| format!("may it {} {}?", it.kind, it.title))
+                let entry = self.transcript.find_tool(&self.permissions.first()?.tool_call)?;
+                Some(format!("may it {}?", card::deed(&entry.call, &self.scene())))
             }
             Phase::Running(_) => {
                 let tool = self.transcript.tools().next_back();
                 let running = tool.filter(|tool| tool.call.status == ToolStatus::InProgress);
                 running
-                    .map(|tool| {
-                        let line = card::tool_title(tool, &self.scene());
-                        format!("{} {}", card::kind(tool.call.kind), line.text)
-                    })
+                    .map(|tool| card::deed(&tool.call, &self.scene()))
                     .or_else(|| self.activity.clone())
             }
             Phase::Ready => self.title.clone(),

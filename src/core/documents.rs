@@ -7,8 +7,7 @@ use super::event::{
 };
 use super::state::{Debt, Question, State};
 use crate::session::ids::SessionId;
-use crate::session::permission::Outcome;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The answer to what the end of a session leaves open (ACP cancellation).
 pub(super) fn ended() -> Answer {
@@ -51,12 +50,7 @@ impl State {
             Some((chat.id, waiting.clone()))
         });
         if let Some((id, waiting)) = found {
-            let Some(chat) = self.chats.get_mut(&id) else { return };
-            chat.permissions.retain(|it| it.id != waiting.id);
-            chat.changed = true;
-            let decision = crate::session::transcript::Decision::Cancelled;
-            chat.transcript.decide(&waiting.tool_call, waiting.id, decision);
-            return self.pay(token, Answer::Permission(Outcome::Cancelled));
+            return self.conclude(id, &waiting, None);
         }
         let message = "the request was withdrawn".to_owned();
         self.pay(token, Answer::Error { code: REQUEST_CANCELLED, message });
@@ -163,6 +157,31 @@ impl State {
         self.effects.push(Effect::Adopt { chat: id, session, paths, roots: chat.roots() });
     }
 
+    /// An agent that reads the disk itself refers to what it saw there.
+    pub(super) fn seen(&mut self, id: ChatId, paths: Vec<PathBuf>) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let Some(session) = chat.session.clone() else { return };
+        if !chat.info.quirks.reads_through_client {
+            self.effects.push(Effect::Seen { session, paths, roots: chat.roots() });
+        }
+    }
+
+    /// Only what happens during a turn may be the agent's doing.
+    pub(super) fn watch(&mut self) {
+        let running = self.chats.values().filter(|chat| chat.turn().is_some());
+        let roots = running.flat_map(Chat::roots).collect();
+        self.effects.push(Effect::Watch(roots));
+    }
+
+    pub(super) fn disk_changed(&mut self, path: &Path) {
+        // Several may run at once: the effect checks whose roots hold the file.
+        let running = self.chats.values().filter(|chat| chat.turn().is_some());
+        let running: Vec<ChatId> = running.map(|chat| chat.id).collect();
+        for id in running {
+            self.adopt(id, vec![path.to_owned()]);
+        }
+    }
+
     pub(super) fn adopted(&mut self, id: ChatId, path: PathBuf, outcome: Result<usize, String>) {
         let name = self.chats.get(&id).map_or("", Chat::name);
         match outcome {
@@ -179,7 +198,7 @@ impl State {
     }
 }
 
-fn refusal(folder: &std::path::Path) -> Answer {
+fn refusal(folder: &Path) -> Answer {
     let message = format!(
         "{} is outside the project and the user did not allow it: work inside the project",
         folder.display()

@@ -6,6 +6,7 @@ use crate::session::agent::{AgentConfig, McpServer};
 use crate::session::content::Content;
 use crate::session::ids::{AuthMethodId, SessionId};
 use crate::session::permission::Outcome;
+use crate::session::prompt::Prompt;
 use crate::session::tool_call::Diff;
 use crate::session::update::Command;
 use crate::view::patch::Patch;
@@ -56,6 +57,24 @@ pub enum Effect {
         /// Where files may lie.
         roots: Vec<PathBuf>,
     },
+    /// An agent is about to change these files: have their texts at hand.
+    Prepare {
+        /// Which.
+        paths: Vec<PathBuf>,
+        /// Where files may lie.
+        roots: Vec<PathBuf>,
+    },
+    /// An agent has read these files from the disk itself.
+    Seen {
+        /// Who.
+        session: SessionId,
+        /// Which.
+        paths: Vec<PathBuf>,
+        /// Where files may lie.
+        roots: Vec<PathBuf>,
+    },
+    /// Watch the loaded files below these folders, and no others, for changes on disk.
+    Watch(Vec<PathBuf>),
     /// Come back after a while.
     Timer {
         /// With this.
@@ -116,6 +135,8 @@ pub enum ToEditor {
         /// The answers.
         items: Vec<String>,
     },
+    /// A question of ours that needs no answer any more.
+    Unask(u64),
     /// Text in a buffer of its own.
     Scratch {
         /// The buffer's name after `rat://`.
@@ -126,7 +147,7 @@ pub enum ToEditor {
         text: String,
     },
     /// A prompt goes back to the user.
-    Draft(ChatId, String),
+    Draft(ChatId, Prompt),
     /// What the agent offers as `/command`.
     Commands(ChatId, Vec<Command>),
     /// Changes to be seen in native diff mode.

@@ -31,6 +31,8 @@ pub enum Event {
         /// How many places changed, or why the buffer stays as it is.
         outcome: Result<usize, String>,
     },
+    /// A watched file changed on disk; its real path.
+    DiskChanged(PathBuf),
     /// A timer that was set has run out.
     Timer(Timer),
     /// The traffic that was asked for.

@@ -7,6 +7,15 @@ use crate::view::patch::Patch;
 /// Bytes of text in one frame: a larger one would hold the editor up.
 const FRAME: usize = 64 * 1024;
 
+/// What the editor is told at once.
+#[derive(Debug, Default)]
+pub struct Frame {
+    /// In order.
+    pub messages: Vec<ToEditor>,
+    /// Bytes of transcript in it.
+    pub bytes: usize,
+}
+
 impl State {
     /// Whether the editor has to be told something.
     pub fn has_frame(&self) -> bool {
@@ -18,13 +27,8 @@ impl State {
                 .any(|chat| chat.changed || chat.blank || chat.transcript.first_dirty().is_some())
     }
 
-    /// Whether there was more text than fits into one frame.
-    pub fn has_backlog(&self) -> bool {
-        self.chats.values().any(|chat| chat.transcript.first_dirty().is_some())
-    }
-
     /// Takes what the editor is to be told now; what does not fit is told next time.
-    pub fn take_frame(&mut self) -> Vec<ToEditor> {
+    pub fn take_frame(&mut self) -> Frame {
         let mut frame = std::mem::take(&mut self.before);
         let mut room = FRAME;
         for chat in self.chats.values_mut() {
@@ -49,6 +53,6 @@ impl State {
             }
         }
         frame.append(&mut self.after);
-        frame
+        Frame { messages: frame, bytes: FRAME - room }
     }
 }

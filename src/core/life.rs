@@ -107,7 +107,9 @@ impl State {
         }
         if chat.transcript.entries().is_empty() {
             let release = chat.info.version.clone().unwrap_or_default();
-            let banner = format!("{} {release} · {}", chat.agent_title(), chat.cwd.display());
+            // The whole path is for `:RatInfo`: here it would take rows.
+            let folder = chat.cwd.file_name().unwrap_or(chat.cwd.as_os_str()).to_string_lossy();
+            let banner = format!("{} {release} in {folder}", chat.agent_title());
             chat.transcript.push(Entry::Banner(banner.replace("  ", " ")));
         }
         self.introduce(id, false, false);
@@ -316,9 +318,9 @@ impl State {
     fn let_go(&mut self, id: ChatId, tools: ToolStatus) {
         self.settle_permissions(id);
         self.calls.retain(|_, (chat, _)| *chat != id);
-        self.questions.retain(|_, question| match question {
+        self.unask(|question| match question {
             Question::Kill(chat, _) | Question::Login(chat, _) | Question::Outside { chat, .. } => {
-                *chat != id
+                *chat == id
             }
         });
         let Some(chat) = self.chats.get_mut(&id) else { return };

@@ -6,10 +6,10 @@ pub mod event;
 pub mod status;
 
 pub mod chat;
+pub mod frame;
 pub mod state;
 
 mod documents;
-mod frame;
 mod info;
 mod life;
 mod permit;

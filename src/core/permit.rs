@@ -101,7 +101,8 @@ impl State {
         }
     }
 
-    fn conclude(&mut self, id: ChatId, waiting: &Waiting, option: Option<OptionId>) {
+    /// Answers one request: with an option, or without one as cancelled.
+    pub(super) fn conclude(&mut self, id: ChatId, waiting: &Waiting, option: Option<OptionId>) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.permissions.retain(|it| it.id != waiting.id);
         chat.changed = true;

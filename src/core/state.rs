@@ -67,6 +67,7 @@ impl State {
             Event::User(action) => self.user_did(action),
             Event::File { token, outcome } => self.file_done(token, outcome),
             Event::Adopted { chat, path, outcome } => self.adopted(chat, path, outcome),
+            Event::DiskChanged(path) => self.disk_changed(&path),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
             Event::Trace { name, text } => {
                 self.after.push(ToEditor::Scratch { name, filetype: "json", text });
@@ -151,6 +152,16 @@ impl State {
         self.after.push(ToEditor::Ask { id, title, items });
     }
 
+    /// Takes questions back that the user has not answered.
+    pub(super) fn unask(&mut self, pointless: impl Fn(&Question) -> bool) {
+        let after = &mut self.after;
+        self.questions.retain(|id, question| {
+            let keep = !pointless(question);
+            after.extend((!keep).then_some(ToEditor::Unask(*id)));
+            keep
+        });
+    }
+
     /// A number not used before.
     pub(super) fn next_id(&mut self) -> u64 {
         self.last_id += 1;
@@ -194,9 +205,13 @@ impl State {
     /// Moves a chat to another phase.
     pub(super) fn enter(&mut self, id: ChatId, phase: Phase) {
         if let Some(chat) = self.chats.get_mut(&id) {
+            let turn = chat.turn().is_some();
             chat.phase = phase;
             chat.activity = None;
             chat.changed = true;
+            if turn != chat.turn().is_some() {
+                self.watch();
+            }
         }
     }
 }

@@ -1,1 +1,395 @@
+//! Random tests of the decisions: whatever happens, in whatever order, agents get their answers.
 
+use super::chat::Phase;
+use super::effect::{Answer, Call, Effect, ToAgent, ToEditor};
+use super::event::{
+    AUTH_REQUIRED, AgentId, AgentRequest, CallError, CallId, ChatId, Event, Exit, ExitCause,
+    FileOutcome, FromAgent, PermissionChoice, Reply, SessionSetup, StopReason, Timer, Token,
+    UserAction,
+};
+use super::state::State;
+use super::status::ChatState;
+use crate::session::agent::{AgentConfig, AgentInfo, AuthKind, AuthMethod, Timeouts};
+use crate::session::content::Content;
+use crate::session::permission::{OptionKind, Outcome, PermissionOption, PermissionRequest};
+use crate::session::prompt::Prompt;
+use crate::session::tool_call::{ToolCallPatch, ToolStatus};
+use crate::session::update::{Role, Update};
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+fn config() -> AgentConfig {
+    AgentConfig {
+        name: "fake".into(),
+        command: "fake-agent".to_owned(),
+        args: Vec::new(),
+        env: Vec::new(),
+        base_env: Vec::new(),
+        mcp_servers: Vec::new(),
+        auth_method: None,
+        timeouts: Timeouts::default(),
+        install_hint: None,
+    }
+}
+
+fn start() -> Event {
+    Event::User(UserAction::Start {
+        config: Box::new(config()),
+        cwd: "/project".into(),
+        directories: Vec::new(),
+        new: false,
+        focus: true,
+    })
+}
+
+fn prompt(text: &str) -> Event {
+    let prompt = Prompt { text: text.to_owned(), attachments: Vec::new() };
+    Event::User(UserAction::Prompt { chat: None, prompt })
+}
+
+fn option(id: &str, kind: OptionKind) -> PermissionOption {
+    PermissionOption { id: id.into(), name: id.to_owned(), kind }
+}
+
+/// Plays the world around a `State` and keeps count of what it owes.
+#[derive(Default)]
+struct World {
+    state: State,
+    agent: Option<AgentId>,
+    calls: Vec<(CallId, Call)>,
+    asked: Vec<Token>,
+    answered: HashMap<Token, Vec<Answer>>,
+    files: Vec<Token>,
+    questions: Vec<u64>,
+    seen: Vec<ToEditor>,
+    timers: Vec<Timer>,
+    next_token: u64,
+}
+
+impl World {
+    fn happen(&mut self, event: Event) {
+        for effect in self.state.handle(event) {
+            match effect {
+                Effect::Agent(effect) => match effect.action {
+                    ToAgent::Start { .. } => self.agent = Some(effect.agent),
+                    ToAgent::Call { call, request, .. } => self.calls.push((call, request)),
+                    ToAgent::Answer { token, answer } => {
+                        self.answered.entry(token).or_default().push(answer);
+                    }
+                    ToAgent::Stop => {
+                        self.agent = None;
+                        self.calls.clear();
+                    }
+                    ToAgent::Cancel(_) | ToAgent::Withdraw(_) => {}
+                },
+                Effect::Read { token, .. } | Effect::Write { token, .. } => self.files.push(token),
+                Effect::Timer { timer, .. } => self.timers.push(timer),
+                Effect::Adopt { .. }
+                | Effect::Prepare { .. }
+                | Effect::Seen { .. }
+                | Effect::Trace { .. }
+                | Effect::Watch(_) => {}
+            }
+        }
+        let frame = self.state.take_frame().messages;
+        self.questions.extend(frame.iter().filter_map(|told| match told {
+            ToEditor::Ask { id, .. } => Some(*id),
+            _ => None,
+        }));
+        self.seen.extend(frame);
+    }
+
+    fn say(&mut self, from: FromAgent) {
+        if let Some(agent) = self.agent {
+            self.happen(Event::Agent(agent, from));
+        }
+    }
+
+    /// The agent asks for something.
+    fn request(&mut self, request: AgentRequest) {
+        if self.agent.is_none() {
+            return;
+        }
+        self.next_token += 1;
+        let token = Token(self.next_token);
+        self.asked.push(token);
+        self.say(FromAgent::Request { token, session: "s".into(), request });
+    }
+
+    fn permission(&mut self, call: &str) {
+        let options = vec![
+            option("yes", OptionKind::AllowOnce),
+            option("always", OptionKind::AllowAlways),
+            option("no", OptionKind::RejectOnce),
+        ];
+        let patch = Box::new(ToolCallPatch::default());
+        let tool_call = call.into();
+        self.request(AgentRequest::Permission(PermissionRequest { tool_call, patch, options }));
+    }
+
+    /// Answers the oldest call of ours as a willing agent does.
+    fn answer(&mut self) -> Option<Call> {
+        if self.calls.is_empty() {
+            return None;
+        }
+        let (call, request) = self.calls.remove(0);
+        let reply = match &request {
+            Call::Initialize => Reply::Initialized(Box::new(AgentInfo {
+                protocol_version: 1,
+                ..AgentInfo::default()
+            })),
+            Call::NewSession(_) => {
+                Reply::Session { id: "s".into(), setup: SessionSetup::default() }
+            }
+            Call::Load(..) | Call::Resume(..) => Reply::Restored(SessionSetup::default()),
+            Call::Prompt { .. } => Reply::Turn(StopReason::EndTurn),
+            _ => Reply::Done,
+        };
+        self.say(FromAgent::Answer { call, result: Ok(reply) });
+        Some(request)
+    }
+
+    fn refuse(&mut self, error: CallError) {
+        if !self.calls.is_empty() {
+            let (call, _) = self.calls.remove(0);
+            self.say(FromAgent::Answer { call, result: Err(error) });
+        }
+    }
+
+    fn ready() -> Self {
+        let mut world = Self::default();
+        world.happen(start());
+        world.answer();
+        world.answer();
+        assert_eq!(world.stands(), ChatState::Ready);
+        world
+    }
+
+    fn stands(&self) -> ChatState {
+        self.state.chats[&ChatId(1)].state()
+    }
+
+    fn answers_to(&self, token: u64) -> &[Answer] {
+        self.answered.get(&Token(token)).map_or(&[], Vec::as_slice)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Start,
+    Prompt,
+    Answer,
+    Refuse(bool),
+    Ask(u8),
+    Read,
+    Write,
+    FileDone(u8),
+    Update(u8),
+    Allow,
+    Deny,
+    Choose(u64),
+    Withdraw(u64),
+    Cancel,
+    Stop,
+    Restart,
+    Exit,
+    Question(Option<usize>),
+    Timer,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        1 => Just(Step::Start),
+        3 => Just(Step::Prompt),
+        6 => Just(Step::Answer),
+        1 => any::<bool>().prop_map(Step::Refuse),
+        4 => (0..3u8).prop_map(Step::Ask),
+        2 => Just(Step::Read),
+        2 => Just(Step::Write),
+        3 => (0..4u8).prop_map(Step::FileDone),
+        2 => (0..3u8).prop_map(Step::Update),
+        1 => Just(Step::Allow),
+        1 => Just(Step::Deny),
+        1 => (0..12u64).prop_map(Step::Choose),
+        1 => (0..12u64).prop_map(Step::Withdraw),
+        1 => Just(Step::Cancel),
+        1 => Just(Step::Stop),
+        1 => Just(Step::Restart),
+        1 => Just(Step::Exit),
+        1 => prop_oneof![Just(None), Just(Some(0)), Just(Some(1))].prop_map(Step::Question),
+        1 => Just(Step::Timer),
+    ]
+}
+
+fn play(world: &mut World, step: Step) {
+    let choose = |id, choice| Event::User(UserAction::Permission { chat: None, id, choice });
+    match step {
+        Step::Start => world.happen(start()),
+        Step::Prompt => world.happen(prompt("do it")),
+        Step::Answer => {
+            world.answer();
+        }
+        Step::Refuse(login) => {
+            let code = if login { AUTH_REQUIRED } else { -32603 };
+            world.refuse(CallError::Rpc { code, message: "no".to_owned(), data: None });
+        }
+        Step::Ask(call) => world.permission(&call.to_string()),
+        Step::Read => {
+            let path = "/project/a".into();
+            world.request(AgentRequest::Read { path, line: None, limit: None });
+        }
+        Step::Write => {
+            let path = "/project/a".into();
+            world.request(AgentRequest::Write { path, content: String::new() });
+        }
+        Step::FileDone(kind) => {
+            if let Some(token) = world.files.pop() {
+                let outcome = match kind {
+                    0 => FileOutcome::Text("text".to_owned()),
+                    1 => FileOutcome::Failed { code: -32603, message: "no".to_owned() },
+                    2 => FileOutcome::Outside("/elsewhere".into()),
+                    _ => FileOutcome::Written { path: "/project/a".into(), hunks: 1, notice: None },
+                };
+                world.happen(Event::File { token, outcome });
+            }
+        }
+        Step::Update(call) => {
+            let patch =
+                ToolCallPatch { status: Some(ToolStatus::Completed), ..ToolCallPatch::default() };
+            let update =
+                Update::ToolCall { id: call.to_string().as_str().into(), patch: Box::new(patch) };
+            world.say(FromAgent::Update { session: "s".into(), update });
+        }
+        Step::Allow => world.happen(choose(None, PermissionChoice::Allow)),
+        Step::Deny => world.happen(choose(None, PermissionChoice::Deny(Some("why".to_owned())))),
+        Step::Choose(id) => {
+            world.happen(choose(Some(id), PermissionChoice::Option("always".into())));
+        }
+        Step::Withdraw(token) => world.say(FromAgent::Withdrawn(Token(token))),
+        Step::Cancel => world.happen(Event::User(UserAction::Cancel(None))),
+        Step::Stop => world.happen(Event::User(UserAction::Stop(None))),
+        Step::Restart => world.happen(Event::User(UserAction::Restart(None))),
+        Step::Exit => world.say(FromAgent::Exited(Exit {
+            cause: ExitCause::Status(1),
+            stderr: vec!["last words".to_owned()],
+        })),
+        Step::Question(index) => {
+            if let Some(id) = world.questions.pop() {
+                world.happen(Event::User(UserAction::Answer { id, index }));
+            }
+        }
+        Step::Timer => {
+            if let Some(timer) = world.timers.pop() {
+                world.happen(Event::Timer(timer));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Each request of an agent gets exactly one answer, under any events, cancels and deaths.
+    #[test]
+    fn every_request_gets_exactly_one_answer(steps in prop::collection::vec(step(), 0..60)) {
+        let mut world = World::ready();
+        for step in steps {
+            play(&mut world, step);
+            for (token, answers) in &world.answered {
+                prop_assert_eq!(answers.len(), 1, "{:?} was answered twice: {:?}", token, answers);
+            }
+        }
+        // What is still open is settled when the session ends.
+        world.happen(Event::User(UserAction::Stop(None)));
+        for token in &world.asked {
+            prop_assert!(world.answered.contains_key(token), "{:?} was never answered", token);
+        }
+    }
+
+    /// What the user wrote is sent, waits in the queue, or went back to the user; it is never lost.
+    #[test]
+    fn no_prompt_is_lost(steps in prop::collection::vec(step(), 0..60)) {
+        let mut world = World::ready();
+        let mut written = 0;
+        for step in steps {
+            if matches!(step, Step::Prompt) {
+                written += 1;
+                world.happen(prompt(&format!("prompt {written}.")));
+            } else {
+                play(&mut world, step);
+            }
+        }
+        let chat = &world.state.chats[&ChatId(1)];
+        let said = format!("{:?}", chat.transcript.entries());
+        let queued: String = chat.queue.iter().map(|prompt| prompt.text.clone()).collect();
+        let back: String = world.seen.iter().filter_map(|told| match told {
+            ToEditor::Draft(_, text) => Some(text.text.as_str()),
+            _ => None,
+        }).collect();
+        for number in 1..=written {
+            let text = format!("prompt {number}.");
+            prop_assert!(
+                said.contains(&text) || queued.contains(&text) || back.contains(&text),
+                "{} is lost", text
+            );
+        }
+    }
+}
+
+#[test]
+fn cancel_answers_what_waits_and_ends_with_the_agents_answer() {
+    let mut world = World::ready();
+    world.happen(prompt("go"));
+    world.permission("1");
+    assert_eq!(world.stands(), ChatState::Waiting);
+    world.happen(Event::User(UserAction::Cancel(None)));
+    assert_eq!(world.answers_to(1), [Answer::Permission(Outcome::Cancelled)]);
+    assert_eq!(world.stands(), ChatState::Cancelling);
+    world.permission("2");
+    assert_eq!(world.answers_to(2), [Answer::Permission(Outcome::Cancelled)]);
+    world.refuse(CallError::Rpc { code: -32603, message: "aborted".to_owned(), data: None });
+    assert_eq!(world.stands(), ChatState::Ready);
+}
+
+#[test]
+fn an_always_settles_requests_that_are_alike() {
+    let mut world = World::ready();
+    world.happen(prompt("go"));
+    world.permission("1");
+    world.permission("2");
+    let choice = PermissionChoice::Option("always".into());
+    world.happen(Event::User(UserAction::Permission { chat: None, id: None, choice }));
+    let always = [Answer::Permission(Outcome::Selected("always".into()))];
+    assert_eq!(world.answers_to(1), always);
+    assert_eq!(world.answers_to(2), always);
+}
+
+#[test]
+fn updates_before_the_session_is_known_are_kept() {
+    let mut world = World::default();
+    world.happen(start());
+    world.answer();
+    let content = Content::Text("early".to_owned());
+    let update = Update::Chunk { role: Role::Agent, message: None, content };
+    world.say(FromAgent::Update { session: "s".into(), update });
+    world.answer();
+    let chat = &world.state.chats[&ChatId(1)];
+    assert!(chat.transcript.entries().iter().any(|entry| format!("{entry:?}").contains("early")));
+}
+
+#[test]
+fn a_login_in_the_middle_of_a_session_keeps_the_prompt() {
+    let mut world = World::ready();
+    let method = AuthMethod {
+        id: "key".into(),
+        name: "Key".to_owned(),
+        description: None,
+        kind: AuthKind::Agent,
+    };
+    world.state.chats.get_mut(&ChatId(1)).unwrap().info.auth_methods.push(method);
+    world.happen(prompt("go"));
+    world.refuse(CallError::Rpc { code: AUTH_REQUIRED, message: String::new(), data: None });
+    assert!(matches!(world.answer(), Some(Call::Authenticate(_))));
+    assert!(matches!(&world.calls[..], [(_, Call::Prompt { .. })]));
+    assert!(matches!(world.state.chats[&ChatId(1)].phase, Phase::Running(_)));
+}

@@ -8,7 +8,7 @@ use super::words;
 use crate::session::content::Content;
 use crate::session::ids::{SessionId, ToolCallId};
 use crate::session::prompt::Prompt;
-use crate::session::tool_call::{ToolCallPatch, ToolStatus};
+use crate::session::tool_call::{ToolCallPatch, ToolKind, ToolStatus};
 use crate::session::transcript::{Note, describe};
 use crate::session::update::{Patch, Role, Severity, Update};
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ impl State {
             }
             Phase::Stopped => {
                 let name = chat.name().to_owned();
-                self.after.push(ToEditor::Draft(id, prompt.text));
+                self.after.push(ToEditor::Draft(id, prompt));
                 self.notify(
                     Level::Error,
                     format!("{name} is stopped: :RatRestart starts it again, the prompt is kept"),
@@ -77,7 +77,7 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         if let Some(prompt) = chat.queue.remove(index) {
             chat.changed = true;
-            self.after.push(ToEditor::Draft(id, prompt.text));
+            self.after.push(ToEditor::Draft(id, prompt));
         }
     }
 
@@ -210,8 +210,7 @@ impl State {
             // Gemini says nothing more of a call the user has rejected.
             chat.transcript.settle_tools(ToolStatus::Cancelled);
         }
-        self.questions
-            .retain(|_, question| !matches!(question, Question::Kill(chat, _) if *chat == id));
+        self.unask(|question| matches!(question, Question::Kill(chat, _) if *chat == id));
         self.enter(id, Phase::Ready);
         self.adopt(id, Vec::new());
         self.after.push(ToEditor::Autocommand(Happened::TurnEnd(id, stop_reason.to_owned())));
@@ -289,16 +288,26 @@ impl State {
     fn tool_call(&mut self, id: ChatId, call: &ToolCallId, patch: ToolCallPatch) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let ended = matches!(patch.status, Some(ToolStatus::Completed | ToolStatus::Failed));
+        let named = patch.locations.is_some() || patch.content.is_some();
         let replayed = chat.replay.is_some();
         let entry = chat.spoken().tool(call, patch);
         let places = entry.call.locations.iter().map(|location| &location.path);
         let diffs = entry.call.diffs().map(|diff| &diff.path);
         let paths: Vec<PathBuf> = places.chain(diffs).cloned().collect();
+        let read = entry.call.kind == ToolKind::Read;
         chat.tools_view.touch(call);
         chat.changed = true;
         // What a loaded session says again happened long ago.
-        if ended && !replayed && chat.turn().is_some() {
+        if replayed || chat.turn().is_none() {
+            return;
+        }
+        if ended && read {
+            self.seen(id, paths);
+        } else if ended {
             self.adopt(id, paths);
+        } else if named && !paths.is_empty() {
+            let roots = chat.roots();
+            self.effects.push(Effect::Prepare { paths, roots });
         }
     }
 }

@@ -23,14 +23,14 @@ pub(super) fn exit(config: &AgentConfig, exit: &Exit) -> String {
         }
         ExitCause::Status(status) => {
             format!(
-                "{name} ended with exit status {status}: :RatRestart or the next prompt starts it again"
+                "{name} ended with exit status {status}: the next prompt or :RatRestart starts it again"
             )
         }
         ExitCause::Signal(signal) => {
-            format!("{name} was killed by {signal}: :RatRestart or the next prompt starts it again")
+            format!("{name} was killed by {signal}: the next prompt or :RatRestart starts it again")
         }
         ExitCause::ClosedPipe => format!(
-            "{name} closed its output and was ended: :RatRestart or the next prompt starts it again"
+            "{name} closed its output and was ended: the next prompt or :RatRestart starts it again"
         ),
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn start(config: &AgentConfig, step: &str, error: &CallError) -> Stri
     match error {
         CallError::Timeout(after) => format!(
             "{name} did not answer {step} within {} s: see :RatLog, or raise agents.{name}.timeouts",
-            after.as_secs()
+            after.as_secs_f64()
         ),
         CallError::Rpc { code: AUTH_REQUIRED, .. } => {
             format!(
@@ -65,7 +65,7 @@ pub(super) fn start(config: &AgentConfig, step: &str, error: &CallError) -> Stri
 pub(super) fn turn(name: &str, error: &CallError) -> String {
     match error {
         CallError::Rpc { code: NOT_FOUND, .. } => {
-            format!("{name} does not know this session any more: :RatRestart! begins a new one")
+            format!("{name} does not know this session any more: :RatStart! begins a new one")
         }
         error => format!("{name} could not answer ({}): send the prompt again", reason(error)),
     }
@@ -78,7 +78,7 @@ pub(super) fn reason(error: &CallError) -> String {
             let line = message.lines().next().unwrap_or_default().trim();
             if line.is_empty() { format!("error {code}") } else { format!("error {code}: {line}") }
         }
-        CallError::Timeout(after) => format!("no answer within {} s", after.as_secs()),
+        CallError::Timeout(after) => format!("no answer within {} s", after.as_secs_f64()),
         CallError::Closed => "the connection is closed".to_owned(),
         CallError::Malformed(what) => format!("an answer that makes no sense: {what}"),
     }

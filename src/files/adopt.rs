@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::document::{Document, MOST_TRIES, Made, OnDisk, Open, beside};
+use super::document::{Document, MOST_TRIES, Made, OnDisk, Open, beside, on_disk};
 use super::editor::Then;
 use super::error::FileError;
 use super::write::difference;
@@ -22,8 +22,10 @@ impl Document {
             return Ok(None);
         }
         for _ in 0..MOST_TRIES {
-            let Some(open) = self.open().await? else { return self.closed_changed(session).await };
-            let Some(file) = self.on_disk(Some(&open.buffer)).await? else { return Ok(None) };
+            let Some((open, file)) = self.open_with_disk().await? else {
+                return self.closed_changed(session).await;
+            };
+            let Some(file) = file else { return Ok(None) };
             if let Some(refused) = self.take_sent(session, &file.text) {
                 self.settle(&open, file, refused).await?;
                 return Ok(None);
@@ -82,7 +84,7 @@ impl Document {
 
     /// Whether the file's text is what this session sent us last, and if so whether we had refused
     /// it. Counts once.
-    fn take_sent(&mut self, session: &SessionId, file: &Text) -> Option<bool> {
+    pub(super) fn take_sent(&mut self, session: &SessionId, file: &Text) -> Option<bool> {
         let is_sent = self.sent.get(session).is_some_and(|sent| {
             sent.text.same_lines(file)
                 && sent.text.shape().final_newline == file.shape().final_newline
@@ -109,7 +111,7 @@ impl Document {
 
     /// A file that is not loaded: there is something to tell only if we know what was there before.
     async fn closed_changed(&mut self, session: &SessionId) -> Result<Option<Written>, FileError> {
-        let Some(file) = self.on_disk(None).await? else { return Ok(None) };
+        let Some(file) = on_disk(&self.path, None).await? else { return Ok(None) };
         let _ = self.take_sent(session, &file.text);
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
         let before = before.or_else(|| self.known.get(session).cloned());

@@ -2,7 +2,7 @@
 //! buffer. Reading and writing for agents are in `read`, `write` and `adopt`.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::disk::{self, DiskFacts};
@@ -109,6 +109,16 @@ impl Document {
         }
     }
 
+    /// The buffer of this file with its text, if one is loaded, and the text of the file itself.
+    pub(super) async fn open_with_disk(
+        &mut self,
+    ) -> Result<Option<(Open, Option<OnDisk>)>, FileError> {
+        let Some(found) = self.find().await? else { return Ok(None) };
+        let (path, buffer) = (self.path.clone(), found.buffer.clone());
+        let (open, file) = tokio::join!(self.text_of(found), on_disk(&path, Some(&buffer)));
+        Ok(Some((open?, file?)))
+    }
+
     /// The text of the buffer found: the one kept, brought up to date, or fetched whole.
     pub(super) async fn text_of(&mut self, found: Found) -> Result<Open, FileError> {
         let Found { buffer, changes } = found;
@@ -138,26 +148,6 @@ impl Document {
     fn keep(&mut self, buffer: Buffer, text: Arc<Text>) -> Open {
         self.live = Some(Live { id: buffer.id, tick: buffer.tick, text: Arc::clone(&text) });
         Open { buffer, text }
-    }
-
-    /// The text of the file itself; `None` if there is none. The buffer says how to take its bytes.
-    pub(super) async fn on_disk(
-        &self,
-        buffer: Option<&Buffer>,
-    ) -> Result<Option<OnDisk>, FileError> {
-        let path = self.path.clone();
-        let encoding = buffer.map_or(Encoding::Utf8, |buffer| buffer.encoding.clone());
-        let ending = buffer.and_then(|buffer| buffer.shape).map(|shape| shape.ending);
-        beside(move || {
-            let read =
-                disk::read(&path).map_err(|error| FileError::reading(path.clone(), &error))?;
-            let Some((bytes, facts)) = read else { return Ok(None) };
-            let content = disk::decode(bytes, &encoding)
-                .map_err(|reason| FileError::NotText { path, reason })?;
-            let text = parse(&content, ending);
-            Ok(Some(OnDisk { text: Arc::new(text), facts }))
-        })
-        .await?
     }
 
     /// Whether the file is as Neovim last read or wrote it; notes its text if so.
@@ -232,6 +222,25 @@ impl Document {
         }
         Ok(())
     }
+}
+
+/// The text of the file itself; `None` if there is none. The buffer says how to take its bytes.
+pub(super) async fn on_disk(
+    path: &Path,
+    buffer: Option<&Buffer>,
+) -> Result<Option<OnDisk>, FileError> {
+    let path = path.to_owned();
+    let encoding = buffer.map_or(Encoding::Utf8, |buffer| buffer.encoding.clone());
+    let ending = buffer.and_then(|buffer| buffer.shape).map(|shape| shape.ending);
+    beside(move || {
+        let read = disk::read(&path).map_err(|error| FileError::reading(path.clone(), &error))?;
+        let Some((bytes, facts)) = read else { return Ok(None) };
+        let content =
+            disk::decode(bytes, &encoding).map_err(|reason| FileError::NotText { path, reason })?;
+        let text = parse(&content, ending);
+        Ok(Some(OnDisk { text: Arc::new(text), facts }))
+    })
+    .await?
 }
 
 /// The text after changes, in the shape the buffer now has.

@@ -76,10 +76,10 @@ pub struct Lines {
     pub text: String,
     /// How many.
     pub count: usize,
-    /// How many the buffer has.
-    pub total: usize,
     /// The tick they are of.
     pub tick: i64,
+    /// Whether they reach the end of the buffer.
+    pub is_end: bool,
 }
 
 /// What follows a change of a buffer, in the same breath.

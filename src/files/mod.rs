@@ -146,6 +146,13 @@ impl Files {
         finish(async move { document.lock().await.seen(&session).await }).await
     }
 
+    /// Fetches the text of a buffer that an agent is likely to read or write soon, so that it is at
+    /// hand then. For a file that is not loaded nothing happens.
+    pub async fn prepare(&self, path: &Path) -> Result<(), FileError> {
+        let document = self.document(path);
+        finish(async move { document.lock().await.open().await.map(drop) }).await
+    }
+
     /// Forgets what a session knows, when it is over.
     pub async fn forget(&self, session: &SessionId) {
         let documents: Vec<_> =

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::ReadRequest;
-use super::document::{Document, beside};
+use super::document::{Document, beside, on_disk};
 use super::editor::{BufferId, Encoding, Found};
 use super::error::FileError;
 use crate::edit::Text;
@@ -39,7 +39,7 @@ impl Document {
             }
             found => {
                 let buffer = found.as_ref().map(|found| &found.buffer);
-                let disk = self.on_disk(buffer).await?;
+                let disk = on_disk(&self.path, buffer).await?;
                 disk.ok_or_else(|| FileError::Missing(self.path.clone()))?.text
             }
         };
@@ -59,7 +59,7 @@ impl Document {
         let partial = Partial { id: buffer.id, tick: lines.tick };
         let mut shape = buffer.shape.unwrap_or_default();
         // The last line here has its end, unless it is the last of all.
-        shape.final_newline |= from + lines.count < lines.total;
+        shape.final_newline |= !lines.is_end;
         let text = Text::from_body(lines.text, shape, lines.count == 0 || buffer.empty);
         self.reject_nul(text.content()).map(|content| (content, Some(partial)))
     }
@@ -79,7 +79,7 @@ impl Document {
     pub(super) async fn seen(&mut self, session: &SessionId) -> Result<(), FileError> {
         let found = self.find().await?;
         let buffer = found.as_ref().map(|found| &found.buffer);
-        if let Some(disk) = self.on_disk(buffer).await? {
+        if let Some(disk) = on_disk(&self.path, buffer).await? {
             self.known.insert(session.clone(), disk.text);
         }
         Ok(())

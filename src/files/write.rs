@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::disk::{self, DiskFacts};
-use super::document::{Document, MOST_TRIES, Made, OnDisk, Open, Sent, beside};
+use super::document::{Document, MOST_TRIES, Made, OnDisk, Open, Sent, beside, on_disk};
 use super::editor::{Buffer, Encoding, Then};
 use super::error::FileError;
 use super::{Via, WriteRequest, Written};
@@ -28,8 +28,8 @@ impl Document {
     pub(super) async fn write(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
         let mut adopted = None;
         for _ in 0..MOST_TRIES {
-            let result = match self.open().await? {
-                Some(open) => self.write_open(request, &open, &mut adopted).await,
+            let result = match self.open_with_disk().await? {
+                Some((open, file)) => self.write_open(request, &open, file, &mut adopted).await,
                 None => self.write_closed(request).await.map(Some),
             };
             if let Some(result) = result.transpose() {
@@ -57,12 +57,13 @@ impl Document {
         &mut self,
         request: &WriteRequest,
         open: &Open,
+        file: Option<OnDisk>,
         adopted: &mut Option<Written>,
     ) -> Result<Option<Written>, FileError> {
-        let file = self.on_disk(Some(&open.buffer)).await?;
         if let Some(file) = &file
             && !self.is_synced(open, file)
-            && file.text != Arc::new(Text::matching(&request.content, &open.text))
+            && self.take_sent(&request.session, &file.text).is_none()
+            && *file.text != Text::matching(&request.content, &open.text)
         {
             *adopted = self.adopt(&request.session, open, file).await?.or(adopted.take());
             return Ok(None);
@@ -191,7 +192,7 @@ impl Document {
 
     /// A file that is not loaded is written by us; no buffer is made.
     async fn write_closed(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
-        let file = self.on_disk(None).await?;
+        let file = on_disk(&self.path, None).await?;
         let before = file.as_ref().map(|file| Arc::clone(&file.text)).unwrap_or_default();
         let known = self.known.get(&request.session).cloned();
         let base = known.filter(|_| file.is_some()).unwrap_or_else(|| Arc::clone(&before));

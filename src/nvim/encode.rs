@@ -3,6 +3,7 @@
 use crate::core::effect::{Happened, Level, ToEditor, View};
 use crate::core::status::{Status, WaitingPermission};
 use crate::session::permission::{OptionKind, PermissionOption};
+use crate::session::prompt::{Attachment, Prompt};
 use crate::view::line::Line;
 use crate::view::patch::{Op, Patch};
 use rmpv::Value;
@@ -46,6 +47,7 @@ fn message(message: ToEditor) -> Value {
         ToEditor::Ask { id, title, items } => {
             ("ask", map([("id", id.into()), ("title", title.into()), ("items", strings(items))]))
         }
+        ToEditor::Unask(id) => ("unask", map([("id", id.into())])),
         ToEditor::Scratch { name, filetype, text } => {
             let lines = text.lines().map(Value::from).collect();
             (
@@ -59,8 +61,11 @@ fn message(message: ToEditor) -> Value {
                 ]),
             )
         }
-        ToEditor::Draft(chat, text) => {
-            ("draft", map([("chat", chat.0.into()), ("text", text.into())]))
+        ToEditor::Draft(chat, Prompt { text, attachments }) => {
+            let attachments = Value::Array(attachments.into_iter().map(attachment).collect());
+            let fields =
+                [("chat", chat.0.into()), ("text", text.into()), ("attachments", attachments)];
+            ("draft", map(fields))
         }
         ToEditor::Commands(chat, commands) => {
             let commands = commands.into_iter().map(|command| {
@@ -95,6 +100,18 @@ fn message(message: ToEditor) -> Value {
         }
     };
     Value::Array(vec![kind.into(), payload])
+}
+
+fn attachment(attachment: Attachment) -> Value {
+    let (first, last) = attachment.lines.unzip();
+    map([
+        ("uri", attachment.uri.into()),
+        ("label", attachment.label.into()),
+        ("first", optional(first)),
+        ("last", optional(last)),
+        ("mime", optional(attachment.mime)),
+        ("text", attachment.text.into()),
+    ])
 }
 
 fn view(view: View) -> &'static str {

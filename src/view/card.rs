@@ -103,9 +103,32 @@ pub fn tool_title(entry: &ToolEntry, scene: &Scene) -> Line {
         Some(location) => go_to(location),
         None => Action::Output(call.id.to_string()),
     };
-    let text = scene.shorten_title(title(call).lines().next().unwrap_or_default());
+    let text = title_in(call, scene);
+    let word = kind(call.kind);
+    // Most titles begin with the word: "Read main.rs".
+    let prefix =
+        if begins_with(&text, word) { format!("{icon} ") } else { format!("{icon} {word} ") };
     let style = Style { action: Some(action), ..Style::new(Class::Title) };
-    Line::new(text, &style).with_prefix(format!("{icon} {} ", kind(call.kind)), look)
+    Line::new(text, &style).with_prefix(prefix, look)
+}
+
+/// What a call does, as the rest of a sentence: `edit main.rs`.
+pub fn deed(call: &ToolCall, scene: &Scene) -> String {
+    let (text, word) = (title_in(call, scene), kind(call.kind));
+    match text.get(word.len()..) {
+        Some(rest) if begins_with(&text, word) => format!("{word}{rest}"),
+        _ => format!("{word} {text}"),
+    }
+}
+
+/// The first line of what a call is called, with paths as the user would write them.
+fn title_in(call: &ToolCall, scene: &Scene) -> String {
+    scene.shorten_title(title(call).lines().next().unwrap_or_default())
+}
+
+/// Whether a text's first word is this one, in whatever case.
+fn begins_with(text: &str, word: &str) -> bool {
+    text.split_whitespace().next().is_some_and(|first| first.eq_ignore_ascii_case(word))
 }
 
 /// A tool call as a card.
@@ -287,11 +310,18 @@ fn choices(card: &mut Card, asked: &Asked, call: &ToolCall) {
         let key = if number < 9 { format!("  [{}] ", number + 1) } else { "      ".to_owned() };
         card.lines.push(Line::new(&option.name, &style).with_prefix(key, Look::Key));
     }
-    let last = asked.options.len().min(9);
-    let digits = if last == 1 { "1".to_owned() } else { format!("1-{last}") };
-    let diff = if call.diffs().next().is_some() { " · gd diff" } else { "" };
+    let diff = call.diffs().next().map(|_| "gd diff");
+    let digits = match asked.options.len().min(9) {
+        // Nothing to choose: it can only be turned down, which the protocol calls cancelled.
+        0 => None,
+        1 => Some("1".to_owned()),
+        last => Some(format!("1-{last}")),
+    };
+    let allow = digits.as_ref().map(|_| ":RatAllow");
+    let keys = [digits.as_deref(), diff, allow, Some(":RatDeny")];
+    // As wide as the narrowest chat: a second row would hide one of the change.
+    let hint = keys.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let style = Style { action, ..Style::new(Class::Note) };
-    let hint = format!("{digits} answer{diff} · :RatAllow :RatDeny anywhere");
     card.lines.push(Line::new(hint, &style).with_prefix("  └ ", Look::Active));
 }
 

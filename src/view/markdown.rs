@@ -54,7 +54,7 @@ impl OpenFence {
 pub struct Looks {
     /// One for each line.
     pub lines: Vec<Style>,
-    /// Where the last block begins that has a whole line: what comes before does not change any more, whatever
+    /// Where the last block begins that has two whole lines: what comes before does not change any more, whatever
     /// follows.
     pub last_block: usize,
     /// The code block that is open at the end.
@@ -135,10 +135,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The last line may be a piece of one, and the rest of it may make it part of the block before.
+    /// The last line may be a piece of one, and the rest of it may make it part of the block before. What the line
+    /// before it is, a table's head or text, depends on it, too.
     fn begin_block(&mut self, range: &Range<usize>) {
         let line = self.line_of(range.start);
-        if self.depth == 0 && line + 1 < self.starts.len() {
+        if self.depth == 0 && line + 2 < self.starts.len() {
             self.looks.last_block = self.starts[line];
         }
     }

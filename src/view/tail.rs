@@ -237,7 +237,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #![proptest_config(ProptestConfig::with_cases(1000))]
 
         /// However the text is cut into chunks and frames, the screen ends up the same.
         #[test]
@@ -277,5 +277,11 @@ mod tests {
         let text = "one more line of a *paragraph* that does not end\n".repeat(10_000);
         while tail.advance(&text, 1 << 16).is_some() {}
         assert!(text.len() - tail.start <= super::LONGEST_BLOCK);
+    }
+
+    #[test]
+    fn a_line_that_only_looked_like_a_table_changes_nothing_above() {
+        let text = "a***b\n| a | b |***\n- |---|---|| a | b |";
+        assert_eq!(draw(text, &[], usize::MAX / 2), draw(text, &[], 7));
     }
 }

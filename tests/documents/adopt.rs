@@ -90,6 +90,20 @@ async fn a_text_sent_and_written_once_more_is_not_new() {
 }
 
 #[tokio::test]
+async fn a_second_write_finds_the_first_one_written_twice() {
+    let nvim = Nvim::start("adopt-twice-again").await;
+    let path = nvim.edit("a.txt", "a\nb\n").await;
+    nvim.command("autocmd BufWritePre * %s/ *$//e").await;
+    nvim.write(&path, "a\nB  \n").await.unwrap();
+    nvim.put("a.txt", "a\nB  \n");
+    // Nobody has told of that yet when the next one comes.
+    let written = nvim.write(&path, "A\nB  \n").await.unwrap();
+    assert!(written.adopted.is_none());
+    assert_eq!(written.hunks.len(), 1);
+    assert_eq!((nvim.text().await, nvim.disk("a.txt")), ("A\nB".into(), "A\nB\n".into()));
+}
+
+#[tokio::test]
 async fn an_agent_that_writes_first_and_tells_then_makes_one_edit() {
     let nvim = Nvim::start("adopt-first").await;
     let path = nvim.edit("a.txt", TEN).await;

@@ -56,6 +56,17 @@ async fn futures_now<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Optio
 }
 
 #[tokio::test]
+async fn what_is_prepared_is_at_hand() {
+    let nvim = Nvim::start("queue-prepare").await;
+    let path = nvim.edit("a.txt", lines(9)).await;
+    within(nvim.files.prepare(&path)).await.unwrap();
+    within(nvim.files.prepare(&nvim.path("none"))).await.unwrap();
+    nvim.lua("require('rat.buffers').slices = function() error('fetched again') end").await;
+    nvim.command("call setline(1, 'unsaved')").await;
+    assert_eq!(nvim.read(&path).await.unwrap(), lines(9).replace("line 0", "unsaved"));
+}
+
+#[tokio::test]
 async fn sessions_know_apart_and_are_forgotten() {
     let nvim = Nvim::start("queue-sessions").await;
     let path = nvim.edit("a.txt", "1\n2\n3\n").await;

@@ -1,4 +1,4 @@
-//! `fs/read_text_file`.
+//! `fs/read_text_file`: unsaved text, parts, shapes, and what is no text.
 
 use rat_nvim::core::event::{INTERNAL_ERROR, NOT_FOUND};
 

@@ -160,6 +160,23 @@ case("an agent gets Neovim's environment without Neovim's own variables", functi
   same(start.cwd, vim.uv.fs_realpath(nvim.home))
 end)
 
+case("a preset is changed by what is configured, the rest of it stays", function()
+  local nvim = check.start()
+  nvim:lua([[require("rat").setup({ agents = {
+    gemini = { args = {} },
+    opencode = { args = { "acp", "--x" }, env = { A = "b" } },
+  } })]])
+  nvim:command("RatStart gemini")
+  local gemini = nvim:heard("start").agent
+  same({ gemini.command, gemini.args }, { "gemini", {} })
+  nvim:command("RatStart opencode")
+  local opencode = nvim:heard("start", 2).agent
+  same(
+    { opencode.command, opencode.args, opencode.env },
+    { "opencode", { "acp", "--x" }, { { "A", "b" } } }
+  )
+end)
+
 case("the folder of the window is the folder of the session", function()
   local nvim = check.start()
   vim.fn.mkdir(nvim.home .. "/sub")

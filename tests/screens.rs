@@ -1,0 +1,205 @@
+//! The chat as a user sees it, against golden screens at 80x24 and 120x40; every state that waits for the user has
+//! to name the key that goes on.
+#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
+
+mod support;
+
+use serde_json::{Value as Json, json};
+use support::{Agent, Nvim, Options, Request, repository};
+
+const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
+
+const ANSWER: &str = "The comparison in `format_duration` leaves out **equal** values:\n\n\
+    - `60` seconds should be `1m`, and are `60s`\n\
+    - the same for hours and days\n\n\
+    ```python\nif seconds >= size:\n    count, seconds = divmod(seconds, size)\n```\n\n\
+    I will change that one line and run";
+
+/// Neovim on the sample project with a chat, the user in the file or in the prompt.
+struct Scene {
+    nvim: Nvim,
+    agent: Agent,
+    session: String,
+}
+
+impl Scene {
+    fn open((columns, lines): (u16, u16)) -> Self {
+        let mut nvim = Nvim::start(Options { columns, lines, ..Options::default() });
+        let sample = repository().join("tests/sample/duration.py");
+        std::fs::copy(sample, nvim.cwd().join("duration.py")).unwrap();
+        nvim.command("edit duration.py");
+        let mut agent = nvim.start_agent();
+        let session = agent.handshake();
+        nvim.poll_state("ready");
+        Self { nvim, agent, session }
+    }
+
+    fn prompt(&mut self) -> Request {
+        self.nvim.send("Why is a minute shown as 60s?");
+        self.agent.expect_request("session/prompt")
+    }
+
+    fn update(&mut self, update: Json) {
+        self.agent.update(&self.session, update);
+    }
+
+    /// The user goes back to the file.
+    fn leave_the_chat(&mut self) {
+        self.nvim.command("wincmd t");
+    }
+
+    /// What an agent does before it asks: it thinks, plans, reads and talks.
+    fn work(&mut self) {
+        let thought = json!({"type": "text", "text": "The user sees 60s.\nThat is an off-by-one."});
+        self.update(json!({"sessionUpdate": "agent_thought_chunk", "content": thought}));
+        self.update(json!({"sessionUpdate": "plan", "entries": [
+            {"content": "Find the comparison", "priority": "high", "status": "completed"},
+            {"content": "Change it", "priority": "high", "status": "in_progress"},
+            {"content": "Run the tests", "priority": "low", "status": "pending"},
+        ]}));
+        let path = self.nvim.cwd().join("duration.py");
+        self.update(json!({
+            "sessionUpdate": "tool_call", "toolCallId": "read", "kind": "read", "status": "completed",
+            "title": "Read duration.py", "locations": [{"path": path, "line": 38}],
+        }));
+    }
+
+    fn change(&self) -> Json {
+        let path = self.nvim.cwd().join("duration.py");
+        let old = std::fs::read_to_string(&path).unwrap();
+        let new = old.replace("seconds > size", "seconds >= size");
+        json!({"type": "diff", "path": path, "oldText": old, "newText": new})
+    }
+
+    fn ask_to_edit(&mut self) {
+        let call = json!({
+            "toolCallId": "edit", "kind": "edit", "title": "Edit duration.py",
+            "status": "pending", "content": [self.change()],
+        });
+        let options = json!([
+            {"optionId": "once", "name": "Allow", "kind": "allow_once"},
+            {"optionId": "always", "name": "Always allow edits", "kind": "allow_always"},
+            {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+        ]);
+        self.agent.ask(
+            "session/request_permission",
+            json!({"sessionId": self.session, "toolCall": call, "options": options}),
+        );
+        self.nvim.poll_state("waiting");
+    }
+}
+
+#[test]
+fn idle() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        scene.nvim.expect_screen("idle");
+        assert!(scene.nvim.screen().contains("<CR> send"), "no key for sending");
+    }
+}
+
+#[test]
+fn streaming() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        let _turn = scene.prompt();
+        scene.work();
+        scene.agent.say(&scene.session, ANSWER);
+        scene.nvim.expect_screen("streaming");
+        assert!(scene.nvim.screen().contains("<C-c> cancel"), "no key for cancelling");
+    }
+}
+
+#[test]
+fn streaming_with_prompts_in_the_queue() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        let _turn = scene.prompt();
+        scene.agent.say(&scene.session, ANSWER);
+        scene.nvim.send("Then write a test for it.");
+        scene.nvim.send("And say what you changed in the change log.\nOne line will do.");
+        scene.nvim.expect_screen("queue");
+    }
+}
+
+#[test]
+fn waiting_for_a_permission_while_the_user_is_in_a_file() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        let _turn = scene.prompt();
+        scene.leave_the_chat();
+        scene.work();
+        scene.ask_to_edit();
+        scene.nvim.expect_screen("permission");
+        for key in ["[1] Allow", ":RatAllow", ":RatDeny"] {
+            assert!(scene.nvim.screen().contains(key), "{key} is not on the screen");
+        }
+    }
+}
+
+#[test]
+fn waiting_for_a_permission_while_the_user_is_in_the_chat() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        let _turn = scene.prompt();
+        scene.ask_to_edit();
+        scene.nvim.expect_screen("chooser");
+        for key in ["1  Allow", "<CR> choose", "<Esc> close"] {
+            assert!(scene.nvim.screen().contains(key), "{key} is not on the screen");
+        }
+    }
+}
+
+#[test]
+fn waiting_for_a_permission_to_run_a_command() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        let _turn = scene.prompt();
+        scene.leave_the_chat();
+        let command =
+            "python3 -m unittest -v test_duration.py 2>&1 | tee /tmp/report.txt && git diff --stat";
+        let call = json!({
+            "toolCallId": "run", "kind": "execute", "title": "Run the tests", "status": "pending",
+            "rawInput": {"command": command, "cwd": "/srv/project"},
+        });
+        let options = json!([
+            {"optionId": "once", "name": "Yes", "kind": "allow_once"},
+            {"optionId": "no", "name": "No, and tell it what to do instead", "kind": "reject_once"},
+        ]);
+        scene.agent.ask(
+            "session/request_permission",
+            json!({"sessionId": scene.session, "toolCall": call, "options": options}),
+        );
+        scene.nvim.poll_state("waiting");
+        scene.nvim.expect_screen("command");
+    }
+}
+
+#[test]
+fn showing_a_diff() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        let _turn = scene.prompt();
+        scene.leave_the_chat();
+        scene.ask_to_edit();
+        scene.nvim.command("wincmd b | wincmd k");
+        scene.nvim.input("gd");
+        scene.nvim.expect_screen("diff");
+        for key in ["ga allow", "gr reject", "q close"] {
+            assert!(scene.nvim.screen().contains(key), "{key} is not on the screen");
+        }
+    }
+}
+
+#[test]
+fn failed() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        let _turn = scene.prompt();
+        scene.agent.say(&scene.session, "I will look at ");
+        scene.agent.exit(3, "panic: out of memory\n  at worker.js:17");
+        scene.nvim.poll_state("failed");
+        scene.nvim.expect_screen("failed");
+        assert!(scene.nvim.screen().contains(":RatRestart"), "no way out");
+    }
+}
