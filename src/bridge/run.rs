@@ -150,7 +150,7 @@ impl Runner {
                 let outcome = match files.disk_changed(&path, &session).await {
                     Ok(None) => continue,
                     Ok(Some(written)) => Ok(written.hunks.len()),
-                    Err(error) => Err(error.to_string()),
+                    Err(error) => Err(not_adopted(&error)),
                 };
                 let _ = done.send(Event::Adopted { chat, path, outcome });
             }
@@ -215,6 +215,18 @@ async fn check(roots: Vec<PathBuf>, path: PathBuf) -> Result<PathBuf, FileOutcom
             Err(FileOutcome::Failed { code: INVALID_PARAMS, message: error.to_string() })
         }
         Err(error) => Err(FileOutcome::Failed { code: INVALID_PARAMS, message: error.to_string() }),
+    }
+}
+
+/// Why a buffer did not follow its file, as the end of "the agent changed the file".
+fn not_adopted(error: &FileError) -> String {
+    match error {
+        FileError::Conflict { .. } => {
+            "where you have changed it, too: the buffer keeps your text. \
+             :w! writes yours over the agent's, :e! takes the agent's"
+                .to_owned()
+        }
+        error => format!("on disk, and its buffer does not follow: {error}"),
     }
 }
 

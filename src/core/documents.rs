@@ -183,7 +183,8 @@ impl State {
     }
 
     pub(super) fn adopted(&mut self, id: ChatId, path: PathBuf, outcome: Result<usize, String>) {
-        let name = self.chats.get(&id).map_or("", Chat::name);
+        let Some(chat) = self.chats.get(&id) else { return };
+        let (name, short) = (chat.name().to_owned(), chat.scene().shorten(&path));
         match outcome {
             Ok(0) => {}
             Ok(hunks) => {
@@ -191,7 +192,7 @@ impl State {
                 self.after.push(ToEditor::Autocommand(happened));
             }
             Err(why) => {
-                let text = format!("{name} changed {}: {why}", path.display());
+                let text = format!("{name} changed {short} {why}");
                 self.notify(Level::Warn, text);
             }
         }
