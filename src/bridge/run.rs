@@ -74,12 +74,13 @@ impl Runner {
                     Event::File { token, outcome }
                 });
             }
-            Effect::Write { token, session, path, content, roots } => {
+            Effect::Write { token, session, path, content, base, roots } => {
                 let files = Arc::clone(&self.files);
                 self.spawn(async move {
                     let outcome = match check(roots, path).await {
                         Ok(path) => {
-                            let request = WriteRequest { session, path, content, tool_call: None };
+                            let request =
+                                WriteRequest { session, path, content, base, tool_call: None };
                             files.write(request).await.map_or_else(|error| failed(&error), written)
                         }
                         Err(outcome) => outcome,

@@ -36,7 +36,8 @@ impl State {
                 Effect::Read { token, session, path, line, limit, roots }
             }
             AgentRequest::Write { path, content } => {
-                Effect::Write { token, session, path, content, roots }
+                let base = chat.transcript.allowed(&path, &content).map(str::to_owned);
+                Effect::Write { token, session, path, content, base, roots }
             }
         };
         self.debts.insert(token, Debt { agent, chat: id, file: Some(effect.clone()) });
