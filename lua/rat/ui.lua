@@ -213,6 +213,12 @@ function M.next_header(buf, row, direction)
   end
 end
 
+---@param count integer
+---@return string
+local function lines(count)
+  return count == 1 and "1 line" or count .. " lines"
+end
+
 --- 'foldtext' of transcript windows.
 ---@return string
 function M.foldtext()
@@ -220,9 +226,9 @@ function M.foldtext()
   local role, name = look.header(buf, first - 1)
   if role == "thought" then
     local text = vim.trim(table.concat(api.nvim_buf_get_lines(buf, first, first + 1, false)))
-    return ("◦ %s · %d lines  %s"):format(name, last - first - 1, text)
+    return ("◦ %s · %s  %s"):format(name, lines(last - first - 1), text)
   end
-  return ("  ▸ %d lines"):format(last - first + 1)
+  return "  ▸ " .. lines(last - first + 1)
 end
 
 return M

@@ -18,21 +18,28 @@ pub fn of(name: &str) -> Quirks {
     }
 }
 
-/// The command of a Gemini shell call: it sends no `rawInput`, but the command as the title and the folder in
-/// the content, as `[current working directory /folder] (description)`.
-pub fn command_in_content(patch: &ToolCallPatch) -> Option<ToolInput> {
-    if patch.kind != Some(ToolKind::Execute) {
+/// Puts the parts of a Gemini shell call where they belong: it sends no `rawInput`, but the command as the title, and the
+/// folder and what the model says of it as the content, `[current working directory /folder] (description)`.
+pub fn take_apart(patch: &mut ToolCallPatch) {
+    let Some((input, description)) = shell_call(patch) else { return };
+    patch.input = Some(input);
+    patch.content = Some(vec![ToolContent::Content(Content::Text(description))]);
+}
+
+fn shell_call(patch: &ToolCallPatch) -> Option<(ToolInput, String)> {
+    if patch.kind != Some(ToolKind::Execute) || patch.input.is_some() {
         return None;
     }
     let [ToolContent::Content(Content::Text(text))] = patch.content.as_deref()? else {
         return None;
     };
-    let cwd = text.strip_prefix("[current working directory ")?.split_once(']')?.0;
-    Some(ToolInput {
-        command: Some(patch.title.clone()?),
-        cwd: Some(cwd.to_owned()),
-        json: String::new(),
-    })
+    let (cwd, rest) = text.strip_prefix("[current working directory ")?.split_once(']')?;
+    let rest = rest.trim();
+    let description =
+        rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(rest);
+    let command = Some(patch.title.clone()?);
+    let input = ToolInput { command, cwd: Some(cwd.to_owned()), json: String::new() };
+    Some((input, description.to_owned()))
 }
 
 #[cfg(test)]
@@ -52,16 +59,22 @@ mod tests {
     #[test]
     fn a_gemini_shell_call_has_its_command() {
         let text = "[current working directory /ws] (run echo hi)".to_owned();
-        let patch = ToolCallPatch {
+        let sent = ToolCallPatch {
             title: Some("echo hi".to_owned()),
             kind: Some(ToolKind::Execute),
             content: Some(vec![ToolContent::Content(Content::Text(text))]),
             ..ToolCallPatch::default()
         };
-        let input = command_in_content(&patch).unwrap();
+        let mut patch = sent.clone();
+        take_apart(&mut patch);
+        let input = patch.input.unwrap();
         assert_eq!(input.command.as_deref(), Some("echo hi"));
         assert_eq!(input.cwd.as_deref(), Some("/ws"));
-        let read = ToolCallPatch { kind: Some(ToolKind::Read), ..patch };
-        assert_eq!(command_in_content(&read), None);
+        let said = Content::Text("run echo hi".to_owned());
+        assert_eq!(patch.content, Some(vec![ToolContent::Content(said)]));
+        let read = ToolCallPatch { kind: Some(ToolKind::Read), ..sent };
+        let mut patch = read.clone();
+        take_apart(&mut patch);
+        assert_eq!(patch, read);
     }
 }

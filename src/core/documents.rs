@@ -3,7 +3,7 @@
 use super::chat::Chat;
 use super::effect::{Answer, Effect, Happened, Level, ToEditor};
 use super::event::{
-    AgentId, AgentRequest, ChatId, FileOutcome, INVALID_PARAMS, REQUEST_CANCELLED, Token,
+    AgentId, AgentRequest, ChatId, FileOutcome, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED, Token,
 };
 use super::state::{Debt, Question, State};
 use crate::session::ids::SessionId;
@@ -72,10 +72,22 @@ impl State {
                 }
             }
             FileOutcome::Outside(folder) => self.outside(id, token, folder),
+            FileOutcome::Failed { code: NOT_FOUND, .. } if self.wants_empty(token) => {
+                self.pay(token, Answer::Text(String::new()));
+            }
             FileOutcome::Failed { code, message } => {
                 self.pay(token, Answer::Error { code, message });
             }
         }
+    }
+
+    /// Whether this is the read of an agent that cannot create a file unless the missing one reads as empty.
+    fn wants_empty(&self, token: Token) -> bool {
+        self.debts.get(&token).is_some_and(|debt| {
+            let chat = self.chats.get(&debt.chat);
+            matches!(debt.file, Some(Effect::Read { .. }))
+                && chat.is_some_and(|chat| chat.info.quirks.missing_file_reads_empty)
+        })
     }
 
     /// A path outside the roots asks, once per folder.

@@ -207,6 +207,8 @@ impl State {
         self.settle_permissions(id);
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.queue_paused = pause && !chat.queue.is_empty();
+            // Gemini says nothing more of a call the user has rejected.
+            chat.transcript.settle_tools(ToolStatus::Cancelled);
         }
         self.unask(|question| matches!(question, Question::Kill(chat, _) if *chat == id));
         self.enter(id, Phase::Ready);

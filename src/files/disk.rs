@@ -44,9 +44,10 @@ pub(super) fn read(path: &Path) -> io::Result<Option<(Vec<u8>, DiskFacts)>> {
     Ok(Some((bytes, DiskFacts::from(&metadata))))
 }
 
-/// The facts of a file, `None` if there is none.
+/// The facts of a file, `None` if there is none: agents name folders, too.
 pub(super) fn facts(path: &Path) -> Option<DiskFacts> {
-    fs::metadata(path).ok().map(|metadata| DiskFacts::from(&metadata))
+    let metadata = fs::metadata(path).ok().filter(Metadata::is_file)?;
+    Some(DiskFacts::from(&metadata))
 }
 
 /// Replaces the bytes of a file, or creates it with missing parent folders. All or nothing; mode

@@ -32,6 +32,13 @@ impl Scene {
     pub fn shorten(&self, path: &Path) -> String {
         path.strip_prefix(&self.cwd).unwrap_or(path).to_string_lossy().into_owned()
     }
+
+    /// A title without the folder everything is in. Some agents leave out the slash before a path's first folder.
+    fn shorten_title(&self, title: &str) -> String {
+        let root = format!("{}/", self.cwd.display());
+        let title = title.strip_prefix(root.trim_start_matches('/')).unwrap_or(title);
+        title.replace(&root, "")
+    }
 }
 
 /// Lines, and which of them begin folded (first and last, counted from the card's first line).
@@ -116,8 +123,7 @@ pub fn deed(call: &ToolCall, scene: &Scene) -> String {
 
 /// The first line of what a call is called, with paths as the user would write them.
 fn title_in(call: &ToolCall, scene: &Scene) -> String {
-    let root = format!("{}/", scene.cwd.display());
-    title(call).lines().next().unwrap_or_default().replace(&root, "")
+    scene.shorten_title(title(call).lines().next().unwrap_or_default())
 }
 
 /// Whether a text's first word is this one, in whatever case.
@@ -131,7 +137,7 @@ pub fn tool(entry: &ToolEntry, scene: &Scene) -> Card {
     let mut card = Card { lines: vec![tool_title(entry, scene)], fold: None };
     command(&mut card, entry);
     let first = card.lines.len();
-    for location in places(call) {
+    for location in places(call, scene) {
         let name = scene.shorten(&location.path);
         let text = location.line.map_or(name.clone(), |line| format!("{name}:{line}"));
         let span = Span { start: 0, end: text.len(), look: Look::Location };
@@ -167,16 +173,16 @@ fn command(card: &mut Card, entry: &ToolEntry) {
     }
 }
 
-/// The places a call names beyond those its title leads to or its diffs show.
-fn places(call: &ToolCall) -> impl Iterator<Item = &Location> {
+/// The places a call names beyond those its title leads to or its diffs show. The project itself is none.
+fn places<'a>(call: &'a ToolCall, scene: &Scene) -> impl Iterator<Item = &'a Location> {
     let several = call.locations.len() > 1;
-    call.locations.iter().filter(move |location| {
+    call.locations.iter().filter(|location| location.path != scene.cwd).filter(move |location| {
         let named = call.title.contains(&*location.path.to_string_lossy())
             || location
                 .path
                 .file_name()
                 .is_some_and(|name| call.title.contains(&*name.to_string_lossy()));
-        (several || !named || location.line.is_some())
+        (several || !named || location.line.is_some_and(|line| line > 1))
             && !call.diffs().any(|diff| diff.path == location.path)
     })
 }
@@ -188,8 +194,12 @@ fn go_to(location: &Location) -> Action {
 
 fn changes(card: &mut Card, call: &ToolCall, scene: &Scene) {
     let (mut room, mut hidden) = (CHANGES, 0);
+    let in_title = title_names_change(call, scene);
     for change in call.diffs() {
-        let (lines, left_out) = diff::lines(change, scene, room);
+        let (mut lines, left_out) = diff::lines(change, scene, room);
+        if in_title {
+            lines.remove(0);
+        }
         room -= room.min(lines.len());
         hidden += left_out;
         card.lines.extend(lines);
@@ -197,6 +207,16 @@ fn changes(card: &mut Card, call: &ToolCall, scene: &Scene) {
     if hidden > 0 {
         card.lines.push(more(call, hidden, "changed lines"));
     }
+}
+
+/// Whether the title says already which file changes, and leads there.
+fn title_names_change(call: &ToolCall, scene: &Scene) -> bool {
+    let mut changes = call.diffs();
+    let (Some(only), None, Some(place)) = (changes.next(), changes.next(), call.locations.first())
+    else {
+        return false;
+    };
+    only.old.is_some() && place.path == only.path && call.title.contains(&scene.shorten(&only.path))
 }
 
 fn output(card: &mut Card, call: &ToolCall) {

@@ -22,9 +22,7 @@ pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
         input: fields.any("rawInput").and_then(input),
         output: fields.any("rawOutput").as_ref().and_then(output),
     };
-    if patch.input.is_none() {
-        patch.input = quirks::command_in_content(&patch);
-    }
+    quirks::take_apart(&mut patch);
     patch
 }
 

@@ -1,0 +1,289 @@
+//! The real agents, the scripted model they ask, and a chat with one of them as a user has it: by commands, by keys and
+//! by looking. It judges nothing.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use crate::support::{Nvim, Options, TempFolder, poll_for};
+
+/// How long anything may take: these programs need seconds to start, and the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An agent that nobody in this project wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    OpenCode,
+    Claude,
+    Gemini,
+}
+
+impl Kind {
+    /// Its name in the configuration.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::OpenCode => "opencode",
+            Self::Claude => "claude",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// The program that speaks the protocol, in `$ACP_AGENTS`.
+    fn command(self) -> PathBuf {
+        agents_folder().join(format!("run_{}.sh", self.name()))
+    }
+}
+
+/// The folder with the scripts that start the agents and the model.
+fn agents_folder() -> PathBuf {
+    std::env::var_os("ACP_AGENTS").expect("ACP_AGENTS: the folder of the agents' scripts").into()
+}
+
+/// The scripted model on a port of its own; ends when dropped.
+struct Model {
+    child: Child,
+    port: u16,
+    log: PathBuf,
+}
+
+impl Model {
+    fn start(folder: &Path) -> Self {
+        let (log, port_file) = (folder.join("requests.jsonl"), folder.join("port"));
+        let child = Command::new("python3")
+            .arg(agents_folder().join("mock_llm.py"))
+            .args(["--port", "0", "--verbose"])
+            .arg("--log")
+            .arg(&log)
+            .arg("--port-file")
+            .arg(&port_file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("start the model: python3 is needed");
+        let port = || std::fs::read_to_string(&port_file).ok()?.parse().ok();
+        let port = poll_for(PATIENCE, port).expect("the model's port");
+        Self { child, port, log }
+    }
+
+    /// All that agents have asked of it.
+    fn requests(&self) -> Vec<Json> {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A chat with a real agent in a real Neovim.
+pub(crate) struct Chat {
+    pub(crate) nvim: Nvim,
+    pub(crate) kind: Kind,
+    turns: usize,
+    model: Model,
+    _home: TempFolder,
+}
+
+impl Chat {
+    /// Opens the chat, with a project of these files, the first of which is being edited.
+    pub(crate) fn open(kind: Kind, files: &[(&str, &str)]) -> Self {
+        let home = TempFolder::new();
+        let model = Model::start(home.path());
+        let mut nvim = Nvim::start(Options { columns: 110, lines: 50, ..Options::default() });
+        for (name, text) in files {
+            nvim.folder().file(&format!("project/{name}"), text);
+        }
+        let agents = std::env::var("ACP_AGENTS_DIR").expect("ACP_AGENTS_DIR: where agents are");
+        let env = json!({
+            "ACP_AGENTS_DIR": agents,
+            "ACP_HOME": home.folder("agent"),
+            "MOCK_URL": format!("http://127.0.0.1:{}", model.port),
+        });
+        let agent = json!({"command": kind.command(), "args": [], "env": env});
+        nvim.setup(json!({"agents": {kind.name(): agent}}));
+        nvim.record(&["RatTurnEnd", "RatFileChanged", "RatError"]);
+        if let Some((name, _)) = files.first() {
+            nvim.command(&format!("edit {name}"));
+        }
+        let mut chat = Self { nvim, kind, turns: 0, model, _home: home };
+        chat.focus();
+        chat.wait_for("ready");
+        chat
+    }
+
+    /// Goes to the chat.
+    pub(crate) fn focus(&mut self) {
+        self.nvim.command(&format!("RatStart {}", self.kind.name()));
+    }
+
+    /// Types a prompt and sends it.
+    pub(crate) fn ask(&mut self, prompt: &str) {
+        self.focus();
+        let keys = prompt.replace('<', "<lt>").replace('\n', "<CR>");
+        self.nvim.input(&format!("<Esc>i{keys}<Esc><CR>"));
+        self.turns += 1;
+    }
+
+    /// Types a prompt, sends it and waits for the end of its turn, which must be that one.
+    pub(crate) fn ask_and_wait(&mut self, prompt: &str) {
+        self.ask(prompt);
+        self.ends("end_turn");
+    }
+
+    /// Waits for the end of the turn and checks how it ended.
+    pub(crate) fn ends(&mut self, stop_reason: &str) {
+        let turns = self.turns;
+        let what = format!("the end of turn {turns}");
+        let end = self.until(&what, |chat| chat.nvim.events("RatTurnEnd").get(turns - 1).cloned());
+        assert_eq!(end["stop_reason"], json!(stop_reason), "{}", self.nvim.screen().text());
+    }
+
+    /// Waits until a request for permission is on the screen with a chooser open, and gives it.
+    pub(crate) fn permission(&mut self) -> Json {
+        self.until("a request for permission and its chooser", |chat| {
+            let waiting = chat.nvim.status()["permissions"][0].clone();
+            (waiting.is_object() && chat.filetype() == "ratselect").then_some(waiting)
+        })
+    }
+
+    /// Answers the request that waits with the digit of an option of that kind, in the chooser.
+    pub(crate) fn answer(&mut self, kind: &str) {
+        let waiting = self.permission();
+        let options = waiting["options"].as_array().expect("options");
+        let number = options.iter().position(|option| option["kind"] == json!(kind));
+        let number = number.unwrap_or_else(|| panic!("no option {kind} in {waiting}")) + 1;
+        let (id, keys) = (waiting["id"].clone(), number.to_string());
+        self.nvim.input(&keys);
+        self.until("the answer", |chat| {
+            (chat.nvim.status()["permissions"][0]["id"] != id).then_some(())
+        });
+    }
+
+    /// The filetype of the current buffer.
+    pub(crate) fn filetype(&mut self) -> String {
+        self.nvim.lua("return vim.bo.filetype", json!([])).as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Waits for a state of the chat.
+    pub(crate) fn wait_for(&mut self, state: &str) {
+        self.until(&format!("the state {state}"), |chat| {
+            (chat.nvim.status()["state"] == json!(state)).then_some(())
+        });
+    }
+
+    /// Waits for a text in the transcript.
+    pub(crate) fn wait_for_text(&mut self, text: &str) {
+        self.until(&format!("{text:?}"), |chat| chat.transcript().contains(text).then_some(()));
+    }
+
+    /// Waits until `look` gives a value.
+    pub(crate) fn until<T>(
+        &mut self,
+        what: &str,
+        mut look: impl FnMut(&mut Self) -> Option<T>,
+    ) -> T {
+        let found = poll_for(PATIENCE, || look(self));
+        found.unwrap_or_else(|| {
+            let (log, errors) = (self.log(), self.nvim.messages());
+            self.nvim.fail(&format!("never came: {what}\n{log}\n{errors}"))
+        })
+    }
+
+    /// The text of the transcript's buffer.
+    pub(crate) fn transcript(&mut self) -> String {
+        let code = r#"
+            for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+              if vim.bo[buf].filetype == "rat" then
+                return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
+              end
+            end"#;
+        self.nvim.lua(code, json!([])).as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The full path of a file of the project.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.nvim.cwd().join(name)
+    }
+
+    /// What is on disk.
+    pub(crate) fn file(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.path(name)).ok()
+    }
+
+    /// The text of a file's buffer, as lines each with an end.
+    pub(crate) fn buffer(&mut self, name: &str) -> String {
+        let path = self.path(name).to_string_lossy().into_owned();
+        self.nvim.buffer_lines(&path).iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// Runs Lua with a file's buffer as the current one.
+    pub(crate) fn in_buffer(&mut self, name: &str, code: &str) -> Json {
+        let path = self.path(name).to_string_lossy().into_owned();
+        self.nvim.lua_in(&path, code, json!([]))
+    }
+
+    /// Whether a file's buffer has unsaved changes.
+    pub(crate) fn is_modified(&mut self, name: &str) -> bool {
+        self.in_buffer(name, "return vim.bo.modified") == json!(true)
+    }
+
+    /// Saves a file as the user does; a question would make this fail.
+    pub(crate) fn write(&mut self, name: &str) {
+        self.in_buffer(name, "vim.cmd.write()");
+        assert!(!self.is_modified(name));
+    }
+
+    /// The process of the agent.
+    pub(crate) fn agent_pid(&mut self) -> u32 {
+        let log = self.log();
+        let pgid = log.rsplit_once("pgid=").expect("a started agent").1;
+        pgid.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a pid")
+    }
+
+    /// The process of `rat-nvim`.
+    pub(crate) fn binary_pid(&mut self) -> u32 {
+        let code = r#"
+            for _, channel in ipairs(vim.api.nvim_list_chans()) do
+              if channel.argv and channel.argv[1]:find("rat-nvim", 1, true) then
+                return vim.fn.jobpid(channel.id)
+              end
+            end"#;
+        let pid = self.nvim.lua(code, json!([])).as_u64().expect("a running rat-nvim");
+        u32::try_from(pid).expect("a pid")
+    }
+
+    /// The bodies of what the agent has asked of its model, as JSON text.
+    pub(crate) fn asked_of_model(&self) -> Vec<String> {
+        let bodies = self.model.requests();
+        bodies.iter().filter_map(|request| request.get("body")).map(Json::to_string).collect()
+    }
+
+    /// What the log says.
+    pub(crate) fn log(&mut self) -> String {
+        let path = self.nvim.lua(r#"return require("rat.rpc").log_file()"#, json!([]));
+        std::fs::read_to_string(path.as_str().unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// Ends the chat and Neovim with it: nothing was unknown to us, nothing went wrong unseen, no process is left.
+    pub(crate) fn finish(mut self) {
+        let transcript = self.transcript();
+        assert!(!transcript.contains("unknown"), "{transcript}");
+        let log = self.log();
+        assert!(!log.contains("ERROR") && !log.contains("WARN"), "{log}");
+        assert_eq!(self.nvim.lua("return vim.v.errmsg", json!([])), json!(""));
+        if std::env::var_os("RAT_SHOW_SCREENS").is_some() {
+            let (screen, test) = (self.nvim.screen().text(), std::thread::current());
+            // Fails only where nobody reads.
+            let _ =
+                writeln!(std::io::stderr(), "--- {}\n{screen}\n", test.name().unwrap_or_default());
+        }
+    }
+}

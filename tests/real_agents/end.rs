@@ -1,0 +1,62 @@
+//! However it ends, nothing is left behind: neither the agent nor what the agent has started.
+
+use crate::agents::{Chat, Kind};
+use crate::support::Processes;
+use crate::with_each_agent;
+
+with_each_agent!(
+    nothing_outlives_quitting,
+    nothing_outlives_a_killed_neovim,
+    nothing_outlives_a_killed_binary,
+);
+
+/// A chat whose agent runs a command that takes long.
+fn busy(kind: Kind) -> Chat {
+    let mut chat = Chat::open(kind, &[]);
+    chat.ask("[[shell mkdir running && tail -f /dev/null]]");
+    chat.answer("allow_once");
+    chat.until("the command", |chat| {
+        let living = chat.nvim.processes().living();
+        living.iter().any(|pid| command_line(*pid) == "tail -f /dev/null").then_some(())
+    });
+    chat
+}
+
+fn command_line(pid: u32) -> String {
+    let output =
+        std::process::Command::new("ps").args(["-o", "args=", "-p", &pid.to_string()]).output();
+    output
+        .map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        .unwrap_or_default()
+}
+
+fn all_gone(chat: &Chat) {
+    let processes = chat.nvim.processes();
+    if let Err(left) = processes.wait_until_gone(crate::support::DEADLINE) {
+        panic!("still alive:\n{left}");
+    }
+}
+
+fn nothing_outlives_quitting(kind: Kind) {
+    let mut chat = busy(kind);
+    chat.nvim.quit();
+    all_gone(&chat);
+}
+
+fn nothing_outlives_a_killed_neovim(kind: Kind) {
+    let mut chat = busy(kind);
+    chat.nvim.kill();
+    all_gone(&chat);
+}
+
+fn nothing_outlives_a_killed_binary(kind: Kind) {
+    let mut chat = busy(kind);
+    Processes::signal(chat.binary_pid(), "KILL");
+    let neovim = chat.nvim.pid();
+    chat.until("the end of all but Neovim", |chat| {
+        (chat.nvim.processes().living() == [neovim]).then_some(())
+    });
+    chat.wait_for("failed");
+    chat.ask_and_wait("[[say After.]]");
+    assert!(chat.transcript().ends_with("After."), "{}", chat.transcript());
+}
