@@ -119,7 +119,9 @@ end
 ---@param id? integer
 function M.open(of, id)
   local request = id and M.request(of, id) or oldest()
-  if request then
+  if request and #request.permission.options == 0 then
+    say.info("the agent offers no answer to choose: :RatDeny turns it down")
+  elseif request then
     M.close(key(request))
     choosers[key(request)] = require("rat.select").open(question(request))
   end
@@ -139,7 +141,8 @@ end
 local function open_by_itself(request)
   local options = config.get()
   local policy = options.permission.open
-  if policy == "never" or options.diff == "tab" and request.permission.diffs > 0 then
+  local shown = options.diff == "tab" and request.permission.diffs > 0
+  if policy == "never" or shown or #request.permission.options == 0 then
     return
   end
   local items, opts, on_choice = question(request)
