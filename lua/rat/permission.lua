@@ -141,8 +141,9 @@ end
 local function open_by_itself(request)
   local options = config.get()
   local policy = options.permission.open
-  local shown = options.diff == "tab" and request.permission.diffs > 0
-  if policy == "never" or shown or #request.permission.options == 0 then
+  if options.diff == "tab" and request.permission.diffs > 0 then
+    return require("rat.diff").offer(request.chat, request.permission.id)
+  elseif policy == "never" or #request.permission.options == 0 then
     return
   end
   local items, opts, on_choice = question(request)
