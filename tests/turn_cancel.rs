@@ -23,7 +23,12 @@ impl Turn {
     fn start_with(timeouts: Json) -> Self {
         let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
         nvim.record(&["RatTurnEnd", "RatError"]);
-        let mut agent = nvim.start_agent_with(json!({"agents": {"fake": {"timeouts": timeouts}}}));
+        let mut agent = nvim.listen();
+        let mut config = agent.config();
+        config["timeouts"] = timeouts;
+        nvim.setup(json!({"agents": {"fake": config}}));
+        nvim.command("RatStart fake");
+        agent.expect_start();
         let session = agent.handshake();
         nvim.poll_state("ready");
         nvim.send("go");
