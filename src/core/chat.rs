@@ -88,6 +88,8 @@ pub struct Chat {
     pub transcript: Transcript,
     /// What a loaded session says again, until it is known that loading works.
     pub replay: Option<Transcript>,
+    /// A loaded session has said nothing again so far: what is shown is from before.
+    pub reloaded: bool,
     /// Updates for sessions whose `session/new` answer is not here yet.
     pub early: Vec<(SessionId, Update)>,
     /// Prompts that wait.
@@ -139,6 +141,7 @@ impl Chat {
             phase: Phase::Stopped,
             transcript: Transcript::default(),
             replay: None,
+            reloaded: false,
             early: Vec::new(),
             queue: VecDeque::new(),
             queue_paused: false,
