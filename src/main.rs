@@ -15,11 +15,13 @@ struct Arguments {
 enum Face {
     /// Plays the built-in tour: an agent on stdin and stdout that needs no key and no network.
     Tour,
-    /// Ends a process group when stdin closes.
+    /// Ends an agent and all it started when stdin closes.
     #[command(hide = true)]
     WatchGroup {
-        /// The group.
+        /// Its process group.
         group: i32,
+        /// What all it started carries in its environment.
+        mark: String,
     },
 }
 
@@ -27,6 +29,6 @@ fn main() -> ExitCode {
     match Arguments::parse().face {
         None => rat_nvim::bridge::run(),
         Some(Face::Tour) => rat_nvim::tour::run(),
-        Some(Face::WatchGroup { group }) => rat_nvim::acp::watch::watch_group(group),
+        Some(Face::WatchGroup { group, mark }) => rat_nvim::acp::watch::watch_group(group, &mark),
     }
 }

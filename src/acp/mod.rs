@@ -9,6 +9,7 @@ pub mod process;
 pub mod quirks;
 pub mod redact;
 mod stderr;
+pub mod strays;
 pub mod trace;
 pub mod watch;
 

@@ -1,5 +1,6 @@
-//! A process and its group: how it is found and started, and how all of it ends. Nothing of what is said.
+//! A process and all it starts: how it is found and started, and how all of it ends. Nothing of what is said.
 
+use super::strays::{self, Mark};
 use super::watch;
 use crate::core::event::ExitCause;
 use crate::session::agent::AgentConfig;
@@ -14,7 +15,7 @@ use std::process::{ExitStatus, Stdio};
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-/// How the watchdog is started; the process group follows as the last argument.
+/// How the watchdog is started; the process group and the agent's mark follow as the last arguments.
 #[derive(Debug, Clone)]
 pub struct Watchdog {
     /// The program.
@@ -45,7 +46,7 @@ pub struct Pipes {
 }
 
 /// Starts the agent in `cwd` as the leader of a process group of its own, with the environment of its
-/// configuration and nothing else.
+/// configuration, a mark and nothing else.
 pub fn spawn(
     config: &AgentConfig,
     cwd: &Path,
@@ -64,10 +65,12 @@ pub fn spawn(
         .collect();
     let path = env.get("PATH").copied().unwrap_or_default();
     let program = find(&config.command, path, cwd).map_err(|error| not_started(true, error))?;
+    let mark = Mark::new();
     let mut child = Command::new(&program)
         .args(&config.args)
         .env_clear()
         .envs(&env)
+        .env(strays::VARIABLE, mark.as_str())
         .current_dir(cwd)
         .process_group(0)
         .stdin(Stdio::piped())
@@ -81,14 +84,14 @@ pub fn spawn(
     let (Some(((stdin, stdout), stderr)), Some(pid)) = (pipes, pid) else {
         return Err(not_started(false, "it ended before it began".to_owned()));
     };
-    let watchdog = watchdog.and_then(|watchdog| match watch(watchdog, pid) {
+    let watchdog = watchdog.and_then(|watchdog| match watch(watchdog, pid, &mark) {
         Ok(child) => Some(child),
         Err(error) => {
             tracing::error!(target: "acp", %error, "no watchdog: if this program is killed, the agent may stay");
             None
         }
     });
-    let group = Group { leader: child, pgid: Pid::from_raw(pid), watchdog };
+    let group = Group { leader: child, pgid: Pid::from_raw(pid), mark, watchdog };
     Ok((group, Pipes { stdin, stdout, stderr }))
 }
 
@@ -114,10 +117,10 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-fn watch(watchdog: &Watchdog, pgid: i32) -> std::io::Result<Child> {
+fn watch(watchdog: &Watchdog, pgid: i32, mark: &Mark) -> std::io::Result<Child> {
     Command::new(&watchdog.program)
         .args(&watchdog.args)
-        .arg(pgid.to_string())
+        .args([&pgid.to_string(), mark.as_str()])
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())
@@ -126,11 +129,12 @@ fn watch(watchdog: &Watchdog, pgid: i32) -> std::io::Result<Child> {
         .spawn()
 }
 
-/// A process with everything it started in its group.
+/// A process with everything it started, in its group and outside.
 #[derive(Debug)]
 pub struct Group {
     leader: Child,
     pgid: Pid,
+    mark: Mark,
     watchdog: Option<Child>,
 }
 
@@ -145,19 +149,22 @@ impl Group {
         self.leader.wait().await
     }
 
-    /// Sends a signal to all there is of the group; whether there was anything.
-    pub fn signal(&self, signal: Signal) -> bool {
-        killpg(self.pgid, signal).is_ok()
+    /// Sends a signal to all there is.
+    pub fn signal(&self, signal: Signal) {
+        // Fails where nothing is left of the group.
+        let _ = killpg(self.pgid, signal);
+        self.mark.signal(signal);
     }
 
-    /// Whether anything of the group is left.
+    /// Whether anything is left.
     pub fn is_alive(&self) -> bool {
-        killpg(self.pgid, None).is_ok()
+        killpg(self.pgid, None).is_ok() || !self.mark.carriers().is_empty()
     }
 
     /// Ends what is left at once, and lets the watchdog go.
     pub async fn kill(&mut self) {
-        self.signal(Signal::SIGKILL);
+        let _ = killpg(self.pgid, Signal::SIGKILL);
+        self.mark.kill();
         let Some(mut watchdog) = self.watchdog.take() else {
             return;
         };

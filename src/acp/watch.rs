@@ -1,7 +1,7 @@
-//! The watchdog: a process of its own that ends an agent's process group when the bridge dies without having
+//! The watchdog: a process of its own that ends an agent and all it started when the bridge dies without having
 //! done so. It holds nothing but a pipe from the bridge, and knows nothing of agents.
 
-use nix::errno::Errno;
+use super::strays::Mark;
 use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::unistd::{Pid, setsid};
 use std::io::Read;
@@ -16,13 +16,11 @@ const GRACE: Duration = Duration::from_secs(1);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Waits until stdin closes, then ends the process group `pgid`, unless the bridge said that it is gone. Runs
-/// in a session of its own and outlives SIGHUP, SIGINT and SIGTERM.
-pub fn watch_group(pgid: i32) -> ExitCode {
+/// Waits until stdin closes, then ends the process group `pgid` and what carries the mark, unless the bridge said
+/// that all is gone. Runs in a session of its own and outlives SIGHUP, SIGINT and SIGTERM.
+pub fn watch_group(pgid: i32, mark: &str) -> ExitCode {
     // 0 is our own group, 1 and -1 would be everybody's.
-    if pgid <= 1 {
-        return ExitCode::FAILURE;
-    }
+    let Some(mark) = Mark::parse(mark).filter(|_| pgid > 1) else { return ExitCode::FAILURE };
     // Blocked for the only thread, they stay pending for ever.
     let mut deaf = SigSet::empty();
     for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM] {
@@ -32,7 +30,7 @@ pub fn watch_group(pgid: i32) -> ExitCode {
     // Fails only for the leader of a group, which is out of reach of the bridge's group already.
     let _ = setsid();
     if !released(std::io::stdin().lock()) {
-        end_group(Pid::from_raw(pgid), GRACE);
+        end_all(Pid::from_raw(pgid), &mark);
     }
     ExitCode::SUCCESS
 }
@@ -50,12 +48,14 @@ fn released(mut pipe: impl Read) -> bool {
     }
 }
 
-fn end_group(group: Pid, grace: Duration) {
+fn end_all(group: Pid, mark: &Mark) {
     let begun = Instant::now();
-    let mut there = killpg(group, Signal::SIGTERM);
-    while there != Err(Errno::ESRCH) && begun.elapsed() < grace {
+    let _ = killpg(group, Signal::SIGTERM);
+    mark.signal(Signal::SIGTERM);
+    let is_alive = || killpg(group, None).is_ok() || !mark.carriers().is_empty();
+    while is_alive() && begun.elapsed() < GRACE {
         std::thread::sleep(POLL);
-        there = killpg(group, None);
     }
     let _ = killpg(group, Signal::SIGKILL);
+    mark.kill();
 }

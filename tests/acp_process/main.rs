@@ -4,6 +4,7 @@
 mod support;
 
 use rat_nvim::acp::process::Watchdog;
+use rat_nvim::acp::strays::Mark;
 use rat_nvim::acp::watch;
 use rat_nvim::core::effect::{Answer, Call, Place, ToAgent};
 use rat_nvim::core::event::{
@@ -174,11 +175,17 @@ async fn a_process_that_closes_its_stdin_and_lives_on_is_ended() {
     gone(pids[0]).await;
 }
 
+/// An agent that obeys nobody, with a child in its process group and one in a session of its own (so OpenCode starts
+/// its shells); it says who they are.
+const HYDRA: &str = r#"
+ignore_signals()
+say(f"{os.getpid()} {stubborn_child()} {stubborn_child(start_new_session=True)}")
+while True: time.sleep(1)
+"#;
+
 #[tokio::test]
 async fn stop_ends_what_ignores_it_and_its_children() {
-    let mut bridge = Bridge::running(
-        "ignore_signals()\nsay(f'{os.getpid()} {stubborn_child()}')\nwhile True: time.sleep(1)",
-    );
+    let mut bridge = Bridge::running(HYDRA);
     let pids = bridge.numbers().await;
     bridge.prompt(1);
     bridge.run(ToAgent::Stop);
@@ -187,7 +194,7 @@ async fn stop_ends_what_ignores_it_and_its_children() {
     closed.sort_unstable_by_key(|(call, _)| *call);
     assert_eq!(closed, [(1, Err(CallError::Closed)), (2, Err(CallError::Closed))]);
     assert_eq!(bridge.exit().await.cause, ExitCause::Signal("SIGKILL".into()));
-    assert!(pids.len() == 2);
+    assert!(pids.len() == 3);
     for pid in pids {
         gone(pid).await;
     }
@@ -198,13 +205,13 @@ async fn children_of_an_agent_that_crashed_are_ended() {
     let mut bridge = Bridge::running(
         r#"
 holds_stdout = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-say(f"{stubborn_child()} {holds_stdout.pid}")
+say(f"{stubborn_child()} {stubborn_child(start_new_session=True)} {holds_stdout.pid}")
 os._exit(1)
 "#,
     );
     let pids = bridge.numbers().await;
     assert_eq!(bridge.exit().await.cause, ExitCause::Status(1));
-    assert!(pids.len() == 2);
+    assert!(pids.len() == 3);
     for pid in pids {
         gone(pid).await;
     }
@@ -314,17 +321,15 @@ while written < len(data):
 #[tokio::test]
 async fn shutdown_ends_all_agents_also_where_nobody_listens() {
     let mut bridge = Bridge::with(None, 1);
-    let script =
-        "ignore_signals()\nsay(f'{os.getpid()} {stubborn_child()}')\nwhile True: time.sleep(1)";
     let mut pids = Vec::new();
     for agent in 0..3 {
-        bridge.start(AgentId(agent), python(script));
+        bridge.start(AgentId(agent), python(HYDRA));
         pids.extend(bridge.numbers().await);
     }
     let begun = Instant::now();
     bridge.agents.shutdown().await;
     assert!(begun.elapsed() < Duration::from_secs(3), "took {:?}", begun.elapsed());
-    assert_eq!(pids.len(), 6);
+    assert_eq!(pids.len(), 9);
     for pid in pids {
         gone(pid).await;
     }
@@ -351,7 +356,7 @@ fn a_killed_bridge_leaves_nothing_behind() {
     let mut lines = BufReader::new(host.stdout.take().unwrap()).lines().map(Result::unwrap);
     let pids = lines.find_map(|line| line.strip_prefix("PIDS ").map(str::to_owned)).unwrap();
     let pids: Vec<i32> = pids.split(' ').map(|pid| pid.parse().unwrap()).collect();
-    assert!(pids.len() == 2 && pids.iter().all(|pid| runs(*pid)), "{pids:?}");
+    assert!(pids.len() == 3 && pids.iter().all(|pid| runs(*pid)), "{pids:?}");
     host.kill().unwrap();
     host.wait().unwrap();
     for pid in pids {
@@ -359,12 +364,10 @@ fn a_killed_bridge_leaves_nothing_behind() {
     }
 }
 
-/// A bridge that waits to be killed, with an agent that obeys nobody.
+/// A bridge that waits to be killed, with an agent.
 async fn host() {
     let mut bridge = Bridge::with(Some(watchdog()), 16);
-    let script =
-        "ignore_signals()\nsay(f'{os.getpid()} {stubborn_child()}')\nwhile True: time.sleep(1)";
-    bridge.start(AGENT, python(script));
+    bridge.start(AGENT, python(HYDRA));
     let pids = bridge.text().await;
     std::io::stdout().write_all(format!("\nPIDS {pids}\n").as_bytes()).unwrap();
     bridge.next().await;
@@ -377,10 +380,15 @@ fn the_watchdog_obeys_its_pipe_and_nobody_else() {
         use std::os::unix::process::CommandExt;
         Command::new("sleep").arg("60").process_group(0).spawn().unwrap()
     };
+    let mark = Mark::new();
     let watch = |pgid: u32| {
         let Watchdog { program, args } = watchdog();
         let mut command = Command::new(program);
-        command.args(args).arg(pgid.to_string()).stdin(Stdio::piped()).stdout(Stdio::null());
+        command
+            .args(args)
+            .args([&pgid.to_string(), mark.as_str()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null());
         command.spawn().unwrap()
     };
     let kill = |signal: &str, pid: u32| {

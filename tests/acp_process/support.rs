@@ -31,8 +31,8 @@ def say(text):
 def end(request):
     send({"jsonrpc": "2.0", "id": request["id"], "result": {"stopReason": "end_turn"}})
 STUBBORN = "import signal, time; [signal.signal(s, signal.SIG_IGN) for s in (1, 2, 15)]; print('up', flush=True); time.sleep(60)"
-def stubborn_child():
-    child = subprocess.Popen([sys.executable, "-c", STUBBORN], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+def stubborn_child(**options):
+    child = subprocess.Popen([sys.executable, "-c", STUBBORN], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **options)
     child.stdout.readline()
     return child.pid
 def ignore_signals():
