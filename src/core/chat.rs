@@ -82,6 +82,8 @@ pub struct Chat {
     pub session: Option<SessionId>,
     /// Whether the running process has that session open.
     pub live: bool,
+    /// Whether it has ever read a file through us.
+    pub reads_through_us: bool,
     /// Where it stands.
     pub phase: Phase,
     /// What was said.
@@ -138,6 +140,7 @@ impl Chat {
             info: AgentInfo::default(),
             session: None,
             live: false,
+            reads_through_us: false,
             phase: Phase::Stopped,
             transcript: Transcript::default(),
             replay: None,

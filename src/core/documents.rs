@@ -23,7 +23,8 @@ impl State {
         session: &SessionId,
         request: AgentRequest,
     ) {
-        let Some(chat) = self.chats.get(&id) else { return };
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        chat.reads_through_us |= matches!(request, AgentRequest::Read { .. });
         if chat.session.as_ref() != Some(session) {
             self.debts.insert(token, Debt { agent, chat: id, file: None });
             let message = format!("there is no session {session} here");
@@ -157,11 +158,11 @@ impl State {
         self.effects.push(Effect::Adopt { chat: id, session, paths, roots: chat.roots() });
     }
 
-    /// An agent that reads the disk itself refers to what it saw there.
+    /// An agent that reads the disk itself refers to what it saw there; one that reads through us to what we said.
     pub(super) fn seen(&mut self, id: ChatId, paths: Vec<PathBuf>) {
         let Some(chat) = self.chats.get(&id) else { return };
         let Some(session) = chat.session.clone() else { return };
-        if !chat.info.quirks.reads_through_client {
+        if !chat.reads_through_us && !chat.info.quirks.reads_through_client {
             self.effects.push(Effect::Seen { session, paths, roots: chat.roots() });
         }
     }
