@@ -31,7 +31,8 @@ impl Talk {
     }
 
     fn call(&mut self, id: &str, status: &str) {
-        let update = json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": id, "status": status});
+        let update =
+            json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": id, "status": status});
         self.agent.update(&self.session, update);
     }
 
@@ -53,10 +54,13 @@ fn an_exit_is_explained_and_settles_all_that_was_open() {
     talk.prompt("go");
     talk.nvim.send("queued");
     talk.call("build", "in_progress");
-    talk.agent.ask("session/request_permission", json!({
-        "sessionId": talk.session, "toolCall": {"toolCallId": "build"},
-        "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}],
-    }));
+    talk.agent.ask(
+        "session/request_permission",
+        json!({
+            "sessionId": talk.session, "toolCall": {"toolCallId": "build"},
+            "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}],
+        }),
+    );
     talk.nvim.poll_state("waiting");
     talk.nvim.input("idraft");
     talk.nvim.poll("the draft", |nvim| nvim.buffer_lines("rat://fake/1/prompt") == ["draft"]);
@@ -126,7 +130,8 @@ fn a_line_of_many_megabytes_arrives_whole() {
 fn bytes_that_are_no_utf8_do_no_harm() {
     let mut talk = Talk::start();
     talk.prompt("go");
-    let update = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a?b"}});
+    let update =
+        json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a?b"}});
     let params = json!({"sessionId": talk.session, "update": update});
     let line = json!({"jsonrpc": "2.0", "method": "session/update", "params": params}).to_string();
     let bytes: Vec<u8> = line.bytes().map(|byte| if byte == b'?' { 0xff } else { byte }).collect();

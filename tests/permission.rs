@@ -116,16 +116,15 @@ fn the_card_shows_command_folder_and_the_options_in_the_agents_order() {
 fn the_card_shows_every_diff_of_the_request() {
     let mut turn = Turn::start();
     let cwd = turn.nvim.cwd().to_owned();
-    let diff = |name: &str, old: Json, new: &str| {
-        json!({"type": "diff", "path": cwd.join(name), "oldText": old, "newText": new})
-    };
+    let diff = |name: &str, old: Json, new: &str| json!({"type": "diff", "path": cwd.join(name), "oldText": old, "newText": new});
     turn.ask(json!({
         "toolCallId": "edit", "title": "Edit two files", "kind": "edit",
         "locations": [{"path": cwd.join("one.txt")}, {"path": cwd.join("elsewhere.txt"), "line": 7}],
         "content": [diff("one.txt", json!("a\nb\n"), "a\nB\n"), diff("sub/two.txt", Json::Null, "new\n")],
     }));
     turn.nvim.poll_screen("gd diff");
-    for text in ["│ one.txt", "- b", "+ B", "│ sub/two.txt (new file)", "+ new", "elsewhere.txt:7"] {
+    for text in ["│ one.txt", "- b", "+ B", "│ sub/two.txt (new file)", "+ new", "elsewhere.txt:7"]
+    {
         assert!(turn.nvim.screen().contains(text), "{text}\n{}", turn.nvim.screen().text());
     }
 }

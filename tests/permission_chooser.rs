@@ -159,9 +159,8 @@ fn always_opens_in_a_file_but_not_within_a_command() {
     let mut turn = Turn::start(json!({"permission": {"open": "always"}}));
     turn.nvim.lua(PICKER, json!([]));
     turn.nvim.input("d");
-    turn.nvim.poll("a pending d", |nvim| {
-        nvim.call("nvim_get_mode", json!([]))["mode"] == json!("no")
-    });
+    turn.nvim
+        .poll("a pending d", |nvim| nvim.call("nvim_get_mode", json!([]))["mode"] == json!("no"));
     turn.ask(&[]);
     assert_eq!(turn.pickers(), json!(0));
     turn.nvim.input("d");
@@ -254,9 +253,8 @@ fn a_native_diff_answers_with_its_keys() {
         turn.nvim.poll_screen("ga allow");
         turn.nvim.input(keys);
         assert_eq!(turn.answer(pending), selected(option), "{keys}");
-        turn.nvim.poll("one tab page", |nvim| {
-            nvim.lua("return vim.fn.tabpagenr('$')", json!([])) == 1
-        });
+        turn.nvim
+            .poll("one tab page", |nvim| nvim.lua("return vim.fn.tabpagenr('$')", json!([])) == 1);
     }
 }
 

@@ -104,7 +104,8 @@ fn a_prompt_sent_while_the_agent_starts_is_its_first() {
 fn a_queued_prompt_can_be_taken_back_with_what_goes_with_it() {
     let mut talk = Talk::start();
     let first = talk.prompt("one");
-    talk.nvim.lua("require('rat').send('two', { context = { { buf = 1, first = 1 } } })", json!([]));
+    talk.nvim
+        .lua("require('rat').send('two', { context = { { buf = 1, first = 1 } } })", json!([]));
     talk.nvim.poll("the queue", |nvim| nvim.status()["queued"] == json!(["two"]));
     talk.nvim.input("g<lt>");
     talk.nvim.poll("the prompt", |nvim| nvim.buffer_lines("rat://fake/1/prompt") == ["two"]);
@@ -294,10 +295,8 @@ fn restart_after_a_turn(talk: &mut Talk) {
 
 fn replay(talk: &mut Talk) {
     let user = json!({"type": "text", "text": "What is it?"});
-    talk.agent.update(
-        &talk.session,
-        json!({"sessionUpdate": "user_message_chunk", "content": user}),
-    );
+    talk.agent
+        .update(&talk.session, json!({"sessionUpdate": "user_message_chunk", "content": user}));
     talk.agent.say(&talk.session, "A question.");
     let call = json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Think", "status": "completed"});
     talk.agent.update(&talk.session, call);

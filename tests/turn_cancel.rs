@@ -75,7 +75,8 @@ fn what_runs_shows_as_cancelled_at_once_and_late_updates_count() {
     assert_eq!(turn.nvim.status()["state"], json!("cancelling"));
     turn.agent.say(&turn.session, "I had almost done it.");
     turn.nvim.poll_screen("I had almost done it.");
-    let late = json!({"sessionUpdate": "tool_call_update", "toolCallId": "build", "status": "completed"});
+    let late =
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "build", "status": "completed"});
     turn.agent.update(&turn.session, late);
     turn.nvim.poll_screen("✓ tool Build");
     turn.agent.reply(&turn.prompt, json!({"stopReason": "cancelled"}));
