@@ -111,6 +111,7 @@ impl State {
             self.act(agent, ToAgent::Cancel(session));
         }
         self.settle_permissions(id);
+        self.settle_outside(id);
         self.effects.push(Effect::Timer { timer: Timer::CancelGrace(id, number), after });
     }
 
