@@ -2,6 +2,8 @@
 //! breaks each rule shows that the checker sees it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
 
+#[path = "architecture/claims.rs"]
+mod claims;
 #[path = "architecture/dependencies.rs"]
 mod dependencies;
 #[path = "architecture/rules.rs"]
@@ -26,6 +28,12 @@ fn the_house_is_in_order() {
 #[test]
 fn the_licences_of_all_dependencies_are_known() {
     let problems = dependencies::check(repository());
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}
+
+#[test]
+fn what_the_words_claim_is_so() {
+    let problems = claims::check(repository());
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
 

@@ -34,6 +34,17 @@ local function key(chat, id)
   return ("%d:%s"):format(chat, id or "")
 end
 
+--- Diffs that open once the user types nothing, by request.
+---@type table<string, rat.Wait>
+local offered = {}
+
+--- Shows the diff of a request once the user types nothing.
+---@param of rat.Chat
+---@param id integer
+function M.offer(of, id)
+  rpc.notify("diff", { chat = of.id, id = id })
+end
+
 --- Asks for the diff of a request.
 ---@param of rat.Chat
 ---@param id integer
@@ -243,7 +254,8 @@ function M.arrived(diff)
     local of = require("rat.chat").get(diff.chat)
     return of ~= nil and permission.request(of, diff.id) ~= nil
   end
-  require("rat.idle").when(waits, function()
+  offered[name] = require("rat.idle").when(waits, function()
+    offered[name] = nil
     show(diff)
   end)
 end
@@ -252,6 +264,8 @@ end
 ---@param name string chat and id
 function M.decided(name)
   wanted[name] = nil
+  require("rat.idle").forget(offered[name])
+  offered[name] = nil
   for _, one in ipairs(vim.list_slice(open)) do
     if key(one.diff.chat, one.diff.id) == name then
       close(one)

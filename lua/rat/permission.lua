@@ -120,7 +120,9 @@ end
 ---@param id? integer
 function M.open(of, id)
   local request = id and M.request(of, id) or oldest()
-  if request then
+  if request and #request.permission.options == 0 then
+    say.info("the agent offers no answer to choose: :RatDeny turns it down")
+  elseif request then
     M.close(key(request))
     choosers[key(request)] = require("rat.select").open(question(request))
   end
@@ -140,7 +142,9 @@ end
 local function open_by_itself(request)
   local options = config.get()
   local policy = options.permission.open
-  if policy == "never" or options.diff == "tab" and request.permission.diffs > 0 then
+  if options.diff == "tab" and request.permission.diffs > 0 then
+    return require("rat.diff").offer(request.chat, request.permission.id)
+  elseif policy == "never" or #request.permission.options == 0 then
     return
   end
   local items, opts, on_choice = question(request)

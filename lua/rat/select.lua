@@ -24,16 +24,27 @@ local function one_line(text)
   return (text:gsub("[%z\1-\31\127]+", " "))
 end
 
+--- As wide as the chat, where the user is in it: half a row of it would show beside the frame.
 ---@param lines string[]
 ---@param title string
----@return vim.api.keyset.win_config
-local function place(lines, title)
-  local width = vim.fn.strdisplaywidth(title) + 2
+---@return integer cells
+local function width_for(lines, title)
+  if require("rat.chat").of(vim.api.nvim_get_current_buf()) then
+    return math.max(1, vim.api.nvim_win_get_width(0) - 2)
+  end
+  local width = vim.fn.strdisplaywidth(title)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line) + 1)
   end
-  width = math.max(1, math.min(width, vim.o.columns - 4))
-  local height = math.max(1, math.min(#lines, vim.o.lines - 6))
+  return math.max(1, math.min(width, vim.o.columns - 4))
+end
+
+---@param count integer lines
+---@param width integer
+---@param title? string
+---@return vim.api.keyset.win_config
+local function place(count, width, title)
+  local height = math.max(1, math.min(count, vim.o.lines - 6))
   local config = {
     relative = "editor",
     row = math.max(0, math.floor((vim.o.lines - height) / 2) - 2),
@@ -43,7 +54,7 @@ local function place(lines, title)
     style = "minimal",
     border = "rounded",
     title = title,
-    title_pos = "left",
+    title_pos = title and "left" or nil,
     footer = " <CR> choose · <Esc> close ",
     zindex = 60,
   }
@@ -52,8 +63,6 @@ local function place(lines, title)
     config.anchor = "SW"
     config.row = vim.o.lines - vim.o.cmdheight
     config.col = vim.api.nvim_win_get_position(0)[2]
-    -- As wide as the chat: half a row of it would show beside the frame.
-    config.width = math.max(1, vim.api.nvim_win_get_width(0) - 2)
   end
   return config
 end
@@ -69,14 +78,18 @@ local function list_buffer(lines)
 end
 
 ---@param buf integer
+---@param head integer rows of the question
 ---@param count integer
 ---@param answer fun(index: integer?)
-local function map_keys(buf, count, answer)
+local function map_keys(buf, head, count, answer)
   local function map(lhs, action)
     vim.keymap.set("n", lhs, action, { buffer = buf, nowait = true })
   end
   local function take()
-    answer(vim.api.nvim_win_get_cursor(0)[1])
+    local index = vim.api.nvim_win_get_cursor(0)[1] - head
+    if index > 0 then
+      answer(index)
+    end
   end
   map("<CR>", take)
   map("<2-LeftMouse>", take)
@@ -102,10 +115,19 @@ local function open_own(items, opts, on_choice)
     local text = one_line((opts.format_item or tostring)(item))
     lines[i] = (i <= 9 and " %d  %s" or "    %2$s"):format(i, text)
   end
-  local buf = list_buffer(lines)
-  local back = vim.api.nvim_get_current_win()
   local title = " " .. one_line(opts.prompt) .. " "
-  local win = vim.api.nvim_open_win(buf, true, place(lines, title))
+  local width = width_for(lines, title)
+  -- A question too long for the frame stands whole above its answers.
+  local fits = vim.fn.strdisplaywidth(title) <= width
+  local head = fits and {} or require("rat.toast").wrap(title, width - 2)
+  for i, line in ipairs(head) do
+    head[i] = " " .. line
+  end
+  local buf = list_buffer(vim.list_extend(vim.list_slice(head), lines))
+  local back = vim.api.nvim_get_current_win()
+  local where = place(#head + #lines, width, fits and title or nil)
+  local win = vim.api.nvim_open_win(buf, true, where)
+  vim.api.nvim_win_set_cursor(win, { #head + (#lines > 0 and 1 or 0), 0 })
   require("rat.dress").set(win, { cursorline = true, wrap = false })
   local open = true
   local function close()
@@ -124,7 +146,7 @@ local function open_own(items, opts, on_choice)
       on_choice(index and items[index], index)
     end
   end
-  map_keys(buf, #items, answer)
+  map_keys(buf, #head, #items, answer)
   vim.api.nvim_create_autocmd("WinLeave", {
     buffer = buf,
     once = true,

@@ -42,11 +42,14 @@ local function percent(usage)
   end
 end
 
---- The keys that answer a request: `1-3`.
+--- What answers the oldest request: `1-3`; one without options can only be turned down.
 ---@param permissions rat.Permission[]
 ---@return string
 function M.answer_keys(permissions)
   local count = #permissions[1].options
+  if count == 0 then
+    return ":RatDeny"
+  end
   return count > 1 and ("1-%d"):format(math.min(count, 9)) or "1"
 end
 
@@ -57,7 +60,8 @@ local function waiting(status)
   if count == 0 then
     return nil
   elseif count == 1 then
-    return ("%s or :RatAllow"):format(M.answer_keys(status.permissions))
+    local keys = M.answer_keys(status.permissions)
+    return keys == ":RatDeny" and keys or keys .. " or :RatAllow"
   end
   return ("%d requests: :RatPermission"):format(count)
 end
@@ -149,7 +153,9 @@ local function keys_now(status)
     return { { ":RatPermission", "answer" }, { "<C-c>", "cancel" } }
   elseif #status.permissions == 1 then
     local keys = M.answer_keys(status.permissions)
-    return { { keys, "answer" }, { ":RatAllow", "" }, { "<C-c>", "cancel" } }
+    local cancel = { "<C-c>", "cancel" }
+    return keys == ":RatDeny" and { { keys, "" }, cancel }
+      or { { keys, "answer" }, { ":RatAllow", "" }, cancel }
   end
   local keys = prompt_keys[status.state] or prompt_keys.ready
   if #(status.queued or {}) == 0 then

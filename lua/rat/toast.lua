@@ -14,10 +14,11 @@ local groups = {
 ---@type integer?
 local window
 
+--- Breaks a text into lines between its words.
 ---@param text string
 ---@param width integer cells
 ---@return string[]
-local function wrap(text, width)
+function M.wrap(text, width)
   local lines = {}
   for _, paragraph in ipairs(vim.split(text, "\n", { plain = true })) do
     local line = ""
@@ -77,8 +78,8 @@ end
 ---@param level integer of |vim.log.levels|
 function M.show(text, level)
   local group = groups[level] or "Normal"
-  local lines = wrap(text, math.max(20, math.min(76, vim.o.columns - 6)))
-  remember(wrap(text, math.max(20, vim.v.echospace)), group)
+  local lines = M.wrap(text, math.max(20, math.min(76, vim.o.columns - 6)))
+  remember(M.wrap(text, math.max(20, vim.v.echospace)), group)
   close()
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = "wipe"

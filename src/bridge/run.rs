@@ -61,7 +61,7 @@ impl Runner {
             Effect::Read { token, session, path, line, limit, roots } => {
                 let files = Arc::clone(&self.files);
                 self.spawn(async move {
-                    let outcome = match check(roots, path).await {
+                    let outcome = match check(roots, &path) {
                         Ok(path) => {
                             let request = ReadRequest { session, path, line, limit };
                             files
@@ -77,7 +77,7 @@ impl Runner {
             Effect::Write { token, session, path, content, base, roots } => {
                 let files = Arc::clone(&self.files);
                 self.spawn(async move {
-                    let outcome = match check(roots, path).await {
+                    let outcome = match check(roots, &path) {
                         Ok(path) => {
                             let request =
                                 WriteRequest { session, path, content, base, tool_call: None };
@@ -203,17 +203,14 @@ fn shrug(path: &Path, outcome: Result<(), FileError>) {
     }
 }
 
-/// The real path, if it lies within the roots.
-async fn check(roots: Vec<PathBuf>, path: PathBuf) -> Result<PathBuf, FileOutcome> {
-    let checked = tokio::task::spawn_blocking(move || Roots::new(roots)?.check(&path)).await;
-    match checked {
-        Ok(Ok(path)) => Ok(path),
-        Ok(Err(PathError::Outside { real, .. })) => {
+/// The real path, if it lies within the roots. A few system calls: handing them to another thread would cost more, and
+/// agents read files in small pieces.
+fn check(roots: Vec<PathBuf>, path: &Path) -> Result<PathBuf, FileOutcome> {
+    match Roots::new(roots).and_then(|roots| roots.check(path)) {
+        Ok(path) => Ok(path),
+        Err(PathError::Outside { real, .. }) => {
             let folder = real.parent().map_or_else(|| real.clone(), Path::to_owned);
             Err(FileOutcome::Outside(folder))
-        }
-        Ok(Err(error)) => {
-            Err(FileOutcome::Failed { code: INVALID_PARAMS, message: error.to_string() })
         }
         Err(error) => Err(FileOutcome::Failed { code: INVALID_PARAMS, message: error.to_string() }),
     }

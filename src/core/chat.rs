@@ -82,12 +82,16 @@ pub struct Chat {
     pub session: Option<SessionId>,
     /// Whether the running process has that session open.
     pub live: bool,
+    /// Whether it has ever read a file through us.
+    pub reads_through_us: bool,
     /// Where it stands.
     pub phase: Phase,
     /// What was said.
     pub transcript: Transcript,
     /// What a loaded session says again, until it is known that loading works.
     pub replay: Option<Transcript>,
+    /// A loaded session has said nothing again so far: what is shown is from before.
+    pub reloaded: bool,
     /// Updates for sessions whose `session/new` answer is not here yet.
     pub early: Vec<(SessionId, Update)>,
     /// Prompts that wait.
@@ -136,9 +140,11 @@ impl Chat {
             info: AgentInfo::default(),
             session: None,
             live: false,
+            reads_through_us: false,
             phase: Phase::Stopped,
             transcript: Transcript::default(),
             replay: None,
+            reloaded: false,
             early: Vec::new(),
             queue: VecDeque::new(),
             queue_paused: false,

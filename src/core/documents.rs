@@ -23,7 +23,8 @@ impl State {
         session: &SessionId,
         request: AgentRequest,
     ) {
-        let Some(chat) = self.chats.get(&id) else { return };
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        chat.reads_through_us |= matches!(request, AgentRequest::Read { .. });
         if chat.session.as_ref() != Some(session) {
             self.debts.insert(token, Debt { agent, chat: id, file: None });
             let message = format!("there is no session {session} here");
@@ -55,6 +56,40 @@ impl State {
         }
         let message = "the request was withdrawn".to_owned();
         self.pay(token, Answer::Error { code: REQUEST_CANCELLED, message });
+        for question in self.questions.values_mut() {
+            if let Question::Outside { waiting, .. } = question {
+                waiting.retain(|it| *it != token);
+            }
+        }
+        self.unask_outside(
+            |question| matches!(question, Question::Outside { waiting, .. } if waiting.is_empty()),
+        );
+    }
+
+    /// Answers what waits for a folder to be allowed: the user has cancelled the turn.
+    pub(super) fn settle_outside(&mut self, id: ChatId) {
+        let of_chat = |question: &Question| match question {
+            Question::Outside { chat, waiting, .. } if *chat == id => Some(waiting.clone()),
+            _ => None,
+        };
+        let tokens: Vec<Token> = self.questions.values().filter_map(of_chat).flatten().collect();
+        for token in tokens {
+            self.pay(token, cancelled());
+        }
+        self.unask_outside(|question| of_chat(question).is_some());
+    }
+
+    /// Takes questions about folders back.
+    fn unask_outside(&mut self, pointless: impl Fn(&Question) -> bool) {
+        self.unask(pointless);
+        for chat in self.chats.values_mut() {
+            let open = self.questions.values().filter(
+                |question| matches!(question, Question::Outside { chat: of, .. } if *of == chat.id),
+            );
+            let open = open.count();
+            chat.changed |= open != chat.questions;
+            chat.questions = open;
+        }
     }
 
     pub(super) fn file_done(&mut self, token: Token, outcome: FileOutcome) {
@@ -97,6 +132,9 @@ impl State {
         if chat.refused.contains(&folder) {
             return self.pay(token, refusal(&folder));
         }
+        if chat.turn().is_some_and(|turn| turn.cancelled) {
+            return self.pay(token, cancelled());
+        }
         let open = self.questions.values_mut().find_map(|question| match question {
             Question::Outside { chat, folder: asked, waiting }
                 if *chat == id && *asked == folder =>
@@ -110,11 +148,8 @@ impl State {
         }
         chat.questions += 1;
         chat.changed = true;
-        let title = format!(
-            "{} wants to use {}, which is outside the project",
-            chat.agent_title(),
-            folder.display()
-        );
+        let title =
+            format!("{} wants to use {} outside the project", chat.agent_title(), folder.display());
         let items = vec!["Allow this folder for the session".to_owned(), "Refuse".to_owned()];
         self.ask(Question::Outside { chat: id, folder, waiting: vec![token] }, title, items);
     }
@@ -158,11 +193,11 @@ impl State {
         self.effects.push(Effect::Adopt { chat: id, session, paths, roots: chat.roots() });
     }
 
-    /// An agent that reads the disk itself refers to what it saw there.
+    /// An agent that reads the disk itself refers to what it saw there; one that reads through us to what we said.
     pub(super) fn seen(&mut self, id: ChatId, paths: Vec<PathBuf>) {
         let Some(chat) = self.chats.get(&id) else { return };
         let Some(session) = chat.session.clone() else { return };
-        if !chat.info.quirks.reads_through_client {
+        if !chat.reads_through_us && !chat.info.quirks.reads_through_client {
             self.effects.push(Effect::Seen { session, paths, roots: chat.roots() });
         }
     }
@@ -198,6 +233,11 @@ impl State {
             }
         }
     }
+}
+
+fn cancelled() -> Answer {
+    let message = "the user cancelled the turn before allowing the folder".to_owned();
+    Answer::Error { code: REQUEST_CANCELLED, message }
 }
 
 fn refusal(folder: &Path) -> Answer {

@@ -163,14 +163,21 @@ impl State {
     fn restored(&mut self, id: ChatId, setup: SessionSetup) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         set_up(chat, setup);
-        if let Some(replay) = chat.replay.take() {
+        let note = match chat.replay.take() {
             // What the agent remembers is what counts; it may go on telling after the answer.
-            chat.transcript = replay;
-            chat.redraw();
-            chat.transcript.note(Severity::Info, "the session was loaded again", Vec::new());
-        } else {
-            chat.transcript.note(Severity::Info, "the session goes on", Vec::new());
-        }
+            Some(replay) if !replay.entries().is_empty() => {
+                chat.transcript = replay;
+                chat.redraw();
+                "the session was loaded again"
+            }
+            // It may begin to tell after the answer, or never.
+            Some(_) => {
+                chat.reloaded = true;
+                "the session was loaded again"
+            }
+            None => "the session goes on",
+        };
+        chat.transcript.note(Severity::Info, note, Vec::new());
         self.enter(id, Phase::Ready);
         self.pump(id);
     }
@@ -326,6 +333,7 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.questions = 0;
         chat.replay = None;
+        chat.reloaded = false;
         chat.early.clear();
         let turn = chat.turn().map(|turn| turn.number);
         chat.transcript.settle_tools(tools);

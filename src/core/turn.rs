@@ -9,7 +9,7 @@ use crate::session::content::Content;
 use crate::session::ids::{SessionId, ToolCallId};
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::{ToolCallPatch, ToolKind, ToolStatus};
-use crate::session::transcript::{Note, describe};
+use crate::session::transcript::{Note, Transcript, describe};
 use crate::session::update::{Patch, Role, Severity, Update};
 use std::path::PathBuf;
 
@@ -53,6 +53,7 @@ impl State {
         let titles =
             prompt.attachments.iter().map(crate::session::prompt::Attachment::title).collect();
         chat.transcript.prompt(&prompt.text, titles);
+        chat.reloaded = false;
         chat.turns += 1;
         let number = chat.turns;
         let blocks = prompt.blocks(chat.info.capabilities.prompt);
@@ -110,6 +111,7 @@ impl State {
             self.act(agent, ToAgent::Cancel(session));
         }
         self.settle_permissions(id);
+        self.settle_outside(id);
         self.effects.push(Effect::Timer { timer: Timer::CancelGrace(id, number), after });
     }
 
@@ -314,7 +316,7 @@ impl State {
 
 impl Chat {
     /// Where what the agent says goes: while a session is loaded, to what it says again.
-    fn spoken(&mut self) -> &mut crate::session::transcript::Transcript {
+    fn spoken(&mut self) -> &mut Transcript {
         self.replay.as_mut().unwrap_or(&mut self.transcript)
     }
 
@@ -324,6 +326,11 @@ impl Chat {
         message: Option<&crate::session::ids::MessageId>,
         content: &Content,
     ) {
+        if role == Role::User && std::mem::take(&mut self.reloaded) {
+            // A replay begins with what the user said first.
+            self.transcript = Transcript::default();
+            self.redraw();
+        }
         let activity = match role {
             Role::User => None,
             Role::Agent => Some("writing"),

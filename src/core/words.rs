@@ -10,11 +10,9 @@ pub(super) const PROTOCOL_VERSION: u16 = 1;
 pub(super) fn exit(config: &AgentConfig, exit: &Exit) -> String {
     let (name, command) = (&config.name, &config.command);
     match &exit.cause {
-        ExitCause::NotStarted { not_found: true, .. } => match &config.install_hint {
-            Some(hint) => format!("{name}: \"{command}\" is not on PATH: install it with `{hint}`"),
-            None => format!(
-                "{name}: \"{command}\" is not on PATH: install it, or set agents.{name}.command"
-            ),
+        ExitCause::NotStarted { not_found: true, error } => match &config.install_hint {
+            Some(hint) => format!("{name}: {error}: install it with `{hint}`"),
+            None => format!("{name}: {error}: install it, or set agents.{name}.command"),
         },
         ExitCause::NotStarted { error, .. } => {
             format!(

@@ -44,7 +44,10 @@ impl Document {
             }
         };
         self.known.insert(request.session.clone(), Arc::clone(&text));
-        let content = beside(move || text.excerpt(from, limit)).await?;
+        let content = match limit {
+            Some(count) if count <= FEW_LINES => text.excerpt(from, limit),
+            _ => beside(move || text.excerpt(from, limit)).await?,
+        };
         self.reject_nul(content).map(|content| (content, None))
     }
 

@@ -56,7 +56,7 @@ const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/look.lua", "marks the lines being drawn, for that moment only"),
     ("lua/rat/code.lua", "marks code in the lines being drawn, for that moment only"),
     ("lua/rat/scratch.lua", "fills windows for reading: information, log, traffic"),
-    ("lua/rat/attached.lua", "shows above the prompt what goes with it"),
+    ("lua/rat/above.lua", "shows above the prompt what waits and what goes with it"),
 ];
 
 /// Names of folders that exist on one machine only, in two parts so that this file does not hold them.

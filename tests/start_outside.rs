@@ -1,0 +1,120 @@
+//! Files outside the project: the user is asked once for each folder, and the agent gets an answer whatever they do.
+#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
+
+mod support;
+
+use std::path::PathBuf;
+
+use serde_json::{Value as Json, json};
+use support::{Agent, Nvim, Options, Pending};
+
+struct Turn {
+    nvim: Nvim,
+    agent: Agent,
+    session: String,
+    outside: PathBuf,
+}
+
+impl Turn {
+    fn start() -> Self {
+        let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
+        let outside = nvim.folder().file("outside/one.txt", "one\n").parent().unwrap().to_owned();
+        nvim.folder().file("outside/two.txt", "two\n");
+        let mut agent = nvim.start_agent();
+        let session = agent.handshake();
+        nvim.poll_state("ready");
+        nvim.send("go");
+        agent.expect_request("session/prompt");
+        Self { nvim, agent, session, outside }
+    }
+
+    fn read(&mut self, name: &str) -> Pending {
+        let path = self.outside.join(name);
+        self.agent.ask("fs/read_text_file", json!({"sessionId": self.session, "path": path}))
+    }
+
+    fn expect_question(&mut self) {
+        self.nvim.poll_screen("1  Allow this folder for the session");
+        self.nvim.poll_screen("outside");
+        assert_eq!(self.nvim.status()["state"], json!("waiting"));
+    }
+
+    fn expect_refusal(&mut self, pending: Pending) {
+        let error = self.agent.expect_answer(pending).unwrap_err();
+        assert_eq!(error["code"], json!(-32602));
+        assert!(error["message"].as_str().unwrap().contains("outside the project"), "{error}");
+    }
+}
+
+fn content(text: &str) -> Result<Json, Json> {
+    Ok(json!({"content": text}))
+}
+
+#[test]
+fn a_folder_is_allowed_once_for_all_its_files() {
+    let mut turn = Turn::start();
+    let (one, two) = (turn.read("one.txt"), turn.read("two.txt"));
+    turn.expect_question();
+    assert!(!turn.agent.is_answered(one));
+    turn.nvim.input("1");
+    assert_eq!(turn.agent.expect_answer(one), content("one\n"));
+    assert_eq!(turn.agent.expect_answer(two), content("two\n"));
+    turn.nvim.poll_state("running");
+    let path = turn.outside.join("three.txt");
+    let write = json!({"sessionId": turn.session, "path": path, "content": "three\n"});
+    turn.agent.request("fs/write_text_file", write).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "three\n");
+    let three = turn.read("three.txt");
+    assert_eq!(turn.agent.expect_answer(three), content("three\n"));
+}
+
+#[test]
+fn a_refused_folder_is_refused_without_asking_again() {
+    let mut turn = Turn::start();
+    let one = turn.read("one.txt");
+    turn.expect_question();
+    turn.nvim.input("2");
+    turn.expect_refusal(one);
+    turn.nvim.poll_state("running");
+    let two = turn.read("two.txt");
+    turn.expect_refusal(two);
+}
+
+#[test]
+fn a_dismissed_question_refuses_this_time_only() {
+    let mut turn = Turn::start();
+    let one = turn.read("one.txt");
+    turn.expect_question();
+    turn.nvim.input("<Esc>");
+    turn.expect_refusal(one);
+    turn.nvim.poll_state("running");
+    let two = turn.read("two.txt");
+    turn.expect_question();
+    turn.nvim.input("1");
+    assert_eq!(turn.agent.expect_answer(two), content("two\n"));
+}
+
+#[test]
+fn a_cancelled_turn_leaves_no_question_and_no_request_unanswered() {
+    let mut turn = Turn::start();
+    let one = turn.read("one.txt");
+    turn.expect_question();
+    turn.nvim.command("RatCancel");
+    turn.agent.expect_notification("session/cancel");
+    turn.nvim.poll("no question", |nvim| !nvim.screen().contains("Allow this folder"));
+    assert_eq!(turn.agent.expect_answer(one).unwrap_err()["code"], json!(-32800));
+    let late = turn.read("two.txt");
+    assert_eq!(turn.agent.expect_answer(late).unwrap_err()["code"], json!(-32800));
+}
+
+#[test]
+fn a_request_the_agent_withdraws_takes_its_question_with_it() {
+    let mut turn = Turn::start();
+    let one = turn.read("one.txt");
+    turn.expect_question();
+    turn.agent.notify("$/cancel_request", json!({"requestId": 0}));
+    let error = turn.agent.expect_answer(one).unwrap_err();
+    assert_eq!(error["code"], json!(-32800));
+    turn.nvim.poll("no question", |nvim| !nvim.screen().contains("Allow this folder"));
+    turn.nvim.poll_state("running");
+}
