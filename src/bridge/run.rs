@@ -127,14 +127,20 @@ impl Runner {
         });
     }
 
+    /// Watches the loaded files below the roots, and notes their texts as they are before an agent changes them.
     fn watch(&self, roots: Vec<PathBuf>) {
-        let (Some(watcher), client) = (self.watcher.clone(), self.client.clone()) else { return };
+        let (watcher, files, client) =
+            (self.watcher.clone(), self.files.clone(), self.client.clone());
         tokio::spawn(async move {
-            let files = if roots.is_empty() { Vec::new() } else { loaded(&client).await };
+            let paths = if roots.is_empty() { Vec::new() } else { loaded(&client).await };
+            let paths = real(roots, paths).await;
+            for path in &paths {
+                shrug(path, files.note(path).await);
+            }
+            let Some(watcher) = watcher else { return };
             // What is on a network may take its time.
             let watching = tokio::task::spawn_blocking(move || {
-                let files = inside(roots, &files).into_iter().collect();
-                watcher.lock().watch(files)
+                watcher.lock().watch(paths.into_iter().collect())
             });
             for (folder, error) in watching.await.unwrap_or_default() {
                 tracing::warn!(folder = %folder.display(), %error, "not watched");

@@ -148,6 +148,13 @@ impl Files {
         finish(async move { document.lock().await.seen(&session).await }).await
     }
 
+    /// Notes what Neovim last read of a file or wrote to it, before an agent may change it on disk. For a file that is
+    /// not loaded nothing happens.
+    pub async fn note(&self, path: &Path) -> Result<(), FileError> {
+        let document = self.document(path);
+        finish(async move { document.lock().await.note().await }).await
+    }
+
     /// Fetches the text of a buffer that an agent is likely to read or write soon, so that it is at
     /// hand then. For a file that is not loaded nothing happens.
     pub async fn prepare(&self, path: &Path) -> Result<(), FileError> {

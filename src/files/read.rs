@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::ReadRequest;
+use super::disk;
 use super::document::{Document, beside, on_disk};
 use super::editor::{BufferId, Encoding, Found};
 use super::error::FileError;
@@ -84,6 +85,21 @@ impl Document {
         let buffer = found.as_ref().map(|found| &found.buffer);
         if let Some(disk) = on_disk(&self.path, buffer).await? {
             self.known.insert(session.clone(), disk.text);
+        }
+        Ok(())
+    }
+
+    /// Notes the text Neovim last read or wrote, while it is still what is on disk: what an agent changes there later
+    /// is told apart from what the user has not saved.
+    pub(super) async fn note(&mut self) -> Result<(), FileError> {
+        let facts = disk::facts(&self.path);
+        if facts.is_none() || facts == self.synced.as_ref().map(|synced| synced.facts) {
+            return Ok(());
+        }
+        let Some(found) = self.find().await? else { return Ok(()) };
+        let Some(file) = on_disk(&self.path, Some(&found.buffer)).await? else { return Ok(()) };
+        if found.buffer.time == Some(file.facts.time) {
+            self.synced = Some(file);
         }
         Ok(())
     }

@@ -74,6 +74,21 @@ async fn unsaved_changes_are_merged_or_kept() {
 }
 
 #[tokio::test]
+async fn a_text_that_was_noted_is_what_both_sides_began_with() {
+    let nvim = Nvim::start("adopt-noted").await;
+    nvim.lua("require('rat.track').start()").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.command("call setline(1, 'user')").await;
+    within(nvim.files.note(&path)).await.unwrap();
+    nvim.put("a.txt", TEN.replace("9\n", "nine\n"));
+    // Too late to be noted as what Neovim has read.
+    within(nvim.files.note(&path)).await.unwrap();
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!(nvim.text().await, "user\n2\n3\n4\n5\n6\n7\n8\nnine\n10");
+    assert_eq!(nvim.eval("vim.bo.modified").await, "true");
+}
+
+#[tokio::test]
 async fn a_text_sent_and_written_once_more_is_not_new() {
     let nvim = Nvim::start("adopt-twice").await;
     let path = nvim.edit("a.txt", "a\nb\n").await;
