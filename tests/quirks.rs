@@ -177,3 +177,34 @@ fn a_tool_call_does_not_outlast_its_turn() {
     turn.end();
     turn.nvim.poll_screen("⊘ edit a.py");
 }
+
+/// Gemini reads a file again once the user has allowed to change it, and then writes what it showed.
+#[test]
+fn what_the_user_typed_while_a_request_waited_is_not_what_was_allowed_to_go() {
+    let mut turn = Turn::of("gemini-cli");
+    let file = turn.nvim.folder().file("project/a.txt", "one\ntwo\nthree\n");
+    turn.nvim.command("wincmd t | edit a.txt");
+    turn.ask_to_read("a.txt").unwrap();
+    let new = "one\n2\nthree\n";
+    let diff =
+        json!({"type": "diff", "path": file, "oldText": "one\ntwo\nthree\n", "newText": new});
+    let request = json!({
+        "sessionId": turn.session,
+        "options": [{"optionId": "once", "name": "Allow", "kind": "allow_once"}],
+        "toolCall": {"toolCallId": "1", "status": "pending", "title": "a.txt", "kind": "edit", "content": [diff]},
+    });
+    let asked = turn.agent.ask("session/request_permission", request);
+    turn.nvim.poll_screen("+ 2");
+    turn.nvim.lua("vim.fn.setline(2, 'mine')", json!([]));
+    turn.nvim.command("RatAllow");
+    turn.agent.expect_answer(asked).unwrap();
+
+    let read = turn.ask_to_read("a.txt").unwrap();
+    assert_eq!(read["content"], json!("one\nmine\nthree\n"));
+    let write = json!({"sessionId": turn.session, "path": file, "content": new});
+    let refused = turn.agent.request("fs/write_text_file", write).unwrap_err();
+    assert!(refused["message"].as_str().unwrap().contains("line 2"), "{refused}");
+    assert_eq!(turn.nvim.buffer_lines(&file.to_string_lossy()), ["one", "mine", "three"]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\ntwo\nthree\n");
+    turn.end();
+}

@@ -256,16 +256,25 @@ function M.updated(payload)
   return chat, changed
 end
 
---- The binary is gone: every chat has failed; buffers and drafts stay.
+---@param chat rat.Chat
+---@return boolean
+local function is_in_turn(chat)
+  return vim.list_contains({ "running", "waiting", "cancelling" }, chat.status.state)
+end
+
+--- The binary is gone: every chat has failed, and every turn; buffers and drafts stay.
 ---@param reason string
 function M.lost(reason)
   require("rat.launch").settled()
   for _, chat in ipairs(chats) do
     if chat.id then
-      local id = chat.id
+      local id, in_turn = chat.id, is_in_turn(chat)
       chat.id = nil
       chat.status = blank_status("failed", reason)
       require("rat.inbox").state_changed(chat, id)
+      if in_turn then
+        require("rat.say").event("RatTurnEnd", { chat = id, stop_reason = "error" })
+      end
     end
   end
   require("rat.permission").update()

@@ -74,12 +74,13 @@ impl Runner {
                     Event::File { token, outcome }
                 });
             }
-            Effect::Write { token, session, path, content, roots } => {
+            Effect::Write { token, session, path, content, base, roots } => {
                 let files = Arc::clone(&self.files);
                 self.spawn(async move {
                     let outcome = match check(roots, &path) {
                         Ok(path) => {
-                            let request = WriteRequest { session, path, content, tool_call: None };
+                            let request =
+                                WriteRequest { session, path, content, base, tool_call: None };
                             files.write(request).await.map_or_else(|error| failed(&error), written)
                         }
                         Err(outcome) => outcome,
@@ -150,7 +151,7 @@ impl Runner {
                 let outcome = match files.disk_changed(&path, &session).await {
                     Ok(None) => continue,
                     Ok(Some(written)) => Ok(written.hunks.len()),
-                    Err(error) => Err(error.to_string()),
+                    Err(error) => Err(not_adopted(&error)),
                 };
                 let _ = done.send(Event::Adopted { chat, path, outcome });
             }
@@ -212,6 +213,18 @@ fn check(roots: Vec<PathBuf>, path: &Path) -> Result<PathBuf, FileOutcome> {
             Err(FileOutcome::Outside(folder))
         }
         Err(error) => Err(FileOutcome::Failed { code: INVALID_PARAMS, message: error.to_string() }),
+    }
+}
+
+/// Why a buffer did not follow its file, as the end of "the agent changed the file".
+fn not_adopted(error: &FileError) -> String {
+    match error {
+        FileError::Conflict { .. } => {
+            "where you have changed it, too: the buffer keeps your text. \
+             :w! writes yours over the agent's, :e! takes the agent's"
+                .to_owned()
+        }
+        error => format!("on disk, and its buffer does not follow: {error}"),
     }
 }
 

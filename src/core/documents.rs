@@ -37,7 +37,8 @@ impl State {
                 Effect::Read { token, session, path, line, limit, roots }
             }
             AgentRequest::Write { path, content } => {
-                Effect::Write { token, session, path, content, roots }
+                let base = chat.transcript.allowed(&path, &content).map(str::to_owned);
+                Effect::Write { token, session, path, content, base, roots }
             }
         };
         self.debts.insert(token, Debt { agent, chat: id, file: Some(effect.clone()) });
@@ -218,7 +219,8 @@ impl State {
     }
 
     pub(super) fn adopted(&mut self, id: ChatId, path: PathBuf, outcome: Result<usize, String>) {
-        let name = self.chats.get(&id).map_or("", Chat::name);
+        let Some(chat) = self.chats.get(&id) else { return };
+        let (name, short) = (chat.name().to_owned(), chat.scene().shorten(&path));
         match outcome {
             Ok(0) => {}
             Ok(hunks) => {
@@ -226,7 +228,7 @@ impl State {
                 self.after.push(ToEditor::Autocommand(happened));
             }
             Err(why) => {
-                let text = format!("{name} changed {}: {why}", path.display());
+                let text = format!("{name} changed {short} {why}");
                 self.notify(Level::Warn, text);
             }
         }

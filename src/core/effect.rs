@@ -43,6 +43,8 @@ pub enum Effect {
         path: PathBuf,
         /// The whole new text.
         content: String,
+        /// What it replaces, where the user has allowed exactly this change; else what the agent knows counts.
+        base: Option<String>,
         /// Where files may lie.
         roots: Vec<PathBuf>,
     },

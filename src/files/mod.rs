@@ -47,6 +47,8 @@ pub struct WriteRequest {
     pub path: PathBuf,
     /// The whole new text.
     pub content: String,
+    /// The whole text it replaces, where that is certain; else what the session last read or wrote counts.
+    pub base: Option<String>,
     /// The tool call it belongs to, if that is known.
     pub tool_call: Option<ToolCallId>,
 }

@@ -111,13 +111,18 @@ impl Document {
         file: Option<&OnDisk>,
     ) -> Result<Plan, FileError> {
         let live = Arc::clone(&open.text);
-        let known = self.known.get(&request.session).cloned();
         let synced = self.synced.as_ref().map(|synced| Arc::clone(&synced.text));
-        let base = known.or(synced).unwrap_or_else(|| Arc::clone(&live));
+        let base = self.base(request, &live).or(synced).unwrap_or_else(|| Arc::clone(&live));
         let (content, modified) = (request.content.clone(), open.buffer.modified);
         let on_disk = file.map(|file| Arc::clone(&file.text));
         let plan = beside(move || make_plan(&base, &live, on_disk.as_deref(), &content, modified));
         plan.await?.map_err(|conflicts| self.conflict(&conflicts, open.buffer.modified))
+    }
+
+    /// What the agent means to change: the text it is certain of, else what its session last read or wrote.
+    fn base(&self, request: &WriteRequest, live: &Text) -> Option<Arc<Text>> {
+        let certain = request.base.as_ref().map(|base| Arc::new(Text::matching(base, live)));
+        certain.or_else(|| self.known.get(&request.session).cloned())
     }
 
     pub(super) fn conflict(&self, conflicts: &[Conflict], unsaved: bool) -> FileError {
@@ -194,8 +199,8 @@ impl Document {
     async fn write_closed(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
         let file = on_disk(&self.path, None).await?;
         let before = file.as_ref().map(|file| Arc::clone(&file.text)).unwrap_or_default();
-        let known = self.known.get(&request.session).cloned();
-        let base = known.filter(|_| file.is_some()).unwrap_or_else(|| Arc::clone(&before));
+        let base = self.base(request, &before).filter(|_| file.is_some());
+        let base = base.unwrap_or_else(|| Arc::clone(&before));
         let (live, content) = (Arc::clone(&before), request.content.clone());
         let merged = beside(move || {
             let theirs = Text::matching(&content, if live.is_empty() { &base } else { &live });

@@ -3,10 +3,11 @@
 
 use super::content::Content;
 use super::ids::{MessageId, OptionId, ToolCallId};
-use super::permission::PermissionOption;
+use super::permission::{OptionKind, PermissionOption};
 use super::tool_call::{ToolCall, ToolCallPatch, ToolStatus};
 use super::update::{PlanEntry, Role, Severity};
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 /// One thing in the conversation.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +44,19 @@ pub struct ToolEntry {
     pub call: ToolCall,
     /// The permission the agent asked for.
     pub asked: Option<Asked>,
+}
+
+impl ToolEntry {
+    /// Whether the user has allowed it.
+    fn is_allowed(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| match &asked.decision {
+            Decision::Chosen(id) => asked.options.iter().any(|option| {
+                option.id == *id
+                    && matches!(option.kind, OptionKind::AllowOnce | OptionKind::AllowAlways)
+            }),
+            Decision::Waiting | Decision::Cancelled => false,
+        })
+    }
 }
 
 /// A request for permission in the transcript.
@@ -227,6 +241,17 @@ impl Transcript {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Tool(tool) => Some(&**tool),
             _ => None,
+        })
+    }
+
+    /// The text that the user has allowed to be replaced by `content` in this file, as the request showed it; `None`
+    /// where no tool call that still runs has asked for exactly this change.
+    pub fn allowed(&self, path: &Path, content: &str) -> Option<&str> {
+        let open = self.tools().rev().filter(|tool| tool.call.status.is_open());
+        let allowed = open.filter(|tool| tool.is_allowed());
+        allowed.flat_map(|tool| tool.call.diffs()).find_map(|diff| {
+            let old = diff.old.as_deref()?;
+            (diff.path == path && diff.new == content).then_some(old)
         })
     }
 

@@ -173,7 +173,8 @@ impl Nvim {
 
     pub(crate) async fn write(&self, path: &Path, content: &str) -> Result<Written, FileError> {
         let (path, content) = (path.to_owned(), content.to_owned());
-        let request = WriteRequest { session: session(), path, content, tool_call: None };
+        let request =
+            WriteRequest { session: session(), path, content, base: None, tool_call: None };
         within(self.files.write(request)).await
     }
 

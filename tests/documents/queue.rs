@@ -12,8 +12,13 @@ async fn writes_to_one_file_happen_in_the_order_asked() {
     let nvim = Nvim::start("queue-order").await;
     let path = nvim.edit("a.txt", "0\n").await;
     let write = |files: Arc<Files>, content: String| {
-        let request =
-            WriteRequest { session: session(), path: path.clone(), content, tool_call: None };
+        let request = WriteRequest {
+            session: session(),
+            path: path.clone(),
+            content,
+            base: None,
+            tool_call: None,
+        };
         tokio::spawn(async move { files.write(request).await })
     };
     let mut last = None;
@@ -77,6 +82,7 @@ async fn sessions_know_apart_and_are_forgotten() {
         session: session.clone(),
         path: path.clone(),
         content: "1\nuser and agent\n3\n".to_owned(),
+        base: None,
         tool_call: None,
     };
     // This session has read line 2 as it was; the other starts from the text as it is.

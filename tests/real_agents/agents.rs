@@ -197,14 +197,14 @@ impl Chat {
         })
     }
 
-    /// The text of the transcript's buffer.
+    /// The text of the latest transcript's buffer.
     pub(crate) fn transcript(&mut self) -> String {
         let code = r#"
+            local latest
             for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-              if vim.bo[buf].filetype == "rat" then
-                return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
-              end
-            end"#;
+              latest = vim.bo[buf].filetype == "rat" and buf or latest
+            end
+            return table.concat(vim.api.nvim_buf_get_lines(latest, 0, -1, true), "\n")"#;
         self.nvim.lua(code, json!([])).as_str().unwrap_or_default().to_owned()
     }
 
@@ -221,7 +221,14 @@ impl Chat {
     /// The text of a file's buffer, as lines each with an end.
     pub(crate) fn buffer(&mut self, name: &str) -> String {
         let path = self.path(name).to_string_lossy().into_owned();
-        self.nvim.buffer_lines(&path).iter().map(|line| format!("{line}\n")).collect()
+        self.nvim.buffer_lines(&path).join("\n") + "\n"
+    }
+
+    /// Waits until a file's buffer has this text: what an agent writes to the disk itself arrives when it arrives.
+    pub(crate) fn wait_for_buffer(&mut self, name: &str, text: &str) {
+        self.until(&format!("{text:?} in {name}"), |chat| {
+            (chat.buffer(name) == text).then_some(())
+        });
     }
 
     /// Runs Lua with a file's buffer as the current one.
@@ -275,7 +282,7 @@ impl Chat {
     /// Ends the chat and Neovim with it: nothing was unknown to us, nothing went wrong unseen, no process is left.
     pub(crate) fn finish(mut self) {
         let transcript = self.transcript();
-        assert!(!transcript.contains("unknown"), "{transcript}");
+        assert!(!transcript.contains("of the unknown kind"), "{transcript}");
         let log = self.log();
         assert!(!log.contains("ERROR") && !log.contains("WARN"), "{log}");
         assert_eq!(self.nvim.lua("return vim.v.errmsg", json!([])), json!(""));

@@ -67,9 +67,9 @@ fn a_command_shows_its_output(kind: Kind) {
     assert!(!transcript.contains("current working directory"), "{transcript}");
     chat.answer("allow_once");
     chat.ends("end_turn");
-    assert!(chat.path("made-by-the-agent").is_dir());
-    // Gemini keeps what a command puts out to itself; what its model quotes of it is not the card's.
     let transcript = chat.transcript();
+    assert!(chat.path("made-by-the-agent").is_dir(), "{transcript}");
+    // Gemini keeps what a command puts out to itself; what its model quotes of it is not the card's.
     let (card, _) = transcript.rsplit_once("All 1 steps done").unwrap();
     assert_eq!(card.contains("out-42"), kind != Kind::Gemini, "{transcript}");
     chat.finish();
@@ -85,6 +85,11 @@ fn tool_calls_run_in_parallel(kind: Kind) {
     assert_eq!(chat.file("b.py").unwrap(), "I\n");
     let screen = chat.nvim.screen();
     let done = |what: &str| screen.lines().iter().filter(|line| line.contains(what)).count();
-    assert_eq!((done("✓ read"), done("✓ edit")), (2, 2), "{}", screen.text());
+    // Claude's titles say the kind themselves, with a capital.
+    let done = |kind: &str| {
+        done(&format!("✓ {kind}"))
+            + done(&format!("✓ {}", kind.replacen(&kind[..1], &kind[..1].to_uppercase(), 1)))
+    };
+    assert_eq!((done("read"), done("edit")), (2, 2), "{}", screen.text());
     chat.finish();
 }

@@ -57,6 +57,7 @@ fn nothing_outlives_a_killed_binary(kind: Kind) {
         (chat.nvim.processes().living() == [neovim]).then_some(())
     });
     chat.wait_for("failed");
+    chat.ends("error");
     chat.ask_and_wait("[[say After.]]");
     assert!(chat.transcript().ends_with("After."), "{}", chat.transcript());
 }
