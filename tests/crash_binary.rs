@@ -1,6 +1,6 @@
 //! The binary missing, killed or too old, and the end of Neovim in every way: what the user is told, what stays, and
 //! that no process is left.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
 
 mod support;
 

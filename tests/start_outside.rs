@@ -46,6 +46,7 @@ impl Turn {
     }
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "what the agent gets is a result")]
 fn content(text: &str) -> Result<Json, Json> {
     Ok(json!({"content": text}))
 }

@@ -1,9 +1,5 @@
 //! The tour agent over pipes, with a client that the test plays: what it says, asks and does, and how it stops.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
-#![allow(
-    clippy::needless_pass_by_value,
-    reason = "json!(..) as an argument reads better than a reference to it"
-)]
 
 mod support;
 

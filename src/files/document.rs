@@ -114,9 +114,20 @@ impl Document {
         &mut self,
     ) -> Result<Option<(Open, Option<OnDisk>)>, FileError> {
         let Some(found) = self.find().await? else { return Ok(None) };
-        let (path, buffer) = (self.path.clone(), found.buffer.clone());
-        let (open, file) = tokio::join!(self.text_of(found), on_disk(&path, Some(&buffer)));
-        Ok(Some((open?, file?)))
+        let file = on_disk(&self.path, Some(&found.buffer)).await?;
+        let open = match &file {
+            Some(file) if !self.is_current(&found) && stands_for(file, &found.buffer) => {
+                let (shape, text) = (found.buffer.shape.unwrap_or_default(), &file.text);
+                let text = if text.shape() == shape {
+                    Arc::clone(text)
+                } else {
+                    Arc::new(Text::clone(text).with_shape(shape))
+                };
+                self.keep(found.buffer, text)
+            }
+            _ => self.text_of(found).await?,
+        };
+        Ok(Some((open, file)))
     }
 
     /// The text of the buffer found: the one kept, brought up to date, or fetched whole.
@@ -241,6 +252,17 @@ pub(super) async fn on_disk(
         Ok(Some(OnDisk { text: Arc::new(text), facts }))
     })
     .await?
+}
+
+/// Whether the file holds the lines of the buffer, so that they need not be fetched: unmodified, not written by
+/// anybody since Neovim read or wrote it, and as many lines and bytes.
+fn stands_for(file: &OnDisk, buffer: &Buffer) -> bool {
+    let text = &file.text;
+    !buffer.modified
+        && buffer.shape.is_some()
+        && buffer.time == Some(file.facts.time)
+        && text.len() == buffer.lines
+        && text.body(0..text.len()).len() + 1 == buffer.bytes
 }
 
 /// The text after changes, in the shape the buffer now has.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// What is claimed and not so.
-pub fn check(root: &Path) -> Vec<String> {
+pub(crate) fn check(root: &Path) -> Vec<String> {
     let mut problems = named_tests(root);
     problems.extend(versions(root));
     problems

@@ -145,10 +145,7 @@ case(":RatAllow and :RatDeny answer the oldest from anywhere", function()
   same(nvim:heard("permission"), { chat = 1, id = 1, allow = true })
   wait_for(nvim, check.permission(2))
   nvim:command("RatDeny not like this")
-  same(
-    nvim:heard("permission", 2),
-    { chat = 1, id = 2, allow = false, reason = "not like this" }
-  )
+  same(nvim:heard("permission", 2), { chat = 1, id = 2, allow = false, reason = "not like this" })
   wait_for(nvim, check.permission(3))
   check.contains(nvim:lua("return require('rat').statusline()"), "1 to answer")
 end)

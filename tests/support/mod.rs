@@ -6,10 +6,6 @@
     unreachable_pub,
     reason = "each test binary uses its own part of it"
 )]
-#![allow(
-    clippy::needless_pass_by_value,
-    reason = "json!(..) as an argument reads better than a reference to it"
-)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a harness fails by panic")]
 
 mod agent;
