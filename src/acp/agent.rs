@@ -23,6 +23,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
+/// How many messages are told of when an agent dies.
+const LAST_MESSAGES: usize = 3;
+
 /// How much is read at once, in bytes.
 const READ: usize = 256 << 10;
 
@@ -52,14 +55,15 @@ pub(super) async fn live(birth: Birth) {
     let Birth { id, config, cwd, watchdog, graces, tokens, trace, mut commands, out, gone } = birth;
     let mut last = Vec::new();
     let exit = match process::spawn(&config, &cwd, watchdog.as_ref()) {
-        Err(cause) => Exit { cause, stderr: Vec::new() },
+        Err(cause) => Exit { cause, stderr: Vec::new(), messages: Vec::new() },
         Ok((group, pipes)) => {
             tracing::info!(target: "acp", agent = %config.name, pgid = group.id(), "started");
             let mut life = Life::new(id, group, pipes, Peer::new(tokens), trace, commands, &out);
             let cause = life.until_death(&graces).await;
             let stderr = life.bury(&graces, &mut last).await;
+            let messages = life.trace.lock().words(LAST_MESSAGES);
             commands = life.commands;
-            Exit { cause, stderr }
+            Exit { cause, stderr, messages }
         }
     };
     tracing::info!(target: "acp", agent = %config.name, cause = ?exit.cause, "ended");

@@ -88,6 +88,20 @@ pub struct Entry {
     pub message: Value,
 }
 
+impl Entry {
+    /// Who sent what; `None` for what is no message.
+    fn words(&self) -> Option<String> {
+        let arrow = match self.direction {
+            Direction::ToAgent => "→",
+            Direction::FromAgent => "←",
+            Direction::Stray | Direction::Stderr => return None,
+        };
+        let what = self.method.as_deref().unwrap_or("answer");
+        let id = self.id.as_ref().map_or_else(String::new, |id| format!(" {id}"));
+        Some(format!("{arrow} {what}{id}"))
+    }
+}
+
 impl Trace {
     /// An empty trace that begins now.
     pub fn new(redactor: Redactor) -> Self {
@@ -134,6 +148,15 @@ impl Trace {
             (index >= skipped).then(|| frame.entry(head, latency, &self.redactor))
         });
         entries.collect()
+    }
+
+    /// The last `count` messages in a few words each, oldest first: who sent what. The rest is in [`Trace::jsonl`].
+    pub fn words(&self, count: usize) -> Vec<String> {
+        let entries = self.last(usize::MAX);
+        let messages = entries.iter().rev().filter_map(Entry::words).take(count);
+        let mut words: Vec<String> = messages.collect();
+        words.reverse();
+        words
     }
 
     /// Everything that is kept, as JSON Lines.

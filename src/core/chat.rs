@@ -76,6 +76,8 @@ pub struct Chat {
     pub refused: Vec<PathBuf>,
     /// The process, while there is one.
     pub agent: Option<AgentId>,
+    /// The process there was last, for its traffic.
+    pub last_agent: Option<AgentId>,
     /// What it said of itself.
     pub info: AgentInfo,
     /// The session, also after the agent died, to go on with.
@@ -137,6 +139,7 @@ impl Chat {
             allowed: Vec::new(),
             refused: Vec::new(),
             agent: None,
+            last_agent: None,
             info: AgentInfo::default(),
             session: None,
             live: false,

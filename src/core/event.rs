@@ -318,6 +318,8 @@ pub struct Exit {
     pub cause: ExitCause,
     /// The last lines of stderr, oldest first, without escape sequences.
     pub stderr: Vec<String>,
+    /// The last messages in a few words each, oldest first.
+    pub messages: Vec<String>,
 }
 
 /// What ended a process.

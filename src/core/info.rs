@@ -1,9 +1,8 @@
 //! What `:RatInfo` and its like show: facts about an agent as text.
 
-use super::effect::{Effect, Level, ToEditor};
+use super::effect::{Effect, ToEditor};
 use super::event::ChatId;
 use super::state::State;
-use super::status::ChatState;
 use crate::session::agent::McpServer;
 use crate::session::ids::ToolCallId;
 use crate::view::card;
@@ -86,14 +85,8 @@ impl State {
     pub(super) fn show_trace(&mut self, id: ChatId) {
         let Some(chat) = self.chats.get(&id) else { return };
         let name = format!("{}/{}/trace", chat.name(), id.0);
-        match chat.agent {
-            Some(agent) => self.effects.push(Effect::Trace { agent, name }),
-            None => {
-                let state = chat.state();
-                let why = if state == ChatState::Failed { "has failed" } else { "is stopped" };
-                let text = format!("{} {why}: what it said last is in :RatLog", chat.name());
-                self.notify(Level::Info, text);
-            }
+        if let Some(agent) = chat.last_agent {
+            self.effects.push(Effect::Trace { agent, name });
         }
     }
 

@@ -59,6 +59,7 @@ impl State {
         let agent = AgentId(u32::try_from(self.next_id()).unwrap_or(u32::MAX));
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.agent = Some(agent);
+        chat.last_agent = Some(agent);
         chat.info = AgentInfo::default();
         chat.live = false;
         let (config, cwd) = (Box::new(chat.config.clone()), chat.cwd.clone());
@@ -299,6 +300,8 @@ impl State {
         let mut details = exit.stderr.clone();
         if matches!(exit.cause, ExitCause::NotStarted { .. }) {
             details.clear();
+        } else if !exit.messages.is_empty() {
+            details.push(format!("before: {} · :RatTrace", exit.messages.join(" · ")));
         }
         self.let_go(id, ToolStatus::Failed);
         self.failed(id, why, details);

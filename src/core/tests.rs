@@ -272,6 +272,7 @@ fn play(world: &mut World, step: Step) {
         Step::Exit => world.say(FromAgent::Exited(Exit {
             cause: ExitCause::Status(1),
             stderr: vec!["last words".to_owned()],
+            messages: Vec::new(),
         })),
         Step::Question(index) => {
             if let Some(id) = world.questions.pop() {
