@@ -121,20 +121,6 @@ return {
         .. " page in native diff mode.",
     },
     {
-      name = "write_dirty",
-      type = "string",
-      choices = { "separate", "save", "ask" },
-      doc = "An agent writes to a buffer with unsaved changes: keep your changes unsaved, save"
-        .. " the buffer, or ask.",
-    },
-    {
-      name = "unsaved",
-      type = "string",
-      choices = { "note", "embed", "save", "ask", "ignore" },
-      doc = "A prompt is sent while buffers of the project have unsaved changes: add a note"
-        .. " with the changes, embed the buffers, save them, ask, or do nothing.",
-    },
-    {
       name = "layout",
       type = "table",
       doc = "Where the chat opens.",

@@ -128,7 +128,7 @@ impl Bridge {
     fn said(&mut self, name: &str, args: &[Value]) {
         match decode::notification(name, args) {
             Ok(Said::User(action)) => self.happened(Event::User(action)),
-            Ok(Said::Configure { log_level, write_dirty: _ }) => {
+            Ok(Said::Configure { log_level }) => {
                 if let (Some(log), Some(level)) = (&self.log, log_level) {
                     log.set_level(&level);
                 }

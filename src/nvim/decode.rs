@@ -17,8 +17,6 @@ pub enum Said {
     Configure {
         /// How much is logged: `error` to `trace`.
         log_level: Option<String>,
-        /// What becomes of unsaved text an agent edits: `separate`, `save` or `ask`.
-        write_dirty: Option<String>,
     },
     /// A fact about a buffer (`lua/rat/track.lua`).
     Buffer(Value),
@@ -71,10 +69,7 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
         },
         "redraw" => UserAction::Redraw(chat().ok_or("redraw: no chat")?),
         "configure" => {
-            return Ok(Said::Configure {
-                log_level: fields.text("log_level").ok(),
-                write_dirty: fields.text("write_dirty").ok(),
-            });
+            return Ok(Said::Configure { log_level: fields.text("log_level").ok() });
         }
         "buffer" => return Ok(Said::Buffer(fields.value.clone())),
         _ => return Err(format!("{name}: no such notification")),
