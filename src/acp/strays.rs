@@ -97,6 +97,7 @@ fn from_ps(wanted: &str) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn marks_differ_and_are_known_again() {
@@ -111,7 +112,15 @@ mod tests {
     #[test]
     fn only_what_carries_the_mark_is_ended() {
         let start = |mark: &Mark| {
-            Command::new("sleep").arg("1000").env(VARIABLE, mark.as_str()).spawn().unwrap()
+            let child =
+                Command::new("sleep").arg("1000").env(VARIABLE, mark.as_str()).spawn().unwrap();
+            // The environment of a new process can be read a moment after it has begun.
+            let until = Instant::now() + Duration::from_secs(20);
+            while mark.carriers().is_empty() {
+                assert!(Instant::now() < until, "the mark never shows");
+                std::thread::yield_now();
+            }
+            child
         };
         let (mark, other) = (Mark::new(), Mark::new());
         let (mut marked, mut spared) = (start(&mark), start(&other));
