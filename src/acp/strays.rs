@@ -46,7 +46,8 @@ impl Mark {
         }
     }
 
-    /// Ends all that carry the mark at once, and what they start meanwhile.
+    /// Ends all that carry the mark at once, and what they start meanwhile. What is just beginning may be missed: ask
+    /// them to end first, and look again.
     pub fn kill(&self) {
         for _ in 0..ROUNDS {
             let carriers = self.carriers();
@@ -97,6 +98,7 @@ fn from_ps(wanted: &str) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn marks_differ_and_are_known_again() {
@@ -111,7 +113,15 @@ mod tests {
     #[test]
     fn only_what_carries_the_mark_is_ended() {
         let start = |mark: &Mark| {
-            Command::new("sleep").arg("1000").env(VARIABLE, mark.as_str()).spawn().unwrap()
+            let mut sleep = Command::new("sleep");
+            let child = sleep.arg("60").env(VARIABLE, mark.as_str()).spawn().unwrap();
+            // A process that is just beginning has no environment yet.
+            let begun = Instant::now();
+            while mark.carriers().is_empty() {
+                assert!(begun.elapsed() < Duration::from_secs(10), "it does not come up");
+                std::thread::yield_now();
+            }
+            child
         };
         let (mark, other) = (Mark::new(), Mark::new());
         let (mut marked, mut spared) = (start(&mark), start(&other));
