@@ -18,21 +18,54 @@ pub fn of(name: &str) -> Quirks {
     }
 }
 
-/// Puts the parts of a Gemini shell call where they belong: it sends no `rawInput`, but the command as the title, and the
-/// folder and what the model says of it as the content, `[current working directory /folder] (description)`.
+/// Puts the parts of a tool call where they belong that an agent gives as a text for people or machines.
 pub fn take_apart(patch: &mut ToolCallPatch) {
-    let Some((input, description)) = shell_call(patch) else { return };
-    patch.input = Some(input);
-    patch.content = Some(vec![ToolContent::Content(Content::Text(description))]);
+    if let Some((input, description)) = shell_call(patch) {
+        patch.input = Some(input);
+        patch.content = Some(vec![ToolContent::Content(Content::Text(description))]);
+    } else if let Some(steps) = steps(patch) {
+        patch.content = Some(vec![ToolContent::Content(Content::Text(steps))]);
+    }
 }
 
+/// The only content of a call, where that is a text.
+fn only_text(patch: &ToolCallPatch) -> Option<&str> {
+    match patch.content.as_deref()? {
+        [ToolContent::Content(Content::Text(text))] => Some(text),
+        _ => None,
+    }
+}
+
+/// OpenCode's list of steps is a tool call whose output is the list as JSON.
+fn steps(patch: &ToolCallPatch) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Step {
+        content: String,
+        status: String,
+        #[serde(rename = "priority")]
+        _priority: String,
+    }
+    let text = only_text(patch).filter(|text| text.starts_with('['))?;
+    let steps: Vec<Step> = serde_json::from_str(text).ok()?;
+    let line = |step: &Step| {
+        let sign = match step.status.as_str() {
+            "completed" => '✓',
+            "in_progress" => '●',
+            "cancelled" => '⊘',
+            _ => '○',
+        };
+        format!("{sign} {}", step.content)
+    };
+    Some(steps.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// A Gemini shell call sends no `rawInput`, but the command as the title, and the folder and what the model says of it
+/// as the content, `[current working directory /folder] (description)`.
 fn shell_call(patch: &ToolCallPatch) -> Option<(ToolInput, String)> {
     if patch.kind != Some(ToolKind::Execute) || patch.input.is_some() {
         return None;
     }
-    let [ToolContent::Content(Content::Text(text))] = patch.content.as_deref()? else {
-        return None;
-    };
+    let text = only_text(patch)?;
     let (cwd, rest) = text.strip_prefix("[current working directory ")?.split_once(']')?;
     let rest = rest.trim();
     let description =
@@ -54,6 +87,22 @@ mod tests {
         assert!(of("OpenCode").writes_files_itself_too);
         assert_eq!(of("@agentclientprotocol/claude-agent-acp"), Quirks::default());
         assert_eq!(of(""), Quirks::default());
+    }
+
+    #[test]
+    fn the_steps_of_opencode_are_a_list() {
+        let said = |text: &str| Some(vec![ToolContent::Content(Content::Text(text.to_owned()))]);
+        let shown = |text: &str| {
+            let mut patch = ToolCallPatch { content: said(text), ..ToolCallPatch::default() };
+            take_apart(&mut patch);
+            patch.content
+        };
+        let json = r#"[{"content": "look", "status": "completed", "priority": "high"},
+            {"content": "tell", "status": "pending", "priority": "low"}]"#;
+        assert_eq!(shown(json), said("✓ look\n○ tell"));
+        for other in ["", "[1, 2]", r#"[{"content": "x"}]"#, "[x] done"] {
+            assert_eq!(shown(other), said(other));
+        }
     }
 
     #[test]

@@ -50,7 +50,10 @@ fn steps_are_listed(kind: Kind) {
             assert!(screen.contains("✓ Look at the file"), "{}", screen.text());
             assert!(screen.contains("○ Tell the user"), "{}", screen.text());
         }
-        Kind::OpenCode => assert!(screen.contains("2 todos"), "{}", screen.text()),
+        Kind::OpenCode => {
+            assert!(screen.contains("2 todos"), "{}", screen.text());
+            assert!(screen.contains("│ ✓ Look at the file"), "{}", screen.text());
+        }
         Kind::Gemini => assert!(screen.contains("Set 3 todo(s)"), "{}", screen.text()),
     }
     chat.finish();
