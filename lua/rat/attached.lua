@@ -23,6 +23,13 @@ local function show(of)
   require("rat.above").show(of)
 end
 
+--- Whether it is whole lines, which are replaced when they come again, and no part of them.
+---@param attachment rat.Attachment
+---@return boolean
+local function is_whole(attachment)
+  return attachment.first == nil or attachment.text:sub(-1) == "\n"
+end
+
 --- Attaches something to the next prompt; the same lines of the same file replace what was there.
 ---@param attachment rat.Attachment
 ---@return rat.Chat? of the chat it goes to, if there is one
@@ -34,6 +41,8 @@ function M.add(attachment)
       other.uri == attachment.uri
       and other.first == attachment.first
       and other.last == attachment.last
+      and is_whole(other) == is_whole(attachment)
+      and (is_whole(attachment) or other.text == attachment.text)
     then
       table.remove(list, i)
       break

@@ -2,6 +2,7 @@
 local chat = require("rat.chat")
 local permission = require("rat.permission")
 local rpc = require("rat.rpc")
+local scratch = require("rat.scratch")
 
 local M = {}
 
@@ -20,6 +21,17 @@ local function action()
   end
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1
   return require("rat.ui").action(vim.api.nvim_get_current_buf(), row)
+end
+
+--- The request of the card the cursor is on.
+---@return integer? id
+local function request_here()
+  local what = action()
+  if what and what.kind == "permission" then
+    return what.id
+  end
+  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+  return require("rat.look").request(vim.api.nvim_get_current_buf(), row)
 end
 
 ---@param of rat.Chat
@@ -41,10 +53,14 @@ end
 ---@param lhs string
 ---@return string
 local function answer(of, lhs)
-  local view = select(2, chat.of(vim.api.nvim_get_current_buf()))
-  local what = view ~= "prompt" and action() or nil
-  local on_card = what and what.kind == "permission" and what.id or nil
-  local id = permission.meant(of, on_card)
+  local buf = vim.api.nvim_get_current_buf()
+  local id
+  if select(2, chat.of(buf)) ~= "prompt" then
+    id = request_here()
+  elseif scratch.is_empty(buf) then
+    -- Where there is no text, a count has no use.
+    id = permission.only(of)
+  end
   -- A digit of a count that has begun stays a digit.
   if id and vim.v.count == 0 and permission.pick(of, id, tonumber(lhs)) then
     return ""
@@ -54,8 +70,7 @@ end
 
 ---@param of rat.Chat
 local function show_diff(of)
-  local what = action()
-  local id = permission.meant(of, what and what.id)
+  local id = request_here() or permission.only(of)
   if id then
     require("rat.diff").request(of, id)
   else
@@ -213,7 +228,7 @@ for digit = 1, 9 do
   answer_keys[digit] = {
     modes = { "n" },
     lhs = tostring(digit),
-    doc = "answer the permission request",
+    doc = "answer the permission request of the card; in the prompt while it is empty",
     run = answer,
     expr = true,
   }
@@ -273,7 +288,7 @@ end
 --- Lists the keys of a view in a small window.
 ---@param view rat.View
 function M.help(view)
-  require("rat.scratch").float(help_lines(view), "Keys")
+  scratch.float(help_lines(view), "Keys")
 end
 
 return M

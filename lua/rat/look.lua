@@ -227,6 +227,26 @@ function M.action(buf, row)
   return { kind = "permission", id = tonumber(rest) }
 end
 
+--- Classes of the lines of a card, its title first.
+local CARD = "xyadDno"
+
+--- The permission request of the card a row belongs to.
+---@param buf integer
+---@param row integer
+---@return integer? id
+function M.request(buf, row)
+  for at = row, api.nvim_buf_line_count(buf) - 1 do
+    local class = M.class(buf, at)
+    if not CARD:find(class, 1, true) or (class == "x" and at > row) then
+      return nil
+    end
+    local action = M.action(buf, at)
+    if action and action.kind == "permission" then
+      return action.id
+    end
+  end
+end
+
 --- The code block a row belongs to.
 ---@param buf integer
 ---@param row integer

@@ -236,14 +236,10 @@ function M.pick(of, id, number)
   return true
 end
 
---- The request a key is meant for: the one under the cursor, else the only one of the chat.
+--- The request of a chat, where only one waits.
 ---@param of rat.Chat
----@param under_cursor? integer id of a request
 ---@return integer? id
-function M.meant(of, under_cursor)
-  if under_cursor then
-    return under_cursor
-  end
+function M.only(of)
   local list = waiting(of)
   return #list == 1 and list[1].permission.id or nil
 end

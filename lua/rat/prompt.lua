@@ -181,6 +181,7 @@ function M.attach(buf)
       local of = chat.of(buf)
       if of then
         require("rat.window").fit(of)
+        require("rat.window").refresh(of)
         require("rat.above").uncover(of)
       end
     end,

@@ -83,6 +83,14 @@ function M.fill(buf, lines)
   vim.bo[buf].modified = false
 end
 
+--- Whether nothing is written in a buffer.
+---@param buf integer
+---@return boolean
+function M.is_empty(buf)
+  return vim.api.nvim_buf_line_count(buf) == 1
+    and vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ""
+end
+
 --- Puts lines before all there are.
 ---@param buf integer
 ---@param lines string[]

@@ -42,15 +42,19 @@ local function percent(usage)
   end
 end
 
---- What answers the oldest request: `1-3`; one without options can only be turned down.
----@param permissions rat.Permission[]
----@return string
-function M.answer_keys(permissions)
-  local count = #permissions[1].options
+--- What answers a request in the prompt; one without options can only be turned down.
+---@param permission rat.Permission
+---@param blank boolean nothing is written there: digits are no counts
+---@return string[][] keys with what they do
+local function answers(permission, blank)
+  local count = math.min(#permission.options, 9)
   if count == 0 then
-    return ":RatDeny"
+    return { { ":RatDeny", "" } }
+  elseif not blank then
+    return { { ":RatAllow", "" }, { ":RatDeny", "" } }
   end
-  return count > 1 and ("1-%d"):format(math.min(count, 9)) or "1"
+  local digits = count > 1 and ("1-%d"):format(count) or "1"
+  return { { digits, "answer" }, { ":RatAllow", "" } }
 end
 
 ---@param status rat.Status
@@ -60,8 +64,8 @@ local function waiting(status)
   if count == 0 then
     return nil
   elseif count == 1 then
-    local keys = M.answer_keys(status.permissions)
-    return keys == ":RatDeny" and keys or keys .. " or :RatAllow"
+    local none = #status.permissions[1].options == 0
+    return none and ":RatDeny" or ":RatAllow :RatDeny"
   end
   return ("%d requests: :RatPermission"):format(count)
 end
@@ -147,15 +151,13 @@ local prompt_keys = {
 }
 
 ---@param status rat.Status
+---@param blank boolean nothing is written: digits are no counts
 ---@return string[][]
-local function keys_now(status)
+local function keys_now(status, blank)
   if #status.permissions > 1 then
     return { { ":RatPermission", "answer" }, { "<C-c>", "cancel" } }
   elseif #status.permissions == 1 then
-    local keys = M.answer_keys(status.permissions)
-    local cancel = { "<C-c>", "cancel" }
-    return keys == ":RatDeny" and { { keys, "" }, cancel }
-      or { { keys, "answer" }, { ":RatAllow", "" }, cancel }
+    return vim.list_extend(answers(status.permissions[1], blank), { { "<C-c>", "cancel" } })
   end
   local keys = prompt_keys[status.state] or prompt_keys.ready
   if #(status.queued or {}) == 0 then
@@ -170,10 +172,11 @@ end
 
 --- The winbar of the prompt: what the keys do now.
 ---@param chat rat.Chat
+---@param blank boolean nothing is written in it
 ---@return string
-function M.prompt_bar(chat)
+function M.prompt_bar(chat, blank)
   local parts = {}
-  for _, key in ipairs(keys_now(chat.status)) do
+  for _, key in ipairs(keys_now(chat.status, blank)) do
     local word = key[2] ~= "" and " " .. key[2] or ""
     parts[#parts + 1] = ("%%#RatKey#%s%%*%s"):format(escape(key[1]), word)
   end
