@@ -25,6 +25,7 @@ impl Turn {
         nvim.command("wincmd t");
         nvim.send("go");
         let prompt = agent.expect_request("session/prompt");
+        nvim.poll_state("running");
         Self { nvim, agent, session, prompt }
     }
 
@@ -185,22 +186,34 @@ fn a_digit_answers_the_card_under_the_cursor() {
     assert_eq!(turn.answer(second), selected("r1"));
     assert!(!turn.agent.is_answered(first));
     turn.nvim.poll_screen("✗ No");
-    // Of one that waits it is clear which is meant, wherever the cursor stands.
-    turn.nvim.input("gg2");
+    turn.go_to("one.txt");
+    turn.nvim.input("2");
     assert_eq!(turn.answer(first), selected("a1"));
     turn.nvim.poll_screen("✓ Yes");
 }
 
 #[test]
-fn a_digit_that_no_option_has_stays_a_count() {
+fn a_digit_that_is_not_meant_for_a_request_stays_a_count() {
     let mut turn = Turn::start();
     let pending = turn.ask(call("one"));
     turn.nvim.poll_screen("[3] Yes, always");
     turn.go_to("Fake agent 1.0.0");
-    turn.nvim.input("5j");
-    turn.nvim.poll("the sixth line", |nvim| nvim.lua("return vim.fn.line('.')", json!([])) == 6);
+    turn.nvim.input("3j");
+    let line = "return vim.fn.line('.')";
+    turn.nvim.poll("the fourth line", |nvim| nvim.lua(line, json!([])) == 4);
+    turn.go_to("Yes, always");
+    let last = turn.nvim.lua(line, json!([])).as_u64().unwrap();
+    turn.nvim.input("9k");
+    turn.nvim.poll("further up", |nvim| nvim.lua(line, json!([])).as_u64().unwrap() < last);
+    turn.nvim
+        .lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('rat://fake/1/prompt'))", json!([]));
+    turn.nvim.input("ione two three<Esc>02w");
+    turn.nvim.poll("the third word", |nvim| {
+        nvim.lua("return vim.fn.expand('<cword>')", json!([])) == "three"
+    });
     assert!(!turn.agent.is_answered(pending));
-    assert_eq!(turn.waiting(), 1);
+    turn.nvim.input("dd2");
+    assert_eq!(turn.answer(pending), selected("a1"));
 }
 
 #[test]
