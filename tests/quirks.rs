@@ -208,3 +208,18 @@ fn what_the_user_typed_while_a_request_waited_is_not_what_was_allowed_to_go() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\ntwo\nthree\n");
     turn.end();
 }
+
+/// Gemini begins a new line with each piece of a thought.
+#[test]
+fn a_thought_of_many_lines_is_folded_whole() {
+    let mut turn = Turn::of("gemini-cli");
+    for number in 1..=9 {
+        let content = json!({"type": "text", "text": format!("**step {number}**\n\n")});
+        let chunk = json!({"sessionUpdate": "agent_thought_chunk", "content": content});
+        turn.agent.update(&turn.session, chunk);
+        // Each one is drawn before the next one comes.
+        turn.nvim.poll_screen(&format!("Thinking · {} lines", 2 * number + 1));
+    }
+    assert!(!turn.nvim.screen().contains("step 9"), "{}", turn.nvim.screen().text());
+    turn.end();
+}

@@ -9,6 +9,8 @@ local M = {}
 local PREFIX = api.nvim_create_namespace("rat.prefix")
 --- Where folds are, for windows that show the buffer later.
 local FOLD = api.nvim_create_namespace("rat.fold")
+--- Neovim 0.10 moves a fold that begins above a row when `nvim_buf_set_text` makes several of that row.
+local FOLDS_SLIP = vim.fn.has("nvim-0.11") == 0
 
 ---@type table<integer, true> buffers nothing has been drawn in yet
 local fresh = {}
@@ -79,6 +81,10 @@ end
 --- Appends to a row.
 function ops.t(buf, row, col, pieces, looks)
   look.splice(buf, row, row + 1, looks)
+  if FOLDS_SLIP and #pieces > 1 then
+    api.nvim_buf_set_text(buf, row, col, row, col, { pieces[1] })
+    return api.nvim_buf_set_lines(buf, row + 1, row + 1, false, vim.list_slice(pieces, 2))
+  end
   api.nvim_buf_set_text(buf, row, col, row, col, pieces)
 end
 
