@@ -129,12 +129,12 @@ local function followers(buf, wins)
   return out
 end
 
---- Before 0.11, text that comes into a fold while the user is in Insert mode pushes the fold down instead of
---- growing it: the last one, which grows, is put where its mark is.
+--- Before 0.11, text that comes into a fold may push it down instead of growing it: the last one, which grows, is
+--- put where its mark is.
 ---@param buf integer
 ---@param wins integer[]
 local function mend_folds(buf, wins)
-  if vim.fn.has("nvim-0.11") == 1 or not api.nvim_get_mode().mode:find("^[iR]") then
+  if vim.fn.has("nvim-0.11") == 1 then
     return
   end
   local mark = api.nvim_buf_get_extmarks(buf, FOLD, -1, 0, { limit = 1, details = true })[1]
