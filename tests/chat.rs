@@ -68,7 +68,8 @@ impl Talk {
 }
 
 fn numbered(count: usize) -> String {
-    (1..=count).map(|n| format!("line {n}\n\n")).collect()
+    let lines: Vec<_> = (1..=count).map(|n| format!("line {n}\n\n")).collect();
+    lines.concat()
 }
 
 #[test]
@@ -185,7 +186,8 @@ fn thoughts_are_folded_also_when_they_come_while_the_user_types() {
 #[test]
 fn long_output_is_folded_and_truncated_and_enter_shows_all_of_it() {
     let mut talk = Talk::start();
-    let output: String = (1..=200).map(|n| format!("row {n}\n")).collect();
+    let output: Vec<_> = (1..=200).map(|n| format!("row {n}")).collect();
+    let output = output.join("\n");
     let content = json!([{"type": "content", "content": {"type": "text", "text": output}}]);
     talk.update(json!({
         "sessionUpdate": "tool_call", "toolCallId": "t", "title": "List", "status": "completed",

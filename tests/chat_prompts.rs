@@ -1,6 +1,10 @@
 //! Prompts in real Neovim: from the prompt buffer, from commands, from Lua and from the visual selection, with exactly
 //! the text the user sees.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "json!(..) as an argument reads better than a reference to it"
+)]
 
 mod support;
 

@@ -46,7 +46,7 @@ fn binary(nvim: &mut Nvim) -> u32 {
     let code = "for _, channel in ipairs(vim.api.nvim_list_chans()) do
           if channel.argv and channel.argv[1] == vim.g.rat_binary then return vim.fn.jobpid(channel.id) end
         end";
-    u32::try_from(nvim.lua(code, json!([])).as_u64().expect("the binary's channel")).unwrap()
+    u32::try_from(nvim.lua(code, json!([])).as_u64().unwrap()).unwrap()
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! Every key that `g?` lists, pressed in real Neovim: each has a case here, and a key without one fails the test.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "json!(..) as an argument reads better than a reference to it"
+)]
 
 mod support;
 

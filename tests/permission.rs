@@ -1,6 +1,10 @@
 //! Permission requests in real Neovim: what the card says, what the status counts, and that every request gets
 //! exactly the answer the user gave, or `cancelled`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "json!(..) as an argument reads better than a reference to it"
+)]
 
 mod support;
 

@@ -1,6 +1,10 @@
 //! Choosing an answer to a permission request: with the user's `vim.ui.select`, with our chooser that does not
 //! block, and from native diff mode; none of them opens while something is typed, and all leave the layout alone.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "json!(..) as an argument reads better than a reference to it"
+)]
 
 mod support;
 

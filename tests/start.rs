@@ -1,6 +1,10 @@
 //! Starting an agent in real Neovim: what it is told of us, where and in which environment it runs, how the user logs
 //! in, and what is said of a configuration that is wrong.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "json!(..) as an argument reads better than a reference to it"
+)]
 
 mod support;
 

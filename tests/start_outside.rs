@@ -46,9 +46,8 @@ impl Turn {
     }
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "what the agent gets is a result")]
-fn content(text: &str) -> Result<Json, Json> {
-    Ok(json!({"content": text}))
+fn content(text: &str) -> Json {
+    json!({"content": text})
 }
 
 #[test]
@@ -58,15 +57,15 @@ fn a_folder_is_allowed_once_for_all_its_files() {
     turn.expect_question();
     assert!(!turn.agent.is_answered(one));
     turn.nvim.input("1");
-    assert_eq!(turn.agent.expect_answer(one), content("one\n"));
-    assert_eq!(turn.agent.expect_answer(two), content("two\n"));
+    assert_eq!(turn.agent.expect_answer(one).unwrap(), content("one\n"));
+    assert_eq!(turn.agent.expect_answer(two).unwrap(), content("two\n"));
     turn.nvim.poll_state("running");
     let path = turn.outside.join("three.txt");
     let write = json!({"sessionId": turn.session, "path": path, "content": "three\n"});
     turn.agent.request("fs/write_text_file", write).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "three\n");
     let three = turn.read("three.txt");
-    assert_eq!(turn.agent.expect_answer(three), content("three\n"));
+    assert_eq!(turn.agent.expect_answer(three).unwrap(), content("three\n"));
 }
 
 #[test]
@@ -92,7 +91,7 @@ fn a_dismissed_question_refuses_this_time_only() {
     let two = turn.read("two.txt");
     turn.expect_question();
     turn.nvim.input("1");
-    assert_eq!(turn.agent.expect_answer(two), content("two\n"));
+    assert_eq!(turn.agent.expect_answer(two).unwrap(), content("two\n"));
 }
 
 #[test]

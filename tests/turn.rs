@@ -1,6 +1,10 @@
 //! Turns in real Neovim: prompts that wait in a queue, how a turn may end, and what an agent says before and after
 //! it should.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "json!(..) as an argument reads better than a reference to it"
+)]
 
 mod support;
 

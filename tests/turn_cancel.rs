@@ -1,6 +1,10 @@
 //! Cancelling a turn in real Neovim, to the letter of the protocol: told once, shown at once, late updates counted,
 //! and a way out where the agent does not stop.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "json!(..) as an argument reads better than a reference to it"
+)]
 
 mod support;
 

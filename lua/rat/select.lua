@@ -12,6 +12,8 @@ local M = {}
 
 ---@alias rat.OnChoice fun(item: any?, index: integer?)
 
+local FOOTER = " <CR> choose · <Esc> close "
+
 ---@return boolean
 local function built_in()
   local source = debug.getinfo(vim.ui.select, "S").source
@@ -32,7 +34,7 @@ local function width_for(lines, title)
   if require("rat.chat").of(vim.api.nvim_get_current_buf()) then
     return math.max(1, vim.api.nvim_win_get_width(0) - 2)
   end
-  local width = vim.fn.strdisplaywidth(title)
+  local width = math.max(vim.fn.strdisplaywidth(title), vim.fn.strdisplaywidth(FOOTER))
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line) + 1)
   end
@@ -55,7 +57,7 @@ local function place(count, width, title)
     border = "rounded",
     title = title,
     title_pos = title and "left" or nil,
-    footer = " <CR> choose · <Esc> close ",
+    footer = FOOTER,
     zindex = 60,
   }
   if require("rat.chat").of(vim.api.nvim_get_current_buf()) then

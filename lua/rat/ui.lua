@@ -137,6 +137,32 @@ local function followers(buf, wins)
   return out
 end
 
+--- Before 0.11, text that comes into a fold may push it down instead of growing it: the last one, which grows, is
+--- put where its mark is.
+---@param buf integer
+---@param wins integer[]
+local function mend_folds(buf, wins)
+  if vim.fn.has("nvim-0.11") == 1 then
+    return
+  end
+  local mark = api.nvim_buf_get_extmarks(buf, FOLD, -1, 0, { limit = 1, details = true })[1]
+  if not mark then
+    return
+  end
+  local first, last = mark[2], mark[4].end_row
+  for _, win in ipairs(wins) do
+    api.nvim_win_call(win, function()
+      if vim.fn.foldlevel(first + 1) == 0 then
+        local view = vim.fn.winsaveview()
+        api.nvim_win_set_cursor(win, { last + 1, 0 })
+        vim.cmd("silent! normal! zd")
+        vim.fn.winrestview(view)
+        fold(win, first, last, false)
+      end
+    end)
+  end
+end
+
 ---@param payload {chat: integer, view: string, ops: any[][]}
 local function draw(payload)
   local buf = require("rat.chat").buffer(payload.chat, payload.view)
@@ -156,6 +182,7 @@ local function draw(payload)
     end
   end)
   vim.bo[buf].modifiable = false
+  mend_folds(buf, wins)
   if #following > 0 then
     local last = api.nvim_buf_line_count(buf)
     for _, win in ipairs(following) do
