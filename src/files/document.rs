@@ -114,7 +114,10 @@ impl Document {
         &mut self,
     ) -> Result<Option<(Open, Option<OnDisk>)>, FileError> {
         let Some(found) = self.find().await? else { return Ok(None) };
-        let file = on_disk(&self.path, Some(&found.buffer)).await?;
+        let file = match &self.synced {
+            Some(synced) if disk::facts(&self.path) == Some(synced.facts) => Some(synced.clone()),
+            _ => on_disk(&self.path, Some(&found.buffer)).await?,
+        };
         let open = match &file {
             Some(file) if !self.is_current(&found) && stands_for(file, &found.buffer) => {
                 let (shape, text) = (found.buffer.shape.unwrap_or_default(), &file.text);
