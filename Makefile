@@ -48,12 +48,12 @@ test-nvim: ## Run only the tests that talk to Neovim
 test-agents: ## Run the tests against real agents (ACP_AGENTS: their folder, ACP_AGENTS_DIR: where they are installed)
 	@if [ ! -x "$(ACP_AGENTS)/run_opencode.sh" ]; then \
 	  echo "left out: the tests against real agents, there is no $(ACP_AGENTS)/run_opencode.sh (set ACP_AGENTS)"; \
-	elif [ ! -e tests/real_agents ]; then \
-	  echo "left out: the tests against real agents, there is no tests/real_agents"; \
+	elif [ ! -d "$$ACP_AGENTS_DIR" ]; then \
+	  echo "left out: the tests against real agents, ACP_AGENTS_DIR names no folder: fill one with $(ACP_AGENTS)/setup.sh"; \
 	else \
 	  nvim=$(nvim) || exit 1; \
 	  ACP_AGENTS="$$(cd "$(ACP_AGENTS)" && pwd)" NVIM_BIN="$$nvim" \
-	    $(CARGO) test --locked --features real-agents --test real_agents; \
+	    $(CARGO) test --locked --features real-agents --test real_agents -- --test-threads=2; \
 	fi
 
 .PHONY: lint
