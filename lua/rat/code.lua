@@ -18,7 +18,7 @@ local QUIET = 100
 
 ---@class rat.Block
 ---@field language string treesitter's name of it
----@field rows table<integer, integer[][]> {start, end, group} by index; what was known of a row stays until it is known anew
+---@field rows table<integer, any[][]> {start, end or -1 for the line's, group} by index; kept until known anew
 ---@field fresh table<integer, string> rows that are known, with the line they were known of
 ---@field wanted table<integer, true> rows that were drawn without being fresh
 ---@field text string what was parsed
@@ -252,10 +252,11 @@ function M.draw(buf, row, code)
     of_buffer[code.block] = block
   end
   for _, mark in ipairs(block.rows[code.index] or {}) do
+    local to_end = mark[2] == -1
     api.nvim_buf_set_extmark(buf, EPHEMERAL, row, mark[1], {
       ephemeral = true,
-      end_row = mark[3] and mark[2] == -1 and row + 1 or row,
-      end_col = mark[2] == -1 and 0 or mark[2],
+      end_row = to_end and row + 1 or row,
+      end_col = to_end and 0 or mark[2],
       hl_group = mark[3],
       strict = false,
       priority = 110,
