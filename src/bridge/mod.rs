@@ -114,12 +114,13 @@ impl Bridge {
                 },
                 Some(answer) = self.drawn.recv() => self.frame_done(answer),
                 Some(event) = self.done.recv() => self.happened(event),
+                // Before more is taken in: a flood must not keep from the screen what is known already.
+                () = tokio::time::sleep_until(self.next_frame), if waits => self.draw(),
                 Some((agent, batch)) = self.from_agents.recv() => {
                     for from in batch {
                         self.happened(Event::Agent(agent, from));
                     }
                 }
-                () = tokio::time::sleep_until(self.next_frame), if waits => self.draw(),
             }
         }
         self.runner.shutdown().await;
