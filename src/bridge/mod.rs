@@ -25,6 +25,9 @@ const PAUSE: Duration = Duration::from_millis(8);
 /// A frame with so many bytes of text comes from a flood.
 const FLOOD: usize = 8 * 1024;
 
+/// So do so many messages within one pause.
+const FLOOD_MESSAGES: usize = 100;
+
 /// Batches of what agents said that wait to be taken in; beyond them agents wait.
 const BATCHES: usize = 16;
 
@@ -68,6 +71,8 @@ struct Bridge {
     /// Neovim is busy with a frame.
     drawing: bool,
     next_frame: Instant,
+    /// Messages of agents taken in since the last frame.
+    gathered: usize,
 }
 
 impl Bridge {
@@ -95,6 +100,7 @@ impl Bridge {
             drawn_sender,
             drawing: false,
             next_frame: Instant::now(),
+            gathered: 0,
         })
     }
 
@@ -117,6 +123,10 @@ impl Bridge {
                 // Before more is taken in: a flood must not keep from the screen what is known already.
                 () = tokio::time::sleep_until(self.next_frame), if waits => self.draw(),
                 Some((agent, batch)) = self.from_agents.recv() => {
+                    self.gathered += batch.len();
+                    if self.gathered >= FLOOD_MESSAGES {
+                        self.next_frame = Instant::now();
+                    }
                     for from in batch {
                         self.happened(Event::Agent(agent, from));
                     }
@@ -149,6 +159,7 @@ impl Bridge {
     fn draw(&mut self) {
         let frame = self.state.take_frame();
         self.drawing = true;
+        self.gathered = 0;
         self.next_frame = Instant::now();
         if frame.bytes < FLOOD {
             // What comes next may gather for a moment. In a flood there is enough of it already.
