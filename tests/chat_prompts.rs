@@ -73,7 +73,7 @@ fn the_prompt_buffer_sends_its_text_and_is_empty_again() {
     talk.nvim.poll_screen("third line");
     talk.nvim.input("iagain<C-s>");
     assert_eq!(talk.sent(), [text("again")]);
-    assert_eq!(talk.nvim.screen().mode(), "insert");
+    talk.nvim.poll("the user to be in Insert mode still", |nvim| nvim.screen().mode() == "insert");
 }
 
 #[test]
