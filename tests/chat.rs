@@ -133,7 +133,7 @@ fn a_reader_at_the_end_follows_also_while_typing_in_the_prompt() {
         talk.say(&format!("End of round {round}.\n\n"));
         talk.nvim.poll_screen(&format!("End of round {round}."));
     }
-    assert_eq!(talk.nvim.screen().mode(), "insert");
+    talk.nvim.poll("insert mode still", |nvim| nvim.screen().mode() == "insert");
     assert_eq!(talk.nvim.buffer_lines("rat://fake/1/prompt"), ["typing"]);
 }
 
