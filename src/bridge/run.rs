@@ -3,7 +3,7 @@
 use super::editor::NvimEditor;
 use crate::acp::Agents;
 use crate::core::effect::Effect;
-use crate::core::event::{ChatId, Event, FileOutcome, INVALID_PARAMS};
+use crate::core::event::{ChatId, Event, FileOutcome, INTERNAL_ERROR, INVALID_PARAMS, Token};
 use crate::files::watch::Watcher;
 use crate::files::{FileError, Files, ReadRequest, WriteRequest, Written};
 use crate::host::paths::{PathError, Roots};
@@ -60,8 +60,8 @@ impl Runner {
             Effect::Agent(effect) => self.agents.run(effect),
             Effect::Read { token, session, path, line, limit, roots } => {
                 let files = Arc::clone(&self.files);
-                self.spawn(async move {
-                    let outcome = match check(roots, &path) {
+                self.answer(token, async move {
+                    match check(roots, &path) {
                         Ok(path) => {
                             let request = ReadRequest { session, path, line, limit };
                             files
@@ -70,22 +70,20 @@ impl Runner {
                                 .map_or_else(|error| failed(&error), FileOutcome::Text)
                         }
                         Err(outcome) => outcome,
-                    };
-                    Event::File { token, outcome }
+                    }
                 });
             }
             Effect::Write { token, session, path, content, base, roots } => {
                 let files = Arc::clone(&self.files);
-                self.spawn(async move {
-                    let outcome = match check(roots, &path) {
+                self.answer(token, async move {
+                    match check(roots, &path) {
                         Ok(path) => {
                             let request =
                                 WriteRequest { session, path, content, base, tool_call: None };
                             files.write(request).await.map_or_else(|error| failed(&error), written)
                         }
                         Err(outcome) => outcome,
-                    };
-                    Event::File { token, outcome }
+                    }
                 });
             }
             Effect::Adopt { chat, session, paths, roots } => {
@@ -117,6 +115,17 @@ impl Runner {
                 let _ = self.done.send(Event::Trace { name, text: text.unwrap_or_default() });
             }
         }
+    }
+
+    /// Brings back what an agent waits for, also where the work itself breaks.
+    fn answer(&self, token: Token, work: impl Future<Output = FileOutcome> + Send + 'static) {
+        self.spawn(async move {
+            let outcome = tokio::spawn(work).await.unwrap_or_else(|error| FileOutcome::Failed {
+                code: INTERNAL_ERROR,
+                message: error.to_string(),
+            });
+            Event::File { token, outcome }
+        });
     }
 
     fn spawn(&self, work: impl Future<Output = Event> + Send + 'static) {

@@ -7,7 +7,7 @@ use super::state::{Expected, Question, State};
 use super::words;
 use crate::session::content::Content;
 use crate::session::ids::{SessionId, ToolCallId};
-use crate::session::prompt::Prompt;
+use crate::session::prompt::{Attachment, Prompt};
 use crate::session::tool_call::{ToolCallPatch, ToolKind, ToolStatus};
 use crate::session::transcript::{Note, Transcript, describe};
 use crate::session::update::{Patch, Role, Severity, Update};
@@ -50,8 +50,7 @@ impl State {
     fn send(&mut self, id: ChatId, prompt: Prompt) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let Some(session) = chat.session.clone() else { return };
-        let titles =
-            prompt.attachments.iter().map(crate::session::prompt::Attachment::title).collect();
+        let titles = prompt.attachments.iter().map(Attachment::title).collect();
         chat.transcript.prompt(&prompt.text, titles);
         chat.reloaded = false;
         chat.turns += 1;
