@@ -15,7 +15,9 @@ local M = {}
 ---@field empty boolean whether there is no text, not even an empty line
 ---@field modified boolean
 ---@field locked? string why it cannot be changed or saved
----@field format string 'fileformat'
+---@field format string 'fileformat', of 'binary' ones "unix"
+---@field formats string 'fileformats': what Neovim would look for on reading the file again
+---@field finds_encoding boolean whether it would look for the encoding, too
 ---@field encoding string 'fileencoding'
 ---@field bom boolean
 ---@field eol boolean whether the last line ends: in the file, or once unsaved changes are saved
@@ -44,15 +46,16 @@ local function is_document(buf)
     and api.nvim_buf_get_name(buf) ~= ""
 end
 
+---The real path of a file, of which the last parts need not be there.
 ---@param name string
 ---@return string?
 local function real_path(name)
-  local real = vim.uv.fs_realpath(name)
-  if real then
+  local real, folder = vim.uv.fs_realpath(name), vim.fs.dirname(name)
+  if real or folder == name then
     return real
   end
-  local folder = vim.uv.fs_realpath(vim.fs.dirname(name))
-  return folder and vim.fs.joinpath(folder, vim.fs.basename(name)) or nil
+  local above = real_path(folder)
+  return above and vim.fs.joinpath(above, vim.fs.basename(name)) or nil
 end
 
 ---@param buf integer
@@ -96,9 +99,11 @@ local function facts(buf, since)
     empty = empty,
     modified = bo.modified,
     locked = why_locked(buf),
-    format = bo.fileformat,
+    format = bo.binary and "unix" or bo.fileformat,
+    formats = bo.binary and "" or vim.o.fileformats,
+    finds_encoding = not bo.binary and vim.o.fileencodings ~= "",
     encoding = bo.fileencoding,
-    bom = bo.bomb,
+    bom = bo.bomb and not bo.binary,
     eol = bo.endofline or (bo.modified and bo.fixendofline and not bo.binary),
     time = track.time(buf),
     changes = since and track.since(buf, since) or nil,
@@ -238,8 +243,16 @@ local function make(buf, edits)
   end
 end
 
+---Whether Neovim lets nobody change text just now: in an <expr> mapping that waits for a key, for
+---example (|textlock|). That is looked at before anything else, a buffer that is not there included.
+---@return boolean
+local function is_text_locked()
+  local _, why = pcall(api.nvim_buf_set_lines, 0x7fffffff, 0, 0, true, {})
+  return tostring(why):match("E565") ~= nil or tostring(why):match("E523") ~= nil
+end
+
 ---Runs a change of a buffer that is still at `tick`, as one undo step. Refused while another one
----runs: a formatter that waits lets requests in.
+---runs (a formatter that waits lets requests in), and while text is locked.
 ---@param buf integer
 ---@param tick integer
 ---@param fn fun(): table?
@@ -247,7 +260,7 @@ end
 local function change(buf, tick, fn)
   if not is_document(buf) then
     return { gone = true }
-  elseif changing[buf] then
+  elseif changing[buf] or is_text_locked() then
     return { busy = true }
   end
   local changes = track.since(buf, tick)
@@ -276,14 +289,9 @@ end
 ---@return string? problem
 local function cannot_hold(buf)
   local encoding = vim.bo[buf].fileencoding
-  if encoding == "" or encoding:match("^utf") or encoding:match("^ucs") then
-    return nil
-  end
   local text = table.concat(api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
-  local there = vim.iconv(text, "utf-8", encoding)
-  if not there or vim.iconv(there, encoding, "utf-8") ~= text then
-    return "the text has characters that its 'fileencoding', " .. encoding .. ", has not"
-  end
+  local lacks = require("rat.encoding").lacks(text, encoding)
+  return lacks and ("its 'fileencoding' %s has no %q"):format(encoding, lacks) or nil
 end
 
 ---Writes the buffer to its file. No formatter while the user types in it, hence no autocommands
@@ -309,18 +317,13 @@ local function save(buf, eol)
   if not eol then
     vim.bo[buf].fixendofline = false
   end
+  local is_new = not vim.uv.fs_stat(api.nvim_buf_get_name(buf))
   local ok, why = pcall(api.nvim_buf_call, buf, function()
     -- `!`: whether the file may be written, and is the one we know, has been looked at. Without it
     -- Neovim may ask the user, and stand still until there is an answer.
-    vim.cmd.write({
-      bang = true,
-      mods = {
-        silent = true,
-        lockmarks = true,
-        keepjumps = true,
-        noautocmd = typed_in,
-      },
-    })
+    -- `++p`: with the folders it needs.
+    local mods = "silent lockmarks keepjumps" .. (typed_in and " noautocmd" or "")
+    vim.cmd(mods .. " write!" .. (is_new and " ++p" or ""))
   end)
   if api.nvim_buf_is_valid(buf) then
     vim.bo[buf].fixendofline = fixeol
@@ -364,22 +367,68 @@ function M.write(buf, tick, edits, eol)
   end)
 end
 
+---What a file has beside its lines.
+---@class (exact) rat.buffers.Shape
+---@field format string 'fileformat'
+---@field bom boolean
+---@field eol boolean
+---@field encoding string 'fileencoding'
+
+---@param buf integer
+---@param shape rat.buffers.Shape of the file the buffer's text is from
+---@param modified boolean
+local function take_shape(buf, shape, modified)
+  local bo, now = vim.bo[buf], facts(buf)
+  local function take(option, is, becomes)
+    if is ~= becomes then
+      bo[option] = becomes
+      bo.modified = false -- it counts as the file's from here on
+    end
+  end
+  take("fileformat", now.format, shape.format)
+  take("bomb", now.bom, shape.bom)
+  take("fileencoding", now.encoding == "" and "utf-8" or now.encoding, shape.encoding)
+  take("endofline", modified and now.eol or bo.endofline, shape.eol)
+  if bo.modified ~= modified then
+    bo.modified = modified
+  end
+end
+
+---Runs `fn` on a buffer that may be 'readonly' or not 'modifiable': a file that has changed is
+---followed there, too, as on a reload. The first change of a 'readonly' buffer makes Neovim warn and
+---stand still for a second.
+---@param buf integer
+---@param fn fun()
+local function unprotected(buf, fn)
+  local bo = vim.bo[buf]
+  local readonly, modifiable = bo.readonly, bo.modifiable
+  if readonly or not modifiable then
+    bo.readonly, bo.modifiable = false, true
+  end
+  local ok, why = pcall(fn)
+  if readonly or not modifiable then
+    bo.readonly, bo.modifiable = readonly, modifiable
+  end
+  if not ok then
+    error(why, 0)
+  end
+end
+
 ---Brings a buffer up to a file that was changed on disk: the edits as one undo step, no reload, no
 ---question now or at the next `:write`. A buffer that was unmodified stays so.
 ---@param buf integer
 ---@param tick integer
 ---@param edits rat.buffers.Edit[]
 ---@param file rat.adopt.File as it was when its text was read
----@param eol boolean whether its last line has its end
+---@param shape rat.buffers.Shape
 ---@return table
-function M.adopt(buf, tick, edits, file, eol)
+function M.adopt(buf, tick, edits, file, shape)
   return change(buf, tick, function()
     local modified = vim.bo[buf].modified
-    make(buf, edits)
-    if not modified then
-      vim.bo[buf].endofline = eol
-      vim.bo[buf].modified = false
-    end
+    unprotected(buf, function()
+      make(buf, edits)
+      take_shape(buf, shape, modified)
+    end)
     return require("rat.adopt").acknowledge(buf, file)
   end)
 end

@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use super::document::{Document, MOST_TRIES, Made, OnDisk, Open, beside, on_disk};
+use super::document::{Document, MOST_TRIES, Made, Open, beside};
 use super::editor::Then;
 use super::error::FileError;
+use super::on_disk::OnDisk;
 use super::write::difference;
 use super::{Via, Written, disk};
 use crate::edit::{Conflict, Merged, Text, diff, merge, refine};
@@ -56,7 +57,8 @@ impl Document {
         let modified = open.buffer.modified;
         let merged = beside(move || bring_in(synced.as_deref(), &live, &theirs, modified)).await?;
         let merged = merged.map_err(|conflicts| self.conflict(&conflicts, true))?;
-        let then = Then::Adopt { facts: file.facts, eol: merged.shape.final_newline };
+        let (shape, encoding) = (merged.shape, file.encoding.clone());
+        let then = Then::Adopt { facts: file.facts, shape, encoding };
         let edits = refine(&merged.hunks, &open.text);
         let (before, after) = match self.make(open, edits, then).await? {
             Made::Done { before, after, .. } => (before, after),
@@ -101,7 +103,7 @@ impl Document {
         }
         let merged = self.synced.as_ref().map(|synced| Arc::clone(&synced.text));
         let file = match merged {
-            Some(text) if text != file.text => self.put(text, &open.buffer.encoding).await?,
+            Some(text) if text != file.text => self.put(text, &file.encoding).await?,
             _ => file,
         };
         self.acknowledge(&file).await?;
@@ -111,7 +113,7 @@ impl Document {
 
     /// A file that is not loaded: there is something to tell only if we know what was there before.
     async fn closed_changed(&mut self, session: &SessionId) -> Result<Option<Written>, FileError> {
-        let Some(file) = on_disk(&self.path, None).await? else { return Ok(None) };
+        let Some(file) = self.on_disk(None).await? else { return Ok(None) };
         let _ = self.take_sent(session, &file.text);
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
         let before = before.or_else(|| self.known.get(session).cloned());

@@ -7,22 +7,13 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use super::DiskFacts;
-use crate::edit::{Edit, Hunk, Shape, Text};
+use crate::edit::{Edit, Hunk, LineEnding, Shape, Text};
+
+pub use super::encoding::{Encoding, Order};
 
 /// A buffer (`:help bufnr()`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BufferId(pub i64);
-
-/// How a buffer's text is written to its file (`'fileencoding'`).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Encoding {
-    /// UTF-8.
-    Utf8,
-    /// ISO 8859-1.
-    Latin1,
-    /// Another one, by its name in Neovim.
-    Other(String),
-}
 
 /// A time on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +42,11 @@ pub struct Buffer {
     /// Why it cannot be changed or saved, if so.
     pub locked: Option<String>,
     /// The shape of its text: as in the file while it is unmodified, else as saving would leave it.
-    /// `None` where Neovim writes line ends that we do not.
-    pub shape: Option<Shape>,
+    pub shape: Shape,
+    /// The line ends Neovim looks for in a file it reads (`'fileformats'`).
+    pub formats: Vec<LineEnding>,
+    /// Whether Neovim looks for the encoding of a file it reads (`'fileencodings'`).
+    pub finds_encoding: bool,
     /// How it is written.
     pub encoding: Encoding,
     /// The file's time when Neovim last read or wrote it, if that was seen.
@@ -83,7 +77,7 @@ pub struct Lines {
 }
 
 /// What follows a change of a buffer, in the same breath.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Then {
     /// Nothing: the buffer has unsaved changes then.
     Leave,
@@ -98,8 +92,10 @@ pub enum Then {
     Adopt {
         /// The file whose text is in the buffer.
         facts: DiskFacts,
-        /// Whether its last line has its end.
-        eol: bool,
+        /// What the file has beside its lines, for the buffer to have too.
+        shape: Shape,
+        /// How it is written.
+        encoding: Encoding,
     },
 }
 
@@ -117,10 +113,20 @@ pub enum Outcome {
         /// With what was changed nevertheless.
         found: Found,
     },
-    /// Not made: another change of this buffer runs, a formatter that waits for example.
+    /// Not made for the moment: another change of this buffer runs (a formatter that waits, for
+    /// example), or Neovim lets nobody change text (`:help textlock`).
     Busy,
     /// Not made: the buffer is not loaded any more.
     Gone,
+}
+
+/// A text in an encoding that only Neovim knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Encoded {
+    /// Its bytes.
+    Bytes(Vec<u8>),
+    /// The first character that the encoding has not; none where that is not to be said.
+    Lacks(String),
 }
 
 /// Why the editor gave no answer.
@@ -160,9 +166,16 @@ pub trait Editor: Send + Sync + std::fmt::Debug {
         id: BufferId,
         tick: i64,
         edits: &[Edit],
-        then: Then,
+        then: &Then,
     ) -> Result<Outcome, EditorError>;
 
     /// Marks a buffer as one with text that its file does not have.
     async fn mark_modified(&self, id: BufferId) -> Result<(), EditorError>;
+
+    /// Bytes in an encoding of that name as text; `None` if they are none, or would not come back
+    /// byte for byte.
+    async fn decode(&self, bytes: &[u8], encoding: &str) -> Result<Option<String>, EditorError>;
+
+    /// Text in an encoding of that name.
+    async fn encode(&self, text: &str, encoding: &str) -> Result<Encoded, EditorError>;
 }

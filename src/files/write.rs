@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use super::disk::{self, DiskFacts};
-use super::document::{Document, MOST_TRIES, Made, OnDisk, Open, Sent, beside, on_disk};
-use super::editor::{Buffer, Encoding, Then};
+use super::document::{Document, MOST_TRIES, Made, Open, Sent, beside};
+use super::editor::{Encoding, Then};
 use super::error::FileError;
+use super::on_disk::OnDisk;
 use super::{Via, WriteRequest, Written};
 use crate::edit::{Conflict, Hunk, Text, apply, diff, merge, refine};
 
@@ -76,6 +77,8 @@ impl Document {
         if let Some(reason) = open.buffer.locked.clone() {
             return Err(FileError::Refused { path: self.path.clone(), reason });
         }
+        let encoding = file.as_ref().map_or(&open.buffer.encoding, |file| &file.encoding);
+        self.check_characters(&plan.hunks, encoding).await?;
         let edits = refine(&plan.hunks, &open.text);
         let (before, after, time) = match self.make(open, edits, plan.then).await? {
             Made::Done { before, after, time } => (before, after, time),
@@ -86,7 +89,7 @@ impl Document {
             }
         };
         if let Some(text) = plan.file {
-            let written = self.write_file(text, &open.buffer, file.as_ref()).await;
+            let written = self.write_file(text, encoding, file.as_ref()).await;
             if !matches!(written, Ok(true)) {
                 self.take_back(open, &before, &after).await?;
                 return written.map(|_| None);
@@ -95,7 +98,10 @@ impl Document {
             // If somebody was quick to write the file again, that is not what Neovim wrote.
             let facts = disk::facts(&self.path);
             let facts = facts.map(|facts| DiskFacts { time: time.unwrap_or(facts.time), ..facts });
-            self.synced = facts.map(|facts| OnDisk { text: Arc::clone(&after), facts });
+            self.synced = facts.map(|facts| {
+                let encoding = open.buffer.encoding.clone();
+                OnDisk { text: Arc::clone(&after), facts, encoding }
+            });
         }
         self.known.insert(request.session.clone(), plan.theirs);
         let hunks = difference(&before, &after).await?;
@@ -135,7 +141,7 @@ impl Document {
     async fn write_file(
         &mut self,
         text: Text,
-        buffer: &Buffer,
+        encoding: &Encoding,
         expected: Option<&OnDisk>,
     ) -> Result<bool, FileError> {
         let text = Arc::new(text);
@@ -146,7 +152,7 @@ impl Document {
         if disk::facts(&self.path) != expected.map(|expected| expected.facts) {
             return Ok(false);
         }
-        let file = self.put(text, &buffer.encoding).await?;
+        let file = self.put(text, encoding).await?;
         self.acknowledge(&file).await?;
         self.synced = Some(file);
         Ok(true)
@@ -158,15 +164,11 @@ impl Document {
         text: Arc<Text>,
         encoding: &Encoding,
     ) -> Result<OnDisk, FileError> {
-        let (path, encoding) = (self.path.clone(), encoding.clone());
-        beside(move || {
-            let bytes = disk::encode(text.file_content(), &encoding)
-                .map_err(|reason| FileError::Refused { path: path.clone(), reason })?;
-            let facts =
-                disk::write(&path, &bytes).map_err(|error| FileError::writing(path, &error))?;
-            Ok(OnDisk { text, facts })
-        })
-        .await?
+        let bytes = self.to_bytes(Arc::clone(&text), encoding).await?;
+        let path = self.path.clone();
+        let facts = beside(move || disk::write(&path, &bytes)).await?;
+        let facts = facts.map_err(|error| FileError::writing(self.path.clone(), &error))?;
+        Ok(OnDisk { text, facts, encoding: encoding.clone() })
     }
 
     /// Takes an edit back by its inverse: `:undo` might take back what the user typed since.
@@ -197,7 +199,8 @@ impl Document {
 
     /// A file that is not loaded is written by us; no buffer is made.
     async fn write_closed(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
-        let file = on_disk(&self.path, None).await?;
+        let file = self.on_disk(None).await?;
+        let encoding = file.as_ref().map_or(&Encoding::Utf8, |file| &file.encoding);
         let before = file.as_ref().map(|file| Arc::clone(&file.text)).unwrap_or_default();
         let base = self.base(request, &before).filter(|_| file.is_some());
         let base = base.unwrap_or_else(|| Arc::clone(&before));
@@ -216,7 +219,7 @@ impl Document {
             merged.map_err(|conflicts| self.conflict(&conflicts, false))?;
         let after = Arc::new(after);
         if file.is_none() || after != before {
-            let put = self.put(Arc::clone(&after), &Encoding::Utf8).await?;
+            let put = self.put(Arc::clone(&after), encoding).await?;
             self.synced = Some(put);
         }
         self.known.insert(request.session.clone(), Arc::new(theirs));
