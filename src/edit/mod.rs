@@ -5,10 +5,12 @@ mod collect;
 mod hunks;
 mod merge;
 mod rebase;
+mod take;
 mod text;
 
 pub use collect::Collector;
 pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
 pub use merge::{Conflict, Merged, merge};
 pub use rebase::{Overlap, Spans, rebase, replay};
+pub use take::{Kept, Taken, take_in};
 pub use text::{LineEnding, Shape, Text};
