@@ -289,6 +289,9 @@ end
 ---@return string? problem
 local function cannot_hold(buf)
   local encoding = vim.bo[buf].fileencoding
+  if not require("rat.encoding").is_partial(encoding) then
+    return nil
+  end
   local text = table.concat(api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
   local lacks = require("rat.encoding").lacks(text, encoding)
   return lacks and ("its 'fileencoding' %s has no %q"):format(encoding, lacks) or nil
@@ -300,18 +303,32 @@ end
 ---@param eol boolean whether the last line gets its end
 ---@return string? problem
 local function save(buf, eol)
-  local problem = cannot_hold(buf)
+  local typed_in = is_typed_in(buf)
+  local problem = (typed_in or vim.o.eventignore ~= "") and cannot_hold(buf) or nil
   if problem then
     return problem
   end
   local written = false
-  local seen = api.nvim_create_autocmd("BufWritePost", {
+  local group = api.nvim_create_augroup("rat_saving_" .. buf, {})
+  api.nvim_create_autocmd("BufWritePre", {
+    group = group,
     buffer = buf,
+    desc = "rat: what a formatter has brought in may not be lost either",
+    callback = function()
+      problem = cannot_hold(buf)
+      if problem then
+        error(problem, 0)
+      end
+    end,
+  })
+  api.nvim_create_autocmd("BufWritePost", {
+    group = group,
+    buffer = buf,
+    desc = "rat: the buffer is written, whatever comes after",
     callback = function()
       written = true
     end,
   })
-  local typed_in = is_typed_in(buf)
   local fixeol = vim.bo[buf].fixendofline
   vim.bo[buf].endofline = eol
   if not eol then
@@ -327,15 +344,15 @@ local function save(buf, eol)
   end)
   if api.nvim_buf_is_valid(buf) then
     vim.bo[buf].fixendofline = fixeol
-    pcall(api.nvim_del_autocmd, seen)
   end
+  api.nvim_del_augroup_by_id(group)
   if ok and typed_in then
     track.saved(buf)
   end
   if ok or written then
     return nil
   end
-  return (tostring(why):gsub("^.-Vim%(%w+%):", ""))
+  return problem or (tostring(why):gsub("^.-Vim%(%w+%):", ""))
 end
 
 ---Makes edits in a buffer that is still at `tick`, as one undo step.

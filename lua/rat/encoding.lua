@@ -46,6 +46,13 @@ function M.encode(text, encoding)
   return bytes and { bytes = bytes } or { lacks = lacking(text, encoding) }
 end
 
+---Whether there are characters that an encoding has not.
+---@param encoding string 'fileencoding'
+---@return boolean
+function M.is_partial(encoding)
+  return encoding ~= "" and not encoding:match("^utf") and not encoding:match("^ucs%-4")
+end
+
 ---The first character of a text that a file of some encoding cannot hold; nil if there is none.
 ---@param text string
 ---@param encoding string 'fileencoding'
@@ -55,10 +62,9 @@ function M.lacks(text, encoding)
     return text:match("[\196-\244][\128-\191]*")
   elseif encoding:match("^ucs%-2") then
     return text:match("[\240-\244][\128-\191]*")
-  elseif encoding == "" or encoding:match("^utf") or encoding:match("^ucs") then
-    return nil
+  elseif M.is_partial(encoding) and text:find("[\128-\255]") then
+    return M.encode(text, encoding).lacks
   end
-  return text:find("[\128-\255]") and M.encode(text, encoding).lacks or nil
 end
 
 return M

@@ -180,7 +180,7 @@ impl Document {
         let synced = if open.buffer.modified {
             same_time && (self.synced.is_none() || open.buffer.time.is_some())
         } else {
-            open.text.same_lines(&disk.text)
+            *open.text == *disk.text && open.buffer.encoding == disk.encoding
         };
         if synced {
             // The user has saved since: what an agent sent before is history.

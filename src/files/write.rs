@@ -27,6 +27,9 @@ struct Plan {
 
 impl Document {
     pub(super) async fn write(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
+        if request.content.contains('\0') {
+            return Err(self.not_text("what was sent holds NUL bytes".to_owned()));
+        }
         let mut adopted = None;
         for _ in 0..MOST_TRIES {
             let result = match self.open_with_disk().await? {
@@ -128,7 +131,12 @@ impl Document {
     /// What the agent means to change: the text it is certain of, else what its session last read or wrote.
     fn base(&self, request: &WriteRequest, live: &Text) -> Option<Arc<Text>> {
         let certain = request.base.as_ref().map(|base| Arc::new(Text::matching(base, live)));
-        certain.or_else(|| self.known.get(&request.session).cloned())
+        certain.or_else(|| {
+            let known = self.known.get(&request.session)?;
+            let same = known.shape().ending == live.shape().ending;
+            let again = || Arc::new(Text::matching(&known.content(), live));
+            Some(if same { Arc::clone(known) } else { again() })
+        })
     }
 
     pub(super) fn conflict(&self, conflicts: &[Conflict], unsaved: bool) -> FileError {

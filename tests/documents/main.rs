@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod adopt;
+mod encodings;
+mod endings;
 mod follow;
 mod names;
 mod nvim;
