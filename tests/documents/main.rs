@@ -5,6 +5,8 @@
 
 mod adopt;
 mod conflict;
+mod encodings;
+mod endings;
 mod follow;
 mod names;
 mod nvim;
