@@ -6,6 +6,7 @@ mod hunks;
 mod merge;
 mod rebase;
 mod text;
+pub mod unified;
 
 pub use collect::Collector;
 pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
