@@ -3,6 +3,7 @@
 
 pub mod effect;
 pub mod event;
+pub mod policy;
 pub mod status;
 
 pub mod chat;
@@ -12,6 +13,7 @@ pub mod state;
 mod documents;
 mod info;
 mod life;
+mod note;
 mod permit;
 mod turn;
 mod words;

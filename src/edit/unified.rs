@@ -89,11 +89,11 @@ impl FileDiff {
 
 /// The diffs one after the other, at most `limit` bytes. What has no room is named with its lines counted, and no hunk
 /// is cut.
-pub fn bounded(files: &[FileDiff], limit: usize) -> String {
-    let mut names = 0;
-    let fits = |file: &&FileDiff| {
-        names += file.not_shown(0).len();
-        names + AND_MORE <= limit
+pub fn bounded(files: &[&FileDiff], limit: usize) -> String {
+    let mut bytes = AND_MORE;
+    let fits = |file: &&&FileDiff| {
+        bytes += file.not_shown(0).len();
+        bytes <= limit
     };
     let named = files.iter().take_while(fits).count();
     // What naming those still to come takes is kept free.

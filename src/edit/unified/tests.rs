@@ -7,7 +7,7 @@ use super::*;
 fn diff(old: &str, new: &str) -> String {
     let (old, new) = (Text::parse(old), Text::parse(new));
     let file = FileDiff::new("a.txt", Some(&old), Some(&new));
-    file.map(|file| bounded(&[file], 16 * 1024)).unwrap_or_default()
+    file.map(|file| bounded(&[&file], 16 * 1024)).unwrap_or_default()
 }
 
 const HEAD: &str = "--- a/a.txt\n+++ b/a.txt\n";
@@ -45,7 +45,7 @@ fn line_ends_alone_are_a_change_in_words() {
 #[test]
 fn files_that_come_and_go() {
     let (text, empty) = (Text::parse("1\n"), Text::parse(""));
-    let shown = |old, new| bounded(&[FileDiff::new("x", old, new).unwrap()], 1024);
+    let shown = |old, new| bounded(&[&FileDiff::new("x", old, new).unwrap()], 1024);
     assert_eq!(shown(None, Some(&text)), "--- /dev/null\n+++ b/x\n@@ -0,0 +1,1 @@\n+1\n");
     assert_eq!(shown(Some(&text), None), "--- a/x\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-1\n");
     assert_eq!(shown(None, Some(&empty)), "--- /dev/null\n+++ b/x\n");
@@ -58,7 +58,7 @@ fn what_has_no_room_is_named_with_its_lines() {
     let small =
         FileDiff::new("b.txt", Some(&Text::parse("1\n")), Some(&Text::parse("2\n"))).unwrap();
     let large = FileDiff::new("a.txt", Some(&old), Some(&new)).unwrap();
-    let files = [large, small];
+    let files = [&large, &small];
     let text = bounded(&files, 300);
     assert_eq!(
         text,
@@ -123,7 +123,8 @@ proptest! {
         let files: Vec<FileDiff> = files.iter().enumerate().filter_map(|(i, (old, new))| {
             FileDiff::new(&i.to_string(), Some(&Text::parse(old)), Some(&Text::parse(new)))
         }).collect();
-        let text = bounded(&files, limit);
+        let refs: Vec<&FileDiff> = files.iter().collect();
+        let text = bounded(&refs, limit);
         prop_assert!(text.len() <= limit);
         // Each hunk stands there whole or not at all, and no line of the diff is lost to the counts.
         let hunks = files.iter().flat_map(|file| &file.hunks);
