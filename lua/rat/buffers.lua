@@ -365,30 +365,38 @@ function M.write(buf, tick, edits, eol)
 end
 
 ---Brings a buffer up to a file that was changed on disk: the edits as one undo step, no reload, no
----question now or at the next `:write`. A buffer that was unmodified stays so.
+---question now or at the next `:write`.
 ---@param buf integer
 ---@param tick integer
 ---@param edits rat.buffers.Edit[]
 ---@param file rat.adopt.File as it was when its text was read
 ---@param eol boolean whether its last line has its end
+---@param modified boolean whether the buffer then has text that the file has not
+---@param kept rat.conflict.Kept[] lines that stay although the file has others
 ---@return table
-function M.adopt(buf, tick, edits, file, eol)
+function M.adopt(buf, tick, edits, file, eol, modified, kept)
   return change(buf, tick, function()
-    local modified = vim.bo[buf].modified
+    require("rat.conflict").mark(buf, kept)
+    if #edits > 0 then
+      -- Neovim notes at each change whether undoing it leads back to what the file says: not here.
+      vim.bo[buf].modified = true
+    end
     make(buf, edits)
     if not modified then
       vim.bo[buf].endofline = eol
-      vim.bo[buf].modified = false
     end
+    vim.bo[buf].modified = modified
     return require("rat.adopt").acknowledge(buf, file)
   end)
 end
 
----Marks a buffer as one with text that its file does not have.
+---Lets Neovim take note that the file of a buffer is gone. Its text is nowhere else now: it counts
+---as unsaved.
 ---@param buf integer
-function M.mark_modified(buf)
+function M.file_gone(buf)
   if is_document(buf) then
     vim.bo[buf].modified = true
+    require("rat.adopt").gone(buf)
   end
 end
 

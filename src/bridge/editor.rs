@@ -7,7 +7,7 @@ use std::path::Path;
 use async_trait::async_trait;
 use rmpv::Value;
 
-use crate::edit::{Collector, Edit, Hunk, LineEnding, Shape, Text};
+use crate::edit::{Collector, Edit, Hunk, Kept, LineEnding, Shape, Text};
 use crate::files::DiskFacts;
 use crate::files::editor::{
     Buffer, BufferId, Editor, EditorError, Encoding, FileTime, Found, Lines, Outcome, Then,
@@ -146,7 +146,7 @@ impl Editor for NvimEditor {
         id: BufferId,
         tick: i64,
         edits: &[Edit],
-        then: Then,
+        then: &Then,
     ) -> Result<Outcome, EditorError> {
         let edits = Value::Array(edits.iter().map(edit).collect());
         let mut args = vec![id.0.into(), tick.into(), edits];
@@ -160,19 +160,20 @@ impl Editor for NvimEditor {
                 "apply"
             }
             Then::Save { eol } => {
-                args.push(eol.into());
+                args.push((*eol).into());
                 "write"
             }
-            Then::Adopt { facts, eol } => {
-                args.extend([file(facts), eol.into()]);
+            Then::Adopt { facts, eol, modified, kept: stay } => {
+                let stay = stay.iter().map(kept).collect();
+                args.extend([file(facts), (*eol).into(), (*modified).into(), Value::Array(stay)]);
                 "adopt"
             }
         };
         outcome(self.call(function, args).await?)
     }
 
-    async fn mark_modified(&self, id: BufferId) -> Result<(), EditorError> {
-        self.call("mark_modified", vec![id.0.into()]).await.map(drop)
+    async fn file_gone(&self, id: BufferId) -> Result<(), EditorError> {
+        self.call("file_gone", vec![id.0.into()]).await.map(drop)
     }
 }
 
@@ -189,7 +190,12 @@ fn edit(edit: &Edit) -> Value {
     Value::Array(values)
 }
 
-fn file(facts: DiskFacts) -> Value {
+fn kept(kept: &Kept) -> Value {
+    let lines = kept.theirs.iter().map(|line| Value::from(line.as_str())).collect();
+    Value::Array(vec![kept.lines.start.into(), kept.lines.end.into(), Value::Array(lines)])
+}
+
+fn file(facts: &DiskFacts) -> Value {
     Value::Map(vec![
         ("sec".into(), facts.time.seconds.into()),
         ("nsec".into(), facts.time.nanoseconds.into()),

@@ -4,11 +4,11 @@ use super::editor::NvimEditor;
 use crate::acp::Agents;
 use crate::core::effect::{Effect, Gather};
 use crate::core::event::{
-    ChatId, Event, FileOutcome, Gathered, INTERNAL_ERROR, INVALID_PARAMS, Token,
+    ChatId, Event, FileChange, FileOutcome, Gathered, INTERNAL_ERROR, INVALID_PARAMS, Token,
 };
 use crate::core::policy::{Unsaved, WriteDirty};
 use crate::files::watch::Watcher;
-use crate::files::{FileError, Files, ReadRequest, WriteRequest, Written};
+use crate::files::{FileError, Files, ReadRequest, Via, WriteRequest, Written};
 use crate::host::paths::{PathError, Roots};
 use crate::nvim::client::Client;
 use crate::session::ids::SessionId;
@@ -31,6 +31,7 @@ pub(super) struct Runner {
     agents: Agents,
     files: Arc<Files>,
     watcher: Option<Arc<Mutex<Watcher>>>,
+    adopting: Arc<tokio::sync::Mutex<()>>,
     done: mpsc::UnboundedSender<Event>,
 }
 
@@ -41,7 +42,7 @@ impl Runner {
         let watcher = watcher(done.clone())
             .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
             .ok();
-        Self { client, agents, files, watcher, done }
+        Self { client, agents, files, watcher, adopting: Arc::default(), done }
     }
 
     /// Says to Neovim who we are, and has it follow its buffers.
@@ -193,18 +194,27 @@ impl Runner {
         });
     }
 
-    /// Has the buffers of these files follow what is on disk; without paths, those of all loaded ones.
+    /// Has the buffers of these files follow what is on disk; without paths, those of all loaded ones. One after the
+    /// other, so that Neovim can take in what the user types between any two.
     fn adopt(&self, chat: ChatId, session: SessionId, paths: Vec<PathBuf>, roots: Vec<PathBuf>) {
         let (files, client, done) = (self.files.clone(), self.client.clone(), self.done.clone());
+        let one_by_one = Arc::clone(&self.adopting);
         tokio::spawn(async move {
             let paths = if paths.is_empty() { loaded(&client, false).await } else { paths };
+            let (mut changes, mut failed) = (Vec::new(), Vec::new());
             for path in real(roots, paths).await {
-                let outcome = match files.disk_changed(&path, &session).await {
-                    Ok(None) => continue,
-                    Ok(Some(written)) => Ok(written.hunks.len()),
-                    Err(error) => Err(not_adopted(&error)),
-                };
-                let _ = done.send(Event::Adopted { chat, path, outcome });
+                let _turn = one_by_one.lock().await;
+                match files.disk_changed(&path, &session).await {
+                    Ok(None) => {}
+                    Ok(Some(written)) => changes.push(change(&written)),
+                    Err(error) => {
+                        tracing::warn!(path = %path.display(), %error, "a buffer does not follow");
+                        failed.push((path, error.to_string()));
+                    }
+                }
+            }
+            if !changes.is_empty() || !failed.is_empty() {
+                let _ = done.send(Event::Adopted { chat, changes, failed });
             }
         });
     }
@@ -236,8 +246,8 @@ fn watcher(done: mpsc::UnboundedSender<Event>) -> notify::Result<Arc<Mutex<Watch
     let (sender, mut changed) = mpsc::unbounded_channel();
     let watcher = Watcher::new(sender)?;
     tokio::spawn(async move {
-        while let Some(path) = changed.recv().await {
-            if done.send(Event::DiskChanged(path)).is_err() {
+        while let Some(paths) = changed.recv().await {
+            if done.send(Event::DiskChanged(paths)).is_err() {
                 break;
             }
         }
@@ -288,18 +298,6 @@ fn check(roots: Vec<PathBuf>, path: &Path) -> Result<PathBuf, FileOutcome> {
     }
 }
 
-/// Why a buffer did not follow its file, as the end of "the agent changed the file".
-fn not_adopted(error: &FileError) -> String {
-    match error {
-        FileError::Conflict { .. } => {
-            "where you have changed it, too: the buffer keeps your text. \
-             :w! writes yours over the agent's, :e! takes the agent's"
-                .to_owned()
-        }
-        error => format!("on disk, and its buffer does not follow: {error}"),
-    }
-}
-
 fn failed(error: &FileError) -> FileOutcome {
     FileOutcome::Failed { code: error.code(), message: error.to_string() }
 }
@@ -311,10 +309,29 @@ fn failed_write(error: FileError) -> FileOutcome {
     }
 }
 
-fn written(written: Written, dirty: WriteDirty) -> FileOutcome {
+fn written(mut written: Written, dirty: WriteDirty) -> FileOutcome {
     let why = if dirty == WriteDirty::Save { "" } else { ", which the agent had read" };
     let notice = written
         .saved_unsaved
         .then(|| format!("{} was saved with your unsaved changes{why}", written.path.display()));
-    FileOutcome::Written { path: written.path, hunks: written.hunks.len(), notice }
+    let adopted = written.adopted.take();
+    let changes = adopted.as_deref().into_iter().chain([&written]).map(change);
+    FileOutcome::Written { changes: changes.filter(is_any).collect(), notice }
+}
+
+fn change(written: &Written) -> FileChange {
+    FileChange {
+        path: written.path.clone(),
+        hunks: written.hunks.len(),
+        conflicts: written.kept.len(),
+        deleted: written.deleted,
+        via: match written.via {
+            Via::Protocol => "protocol",
+            Via::Disk => "disk",
+        },
+    }
+}
+
+fn is_any(change: &FileChange) -> bool {
+    change.hunks > 0 || change.conflicts > 0 || change.deleted
 }

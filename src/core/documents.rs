@@ -1,7 +1,6 @@
-//! Files: what agents read and write through us, where they may, and what they change on disk themselves.
+//! Files: what agents read and write through us, and where they may. What they change on disk is in `changes`.
 
-use super::chat::Chat;
-use super::effect::{Answer, Effect, Happened, Level, ToEditor};
+use super::effect::{Answer, Effect, Level};
 use super::event::{
     AgentId, AgentRequest, ChatId, FileOutcome, INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND,
     REQUEST_CANCELLED, Token,
@@ -92,12 +91,9 @@ impl State {
         let id = debt.chat;
         match outcome {
             FileOutcome::Text(text) => self.pay(token, Answer::Text(text)),
-            FileOutcome::Written { path, hunks, notice } => {
+            FileOutcome::Written { changes, notice } => {
                 self.pay(token, Answer::Written);
-                if hunks > 0 {
-                    let happened = Happened::FileChanged { chat: id, path, hunks, via: "protocol" };
-                    self.after.push(ToEditor::Autocommand(happened));
-                }
+                self.changed(id, changes);
                 if let Some(notice) = notice {
                     self.notify(Level::Info, notice);
                 }
@@ -207,54 +203,6 @@ impl State {
                 roots.clone_from(&now);
             }
             self.effects.push(effect);
-        }
-    }
-
-    /// Has open buffers follow what the agent wrote to disk; no paths means all of them.
-    pub(super) fn adopt(&mut self, id: ChatId, paths: Vec<PathBuf>) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        let Some(session) = chat.session.clone() else { return };
-        self.effects.push(Effect::Adopt { chat: id, session, paths, roots: chat.roots() });
-    }
-
-    /// An agent that reads the disk itself refers to what it saw there; one that reads through us to what we said.
-    pub(super) fn seen(&mut self, id: ChatId, paths: Vec<PathBuf>) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        let Some(session) = chat.session.clone() else { return };
-        if !chat.reads_buffers() {
-            self.effects.push(Effect::Seen { session, paths, roots: chat.roots() });
-        }
-    }
-
-    /// Only what happens during a turn may be the agent's doing.
-    pub(super) fn watch(&mut self) {
-        let running = self.chats.values().filter(|chat| chat.turn().is_some());
-        let roots = running.flat_map(Chat::roots).collect();
-        self.effects.push(Effect::Watch(roots));
-    }
-
-    pub(super) fn disk_changed(&mut self, path: &Path) {
-        // Several may run at once: the effect checks whose roots hold the file.
-        let running = self.chats.values().filter(|chat| chat.turn().is_some());
-        let running: Vec<ChatId> = running.map(|chat| chat.id).collect();
-        for id in running {
-            self.adopt(id, vec![path.to_owned()]);
-        }
-    }
-
-    pub(super) fn adopted(&mut self, id: ChatId, path: PathBuf, outcome: Result<usize, String>) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        let (name, short) = (chat.name().to_owned(), chat.scene().shorten(&path));
-        match outcome {
-            Ok(0) => {}
-            Ok(hunks) => {
-                let happened = Happened::FileChanged { chat: id, path, hunks, via: "disk" };
-                self.after.push(ToEditor::Autocommand(happened));
-            }
-            Err(why) => {
-                let text = format!("{name} changed {short} {why}");
-                self.notify(Level::Warn, text);
-            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! All we do. `State` makes these; the bridge has edges carry them out.
 
-use super::event::{AgentId, CallId, ChatId, Timer, Token, Told};
+use super::event::{AgentId, CallId, ChatId, FileChange, Timer, Token, Told};
 use super::policy::{Unsaved, WriteDirty};
 use super::status::Status;
 use crate::session::agent::{AgentConfig, McpServer};
@@ -230,16 +230,7 @@ pub enum Happened {
     /// An agent waits for permission.
     Permission(ChatId, u64, String),
     /// A file changed.
-    FileChanged {
-        /// In which chat.
-        chat: ChatId,
-        /// Its real path.
-        path: PathBuf,
-        /// How many places.
-        hunks: usize,
-        /// `protocol` or `disk`.
-        via: &'static str,
-    },
+    FileChanged(ChatId, FileChange),
     /// Something failed.
     Error(ChatId, String),
 }

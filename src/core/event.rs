@@ -26,14 +26,14 @@ pub enum Event {
         /// What came of it.
         outcome: FileOutcome,
     },
-    /// A buffer took over what an agent wrote to disk itself, or could not.
+    /// Buffers have followed what an agent did to their files itself, or could not.
     Adopted {
         /// In which chat's turn.
         chat: ChatId,
-        /// Which file.
-        path: PathBuf,
-        /// How many places changed, or why the buffer stays as it is.
-        outcome: Result<usize, String>,
+        /// What changed.
+        changes: Vec<FileChange>,
+        /// Whose buffer stays as it is, and why.
+        failed: Vec<(PathBuf, String)>,
     },
     /// What an agent cannot see, for a prompt that waits for it.
     Gathered {
@@ -46,8 +46,8 @@ pub enum Event {
         /// What there is.
         gathered: Gathered,
     },
-    /// A watched file changed on disk; its real path.
-    DiskChanged(PathBuf),
+    /// Watched files changed on disk; their real paths.
+    DiskChanged(Vec<PathBuf>),
     /// A timer that was set has run out.
     Timer(Timer),
     /// The traffic that was asked for.
@@ -101,6 +101,21 @@ pub struct Told {
     pub now: Option<Arc<Text>>,
 }
 
+/// A file has changed by an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// Its real path.
+    pub path: PathBuf,
+    /// How many places.
+    pub hunks: usize,
+    /// In how many places the user's text stays against the file's.
+    pub conflicts: usize,
+    /// Whether the file is gone.
+    pub deleted: bool,
+    /// `protocol` or `disk`.
+    pub via: &'static str,
+}
+
 /// What came of a read or a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileOutcome {
@@ -108,10 +123,8 @@ pub enum FileOutcome {
     Text(String),
     /// The file is written.
     Written {
-        /// Its real path.
-        path: PathBuf,
-        /// How many places changed.
-        hunks: usize,
+        /// What changed by it; nothing if the text was there already.
+        changes: Vec<FileChange>,
         /// What the user should know, one line.
         notice: Option<String>,
     },

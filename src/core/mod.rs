@@ -10,6 +10,7 @@ pub mod chat;
 pub mod frame;
 pub mod state;
 
+mod changes;
 mod documents;
 mod info;
 mod life;

@@ -88,11 +88,11 @@ impl State {
             Event::Agent(agent, from) => self.agent_said(agent, from),
             Event::User(action) => self.user_did(action),
             Event::File { token, outcome } => self.file_done(token, outcome),
-            Event::Adopted { chat, path, outcome } => self.adopted(chat, path, outcome),
+            Event::Adopted { chat, changes, failed } => self.adopted(chat, changes, failed),
+            Event::DiskChanged(paths) => self.disk_changed(&paths),
             Event::Gathered { chat, turn, unsaved, gathered } => {
                 self.gathered(chat, turn, unsaved, gathered);
             }
-            Event::DiskChanged(path) => self.disk_changed(&path),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
             Event::Trace { name, text } => {
                 self.after.push(ToEditor::Scratch { name, filetype: "json", text });

@@ -317,7 +317,7 @@ fn play(world: &mut World, step: Step) {
                     1 => FileOutcome::Failed { code: -32603, message: "no".to_owned() },
                     2 => FileOutcome::Outside("/elsewhere".into()),
                     3 => FileOutcome::Unsaved("/project/a".into()),
-                    _ => FileOutcome::Written { path: "/project/a".into(), hunks: 1, notice: None },
+                    _ => FileOutcome::Written { changes: Vec::new(), notice: None },
                 };
                 world.happen(Event::File { token, outcome });
             }

@@ -29,10 +29,17 @@ pub struct Merged {
 /// both sides changed the same lines or inserted at the same point. The same change on both sides
 /// is no conflict.
 pub fn merge(base: &Text, ours: &Text, theirs: &Text) -> Result<Merged, Vec<Conflict>> {
+    let (merged, conflicts) = reconcile(base, ours, theirs);
+    if conflicts.is_empty() { Ok(merged) } else { Err(conflicts) }
+}
+
+/// Like [`merge`], but what can be brought into `ours` is, and ours stays where it cannot: the
+/// conflicts are beside the hunks.
+pub(super) fn reconcile(base: &Text, ours: &Text, theirs: &Text) -> (Merged, Vec<Conflict>) {
     let shape = merge_shape(base.shape(), ours.shape(), theirs.shape());
     let agent = diff(base, theirs);
     if base.same_lines(ours) {
-        return Ok(Merged { hunks: agent, shape });
+        return (Merged { hunks: agent, shape }, Vec::new());
     }
     let mut sides = Sides { ours: Side::new(diff(base, ours)), theirs: Side::new(agent) };
     let (mut hunks, mut conflicts) = (Vec::new(), Vec::new());
@@ -47,7 +54,7 @@ pub fn merge(base: &Text, ours: &Text, theirs: &Text) -> Result<Merged, Vec<Conf
             conflicts.push(group.conflict());
         }
     }
-    if conflicts.is_empty() { Ok(Merged { hunks, shape }) } else { Err(conflicts) }
+    (Merged { hunks, shape }, conflicts)
 }
 
 fn merge_shape(base: Shape, ours: Shape, theirs: Shape) -> Shape {
@@ -149,7 +156,7 @@ impl Sides {
 
 /// Whether two ranges of lines share a line, are one insertion point, or one inserts inside the
 /// other.
-fn touch(a: &Range<usize>, b: &Range<usize>) -> bool {
+pub(super) fn touch(a: &Range<usize>, b: &Range<usize>) -> bool {
     a == b || (a.start < b.end && b.start < a.end)
 }
 
@@ -240,6 +247,15 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_can_come_in_does_and_the_rest_stays_ours() {
+        let text = Text::parse;
+        let (base, ours) = (text("1\n2\n3\n4\n"), text("1\nuser\n3\n4\n"));
+        let (merged, conflicts) = reconcile(&base, &ours, &text("1\nagent\n3\nIV\n"));
+        assert_eq!(apply(&merged.hunks, &ours).content(), "1\nuser\n3\nIV\n");
+        assert_eq!(conflicts, [Conflict { base: 1..2, ours: 1..2, theirs: 1..2 }]);
+    }
+
     /// A base of numbered lines, with some replaced, deleted or followed by lines of one side.
     fn side(name: &'static str) -> impl Strategy<Value = Vec<(u8, String)>> {
         prop::collection::vec((0u8..4, Just(name.to_owned())), 12)
@@ -278,6 +294,23 @@ mod tests {
             let merged = merge(&base, &ours, &theirs).unwrap();
             let wanted = edited(&both, |i| ours_at(i) || theirs_at(i));
             prop_assert_eq!(apply(&merged.hunks, &ours), wanted);
+        }
+
+        /// Outside of conflicts ours becomes theirs where theirs changed, and inside nothing of ours is touched.
+        #[test]
+        fn ours_is_kept_and_theirs_comes_in_elsewhere(a in side("ours"), b in side("theirs")) {
+            let base = edited(&a, |_| false);
+            let (ours, theirs) = (edited(&a, |_| true), edited(&b, |_| true));
+            let (merged, conflicts) = reconcile(&base, &ours, &theirs);
+            let after = apply(&merged.hunks, &ours);
+            let has = |text: &Text, line: &str| text.lines().any(|it| it == line);
+            for line in ours.lines().filter(|line| line.starts_with("ours")) {
+                prop_assert!(has(&after, line), "{line:?} is lost");
+            }
+            for (at, line) in theirs.lines().enumerate().filter(|(_, line)| line.starts_with("theirs")) {
+                let contested = conflicts.iter().any(|conflict| conflict.theirs.contains(&at));
+                prop_assert!(contested || has(&after, line), "{line:?} did not come in");
+            }
         }
 
         #[test]

@@ -5,6 +5,7 @@ mod collect;
 mod hunks;
 mod merge;
 mod rebase;
+mod take;
 mod text;
 pub mod unified;
 
@@ -12,4 +13,5 @@ pub use collect::Collector;
 pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
 pub use merge::{Conflict, Merged, merge};
 pub use rebase::{Overlap, Spans, rebase, replay};
+pub use take::{Kept, Taken, take_in};
 pub use text::{LineEnding, Shape, Text};

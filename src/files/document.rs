@@ -24,10 +24,10 @@ pub(super) struct Document {
     pub(super) editor: Arc<dyn Editor>,
     /// The text Neovim last read or wrote, as it stands on disk.
     pub(super) synced: Option<OnDisk>,
-    /// What each session last read, or wrote as it sent it.
-    pub(super) known: HashMap<SessionId, Arc<Text>>,
+    /// What each session last read or wrote.
+    pub(super) known: HashMap<SessionId, Known>,
     /// What each session last sent and may still write to the disk itself.
-    pub(super) sent: HashMap<SessionId, Sent>,
+    pub(super) sent: HashMap<SessionId, Arc<Text>>,
     /// The sessions that wrote it, and what they know of it since.
     pub(super) written: HashMap<SessionId, Aware>,
     live: Option<Live>,
@@ -41,12 +41,20 @@ struct Live {
     text: Arc<Text>,
 }
 
-/// A text an agent sent.
-#[derive(Debug)]
-pub(super) struct Sent {
-    pub(super) text: Arc<Text>,
-    /// Whether it was not written, because it contradicted the user's text.
-    pub(super) refused: bool,
+/// What a session knows of a file.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    /// As it read the text, or sent it: its next text refers to that.
+    pub(super) text: Option<Arc<Text>>,
+    /// As its last change left the file, with what a formatter made of it: what came later is not
+    /// its own. As it read the file, if it changed nothing since.
+    pub(super) left: Arc<Text>,
+}
+
+impl Known {
+    pub(super) fn new(text: Arc<Text>) -> Self {
+        Self { text: Some(Arc::clone(&text)), left: text }
+    }
 }
 
 /// The text of the file itself.
@@ -193,13 +201,13 @@ impl Document {
         &mut self,
         open: &Open,
         mut edits: Vec<Edit>,
-        then: Then,
+        mut then: Then,
     ) -> Result<Made, FileError> {
         let id = open.buffer.id;
         let mut tick = open.buffer.tick;
         let mut meanwhile: Vec<Hunk> = Vec::new();
         for _ in 0..MOST_TRIES {
-            let (found, failed) = match self.editor.change(id, tick, &edits, then).await? {
+            let (found, failed) = match self.editor.change(id, tick, &edits, &then).await? {
                 Outcome::Done(found) => (found, None),
                 Outcome::Failed { reason, found } => (found, Some(reason)),
                 Outcome::Gone => return Ok(Made::Again),
@@ -210,6 +218,10 @@ impl Document {
                         return Ok(Made::Again);
                     };
                     let Ok(carried) = rebase(&edits, &changes) else { return Ok(Made::Again) };
+                    if let Then::Adopt { modified, kept, .. } = &mut then {
+                        let Ok(carried) = rebase(kept, &changes) else { return Ok(Made::Again) };
+                        (*modified, *kept) = (*modified || !changes.is_empty(), carried);
+                    }
                     (edits, tick) = (carried, found.buffer.tick);
                     meanwhile.extend(changes);
                     continue;
@@ -232,9 +244,9 @@ impl Document {
         for _ in 0..MOST_TRIES {
             let Some(found) = self.find().await? else { return Ok(()) };
             let eol = found.buffer.shape.is_none_or(|shape| shape.final_newline);
-            let then = Then::Adopt { facts: disk.facts, eol };
-            let Buffer { id, tick, .. } = found.buffer;
-            if !matches!(self.editor.change(id, tick, &[], then).await?, Outcome::Stale(_)) {
+            let Buffer { id, tick, modified, .. } = found.buffer;
+            let then = Then::Adopt { facts: disk.facts, eol, modified, kept: Vec::new() };
+            if !matches!(self.editor.change(id, tick, &[], &then).await?, Outcome::Stale(_)) {
                 return Ok(());
             }
         }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use super::DiskFacts;
-use crate::edit::{Edit, Hunk, Shape, Text};
+use crate::edit::{Edit, Hunk, Kept, Shape, Text};
 
 /// A buffer (`:help bufnr()`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -83,7 +83,7 @@ pub struct Lines {
 }
 
 /// What follows a change of a buffer, in the same breath.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Then {
     /// Nothing: the buffer has unsaved changes then.
     Leave,
@@ -100,6 +100,11 @@ pub enum Then {
         facts: DiskFacts,
         /// Whether its last line has its end.
         eol: bool,
+        /// Whether the buffer then has text that the file has not.
+        modified: bool,
+        /// Lines, before the change, that the buffer keeps although the file has others: they are
+        /// marked.
+        kept: Vec<Kept>,
     },
 }
 
@@ -160,9 +165,9 @@ pub trait Editor: Send + Sync + std::fmt::Debug {
         id: BufferId,
         tick: i64,
         edits: &[Edit],
-        then: Then,
+        then: &Then,
     ) -> Result<Outcome, EditorError>;
 
-    /// Marks a buffer as one with text that its file does not have.
-    async fn mark_modified(&self, id: BufferId) -> Result<(), EditorError>;
+    /// Lets Neovim take note that the file of a buffer is gone, without a message. The buffer has unsaved changes then.
+    async fn file_gone(&self, id: BufferId) -> Result<(), EditorError>;
 }

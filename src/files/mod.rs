@@ -21,7 +21,7 @@ use tokio::sync::Mutex as Queue;
 use self::document::Document;
 use self::editor::Editor;
 use crate::core::policy::WriteDirty;
-use crate::edit::{Hunk, Text};
+use crate::edit::{Hunk, Kept, Text};
 use crate::session::ids::{SessionId, ToolCallId};
 
 pub use self::disk::DiskFacts;
@@ -90,6 +90,10 @@ pub struct Written {
     pub saved_unsaved: bool,
     /// What had changed on disk before, and was brought into the buffer first.
     pub adopted: Option<Box<Written>>,
+    /// Lines of `before` that the buffer keeps although the file has others: the user decides.
+    pub kept: Vec<Kept>,
+    /// Whether the file is gone. Its buffer keeps the text, as an unsaved one.
+    pub deleted: bool,
 }
 
 /// All documents agents have to do with. Each has a queue: what is asked of one file happens in the

@@ -19,14 +19,14 @@ use crate::edit::Text;
 use crate::edit::unified::FileDiff;
 use crate::session::ids::SessionId;
 
-/// What a session knows of a file it wrote, where that is more than `known`.
+/// What a session knows of a file it wrote, where that is more than `Known::text`.
 ///
-/// `known` stays what the session read or sent: it is what writes refer to. An agent that was told of a change, or made
+/// That one stays what the session read or sent: it is what writes refer to. An agent that was told of a change, or made
 /// one with a shell command, may still send a text made from what it read before; with the newer text as the base of
 /// the merge, that would take the change back without a word.
 #[derive(Debug)]
 pub(super) struct Aware {
-    /// `known` when this was noted: once the agent has read or sent another text, that counts.
+    /// `Known::text` when this was noted: once the agent has read or sent another text, that counts.
     known: Option<Arc<Text>>,
     /// `None`: that there is no file.
     text: Option<Arc<Text>>,
@@ -182,19 +182,23 @@ impl Document {
 
     /// Notes that `session` has sent a text of this file.
     pub(super) fn note_written(&mut self, session: &SessionId) {
-        let known = self.known.get(session).cloned();
+        let known = self.read_or_sent(session).cloned();
         self.written.insert(session.clone(), Aware { text: known.clone(), known });
     }
 
     /// Notes that `session` has brought the file into this state on disk itself; `None` is no file.
     pub(super) fn note_on_disk(&mut self, session: &SessionId, text: Option<&Arc<Text>>) {
-        let known = self.known.get(session).cloned();
+        let known = self.read_or_sent(session).cloned();
         self.written.insert(session.clone(), Aware { known, text: text.cloned() });
+    }
+
+    fn read_or_sent(&self, session: &SessionId) -> Option<&Arc<Text>> {
+        self.known.get(session).and_then(|known| known.text.as_ref())
     }
 
     /// What a session that has written this file knows of it; `None` is no file.
     fn knows(&self, session: &SessionId) -> Option<Arc<Text>> {
-        let known = self.known.get(session);
+        let known = self.read_or_sent(session);
         match self.written.get(session) {
             Some(aware) if same(aware.known.as_ref(), known) => aware.text.clone(),
             _ => known.cloned(),

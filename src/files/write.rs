@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::disk::{self, DiskFacts};
-use super::document::{Document, MOST_TRIES, Made, OnDisk, Open, Sent, beside, on_disk};
+use super::document::{Document, Known, MOST_TRIES, Made, OnDisk, Open, beside, on_disk};
 use super::editor::{Buffer, Encoding, Then};
 use super::error::FileError;
 use super::{Via, WriteRequest, Written};
@@ -42,26 +42,18 @@ impl Document {
                 None => self.write_closed(request).await.map(Some),
             };
             if let Some(result) = result.transpose() {
-                self.note_sent(request, &result);
                 if result.is_ok() {
                     self.note_written(&request.session);
+                }
+                let known = self.known.get(&request.session).and_then(|known| known.text.clone());
+                if let (Ok(_), Some(text)) = (&result, known) {
+                    // It may go on to write that to the disk itself.
+                    self.sent.insert(request.session.clone(), text);
                 }
                 return result.map(|written| Written { adopted: adopted.map(Box::new), ..written });
             }
         }
         Err(FileError::Busy(self.path.clone()))
-    }
-
-    /// Notes the text, for an agent that goes on to write it to the disk itself.
-    fn note_sent(&mut self, request: &WriteRequest, result: &Result<Written, FileError>) {
-        let sent = match (result, self.known.get(&request.session)) {
-            (Ok(_), Some(text)) => Sent { text: Arc::clone(text), refused: false },
-            (Err(FileError::Conflict { .. }), _) => {
-                Sent { text: Arc::new(Text::parse(&request.content)), refused: true }
-            }
-            _ => return,
-        };
-        self.sent.insert(request.session.clone(), sent);
     }
 
     /// `None`: the buffer has changed so that all has to be looked at again.
@@ -74,7 +66,7 @@ impl Document {
     ) -> Result<Option<Written>, FileError> {
         if let Some(file) = &file
             && !self.is_synced(open, file)
-            && self.take_sent(&request.session, &file.text).is_none()
+            && !self.take_sent(&request.session, &file.text)
             && *file.text != Text::matching(&request.content, &open.text)
         {
             *adopted = self.adopt(&request.session, open, file).await?.or(adopted.take());
@@ -82,7 +74,7 @@ impl Document {
         }
         let plan = self.plan(request, open, file.as_ref()).await?;
         if plan.is_there {
-            self.known.insert(request.session.clone(), plan.theirs);
+            self.known.insert(request.session.clone(), Known::new(plan.theirs));
             return Ok(Some(self.written(request, &open.text, &open.text, Vec::new())));
         }
         if let Some(reason) = open.buffer.locked.clone() {
@@ -109,7 +101,8 @@ impl Document {
             let facts = facts.map(|facts| DiskFacts { time: time.unwrap_or(facts.time), ..facts });
             self.synced = facts.map(|facts| OnDisk { text: Arc::clone(&after), facts });
         }
-        self.known.insert(request.session.clone(), plan.theirs);
+        let known = known(plan.theirs, plan.hunks, &open.text, &before, &after).await?;
+        self.known.insert(request.session.clone(), known);
         let hunks = difference(&before, &after).await?;
         let mut written = self.written(request, &before, &after, hunks);
         (written.created, written.saved_unsaved) = (file.is_none(), plan.saves_unsaved);
@@ -138,7 +131,7 @@ impl Document {
     /// What the agent means to change: the text it is certain of, else what its session last read or wrote.
     fn base(&self, request: &WriteRequest, live: &Text) -> Option<Arc<Text>> {
         let certain = request.base.as_ref().map(|base| Arc::new(Text::matching(base, live)));
-        certain.or_else(|| self.known.get(&request.session).cloned())
+        certain.or_else(|| self.known.get(&request.session).and_then(|known| known.text.clone()))
     }
 
     pub(super) fn conflict(&self, conflicts: &[Conflict], unsaved: bool) -> FileError {
@@ -235,7 +228,7 @@ impl Document {
             let put = self.put(Arc::clone(&after), &Encoding::Utf8).await?;
             self.synced = Some(put);
         }
-        self.known.insert(request.session.clone(), Arc::new(theirs));
+        self.known.insert(request.session.clone(), Known::new(Arc::new(theirs)));
         let mut written = self.written(request, &before, &after, hunks);
         written.created = file.is_none();
         Ok(written)
@@ -259,8 +252,32 @@ impl Document {
             created: false,
             saved_unsaved: false,
             adopted: None,
+            kept: Vec::new(),
+            deleted: false,
         }
     }
+}
+
+/// What the agent knows of a text it has written: what it sent, and what a formatter made of that.
+async fn known(
+    sent: Arc<Text>,
+    hunks: Vec<Hunk>,
+    live: &Arc<Text>,
+    before: &Arc<Text>,
+    after: &Arc<Text>,
+) -> Result<Known, FileError> {
+    // What the user typed meanwhile cannot be told from what a formatter did.
+    if live != before {
+        return Ok(Known::new(sent));
+    }
+    let (before, after) = (Arc::clone(before), Arc::clone(after));
+    beside(move || {
+        let planned = apply(&hunks, &before);
+        let formatted = merge(&planned, &sent, &after).ok().filter(|made| !made.hunks.is_empty());
+        let left = formatted.map(|made| Arc::new(apply(&made.hunks, &sent)));
+        Known { left: left.unwrap_or_else(|| Arc::clone(&sent)), text: Some(sent) }
+    })
+    .await
 }
 
 /// The difference, made beside the loop.

@@ -142,12 +142,21 @@ impl Nvim {
     /// Types keys as a user does, and waits until an expression says `wanted`.
     pub(crate) async fn type_until(&self, keys: &str, expression: &str, wanted: &str) {
         within(self.client.request("nvim_input", vec![keys.into()])).await.unwrap();
-        within(async {
-            while self.eval(expression).await != wanted {
-                tokio::task::yield_now().await;
+        self.wait_for(expression, wanted).await;
+    }
+
+    /// Waits until an expression says `wanted`.
+    pub(crate) async fn wait_for(&self, expression: &str, wanted: &str) {
+        let mut last = String::new();
+        let end = tokio::time::Instant::now() + DEADLINE;
+        while tokio::time::Instant::now() < end {
+            last = self.eval(expression).await;
+            if last == wanted {
+                return;
             }
-        })
-        .await;
+            tokio::task::yield_now().await;
+        }
+        panic!("{expression} is {last:?}, not {wanted:?}");
     }
 
     /// Neovim waits for no answer of the user.

@@ -1,0 +1,211 @@
+//! What somebody else did to a file, brought into the text that is open in a buffer: nothing the user typed or saved is
+//! given up for it. Nobody is asked here.
+
+use std::ops::Range;
+
+use super::merge::{reconcile, touch};
+use super::{Hunk, Text, apply, diff};
+
+/// What came in from a file that others changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Ours with what could be brought in.
+    pub text: Text,
+    /// From ours to that.
+    pub hunks: Vec<Hunk>,
+    /// Where ours was kept.
+    pub kept: Vec<Kept>,
+}
+
+/// Lines that were kept although theirs have others in their place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Which; empty where theirs have lines and ours none.
+    pub lines: Range<usize>,
+    /// Theirs.
+    pub theirs: Vec<String>,
+}
+
+/// Brings a changed file into the text of its buffer.
+///
+/// `read` is what the one who changed it knew of it, `synced` what it was before, `ours` the text in the buffer: `synced`
+/// with unsaved changes, `file` what it is now. What came into the file after `read` and is not in it any more is kept
+/// like unsaved text that was overwritten, and both are told. Ranges in [`Taken::kept`] count lines of ours.
+pub fn take_in(read: &Text, synced: &Text, ours: &Text, file: &Text) -> Taken {
+    let saved = keep_saved(read, synced, file);
+    let (merged, conflicts) = reconcile(synced, ours, &saved);
+    let text = apply(&merged.hunks, ours).with_shape(merged.shape);
+    let (to_ours, to_file) = (diff(&saved, ours), diff(&saved, file));
+    let contested = conflicts.into_iter().map(|conflict| conflict.theirs);
+    let lost = to_file.iter().map(Hunk::old);
+    let places = joined(contested.chain(lost).collect());
+    let kept = places.iter().map(|lines| Kept {
+        lines: carried(lines, &to_ours),
+        theirs: carried(lines, &to_file).map(|line| file.line(line).to_owned()).collect(),
+    });
+    let differs = |kept: &Kept| !kept.lines.clone().map(|line| ours.line(line)).eq(&kept.theirs);
+    Taken { text, hunks: merged.hunks, kept: kept.filter(differs).collect() }
+}
+
+/// Ranges in order, those that touch as one.
+fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| (range.start, range.end));
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if touch(last, &range) => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+/// The file with what was saved into it after `read` and is not in it any more.
+fn keep_saved(read: &Text, synced: &Text, file: &Text) -> Text {
+    let saved = diff(read, synced);
+    if saved.is_empty() || diff(synced, file).iter().all(|hunk| spares(hunk, read, &saved)) {
+        return file.clone();
+    }
+    // As if what was saved stood in a buffer only.
+    let (merged, _) = reconcile(read, synced, file);
+    apply(&merged.hunks, synced).with_shape(file.shape())
+}
+
+/// Whether a change of the text that `saved` made out of `read` leaves what that brought and took: it neither touches new
+/// lines nor brings back old ones.
+fn spares(change: &Hunk, read: &Text, saved: &[Hunk]) -> bool {
+    let (mut added, mut removed) = (0, 0);
+    let (old, is_back) = (change.old(), |line: &str| change.lines.iter().any(|it| it == line));
+    !saved.iter().any(|hunk| {
+        let start = hunk.start + added - removed;
+        let lines = start..start + hunk.lines.len();
+        added += hunk.lines.len();
+        removed += hunk.removed;
+        let adjoins = old.start <= lines.end && lines.start <= old.end;
+        touch(&old, &lines) || (adjoins && hunk.old().any(|line| is_back(read.line(line))))
+    })
+}
+
+/// Where lines of one text are in another, given the hunks from one to the other; what changed in them is part of them.
+fn carried(lines: &Range<usize>, hunks: &[Hunk]) -> Range<usize> {
+    let (mut start, mut end) = (lines.start, lines.end);
+    let (mut added, mut removed, mut added_inside, mut removed_inside) = (0, 0, 0, 0);
+    for hunk in hunks {
+        let old = hunk.old();
+        if touch(&old, lines) {
+            (start, end) = (start.min(old.start), end.max(old.end));
+            added_inside += hunk.lines.len();
+            removed_inside += hunk.removed;
+        } else if old.end <= lines.start {
+            added += hunk.lines.len();
+            removed += hunk.removed;
+        }
+    }
+    start + added - removed..end + added + added_inside - removed - removed_inside
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn taken(
+        read: &str,
+        synced: &str,
+        ours: &str,
+        file: &str,
+    ) -> (String, Vec<(Range<usize>, String)>) {
+        let ours = Text::parse(ours);
+        let taken = take_in(&Text::parse(read), &Text::parse(synced), &ours, &Text::parse(file));
+        assert_eq!(
+            apply(&taken.hunks, &ours).lines().collect::<Vec<_>>(),
+            taken.text.lines().collect::<Vec<_>>()
+        );
+        let kept = taken.kept.into_iter().map(|kept| (kept.lines, kept.theirs.join(" "))).collect();
+        (taken.text.content(), kept)
+    }
+
+    fn one(lines: Range<usize>, theirs: &str) -> Vec<(Range<usize>, String)> {
+        vec![(lines, theirs.to_owned())]
+    }
+
+    #[test]
+    fn a_file_nobody_else_has_touched_is_taken_as_it_is() {
+        let (text, kept) = taken("1\n2\n", "1\n2\n", "1\n2\n", "1\ntwo\nthree");
+        assert_eq!((text.as_str(), kept), ("1\ntwo\nthree", vec![]));
+    }
+
+    #[test]
+    fn unsaved_text_stays_and_is_told_where_the_file_has_another() {
+        let (text, kept) =
+            taken("1\n2\n3\n4\n", "1\n2\n3\n4\n", "1\nuser\n3\n4\n", "1\nagent\n3\nIV\n");
+        assert_eq!((text.as_str(), kept), ("1\nuser\n3\nIV\n", one(1..2, "agent")));
+    }
+
+    #[test]
+    fn saved_text_that_its_writer_had_not_seen_stays() {
+        let (text, kept) =
+            taken("1\n2\n3\n4\n", "1\nuser\n3\n4\n", "0\n1\nuser\n3\n4\n", "one\n2\n3\n4\n");
+        assert_eq!((text.as_str(), kept), ("0\none\nuser\n3\n4\n", one(2..3, "2")));
+        let (text, kept) = taken("1\n2\n3\n", "1\nuser\n3\n", "1\nuser\n3\n", "1\nagent\n3\n");
+        assert_eq!((text.as_str(), kept), ("1\nuser\n3\n", one(1..2, "agent")));
+        let (text, kept) = taken("1\n2\n3\n", "1\n3\n", "1\n3\n", "1\n2\nthree\n");
+        assert_eq!((text.as_str(), kept), ("1\nthree\n", one(1..1, "2")));
+    }
+
+    #[test]
+    fn a_writer_who_knew_what_was_saved_may_change_what_is_beside_it() {
+        let (text, kept) = taken("1\n2\n3\n", "1\nuser\n3\n", "1\nuser\n3\n", "1\nuser\nthree\n");
+        assert_eq!((text.as_str(), kept), ("1\nuser\nthree\n", vec![]));
+    }
+
+    /// Numbered lines, some replaced, deleted or followed by a line that carries a name.
+    fn edited(base: &[String], ops: &[u8], name: &str) -> Vec<String> {
+        let edit = |(line, op): (&String, &u8)| match op {
+            1 => vec![format!("{name} for {line}")],
+            2 => vec![],
+            3 => vec![line.clone(), format!("{name} after {line}")],
+            _ => vec![line.clone()],
+        };
+        base.iter().zip(ops.iter().chain(std::iter::repeat(&0))).flat_map(edit).collect()
+    }
+
+    fn text(lines: &[String]) -> Text {
+        Text::from_body(lines.join("\n"), crate::edit::Shape::default(), lines.is_empty())
+    }
+
+    fn ops() -> impl Strategy<Value = Vec<u8>> {
+        prop::collection::vec(prop_oneof![4 => Just(0u8), 1 => 1u8..4], 10)
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_of_the_user_goes_and_the_agents_come_in_where_they_can(
+            saved in ops(), typed in ops(), written in ops(), knew: bool,
+        ) {
+            let read: Vec<String> = (0..10).map(|i| i.to_string()).collect();
+            let synced = edited(&read, &saved, "saved");
+            let ours = edited(&synced, &typed, "typed");
+            let file = edited(if knew { &synced } else { &read }, &written, "agent");
+            let taken = take_in(&text(&read), &text(&synced), &text(&ours), &text(&file));
+            for line in ours.iter().filter(|line| line.contains("typed") || line.contains("saved")) {
+                let is_theirs = knew && !line.contains("typed") && !file.contains(line);
+                let still = taken.text.lines().any(|it| it == line);
+                prop_assert!(still || is_theirs, "{:?} is lost from {:?}", line, taken.text);
+            }
+            for line in file.iter().filter(|line| line.contains("agent")) {
+                let in_text = taken.text.lines().any(|it| it == line);
+                let told = taken.kept.iter().any(|kept| kept.theirs.contains(line));
+                prop_assert!(in_text || told, "{:?} did not come in", line);
+            }
+            for kept in &taken.kept {
+                prop_assert!(kept.lines.end <= ours.len());
+                prop_assert_ne!(&ours[kept.lines.clone()], &kept.theirs[..]);
+            }
+            if taken.kept.is_empty() && typed.iter().all(|op| *op == 0) {
+                prop_assert_eq!(taken.text, text(&file));
+            }
+        }
+    }
+}
