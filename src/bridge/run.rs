@@ -2,10 +2,11 @@
 
 use super::editor::NvimEditor;
 use crate::acp::Agents;
-use crate::core::effect::Effect;
+use crate::core::effect::{Effect, Gather};
 use crate::core::event::{
-    ChatId, Event, FileChange, FileOutcome, INTERNAL_ERROR, INVALID_PARAMS, Token,
+    ChatId, Event, FileChange, FileOutcome, Gathered, INTERNAL_ERROR, INVALID_PARAMS, Token,
 };
+use crate::core::policy::{Unsaved, WriteDirty};
 use crate::files::watch::Watcher;
 use crate::files::{FileError, Files, ReadRequest, Via, WriteRequest, Written};
 use crate::host::paths::{PathError, Roots};
@@ -15,7 +16,14 @@ use parking_lot::Mutex;
 use rmpv::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+/// So long a prompt waits for what goes with it.
+const NOTE_LIMIT: Duration = Duration::from_secs(2);
+/// So long for buffers to be saved: a formatter may take its time.
+const SAVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The edges.
 pub(super) struct Runner {
@@ -76,14 +84,21 @@ impl Runner {
                     }
                 });
             }
-            Effect::Write { token, session, path, content, base, roots } => {
+            Effect::Write { token, session, path, content, base, dirty, roots } => {
                 let files = Arc::clone(&self.files);
                 self.answer(token, async move {
                     match check(roots, &path) {
                         Ok(path) => {
-                            let request =
-                                WriteRequest { session, path, content, base, tool_call: None };
-                            files.write(request).await.map_or_else(|error| failed(&error), written)
+                            let request = WriteRequest {
+                                session,
+                                path,
+                                content,
+                                base,
+                                dirty,
+                                tool_call: None,
+                            };
+                            let result = files.write(request).await;
+                            result.map_or_else(failed_write, |it| written(it, dirty))
                         }
                         Err(outcome) => outcome,
                     }
@@ -107,6 +122,11 @@ impl Runner {
                         shrug(&path, files.seen(&path, &session).await);
                     }
                 });
+            }
+            Effect::Gather(gather) => self.gather(gather),
+            Effect::TurnOver { session, told, reads_buffers } => {
+                let files = Arc::clone(&self.files);
+                tokio::spawn(async move { files.turn_over(&session, told, reads_buffers).await });
             }
             Effect::Watch(roots) => self.watch(roots),
             Effect::Timer { timer, after } => self.spawn(async move {
@@ -144,7 +164,7 @@ impl Runner {
         let (watcher, files, client) =
             (self.watcher.clone(), self.files.clone(), self.client.clone());
         tokio::spawn(async move {
-            let paths = if roots.is_empty() { Vec::new() } else { loaded(&client).await };
+            let paths = if roots.is_empty() { Vec::new() } else { loaded(&client, false).await };
             let paths = real(roots, paths).await;
             for path in &paths {
                 shrug(path, files.note(path).await);
@@ -160,13 +180,27 @@ impl Runner {
         });
     }
 
+    /// Finds out what an agent cannot see. The prompt waits for it, so something comes back whatever happens.
+    fn gather(&self, gather: Gather) {
+        let (files, client) = (self.files.clone(), self.client.clone());
+        let (chat, turn, unsaved) = (gather.chat, gather.turn, gather.unsaved);
+        self.spawn(async move {
+            let work = tokio::spawn(unseen(files, client, gather));
+            let gathered = work.await.unwrap_or_else(|error| {
+                tracing::error!(%error, "a prompt goes without what the agent cannot see");
+                Gathered::default()
+            });
+            Event::Gathered { chat, turn, unsaved, gathered }
+        });
+    }
+
     /// Has the buffers of these files follow what is on disk; without paths, those of all loaded ones. One after the
     /// other, so that Neovim can take in what the user types between any two.
     fn adopt(&self, chat: ChatId, session: SessionId, paths: Vec<PathBuf>, roots: Vec<PathBuf>) {
         let (files, client, done) = (self.files.clone(), self.client.clone(), self.done.clone());
         let one_by_one = Arc::clone(&self.adopting);
         tokio::spawn(async move {
-            let paths = if paths.is_empty() { loaded(&client).await } else { paths };
+            let paths = if paths.is_empty() { loaded(&client, false).await } else { paths };
             let (mut changes, mut failed) = (Vec::new(), Vec::new());
             for path in real(roots, paths).await {
                 let _turn = one_by_one.lock().await;
@@ -186,6 +220,27 @@ impl Runner {
     }
 }
 
+async fn unseen(files: Arc<Files>, client: Client, gather: Gather) -> Gathered {
+    let Gather { session, cwd, roots, unsaved, reads_buffers, .. } = gather;
+    let (now, save) = (Instant::now(), unsaved == Unsaved::Save);
+    let modified = async {
+        match unsaved {
+            Unsaved::Ignore => Vec::new(),
+            _ => real(roots, loaded(&client, true).await).await,
+        }
+    };
+    let paths = timeout_at(now + NOTE_LIMIT, modified).await.unwrap_or_else(|_| {
+        tracing::warn!("a prompt goes without unsaved changes: Neovim does not answer");
+        Vec::new()
+    });
+    let limit = if save { SAVE_LIMIT } else { NOTE_LIMIT };
+    let (unsaved, problems) = files.unsaved(paths, &cwd, save, now + limit).await;
+    // What was saved just now is new to the agent, too.
+    let from = if save { Instant::now() } else { now };
+    let changed = files.changed(&session, &cwd, reads_buffers, from + NOTE_LIMIT).await;
+    Gathered { unsaved, changed, problems }
+}
+
 /// Watches nothing yet; what changes becomes an event.
 fn watcher(done: mpsc::UnboundedSender<Event>) -> notify::Result<Arc<Mutex<Watcher>>> {
     let (sender, mut changed) = mpsc::unbounded_channel();
@@ -200,9 +255,9 @@ fn watcher(done: mpsc::UnboundedSender<Event>) -> notify::Result<Arc<Mutex<Watch
     Ok(Arc::new(Mutex::new(watcher)))
 }
 
-/// The files of all loaded buffers.
-async fn loaded(client: &Client) -> Vec<PathBuf> {
-    match client.lua("rat.track", "files", Vec::new()).await {
+/// The files of all loaded buffers, or of those with unsaved changes.
+async fn loaded(client: &Client, modified: bool) -> Vec<PathBuf> {
+    match client.lua("rat.track", "files", vec![modified.into()]).await {
         Ok(Value::Array(files)) => files.iter().filter_map(Value::as_str).map(Into::into).collect(),
         Ok(_) => Vec::new(),
         Err(error) => {
@@ -247,13 +302,18 @@ fn failed(error: &FileError) -> FileOutcome {
     FileOutcome::Failed { code: error.code(), message: error.to_string() }
 }
 
-fn written(mut written: Written) -> FileOutcome {
-    let notice = written.saved_unsaved.then(|| {
-        format!(
-            "{} was saved with your unsaved changes, which the agent had read",
-            written.path.display()
-        )
-    });
+fn failed_write(error: FileError) -> FileOutcome {
+    match error {
+        FileError::Unsaved(path) => FileOutcome::Unsaved(path),
+        error => failed(&error),
+    }
+}
+
+fn written(mut written: Written, dirty: WriteDirty) -> FileOutcome {
+    let why = if dirty == WriteDirty::Save { "" } else { ", which the agent had read" };
+    let notice = written
+        .saved_unsaved
+        .then(|| format!("{} was saved with your unsaved changes{why}", written.path.display()));
     let adopted = written.adopted.take();
     let changes = adopted.as_deref().into_iter().chain([&written]).map(change);
     FileOutcome::Written { changes: changes.filter(is_any).collect(), notice }

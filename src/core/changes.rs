@@ -22,7 +22,7 @@ impl State {
     pub(super) fn seen(&mut self, id: ChatId, paths: Vec<PathBuf>) {
         let Some(chat) = self.chats.get(&id) else { return };
         let Some(session) = chat.session.clone() else { return };
-        if !chat.reads_through_us && !chat.info.quirks.reads_through_client {
+        if !chat.reads_buffers() {
             self.effects.push(Effect::Seen { session, paths, roots: chat.roots() });
         }
     }

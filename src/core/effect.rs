@@ -1,6 +1,7 @@
 //! All we do. `State` makes these; the bridge has edges carry them out.
 
-use super::event::{AgentId, CallId, ChatId, FileChange, Timer, Token};
+use super::event::{AgentId, CallId, ChatId, FileChange, Timer, Token, Told};
+use super::policy::{Unsaved, WriteDirty};
 use super::status::Status;
 use crate::session::agent::{AgentConfig, McpServer};
 use crate::session::content::Content;
@@ -45,6 +46,8 @@ pub enum Effect {
         content: String,
         /// What it replaces, where the user has allowed exactly this change; else what the agent knows counts.
         base: Option<String>,
+        /// What becomes of unsaved changes in its buffer.
+        dirty: WriteDirty,
         /// Where files may lie.
         roots: Vec<PathBuf>,
     },
@@ -75,6 +78,17 @@ pub enum Effect {
         /// Where files may lie.
         roots: Vec<PathBuf>,
     },
+    /// Find out what an agent cannot see, for a prompt that waits. `Event::Gathered` follows, always.
+    Gather(Gather),
+    /// A turn is over: from now on others change the files the agent wrote.
+    TurnOver {
+        /// Whose.
+        session: SessionId,
+        /// What came with the prompt, if the agent has taken it in.
+        told: Vec<Told>,
+        /// The agent reads buffers through us, not the disk.
+        reads_buffers: bool,
+    },
     /// Watch the loaded files below these folders, and no others, for changes on disk.
     Watch(Vec<PathBuf>),
     /// Come back after a while.
@@ -91,6 +105,25 @@ pub enum Effect {
         /// What the chat calls it.
         name: String,
     },
+}
+
+/// What is to be found out before a prompt goes out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gather {
+    /// In which chat.
+    pub chat: ChatId,
+    /// For which turn.
+    pub turn: u64,
+    /// Whose.
+    pub session: SessionId,
+    /// Where paths are shown from.
+    pub cwd: PathBuf,
+    /// Where files may lie.
+    pub roots: Vec<PathBuf>,
+    /// What becomes of unsaved text: with `Save` it is saved first, with `Ignore` not looked at.
+    pub unsaved: Unsaved,
+    /// The agent reads buffers through us, not the disk.
+    pub reads_buffers: bool,
 }
 
 /// What the editor is told, in order.

@@ -3,6 +3,7 @@
 
 pub mod effect;
 pub mod event;
+pub mod policy;
 pub mod status;
 
 pub mod chat;
@@ -13,6 +14,7 @@ mod changes;
 mod documents;
 mod info;
 mod life;
+mod note;
 mod permit;
 mod turn;
 mod words;

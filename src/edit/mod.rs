@@ -7,6 +7,7 @@ mod merge;
 mod rebase;
 mod take;
 mod text;
+pub mod unified;
 
 pub use collect::Collector;
 pub use hunks::{Edit, Hunk, apply, diff, invert, refine};

@@ -36,6 +36,7 @@ impl Document {
                 self.acknowledge(&file).await?;
                 return Ok(None);
             }
+            self.note_on_disk(session, Some(&file.text));
             let adopted = self.adopt(session, &open, &file).await?;
             if adopted.is_some() || self.synced.as_ref().is_some_and(|s| s.facts == file.facts) {
                 return Ok(adopted);
@@ -138,6 +139,7 @@ impl Document {
     async fn closed_changed(&mut self, session: &SessionId) -> Result<Option<Written>, FileError> {
         let Some(file) = self.on_disk(None).await? else { return Ok(None) };
         self.take_sent(session, &file.text);
+        self.note_on_disk(session, Some(&file.text));
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
         let before = before.or_else(|| self.known.get(session).map(|known| known.left.clone()));
         self.leaves(session, &file.text);

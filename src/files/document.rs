@@ -12,6 +12,7 @@ use super::disk;
 use super::editor::{Buffer, BufferId, Editor, EditorError, FileTime, Found, Outcome, Then};
 use super::error::FileError;
 use super::on_disk::OnDisk;
+use super::unsaved::Aware;
 use crate::edit::{Edit, Hunk, Shape, Text, rebase, replay};
 use crate::session::ids::SessionId;
 
@@ -35,6 +36,8 @@ pub(super) struct Document {
     pub(super) known: HashMap<SessionId, Known>,
     /// What each session last sent and may still write to the disk itself.
     pub(super) sent: HashMap<SessionId, Arc<Text>>,
+    /// The sessions that wrote it, and what they know of it since.
+    pub(super) written: HashMap<SessionId, Aware>,
     live: Option<Live>,
 }
 
@@ -83,15 +86,16 @@ pub(super) enum Made {
 
 impl Document {
     pub(super) fn new(path: PathBuf, editor: Arc<dyn Editor>) -> Self {
-        let (known, sent) = (HashMap::new(), HashMap::new());
-        Self { path, editor, synced: None, known, sent, live: None }
+        let (known, sent, written) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { path, editor, synced: None, known, sent, written, live: None }
     }
 
     /// Forgets what a session knows; `true` if no other knows anything either.
     pub(super) fn forget(&mut self, session: &SessionId) -> bool {
         self.known.remove(session);
         self.sent.remove(session);
-        self.known.is_empty() && self.sent.is_empty()
+        self.written.remove(session);
+        self.known.is_empty() && self.sent.is_empty() && self.written.is_empty()
     }
 
     /// The buffer of this file, if one is loaded.

@@ -9,6 +9,7 @@ mod encoding;
 mod error;
 mod on_disk;
 mod read;
+mod unsaved;
 pub mod watch;
 mod write;
 
@@ -21,6 +22,7 @@ use tokio::sync::Mutex as Queue;
 
 use self::document::Document;
 use self::editor::Editor;
+use crate::core::policy::WriteDirty;
 use crate::edit::{Hunk, Kept, Text};
 use crate::session::ids::{SessionId, ToolCallId};
 
@@ -51,6 +53,8 @@ pub struct WriteRequest {
     pub content: String,
     /// The whole text it replaces, where that is certain; else what the session last read or wrote counts.
     pub base: Option<String>,
+    /// What becomes of unsaved changes in its buffer.
+    pub dirty: WriteDirty,
     /// The tool call it belongs to, if that is known.
     pub tool_call: Option<ToolCallId>,
 }
@@ -102,12 +106,14 @@ pub struct Written {
 pub struct Files {
     editor: Arc<dyn Editor>,
     documents: Mutex<HashMap<PathBuf, Arc<Queue<Document>>>>,
+    /// Held while it is noted what a turn has left.
+    turn_over: Queue<()>,
 }
 
 impl Files {
     /// Documents that may be loaded in `editor`.
     pub fn new(editor: Arc<dyn Editor>) -> Self {
-        Self { editor, documents: Mutex::default() }
+        Self { editor, documents: Mutex::default(), turn_over: Queue::default() }
     }
 
     /// The text of a file as it would be saved now: unsaved changes are in it, a byte order mark is
@@ -170,9 +176,7 @@ impl Files {
 
     /// Forgets what a session knows, when it is over.
     pub async fn forget(&self, session: &SessionId) {
-        let documents: Vec<_> =
-            self.documents.lock().iter().map(|(path, doc)| (path.clone(), doc.clone())).collect();
-        for (path, document) in documents {
+        for (path, document) in self.all() {
             let is_idle = document.lock().await.forget(session);
             drop(document);
             let mut documents = self.documents.lock();
@@ -181,6 +185,16 @@ impl Files {
                 documents.remove(&path);
             }
         }
+    }
+
+    /// All of them, by path.
+    fn all(&self) -> Vec<(PathBuf, Arc<Queue<Document>>)> {
+        let documents = self.documents.lock();
+        let mut all: Vec<_> =
+            documents.iter().map(|(path, document)| (path.clone(), document.clone())).collect();
+        drop(documents);
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
     }
 
     fn document(&self, path: &Path) -> Arc<Queue<Document>> {

@@ -9,6 +9,7 @@ use super::editor::{Encoding, Then};
 use super::error::FileError;
 use super::on_disk::OnDisk;
 use super::{Via, WriteRequest, Written};
+use crate::core::policy::WriteDirty;
 use crate::edit::{Conflict, Hunk, Text, apply, diff, merge, refine};
 
 /// What a write will do to an open document.
@@ -25,6 +26,14 @@ struct Plan {
     is_there: bool,
 }
 
+/// Why a write cannot be done.
+enum Unplanned {
+    /// The user has changed the same lines.
+    Overlap(Vec<Conflict>),
+    /// It would save the user's unsaved changes with it, and the user wants to be asked.
+    AsksUser,
+}
+
 impl Document {
     pub(super) async fn write(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
         if request.content.contains('\0') {
@@ -37,6 +46,9 @@ impl Document {
                 None => self.write_closed(request).await.map(Some),
             };
             if let Some(result) = result.transpose() {
+                if result.is_ok() {
+                    self.note_written(&request.session);
+                }
                 let known = self.known.get(&request.session).and_then(|known| known.text.clone());
                 if let (Ok(_), Some(text)) = (&result, known) {
                     // It may go on to write that to the disk itself.
@@ -117,8 +129,12 @@ impl Document {
         let base = self.base(request, &live).or(synced).unwrap_or_else(|| Arc::clone(&live));
         let (content, modified) = (request.content.clone(), open.buffer.modified);
         let on_disk = file.map(|file| Arc::clone(&file.text));
-        let plan = beside(move || make_plan(&base, &live, on_disk.as_deref(), &content, modified));
-        plan.await?.map_err(|conflicts| self.conflict(&conflicts, open.buffer.modified))
+        let dirty = modified.then_some(request.dirty);
+        let plan = beside(move || make_plan(&base, &live, on_disk.as_deref(), &content, dirty));
+        plan.await?.map_err(|why| match why {
+            Unplanned::Overlap(conflicts) => self.conflict(&conflicts, modified),
+            Unplanned::AsksUser => FileError::Unsaved(self.path.clone()),
+        })
     }
 
     /// What the agent means to change: the text it is certain of, else what its session last read or wrote.
@@ -284,44 +300,47 @@ pub(super) async fn difference(
     beside(move || diff(&before, &after)).await
 }
 
-/// Merges into the buffer and, where it has unsaved changes, apart from that into the file.
+/// Merges into the buffer and, where it has unsaved changes, apart from that into the file, unless `dirty` has it
+/// saved whole; `None` if it has none.
 fn make_plan(
     base: &Text,
     live: &Text,
     file: Option<&Text>,
     content: &str,
-    modified: bool,
-) -> Result<Plan, Vec<Conflict>> {
+    dirty: Option<WriteDirty>,
+) -> Result<Plan, Unplanned> {
     let theirs = Text::matching(content, live);
-    let merged = merge(base, live, &theirs)?;
+    let merged = merge(base, live, &theirs).map_err(Unplanned::Overlap)?;
     let save = Then::Save { eol: merged.shape.final_newline };
     let mut plan = Plan {
         theirs: Arc::new(theirs),
         hunks: merged.hunks,
         then: save,
         file: None,
-        saves_unsaved: false,
+        saves_unsaved: dirty.is_some(),
         is_there: false,
     };
-    let Some(file) = file else {
-        plan.saves_unsaved = modified;
+    let Some(dirty) = dirty else {
+        if let Some(file) = file {
+            let final_newline = file.shape().final_newline == merged.shape.final_newline;
+            plan.is_there = plan.hunks.is_empty() && final_newline && file.same_lines(live);
+        }
         return Ok(plan);
     };
-    if !modified {
-        let final_newline = file.shape().final_newline == merged.shape.final_newline;
-        plan.is_there = plan.hunks.is_empty() && final_newline && file.same_lines(live);
-        return Ok(plan);
-    }
-    match merge(base, file, &plan.theirs) {
-        Ok(beside) => {
-            plan.is_there =
-                plan.hunks.is_empty() && beside.hunks.is_empty() && beside.shape == file.shape();
+    if let Some(file) = file
+        && let Ok(beside) = merge(base, file, &plan.theirs)
+    {
+        plan.is_there =
+            plan.hunks.is_empty() && beside.hunks.is_empty() && beside.shape == file.shape();
+        if dirty != WriteDirty::Save {
             plan.then = Then::Leave;
             plan.file = Some(apply(&beside.hunks, file).with_shape(beside.shape));
+            plan.saves_unsaved = false;
         }
-        // The agent edited text it had read unsaved: without that text the edit makes no sense in
-        // the file.
-        Err(_) => plan.saves_unsaved = true,
+    } else if dirty == WriteDirty::Ask {
+        // There is no file yet, or the agent edited text it had read unsaved: without that text the edit makes no
+        // sense in the file.
+        return Err(Unplanned::AsksUser);
     }
     Ok(plan)
 }

@@ -5,6 +5,7 @@
 
 mod adopt;
 mod conflict;
+mod dirty;
 mod encodings;
 mod endings;
 mod follow;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rat_nvim::bridge::editor::NvimEditor;
+use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::files::editor::Editor;
 use rat_nvim::files::{FileError, Files, ReadRequest, WriteRequest, Written};
 use rat_nvim::nvim::client::{Client, FromNvim};
@@ -195,8 +196,14 @@ impl Nvim {
 
     pub(crate) async fn write(&self, path: &Path, content: &str) -> Result<Written, FileError> {
         let (path, content) = (path.to_owned(), content.to_owned());
-        let request =
-            WriteRequest { session: session(), path, content, base: None, tool_call: None };
+        let request = WriteRequest {
+            session: session(),
+            path,
+            content,
+            base: None,
+            dirty: WriteDirty::default(),
+            tool_call: None,
+        };
         within(self.files.write(request)).await
     }
 

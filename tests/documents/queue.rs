@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::files::{FileError, Files, WriteRequest};
 use rat_nvim::session::ids::SessionId;
 
@@ -17,6 +18,7 @@ async fn writes_to_one_file_happen_in_the_order_asked() {
             path: path.clone(),
             content,
             base: None,
+            dirty: WriteDirty::default(),
             tool_call: None,
         };
         tokio::spawn(async move { files.write(request).await })
@@ -83,6 +85,7 @@ async fn sessions_know_apart_and_are_forgotten() {
         path: path.clone(),
         content: "1\nuser and agent\n3\n".to_owned(),
         base: None,
+        dirty: WriteDirty::default(),
         tool_call: None,
     };
     // This session has read line 2 as it was; the other starts from the text as it is.
