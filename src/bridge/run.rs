@@ -11,7 +11,7 @@ use crate::files::watch::Watcher;
 use crate::files::{FileError, Files, ReadRequest, Via, WriteRequest, Written};
 use crate::host::paths::{PathError, Roots};
 use crate::nvim::client::Client;
-use crate::session::ids::SessionId;
+use crate::session::author::Author;
 use parking_lot::Mutex;
 use rmpv::Value;
 use std::path::{Path, PathBuf};
@@ -84,19 +84,12 @@ impl Runner {
                     }
                 });
             }
-            Effect::Write { token, session, path, content, base, dirty, roots } => {
+            Effect::Write { token, by, path, content, base, dirty, roots } => {
                 let files = Arc::clone(&self.files);
                 self.answer(token, async move {
                     match check(roots, &path) {
                         Ok(path) => {
-                            let request = WriteRequest {
-                                session,
-                                path,
-                                content,
-                                base,
-                                dirty,
-                                tool_call: None,
-                            };
+                            let request = WriteRequest { by, path, content, base, dirty };
                             let result = files.write(request).await;
                             result.map_or_else(failed_write, |it| written(it, dirty))
                         }
@@ -104,9 +97,7 @@ impl Runner {
                     }
                 });
             }
-            Effect::Adopt { chat, session, paths, roots } => {
-                self.adopt(chat, session, paths, roots);
-            }
+            Effect::Adopt { chat, by, paths, roots } => self.adopt(chat, by, paths, roots),
             Effect::Prepare { paths, roots } => {
                 let files = Arc::clone(&self.files);
                 tokio::spawn(async move {
@@ -196,7 +187,7 @@ impl Runner {
 
     /// Has the buffers of these files follow what is on disk; without paths, those of all loaded ones. One after the
     /// other, so that Neovim can take in what the user types between any two.
-    fn adopt(&self, chat: ChatId, session: SessionId, paths: Vec<PathBuf>, roots: Vec<PathBuf>) {
+    fn adopt(&self, chat: ChatId, by: Author, paths: Vec<PathBuf>, roots: Vec<PathBuf>) {
         let (files, client, done) = (self.files.clone(), self.client.clone(), self.done.clone());
         let one_by_one = Arc::clone(&self.adopting);
         tokio::spawn(async move {
@@ -204,7 +195,7 @@ impl Runner {
             let (mut changes, mut failed) = (Vec::new(), Vec::new());
             for path in real(roots, paths).await {
                 let _turn = one_by_one.lock().await;
-                match files.disk_changed(&path, &session).await {
+                match files.disk_changed(&path, &by).await {
                     Ok(None) => {}
                     Ok(Some(written)) => changes.push(change(&written)),
                     Err(error) => {

@@ -5,17 +5,21 @@ use super::chat::Chat;
 use super::effect::{Effect, Happened, Level, ToEditor};
 use super::event::{ChatId, FileChange};
 use super::state::State;
+use crate::session::author::Author;
+use crate::session::ids::ToolCallId;
 use std::path::PathBuf;
 
 /// So many files are named in one line.
 const MOST_NAMES: usize = 3;
 
 impl State {
-    /// Has open buffers follow what the agent wrote to disk; no paths means all of them.
-    pub(super) fn adopt(&mut self, id: ChatId, paths: Vec<PathBuf>) {
+    /// Has open buffers follow what the agent wrote to disk, with this tool call if that is known; no paths means all of
+    /// them.
+    pub(super) fn adopt(&mut self, id: ChatId, tool_call: Option<ToolCallId>, paths: Vec<PathBuf>) {
         let Some(chat) = self.chats.get(&id) else { return };
         let Some(session) = chat.session.clone() else { return };
-        self.effects.push(Effect::Adopt { chat: id, session, paths, roots: chat.roots() });
+        let by = Author { session, turn: chat.turns, tool_call };
+        self.effects.push(Effect::Adopt { chat: id, by, paths, roots: chat.roots() });
     }
 
     /// An agent that reads the disk itself refers to what it saw there; one that reads through us to what we said.
@@ -39,7 +43,9 @@ impl State {
         let running = self.chats.values().filter(|chat| chat.turn().is_some());
         let running: Vec<ChatId> = running.map(|chat| chat.id).collect();
         for id in running {
-            self.adopt(id, paths.to_vec());
+            let Some(chat) = self.chats.get(&id) else { continue };
+            let tool_call = paths.first().and_then(|path| chat.transcript.touching(path));
+            self.adopt(id, tool_call, paths.to_vec());
         }
     }
 

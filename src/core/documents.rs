@@ -7,6 +7,7 @@ use super::event::{
 };
 use super::policy::WriteDirty;
 use super::state::{Debt, Question, State};
+use crate::session::author::Author;
 use crate::session::ids::SessionId;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +41,12 @@ impl State {
             AgentRequest::Write { path, content } => {
                 let base = chat.transcript.allowed(&path, &content).map(str::to_owned);
                 let dirty = chat.policy.write_dirty;
-                Effect::Write { token, session, path, content, base, dirty, roots }
+                let by = Author {
+                    session,
+                    turn: chat.turns,
+                    tool_call: chat.transcript.touching(&path),
+                };
+                Effect::Write { token, by, path, content, base, dirty, roots }
             }
         };
         self.debts.insert(token, Debt { agent, chat: id, file: Some(effect.clone()) });

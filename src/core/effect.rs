@@ -4,6 +4,7 @@ use super::event::{AgentId, CallId, ChatId, FileChange, Timer, Token, Told};
 use super::policy::{Unsaved, WriteDirty};
 use super::status::Status;
 use crate::session::agent::{AgentConfig, McpServer};
+use crate::session::author::Author;
 use crate::session::content::Content;
 use crate::session::ids::{AuthMethodId, SessionId};
 use crate::session::permission::Outcome;
@@ -39,7 +40,7 @@ pub enum Effect {
         /// The request that waits for it.
         token: Token,
         /// Who writes.
-        session: SessionId,
+        by: Author,
         /// As sent.
         path: PathBuf,
         /// The whole new text.
@@ -56,7 +57,7 @@ pub enum Effect {
         /// In which chat's turn.
         chat: ChatId,
         /// Whose.
-        session: SessionId,
+        by: Author,
         /// Which; none means every open file.
         paths: Vec<PathBuf>,
         /// Where files may lie.

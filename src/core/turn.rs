@@ -205,7 +205,7 @@ impl State {
         }
         self.unask(|question| matches!(question, Question::Kill(chat, _) if *chat == id));
         self.enter(id, Phase::Ready);
-        self.adopt(id, Vec::new());
+        self.adopt(id, None, Vec::new());
         self.after.push(ToEditor::Autocommand(Happened::TurnEnd(id, stop_reason.to_owned())));
         self.pump(id);
     }
@@ -297,7 +297,7 @@ impl State {
         if ended && read {
             self.seen(id, paths);
         } else if ended {
-            self.adopt(id, paths);
+            self.adopt(id, Some(call.clone()), paths);
         } else if named && !paths.is_empty() {
             let roots = chat.roots();
             self.effects.push(Effect::Prepare { paths, roots });

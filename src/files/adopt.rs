@@ -11,24 +11,23 @@ use super::on_disk::OnDisk;
 use super::write::difference;
 use super::{Via, Written, disk};
 use crate::edit::{Hunk, Kept, Taken, Text, diff, refine, take_in};
+use crate::session::author::Author;
 use crate::session::ids::SessionId;
 
 impl Document {
-    pub(super) async fn disk_changed(
-        &mut self,
-        session: &SessionId,
-    ) -> Result<Option<Written>, FileError> {
+    pub(super) async fn disk_changed(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
+        let session = &by.session;
         let facts = disk::facts(&self.path);
         if facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts) {
             return Ok(None);
         }
         for _ in 0..MOST_TRIES {
             let Some((open, file)) = self.open_with_disk().await? else {
-                return self.closed_changed(session).await;
+                return self.closed_changed(by).await;
             };
-            let Some(file) = file else { return self.deleted(session, &open).await };
+            let Some(file) = file else { return self.deleted(by, &open).await };
             if self.take_sent(session, &file.text) {
-                self.settle(file).await?;
+                self.settle(&open, file).await?;
                 return Ok(None);
             }
             if self.is_synced(&open, &file) {
@@ -37,7 +36,7 @@ impl Document {
                 return Ok(None);
             }
             self.note_on_disk(session, Some(&file.text));
-            let adopted = self.adopt(session, &open, &file).await?;
+            let adopted = self.adopt(by, &open, &file).await?;
             if adopted.is_some() || self.synced.as_ref().is_some_and(|s| s.facts == file.facts) {
                 return Ok(adopted);
             }
@@ -49,11 +48,11 @@ impl Document {
     /// or has changed meanwhile (then the file still counts as new).
     pub(super) async fn adopt(
         &mut self,
-        session: &SessionId,
+        by: &Author,
         open: &Open,
         file: &OnDisk,
     ) -> Result<Option<Written>, FileError> {
-        let taken = self.take(session, open, file).await?;
+        let taken = self.take(&by.session, open, file).await?;
         let shape = taken.text.shape();
         let is_file = taken.text.same_lines(&file.text) && shape == file.text.shape();
         let then = Then::Adopt {
@@ -73,10 +72,11 @@ impl Document {
             Made::Again => return Ok(None),
         };
         self.synced = Some(file.clone());
-        self.leaves(session, &file.text);
+        self.leaves(&by.session, &file.text);
         let hunks = difference(&before, &after).await?;
         let news = !hunks.is_empty() || !taken.kept.is_empty();
-        let written = self.followed(session, before, after, hunks);
+        self.record_change(by, Via::Disk, (&before, &after), &hunks).await?;
+        let written = self.followed(by, before, after, hunks);
         Ok(news.then_some(Written { kept: taken.kept, ..written }))
     }
 
@@ -107,8 +107,12 @@ impl Document {
     }
 
     /// An agent has overwritten the file with a text that we have merged already.
-    async fn settle(&mut self, file: OnDisk) -> Result<(), FileError> {
-        let merged = self.synced.as_ref().map(|synced| Arc::clone(&synced.text));
+    async fn settle(&mut self, open: &Open, file: OnDisk) -> Result<(), FileError> {
+        let merged = match &self.synced {
+            // The user may have saved since.
+            _ if !open.buffer.modified => Some(Arc::clone(&open.text)),
+            synced => synced.as_ref().map(|synced| Arc::clone(&synced.text)),
+        };
         let file = match merged {
             Some(text) if text != file.text => self.put(text, &file.encoding).await?,
             _ => file,
@@ -119,11 +123,7 @@ impl Document {
     }
 
     /// The file is gone. Its buffer has the text now that nobody else has: it counts as unsaved.
-    async fn deleted(
-        &mut self,
-        session: &SessionId,
-        open: &Open,
-    ) -> Result<Option<Written>, FileError> {
+    async fn deleted(&mut self, by: &Author, open: &Open) -> Result<Option<Written>, FileError> {
         self.synced = None;
         // One that was never on disk, or whose end is known.
         if open.buffer.time.is_none() || !disk::is_missing(&self.path) {
@@ -131,12 +131,13 @@ impl Document {
         }
         self.editor.file_gone(open.buffer.id).await?;
         let text = Arc::clone(&open.text);
-        let written = self.followed(session, Arc::clone(&text), text, Vec::new());
+        let written = self.followed(by, Arc::clone(&text), text, Vec::new());
         Ok(Some(Written { deleted: true, ..written }))
     }
 
     /// A file that is not loaded: there is something to tell only if we know what was there before.
-    async fn closed_changed(&mut self, session: &SessionId) -> Result<Option<Written>, FileError> {
+    async fn closed_changed(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
+        let session = &by.session;
         let Some(file) = self.on_disk(None).await? else { return Ok(None) };
         self.take_sent(session, &file.text);
         self.note_on_disk(session, Some(&file.text));
@@ -146,7 +147,8 @@ impl Document {
         let Some(before) = before else { return Ok(None) };
         let hunks = difference(&before, &file.text).await?;
         let news = !hunks.is_empty();
-        Ok(news.then(|| self.followed(session, before, file.text, hunks)))
+        self.record_change(by, Via::Disk, (&before, &file.text), &hunks).await?;
+        Ok(news.then(|| self.followed(by, before, file.text, hunks)))
     }
 
     /// Notes how a session left the file.
@@ -157,15 +159,14 @@ impl Document {
 
     fn followed(
         &self,
-        session: &SessionId,
+        by: &Author,
         before: Arc<Text>,
         after: Arc<Text>,
         hunks: Vec<Hunk>,
     ) -> Written {
         Written {
             path: self.path.clone(),
-            session: session.clone(),
-            tool_call: None,
+            by: by.clone(),
             before,
             after,
             hunks,

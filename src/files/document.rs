@@ -13,7 +13,9 @@ use super::editor::{Buffer, BufferId, Editor, EditorError, FileTime, Found, Outc
 use super::error::FileError;
 use super::on_disk::OnDisk;
 use super::unsaved::Aware;
-use crate::edit::{Edit, Hunk, Shape, Text, rebase, replay};
+use super::{Origin, Via};
+use crate::edit::{Edit, Hunk, Record, Shape, Text, rebase, replay};
+use crate::session::author::Author;
 use crate::session::ids::SessionId;
 
 /// How soon a change is tried again that Neovim did not let be made, and how much later each time.
@@ -38,6 +40,8 @@ pub(super) struct Document {
     pub(super) sent: HashMap<SessionId, Arc<Text>>,
     /// The sessions that wrote it, and what they know of it since.
     pub(super) written: HashMap<SessionId, Aware>,
+    /// What agents and others did to it since the first of them changed it.
+    record: Option<Record<Origin>>,
     live: Option<Live>,
 }
 
@@ -87,7 +91,42 @@ pub(super) enum Made {
 impl Document {
     pub(super) fn new(path: PathBuf, editor: Arc<dyn Editor>) -> Self {
         let (known, sent, written) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { path, editor, synced: None, known, sent, written, live: None }
+        Self { path, editor, synced: None, known, sent, written, record: None, live: None }
+    }
+
+    /// Notes a change of an agent that is made.
+    pub(super) async fn record_change(
+        &mut self,
+        by: &Author,
+        via: Via,
+        texts: (&Arc<Text>, &Arc<Text>),
+        hunks: &[Hunk],
+    ) -> Result<(), FileError> {
+        let (before, after) = (Arc::clone(texts.0), Arc::clone(texts.1));
+        let record = self.record.take().unwrap_or_else(|| Record::new(Arc::clone(&before)));
+        let (origin, hunks) = (Origin { by: by.clone(), via }, hunks.to_owned());
+        let recorded = beside(move || {
+            let mut record = record;
+            record.change(origin, &before, &after, hunks);
+            record
+        });
+        self.record = Some(recorded.await?);
+        Ok(())
+    }
+
+    /// What has become of the file since an agent first changed it.
+    pub(super) async fn record(&mut self) -> Result<Option<Record<Origin>>, FileError> {
+        if self.record.is_none() {
+            return Ok(None);
+        }
+        let now = match self.open().await? {
+            Some(open) => Some(open.text),
+            None => self.on_disk(None).await?.map(|file| file.text),
+        };
+        if let (Some(record), Some(now)) = (&mut self.record, now) {
+            record.catch_up(&now);
+        }
+        Ok(self.record.clone())
     }
 
     /// Forgets what a session knows; `true` if no other knows anything either.

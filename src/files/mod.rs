@@ -23,8 +23,9 @@ use tokio::sync::Mutex as Queue;
 use self::document::Document;
 use self::editor::Editor;
 use crate::core::policy::WriteDirty;
-use crate::edit::{Hunk, Kept, Text};
-use crate::session::ids::{SessionId, ToolCallId};
+use crate::edit::{Hunk, Kept, Record, Text};
+use crate::session::author::Author;
+use crate::session::ids::SessionId;
 
 pub use self::disk::DiskFacts;
 pub use self::error::FileError;
@@ -46,7 +47,7 @@ pub struct ReadRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteRequest {
     /// Who writes.
-    pub session: SessionId,
+    pub by: Author,
     /// The real path, as `host::paths` gives it; need not exist.
     pub path: PathBuf,
     /// The whole new text.
@@ -55,8 +56,6 @@ pub struct WriteRequest {
     pub base: Option<String>,
     /// What becomes of unsaved changes in its buffer.
     pub dirty: WriteDirty,
-    /// The tool call it belongs to, if that is known.
-    pub tool_call: Option<ToolCallId>,
 }
 
 /// Which way a change came.
@@ -68,15 +67,22 @@ pub enum Via {
     Disk,
 }
 
+/// Where a step of a document's record comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Whose.
+    pub by: Author,
+    /// Which way.
+    pub via: Via,
+}
+
 /// A change of an agent, as it has become part of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// Of which file; the real path.
     pub path: PathBuf,
     /// By whom.
-    pub session: SessionId,
-    /// In which tool call, if that is known.
-    pub tool_call: Option<ToolCallId>,
+    pub by: Author,
     /// The text before: the buffer's where one is loaded, else the file's.
     pub before: Arc<Text>,
     /// The text after, with what a formatter added.
@@ -143,15 +149,22 @@ impl Files {
         finish(async move { document.lock().await.write(&request).await }).await
     }
 
-    /// Brings what `session` may have written to the disk itself into the buffer of that file, if
+    /// Brings what an agent may have written to the disk itself into the buffer of that file, if
     /// one is loaded. `None` if nothing is new. The real path is asked for.
     pub async fn disk_changed(
         &self,
         path: &Path,
-        session: &SessionId,
+        by: &Author,
     ) -> Result<Option<Written>, FileError> {
-        let (document, session) = (self.document(path), session.clone());
-        finish(async move { document.lock().await.disk_changed(&session).await }).await
+        let (document, by) = (self.document(path), by.clone());
+        finish(async move { document.lock().await.disk_changed(&by).await }).await
+    }
+
+    /// What has become of a file since an agent first changed it, and who did what; `None` where no
+    /// agent has.
+    pub async fn record(&self, path: &Path) -> Result<Option<Record<Origin>>, FileError> {
+        let document = self.document(path);
+        finish(async move { document.lock().await.record().await }).await
     }
 
     /// `session` has read the file from the disk itself: its next write refers to that text.

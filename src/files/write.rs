@@ -47,12 +47,13 @@ impl Document {
             };
             if let Some(result) = result.transpose() {
                 if result.is_ok() {
-                    self.note_written(&request.session);
+                    self.note_written(&request.by.session);
                 }
-                let known = self.known.get(&request.session).and_then(|known| known.text.clone());
+                let known =
+                    self.known.get(&request.by.session).and_then(|known| known.text.clone());
                 if let (Ok(_), Some(text)) = (&result, known) {
                     // It may go on to write that to the disk itself.
-                    self.sent.insert(request.session.clone(), text);
+                    self.sent.insert(request.by.session.clone(), text);
                 }
                 return result.map(|written| Written { adopted: adopted.map(Box::new), ..written });
             }
@@ -70,15 +71,15 @@ impl Document {
     ) -> Result<Option<Written>, FileError> {
         if let Some(file) = &file
             && !self.is_synced(open, file)
-            && !self.take_sent(&request.session, &file.text)
+            && !self.take_sent(&request.by.session, &file.text)
             && *file.text != Text::matching(&request.content, &open.text)
         {
-            *adopted = self.adopt(&request.session, open, file).await?.or(adopted.take());
+            *adopted = self.adopt(&request.by, open, file).await?.or(adopted.take());
             return Ok(None);
         }
         let plan = self.plan(request, open, file.as_ref()).await?;
         if plan.is_there {
-            self.known.insert(request.session.clone(), Known::new(plan.theirs));
+            self.known.insert(request.by.session.clone(), Known::new(plan.theirs));
             return Ok(Some(self.written(request, &open.text, &open.text, Vec::new())));
         }
         if let Some(reason) = open.buffer.locked.clone() {
@@ -111,8 +112,9 @@ impl Document {
             });
         }
         let known = known(plan.theirs, plan.hunks, &open.text, &before, &after).await?;
-        self.known.insert(request.session.clone(), known);
+        self.known.insert(request.by.session.clone(), known);
         let hunks = difference(&before, &after).await?;
+        self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
         let mut written = self.written(request, &before, &after, hunks);
         (written.created, written.saved_unsaved) = (file.is_none(), plan.saves_unsaved);
         Ok(Some(written))
@@ -141,7 +143,7 @@ impl Document {
     fn base(&self, request: &WriteRequest, live: &Text) -> Option<Arc<Text>> {
         let certain = request.base.as_ref().map(|base| Arc::new(Text::matching(base, live)));
         certain.or_else(|| {
-            let known = self.known.get(&request.session)?.text.as_ref()?;
+            let known = self.known.get(&request.by.session)?.text.as_ref()?;
             let same = known.shape().ending == live.shape().ending;
             let again = || Arc::new(Text::matching(&known.content(), live));
             Some(if same { Arc::clone(known) } else { again() })
@@ -239,7 +241,8 @@ impl Document {
             let put = self.put(Arc::clone(&after), encoding).await?;
             self.synced = Some(put);
         }
-        self.known.insert(request.session.clone(), Known::new(Arc::new(theirs)));
+        self.known.insert(request.by.session.clone(), Known::new(Arc::new(theirs)));
+        self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
         let mut written = self.written(request, &before, &after, hunks);
         written.created = file.is_none();
         Ok(written)
@@ -254,8 +257,7 @@ impl Document {
     ) -> Written {
         Written {
             path: self.path.clone(),
-            session: request.session.clone(),
-            tool_call: request.tool_call.clone(),
+            by: request.by.clone(),
             before: Arc::clone(before),
             after: Arc::clone(after),
             hunks,

@@ -268,6 +268,17 @@ impl Transcript {
         })
     }
 
+    /// The tool call that most probably touches this file: the newest open one that names it, else the only open one.
+    pub fn touching(&self, path: &Path) -> Option<ToolCallId> {
+        let open = || self.tools().rev().filter(|tool| tool.call.status.is_open());
+        let names = |tool: &&ToolEntry| {
+            tool.call.locations.iter().any(|location| location.path == path)
+                || tool.call.diffs().any(|diff| diff.path == path)
+        };
+        let only = || open().next().filter(|_| open().count() == 1);
+        open().find(names).or_else(only).map(|tool| tool.call.id.clone())
+    }
+
     fn tool_index(&mut self, id: &ToolCallId) -> usize {
         if let Some(index) = self.calls.get(id) {
             return *index;

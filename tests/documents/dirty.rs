@@ -10,7 +10,7 @@ use rat_nvim::edit::unified::bounded;
 use rat_nvim::files::{FileError, WriteRequest, Written};
 use tokio::time::Instant;
 
-use super::nvim::{Nvim, session, within};
+use super::nvim::{Nvim, author, session, within};
 
 const THREE: &str = "1\n2\n3\n";
 
@@ -21,8 +21,7 @@ async fn write(
     dirty: WriteDirty,
 ) -> Result<Written, FileError> {
     let (path, content) = (path.to_owned(), content.to_owned());
-    let session = session();
-    let request = WriteRequest { session, path, content, base: None, dirty, tool_call: None };
+    let request = WriteRequest { by: author(), path, content, base: None, dirty };
     within(nvim.files.write(request)).await
 }
 

@@ -11,6 +11,7 @@ use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::files::editor::Editor;
 use rat_nvim::files::{FileError, Files, ReadRequest, WriteRequest, Written};
 use rat_nvim::nvim::client::{Client, FromNvim};
+use rat_nvim::session::author::Author;
 use rat_nvim::session::ids::SessionId;
 use rmpv::Value;
 use tokio::process::{Child, Command};
@@ -46,6 +47,10 @@ pub(crate) struct Nvim {
 
 pub(crate) fn session() -> SessionId {
     SessionId::from("agent")
+}
+
+pub(crate) fn author() -> Author {
+    Author { session: session(), turn: 1, tool_call: None }
 }
 
 /// `line 0` and so on.
@@ -196,19 +201,13 @@ impl Nvim {
 
     pub(crate) async fn write(&self, path: &Path, content: &str) -> Result<Written, FileError> {
         let (path, content) = (path.to_owned(), content.to_owned());
-        let request = WriteRequest {
-            session: session(),
-            path,
-            content,
-            base: None,
-            dirty: WriteDirty::default(),
-            tool_call: None,
-        };
+        let request =
+            WriteRequest { by: author(), path, content, base: None, dirty: WriteDirty::default() };
         within(self.files.write(request)).await
     }
 
     pub(crate) async fn disk_changed(&self, path: &Path) -> Result<Option<Written>, FileError> {
-        within(self.files.disk_changed(path, &session())).await
+        within(self.files.disk_changed(path, &author())).await
     }
 }
 
