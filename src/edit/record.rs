@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Hunk, Text, apply, diff};
+use super::{Hunk, Shape, Text, apply, diff};
 
 /// Changes made at once by one author.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,8 +61,10 @@ impl<A> Record<A> {
 
     /// The base with all steps done again: the lines of the text last told.
     pub fn replay(&self) -> Text {
-        let base = Text::clone(&self.base).with_shape(self.now.shape());
-        self.steps.iter().fold(base, |text, step| apply(&step.hunks, &text))
+        // A last line without its end could not be told from none at all on the way.
+        let base = Text::clone(&self.base).with_shape(Shape::default());
+        let text = self.steps.iter().fold(base, |text, step| apply(&step.hunks, &text));
+        text.with_shape(self.now.shape())
     }
 }
 
