@@ -114,6 +114,14 @@ impl Runner {
                     }
                 });
             }
+            Effect::Buffer { path, fact, roots } => {
+                let files = Arc::clone(&self.files);
+                tokio::spawn(async move {
+                    for path in real(roots, vec![path]).await {
+                        shrug(&path, files.buffer(&path, fact).await);
+                    }
+                });
+            }
             Effect::Gather(gather) => self.gather(gather),
             Effect::TurnOver { session, told, reads_buffers } => {
                 let files = Arc::clone(&self.files);

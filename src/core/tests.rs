@@ -106,6 +106,7 @@ impl World {
                 Effect::TurnOver { told, .. } => self.over.push(told),
                 Effect::Timer { timer, .. } => self.timers.push(timer),
                 Effect::Adopt { .. }
+                | Effect::Buffer { .. }
                 | Effect::Prepare { .. }
                 | Effect::Seen { .. }
                 | Effect::Trace { .. }
