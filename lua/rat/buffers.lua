@@ -1,6 +1,7 @@
 --- Takes texts out of buffers and puts changes into them, on behalf of the binary. It decides
 --- nothing about what is written.
 
+local places = require("rat.places")
 local track = require("rat.track")
 
 local api = vim.api
@@ -15,7 +16,9 @@ local M = {}
 ---@field empty boolean whether there is no text, not even an empty line
 ---@field modified boolean
 ---@field locked? string why it cannot be changed or saved
----@field format string 'fileformat'
+---@field format string 'fileformat', of 'binary' ones "unix"
+---@field formats string 'fileformats': what Neovim would look for on reading the file again
+---@field finds_encoding boolean whether it would look for the encoding, too
 ---@field encoding string 'fileencoding'
 ---@field bom boolean
 ---@field eol boolean whether the last line ends: in the file, or once unsaved changes are saved
@@ -35,32 +38,6 @@ local M = {}
 
 ---@type table<integer, boolean>
 local changing = {}
-
----@param buf integer
----@return boolean
-local function is_document(buf)
-  return api.nvim_buf_is_loaded(buf)
-    and vim.bo[buf].buftype == ""
-    and api.nvim_buf_get_name(buf) ~= ""
-end
-
----@param name string
----@return string?
-local function real_path(name)
-  local real = vim.uv.fs_realpath(name)
-  if real then
-    return real
-  end
-  local folder = vim.uv.fs_realpath(vim.fs.dirname(name))
-  return folder and vim.fs.joinpath(folder, vim.fs.basename(name)) or nil
-end
-
----@param buf integer
----@param path string
----@return boolean
-local function shows(buf, path)
-  return is_document(buf) and real_path(api.nvim_buf_get_name(buf)) == path
-end
 
 ---@param buf integer
 ---@return string?
@@ -96,9 +73,11 @@ local function facts(buf, since)
     empty = empty,
     modified = bo.modified,
     locked = why_locked(buf),
-    format = bo.fileformat,
+    format = bo.binary and "unix" or bo.fileformat,
+    formats = bo.binary and "" or vim.o.fileformats,
+    finds_encoding = not bo.binary and vim.o.fileencodings ~= "",
     encoding = bo.fileencoding,
-    bom = bo.bomb,
+    bom = bo.bomb and not bo.binary,
     eol = bo.endofline or (bo.modified and bo.fixendofline and not bo.binary),
     time = track.time(buf),
     changes = since and track.since(buf, since) or nil,
@@ -113,15 +92,14 @@ end
 ---@param since? integer its tick then
 ---@return rat.buffers.Facts?
 function M.find(path, known, since)
-  if known and api.nvim_buf_is_valid(known) and shows(known, path) then
+  if known and api.nvim_buf_is_valid(known) and places.shows(known, path) then
     track.attach(known)
     return facts(known, since)
   end
-  for _, buf in ipairs(api.nvim_list_bufs()) do
-    if shows(buf, path) then
-      track.attach(buf)
-      return facts(buf)
-    end
+  local buf = places.find(path)
+  if buf then
+    track.attach(buf)
+    return facts(buf)
   end
 end
 
@@ -238,16 +216,24 @@ local function make(buf, edits)
   end
 end
 
+---Whether Neovim lets nobody change text just now: in an <expr> mapping that waits for a key, for
+---example (|textlock|). That is looked at before anything else, a buffer that is not there included.
+---@return boolean
+local function is_text_locked()
+  local _, why = pcall(api.nvim_buf_set_lines, 0x7fffffff, 0, 0, true, {})
+  return tostring(why):match("E565") ~= nil or tostring(why):match("E523") ~= nil
+end
+
 ---Runs a change of a buffer that is still at `tick`, as one undo step. Refused while another one
----runs: a formatter that waits lets requests in.
+---runs (a formatter that waits lets requests in), and while text is locked.
 ---@param buf integer
 ---@param tick integer
 ---@param fn fun(): table?
 ---@return table result of `fn`, or the facts with `stale`, or with `busy`
 local function change(buf, tick, fn)
-  if not is_document(buf) then
+  if not places.is_document(buf) then
     return { gone = true }
-  elseif changing[buf] then
+  elseif changing[buf] or is_text_locked() then
     return { busy = true }
   end
   local changes = track.since(buf, tick)
@@ -276,14 +262,12 @@ end
 ---@return string? problem
 local function cannot_hold(buf)
   local encoding = vim.bo[buf].fileencoding
-  if encoding == "" or encoding:match("^utf") or encoding:match("^ucs") then
+  if not require("rat.encoding").is_partial(encoding) then
     return nil
   end
   local text = table.concat(api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
-  local there = vim.iconv(text, "utf-8", encoding)
-  if not there or vim.iconv(there, encoding, "utf-8") ~= text then
-    return "the text has characters that its 'fileencoding', " .. encoding .. ", has not"
-  end
+  local lacks = require("rat.encoding").lacks(text, encoding)
+  return lacks and ("its 'fileencoding' %s has no %q"):format(encoding, lacks) or nil
 end
 
 ---Writes the buffer to its file. No formatter while the user types in it, hence no autocommands
@@ -292,47 +276,56 @@ end
 ---@param eol boolean whether the last line gets its end
 ---@return string? problem
 local function save(buf, eol)
-  local problem = cannot_hold(buf)
+  local typed_in = is_typed_in(buf)
+  local problem = (typed_in or vim.o.eventignore ~= "") and cannot_hold(buf) or nil
   if problem then
     return problem
   end
   local written = false
-  local seen = api.nvim_create_autocmd("BufWritePost", {
+  local group = api.nvim_create_augroup("rat_saving_" .. buf, {})
+  api.nvim_create_autocmd("BufWritePre", {
+    group = group,
     buffer = buf,
+    desc = "rat: what a formatter has brought in may not be lost either",
+    callback = function()
+      problem = cannot_hold(buf)
+      if problem then
+        error(problem, 0)
+      end
+    end,
+  })
+  api.nvim_create_autocmd("BufWritePost", {
+    group = group,
+    buffer = buf,
+    desc = "rat: the buffer is written, whatever comes after",
     callback = function()
       written = true
     end,
   })
-  local typed_in = is_typed_in(buf)
   local fixeol = vim.bo[buf].fixendofline
   vim.bo[buf].endofline = eol
   if not eol then
     vim.bo[buf].fixendofline = false
   end
+  local is_new = not vim.uv.fs_stat(api.nvim_buf_get_name(buf))
   local ok, why = pcall(api.nvim_buf_call, buf, function()
     -- `!`: whether the file may be written, and is the one we know, has been looked at. Without it
     -- Neovim may ask the user, and stand still until there is an answer.
-    vim.cmd.write({
-      bang = true,
-      mods = {
-        silent = true,
-        lockmarks = true,
-        keepjumps = true,
-        noautocmd = typed_in,
-      },
-    })
+    -- `++p`: with the folders it needs.
+    local mods = "silent lockmarks keepjumps" .. (typed_in and " noautocmd" or "")
+    vim.cmd(mods .. " write!" .. (is_new and " ++p" or ""))
   end)
   if api.nvim_buf_is_valid(buf) then
     vim.bo[buf].fixendofline = fixeol
-    pcall(api.nvim_del_autocmd, seen)
   end
+  api.nvim_del_augroup_by_id(group)
   if ok and typed_in then
     track.saved(buf)
   end
   if ok or written then
     return nil
   end
-  return (tostring(why):gsub("^.-Vim%(%w+%):", ""))
+  return problem or (tostring(why):gsub("^.-Vim%(%w+%):", ""))
 end
 
 ---Makes edits in a buffer that is still at `tick`, as one undo step.
@@ -364,28 +357,74 @@ function M.write(buf, tick, edits, eol)
   end)
 end
 
+---What a file has beside its lines.
+---@class (exact) rat.buffers.Shape
+---@field format string 'fileformat'
+---@field bom boolean
+---@field eol boolean
+---@field encoding string 'fileencoding'
+
+---@param buf integer
+---@param shape rat.buffers.Shape of the file the buffer's text is from
+---@param modified boolean
+local function take_shape(buf, shape, modified)
+  local bo, now = vim.bo[buf], facts(buf)
+  local function take(option, is, becomes)
+    if is ~= becomes then
+      bo[option] = becomes
+      bo.modified = false -- it counts as the file's from here on
+    end
+  end
+  take("fileformat", now.format, shape.format)
+  take("bomb", now.bom, shape.bom)
+  take("fileencoding", now.encoding == "" and "utf-8" or now.encoding, shape.encoding)
+  take("endofline", modified and now.eol or bo.endofline, shape.eol)
+  if bo.modified ~= modified then
+    bo.modified = modified
+  end
+end
+
+---Runs `fn` on a buffer that may be 'readonly' or not 'modifiable': a file that has changed is
+---followed there, too, as on a reload. The first change of a 'readonly' buffer makes Neovim warn and
+---stand still for a second.
+---@param buf integer
+---@param fn fun()
+local function unprotected(buf, fn)
+  local bo = vim.bo[buf]
+  local readonly, modifiable = bo.readonly, bo.modifiable
+  if readonly or not modifiable then
+    bo.readonly, bo.modifiable = false, true
+  end
+  local ok, why = pcall(fn)
+  if readonly or not modifiable then
+    bo.readonly, bo.modifiable = readonly, modifiable
+  end
+  if not ok then
+    error(why, 0)
+  end
+end
+
 ---Brings a buffer up to a file that was changed on disk: the edits as one undo step, no reload, no
 ---question now or at the next `:write`.
 ---@param buf integer
 ---@param tick integer
 ---@param edits rat.buffers.Edit[]
 ---@param file rat.adopt.File as it was when its text was read
----@param eol boolean whether its last line has its end
+---@param shape rat.buffers.Shape
 ---@param modified boolean whether the buffer then has text that the file has not
 ---@param kept rat.conflict.Kept[] lines that stay although the file has others
 ---@return table
-function M.adopt(buf, tick, edits, file, eol, modified, kept)
+function M.adopt(buf, tick, edits, file, shape, modified, kept)
   return change(buf, tick, function()
     require("rat.conflict").mark(buf, kept)
-    if #edits > 0 then
-      -- Neovim notes at each change whether undoing it leads back to what the file says: not here.
-      vim.bo[buf].modified = true
-    end
-    make(buf, edits)
-    if not modified then
-      vim.bo[buf].endofline = eol
-    end
-    vim.bo[buf].modified = modified
+    unprotected(buf, function()
+      if #edits > 0 then
+        -- Neovim notes at each change whether undoing it leads back to what the file says: not here.
+        vim.bo[buf].modified = true
+      end
+      make(buf, edits)
+      take_shape(buf, shape, modified)
+    end)
     return require("rat.adopt").acknowledge(buf, file)
   end)
 end
@@ -394,7 +433,7 @@ end
 ---as unsaved.
 ---@param buf integer
 function M.file_gone(buf)
-  if is_document(buf) then
+  if places.is_document(buf) then
     vim.bo[buf].modified = true
     require("rat.adopt").gone(buf)
   end

@@ -10,7 +10,7 @@ use rmpv::Value;
 use crate::edit::{Collector, Edit, Hunk, Kept, LineEnding, Shape, Text};
 use crate::files::DiskFacts;
 use crate::files::editor::{
-    Buffer, BufferId, Editor, EditorError, Encoding, FileTime, Found, Lines, Outcome, Then,
+    Buffer, BufferId, Editor, EditorError, Encoded, Encoding, FileTime, Found, Lines, Outcome, Then,
 };
 use crate::nvim::client::{Client, NvimError};
 
@@ -34,7 +34,16 @@ impl NvimEditor {
     }
 
     async fn call(&self, function: &'static str, args: Vec<Value>) -> Result<Value, EditorError> {
-        self.client.lua("rat.buffers", function, args).await.map_err(|error| match error {
+        self.call_in("rat.buffers", function, args).await
+    }
+
+    async fn call_in(
+        &self,
+        module: &'static str,
+        function: &'static str,
+        args: Vec<Value>,
+    ) -> Result<Value, EditorError> {
+        self.client.lua(module, function, args).await.map_err(|error| match error {
             NvimError::Lua(message) => EditorError::Failed(message),
             NvimError::Gone => EditorError::Failed(NvimError::Gone.to_string()),
         })
@@ -68,8 +77,7 @@ impl NvimEditor {
             let Some(changes) = slice.changes else { return Ok(None) };
             text.add(from, &slice.lines.text, slice.lines.count, &changes);
             if let Some(buffer) = slice.end.filter(|buffer| buffer.lines == text.len()) {
-                let shape = buffer.shape.unwrap_or_default();
-                let text = Text::from_body(text.into_body(), shape, buffer.empty);
+                let text = Text::from_body(text.into_body(), buffer.shape, buffer.empty);
                 return Ok(Some((buffer, text)));
             }
         }
@@ -163,9 +171,14 @@ impl Editor for NvimEditor {
                 args.push((*eol).into());
                 "write"
             }
-            Then::Adopt { facts, eol, modified, kept: stay } => {
+            Then::Adopt { facts, shape, encoding, modified, kept: stay } => {
                 let stay = stay.iter().map(kept).collect();
-                args.extend([file(facts), (*eol).into(), (*modified).into(), Value::Array(stay)]);
+                args.extend([
+                    file(*facts),
+                    look(*shape, encoding),
+                    (*modified).into(),
+                    Value::Array(stay),
+                ]);
                 "adopt"
             }
         };
@@ -174,6 +187,24 @@ impl Editor for NvimEditor {
 
     async fn file_gone(&self, id: BufferId) -> Result<(), EditorError> {
         self.call("file_gone", vec![id.0.into()]).await.map(drop)
+    }
+
+    async fn decode(&self, bytes: &[u8], encoding: &str) -> Result<Option<String>, EditorError> {
+        let args = vec![Value::Binary(bytes.to_vec()), encoding.into()];
+        match self.call_in("rat.encoding", "decode", args).await? {
+            Value::Nil => Ok(None),
+            value => text(Some(value)).map(Some),
+        }
+    }
+
+    async fn encode(&self, content: &str, encoding: &str) -> Result<Encoded, EditorError> {
+        let args = vec![content.into(), encoding.into()];
+        let mut fields = Fields::new(self.call_in("rat.encoding", "encode", args).await?)?;
+        match fields.take("bytes") {
+            Some(Value::String(bytes)) => Ok(Encoded::Bytes(bytes.into_bytes())),
+            Some(Value::Binary(bytes)) => Ok(Encoded::Bytes(bytes)),
+            _ => Ok(Encoded::Lacks(text(fields.take("lacks"))?)),
+        }
     }
 }
 
@@ -195,12 +226,26 @@ fn kept(kept: &Kept) -> Value {
     Value::Array(vec![kept.lines.start.into(), kept.lines.end.into(), Value::Array(lines)])
 }
 
-fn file(facts: &DiskFacts) -> Value {
+fn file(facts: DiskFacts) -> Value {
     Value::Map(vec![
         ("sec".into(), facts.time.seconds.into()),
         ("nsec".into(), facts.time.nanoseconds.into()),
         ("size".into(), facts.size.into()),
         ("inode".into(), facts.inode.into()),
+    ])
+}
+
+fn look(shape: Shape, encoding: &Encoding) -> Value {
+    let format = match shape.ending {
+        LineEnding::Lf => "unix",
+        LineEnding::CrLf => "dos",
+        LineEnding::Cr => "mac",
+    };
+    Value::Map(vec![
+        ("format".into(), format.into()),
+        ("eol".into(), shape.final_newline.into()),
+        ("bom".into(), shape.bom.into()),
+        ("encoding".into(), encoding.name().into()),
     ])
 }
 
@@ -230,6 +275,8 @@ fn found(value: Value) -> Result<Found, EditorError> {
         let seconds = number(time.take("sec"))?;
         Ok(FileTime { seconds, nanoseconds: number(time.take("nsec"))? })
     });
+    let encoding = Encoding::named(&text(fields.take("encoding"))?);
+    let formats = text(fields.take("formats"))?;
     let buffer = Buffer {
         id: BufferId(number(fields.take("buf"))?),
         tick: number(fields.take("tick"))?,
@@ -238,24 +285,26 @@ fn found(value: Value) -> Result<Found, EditorError> {
         empty: fields.flag("empty"),
         modified: fields.flag("modified"),
         locked: fields.take("locked").map(|reason| text(Some(reason))).transpose()?,
-        shape: shape(&mut fields)?,
-        encoding: match text(fields.take("encoding"))?.as_str() {
-            "" | "utf-8" => Encoding::Utf8,
-            "latin1" => Encoding::Latin1,
-            other => Encoding::Other(other.to_owned()),
+        shape: Shape {
+            ending: ending(&text(fields.take("format"))?)?,
+            final_newline: fields.flag("eol"),
+            bom: fields.flag("bom") && encoding.may_have_mark(),
         },
+        finds_encoding: fields.flag("finds_encoding"),
+        formats: formats.split(',').filter_map(|format| ending(format).ok()).collect(),
+        encoding,
         time: time.transpose()?,
     };
     Ok(Found { buffer, changes })
 }
 
-fn shape(fields: &mut Fields) -> Result<Option<Shape>, EditorError> {
-    let ending = match text(fields.take("format"))?.as_str() {
-        "unix" => LineEnding::Lf,
-        "dos" => LineEnding::CrLf,
-        _ => return Ok(None),
-    };
-    Ok(Some(Shape { ending, final_newline: fields.flag("eol"), bom: fields.flag("bom") }))
+fn ending(format: &str) -> Result<LineEnding, EditorError> {
+    match format {
+        "unix" => Ok(LineEnding::Lf),
+        "dos" => Ok(LineEnding::CrLf),
+        "mac" => Ok(LineEnding::Cr),
+        other => Err(unexpected(other)),
+    }
 }
 
 /// `[[first, last, [line..]]..]`

@@ -58,9 +58,16 @@ pub(super) fn reconcile(base: &Text, ours: &Text, theirs: &Text) -> (Merged, Vec
 }
 
 fn merge_shape(base: Shape, ours: Shape, theirs: Shape) -> Shape {
-    let changed = theirs.final_newline != base.final_newline;
-    let final_newline = if changed { theirs.final_newline } else { ours.final_newline };
-    Shape { final_newline, ..ours }
+    Shape {
+        ending: merged(base.ending, ours.ending, theirs.ending),
+        final_newline: merged(base.final_newline, ours.final_newline, theirs.final_newline),
+        bom: merged(base.bom, ours.bom, theirs.bom),
+    }
+}
+
+/// Theirs where they changed it, else ours.
+fn merged<T: PartialEq>(base: T, ours: T, theirs: T) -> T {
+    if theirs == base { ours } else { theirs }
 }
 
 /// The hunks of one side, and how far they are taken.

@@ -11,6 +11,9 @@ pub enum LineEnding {
     Lf,
     /// `\r\n` on every line (`'fileformat'` dos).
     CrLf,
+    /// `\r` alone; in a line, `\r` then stands for a `\n` of the file, as in Neovim
+    /// (`'fileformat'` mac).
+    Cr,
 }
 
 /// What a file has beside its lines.
@@ -46,15 +49,16 @@ pub struct Text {
 }
 
 impl Text {
-    /// The text of a file's content. It is CRLF when every line end is, as Neovim decides.
+    /// The text of a file's content, with the line ends it has.
     pub fn parse(content: &str) -> Self {
-        Self::parse_as(content, detect(content))
+        Self::parse_as(content, LineEnding::of(content, &LineEnding::ALL).unwrap_or_default())
     }
 
     /// The text of a file's content whose line ends are known, for example from `'fileformat'`.
     pub fn parse_as(content: &str, ending: LineEnding) -> Self {
         let (rest, bom) = strip_bom(content);
-        let terminated = rest.strip_suffix('\n');
+        let last = if ending == LineEnding::Cr { '\r' } else { '\n' };
+        let terminated = rest.strip_suffix(last);
         let final_newline = terminated.is_some() || rest.is_empty();
         let shape = Shape { ending, final_newline, bom };
         let body = match ending {
@@ -63,6 +67,7 @@ impl Text {
                 let body = rest.replace("\r\n", "\n");
                 if terminated.is_some() { body[..body.len() - 1].to_owned() } else { body }
             }
+            LineEnding::Cr => swapped(terminated.unwrap_or(rest)),
         };
         Self::from_body(body, shape, rest.is_empty())
     }
@@ -90,6 +95,14 @@ impl Text {
             (false, LineEnding::CrLf, _) => Self::parse_as(content, LineEnding::CrLf),
             (false, LineEnding::Lf, LineEnding::CrLf) if like.body.contains('\r') => {
                 Self::parse_as(content, LineEnding::Lf)
+            }
+            (false, LineEnding::Lf, LineEnding::Cr) => Self::parse_as(content, LineEnding::Lf),
+            (false, LineEnding::Cr, _) if like.body.contains('\r') && content.contains('\r') => {
+                Self::parse_as(content, LineEnding::Cr)
+            }
+            (false, LineEnding::Cr, _) => {
+                let ends = content.replace("\r\n", "\n").replace('\n', "\r");
+                Self::parse_as(&ends, LineEnding::Cr)
             }
             _ => sent,
         };
@@ -160,11 +173,21 @@ impl Text {
         match self.shape.ending {
             LineEnding::Lf => content.push_str(lines),
             LineEnding::CrLf => content = lines.replace('\n', end),
+            LineEnding::Cr => content = swapped(lines),
         }
         if to < self.len() || self.shape.final_newline {
             content.push_str(end);
         }
         content
+    }
+
+    /// The line ends that would be found in the file by [`LineEnding::of`].
+    pub fn found_ending(&self, formats: &[LineEnding]) -> Option<LineEnding> {
+        let is_plain = self.shape.ending == LineEnding::Lf && !self.line(0).contains('\r');
+        if is_plain && self.len() > 1 {
+            return LineEnding::of("\n", formats); // the first line tells
+        }
+        LineEnding::of(&self.content(), formats)
     }
 
     /// What stands in the file, as UTF-8: [`Text::content`] after the byte order mark.
@@ -178,12 +201,31 @@ impl Text {
 }
 
 impl LineEnding {
+    /// All there are, as `'fileformats'` may name them.
+    pub const ALL: [Self; 3] = [Self::Lf, Self::CrLf, Self::Cr];
+
     /// The characters.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lf => "\n",
             Self::CrLf => "\r\n",
+            Self::Cr => "\r",
         }
+    }
+
+    /// How the lines of a file end, as Neovim decides on reading it (`:help 'fileformats'`): CRLF
+    /// if all do, CR if there is no LF. `None`: nothing in the file tells.
+    pub fn of(content: &str, formats: &[Self]) -> Option<Self> {
+        let (bytes, may_be) = (content.as_bytes(), |ending| formats.contains(&ending));
+        let mut ends = memchr::memchr_iter(b'\n', bytes).peekable();
+        if ends.peek().is_none() {
+            let is_mac = may_be(Self::Cr) && memchr::memchr(b'\r', bytes).is_some();
+            return is_mac.then_some(Self::Cr);
+        }
+        let is_unix = may_be(Self::Lf);
+        let mut is_dos = may_be(Self::CrLf);
+        is_dos &= !is_unix || ends.all(|at| at > 0 && bytes[at - 1] == b'\r');
+        if is_dos { Some(Self::CrLf) } else { is_unix.then_some(Self::Lf) }
     }
 }
 
@@ -191,15 +233,13 @@ fn strip_bom(content: &str) -> (&str, bool) {
     content.strip_prefix(BOM).map_or((content, false), |rest| (rest, true))
 }
 
-fn detect(content: &str) -> LineEnding {
-    let mut ends = content.match_indices('\n').peekable();
-    let some = ends.peek().is_some();
-    let bytes = content.as_bytes();
-    if some && ends.all(|(at, _)| at > 0 && bytes[at - 1] == b'\r') {
-        LineEnding::CrLf
-    } else {
-        LineEnding::Lf
-    }
+fn swapped(text: &str) -> String {
+    let swap = |c| match c {
+        '\n' => '\r',
+        '\r' => '\n',
+        other => other,
+    };
+    text.chars().map(swap).collect()
 }
 
 #[cfg(test)]
@@ -219,6 +259,7 @@ mod tests {
         assert_eq!(lines("a\nb"), ["a", "b"]);
         assert_eq!(lines("a\r\nb\r\n"), ["a", "b"]);
         assert_eq!(lines("a\r\nb\n"), ["a\r", "b"], "mixed line ends stay as they are");
+        assert_eq!(lines("a\rb\r"), ["a", "b"]);
         assert!(Text::parse("\u{feff}a\n").shape().bom);
         assert!(!Text::parse("a\nb").shape().final_newline);
     }
@@ -247,16 +288,42 @@ mod tests {
         check("a\n", "\u{feff}b\n", "b\n");
         check("a\n", "b", "b");
         check("", "a\r\n", "a\r\n");
+        check("a\rb\r", "a\nB\n", "a\rB\r");
+        check("a\rb\r", "a\rB\n", "a\rB\r");
+        check("a\rb", "a\rB", "a\rB");
+        check("a\nb\n", "a\rb", "a\rb");
+    }
+
+    #[test]
+    fn line_ends_are_found_as_the_user_has_told_neovim_to() {
+        use LineEnding::{Cr, CrLf, Lf};
+        let check = |content: &str, formats: &[LineEnding], found: Option<LineEnding>| {
+            assert_eq!(LineEnding::of(content, formats), found, "{content:?}, {formats:?}");
+            let text = Text::parse_as(content, Lf);
+            assert_eq!(text.found_ending(formats), found, "{content:?}, {formats:?}");
+        };
+        check("a\r\nb\r\n", &[Lf, CrLf], Some(CrLf));
+        check("a\r\nb\n", &[Lf, CrLf], Some(Lf));
+        check("a\nb\r\n", &[Lf, CrLf], Some(Lf));
+        check("a\nb\r\n", &[CrLf], Some(CrLf));
+        check("a\r\n", &[Lf], Some(Lf));
+        check("a\rb\r", &[Lf, CrLf], None);
+        check("a\rb\r", &LineEnding::ALL, Some(Cr));
+        check("a\n", &[], None);
+        check("a", &LineEnding::ALL, None);
     }
 
     proptest! {
         #[test]
         fn content_survives(content in "(\u{feff})?([ab\r\n]|é){0,20}") {
-            prop_assert_eq!(Text::parse(&content).file_content(), content);
+            prop_assert_eq!(Text::parse(&content).file_content(), &content[..]);
+            for ending in [LineEnding::Lf, LineEnding::Cr] {
+                prop_assert_eq!(Text::parse_as(&content, ending).file_content(), &content[..]);
+            }
         }
 
         #[test]
-        fn excerpts_join_to_the_whole(content in "([ab\n]|\r\n){0,20}", at in 0usize..8) {
+        fn excerpts_join_to_the_whole(content in "[ab\r\n]{0,20}", at in 0usize..8) {
             let text = Text::parse(&content);
             prop_assert_eq!(text.excerpt(0, Some(at)) + &text.excerpt(at, None), content);
         }

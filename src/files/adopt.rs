@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use super::document::{Document, Known, MOST_TRIES, Made, OnDisk, Open, beside, on_disk};
+use super::document::{Document, Known, MOST_TRIES, Made, Open, beside};
 use super::editor::Then;
 use super::error::FileError;
+use super::on_disk::OnDisk;
 use super::write::difference;
 use super::{Via, Written, disk};
 use crate::edit::{Hunk, Kept, Taken, Text, diff, refine, take_in};
@@ -27,7 +28,7 @@ impl Document {
             };
             let Some(file) = file else { return self.deleted(session, &open).await };
             if self.take_sent(session, &file.text) {
-                self.settle(&open, file).await?;
+                self.settle(file).await?;
                 return Ok(None);
             }
             if self.is_synced(&open, &file) {
@@ -53,11 +54,12 @@ impl Document {
         file: &OnDisk,
     ) -> Result<Option<Written>, FileError> {
         let taken = self.take(session, open, file).await?;
-        let is_file = taken.text.same_lines(&file.text)
-            && taken.text.shape().final_newline == file.text.shape().final_newline;
+        let shape = taken.text.shape();
+        let is_file = taken.text.same_lines(&file.text) && shape == file.text.shape();
         let then = Then::Adopt {
             facts: file.facts,
-            eol: taken.text.shape().final_newline,
+            shape,
+            encoding: file.encoding.clone(),
             modified: !is_file,
             kept: taken.kept.clone(),
         };
@@ -105,10 +107,10 @@ impl Document {
     }
 
     /// An agent has overwritten the file with a text that we have merged already.
-    async fn settle(&mut self, open: &Open, file: OnDisk) -> Result<(), FileError> {
+    async fn settle(&mut self, file: OnDisk) -> Result<(), FileError> {
         let merged = self.synced.as_ref().map(|synced| Arc::clone(&synced.text));
         let file = match merged {
-            Some(text) if text != file.text => self.put(text, &open.buffer.encoding).await?,
+            Some(text) if text != file.text => self.put(text, &file.encoding).await?,
             _ => file,
         };
         self.acknowledge(&file).await?;
@@ -135,7 +137,7 @@ impl Document {
 
     /// A file that is not loaded: there is something to tell only if we know what was there before.
     async fn closed_changed(&mut self, session: &SessionId) -> Result<Option<Written>, FileError> {
-        let Some(file) = on_disk(&self.path, None).await? else { return Ok(None) };
+        let Some(file) = self.on_disk(None).await? else { return Ok(None) };
         self.take_sent(session, &file.text);
         self.note_on_disk(session, Some(&file.text));
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);

@@ -2,13 +2,13 @@
 //! there. Blocks; it is run beside the loop.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use atomic_write_file::AtomicWriteFile;
 
-use super::editor::{Encoding, FileTime};
+use super::editor::FileTime;
 
 /// By what a file is known again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,18 +32,28 @@ impl From<&Metadata> for DiskFacts {
 
 /// The bytes of a file, and the facts it had when they were read. `None`: there is no such file.
 pub(super) fn read(path: &Path) -> io::Result<Option<(Vec<u8>, DiskFacts)>> {
-    // Looked at first: opening a pipe would wait for its other end.
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => return Err(io::Error::other("it is not a regular file")),
+    let mut file = match open(OpenOptions::new().read(true), path) {
+        Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
-    }
-    let mut file = File::open(path)?;
+    };
     let metadata = file.metadata()?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.size()).unwrap_or(0));
     file.read_to_end(&mut bytes)?;
     Ok(Some((bytes, DiskFacts::from(&metadata))))
+}
+
+/// Opens a regular file. Looks before: a device may do something on being opened. And does not
+/// wait: what is there by then may be a pipe without another end.
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let check = |metadata: &Metadata| {
+        let other = || io::Error::other("it is not a regular file");
+        metadata.is_file().then_some(()).ok_or_else(other)
+    };
+    check(&fs::metadata(path)?)?;
+    let file = options.custom_flags(nix::libc::O_NONBLOCK).open(path)?;
+    check(&file.metadata()?)?;
+    Ok(file)
 }
 
 /// The facts of a file, `None` if there is none: agents name folders, too.
@@ -61,13 +71,12 @@ pub(super) fn is_missing(path: &Path) -> bool {
 /// and owner stay. A file with several names (hard links) keeps them, and one in a folder that
 /// takes no new files is written too: both in place.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<DiskFacts> {
-    match OpenOptions::new().write(true).open(path) {
+    match open(OpenOptions::new().read(true).write(true), path) {
         Ok(file) if file.metadata()?.nlink() > 1 => write_in_place(file, bytes)?,
-        Ok(file) => {
-            if replace(path, bytes).is_err() {
-                write_in_place(file, bytes)?;
-            }
-        }
+        Ok(file) => match replace(path, bytes) {
+            Err(error) if is_of_the_folder(&error) => write_in_place(file, bytes)?,
+            replaced => replaced?,
+        },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
@@ -85,34 +94,29 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.commit()
 }
 
+/// Whether the folder takes no new file, and a write in place may do.
+fn is_of_the_folder(error: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
+}
+
+/// Not all at once, but if it fails, on a full disk for example, the file gets back what it had: it
+/// is cut only when all is written, so that there is room.
 fn write_in_place(mut file: File, bytes: &[u8]) -> io::Result<()> {
+    let mut before = Vec::new();
+    file.read_to_end(&mut before)?;
+    let written = overwrite(&mut file, bytes);
+    if written.is_err() {
+        overwrite(&mut file, &before)?;
+    }
+    written
+}
+
+fn overwrite(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    file.rewind()?;
     file.write_all(bytes)?;
-    file.set_len(bytes.len() as u64)?;
-    file.sync_all()
-}
-
-/// Bytes as text. An error says why they are none.
-pub(super) fn decode(bytes: Vec<u8>, encoding: &Encoding) -> Result<String, String> {
-    if bytes.contains(&0) {
-        return Err("it holds NUL bytes".to_owned());
-    }
-    match encoding {
-        Encoding::Utf8 => String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned()),
-        Encoding::Latin1 => Ok(bytes.into_iter().map(char::from).collect()),
-        Encoding::Other(name) => Err(format!("its 'fileencoding' is {name}")),
-    }
-}
-
-/// Text as bytes. An error names the first character that the encoding does not have.
-pub(super) fn encode(content: String, encoding: &Encoding) -> Result<Vec<u8>, String> {
-    match encoding {
-        Encoding::Utf8 => Ok(content.into_bytes()),
-        Encoding::Latin1 => content
-            .chars()
-            .map(|c| u8::try_from(c).map_err(|_| format!("latin1 has no {c:?}")))
-            .collect(),
-        Encoding::Other(name) => Err(format!("its 'fileencoding' is {name}")),
-    }
+    file.sync_all()?;
+    file.set_len(bytes.len() as u64)
 }
 
 #[cfg(test)]
@@ -171,14 +175,5 @@ mod tests {
         assert!(read(Path::new("/dev/null")).is_err());
         symlink("nowhere", scratch.0.join("dangling")).unwrap();
         assert!(read(&scratch.0.join("dangling")).unwrap().is_none());
-    }
-
-    #[test]
-    fn text_is_what_the_encoding_says() {
-        assert_eq!(decode(b"caf\xe9".to_vec(), &Encoding::Latin1).unwrap(), "café");
-        assert_eq!(encode("café".into(), &Encoding::Latin1).unwrap(), b"caf\xe9");
-        assert!(encode("€".into(), &Encoding::Latin1).unwrap_err().contains('€'));
-        assert!(decode(b"caf\xe9".to_vec(), &Encoding::Utf8).is_err());
-        assert!(decode(b"a\0b".to_vec(), &Encoding::Utf8).is_err());
     }
 }

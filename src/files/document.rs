@@ -2,17 +2,25 @@
 //! buffer. Reading and writing for agents are in `read`, `write` and `adopt`.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::disk::{self, DiskFacts};
-use super::editor::{
-    Buffer, BufferId, Editor, EditorError, Encoding, FileTime, Found, Outcome, Then,
-};
+use tokio::time::Instant;
+
+use super::disk;
+use super::editor::{Buffer, BufferId, Editor, EditorError, FileTime, Found, Outcome, Then};
 use super::error::FileError;
+use super::on_disk::OnDisk;
 use super::unsaved::Aware;
-use crate::edit::{Edit, Hunk, LineEnding, Text, rebase, replay};
+use crate::edit::{Edit, Hunk, Shape, Text, rebase, replay};
 use crate::session::ids::SessionId;
+
+/// How soon a change is tried again that Neovim did not let be made, and how much later each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+/// When it is given up.
+const LONGEST_HOLD: Duration = Duration::from_secs(6);
 
 /// So often a buffer is looked at again because it changed meanwhile.
 pub(super) const MOST_TRIES: usize = 8;
@@ -55,13 +63,6 @@ impl Known {
     pub(super) fn new(text: Arc<Text>) -> Self {
         Self { text: Some(Arc::clone(&text)), left: text }
     }
-}
-
-/// The text of the file itself.
-#[derive(Debug, Clone)]
-pub(super) struct OnDisk {
-    pub(super) text: Arc<Text>,
-    pub(super) facts: DiskFacts,
 }
 
 /// A loaded buffer with its text.
@@ -126,32 +127,39 @@ impl Document {
         &mut self,
     ) -> Result<Option<(Open, Option<OnDisk>)>, FileError> {
         let Some(found) = self.find().await? else { return Ok(None) };
-        let file = match &self.synced {
-            Some(synced) if disk::facts(&self.path) == Some(synced.facts) => Some(synced.clone()),
-            _ => on_disk(&self.path, Some(&found.buffer)).await?,
-        };
+        let file = self.file_of(&found.buffer).await?;
         let open = match &file {
             Some(file) if !self.is_current(&found) && stands_for(file, &found.buffer) => {
-                let (shape, text) = (found.buffer.shape.unwrap_or_default(), &file.text);
-                let text = if text.shape() == shape {
-                    Arc::clone(text)
-                } else {
-                    Arc::new(Text::clone(text).with_shape(shape))
-                };
+                let text = with_shape(&file.text, found.buffer.shape);
                 self.keep(found.buffer, text)
             }
             _ => self.text_of(found).await?,
         };
+        let file = file.map(|file| match self.synced {
+            None => file.with_chosen_ending(&open.buffer, &open.text),
+            Some(_) => file,
+        });
         Ok(Some((open, file)))
+    }
+
+    /// The file's text, from memory where nobody has written it since.
+    async fn file_of(&mut self, buffer: &Buffer) -> Result<Option<OnDisk>, FileError> {
+        let facts = disk::facts(&self.path);
+        let kept = self.synced.as_ref().filter(|synced| Some(synced.facts) == facts);
+        if let Some(synced) = kept.filter(|synced| synced.is_read_as(buffer)) {
+            return Ok(Some(synced.clone()));
+        }
+        let was_kept = kept.is_some();
+        let file = self.on_disk(Some(buffer)).await?;
+        if was_kept {
+            self.synced.clone_from(&file);
+        }
+        Ok(file)
     }
 
     /// The text of the buffer found: the one kept, brought up to date, or fetched whole.
     pub(super) async fn text_of(&mut self, found: Found) -> Result<Open, FileError> {
         let Found { buffer, changes } = found;
-        if buffer.shape.is_none() {
-            let reason = "its 'fileformat' is mac".to_owned();
-            return Err(FileError::NotText { path: self.path.clone(), reason });
-        }
         let kept = self.live.take().filter(|live| live.id == buffer.id);
         if let (Some(live), Some(changes)) = (kept, changes) {
             let text = replayed(live.text, changes, &buffer).await?;
@@ -162,8 +170,7 @@ impl Document {
         let (buffer, text) = match self.editor.snapshot(buffer.id).await {
             Ok(snapshot) => snapshot,
             Err(EditorError::NotText) => {
-                let reason = "its buffer holds bytes that are not UTF-8".to_owned();
-                return Err(FileError::NotText { path: self.path.clone(), reason });
+                return Err(self.not_text("its buffer holds bytes that are not UTF-8".to_owned()));
             }
             Err(EditorError::Restless) => return Err(FileError::Busy(self.path.clone())),
             Err(error) => return Err(error.into()),
@@ -185,7 +192,7 @@ impl Document {
         let synced = if open.buffer.modified {
             same_time && (self.synced.is_none() || open.buffer.time.is_some())
         } else {
-            open.text.same_lines(&disk.text)
+            *open.text == *disk.text && open.buffer.encoding == disk.encoding
         };
         if synced {
             // The user has saved since: what an agent sent before is history.
@@ -207,11 +214,11 @@ impl Document {
         let mut tick = open.buffer.tick;
         let mut meanwhile: Vec<Hunk> = Vec::new();
         for _ in 0..MOST_TRIES {
-            let (found, failed) = match self.editor.change(id, tick, &edits, &then).await? {
+            let (found, failed) = match self.change(id, tick, &edits, &then).await? {
                 Outcome::Done(found) => (found, None),
                 Outcome::Failed { reason, found } => (found, Some(reason)),
                 Outcome::Gone => return Ok(Made::Again),
-                Outcome::Busy => return Err(FileError::Busy(self.path.clone())),
+                Outcome::Busy => return Err(FileError::Held(self.path.clone())),
                 Outcome::Stale(found) => {
                     let same_state = found.buffer.modified == open.buffer.modified;
                     let Some(changes) = found.changes.filter(|_| same_state) else {
@@ -239,14 +246,34 @@ impl Document {
         Ok(Made::Again)
     }
 
+    /// Asks the editor for a change, again for a while where it lets nobody change text.
+    async fn change(
+        &self,
+        id: BufferId,
+        tick: i64,
+        edits: &[Edit],
+        then: &Then,
+    ) -> Result<Outcome, FileError> {
+        let until = Instant::now() + LONGEST_HOLD;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let outcome = self.editor.change(id, tick, edits, then).await?;
+            if outcome != Outcome::Busy || Instant::now() + pause > until {
+                return Ok(outcome);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
     /// Lets Neovim take note of the file as it is now, its text being in the buffer.
     pub(super) async fn acknowledge(&mut self, disk: &OnDisk) -> Result<(), FileError> {
         for _ in 0..MOST_TRIES {
             let Some(found) = self.find().await? else { return Ok(()) };
-            let eol = found.buffer.shape.is_none_or(|shape| shape.final_newline);
-            let Buffer { id, tick, modified, .. } = found.buffer;
-            let then = Then::Adopt { facts: disk.facts, eol, modified, kept: Vec::new() };
-            if !matches!(self.editor.change(id, tick, &[], &then).await?, Outcome::Stale(_)) {
+            let Buffer { id, tick, modified, shape, encoding, .. } = found.buffer;
+            let facts = disk.facts;
+            let then = Then::Adopt { facts, shape, encoding, modified, kept: Vec::new() };
+            if !matches!(self.change(id, tick, &[], &then).await?, Outcome::Stale(_)) {
                 return Ok(());
             }
         }
@@ -254,31 +281,12 @@ impl Document {
     }
 }
 
-/// The text of the file itself; `None` if there is none. The buffer says how to take its bytes.
-pub(super) async fn on_disk(
-    path: &Path,
-    buffer: Option<&Buffer>,
-) -> Result<Option<OnDisk>, FileError> {
-    let path = path.to_owned();
-    let encoding = buffer.map_or(Encoding::Utf8, |buffer| buffer.encoding.clone());
-    let ending = buffer.and_then(|buffer| buffer.shape).map(|shape| shape.ending);
-    beside(move || {
-        let read = disk::read(&path).map_err(|error| FileError::reading(path.clone(), &error))?;
-        let Some((bytes, facts)) = read else { return Ok(None) };
-        let content =
-            disk::decode(bytes, &encoding).map_err(|reason| FileError::NotText { path, reason })?;
-        let text = parse(&content, ending);
-        Ok(Some(OnDisk { text: Arc::new(text), facts }))
-    })
-    .await?
-}
-
 /// Whether the file holds the lines of the buffer, so that they need not be fetched: unmodified, not written by
 /// anybody since Neovim read or wrote it, and as many lines and bytes.
 fn stands_for(file: &OnDisk, buffer: &Buffer) -> bool {
     let text = &file.text;
     !buffer.modified
-        && buffer.shape.is_some()
+        && text.shape().ending == buffer.shape.ending
         && buffer.time == Some(file.facts.time)
         && text.len() == buffer.lines
         && text.body(0..text.len()).len() + 1 == buffer.bytes
@@ -290,20 +298,18 @@ async fn replayed(
     changes: Vec<Hunk>,
     buffer: &Buffer,
 ) -> Result<Arc<Text>, FileError> {
-    let (shape, empty) = (buffer.shape.unwrap_or_default(), buffer.empty);
-    if changes.is_empty() && text.shape() == shape {
-        return Ok(text);
+    let (shape, empty) = (buffer.shape, buffer.empty);
+    if changes.is_empty() {
+        return Ok(with_shape(&text, shape));
     }
-    beside(move || {
-        let text =
-            if changes.is_empty() { Text::clone(&text) } else { replay(&text, &changes, empty) };
-        Arc::new(text.with_shape(shape))
-    })
-    .await
+    beside(move || Arc::new(replay(&text, &changes, empty).with_shape(shape))).await
 }
 
-fn parse(content: &str, ending: Option<LineEnding>) -> Text {
-    ending.map_or_else(|| Text::parse(content), |ending| Text::parse_as(content, ending))
+fn with_shape(text: &Arc<Text>, shape: Shape) -> Arc<Text> {
+    if text.shape() == shape {
+        return Arc::clone(text);
+    }
+    Arc::new(Text::clone(text).with_shape(shape))
 }
 
 /// Runs what takes a while beside the loop.

@@ -7,22 +7,13 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use super::DiskFacts;
-use crate::edit::{Edit, Hunk, Kept, Shape, Text};
+use crate::edit::{Edit, Hunk, Kept, LineEnding, Shape, Text};
+
+pub use super::encoding::{Encoding, Order};
 
 /// A buffer (`:help bufnr()`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BufferId(pub i64);
-
-/// How a buffer's text is written to its file (`'fileencoding'`).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Encoding {
-    /// UTF-8.
-    Utf8,
-    /// ISO 8859-1.
-    Latin1,
-    /// Another one, by its name in Neovim.
-    Other(String),
-}
 
 /// A time on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +42,11 @@ pub struct Buffer {
     /// Why it cannot be changed or saved, if so.
     pub locked: Option<String>,
     /// The shape of its text: as in the file while it is unmodified, else as saving would leave it.
-    /// `None` where Neovim writes line ends that we do not.
-    pub shape: Option<Shape>,
+    pub shape: Shape,
+    /// The line ends Neovim looks for in a file it reads (`'fileformats'`).
+    pub formats: Vec<LineEnding>,
+    /// Whether Neovim looks for the encoding of a file it reads (`'fileencodings'`).
+    pub finds_encoding: bool,
     /// How it is written.
     pub encoding: Encoding,
     /// The file's time when Neovim last read or wrote it, if that was seen.
@@ -98,8 +92,10 @@ pub enum Then {
     Adopt {
         /// The file whose text is in the buffer.
         facts: DiskFacts,
-        /// Whether its last line has its end.
-        eol: bool,
+        /// What the file has beside its lines, for the buffer to have too.
+        shape: Shape,
+        /// How it is written.
+        encoding: Encoding,
         /// Whether the buffer then has text that the file has not.
         modified: bool,
         /// Lines, before the change, that the buffer keeps although the file has others: they are
@@ -122,10 +118,20 @@ pub enum Outcome {
         /// With what was changed nevertheless.
         found: Found,
     },
-    /// Not made: another change of this buffer runs, a formatter that waits for example.
+    /// Not made for the moment: another change of this buffer runs (a formatter that waits, for
+    /// example), or Neovim lets nobody change text (`:help textlock`).
     Busy,
     /// Not made: the buffer is not loaded any more.
     Gone,
+}
+
+/// A text in an encoding that only Neovim knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Encoded {
+    /// Its bytes.
+    Bytes(Vec<u8>),
+    /// The first character that the encoding has not; none where that is not to be said.
+    Lacks(String),
 }
 
 /// Why the editor gave no answer.
@@ -170,4 +176,11 @@ pub trait Editor: Send + Sync + std::fmt::Debug {
 
     /// Lets Neovim take note that the file of a buffer is gone, without a message. The buffer has unsaved changes then.
     async fn file_gone(&self, id: BufferId) -> Result<(), EditorError>;
+
+    /// Bytes in an encoding of that name as text; `None` if they are none, or would not come back
+    /// byte for byte.
+    async fn decode(&self, bytes: &[u8], encoding: &str) -> Result<Option<String>, EditorError>;
+
+    /// Text in an encoding of that name.
+    async fn encode(&self, text: &str, encoding: &str) -> Result<Encoded, EditorError>;
 }

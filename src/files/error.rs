@@ -59,6 +59,13 @@ pub enum FileError {
     /// The user changes the text faster than it can be written.
     #[error("{} keeps changing in the editor: try again", .0.display())]
     Busy(PathBuf),
+    /// Neovim lets nobody change the buffer. Nothing was written.
+    #[error(
+        "{} was not written, Neovim waits for the user in the middle of a command: ask the user to \
+         finish it (or to press <Esc>), then try again",
+        .0.display()
+    )]
+    Held(PathBuf),
     /// Neovim is gone, or something went wrong inside.
     #[error("the editor failed: {0}")]
     Editor(String),
@@ -75,6 +82,7 @@ impl FileError {
             | Self::Refused { .. }
             | Self::Disk { .. }
             | Self::Busy(_)
+            | Self::Held(_)
             | Self::Editor(_) => INTERNAL_ERROR,
         }
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::ReadRequest;
 use super::disk;
-use super::document::{Document, Known, beside, on_disk};
-use super::editor::{BufferId, Encoding, Found};
+use super::document::{Document, Known, beside};
+use super::editor::{BufferId, Found};
 use super::error::FileError;
 use crate::edit::Text;
 use crate::session::ids::SessionId;
@@ -30,7 +30,7 @@ impl Document {
         let limit = request.limit.map(|limit| limit as usize);
         let found = self.find().await?;
         let text = match found {
-            Some(found) if is_read_from_buffer(&found) => {
+            Some(found) if found.buffer.modified => {
                 if let Some(count) = limit.filter(|&count| count <= FEW_LINES)
                     && !self.is_current(&found)
                 {
@@ -40,7 +40,7 @@ impl Document {
             }
             found => {
                 let buffer = found.as_ref().map(|found| &found.buffer);
-                let disk = on_disk(&self.path, buffer).await?;
+                let disk = self.on_disk(buffer).await?;
                 disk.ok_or_else(|| FileError::Missing(self.path.clone()))?.text
             }
         };
@@ -61,7 +61,7 @@ impl Document {
         let buffer = &found.buffer;
         let lines = self.editor.lines(buffer.id, from, from.saturating_add(count)).await?;
         let partial = Partial { id: buffer.id, tick: lines.tick };
-        let mut shape = buffer.shape.unwrap_or_default();
+        let mut shape = buffer.shape;
         // The last line here has its end, unless it is the last of all.
         shape.final_newline |= !lines.is_end;
         let text = Text::from_body(lines.text, shape, lines.count == 0 || buffer.empty);
@@ -83,7 +83,7 @@ impl Document {
     pub(super) async fn seen(&mut self, session: &SessionId) -> Result<(), FileError> {
         let found = self.find().await?;
         let buffer = found.as_ref().map(|found| &found.buffer);
-        if let Some(disk) = on_disk(&self.path, buffer).await? {
+        if let Some(disk) = self.on_disk(buffer).await? {
             self.known.insert(session.clone(), Known::new(disk.text));
         }
         Ok(())
@@ -97,7 +97,7 @@ impl Document {
             return Ok(());
         }
         let Some(found) = self.find().await? else { return Ok(()) };
-        let Some(file) = on_disk(&self.path, Some(&found.buffer)).await? else { return Ok(()) };
+        let Some(file) = self.on_disk(Some(&found.buffer)).await? else { return Ok(()) };
         if found.buffer.time == Some(file.facts.time) {
             self.synced = Some(file);
         }
@@ -106,14 +106,8 @@ impl Document {
 
     fn reject_nul(&self, content: String) -> Result<String, FileError> {
         if content.contains('\0') {
-            let reason = "it holds NUL bytes".to_owned();
-            return Err(FileError::NotText { path: self.path.clone(), reason });
+            return Err(self.not_text("it holds NUL bytes".to_owned()));
         }
         Ok(content)
     }
-}
-
-/// Unsaved text, and text whose bytes only Neovim can read.
-fn is_read_from_buffer(found: &Found) -> bool {
-    found.buffer.modified || matches!(found.buffer.encoding, Encoding::Other(_))
 }

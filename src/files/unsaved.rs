@@ -11,9 +11,10 @@ use url::Url;
 
 use super::Files;
 use super::disk::{self, DiskFacts};
-use super::document::{Document, Made, OnDisk, Open, beside, on_disk};
+use super::document::{Document, Made, Open, beside};
 use super::editor::Then;
 use super::error::FileError;
+use super::on_disk::OnDisk;
 use crate::core::event::{ChangedFile, Told, UnsavedFile};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
@@ -178,7 +179,8 @@ impl Document {
                 let facts = disk::facts(&self.path);
                 let facts =
                     facts.map(|facts| DiskFacts { time: time.unwrap_or(facts.time), ..facts });
-                self.synced = facts.map(|facts| OnDisk { text: after, facts });
+                let encoding = open.buffer.encoding.clone();
+                self.synced = facts.map(|facts| OnDisk { text: after, facts, encoding });
                 Ok(())
             }
             Made::Failed { reason, .. } => {
@@ -227,7 +229,7 @@ impl Document {
             Some(found) if reads_buffers => Some(self.text_of(found).await?.text),
             found => {
                 let buffer = found.as_ref().map(|found| &found.buffer);
-                on_disk(&self.path, buffer).await?.map(|file| file.text)
+                self.on_disk(buffer).await?.map(|file| file.text)
             }
         };
         let (path, old, new) = (label.to_owned(), was.clone(), now.clone());
@@ -259,7 +261,7 @@ impl Document {
             // What its commands wrote comes into the buffer, and is noted then.
             return Ok(());
         }
-        let file = on_disk(&self.path, found.as_ref().map(|found| &found.buffer)).await?;
+        let file = self.on_disk(found.as_ref().map(|found| &found.buffer)).await?;
         if let (Some(found), Some(file)) = (found, &file) {
             let open = self.text_of(found).await?;
             if self.is_synced(&open, file) {

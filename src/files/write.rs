@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use super::disk::{self, DiskFacts};
-use super::document::{Document, Known, MOST_TRIES, Made, OnDisk, Open, beside, on_disk};
-use super::editor::{Buffer, Encoding, Then};
+use super::document::{Document, Known, MOST_TRIES, Made, Open, beside};
+use super::editor::{Encoding, Then};
 use super::error::FileError;
+use super::on_disk::OnDisk;
 use super::{Via, WriteRequest, Written};
 use crate::core::policy::WriteDirty;
 use crate::edit::{Conflict, Hunk, Text, apply, diff, merge, refine};
@@ -35,6 +36,9 @@ enum Unplanned {
 
 impl Document {
     pub(super) async fn write(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
+        if request.content.contains('\0') {
+            return Err(self.not_text("what was sent holds NUL bytes".to_owned()));
+        }
         let mut adopted = None;
         for _ in 0..MOST_TRIES {
             let result = match self.open_with_disk().await? {
@@ -80,6 +84,8 @@ impl Document {
         if let Some(reason) = open.buffer.locked.clone() {
             return Err(FileError::Refused { path: self.path.clone(), reason });
         }
+        let encoding = file.as_ref().map_or(&open.buffer.encoding, |file| &file.encoding);
+        self.check_characters(&plan.hunks, encoding).await?;
         let edits = refine(&plan.hunks, &open.text);
         let (before, after, time) = match self.make(open, edits, plan.then).await? {
             Made::Done { before, after, time } => (before, after, time),
@@ -90,7 +96,7 @@ impl Document {
             }
         };
         if let Some(text) = plan.file {
-            let written = self.write_file(text, &open.buffer, file.as_ref()).await;
+            let written = self.write_file(text, encoding, file.as_ref()).await;
             if !matches!(written, Ok(true)) {
                 self.take_back(open, &before, &after).await?;
                 return written.map(|_| None);
@@ -99,7 +105,10 @@ impl Document {
             // If somebody was quick to write the file again, that is not what Neovim wrote.
             let facts = disk::facts(&self.path);
             let facts = facts.map(|facts| DiskFacts { time: time.unwrap_or(facts.time), ..facts });
-            self.synced = facts.map(|facts| OnDisk { text: Arc::clone(&after), facts });
+            self.synced = facts.map(|facts| {
+                let encoding = open.buffer.encoding.clone();
+                OnDisk { text: Arc::clone(&after), facts, encoding }
+            });
         }
         let known = known(plan.theirs, plan.hunks, &open.text, &before, &after).await?;
         self.known.insert(request.session.clone(), known);
@@ -131,7 +140,12 @@ impl Document {
     /// What the agent means to change: the text it is certain of, else what its session last read or wrote.
     fn base(&self, request: &WriteRequest, live: &Text) -> Option<Arc<Text>> {
         let certain = request.base.as_ref().map(|base| Arc::new(Text::matching(base, live)));
-        certain.or_else(|| self.known.get(&request.session).and_then(|known| known.text.clone()))
+        certain.or_else(|| {
+            let known = self.known.get(&request.session)?.text.as_ref()?;
+            let same = known.shape().ending == live.shape().ending;
+            let again = || Arc::new(Text::matching(&known.content(), live));
+            Some(if same { Arc::clone(known) } else { again() })
+        })
     }
 
     pub(super) fn conflict(&self, conflicts: &[Conflict], unsaved: bool) -> FileError {
@@ -144,7 +158,7 @@ impl Document {
     async fn write_file(
         &mut self,
         text: Text,
-        buffer: &Buffer,
+        encoding: &Encoding,
         expected: Option<&OnDisk>,
     ) -> Result<bool, FileError> {
         let text = Arc::new(text);
@@ -155,7 +169,7 @@ impl Document {
         if disk::facts(&self.path) != expected.map(|expected| expected.facts) {
             return Ok(false);
         }
-        let file = self.put(text, &buffer.encoding).await?;
+        let file = self.put(text, encoding).await?;
         self.acknowledge(&file).await?;
         self.synced = Some(file);
         Ok(true)
@@ -167,15 +181,11 @@ impl Document {
         text: Arc<Text>,
         encoding: &Encoding,
     ) -> Result<OnDisk, FileError> {
-        let (path, encoding) = (self.path.clone(), encoding.clone());
-        beside(move || {
-            let bytes = disk::encode(text.file_content(), &encoding)
-                .map_err(|reason| FileError::Refused { path: path.clone(), reason })?;
-            let facts =
-                disk::write(&path, &bytes).map_err(|error| FileError::writing(path, &error))?;
-            Ok(OnDisk { text, facts })
-        })
-        .await?
+        let bytes = self.to_bytes(Arc::clone(&text), encoding).await?;
+        let path = self.path.clone();
+        let facts = beside(move || disk::write(&path, &bytes)).await?;
+        let facts = facts.map_err(|error| FileError::writing(self.path.clone(), &error))?;
+        Ok(OnDisk { text, facts, encoding: encoding.clone() })
     }
 
     /// Takes an edit back by its inverse: `:undo` might take back what the user typed since.
@@ -206,7 +216,8 @@ impl Document {
 
     /// A file that is not loaded is written by us; no buffer is made.
     async fn write_closed(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
-        let file = on_disk(&self.path, None).await?;
+        let file = self.on_disk(None).await?;
+        let encoding = file.as_ref().map_or(&Encoding::Utf8, |file| &file.encoding);
         let before = file.as_ref().map(|file| Arc::clone(&file.text)).unwrap_or_default();
         let base = self.base(request, &before).filter(|_| file.is_some());
         let base = base.unwrap_or_else(|| Arc::clone(&before));
@@ -225,7 +236,7 @@ impl Document {
             merged.map_err(|conflicts| self.conflict(&conflicts, false))?;
         let after = Arc::new(after);
         if file.is_none() || after != before {
-            let put = self.put(Arc::clone(&after), &Encoding::Utf8).await?;
+            let put = self.put(Arc::clone(&after), encoding).await?;
             self.synced = Some(put);
         }
         self.known.insert(request.session.clone(), Known::new(Arc::new(theirs)));

@@ -6,6 +6,8 @@
 mod adopt;
 mod conflict;
 mod dirty;
+mod encodings;
+mod endings;
 mod follow;
 mod names;
 mod nvim;

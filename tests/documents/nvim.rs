@@ -40,6 +40,7 @@ pub(crate) struct Nvim {
     client: Client,
     child: Child,
     folder: PathBuf,
+    owns_folder: bool,
     _inbox: mpsc::UnboundedReceiver<FromNvim>,
 }
 
@@ -62,10 +63,22 @@ impl Nvim {
             fs::remove_dir_all(&folder).unwrap();
         }
         fs::create_dir_all(&folder).unwrap();
+        let mut nvim = Self::start_in(folder, &["-n"]).await;
+        nvim.owns_folder = true;
+        nvim
+    }
+
+    /// Another one in the same folder, which has to end first.
+    pub(crate) async fn beside(&self, args: &[&str]) -> Self {
+        Self::start_in(self.folder.clone(), args).await
+    }
+
+    async fn start_in(folder: PathBuf, args: &[&str]) -> Self {
         let program = std::env::var("NVIM_BIN").unwrap_or_else(|_| "nvim".to_owned());
         let lua = format!("set runtimepath^={}", env!("CARGO_MANIFEST_DIR"));
         let mut child = Command::new(program)
-            .args(["--headless", "--clean", "--embed", "-n", "--cmd", &lua])
+            .args(["--headless", "--clean", "--embed", "--cmd", &lua])
+            .args(args)
             .current_dir(&folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -77,7 +90,7 @@ impl Nvim {
         let client = Client::connect(stdout, stdin, sender);
         let editor = Arc::new(NvimEditor::new(client.clone()));
         let files = Arc::new(Files::new(Arc::clone(&editor) as Arc<dyn Editor>));
-        let nvim = Self { files, editor, client, child, folder, _inbox: inbox };
+        let nvim = Self { files, editor, client, child, folder, owns_folder: false, _inbox: inbox };
         nvim.lua(PRELUDE).await;
         nvim
     }
@@ -203,7 +216,9 @@ impl Drop for Nvim {
     fn drop(&mut self) {
         // The process ends with its handle; nothing is left to wait for.
         let _ = self.child.start_kill();
-        let _ = fs::remove_dir_all(&self.folder);
+        if self.owns_folder {
+            let _ = fs::remove_dir_all(&self.folder);
+        }
     }
 }
 
