@@ -85,8 +85,10 @@ pub enum Effect {
     TurnOver {
         /// Whose.
         session: SessionId,
-        /// What came with the prompt, if the agent has taken it in.
+        /// What came with the prompt.
         told: Vec<Told>,
+        /// Whether the agent has taken that in.
+        taken: bool,
         /// The agent reads buffers through us, not the disk.
         reads_buffers: bool,
     },
