@@ -24,10 +24,6 @@ local M = {}
 ---@field time? {sec: integer, nsec: integer} of the file when Neovim last read or wrote it
 ---@field changes? [integer, integer, string[]][] what changed since the tick asked about
 
----A change of whole lines, `{first, -1, last, -1, lines}`, or of a part, `{row, column, row,
----column, lines}`, as `nvim_buf_set_lines()` and `nvim_buf_set_text()` take them.
----@alias rat.buffers.Edit [integer, integer, integer, integer, string[]]
-
 ---@class (exact) rat.buffers.Lines
 ---@field text string joined by newlines
 ---@field count integer
@@ -183,66 +179,6 @@ local function break_undo(buf)
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
 end
 
----@class (exact) rat.buffers.Mark
----@field name string
----@field row integer from 0
----@field column integer bytes, from 0
-
----The marks a user has set in some rows of a buffer (end inclusive).
----@param buf integer
----@param first integer
----@param last integer
----@return rat.buffers.Mark[]
-local function marks_in(buf, first, last)
-  local marks = {}
-  local function add(list, names)
-    for _, mark in ipairs(list) do
-      local name, row = mark.mark:sub(2), mark.pos[2] - 1
-      if mark.pos[1] == buf and name:match(names) and first <= row and row <= last then
-        marks[#marks + 1] = { name = name, row = row, column = mark.pos[3] - 1 }
-      end
-    end
-  end
-  add(vim.fn.getmarklist(buf), '^[a-z<>"]$')
-  add(vim.fn.getmarklist(), "^[A-Z]$")
-  return marks
-end
-
----`nvim_buf_set_text()`, but marks in the rows it touches stay on their text: Neovim before 0.12
----deletes them.
----@param buf integer
----@param edit rat.buffers.Edit
-local function set_text(buf, edit)
-  local row, column, last_row, last_column, lines = unpack(edit)
-  local marks = marks_in(buf, row, last_row)
-  api.nvim_buf_set_text(buf, row, column, last_row, last_column, lines)
-  local new_last = row + #lines - 1
-  local new_column = #lines[#lines] + (#lines == 1 and column or 0)
-  for _, mark in ipairs(marks) do
-    if mark.row == last_row and mark.column >= last_column then
-      mark.row, mark.column = new_last, mark.column - last_column + new_column
-    elseif mark.row > row or mark.column > column then
-      mark.row = math.min(mark.row, new_last)
-    end
-    local line = api.nvim_buf_get_lines(buf, mark.row, mark.row + 1, true)[1]
-    local at = math.max(0, math.min(mark.column, #line - 1))
-    pcall(api.nvim_buf_set_mark, buf, mark.name, mark.row + 1, at, {})
-  end
-end
-
----@param buf integer
----@param edits rat.buffers.Edit[] in order, without overlap
-local function make(buf, edits)
-  for i = #edits, 1, -1 do
-    local edit = edits[i]
-    if edit[2] < 0 then
-      api.nvim_buf_set_lines(buf, edit[1], edit[3], true, edit[5])
-    else
-      set_text(buf, edit)
-    end
-  end
-end
-
 ---Whether Neovim lets nobody change text just now: in an <expr> mapping that waits for a key, for
 ---example (|textlock|). That is looked at before anything else, a buffer that is not there included.
 ---@return boolean
@@ -251,8 +187,16 @@ local function is_text_locked()
   return tostring(why):match("E565") ~= nil or tostring(why):match("E523") ~= nil
 end
 
+---Whether the user is within a command that has noted lines of a buffer by their numbers: an
+---operator that waits for its motion would take others.
+---@param buf integer
+---@return boolean
+local function is_operator_pending(buf)
+  return api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:match("^no") ~= nil
+end
+
 ---Runs a change of a buffer that is still at `tick`, as one undo step. Refused while another one
----runs (a formatter that waits lets requests in), and while text is locked.
+---runs (a formatter that waits lets requests in), while text is locked, and within an operator.
 ---@param buf integer
 ---@param tick integer
 ---@param fn fun(): table?
@@ -260,7 +204,7 @@ end
 local function change(buf, tick, fn)
   if not is_document(buf) then
     return { gone = true }
-  elseif changing[buf] or is_text_locked() then
+  elseif changing[buf] or is_text_locked() or is_operator_pending(buf) then
     return { busy = true }
   end
   local changes = track.since(buf, tick)
@@ -358,12 +302,12 @@ end
 ---Makes edits in a buffer that is still at `tick`, as one undo step.
 ---@param buf integer
 ---@param tick integer
----@param edits rat.buffers.Edit[]
+---@param edits rat.edits.Edit[]
 ---@param unmodified boolean whether the text is then what the file says
 ---@return table
 function M.apply(buf, tick, edits, unmodified)
   return change(buf, tick, function()
-    make(buf, edits)
+    require("rat.edits").make(buf, edits)
     if unmodified then
       vim.bo[buf].modified = false
     end
@@ -374,12 +318,12 @@ end
 ---fails, the edits stay, and the answer says why.
 ---@param buf integer
 ---@param tick integer
----@param edits rat.buffers.Edit[]
+---@param edits rat.edits.Edit[]
 ---@param eol boolean whether the last line gets its end
 ---@return table
 function M.write(buf, tick, edits, eol)
   return change(buf, tick, function()
-    make(buf, edits)
+    require("rat.edits").make(buf, edits)
     return save(buf, eol)
   end)
 end
@@ -435,7 +379,7 @@ end
 ---question now or at the next `:write`. A buffer that was unmodified stays so.
 ---@param buf integer
 ---@param tick integer
----@param edits rat.buffers.Edit[]
+---@param edits rat.edits.Edit[]
 ---@param file rat.adopt.File as it was when its text was read
 ---@param shape rat.buffers.Shape
 ---@return table
@@ -443,7 +387,7 @@ function M.adopt(buf, tick, edits, file, shape)
   return change(buf, tick, function()
     local modified = vim.bo[buf].modified
     unprotected(buf, function()
-      make(buf, edits)
+      require("rat.edits").make(buf, edits)
       take_shape(buf, shape, modified)
     end)
     return require("rat.adopt").acknowledge(buf, file)

@@ -19,7 +19,7 @@ use crate::session::ids::SessionId;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 /// When it is given up.
-const LONGEST_HOLD: Duration = Duration::from_secs(6);
+const LONGEST_HOLD: Duration = Duration::from_secs(5);
 
 /// So often a buffer is looked at again because it changed meanwhile.
 pub(super) const MOST_TRIES: usize = 8;

@@ -7,6 +7,7 @@ mod adopt;
 mod encodings;
 mod endings;
 mod follow;
+mod modes;
 mod names;
 mod nvim;
 mod queue;
