@@ -199,8 +199,8 @@ end
 ---runs (a formatter that waits lets requests in), while text is locked, and within an operator.
 ---@param buf integer
 ---@param tick integer
----@param fn fun(): table?
----@return table result of `fn`, or the facts with `stale`, or with `busy`
+---@param fn fun(): string?, integer? a problem, or how many changes since `tick` have been saved
+---@return table
 local function change(buf, tick, fn)
   if not is_document(buf) then
     return { gone = true }
@@ -213,13 +213,13 @@ local function change(buf, tick, fn)
   end
   changing[buf] = true
   break_undo(buf)
-  local ok, result = pcall(track.as_ours, buf, fn)
+  local ok, result, saved = pcall(track.as_ours, buf, fn)
   break_undo(buf)
   changing[buf] = nil
   if not ok then
     return { failed = tostring(result), facts = facts(buf, tick) }
   end
-  return { failed = result, facts = facts(buf, tick) }
+  return { failed = result, saved = saved, facts = facts(buf, tick) }
 end
 
 ---@param buf integer
@@ -241,18 +241,34 @@ local function cannot_hold(buf)
   return lacks and ("its 'fileencoding' %s has no %q"):format(encoding, lacks) or nil
 end
 
+---What Neovim says of a command that failed, without where it was called from.
+---@param why string
+---@return string
+local function reason(why)
+  why = why:gsub("%s*stack traceback:.*", ""):gsub("^.*Vim%(%w+%):", "")
+  why = why:gsub("^Error executing lua: ", ""):gsub("^vim/_editor%.lua:%d+: ", "")
+  return (why:gsub("^nvim_exec2%(%)[%[%]%d]*%.%.", ""):gsub("%s*\n%s*", " "))
+end
+
 ---Writes the buffer to its file. No formatter while the user types in it, hence no autocommands
 ---then.
 ---@param buf integer
+---@param tick integer before the edits
 ---@param eol boolean whether the last line gets its end
 ---@return string? problem
-local function save(buf, eol)
+---@return integer? count how many changes since `tick` are in the file; there may be more by now
+local function save(buf, tick, eol)
   local typed_in = is_typed_in(buf)
   local problem = (typed_in or vim.o.eventignore ~= "") and cannot_hold(buf) or nil
   if problem then
     return problem
   end
-  local written = false
+  local count = nil ---@type integer?
+  local function note_text()
+    local changes = track.since(buf, tick)
+    count = changes and #changes
+  end
+  note_text()
   local group = api.nvim_create_augroup("rat_saving_" .. buf, {})
   api.nvim_create_autocmd("BufWritePre", {
     group = group,
@@ -263,21 +279,15 @@ local function save(buf, eol)
       if problem then
         error(problem, 0)
       end
+      note_text()
     end,
   })
-  api.nvim_create_autocmd("BufWritePost", {
-    group = group,
-    buffer = buf,
-    desc = "rat: the buffer is written, whatever comes after",
-    callback = function()
-      written = true
-    end,
-  })
-  local fixeol = vim.bo[buf].fixendofline
+  local fixeol, had_eol = vim.bo[buf].fixendofline, vim.bo[buf].endofline
   vim.bo[buf].endofline = eol
   if not eol then
     vim.bo[buf].fixendofline = false
   end
+  vim.bo[buf].modified = true -- so that it tells whether the buffer was written
   local is_new = not vim.uv.fs_stat(api.nvim_buf_get_name(buf))
   local ok, why = pcall(api.nvim_buf_call, buf, function()
     -- `!`: whether the file may be written, and is the one we know, has been looked at. Without it
@@ -290,13 +300,15 @@ local function save(buf, eol)
     vim.bo[buf].fixendofline = fixeol
   end
   api.nvim_del_augroup_by_id(group)
-  if ok and typed_in then
-    track.saved(buf)
+  if not ok and (not api.nvim_buf_is_valid(buf) or vim.bo[buf].modified) then
+    if api.nvim_buf_is_valid(buf) then
+      vim.bo[buf].endofline = had_eol
+    end
+    return problem or reason(tostring(why))
+  elseif not ok or typed_in then
+    track.saved(buf) -- Its autocommand did not run, or perhaps not: another one may have failed.
   end
-  if ok or written then
-    return nil
-  end
-  return problem or (tostring(why):gsub("^.-Vim%(%w+%):", ""))
+  return nil, count
 end
 
 ---Makes edits in a buffer that is still at `tick`, as one undo step.
@@ -324,7 +336,7 @@ end
 function M.write(buf, tick, edits, eol)
   return change(buf, tick, function()
     require("rat.edits").make(buf, edits)
-    return save(buf, eol)
+    return save(buf, tick, eol)
   end)
 end
 

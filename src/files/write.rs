@@ -83,8 +83,8 @@ impl Document {
         let encoding = file.as_ref().map_or(&open.buffer.encoding, |file| &file.encoding);
         self.check_characters(&plan.hunks, encoding).await?;
         let edits = refine(&plan.hunks, &open.text);
-        let (before, after, time) = match self.make(open, edits, plan.then).await? {
-            Made::Done { before, after, time } => (before, after, time),
+        let (before, after, saved, time) = match self.make(open, edits, plan.then).await? {
+            Made::Done { before, after, saved, time } => (before, after, saved, time),
             Made::Again => return Ok(None),
             Made::Failed { reason, before, after } => {
                 self.take_back(open, &before, &after).await?;
@@ -103,7 +103,7 @@ impl Document {
             let facts = facts.map(|facts| DiskFacts { time: time.unwrap_or(facts.time), ..facts });
             self.synced = facts.map(|facts| {
                 let encoding = open.buffer.encoding.clone();
-                OnDisk { text: Arc::clone(&after), facts, encoding }
+                OnDisk { text: saved, facts, encoding }
             });
         }
         self.known.insert(request.session.clone(), plan.theirs);

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod adopt;
+mod autocommands;
 mod encodings;
 mod endings;
 mod follow;

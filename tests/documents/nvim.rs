@@ -151,9 +151,14 @@ impl Nvim {
         self.eval("text()").await
     }
 
+    /// Types keys as a user does.
+    pub(crate) async fn keys(&self, keys: &str) {
+        within(self.client.request("nvim_input", vec![keys.into()])).await.unwrap();
+    }
+
     /// Types keys as a user does, and waits until an expression says `wanted`.
     pub(crate) async fn type_until(&self, keys: &str, expression: &str, wanted: &str) {
-        within(self.client.request("nvim_input", vec![keys.into()])).await.unwrap();
+        self.keys(keys).await;
         within(async {
             while self.eval(expression).await != wanted {
                 tokio::task::yield_now().await;
