@@ -288,13 +288,14 @@ local function save(buf, tick, eol)
     vim.bo[buf].fixendofline = false
   end
   vim.bo[buf].modified = true -- so that it tells whether the buffer was written
-  local is_new = not vim.uv.fs_stat(api.nvim_buf_get_name(buf))
+  local name = api.nvim_buf_get_name(buf)
+  local stat = vim.uv.fs_stat(name)
   local ok, why = pcall(api.nvim_buf_call, buf, function()
     -- `!`: whether the file may be written, and is the one we know, has been looked at. Without it
     -- Neovim may ask the user, and stand still until there is an answer.
     -- `++p`: with the folders it needs.
     local mods = "silent lockmarks keepjumps" .. (typed_in and " noautocmd" or "")
-    vim.cmd(mods .. " write!" .. (is_new and " ++p" or ""))
+    vim.cmd(mods .. " write!" .. (stat and "" or " ++p"))
   end)
   if api.nvim_buf_is_valid(buf) then
     vim.bo[buf].fixendofline = fixeol
@@ -303,6 +304,9 @@ local function save(buf, tick, eol)
   if not ok and (not api.nvim_buf_is_valid(buf) or vim.bo[buf].modified) then
     if api.nvim_buf_is_valid(buf) then
       vim.bo[buf].endofline = had_eol
+    end
+    if not vim.deep_equal(vim.uv.fs_stat(name), stat) then
+      track.note_time(buf) -- Neovim knows the file as its broken write has left it.
     end
     return problem or reason(tostring(why))
   elseif not ok or typed_in then

@@ -87,7 +87,12 @@ impl Document {
             Made::Done { before, after, saved, time } => (before, after, saved, time),
             Made::Again => return Ok(None),
             Made::Failed { reason, before, after } => {
+                let repaired = self.repair(file.as_ref(), &after, encoding).await?;
                 self.take_back(open, &before, &after).await?;
+                if let Some(file) = repaired {
+                    self.acknowledge(&file).await?;
+                    self.synced = Some(file);
+                }
                 return Err(FileError::Refused { path: self.path.clone(), reason });
             }
         };
