@@ -25,10 +25,6 @@ local M = {}
 ---@field time? {sec: integer, nsec: integer} of the file when Neovim last read or wrote it
 ---@field changes? [integer, integer, string[]][] what changed since the tick asked about
 
----A change of whole lines, `{first, -1, last, -1, lines}`, or of a part, `{row, column, row,
----column, lines}`, as `nvim_buf_set_lines()` and `nvim_buf_set_text()` take them.
----@alias rat.buffers.Edit [integer, integer, integer, integer, string[]]
-
 ---@class (exact) rat.buffers.Lines
 ---@field text string joined by newlines
 ---@field count integer
@@ -156,66 +152,6 @@ local function break_undo(buf)
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
 end
 
----@class (exact) rat.buffers.Mark
----@field name string
----@field row integer from 0
----@field column integer bytes, from 0
-
----The marks a user has set in some rows of a buffer (end inclusive).
----@param buf integer
----@param first integer
----@param last integer
----@return rat.buffers.Mark[]
-local function marks_in(buf, first, last)
-  local marks = {}
-  local function add(list, names)
-    for _, mark in ipairs(list) do
-      local name, row = mark.mark:sub(2), mark.pos[2] - 1
-      if mark.pos[1] == buf and name:match(names) and first <= row and row <= last then
-        marks[#marks + 1] = { name = name, row = row, column = mark.pos[3] - 1 }
-      end
-    end
-  end
-  add(vim.fn.getmarklist(buf), '^[a-z<>"]$')
-  add(vim.fn.getmarklist(), "^[A-Z]$")
-  return marks
-end
-
----`nvim_buf_set_text()`, but marks in the rows it touches stay on their text: Neovim before 0.12
----deletes them.
----@param buf integer
----@param edit rat.buffers.Edit
-local function set_text(buf, edit)
-  local row, column, last_row, last_column, lines = unpack(edit)
-  local marks = marks_in(buf, row, last_row)
-  api.nvim_buf_set_text(buf, row, column, last_row, last_column, lines)
-  local new_last = row + #lines - 1
-  local new_column = #lines[#lines] + (#lines == 1 and column or 0)
-  for _, mark in ipairs(marks) do
-    if mark.row == last_row and mark.column >= last_column then
-      mark.row, mark.column = new_last, mark.column - last_column + new_column
-    elseif mark.row > row or mark.column > column then
-      mark.row = math.min(mark.row, new_last)
-    end
-    local line = api.nvim_buf_get_lines(buf, mark.row, mark.row + 1, true)[1]
-    local at = math.max(0, math.min(mark.column, #line - 1))
-    pcall(api.nvim_buf_set_mark, buf, mark.name, mark.row + 1, at, {})
-  end
-end
-
----@param buf integer
----@param edits rat.buffers.Edit[] in order, without overlap
-local function make(buf, edits)
-  for i = #edits, 1, -1 do
-    local edit = edits[i]
-    if edit[2] < 0 then
-      api.nvim_buf_set_lines(buf, edit[1], edit[3], true, edit[5])
-    else
-      set_text(buf, edit)
-    end
-  end
-end
-
 ---Whether Neovim lets nobody change text just now: in an <expr> mapping that waits for a key, for
 ---example (|textlock|). That is looked at before anything else, a buffer that is not there included.
 ---@return boolean
@@ -224,16 +160,24 @@ local function is_text_locked()
   return tostring(why):match("E565") ~= nil or tostring(why):match("E523") ~= nil
 end
 
+---Whether the user is within a command that has noted lines of a buffer by their numbers: an
+---operator that waits for its motion would take others.
+---@param buf integer
+---@return boolean
+local function is_operator_pending(buf)
+  return api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:match("^no") ~= nil
+end
+
 ---Runs a change of a buffer that is still at `tick`, as one undo step. Refused while another one
----runs (a formatter that waits lets requests in), and while text is locked.
+---runs (a formatter that waits lets requests in), while text is locked, and within an operator.
 ---@param buf integer
 ---@param tick integer
----@param fn fun(): table?
----@return table result of `fn`, or the facts with `stale`, or with `busy`
+---@param fn fun(): string?, integer? a problem, or how many changes since `tick` have been saved
+---@return table
 local function change(buf, tick, fn)
   if not places.is_document(buf) then
     return { gone = true }
-  elseif changing[buf] or is_text_locked() then
+  elseif changing[buf] or is_text_locked() or is_operator_pending(buf) then
     return { busy = true }
   end
   local changes = track.since(buf, tick)
@@ -242,13 +186,13 @@ local function change(buf, tick, fn)
   end
   changing[buf] = true
   break_undo(buf)
-  local ok, result = pcall(track.as_ours, buf, fn)
+  local ok, result, saved = pcall(track.as_ours, buf, fn)
   break_undo(buf)
   changing[buf] = nil
   if not ok then
     return { failed = tostring(result), facts = facts(buf, tick) }
   end
-  return { failed = result, facts = facts(buf, tick) }
+  return { failed = result, saved = saved, facts = facts(buf, tick) }
 end
 
 ---@param buf integer
@@ -270,18 +214,34 @@ local function cannot_hold(buf)
   return lacks and ("its 'fileencoding' %s has no %q"):format(encoding, lacks) or nil
 end
 
+---What Neovim says of a command that failed, without where it was called from.
+---@param why string
+---@return string
+local function reason(why)
+  why = why:gsub("%s*stack traceback:.*", ""):gsub("^.*Vim%(%w+%):", "")
+  why = why:gsub("^Error executing lua: ", ""):gsub("^vim/_editor%.lua:%d+: ", "")
+  return (why:gsub("^nvim_exec2%(%)[%[%]%d]*%.%.", ""):gsub("%s*\n%s*", " "))
+end
+
 ---Writes the buffer to its file. No formatter while the user types in it, hence no autocommands
 ---then.
 ---@param buf integer
+---@param tick integer before the edits
 ---@param eol boolean whether the last line gets its end
 ---@return string? problem
-local function save(buf, eol)
+---@return integer? count how many changes since `tick` are in the file; there may be more by now
+local function save(buf, tick, eol)
   local typed_in = is_typed_in(buf)
   local problem = (typed_in or vim.o.eventignore ~= "") and cannot_hold(buf) or nil
   if problem then
     return problem
   end
-  local written = false
+  local count = nil ---@type integer?
+  local function note_text()
+    local changes = track.since(buf, tick)
+    count = changes and #changes
+  end
+  note_text()
   local group = api.nvim_create_augroup("rat_saving_" .. buf, {})
   api.nvim_create_autocmd("BufWritePre", {
     group = group,
@@ -292,51 +252,51 @@ local function save(buf, eol)
       if problem then
         error(problem, 0)
       end
+      note_text()
     end,
   })
-  api.nvim_create_autocmd("BufWritePost", {
-    group = group,
-    buffer = buf,
-    desc = "rat: the buffer is written, whatever comes after",
-    callback = function()
-      written = true
-    end,
-  })
-  local fixeol = vim.bo[buf].fixendofline
+  local fixeol, had_eol = vim.bo[buf].fixendofline, vim.bo[buf].endofline
   vim.bo[buf].endofline = eol
   if not eol then
     vim.bo[buf].fixendofline = false
   end
-  local is_new = not vim.uv.fs_stat(api.nvim_buf_get_name(buf))
+  vim.bo[buf].modified = true -- so that it tells whether the buffer was written
+  local name = api.nvim_buf_get_name(buf)
+  local stat = vim.uv.fs_stat(name)
   local ok, why = pcall(api.nvim_buf_call, buf, function()
     -- `!`: whether the file may be written, and is the one we know, has been looked at. Without it
     -- Neovim may ask the user, and stand still until there is an answer.
     -- `++p`: with the folders it needs.
     local mods = "silent lockmarks keepjumps" .. (typed_in and " noautocmd" or "")
-    vim.cmd(mods .. " write!" .. (is_new and " ++p" or ""))
+    vim.cmd(mods .. " write!" .. (stat and "" or " ++p"))
   end)
   if api.nvim_buf_is_valid(buf) then
     vim.bo[buf].fixendofline = fixeol
   end
   api.nvim_del_augroup_by_id(group)
-  if ok and typed_in then
-    track.saved(buf)
+  if not ok and (not api.nvim_buf_is_valid(buf) or vim.bo[buf].modified) then
+    if api.nvim_buf_is_valid(buf) then
+      vim.bo[buf].endofline = had_eol
+    end
+    if not vim.deep_equal(vim.uv.fs_stat(name), stat) then
+      track.note_time(buf) -- Neovim knows the file as its broken write has left it.
+    end
+    return problem or reason(tostring(why))
+  elseif not ok or typed_in then
+    track.saved(buf) -- Its autocommand did not run, or perhaps not: another one may have failed.
   end
-  if ok or written then
-    return nil
-  end
-  return problem or (tostring(why):gsub("^.-Vim%(%w+%):", ""))
+  return nil, count
 end
 
 ---Makes edits in a buffer that is still at `tick`, as one undo step.
 ---@param buf integer
 ---@param tick integer
----@param edits rat.buffers.Edit[]
+---@param edits rat.edits.Edit[]
 ---@param unmodified boolean whether the text is then what the file says
 ---@return table
 function M.apply(buf, tick, edits, unmodified)
   return change(buf, tick, function()
-    make(buf, edits)
+    require("rat.edits").make(buf, edits)
     if unmodified then
       vim.bo[buf].modified = false
     end
@@ -347,13 +307,13 @@ end
 ---fails, the edits stay, and the answer says why.
 ---@param buf integer
 ---@param tick integer
----@param edits rat.buffers.Edit[]
+---@param edits rat.edits.Edit[]
 ---@param eol boolean whether the last line gets its end
 ---@return table
 function M.write(buf, tick, edits, eol)
   return change(buf, tick, function()
-    make(buf, edits)
-    return save(buf, eol)
+    require("rat.edits").make(buf, edits)
+    return save(buf, tick, eol)
   end)
 end
 
@@ -408,7 +368,7 @@ end
 ---question now or at the next `:write`.
 ---@param buf integer
 ---@param tick integer
----@param edits rat.buffers.Edit[]
+---@param edits rat.edits.Edit[]
 ---@param file rat.adopt.File as it was when its text was read
 ---@param shape rat.buffers.Shape
 ---@param modified boolean whether the buffer then has text that the file has not
@@ -422,7 +382,7 @@ function M.adopt(buf, tick, edits, file, shape, modified, kept)
         -- Neovim notes at each change whether undoing it leads back to what the file says: not here.
         vim.bo[buf].modified = true
       end
-      make(buf, edits)
+      require("rat.edits").make(buf, edits)
       take_shape(buf, shape, modified)
     end)
     return require("rat.adopt").acknowledge(buf, file)
@@ -442,8 +402,8 @@ end
 ---buffer that is as it was read: still at `tick`, unmodified and without a past.
 ---@param buf integer
 ---@param tick integer
----@param back rat.buffers.Edit[] to the text before the agent
----@param forth rat.buffers.Edit[] from there to the text of now
+---@param back rat.edits.Edit[] to the text before the agent
+---@param forth rat.edits.Edit[] from there to the text of now
 function M.as_step(buf, tick, back, forth)
   change(buf, tick, function()
     local past = vim.fn.undotree(buf).seq_last
@@ -452,11 +412,11 @@ function M.as_step(buf, tick, back, forth)
     end
     local levels = vim.bo[buf].undolevels
     vim.bo[buf].undolevels = -1
-    make(buf, back)
+    require("rat.edits").make(buf, back)
     vim.bo[buf].undolevels = levels
     -- Undone, the buffer has a text that the file has not.
     vim.bo[buf].modified = true
-    make(buf, forth)
+    require("rat.edits").make(buf, forth)
     vim.bo[buf].modified = false
   end)
 end

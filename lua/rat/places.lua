@@ -16,12 +16,12 @@ end
 ---@param name string
 ---@return string?
 local function real_path(name)
-  local real = vim.uv.fs_realpath(name)
-  if real then
+  local real, folder = vim.uv.fs_realpath(name), vim.fs.dirname(name)
+  if real or folder == name then
     return real
   end
-  local folder = vim.uv.fs_realpath(vim.fs.dirname(name))
-  return folder and vim.fs.joinpath(folder, vim.fs.basename(name)) or nil
+  local above = real_path(folder)
+  return above and vim.fs.joinpath(above, vim.fs.basename(name)) or nil
 end
 
 ---Whether a buffer is the document of this file.

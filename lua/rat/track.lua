@@ -157,19 +157,20 @@ function M.since(buf, tick)
 end
 
 ---Runs `fn`; a save of the buffer in it is made for an agent, and not told.
----@generic T
+---@generic T, U
 ---@param buf integer
----@param fn fun(): T
+---@param fn fun(): T, U
 ---@return T
+---@return U
 function M.as_ours(buf, fn)
   local before = ours[buf]
   ours[buf] = true
-  local ok, result = pcall(fn)
+  local ok, result, more = pcall(fn)
   ours[buf] = before
   if not ok then
     error(result, 0)
   end
-  return result
+  return result, more
 end
 
 ---Starts to note the times of files, and to tell of modified and saved buffers. Again: starts

@@ -280,7 +280,10 @@ fn outcome(value: Value) -> Result<Outcome, EditorError> {
     }
     Ok(match fields.take("failed") {
         Some(reason) => Outcome::Failed { reason: text(Some(reason))?, found },
-        None => Outcome::Done(found),
+        None => {
+            let saved = fields.take("saved").map(|saved| number(Some(saved))).transpose()?;
+            Outcome::Done { found, saved }
+        }
     })
 }
 

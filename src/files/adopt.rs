@@ -22,6 +22,9 @@ impl Document {
         if facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts) {
             return Ok(None);
         }
+        if facts.is_none() && !disk::is_missing(&self.path) {
+            return Ok(None); // Agents name folders, too.
+        }
         for _ in 0..MOST_TRIES {
             let Some((open, file)) = self.open_with_disk().await? else {
                 return self.closed_changed(by).await;

@@ -94,6 +94,13 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<DiskFacts> {
     fs::metadata(path).map(|metadata| DiskFacts::from(&metadata))
 }
 
+/// Gives a file back what it had, in place: where there was no room for more there is for that.
+pub(super) fn restore(path: &Path, bytes: &[u8]) -> io::Result<DiskFacts> {
+    let mut file = open(OpenOptions::new().read(true).write(true), path)?;
+    overwrite(&mut file, bytes)?;
+    file.metadata().map(|metadata| DiskFacts::from(&metadata))
+}
+
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = AtomicWriteFile::open(path)?;
     file.write_all(bytes)?;

@@ -22,7 +22,7 @@ use crate::session::ids::SessionId;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 /// When it is given up.
-const LONGEST_HOLD: Duration = Duration::from_secs(6);
+const LONGEST_HOLD: Duration = Duration::from_secs(5);
 
 /// So often a buffer is looked at again because it changed meanwhile.
 pub(super) const MOST_TRIES: usize = 8;
@@ -83,8 +83,9 @@ pub(super) struct Open {
 /// What came of a change of the buffer.
 #[derive(Debug)]
 pub(super) enum Made {
-    /// Made: the text right before and right after it, and the time the file then had for Neovim.
-    Done { before: Arc<Text>, after: Arc<Text>, time: Option<FileTime> },
+    /// Made: the text right before and right after it, that of them which was saved if any was, and
+    /// the time the file then had for Neovim.
+    Done { before: Arc<Text>, after: Arc<Text>, saved: Arc<Text>, time: Option<FileTime> },
     /// Not made: the user has changed the same lines, or has begun or ended to have unsaved
     /// changes. Look again.
     Again,
@@ -267,9 +268,9 @@ impl Document {
         let mut tick = open.buffer.tick;
         let mut meanwhile: Vec<Hunk> = Vec::new();
         for _ in 0..MOST_TRIES {
-            let (found, failed) = match self.change(id, tick, &edits, &then).await? {
-                Outcome::Done(found) => (found, None),
-                Outcome::Failed { reason, found } => (found, Some(reason)),
+            let (found, failed, saved) = match self.change(id, tick, &edits, &then).await? {
+                Outcome::Done { found, saved } => (found, None, saved),
+                Outcome::Failed { reason, found } => (found, Some(reason), None),
                 Outcome::Gone => return Ok(Made::Again),
                 Outcome::Busy => return Err(FileError::Held(self.path.clone())),
                 Outcome::Stale(found) => {
@@ -289,10 +290,17 @@ impl Document {
             };
             let before = replayed(Arc::clone(&open.text), meanwhile, &open.buffer).await?;
             self.live = Some(Live { id, tick, text: Arc::clone(&before) });
-            let time = found.buffer.time;
-            let after = self.text_of(found).await?.text;
+            let (time, changes) = (found.buffer.time, found.changes.clone().unwrap_or_default());
+            let open = self.text_of(found).await?;
+            let after = open.text;
+            let saved = match saved.and_then(|count| changes.get(..count)) {
+                Some(part) if part.len() < changes.len() => {
+                    replayed(Arc::clone(&before), part.to_vec(), &open.buffer).await?
+                }
+                _ => Arc::clone(&after),
+            };
             return Ok(match failed {
-                None => Made::Done { before, after, time },
+                None => Made::Done { before, after, saved, time },
                 Some(reason) => Made::Failed { reason, before, after },
             });
         }

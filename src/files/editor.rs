@@ -108,7 +108,13 @@ pub enum Then {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Made; the changes since the tick are ours and those of autocommands.
-    Done(Found),
+    Done {
+        /// As it is now.
+        found: Found,
+        /// How many of the changes are in the file, if it was saved: autocommands may make more
+        /// afterwards.
+        saved: Option<usize>,
+    },
     /// Not made: the buffer had changed since the tick.
     Stale(Found),
     /// It was made, but saving failed, or it was made in part.

@@ -150,6 +150,38 @@ impl Document {
         self.encode(content, encoding).await
     }
 
+    /// Gives a file back what it had, if a save that failed has left the beginning of `sent` in it: on
+    /// a full disk Neovim does so itself only where it makes a backup (`:help backup-table`).
+    pub(super) async fn repair(
+        &self,
+        before: Option<&OnDisk>,
+        sent: &Arc<Text>,
+        encoding: &Encoding,
+    ) -> Result<Option<OnDisk>, FileError> {
+        if disk::facts(&self.path) == before.map(|before| before.facts) {
+            return Ok(None);
+        }
+        let sent = self.to_bytes(Arc::clone(sent), encoding).await?;
+        let bytes = match before {
+            Some(before) => Some(self.to_bytes(Arc::clone(&before.text), encoding).await?),
+            None => None,
+        };
+        let path = self.path.clone();
+        let repaired = beside(move || {
+            match disk::read(&path)? {
+                Some((left, _)) if sent.starts_with(&left) => {}
+                _ => return Ok(None), // Somebody else has written it.
+            }
+            match bytes {
+                Some(bytes) => disk::restore(&path, &bytes).map(Some),
+                None => std::fs::remove_file(&path).map(|()| None),
+            }
+        });
+        let facts =
+            repaired.await?.map_err(|error| FileError::writing(self.path.clone(), &error))?;
+        Ok(before.zip(facts).map(|(before, facts)| OnDisk { facts, ..before.clone() }))
+    }
+
     /// Refuses what the encoding cannot hold, before anything is changed.
     pub(super) async fn check_characters(
         &self,

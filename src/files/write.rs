@@ -88,11 +88,16 @@ impl Document {
         let encoding = file.as_ref().map_or(&open.buffer.encoding, |file| &file.encoding);
         self.check_characters(&plan.hunks, encoding).await?;
         let edits = refine(&plan.hunks, &open.text);
-        let (before, after, time) = match self.make(open, edits, plan.then).await? {
-            Made::Done { before, after, time } => (before, after, time),
+        let (before, after, saved, time) = match self.make(open, edits, plan.then).await? {
+            Made::Done { before, after, saved, time } => (before, after, saved, time),
             Made::Again => return Ok(None),
             Made::Failed { reason, before, after } => {
+                let repaired = self.repair(file.as_ref(), &after, encoding).await?;
                 self.take_back(open, &before, &after).await?;
+                if let Some(file) = repaired {
+                    self.acknowledge(&file).await?;
+                    self.synced = Some(file);
+                }
                 return Err(FileError::Refused { path: self.path.clone(), reason });
             }
         };
@@ -108,7 +113,7 @@ impl Document {
             let facts = facts.map(|facts| DiskFacts { time: time.unwrap_or(facts.time), ..facts });
             self.synced = facts.map(|facts| {
                 let encoding = open.buffer.encoding.clone();
-                OnDisk { text: Arc::clone(&after), facts, encoding }
+                OnDisk { text: saved, facts, encoding }
             });
         }
         let known = known(plan.theirs, plan.hunks, &open.text, &before, &after).await?;

@@ -4,16 +4,20 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod adopt;
+mod autocommands;
 mod conflict;
 mod dirty;
 mod encodings;
 mod endings;
 mod follow;
 mod gone;
+mod modes;
 mod names;
 mod nvim;
+mod others;
 mod queue;
 mod read;
+mod special_files;
 mod speed;
 mod unopened;
 mod unsaved;

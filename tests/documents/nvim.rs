@@ -157,9 +157,14 @@ impl Nvim {
         self.eval("text()").await
     }
 
+    /// Types keys as a user does.
+    pub(crate) async fn keys(&self, keys: &str) {
+        within(self.client.request("nvim_input", vec![keys.into()])).await.unwrap();
+    }
+
     /// Types keys as a user does, and waits until an expression says `wanted`.
     pub(crate) async fn type_until(&self, keys: &str, expression: &str, wanted: &str) {
-        within(self.client.request("nvim_input", vec![keys.into()])).await.unwrap();
+        self.keys(keys).await;
         self.wait_for(expression, wanted).await;
     }
 

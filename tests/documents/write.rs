@@ -33,19 +33,29 @@ async fn a_write_is_a_step_beside_the_users_open_undo_block() {
     let nvim = Nvim::start("write-undo").await;
     let path = nvim.edit("a.txt", TEN).await;
     nvim.lua("vim.bo.undolevels = 500").await;
-    // Changes through the API end no undo block by themselves.
-    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'user' })").await;
-    nvim.write(&path, &TEN.replace("2\n", "two\n")).await.unwrap();
-    nvim.lua("vim.api.nvim_buf_set_lines(0, 9, 10, false, { 'user again' })").await;
+    let agent = TEN.replace("2\n", "two\n");
+    // While Insert mode lasts the user's undo block is open.
+    nvim.type_until("5GA", "vim.api.nvim_get_mode().mode", "i").await;
+    nvim.write(&path, &agent).await.unwrap();
+    nvim.type_until(" first", "vim.fn.getline(5)", "5 first").await;
+    nvim.write(&path, &agent.replace("9\n", "nine\n")).await.unwrap();
+    nvim.type_until(" then", "vim.fn.getline(5)", "5 first then").await;
+    nvim.type_until("<Esc>", "vim.api.nvim_get_mode().mode", "n").await;
     assert_eq!(nvim.eval("vim.bo.undolevels").await, "500");
-    let first_two = async || nvim.eval("table.concat(vim.fn.getline(1, 2), ' ')").await;
-    nvim.command("undo").await;
-    assert_eq!(nvim.eval("vim.fn.getline(10)").await, "10");
-    assert_eq!(first_two().await, "user two");
-    nvim.command("undo").await;
-    assert_eq!(first_two().await, "user 2");
-    nvim.command("undo").await;
-    assert_eq!(first_two().await, "1 2");
+    let lines = async || nvim.eval("table.concat(vim.fn.getline(1, '$'), ' ')").await;
+    let mut steps = vec![lines().await];
+    for _ in 0..4 {
+        nvim.command("undo").await;
+        steps.push(lines().await);
+    }
+    let wanted = [
+        "1 two 3 4 5 first then 6 7 8 nine 10",
+        "1 two 3 4 5 first 6 7 8 nine 10",
+        "1 two 3 4 5 first 6 7 8 9 10",
+        "1 two 3 4 5 6 7 8 9 10",
+        "1 2 3 4 5 6 7 8 9 10",
+    ];
+    assert_eq!(steps, wanted);
 }
 
 #[tokio::test]
