@@ -22,6 +22,7 @@ local commands = {
   RatPermission = { desc = "Choose for the oldest waiting permission request" },
   RatAllow = { desc = "Allow the oldest waiting permission request once" },
   RatDeny = { nargs = "*", desc = "Reject the oldest waiting permission request" },
+  RatConflicts = { bang = true, desc = "Decide where you and an agent changed the same lines" },
   RatInfo = { desc = "Show what is known of the agent" },
   RatLog = { desc = "Open the log" },
   RatTrace = { desc = "Show the protocol traffic" },

@@ -31,7 +31,7 @@ impl Talk {
         nvim.command("xmap gs <Plug>(rat-send)");
         nvim.command("xmap ga <Plug>(rat-add)");
         let uri = format!("file://{}", file.display()).replace(' ', "%20");
-        let mut agent = nvim.start_agent();
+        let mut agent = nvim.start_agent_with(json!({"unsaved": "ignore"}));
         let capabilities = json!({"promptCapabilities": prompt_capabilities});
         agent.handshake_with(json!({"agentCapabilities": capabilities}), json!({}));
         nvim.poll_state("ready");

@@ -101,28 +101,48 @@ local function check_time(buf)
   return not ok and tostring(problem) or nil
 end
 
+---The same as soon as it is possible: `:checktime` does not work in the command-line window.
+---@param buf integer
+---@param is_known fun(): boolean whether the file is still the one meant
+---@return string? problem
+local function check_time_soon(buf, is_known)
+  if vim.fn.getcmdwintype() == "" then
+    return check_time(buf)
+  end
+  api.nvim_create_autocmd("CmdwinLeave", {
+    once = true,
+    desc = "rat: take note of a file on disk",
+    callback = vim.schedule_wrap(function()
+      if api.nvim_buf_is_loaded(buf) and is_known() then
+        check_time(buf)
+      end
+    end),
+  })
+end
+
 ---Lets Neovim take note of the file of a buffer, which holds its text.
 ---@param buf integer
 ---@param file rat.adopt.File as it was when its text was read
 ---@return string? problem
 function M.acknowledge(buf, file)
-  if not is_file(api.nvim_buf_get_name(buf), file) then
+  local function is_known()
+    return is_file(api.nvim_buf_get_name(buf), file)
+  end
+  if not is_known() then
     return nil -- It has changed again: Neovim must not take that for known.
   end
   keep_write_quiet(buf, file)
-  if vim.fn.getcmdwintype() == "" then
-    return check_time(buf)
-  end
-  -- `:checktime` does not work in the command-line window.
-  api.nvim_create_autocmd("CmdwinLeave", {
-    once = true,
-    desc = "rat: take note of an adopted file",
-    callback = vim.schedule_wrap(function()
-      if api.nvim_buf_is_loaded(buf) and is_file(api.nvim_buf_get_name(buf), file) then
-        check_time(buf)
-      end
-    end),
-  })
+  return check_time_soon(buf, is_known)
+end
+
+---Lets Neovim take note that the file of a buffer is gone, without a message.
+---@param buf integer
+---@return string? problem
+function M.gone(buf)
+  track.note_time(buf)
+  return check_time_soon(buf, function()
+    return vim.uv.fs_stat(api.nvim_buf_get_name(buf)) == nil
+  end)
 end
 
 return M

@@ -207,6 +207,8 @@ function M.request(name, cwd)
     agent = wire(name, agent),
     cwd = cwd or agent.cwd and vim.fs.normalize(agent.cwd) or vim.fn.getcwd(),
     directories = directories(),
+    unsaved = config.get().unsaved,
+    write_dirty = config.get().write_dirty,
   }
 end
 

@@ -1,6 +1,7 @@
 --- Takes texts out of buffers and puts changes into them, on behalf of the binary. It decides
 --- nothing about what is written.
 
+local places = require("rat.places")
 local track = require("rat.track")
 
 local api = vim.api
@@ -33,33 +34,6 @@ local M = {}
 
 ---@type table<integer, boolean>
 local changing = {}
-
----@param buf integer
----@return boolean
-local function is_document(buf)
-  return api.nvim_buf_is_loaded(buf)
-    and vim.bo[buf].buftype == ""
-    and api.nvim_buf_get_name(buf) ~= ""
-end
-
----The real path of a file, of which the last parts need not be there.
----@param name string
----@return string?
-local function real_path(name)
-  local real, folder = vim.uv.fs_realpath(name), vim.fs.dirname(name)
-  if real or folder == name then
-    return real
-  end
-  local above = real_path(folder)
-  return above and vim.fs.joinpath(above, vim.fs.basename(name)) or nil
-end
-
----@param buf integer
----@param path string
----@return boolean
-local function shows(buf, path)
-  return is_document(buf) and real_path(api.nvim_buf_get_name(buf)) == path
-end
 
 ---@param buf integer
 ---@return string?
@@ -114,15 +88,14 @@ end
 ---@param since? integer its tick then
 ---@return rat.buffers.Facts?
 function M.find(path, known, since)
-  if known and api.nvim_buf_is_valid(known) and shows(known, path) then
+  if known and api.nvim_buf_is_valid(known) and places.shows(known, path) then
     track.attach(known)
     return facts(known, since)
   end
-  for _, buf in ipairs(api.nvim_list_bufs()) do
-    if shows(buf, path) then
-      track.attach(buf)
-      return facts(buf)
-    end
+  local buf = places.find(path)
+  if buf then
+    track.attach(buf)
+    return facts(buf)
   end
 end
 
@@ -202,7 +175,7 @@ end
 ---@param fn fun(): string?, integer? a problem, or how many changes since `tick` have been saved
 ---@return table
 local function change(buf, tick, fn)
-  if not is_document(buf) then
+  if not places.is_document(buf) then
     return { gone = true }
   elseif changing[buf] or is_text_locked() or is_operator_pending(buf) then
     return { busy = true }
@@ -392,17 +365,23 @@ local function unprotected(buf, fn)
 end
 
 ---Brings a buffer up to a file that was changed on disk: the edits as one undo step, no reload, no
----question now or at the next `:write`. A buffer that was unmodified stays so.
+---question now or at the next `:write`.
 ---@param buf integer
 ---@param tick integer
 ---@param edits rat.edits.Edit[]
 ---@param file rat.adopt.File as it was when its text was read
 ---@param shape rat.buffers.Shape
+---@param modified boolean whether the buffer then has text that the file has not
+---@param kept rat.conflict.Kept[] lines that stay although the file has others
 ---@return table
-function M.adopt(buf, tick, edits, file, shape)
+function M.adopt(buf, tick, edits, file, shape, modified, kept)
   return change(buf, tick, function()
-    local modified = vim.bo[buf].modified
+    require("rat.conflict").mark(buf, kept)
     unprotected(buf, function()
+      if #edits > 0 then
+        -- Neovim notes at each change whether undoing it leads back to what the file says: not here.
+        vim.bo[buf].modified = true
+      end
       require("rat.edits").make(buf, edits)
       take_shape(buf, shape, modified)
     end)
@@ -410,11 +389,13 @@ function M.adopt(buf, tick, edits, file, shape)
   end)
 end
 
----Marks a buffer as one with text that its file does not have.
+---Lets Neovim take note that the file of a buffer is gone. Its text is nowhere else now: it counts
+---as unsaved.
 ---@param buf integer
-function M.mark_modified(buf)
-  if is_document(buf) then
+function M.file_gone(buf)
+  if places.is_document(buf) then
     vim.bo[buf].modified = true
+    require("rat.adopt").gone(buf)
   end
 end
 

@@ -147,6 +147,11 @@ function M.RatDeny(args)
   require("rat.permission").answer(false, args.args ~= "" and args.args or nil)
 end
 
+function M.RatConflicts(args)
+  local decide = require("rat.decide")
+  return args.bang and decide.list() or decide.open()
+end
+
 function M.RatInfo()
   tell("show", { what = "info" })
 end

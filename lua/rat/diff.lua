@@ -58,22 +58,11 @@ end
 ---@param text string
 ---@return integer buf
 local function side_buffer(path, side, text)
-  local buf = vim.api.nvim_create_buf(false, true)
-  scratch.dress(buf, "")
-  vim.bo[buf].bufhidden = "wipe"
   local lines = vim.split(text, "\n", { plain = true })
   if lines[#lines] == "" and #lines > 1 then
     lines[#lines] = nil
   end
-  scratch.fill(buf, lines)
-  scratch.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, vim.fs.basename(path)))
-  -- Highlighted, but without a filetype: no plugin and no server takes it for the file.
-  local filetype = vim.filetype.match({ filename = path, contents = lines }) or ""
-  local language = vim.treesitter.language.get_lang(filetype)
-  if filetype ~= "" and not pcall(vim.treesitter.start, buf, language) then
-    vim.bo[buf].syntax = filetype
-  end
-  return buf
+  return scratch.side(path, side, lines)
 end
 
 ---@param one rat.DiffTab

@@ -12,6 +12,7 @@ M.links = {
   RatStateCancelling = "DiagnosticWarn",
   RatStateFailed = "DiagnosticError",
   RatKey = "Special",
+  RatConflict = "DiagnosticWarn",
   RatAttachment = "Directory",
   RatHint = "Comment",
 }

@@ -100,6 +100,24 @@ return {
       doc = "Folders beside the working folder that agents may read and write without asking.",
     },
     {
+      name = "unsaved",
+      type = "string",
+      choices = { "note", "embed", "save", "ask", "ignore" },
+      doc = "What becomes of unsaved changes when a prompt goes to an agent that reads files from"
+        .. " the disk: the prompt carries a diff of them (at most 16 KiB), or the texts whole, or the"
+        .. " buffers are saved first, or you are asked, or nothing. Unless it is `ignore`, a prompt"
+        .. " also carries what others have changed in files the agent wrote.",
+    },
+    {
+      name = "write_dirty",
+      type = "string",
+      choices = { "separate", "save", "ask" },
+      doc = "How an agent writes to a file whose buffer has unsaved changes: yours stay unsaved"
+        .. " beside the agent's, or the buffer is saved whole. Where the agent edits text you have"
+        .. " not saved they cannot be kept apart: `separate` saves the buffer then and says so,"
+        .. " `ask` asks.",
+    },
+    {
       name = "permission",
       type = "table",
       doc = "Permission requests.",

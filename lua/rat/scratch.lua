@@ -99,6 +99,30 @@ function M.insert(buf, lines)
   vim.bo[buf].modified = false
 end
 
+--- One side of a comparison with a file. It goes with its window.
+---@param path string
+---@param side string its name in the buffer's
+---@param lines string[]
+---@param writable? boolean the user changes it
+---@return integer buf
+function M.side(path, side, lines, writable)
+  local buf = vim.api.nvim_create_buf(false, true)
+  M.dress(buf, "", writable)
+  vim.bo[buf].bufhidden = "wipe"
+  local levels = vim.bo[buf].undolevels
+  vim.bo[buf].undolevels = -1
+  M.fill(buf, lines)
+  vim.bo[buf].undolevels = levels
+  M.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, vim.fs.basename(path)))
+  -- Highlighted, but without a filetype: no plugin and no server takes it for the file.
+  local filetype = vim.filetype.match({ filename = path, contents = lines }) or ""
+  local language = vim.treesitter.language.get_lang(filetype)
+  if filetype ~= "" and not pcall(vim.treesitter.start, buf, language) then
+    vim.bo[buf].syntax = filetype
+  end
+  return buf
+end
+
 --- Shows lines in a split of their own, closed with `q`.
 ---@param scratch {name: string, title: string, filetype: string, lines: string[], focus: boolean}
 function M.show(scratch)

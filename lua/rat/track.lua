@@ -231,12 +231,14 @@ function M.start()
 end
 
 ---The files of all loaded buffers, as they are named.
+---@param modified? boolean only of those with unsaved changes
 ---@return string[]
-function M.files()
+function M.files(modified)
   local files = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(buf)
-    if name ~= "" and vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" then
+    local normal = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+    if name ~= "" and normal and (not modified or vim.bo[buf].modified) then
       files[#files + 1] = name
     end
   end

@@ -7,7 +7,7 @@ use std::path::Path;
 use async_trait::async_trait;
 use rmpv::Value;
 
-use crate::edit::{Collector, Edit, Hunk, LineEnding, Shape, Text};
+use crate::edit::{Collector, Edit, Hunk, Kept, LineEnding, Shape, Text};
 use crate::files::DiskFacts;
 use crate::files::editor::{
     Buffer, BufferId, Editor, EditorError, Encoded, Encoding, FileTime, Found, Lines, Outcome, Then,
@@ -171,16 +171,22 @@ impl Editor for NvimEditor {
                 args.push((*eol).into());
                 "write"
             }
-            Then::Adopt { facts, shape, encoding } => {
-                args.extend([file(*facts), look(*shape, encoding)]);
+            Then::Adopt { facts, shape, encoding, modified, kept: stay } => {
+                let stay = stay.iter().map(kept).collect();
+                args.extend([
+                    file(*facts),
+                    look(*shape, encoding),
+                    (*modified).into(),
+                    Value::Array(stay),
+                ]);
                 "adopt"
             }
         };
         outcome(self.call(function, args).await?)
     }
 
-    async fn mark_modified(&self, id: BufferId) -> Result<(), EditorError> {
-        self.call("mark_modified", vec![id.0.into()]).await.map(drop)
+    async fn file_gone(&self, id: BufferId) -> Result<(), EditorError> {
+        self.call("file_gone", vec![id.0.into()]).await.map(drop)
     }
 
     async fn decode(&self, bytes: &[u8], encoding: &str) -> Result<Option<String>, EditorError> {
@@ -213,6 +219,11 @@ fn edit(edit: &Edit) -> Value {
         numbers.into_iter().map(|n| n.map_or(Value::from(-1), Value::from)).collect();
     values.push(Value::Array(lines.iter().map(|line| Value::from(line.as_str())).collect()));
     Value::Array(values)
+}
+
+fn kept(kept: &Kept) -> Value {
+    let lines = kept.theirs.iter().map(|line| Value::from(line.as_str())).collect();
+    Value::Array(vec![kept.lines.start.into(), kept.lines.end.into(), Value::Array(lines)])
 }
 
 fn file(facts: DiskFacts) -> Value {

@@ -2,18 +2,28 @@
 
 use super::editor::NvimEditor;
 use crate::acp::Agents;
-use crate::core::effect::Effect;
-use crate::core::event::{ChatId, Event, FileOutcome, INTERNAL_ERROR, INVALID_PARAMS, Token};
+use crate::core::effect::{Effect, Gather};
+use crate::core::event::{
+    ChatId, Event, FileChange, FileOutcome, Gathered, INTERNAL_ERROR, INVALID_PARAMS, Token,
+};
+use crate::core::policy::{Unsaved, WriteDirty};
 use crate::files::watch::Watcher;
-use crate::files::{FileError, Files, ReadRequest, WriteRequest, Written};
+use crate::files::{FileError, Files, ReadRequest, Via, WriteRequest, Written};
 use crate::host::paths::{PathError, Roots};
 use crate::nvim::client::Client;
-use crate::session::ids::SessionId;
+use crate::session::author::Author;
 use parking_lot::Mutex;
 use rmpv::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+/// So long a prompt waits for what goes with it.
+const NOTE_LIMIT: Duration = Duration::from_secs(2);
+/// So long for buffers to be saved: a formatter may take its time.
+const SAVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The edges.
 pub(super) struct Runner {
@@ -21,6 +31,7 @@ pub(super) struct Runner {
     agents: Agents,
     files: Arc<Files>,
     watcher: Option<Arc<Mutex<Watcher>>>,
+    adopting: Arc<tokio::sync::Mutex<()>>,
     done: mpsc::UnboundedSender<Event>,
 }
 
@@ -31,7 +42,7 @@ impl Runner {
         let watcher = watcher(done.clone())
             .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
             .ok();
-        Self { client, agents, files, watcher, done }
+        Self { client, agents, files, watcher, adopting: Arc::default(), done }
     }
 
     /// Says to Neovim who we are, and has it follow its buffers.
@@ -73,22 +84,20 @@ impl Runner {
                     }
                 });
             }
-            Effect::Write { token, session, path, content, base, roots } => {
+            Effect::Write { token, by, path, content, base, dirty, roots } => {
                 let files = Arc::clone(&self.files);
                 self.answer(token, async move {
                     match check(roots, &path) {
                         Ok(path) => {
-                            let request =
-                                WriteRequest { session, path, content, base, tool_call: None };
-                            files.write(request).await.map_or_else(|error| failed(&error), written)
+                            let request = WriteRequest { by, path, content, base, dirty };
+                            let result = files.write(request).await;
+                            result.map_or_else(failed_write, |it| written(it, dirty))
                         }
                         Err(outcome) => outcome,
                     }
                 });
             }
-            Effect::Adopt { chat, session, paths, roots } => {
-                self.adopt(chat, session, paths, roots);
-            }
+            Effect::Adopt { chat, by, paths, roots } => self.adopt(chat, by, paths, roots),
             Effect::Prepare { paths, roots } => {
                 let files = Arc::clone(&self.files);
                 tokio::spawn(async move {
@@ -104,6 +113,11 @@ impl Runner {
                         shrug(&path, files.seen(&path, &session).await);
                     }
                 });
+            }
+            Effect::Gather(gather) => self.gather(gather),
+            Effect::TurnOver { session, told, reads_buffers } => {
+                let files = Arc::clone(&self.files);
+                tokio::spawn(async move { files.turn_over(&session, told, reads_buffers).await });
             }
             Effect::Watch(roots) => self.watch(roots),
             Effect::Timer { timer, after } => self.spawn(async move {
@@ -141,7 +155,7 @@ impl Runner {
         let (watcher, files, client) =
             (self.watcher.clone(), self.files.clone(), self.client.clone());
         tokio::spawn(async move {
-            let paths = if roots.is_empty() { Vec::new() } else { loaded(&client).await };
+            let paths = if roots.is_empty() { Vec::new() } else { loaded(&client, false).await };
             let paths = real(roots, paths).await;
             for path in &paths {
                 shrug(path, files.note(path).await);
@@ -157,21 +171,65 @@ impl Runner {
         });
     }
 
-    /// Has the buffers of these files follow what is on disk; without paths, those of all loaded ones.
-    fn adopt(&self, chat: ChatId, session: SessionId, paths: Vec<PathBuf>, roots: Vec<PathBuf>) {
+    /// Finds out what an agent cannot see. The prompt waits for it, so something comes back whatever happens.
+    fn gather(&self, gather: Gather) {
+        let (files, client) = (self.files.clone(), self.client.clone());
+        let (chat, turn, unsaved) = (gather.chat, gather.turn, gather.unsaved);
+        self.spawn(async move {
+            let work = tokio::spawn(unseen(files, client, gather));
+            let gathered = work.await.unwrap_or_else(|error| {
+                tracing::error!(%error, "a prompt goes without what the agent cannot see");
+                Gathered::default()
+            });
+            Event::Gathered { chat, turn, unsaved, gathered }
+        });
+    }
+
+    /// Has the buffers of these files follow what is on disk; without paths, those of all loaded ones. One after the
+    /// other, so that Neovim can take in what the user types between any two.
+    fn adopt(&self, chat: ChatId, by: Author, paths: Vec<PathBuf>, roots: Vec<PathBuf>) {
         let (files, client, done) = (self.files.clone(), self.client.clone(), self.done.clone());
+        let one_by_one = Arc::clone(&self.adopting);
         tokio::spawn(async move {
-            let paths = if paths.is_empty() { loaded(&client).await } else { paths };
+            let paths = if paths.is_empty() { loaded(&client, false).await } else { paths };
+            let (mut changes, mut failed) = (Vec::new(), Vec::new());
             for path in real(roots, paths).await {
-                let outcome = match files.disk_changed(&path, &session).await {
-                    Ok(None) => continue,
-                    Ok(Some(written)) => Ok(written.hunks.len()),
-                    Err(error) => Err(not_adopted(&error)),
-                };
-                let _ = done.send(Event::Adopted { chat, path, outcome });
+                let _turn = one_by_one.lock().await;
+                match files.disk_changed(&path, &by).await {
+                    Ok(None) => {}
+                    Ok(Some(written)) => changes.push(change(&written)),
+                    Err(error) => {
+                        tracing::warn!(path = %path.display(), %error, "a buffer does not follow");
+                        failed.push((path, error.to_string()));
+                    }
+                }
+            }
+            if !changes.is_empty() || !failed.is_empty() {
+                let _ = done.send(Event::Adopted { chat, changes, failed });
             }
         });
     }
+}
+
+async fn unseen(files: Arc<Files>, client: Client, gather: Gather) -> Gathered {
+    let Gather { session, cwd, roots, unsaved, reads_buffers, .. } = gather;
+    let (now, save) = (Instant::now(), unsaved == Unsaved::Save);
+    let modified = async {
+        match unsaved {
+            Unsaved::Ignore => Vec::new(),
+            _ => real(roots, loaded(&client, true).await).await,
+        }
+    };
+    let paths = timeout_at(now + NOTE_LIMIT, modified).await.unwrap_or_else(|_| {
+        tracing::warn!("a prompt goes without unsaved changes: Neovim does not answer");
+        Vec::new()
+    });
+    let limit = if save { SAVE_LIMIT } else { NOTE_LIMIT };
+    let (unsaved, problems) = files.unsaved(paths, &cwd, save, now + limit).await;
+    // What was saved just now is new to the agent, too.
+    let from = if save { Instant::now() } else { now };
+    let changed = files.changed(&session, &cwd, reads_buffers, from + NOTE_LIMIT).await;
+    Gathered { unsaved, changed, problems }
 }
 
 /// Watches nothing yet; what changes becomes an event.
@@ -179,8 +237,8 @@ fn watcher(done: mpsc::UnboundedSender<Event>) -> notify::Result<Arc<Mutex<Watch
     let (sender, mut changed) = mpsc::unbounded_channel();
     let watcher = Watcher::new(sender)?;
     tokio::spawn(async move {
-        while let Some(path) = changed.recv().await {
-            if done.send(Event::DiskChanged(path)).is_err() {
+        while let Some(paths) = changed.recv().await {
+            if done.send(Event::DiskChanged(paths)).is_err() {
                 break;
             }
         }
@@ -188,9 +246,9 @@ fn watcher(done: mpsc::UnboundedSender<Event>) -> notify::Result<Arc<Mutex<Watch
     Ok(Arc::new(Mutex::new(watcher)))
 }
 
-/// The files of all loaded buffers.
-async fn loaded(client: &Client) -> Vec<PathBuf> {
-    match client.lua("rat.track", "files", Vec::new()).await {
+/// The files of all loaded buffers, or of those with unsaved changes.
+async fn loaded(client: &Client, modified: bool) -> Vec<PathBuf> {
+    match client.lua("rat.track", "files", vec![modified.into()]).await {
         Ok(Value::Array(files)) => files.iter().filter_map(Value::as_str).map(Into::into).collect(),
         Ok(_) => Vec::new(),
         Err(error) => {
@@ -231,28 +289,40 @@ fn check(roots: Vec<PathBuf>, path: &Path) -> Result<PathBuf, FileOutcome> {
     }
 }
 
-/// Why a buffer did not follow its file, as the end of "the agent changed the file".
-fn not_adopted(error: &FileError) -> String {
-    match error {
-        FileError::Conflict { .. } => {
-            "where you have changed it, too: the buffer keeps your text. \
-             :w! writes yours over the agent's, :e! takes the agent's"
-                .to_owned()
-        }
-        error => format!("on disk, and its buffer does not follow: {error}"),
-    }
-}
-
 fn failed(error: &FileError) -> FileOutcome {
     FileOutcome::Failed { code: error.code(), message: error.to_string() }
 }
 
-fn written(written: Written) -> FileOutcome {
-    let notice = written.saved_unsaved.then(|| {
-        format!(
-            "{} was saved with your unsaved changes, which the agent had read",
-            written.path.display()
-        )
-    });
-    FileOutcome::Written { path: written.path, hunks: written.hunks.len(), notice }
+fn failed_write(error: FileError) -> FileOutcome {
+    match error {
+        FileError::Unsaved(path) => FileOutcome::Unsaved(path),
+        error => failed(&error),
+    }
+}
+
+fn written(mut written: Written, dirty: WriteDirty) -> FileOutcome {
+    let why = if dirty == WriteDirty::Save { "" } else { ", which the agent had read" };
+    let notice = written
+        .saved_unsaved
+        .then(|| format!("{} was saved with your unsaved changes{why}", written.path.display()));
+    let adopted = written.adopted.take();
+    let changes = adopted.as_deref().into_iter().chain([&written]).map(change);
+    FileOutcome::Written { changes: changes.filter(is_any).collect(), notice }
+}
+
+fn change(written: &Written) -> FileChange {
+    FileChange {
+        path: written.path.clone(),
+        hunks: written.hunks.len(),
+        conflicts: written.kept.len(),
+        deleted: written.deleted,
+        via: match written.via {
+            Via::Protocol => "protocol",
+            Via::Disk => "disk",
+        },
+    }
+}
+
+fn is_any(change: &FileChange) -> bool {
+    change.hunks > 0 || change.conflicts > 0 || change.deleted
 }

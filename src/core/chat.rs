@@ -1,7 +1,8 @@
 //! One conversation: what it is, how it stands, what waits. It answers questions about itself; what happens next is
 //! decided in `state`.
 
-use super::event::{AgentId, CallId, ChatId, Token};
+use super::event::{AgentId, CallId, ChatId, Token, Told};
+use super::policy::Policy;
 use super::status::{ChatState, Status, WaitingPermission};
 use crate::session::agent::{AgentConfig, AgentInfo};
 use crate::session::ids::{SessionId, ToolCallId};
@@ -18,7 +19,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 /// Where a conversation stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Phase {
     /// No agent, because the user ended it or there was none yet.
     Stopped,
@@ -33,16 +34,20 @@ pub enum Phase {
 }
 
 /// A running turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// The prompt's call.
-    pub call: CallId,
+    /// The prompt's call; none while it is found out what goes with the prompt.
+    pub call: Option<CallId>,
     /// What was sent, to be sent again after a login.
     pub prompt: Prompt,
+    /// Where in the transcript that stands.
+    pub entry: usize,
     /// Counted from 1 within the chat.
     pub number: u64,
     /// Whether the user cancelled it.
     pub cancelled: bool,
+    /// What came with the prompt about files the agent wrote.
+    pub told: Vec<Told>,
 }
 
 /// A request for permission that waits for the user.
@@ -70,6 +75,8 @@ pub struct Chat {
     pub cwd: PathBuf,
     /// Further roots, configured.
     pub directories: Vec<PathBuf>,
+    /// What the user has chosen about files.
+    pub policy: Policy,
     /// Folders outside the roots the user allowed.
     pub allowed: Vec<PathBuf>,
     /// Folders outside the roots the user refused.
@@ -136,6 +143,7 @@ impl Chat {
             config,
             cwd,
             directories,
+            policy: Policy::default(),
             allowed: Vec::new(),
             refused: Vec::new(),
             agent: None,
@@ -186,6 +194,11 @@ impl Chat {
     pub fn roots(&self) -> Vec<PathBuf> {
         let configured = std::iter::once(&self.cwd).chain(&self.directories);
         configured.chain(&self.allowed).cloned().collect()
+    }
+
+    /// Whether its agent reads files through us, unsaved text included.
+    pub fn reads_buffers(&self) -> bool {
+        self.reads_through_us || self.info.quirks.reads_through_client
     }
 
     /// What drawing needs to know.

@@ -1,11 +1,13 @@
-//! Files: what agents read and write through us, where they may, and what they change on disk themselves.
+//! Files: what agents read and write through us, and where they may. What they change on disk is in `changes`.
 
-use super::chat::Chat;
-use super::effect::{Answer, Effect, Happened, Level, ToEditor};
+use super::effect::{Answer, Effect, Level};
 use super::event::{
-    AgentId, AgentRequest, ChatId, FileOutcome, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED, Token,
+    AgentId, AgentRequest, ChatId, FileOutcome, INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND,
+    REQUEST_CANCELLED, Token,
 };
+use super::policy::WriteDirty;
 use super::state::{Debt, Question, State};
+use crate::session::author::Author;
 use crate::session::ids::SessionId;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +40,13 @@ impl State {
             }
             AgentRequest::Write { path, content } => {
                 let base = chat.transcript.allowed(&path, &content).map(str::to_owned);
-                Effect::Write { token, session, path, content, base, roots }
+                let dirty = chat.policy.write_dirty;
+                let by = Author {
+                    session,
+                    turn: chat.turns,
+                    tool_call: chat.transcript.touching(&path),
+                };
+                Effect::Write { token, by, path, content, base, dirty, roots }
             }
         };
         self.debts.insert(token, Debt { agent, chat: id, file: Some(effect.clone()) });
@@ -61,35 +69,27 @@ impl State {
                 waiting.retain(|it| *it != token);
             }
         }
-        self.unask_outside(
-            |question| matches!(question, Question::Outside { waiting, .. } if waiting.is_empty()),
-        );
+        self.unask(|question| match question {
+            Question::Outside { waiting, .. } => waiting.is_empty(),
+            Question::Dirty(_, of) => *of == token,
+            _ => false,
+        });
+        self.count_questions();
     }
 
-    /// Answers what waits for a folder to be allowed: the user has cancelled the turn.
-    pub(super) fn settle_outside(&mut self, id: ChatId) {
-        let of_chat = |question: &Question| match question {
-            Question::Outside { chat, waiting, .. } if *chat == id => Some(waiting.clone()),
-            _ => None,
+    /// Answers the reads and writes that wait for the user: the turn is cancelled.
+    pub(super) fn settle_files(&mut self, id: ChatId) {
+        let waiting = |question: &Question| match question {
+            Question::Outside { chat, waiting, .. } if *chat == id => waiting.clone(),
+            Question::Dirty(chat, token) if *chat == id => vec![*token],
+            _ => Vec::new(),
         };
-        let tokens: Vec<Token> = self.questions.values().filter_map(of_chat).flatten().collect();
+        let tokens: Vec<Token> = self.questions.values().flat_map(waiting).collect();
         for token in tokens {
             self.pay(token, cancelled());
         }
-        self.unask_outside(|question| of_chat(question).is_some());
-    }
-
-    /// Takes questions about folders back.
-    fn unask_outside(&mut self, pointless: impl Fn(&Question) -> bool) {
-        self.unask(pointless);
-        for chat in self.chats.values_mut() {
-            let open = self.questions.values().filter(
-                |question| matches!(question, Question::Outside { chat: of, .. } if *of == chat.id),
-            );
-            let open = open.count();
-            chat.changed |= open != chat.questions;
-            chat.questions = open;
-        }
+        self.unask(|question| !waiting(question).is_empty());
+        self.count_questions();
     }
 
     pub(super) fn file_done(&mut self, token: Token, outcome: FileOutcome) {
@@ -97,17 +97,15 @@ impl State {
         let id = debt.chat;
         match outcome {
             FileOutcome::Text(text) => self.pay(token, Answer::Text(text)),
-            FileOutcome::Written { path, hunks, notice } => {
+            FileOutcome::Written { changes, notice } => {
                 self.pay(token, Answer::Written);
-                if hunks > 0 {
-                    let happened = Happened::FileChanged { chat: id, path, hunks, via: "protocol" };
-                    self.after.push(ToEditor::Autocommand(happened));
-                }
+                self.changed(id, changes);
                 if let Some(notice) = notice {
                     self.notify(Level::Info, notice);
                 }
             }
             FileOutcome::Outside(folder) => self.outside(id, token, folder),
+            FileOutcome::Unsaved(path) => self.dirty(id, token, &path),
             FileOutcome::Failed { code: NOT_FOUND, .. } if self.wants_empty(token) => {
                 self.pay(token, Answer::Text(String::new()));
             }
@@ -146,12 +144,41 @@ impl State {
         if let Some(waiting) = open {
             return waiting.push(token);
         }
-        chat.questions += 1;
-        chat.changed = true;
         let title =
             format!("{} wants to use {} outside the project", chat.agent_title(), folder.display());
         let items = vec!["Allow this folder for the session".to_owned(), "Refuse".to_owned()];
         self.ask(Question::Outside { chat: id, folder, waiting: vec![token] }, title, items);
+        self.count_questions();
+    }
+
+    /// A write that would save the user's unsaved changes with it asks, where that was chosen.
+    fn dirty(&mut self, id: ChatId, token: Token, path: &Path) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        if chat.turn().is_some_and(|turn| turn.cancelled) {
+            return self.pay(token, cancelled());
+        }
+        let (agent, short) = (chat.agent_title(), chat.scene().shorten(path));
+        let title = format!("{agent} edits your unsaved changes of {short}");
+        let items = vec!["Save it all".to_owned(), "Refuse the edit".to_owned()];
+        self.ask(Question::Dirty(id, token), title, items);
+        self.count_questions();
+    }
+
+    pub(super) fn dirty_answered(&mut self, token: Token, index: Option<usize>) {
+        self.count_questions();
+        if index != Some(0) {
+            let message = "the user does not want the unsaved changes of this file saved, which \
+                           the edit builds on: ask what to do";
+            let message = message.to_owned();
+            return self.pay(token, Answer::Error { code: INTERNAL_ERROR, message });
+        }
+        let Some(mut effect) = self.debts.get(&token).and_then(|debt| debt.file.clone()) else {
+            return;
+        };
+        if let Effect::Write { dirty, .. } = &mut effect {
+            *dirty = WriteDirty::Save;
+        }
+        self.effects.push(effect);
     }
 
     pub(super) fn outside_answered(
@@ -161,9 +188,8 @@ impl State {
         waiting: &[Token],
         index: Option<usize>,
     ) {
+        self.count_questions();
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        chat.questions = chat.questions.saturating_sub(1);
-        chat.changed = true;
         if index != Some(0) {
             if index.is_some() {
                 chat.refused.push(folder.clone());
@@ -185,58 +211,10 @@ impl State {
             self.effects.push(effect);
         }
     }
-
-    /// Has open buffers follow what the agent wrote to disk; no paths means all of them.
-    pub(super) fn adopt(&mut self, id: ChatId, paths: Vec<PathBuf>) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        let Some(session) = chat.session.clone() else { return };
-        self.effects.push(Effect::Adopt { chat: id, session, paths, roots: chat.roots() });
-    }
-
-    /// An agent that reads the disk itself refers to what it saw there; one that reads through us to what we said.
-    pub(super) fn seen(&mut self, id: ChatId, paths: Vec<PathBuf>) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        let Some(session) = chat.session.clone() else { return };
-        if !chat.reads_through_us && !chat.info.quirks.reads_through_client {
-            self.effects.push(Effect::Seen { session, paths, roots: chat.roots() });
-        }
-    }
-
-    /// Only what happens during a turn may be the agent's doing.
-    pub(super) fn watch(&mut self) {
-        let running = self.chats.values().filter(|chat| chat.turn().is_some());
-        let roots = running.flat_map(Chat::roots).collect();
-        self.effects.push(Effect::Watch(roots));
-    }
-
-    pub(super) fn disk_changed(&mut self, path: &Path) {
-        // Several may run at once: the effect checks whose roots hold the file.
-        let running = self.chats.values().filter(|chat| chat.turn().is_some());
-        let running: Vec<ChatId> = running.map(|chat| chat.id).collect();
-        for id in running {
-            self.adopt(id, vec![path.to_owned()]);
-        }
-    }
-
-    pub(super) fn adopted(&mut self, id: ChatId, path: PathBuf, outcome: Result<usize, String>) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        let (name, short) = (chat.name().to_owned(), chat.scene().shorten(&path));
-        match outcome {
-            Ok(0) => {}
-            Ok(hunks) => {
-                let happened = Happened::FileChanged { chat: id, path, hunks, via: "disk" };
-                self.after.push(ToEditor::Autocommand(happened));
-            }
-            Err(why) => {
-                let text = format!("{name} changed {short} {why}");
-                self.notify(Level::Warn, text);
-            }
-        }
-    }
 }
 
 fn cancelled() -> Answer {
-    let message = "the user cancelled the turn before allowing the folder".to_owned();
+    let message = "the user cancelled the turn".to_owned();
     Answer::Error { code: REQUEST_CANCELLED, message }
 }
 

@@ -1,8 +1,10 @@
 //! All we do. `State` makes these; the bridge has edges carry them out.
 
-use super::event::{AgentId, CallId, ChatId, Timer, Token};
+use super::event::{AgentId, CallId, ChatId, FileChange, Timer, Token, Told};
+use super::policy::{Unsaved, WriteDirty};
 use super::status::Status;
 use crate::session::agent::{AgentConfig, McpServer};
+use crate::session::author::Author;
 use crate::session::content::Content;
 use crate::session::ids::{AuthMethodId, SessionId};
 use crate::session::permission::Outcome;
@@ -38,13 +40,15 @@ pub enum Effect {
         /// The request that waits for it.
         token: Token,
         /// Who writes.
-        session: SessionId,
+        by: Author,
         /// As sent.
         path: PathBuf,
         /// The whole new text.
         content: String,
         /// What it replaces, where the user has allowed exactly this change; else what the agent knows counts.
         base: Option<String>,
+        /// What becomes of unsaved changes in its buffer.
+        dirty: WriteDirty,
         /// Where files may lie.
         roots: Vec<PathBuf>,
     },
@@ -53,7 +57,7 @@ pub enum Effect {
         /// In which chat's turn.
         chat: ChatId,
         /// Whose.
-        session: SessionId,
+        by: Author,
         /// Which; none means every open file.
         paths: Vec<PathBuf>,
         /// Where files may lie.
@@ -75,6 +79,17 @@ pub enum Effect {
         /// Where files may lie.
         roots: Vec<PathBuf>,
     },
+    /// Find out what an agent cannot see, for a prompt that waits. `Event::Gathered` follows, always.
+    Gather(Gather),
+    /// A turn is over: from now on others change the files the agent wrote.
+    TurnOver {
+        /// Whose.
+        session: SessionId,
+        /// What came with the prompt, if the agent has taken it in.
+        told: Vec<Told>,
+        /// The agent reads buffers through us, not the disk.
+        reads_buffers: bool,
+    },
     /// Watch the loaded files below these folders, and no others, for changes on disk.
     Watch(Vec<PathBuf>),
     /// Come back after a while.
@@ -91,6 +106,25 @@ pub enum Effect {
         /// What the chat calls it.
         name: String,
     },
+}
+
+/// What is to be found out before a prompt goes out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gather {
+    /// In which chat.
+    pub chat: ChatId,
+    /// For which turn.
+    pub turn: u64,
+    /// Whose.
+    pub session: SessionId,
+    /// Where paths are shown from.
+    pub cwd: PathBuf,
+    /// Where files may lie.
+    pub roots: Vec<PathBuf>,
+    /// What becomes of unsaved text: with `Save` it is saved first, with `Ignore` not looked at.
+    pub unsaved: Unsaved,
+    /// The agent reads buffers through us, not the disk.
+    pub reads_buffers: bool,
 }
 
 /// What the editor is told, in order.
@@ -197,16 +231,7 @@ pub enum Happened {
     /// An agent waits for permission.
     Permission(ChatId, u64, String),
     /// A file changed.
-    FileChanged {
-        /// In which chat.
-        chat: ChatId,
-        /// Its real path.
-        path: PathBuf,
-        /// How many places.
-        hunks: usize,
-        /// `protocol` or `disk`.
-        via: &'static str,
-    },
+    FileChanged(ChatId, FileChange),
     /// Something failed.
     Error(ChatId, String),
 }

@@ -1,11 +1,15 @@
 //! All that happens. Edges make these; only `State` reads them.
 
+use super::policy::{Policy, Unsaved};
+use crate::edit::Text;
+use crate::edit::unified::FileDiff;
 use crate::session::agent::{AgentConfig, AgentInfo};
 use crate::session::ids::{OptionId, SessionId, ToolCallId};
 use crate::session::permission::PermissionRequest;
 use crate::session::prompt::Prompt;
 use crate::session::update::{ConfigOption, Modes, Update};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Something happened.
@@ -22,17 +26,28 @@ pub enum Event {
         /// What came of it.
         outcome: FileOutcome,
     },
-    /// A buffer took over what an agent wrote to disk itself, or could not.
+    /// Buffers have followed what an agent did to their files itself, or could not.
     Adopted {
         /// In which chat's turn.
         chat: ChatId,
-        /// Which file.
-        path: PathBuf,
-        /// How many places changed, or why the buffer stays as it is.
-        outcome: Result<usize, String>,
+        /// What changed.
+        changes: Vec<FileChange>,
+        /// Whose buffer stays as it is, and why.
+        failed: Vec<(PathBuf, String)>,
     },
-    /// A watched file changed on disk; its real path.
-    DiskChanged(PathBuf),
+    /// What an agent cannot see, for a prompt that waits for it.
+    Gathered {
+        /// In which chat.
+        chat: ChatId,
+        /// For which turn.
+        turn: u64,
+        /// What was to become of unsaved text.
+        unsaved: Unsaved,
+        /// What there is.
+        gathered: Gathered,
+    },
+    /// Watched files changed on disk; their real paths.
+    DiskChanged(Vec<PathBuf>),
     /// A timer that was set has run out.
     Timer(Timer),
     /// The traffic that was asked for.
@@ -44,6 +59,63 @@ pub enum Event {
     },
 }
 
+/// What an agent cannot see.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Gathered {
+    /// Files whose buffers have unsaved changes.
+    pub unsaved: Vec<UnsavedFile>,
+    /// Files the agent wrote that others have changed since.
+    pub changed: Vec<ChangedFile>,
+    /// What was to be saved and could not be, one line each.
+    pub problems: Vec<String>,
+}
+
+/// A file whose buffer has unsaved changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnsavedFile {
+    /// From the disk to the buffer.
+    pub diff: FileDiff,
+    /// `file://` address.
+    pub uri: String,
+    /// The text of the buffer.
+    pub text: Arc<Text>,
+}
+
+/// A file an agent wrote that is another one now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangedFile {
+    /// From what the agent knows to what is there.
+    pub diff: FileDiff,
+    /// What it knows once it has read that.
+    pub told: Told,
+}
+
+/// What an agent knows of a file by a note; `None` is no file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// Which, its real path.
+    pub path: PathBuf,
+    /// What it knew before.
+    pub was: Option<Arc<Text>>,
+    /// What it was told.
+    pub now: Option<Arc<Text>>,
+}
+
+/// A file has changed by an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// Its real path.
+    pub path: PathBuf,
+    /// How many places.
+    pub hunks: usize,
+    /// In how many places the user's text stays against the file's.
+    pub conflicts: usize,
+    /// Whether the file is gone.
+    pub deleted: bool,
+    /// `protocol` or `disk`.
+    pub via: &'static str,
+}
+
 /// What came of a read or a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileOutcome {
@@ -51,13 +123,13 @@ pub enum FileOutcome {
     Text(String),
     /// The file is written.
     Written {
-        /// Its real path.
-        path: PathBuf,
-        /// How many places changed.
-        hunks: usize,
+        /// What changed by it; nothing if the text was there already.
+        changes: Vec<FileChange>,
         /// What the user should know, one line.
         notice: Option<String>,
     },
+    /// Nothing is written: the user's unsaved changes would have to be saved with it, and the user asked first.
+    Unsaved(PathBuf),
     /// The path lies outside the roots: this folder would have to be allowed.
     Outside(PathBuf),
     /// It failed.
@@ -80,6 +152,8 @@ pub enum UserAction {
         cwd: PathBuf,
         /// Further roots.
         directories: Vec<PathBuf>,
+        /// What the user has chosen about files.
+        policy: Policy,
         /// A new session, even if there is one.
         new: bool,
         /// Put the user into the prompt.

@@ -1,10 +1,11 @@
 //! The life of an agent: started, introduced, logged in, given a session, ended, explained.
 
-use super::chat::{Chat, Phase};
+use super::chat::{Chat, Phase, Turn};
 use super::effect::{Call, Happened, Level, Place, ToAgent, ToEditor};
 use super::event::{
     AUTH_REQUIRED, AgentId, CallError, CallId, ChatId, Exit, ExitCause, Reply, SessionSetup,
 };
+use super::policy::Policy;
 use super::state::{Expected, Question, State};
 use super::words;
 use crate::session::agent::{AgentConfig, AgentInfo, AuthKind, McpServer};
@@ -41,6 +42,13 @@ impl State {
         if chat.agent.is_none() {
             chat.config = config;
             self.launch(id);
+        }
+    }
+
+    /// The options as they were when the agent was last asked for count.
+    pub(super) fn set_policy(&mut self, policy: Policy) {
+        if let Some(chat) = self.current.and_then(|id| self.chats.get_mut(&id)) {
+            chat.policy = policy;
         }
     }
 
@@ -327,18 +335,19 @@ impl State {
     /// Settles all that hangs on the chat's agent and ends it. What the user wrote stays.
     fn let_go(&mut self, id: ChatId, tools: ToolStatus) {
         self.settle_permissions(id);
+        self.over(id, false);
         self.calls.retain(|_, (chat, _)| *chat != id);
-        self.unask(|question| match question {
-            Question::Kill(chat, _) | Question::Login(chat, _) | Question::Outside { chat, .. } => {
-                *chat == id
-            }
-        });
+        self.unask(|question| question.chat() == id);
+        self.count_questions();
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        chat.questions = 0;
         chat.replay = None;
         chat.reloaded = false;
         chat.early.clear();
         let turn = chat.turn().map(|turn| turn.number);
+        if let Phase::Running(Turn { call: None, prompt, .. }) = &chat.phase {
+            // It has not gone out, so it is the first to go when there is an agent again.
+            chat.queue.push_front(prompt.clone());
+        }
         chat.transcript.settle_tools(tools);
         let Some(agent) = chat.agent.take() else { return };
         let unpaid: Vec<_> = self

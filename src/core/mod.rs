@@ -3,15 +3,18 @@
 
 pub mod effect;
 pub mod event;
+pub mod policy;
 pub mod status;
 
 pub mod chat;
 pub mod frame;
 pub mod state;
 
+mod changes;
 mod documents;
 mod info;
 mod life;
+mod note;
 mod permit;
 mod turn;
 mod words;

@@ -57,6 +57,28 @@ pub(super) enum Question {
     Login(ChatId, Vec<AuthMethodId>),
     /// May the agent use this folder?
     Outside { chat: ChatId, folder: PathBuf, waiting: Vec<Token> },
+    /// May this write save the user's unsaved changes, too?
+    Dirty(ChatId, Token),
+    /// What becomes of unsaved text, for the prompt of this turn?
+    Unsaved(ChatId, u64),
+}
+
+impl Question {
+    /// The chat it is about.
+    pub(super) fn chat(&self) -> ChatId {
+        match self {
+            Self::Kill(chat, _)
+            | Self::Login(chat, _)
+            | Self::Outside { chat, .. }
+            | Self::Dirty(chat, _)
+            | Self::Unsaved(chat, _) => *chat,
+        }
+    }
+
+    /// Whether a request or a prompt waits for the answer.
+    pub(super) fn holds_turn(&self) -> bool {
+        matches!(self, Self::Outside { .. } | Self::Dirty(..) | Self::Unsaved(..))
+    }
 }
 
 impl State {
@@ -66,8 +88,11 @@ impl State {
             Event::Agent(agent, from) => self.agent_said(agent, from),
             Event::User(action) => self.user_did(action),
             Event::File { token, outcome } => self.file_done(token, outcome),
-            Event::Adopted { chat, path, outcome } => self.adopted(chat, path, outcome),
-            Event::DiskChanged(path) => self.disk_changed(&path),
+            Event::Adopted { chat, changes, failed } => self.adopted(chat, changes, failed),
+            Event::DiskChanged(paths) => self.disk_changed(&paths),
+            Event::Gathered { chat, turn, unsaved, gathered } => {
+                self.gathered(chat, turn, unsaved, gathered);
+            }
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
             Event::Trace { name, text } => {
                 self.after.push(ToEditor::Scratch { name, filetype: "json", text });
@@ -94,8 +119,9 @@ impl State {
 
     fn user_did(&mut self, action: UserAction) {
         match action {
-            UserAction::Start { config, cwd, directories, new, focus } => {
+            UserAction::Start { config, cwd, directories, policy, new, focus } => {
                 self.start(*config, cwd, directories, new, focus);
+                self.set_policy(policy);
             }
             UserAction::Prompt { chat, prompt } => self.prompt(chat, prompt),
             UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),
@@ -142,6 +168,8 @@ impl State {
             Question::Outside { chat, folder, waiting } => {
                 self.outside_answered(chat, folder, &waiting, index);
             }
+            Question::Dirty(_, token) => self.dirty_answered(token, index),
+            Question::Unsaved(chat, _) => self.unsaved_answered(chat, index),
         }
     }
 
@@ -160,6 +188,16 @@ impl State {
             after.extend((!keep).then_some(ToEditor::Unask(*id)));
             keep
         });
+    }
+
+    /// Counts anew for how many questions turns wait.
+    pub(super) fn count_questions(&mut self) {
+        for chat in self.chats.values_mut() {
+            let holding = self.questions.values().filter(|it| it.holds_turn());
+            let open = holding.filter(|it| it.chat() == chat.id).count();
+            chat.changed |= open != chat.questions;
+            chat.questions = open;
+        }
     }
 
     /// A number not used before.

@@ -1,14 +1,17 @@
 //! Random tests of the decisions: whatever happens, in whatever order, agents get their answers.
 
 use super::chat::Phase;
-use super::effect::{Answer, Call, Effect, ToAgent, ToEditor};
+use super::effect::{Answer, Call, Effect, Gather, ToAgent, ToEditor};
 use super::event::{
-    AUTH_REQUIRED, AgentId, AgentRequest, CallError, CallId, ChatId, Event, Exit, ExitCause,
-    FileOutcome, FromAgent, PermissionChoice, Reply, SessionSetup, StopReason, Timer, Token,
-    UserAction,
+    AUTH_REQUIRED, AgentId, AgentRequest, CallError, CallId, ChangedFile, ChatId, Event, Exit,
+    ExitCause, FileOutcome, FromAgent, Gathered, PermissionChoice, Reply, SessionSetup, StopReason,
+    Timer, Token, Told, UnsavedFile, UserAction,
 };
+use super::policy::{Policy, Unsaved, WriteDirty};
 use super::state::State;
 use super::status::ChatState;
+use crate::edit::Text;
+use crate::edit::unified::FileDiff;
 use crate::session::agent::{AgentConfig, AgentInfo, AuthKind, AuthMethod, Timeouts};
 use crate::session::content::Content;
 use crate::session::permission::{OptionKind, Outcome, PermissionOption, PermissionRequest};
@@ -17,6 +20,7 @@ use crate::session::tool_call::{ToolCallPatch, ToolStatus};
 use crate::session::update::{Role, Update};
 use proptest::prelude::*;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 fn config() -> AgentConfig {
     AgentConfig {
@@ -33,10 +37,15 @@ fn config() -> AgentConfig {
 }
 
 fn start() -> Event {
+    start_with(Policy { unsaved: Unsaved::Ignore, ..Policy::default() })
+}
+
+fn start_with(policy: Policy) -> Event {
     Event::User(UserAction::Start {
         config: Box::new(config()),
         cwd: "/project".into(),
         directories: Vec::new(),
+        policy,
         new: false,
         focus: true,
     })
@@ -63,6 +72,11 @@ struct World {
     questions: Vec<u64>,
     seen: Vec<ToEditor>,
     timers: Vec<Timer>,
+    /// What prompts wait for.
+    gathers: Vec<Gather>,
+    /// The blocks of each prompt that went out.
+    sent: Vec<Vec<Content>>,
+    over: Vec<Vec<Told>>,
     next_token: u64,
 }
 
@@ -72,7 +86,12 @@ impl World {
             match effect {
                 Effect::Agent(effect) => match effect.action {
                     ToAgent::Start { .. } => self.agent = Some(effect.agent),
-                    ToAgent::Call { call, request, .. } => self.calls.push((call, request)),
+                    ToAgent::Call { call, request, .. } => {
+                        if let Call::Prompt { blocks, .. } = &request {
+                            self.sent.push(blocks.clone());
+                        }
+                        self.calls.push((call, request));
+                    }
                     ToAgent::Answer { token, answer } => {
                         self.answered.entry(token).or_default().push(answer);
                     }
@@ -83,6 +102,8 @@ impl World {
                     ToAgent::Cancel(_) | ToAgent::Withdraw(_) => {}
                 },
                 Effect::Read { token, .. } | Effect::Write { token, .. } => self.files.push(token),
+                Effect::Gather(gather) => self.gathers.push(gather),
+                Effect::TurnOver { told, .. } => self.over.push(told),
                 Effect::Timer { timer, .. } => self.timers.push(timer),
                 Effect::Adopt { .. }
                 | Effect::Prepare { .. }
@@ -156,9 +177,28 @@ impl World {
         }
     }
 
+    /// What the oldest prompt waits for has been found out: so many files with unsaved changes.
+    fn gathered(&mut self, files: usize) {
+        if self.gathers.is_empty() {
+            return;
+        }
+        let Gather { chat, turn, unsaved, .. } = self.gathers.remove(0);
+        let files = if unsaved == Unsaved::Ignore { 0 } else { files };
+        let gathered = Gathered {
+            unsaved: (0..files).map(|i| unsaved_file(&i.to_string())).collect(),
+            changed: vec![changed_file("agent's")],
+            problems: vec!["0 was not saved".to_owned(); usize::from(unsaved == Unsaved::Save)],
+        };
+        self.happen(Event::Gathered { chat, turn, unsaved, gathered });
+    }
+
     fn ready() -> Self {
+        Self::ready_with(Unsaved::Ignore)
+    }
+
+    fn ready_with(unsaved: Unsaved) -> Self {
         let mut world = Self::default();
-        world.happen(start());
+        world.happen(start_with(Policy { unsaved, write_dirty: WriteDirty::Ask }));
         world.answer();
         world.answer();
         assert_eq!(world.stands(), ChatState::Ready);
@@ -174,8 +214,24 @@ impl World {
     }
 }
 
+fn text(content: &str) -> Arc<Text> {
+    Arc::new(Text::parse(content))
+}
+
+fn unsaved_file(name: &str) -> UnsavedFile {
+    let (old, text) = (text("1\n"), text("2\n"));
+    let diff = FileDiff::new(name, Some(&old), Some(&text)).unwrap();
+    UnsavedFile { diff, uri: format!("file:///project/{name}"), text }
+}
+
+fn changed_file(name: &str) -> ChangedFile {
+    let diff = FileDiff::new(name, Some(&text("1\n")), None).unwrap();
+    ChangedFile { diff, told: Told { path: name.into(), was: Some(text("1\n")), now: None } }
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Step {
+    Gathered(usize),
     Start,
     Prompt,
     Answer,
@@ -199,6 +255,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
+        4 => (0..3usize).prop_map(Step::Gathered),
         1 => Just(Step::Start),
         3 => Just(Step::Prompt),
         6 => Just(Step::Answer),
@@ -206,7 +263,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0..3u8).prop_map(Step::Ask),
         2 => Just(Step::Read),
         2 => Just(Step::Write),
-        3 => (0..4u8).prop_map(Step::FileDone),
+        3 => (0..5u8).prop_map(Step::FileDone),
         2 => (0..3u8).prop_map(Step::Update),
         1 => Just(Step::Allow),
         1 => Just(Step::Deny),
@@ -216,14 +273,25 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Stop),
         1 => Just(Step::Restart),
         1 => Just(Step::Exit),
-        1 => prop_oneof![Just(None), Just(Some(0)), Just(Some(1))].prop_map(Step::Question),
+        1 => prop_oneof![Just(None), (0..3usize).prop_map(Some)].prop_map(Step::Question),
         1 => Just(Step::Timer),
     ]
+}
+
+fn unsaved() -> impl Strategy<Value = Unsaved> {
+    prop::sample::select(vec![
+        Unsaved::Note,
+        Unsaved::Embed,
+        Unsaved::Save,
+        Unsaved::Ask,
+        Unsaved::Ignore,
+    ])
 }
 
 fn play(world: &mut World, step: Step) {
     let choose = |id, choice| Event::User(UserAction::Permission { chat: None, id, choice });
     match step {
+        Step::Gathered(files) => world.gathered(files),
         Step::Start => world.happen(start()),
         Step::Prompt => world.happen(prompt("do it")),
         Step::Answer => {
@@ -248,7 +316,8 @@ fn play(world: &mut World, step: Step) {
                     0 => FileOutcome::Text("text".to_owned()),
                     1 => FileOutcome::Failed { code: -32603, message: "no".to_owned() },
                     2 => FileOutcome::Outside("/elsewhere".into()),
-                    _ => FileOutcome::Written { path: "/project/a".into(), hunks: 1, notice: None },
+                    3 => FileOutcome::Unsaved("/project/a".into()),
+                    _ => FileOutcome::Written { changes: Vec::new(), notice: None },
                 };
                 world.happen(Event::File { token, outcome });
             }
@@ -292,8 +361,11 @@ proptest! {
 
     /// Each request of an agent gets exactly one answer, under any events, cancels and deaths.
     #[test]
-    fn every_request_gets_exactly_one_answer(steps in prop::collection::vec(step(), 0..60)) {
-        let mut world = World::ready();
+    fn every_request_gets_exactly_one_answer(
+        unsaved in unsaved(),
+        steps in prop::collection::vec(step(), 0..60),
+    ) {
+        let mut world = World::ready_with(unsaved);
         for step in steps {
             play(&mut world, step);
             for (token, answers) in &world.answered {
@@ -309,8 +381,11 @@ proptest! {
 
     /// What the user wrote is sent, waits in the queue, or went back to the user; it is never lost.
     #[test]
-    fn no_prompt_is_lost(steps in prop::collection::vec(step(), 0..60)) {
-        let mut world = World::ready();
+    fn no_prompt_is_lost(
+        unsaved in unsaved(),
+        steps in prop::collection::vec(step(), 0..60),
+    ) {
+        let mut world = World::ready_with(unsaved);
         let mut written = 0;
         for step in steps {
             if matches!(step, Step::Prompt) {
@@ -320,8 +395,15 @@ proptest! {
                 play(&mut world, step);
             }
         }
+        // One that waits for what goes with it goes out once that is known and the user has answered.
+        while !world.gathers.is_empty() || !world.questions.is_empty() {
+            world.gathered(1);
+            if let Some(id) = world.questions.pop() {
+                world.happen(Event::User(UserAction::Answer { id, index: Some(0) }));
+            }
+        }
         let chat = &world.state.chats[&ChatId(1)];
-        let said = format!("{:?}", chat.transcript.entries());
+        let sent = format!("{:?}", world.sent);
         let queued: String = chat.queue.iter().map(|prompt| prompt.text.clone()).collect();
         let back: String = world.seen.iter().filter_map(|told| match told {
             ToEditor::Draft(_, text) => Some(text.text.as_str()),
@@ -330,12 +412,14 @@ proptest! {
         for number in 1..=written {
             let text = format!("prompt {number}.");
             prop_assert!(
-                said.contains(&text) || queued.contains(&text) || back.contains(&text),
+                sent.contains(&text) || queued.contains(&text) || back.contains(&text),
                 "{} is lost", text
             );
         }
     }
 }
+
+mod note;
 
 #[test]
 fn cancel_answers_what_waits_and_ends_with_the_agents_answer() {

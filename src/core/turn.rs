@@ -1,13 +1,13 @@
 //! Turns: prompts sent, queued and taken back; what the agent says meanwhile; how they end.
 
-use super::chat::{Chat, Phase, Turn};
-use super::effect::{Call, Effect, Happened, Level, ToAgent, ToEditor};
+use super::chat::{Chat, Phase};
+use super::effect::{Effect, Happened, Level, ToAgent, ToEditor};
 use super::event::{AUTH_REQUIRED, CallError, CallId, ChatId, StopReason, Timer};
-use super::state::{Expected, Question, State};
+use super::state::{Question, State};
 use super::words;
 use crate::session::content::Content;
 use crate::session::ids::{SessionId, ToolCallId};
-use crate::session::prompt::{Attachment, Prompt};
+use crate::session::prompt::Prompt;
 use crate::session::tool_call::{ToolCallPatch, ToolKind, ToolStatus};
 use crate::session::transcript::{Note, Transcript, describe};
 use crate::session::update::{Patch, Role, Severity, Update};
@@ -46,22 +46,6 @@ impl State {
         }
     }
 
-    /// Sends a prompt: a turn begins.
-    fn send(&mut self, id: ChatId, prompt: Prompt) {
-        let Some(chat) = self.chats.get_mut(&id) else { return };
-        let Some(session) = chat.session.clone() else { return };
-        let titles = prompt.attachments.iter().map(Attachment::title).collect();
-        chat.transcript.prompt(&prompt.text, titles);
-        chat.reloaded = false;
-        chat.turns += 1;
-        let number = chat.turns;
-        let blocks = prompt.blocks(chat.info.capabilities.prompt);
-        let request = Call::Prompt { session, blocks };
-        let call = self.call(id, request, Expected::Turn, None);
-        self.enter(id, Phase::Running(Turn { call, prompt, number, cancelled: false }));
-        self.after.push(ToEditor::Autocommand(Happened::TurnStart(id)));
-    }
-
     /// Sends the next queued prompt, if the agent is free for it.
     pub(super) fn pump(&mut self, id: ChatId) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
@@ -98,6 +82,9 @@ impl State {
             return self.notify(Level::Info, "there is no turn to cancel");
         };
         let number = turn.number;
+        if turn.call.is_none() {
+            return self.call_off(id);
+        }
         if turn.cancelled {
             return self.offer_to_kill(id, number);
         }
@@ -110,7 +97,7 @@ impl State {
             self.act(agent, ToAgent::Cancel(session));
         }
         self.settle_permissions(id);
-        self.settle_outside(id);
+        self.settle_files(id);
         self.effects.push(Effect::Timer { timer: Timer::CancelGrace(id, number), after });
     }
 
@@ -165,12 +152,15 @@ impl State {
             chat.transcript.note(severity, title, Vec::new());
         }
         let pause = cancelled || *stop == StopReason::Refusal;
+        self.over(id, *stop != StopReason::Refusal);
         self.end_turn(id, pause, words::stop_reason(stop));
     }
 
     pub(super) fn turn_failed(&mut self, id: ChatId, call: CallId, error: &CallError) {
-        let Some(chat) = self.running(id, call) else { return };
-        let Some(turn) = chat.turn().cloned() else { return };
+        let turn = self.running(id, call).and_then(|chat| chat.turn().cloned());
+        let Some(turn) = turn else { return };
+        self.over(id, turn.cancelled);
+        let Some(chat) = self.chats.get_mut(&id) else { return };
         if turn.cancelled {
             // Agents answer a cancelled prompt with an error, too (ACP cancellation).
             chat.transcript.note(Severity::Info, "cancelled", Vec::new());
@@ -201,10 +191,12 @@ impl State {
 
     /// The chat, if this call is its running turn.
     fn running(&mut self, id: ChatId, call: CallId) -> Option<&mut Chat> {
-        self.chats.get_mut(&id).filter(|chat| chat.turn().is_some_and(|turn| turn.call == call))
+        self.chats
+            .get_mut(&id)
+            .filter(|chat| chat.turn().is_some_and(|turn| turn.call == Some(call)))
     }
 
-    fn end_turn(&mut self, id: ChatId, pause: bool, stop_reason: &str) {
+    pub(super) fn end_turn(&mut self, id: ChatId, pause: bool, stop_reason: &str) {
         self.settle_permissions(id);
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.queue_paused = pause && !chat.queue.is_empty();
@@ -213,7 +205,7 @@ impl State {
         }
         self.unask(|question| matches!(question, Question::Kill(chat, _) if *chat == id));
         self.enter(id, Phase::Ready);
-        self.adopt(id, Vec::new());
+        self.adopt(id, None, Vec::new());
         self.after.push(ToEditor::Autocommand(Happened::TurnEnd(id, stop_reason.to_owned())));
         self.pump(id);
     }
@@ -305,7 +297,7 @@ impl State {
         if ended && read {
             self.seen(id, paths);
         } else if ended {
-            self.adopt(id, paths);
+            self.adopt(id, Some(call.clone()), paths);
         } else if named && !paths.is_empty() {
             let roots = chat.roots();
             self.effects.push(Effect::Prepare { paths, roots });

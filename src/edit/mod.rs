@@ -5,12 +5,15 @@ mod collect;
 mod hunks;
 mod merge;
 mod rebase;
+mod record;
 mod take;
 mod text;
+pub mod unified;
 
 pub use collect::Collector;
 pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
 pub use merge::{Conflict, Merged, merge};
 pub use rebase::{Overlap, Spans, rebase, replay};
+pub use record::{Record, Step};
 pub use take::{Kept, Taken, take_in};
 pub use text::{LineEnding, Shape, Text};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Edit, Hunk, Text};
+use super::{Edit, Hunk, Kept, Text};
 
 /// A hunk and an edit made meanwhile touch the same lines, or insert at the same point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,16 @@ impl Spans for Edit {
                 shift(&mut end.0);
             }
         }
+    }
+}
+
+impl Spans for Kept {
+    fn span(&self) -> Range<usize> {
+        self.lines.clone()
+    }
+
+    fn shift(&mut self, added: usize, removed: usize) {
+        self.lines = self.lines.start + added - removed..self.lines.end + added - removed;
     }
 }
 

@@ -35,22 +35,29 @@ pub fn take_in(read: &Text, synced: &Text, ours: &Text, file: &Text) -> Taken {
     let saved = keep_saved(read, synced, file);
     let (merged, conflicts) = reconcile(synced, ours, &saved);
     let text = apply(&merged.hunks, ours).with_shape(merged.shape);
-    let unsaved = conflicts.iter().map(|conflict| Kept {
-        lines: conflict.ours.clone(),
-        theirs: conflict.theirs.clone().map(|line| saved.line(line).to_owned()).collect(),
+    let (to_ours, to_file) = (diff(&saved, ours), diff(&saved, file));
+    let contested = conflicts.into_iter().map(|conflict| conflict.theirs);
+    let lost = to_file.iter().map(Hunk::old);
+    let places = joined(contested.chain(lost).collect());
+    let kept = places.iter().map(|lines| Kept {
+        lines: carried(lines, &to_ours),
+        theirs: carried(lines, &to_file).map(|line| file.line(line).to_owned()).collect(),
     });
-    let mut kept: Vec<Kept> = unsaved.collect();
-    if !saved.same_lines(file) {
-        let to_ours = diff(&saved, ours);
-        for lost in diff(&saved, file) {
-            let lines = carried(&lost.old(), &to_ours);
-            if !kept.iter().any(|other| touch(&other.lines, &lines)) {
-                kept.push(Kept { lines, theirs: lost.lines });
-            }
+    let differs = |kept: &Kept| !kept.lines.clone().map(|line| ours.line(line)).eq(&kept.theirs);
+    Taken { text, hunks: merged.hunks, kept: kept.filter(differs).collect() }
+}
+
+/// Ranges in order, those that touch as one.
+fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| (range.start, range.end));
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if touch(last, &range) => last.end = last.end.max(range.end),
+            _ => joined.push(range),
         }
-        kept.sort_by_key(|kept| kept.lines.start);
     }
-    Taken { text, hunks: merged.hunks, kept }
+    joined
 }
 
 /// The file with what was saved into it after `read` and is not in it any more.
@@ -194,6 +201,7 @@ mod tests {
             }
             for kept in &taken.kept {
                 prop_assert!(kept.lines.end <= ours.len());
+                prop_assert_ne!(&ours[kept.lines.clone()], &kept.theirs[..]);
             }
             if taken.kept.is_empty() && typed.iter().all(|op| *op == 0) {
                 prop_assert_eq!(taken.text, text(&file));

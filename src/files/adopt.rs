@@ -1,34 +1,36 @@
-//! What an agent wrote to the disk itself: the buffer follows, as one undoable change and without a
-//! question. It writes no file, but for one that an agent overwrote with a text it had already sent
-//! us.
+//! What an agent did to a file on disk itself: the buffer follows, as one undoable change and without
+//! a question, and keeps what the user wrote. It writes no file, but for one that an agent overwrote
+//! with a text it had already sent us.
 
 use std::sync::Arc;
 
-use super::document::{Document, MOST_TRIES, Made, Open, beside};
+use super::document::{Document, Known, MOST_TRIES, Made, Open, beside};
 use super::editor::Then;
 use super::error::FileError;
 use super::on_disk::OnDisk;
 use super::write::difference;
 use super::{Via, Written, disk};
-use crate::edit::{Conflict, Merged, Text, diff, merge, refine};
+use crate::edit::{Hunk, Kept, Taken, Text, diff, refine, take_in};
+use crate::session::author::Author;
 use crate::session::ids::SessionId;
 
 impl Document {
-    pub(super) async fn disk_changed(
-        &mut self,
-        session: &SessionId,
-    ) -> Result<Option<Written>, FileError> {
+    pub(super) async fn disk_changed(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
+        let session = &by.session;
         let facts = disk::facts(&self.path);
-        if facts.is_none() || facts == self.synced.as_ref().map(|synced| synced.facts) {
+        if facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts) {
             return Ok(None);
+        }
+        if facts.is_none() && !disk::is_missing(&self.path) {
+            return Ok(None); // Agents name folders, too.
         }
         for _ in 0..MOST_TRIES {
             let Some((open, file)) = self.open_with_disk().await? else {
-                return self.closed_changed(session).await;
+                return self.closed_changed(by).await;
             };
-            let Some(file) = file else { return Ok(None) };
-            if let Some(refused) = self.take_sent(session, &file.text) {
-                self.settle(&open, file, refused).await?;
+            let Some(file) = file else { return self.deleted(by, &open).await };
+            if self.take_sent(session, &file.text) {
+                self.settle(&open, file).await?;
                 return Ok(None);
             }
             if self.is_synced(&open, &file) {
@@ -36,7 +38,8 @@ impl Document {
                 self.acknowledge(&file).await?;
                 return Ok(None);
             }
-            let adopted = self.adopt(session, &open, &file).await?;
+            self.note_on_disk(session, Some(&file.text));
+            let adopted = self.adopt(by, &open, &file).await?;
             if adopted.is_some() || self.synced.as_ref().is_some_and(|s| s.facts == file.facts) {
                 return Ok(adopted);
             }
@@ -48,18 +51,21 @@ impl Document {
     /// or has changed meanwhile (then the file still counts as new).
     pub(super) async fn adopt(
         &mut self,
-        session: &SessionId,
+        by: &Author,
         open: &Open,
         file: &OnDisk,
     ) -> Result<Option<Written>, FileError> {
-        let synced = self.synced.as_ref().map(|synced| Arc::clone(&synced.text));
-        let (live, theirs) = (Arc::clone(&open.text), Arc::clone(&file.text));
-        let modified = open.buffer.modified;
-        let merged = beside(move || bring_in(synced.as_deref(), &live, &theirs, modified)).await?;
-        let merged = merged.map_err(|conflicts| self.conflict(&conflicts, true))?;
-        let (shape, encoding) = (merged.shape, file.encoding.clone());
-        let then = Then::Adopt { facts: file.facts, shape, encoding };
-        let edits = refine(&merged.hunks, &open.text);
+        let taken = self.take(&by.session, open, file).await?;
+        let shape = taken.text.shape();
+        let is_file = taken.text.same_lines(&file.text) && shape == file.text.shape();
+        let then = Then::Adopt {
+            facts: file.facts,
+            shape,
+            encoding: file.encoding.clone(),
+            modified: !is_file,
+            kept: taken.kept.clone(),
+        };
+        let edits = refine(&taken.hunks, &open.text);
         let (before, after) = match self.make(open, edits, then).await? {
             Made::Done { before, after, .. } => (before, after),
             Made::Failed { reason, before, after } => {
@@ -69,39 +75,47 @@ impl Document {
             Made::Again => return Ok(None),
         };
         self.synced = Some(file.clone());
+        self.leaves(&by.session, &file.text);
         let hunks = difference(&before, &after).await?;
-        Ok((!hunks.is_empty()).then(|| Written {
-            path: self.path.clone(),
-            session: session.clone(),
-            tool_call: None,
-            before,
-            after,
-            hunks,
-            via: Via::Disk,
-            created: false,
-            saved_unsaved: false,
-            adopted: None,
-        }))
+        let news = !hunks.is_empty() || !taken.kept.is_empty();
+        self.record_change(by, Via::Disk, (&before, &after), &hunks).await?;
+        let written = self.followed(by, before, after, hunks);
+        Ok(news.then_some(Written { kept: taken.kept, ..written }))
     }
 
-    /// Whether the file's text is what this session sent us last, and if so whether we had refused
-    /// it. Counts once.
-    pub(super) fn take_sent(&mut self, session: &SessionId, file: &Text) -> Option<bool> {
+    async fn take(
+        &self,
+        session: &SessionId,
+        open: &Open,
+        file: &OnDisk,
+    ) -> Result<Taken, FileError> {
+        let (live, theirs) = (Arc::clone(&open.text), Arc::clone(&file.text));
+        let synced = match &self.synced {
+            _ if !open.buffer.modified => Arc::clone(&live),
+            Some(synced) => Arc::clone(&synced.text),
+            // What the user has changed cannot be told from what the agent has.
+            None => return beside(move || keep_all(&live, &theirs)).await,
+        };
+        let read = self.known.get(session).map(|known| Arc::clone(&known.left));
+        let read = read.unwrap_or_else(|| Arc::clone(&synced));
+        beside(move || take_in(&read, &synced, &live, &theirs)).await
+    }
+
+    /// Whether the file's text is what this session sent us last. Counts once.
+    pub(super) fn take_sent(&mut self, session: &SessionId, file: &Text) -> bool {
         let is_sent = self.sent.get(session).is_some_and(|sent| {
-            sent.text.same_lines(file)
-                && sent.text.shape().final_newline == file.shape().final_newline
+            sent.same_lines(file) && sent.shape().final_newline == file.shape().final_newline
         });
-        if is_sent { self.sent.remove(session).map(|sent| sent.refused) } else { None }
+        is_sent && self.sent.remove(session).is_some()
     }
 
-    /// An agent has overwritten the file with a text that we have merged already, or have refused.
-    async fn settle(&mut self, open: &Open, file: OnDisk, refused: bool) -> Result<(), FileError> {
-        if refused {
-            // The user's text is in the buffer alone now: it must not be reloaded away.
-            self.editor.mark_modified(open.buffer.id).await?;
-            return Ok(());
-        }
-        let merged = self.synced.as_ref().map(|synced| Arc::clone(&synced.text));
+    /// An agent has overwritten the file with a text that we have merged already.
+    async fn settle(&mut self, open: &Open, file: OnDisk) -> Result<(), FileError> {
+        let merged = match &self.synced {
+            // The user may have saved since.
+            _ if !open.buffer.modified => Some(Arc::clone(&open.text)),
+            synced => synced.as_ref().map(|synced| Arc::clone(&synced.text)),
+        };
         let file = match merged {
             Some(text) if text != file.text => self.put(text, &file.encoding).await?,
             _ => file,
@@ -111,39 +125,67 @@ impl Document {
         Ok(())
     }
 
+    /// The file is gone. Its buffer has the text now that nobody else has: it counts as unsaved.
+    async fn deleted(&mut self, by: &Author, open: &Open) -> Result<Option<Written>, FileError> {
+        self.synced = None;
+        // One that was never on disk, or whose end is known.
+        if open.buffer.time.is_none() || !disk::is_missing(&self.path) {
+            return Ok(None);
+        }
+        self.editor.file_gone(open.buffer.id).await?;
+        let text = Arc::clone(&open.text);
+        let written = self.followed(by, Arc::clone(&text), text, Vec::new());
+        Ok(Some(Written { deleted: true, ..written }))
+    }
+
     /// A file that is not loaded: there is something to tell only if we know what was there before.
-    async fn closed_changed(&mut self, session: &SessionId) -> Result<Option<Written>, FileError> {
+    async fn closed_changed(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
+        let session = &by.session;
         let Some(file) = self.on_disk(None).await? else { return Ok(None) };
-        let _ = self.take_sent(session, &file.text);
+        self.take_sent(session, &file.text);
+        self.note_on_disk(session, Some(&file.text));
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
-        let before = before.or_else(|| self.known.get(session).cloned());
+        let before = before.or_else(|| self.known.get(session).map(|known| known.left.clone()));
+        self.leaves(session, &file.text);
         let Some(before) = before else { return Ok(None) };
         let hunks = difference(&before, &file.text).await?;
-        Ok((!hunks.is_empty()).then(|| Written {
+        let news = !hunks.is_empty();
+        self.record_change(by, Via::Disk, (&before, &file.text), &hunks).await?;
+        Ok(news.then(|| self.followed(by, before, file.text, hunks)))
+    }
+
+    /// Notes how a session left the file.
+    fn leaves(&mut self, session: &SessionId, file: &Arc<Text>) {
+        let text = self.known.get(session).and_then(|known| known.text.clone());
+        self.known.insert(session.clone(), Known { text, left: Arc::clone(file) });
+    }
+
+    fn followed(
+        &self,
+        by: &Author,
+        before: Arc<Text>,
+        after: Arc<Text>,
+        hunks: Vec<Hunk>,
+    ) -> Written {
+        Written {
             path: self.path.clone(),
-            session: session.clone(),
-            tool_call: None,
+            by: by.clone(),
             before,
-            after: file.text,
+            after,
             hunks,
             via: Via::Disk,
             created: false,
             saved_unsaved: false,
             adopted: None,
-        }))
+            kept: Vec::new(),
+            deleted: false,
+        }
     }
 }
 
-/// An unmodified buffer becomes what the file is; into unsaved changes the file's are merged.
-fn bring_in(
-    synced: Option<&Text>,
-    live: &Text,
-    file: &Text,
-    modified: bool,
-) -> Result<Merged, Vec<Conflict>> {
-    match synced {
-        _ if !modified => Ok(Merged { hunks: diff(live, file), shape: file.shape() }),
-        Some(synced) => merge(synced, live, file),
-        None => Err(Vec::new()),
-    }
+/// The buffer keeps its text wherever the file has another.
+fn keep_all(live: &Text, file: &Text) -> Taken {
+    let kept = diff(live, file).into_iter();
+    let kept = kept.map(|hunk| Kept { lines: hunk.old(), theirs: hunk.lines }).collect();
+    Taken { text: live.clone(), hunks: Vec::new(), kept }
 }

@@ -19,12 +19,14 @@ pub struct DiskFacts {
     pub size: u64,
     /// Its number on the disk.
     pub inode: u64,
+    /// Who may do what with it.
+    pub mode: u32,
 }
 
 impl From<&Metadata> for DiskFacts {
     fn from(of: &Metadata) -> Self {
         let time = FileTime { seconds: of.mtime(), nanoseconds: of.mtime_nsec() };
-        Self { time, size: of.size(), inode: of.ino() }
+        Self { time, size: of.size(), inode: of.ino(), mode: of.mode() }
     }
 }
 
@@ -58,6 +60,11 @@ fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 pub(super) fn facts(path: &Path) -> Option<DiskFacts> {
     let metadata = fs::metadata(path).ok().filter(Metadata::is_file)?;
     Some(DiskFacts::from(&metadata))
+}
+
+/// Whether there is nothing of that name.
+pub(super) fn is_missing(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Replaces the bytes of a file, or creates it with missing parent folders. All or nothing; mode

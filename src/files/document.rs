@@ -12,7 +12,10 @@ use super::disk;
 use super::editor::{Buffer, BufferId, Editor, EditorError, FileTime, Found, Outcome, Then};
 use super::error::FileError;
 use super::on_disk::OnDisk;
-use crate::edit::{Edit, Hunk, Shape, Text, rebase, replay};
+use super::unsaved::Aware;
+use super::{Origin, Via};
+use crate::edit::{Edit, Hunk, Record, Shape, Text, rebase, replay};
+use crate::session::author::Author;
 use crate::session::ids::SessionId;
 
 /// How soon a change is tried again that Neovim did not let be made, and how much later each time.
@@ -31,10 +34,14 @@ pub(super) struct Document {
     pub(super) editor: Arc<dyn Editor>,
     /// The text Neovim last read or wrote, as it stands on disk.
     pub(super) synced: Option<OnDisk>,
-    /// What each session last read, or wrote as it sent it.
-    pub(super) known: HashMap<SessionId, Arc<Text>>,
+    /// What each session last read or wrote.
+    pub(super) known: HashMap<SessionId, Known>,
     /// What each session last sent and may still write to the disk itself.
-    pub(super) sent: HashMap<SessionId, Sent>,
+    pub(super) sent: HashMap<SessionId, Arc<Text>>,
+    /// The sessions that wrote it, and what they know of it since.
+    pub(super) written: HashMap<SessionId, Aware>,
+    /// What agents and others did to it since the first of them changed it.
+    record: Option<Record<Origin>>,
     live: Option<Live>,
 }
 
@@ -46,12 +53,20 @@ struct Live {
     text: Arc<Text>,
 }
 
-/// A text an agent sent.
-#[derive(Debug)]
-pub(super) struct Sent {
-    pub(super) text: Arc<Text>,
-    /// Whether it was not written, because it contradicted the user's text.
-    pub(super) refused: bool,
+/// What a session knows of a file.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    /// As it read the text, or sent it: its next text refers to that.
+    pub(super) text: Option<Arc<Text>>,
+    /// As its last change left the file, with what a formatter made of it: what came later is not
+    /// its own. As it read the file, if it changed nothing since.
+    pub(super) left: Arc<Text>,
+}
+
+impl Known {
+    pub(super) fn new(text: Arc<Text>) -> Self {
+        Self { text: Some(Arc::clone(&text)), left: text }
+    }
 }
 
 /// A loaded buffer with its text.
@@ -76,15 +91,51 @@ pub(super) enum Made {
 
 impl Document {
     pub(super) fn new(path: PathBuf, editor: Arc<dyn Editor>) -> Self {
-        let (known, sent) = (HashMap::new(), HashMap::new());
-        Self { path, editor, synced: None, known, sent, live: None }
+        let (known, sent, written) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { path, editor, synced: None, known, sent, written, record: None, live: None }
+    }
+
+    /// Notes a change of an agent that is made.
+    pub(super) async fn record_change(
+        &mut self,
+        by: &Author,
+        via: Via,
+        texts: (&Arc<Text>, &Arc<Text>),
+        hunks: &[Hunk],
+    ) -> Result<(), FileError> {
+        let (before, after) = (Arc::clone(texts.0), Arc::clone(texts.1));
+        let record = self.record.take().unwrap_or_else(|| Record::new(Arc::clone(&before)));
+        let (origin, hunks) = (Origin { by: by.clone(), via }, hunks.to_owned());
+        let recorded = beside(move || {
+            let mut record = record;
+            record.change(origin, &before, &after, hunks);
+            record
+        });
+        self.record = Some(recorded.await?);
+        Ok(())
+    }
+
+    /// What has become of the file since an agent first changed it.
+    pub(super) async fn record(&mut self) -> Result<Option<Record<Origin>>, FileError> {
+        if self.record.is_none() {
+            return Ok(None);
+        }
+        let now = match self.open().await? {
+            Some(open) => Some(open.text),
+            None => self.on_disk(None).await?.map(|file| file.text),
+        };
+        if let (Some(record), Some(now)) = (&mut self.record, now) {
+            record.catch_up(&now);
+        }
+        Ok(self.record.clone())
     }
 
     /// Forgets what a session knows; `true` if no other knows anything either.
     pub(super) fn forget(&mut self, session: &SessionId) -> bool {
         self.known.remove(session);
         self.sent.remove(session);
-        self.known.is_empty() && self.sent.is_empty()
+        self.written.remove(session);
+        self.known.is_empty() && self.sent.is_empty() && self.written.is_empty()
     }
 
     /// The buffer of this file, if one is loaded.
@@ -197,7 +248,7 @@ impl Document {
         &mut self,
         open: &Open,
         mut edits: Vec<Edit>,
-        then: Then,
+        mut then: Then,
     ) -> Result<Made, FileError> {
         let id = open.buffer.id;
         let mut tick = open.buffer.tick;
@@ -214,6 +265,10 @@ impl Document {
                         return Ok(Made::Again);
                     };
                     let Ok(carried) = rebase(&edits, &changes) else { return Ok(Made::Again) };
+                    if let Then::Adopt { modified, kept, .. } = &mut then {
+                        let Ok(carried) = rebase(kept, &changes) else { return Ok(Made::Again) };
+                        (*modified, *kept) = (*modified || !changes.is_empty(), carried);
+                    }
                     (edits, tick) = (carried, found.buffer.tick);
                     meanwhile.extend(changes);
                     continue;
@@ -262,8 +317,9 @@ impl Document {
     pub(super) async fn acknowledge(&mut self, disk: &OnDisk) -> Result<(), FileError> {
         for _ in 0..MOST_TRIES {
             let Some(found) = self.find().await? else { return Ok(()) };
-            let Buffer { id, tick, shape, encoding, .. } = found.buffer;
-            let then = Then::Adopt { facts: disk.facts, shape, encoding };
+            let Buffer { id, tick, modified, shape, encoding, .. } = found.buffer;
+            let facts = disk.facts;
+            let then = Then::Adopt { facts, shape, encoding, modified, kept: Vec::new() };
             if !matches!(self.change(id, tick, &[], &then).await?, Outcome::Stale(_)) {
                 return Ok(());
             }

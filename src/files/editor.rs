@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use super::DiskFacts;
-use crate::edit::{Edit, Hunk, LineEnding, Shape, Text};
+use crate::edit::{Edit, Hunk, Kept, LineEnding, Shape, Text};
 
 pub use super::encoding::{Encoding, Order};
 
@@ -96,6 +96,11 @@ pub enum Then {
         shape: Shape,
         /// How it is written.
         encoding: Encoding,
+        /// Whether the buffer then has text that the file has not.
+        modified: bool,
+        /// Lines, before the change, that the buffer keeps although the file has others: they are
+        /// marked.
+        kept: Vec<Kept>,
     },
 }
 
@@ -175,8 +180,8 @@ pub trait Editor: Send + Sync + std::fmt::Debug {
         then: &Then,
     ) -> Result<Outcome, EditorError>;
 
-    /// Marks a buffer as one with text that its file does not have.
-    async fn mark_modified(&self, id: BufferId) -> Result<(), EditorError>;
+    /// Lets Neovim take note that the file of a buffer is gone, without a message. The buffer has unsaved changes then.
+    async fn file_gone(&self, id: BufferId) -> Result<(), EditorError>;
 
     /// Bytes in an encoding of that name as text; `None` if they are none, or would not come back
     /// byte for byte.

@@ -35,6 +35,9 @@ pub enum FileError {
         /// Whether they are unsaved.
         unsaved: bool,
     },
+    /// The edit builds on the user's unsaved changes, which would have to be saved with it. Nothing was written.
+    #[error("{} was not written: your edit needs the user's unsaved changes saved: ask the user", .0.display())]
+    Unsaved(PathBuf),
     /// Neovim would not change or save the buffer; it is as it was.
     #[error("{} was not written, {reason}: ask the user", .path.display())]
     Refused {
@@ -75,6 +78,7 @@ impl FileError {
             Self::Missing(_) => NOT_FOUND,
             Self::NotText { .. }
             | Self::Conflict { .. }
+            | Self::Unsaved(_)
             | Self::Refused { .. }
             | Self::Disk { .. }
             | Self::Busy(_)

@@ -9,6 +9,7 @@ mod encoding;
 mod error;
 mod on_disk;
 mod read;
+mod unsaved;
 pub mod watch;
 mod write;
 
@@ -21,8 +22,10 @@ use tokio::sync::Mutex as Queue;
 
 use self::document::Document;
 use self::editor::Editor;
-use crate::edit::{Hunk, Text};
-use crate::session::ids::{SessionId, ToolCallId};
+use crate::core::policy::WriteDirty;
+use crate::edit::{Hunk, Kept, Record, Text};
+use crate::session::author::Author;
+use crate::session::ids::SessionId;
 
 pub use self::disk::DiskFacts;
 pub use self::error::FileError;
@@ -44,15 +47,15 @@ pub struct ReadRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteRequest {
     /// Who writes.
-    pub session: SessionId,
+    pub by: Author,
     /// The real path, as `host::paths` gives it; need not exist.
     pub path: PathBuf,
     /// The whole new text.
     pub content: String,
     /// The whole text it replaces, where that is certain; else what the session last read or wrote counts.
     pub base: Option<String>,
-    /// The tool call it belongs to, if that is known.
-    pub tool_call: Option<ToolCallId>,
+    /// What becomes of unsaved changes in its buffer.
+    pub dirty: WriteDirty,
 }
 
 /// Which way a change came.
@@ -64,15 +67,22 @@ pub enum Via {
     Disk,
 }
 
+/// Where a step of a document's record comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Whose.
+    pub by: Author,
+    /// Which way.
+    pub via: Via,
+}
+
 /// A change of an agent, as it has become part of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// Of which file; the real path.
     pub path: PathBuf,
     /// By whom.
-    pub session: SessionId,
-    /// In which tool call, if that is known.
-    pub tool_call: Option<ToolCallId>,
+    pub by: Author,
     /// The text before: the buffer's where one is loaded, else the file's.
     pub before: Arc<Text>,
     /// The text after, with what a formatter added.
@@ -88,6 +98,10 @@ pub struct Written {
     pub saved_unsaved: bool,
     /// What had changed on disk before, and was brought into the buffer first.
     pub adopted: Option<Box<Written>>,
+    /// Lines of `before` that the buffer keeps although the file has others: the user decides.
+    pub kept: Vec<Kept>,
+    /// Whether the file is gone. Its buffer keeps the text, as an unsaved one.
+    pub deleted: bool,
 }
 
 /// All documents agents have to do with. Each has a queue: what is asked of one file happens in the
@@ -98,12 +112,14 @@ pub struct Written {
 pub struct Files {
     editor: Arc<dyn Editor>,
     documents: Mutex<HashMap<PathBuf, Arc<Queue<Document>>>>,
+    /// Held while it is noted what a turn has left.
+    turn_over: Queue<()>,
 }
 
 impl Files {
     /// Documents that may be loaded in `editor`.
     pub fn new(editor: Arc<dyn Editor>) -> Self {
-        Self { editor, documents: Mutex::default() }
+        Self { editor, documents: Mutex::default(), turn_over: Queue::default() }
     }
 
     /// The text of a file as it would be saved now: unsaved changes are in it, a byte order mark is
@@ -133,15 +149,22 @@ impl Files {
         finish(async move { document.lock().await.write(&request).await }).await
     }
 
-    /// Brings what `session` may have written to the disk itself into the buffer of that file, if
+    /// Brings what an agent may have written to the disk itself into the buffer of that file, if
     /// one is loaded. `None` if nothing is new. The real path is asked for.
     pub async fn disk_changed(
         &self,
         path: &Path,
-        session: &SessionId,
+        by: &Author,
     ) -> Result<Option<Written>, FileError> {
-        let (document, session) = (self.document(path), session.clone());
-        finish(async move { document.lock().await.disk_changed(&session).await }).await
+        let (document, by) = (self.document(path), by.clone());
+        finish(async move { document.lock().await.disk_changed(&by).await }).await
+    }
+
+    /// What has become of a file since an agent first changed it, and who did what; `None` where no
+    /// agent has.
+    pub async fn record(&self, path: &Path) -> Result<Option<Record<Origin>>, FileError> {
+        let document = self.document(path);
+        finish(async move { document.lock().await.record().await }).await
     }
 
     /// `session` has read the file from the disk itself: its next write refers to that text.
@@ -166,9 +189,7 @@ impl Files {
 
     /// Forgets what a session knows, when it is over.
     pub async fn forget(&self, session: &SessionId) {
-        let documents: Vec<_> =
-            self.documents.lock().iter().map(|(path, doc)| (path.clone(), doc.clone())).collect();
-        for (path, document) in documents {
+        for (path, document) in self.all() {
             let is_idle = document.lock().await.forget(session);
             drop(document);
             let mut documents = self.documents.lock();
@@ -177,6 +198,16 @@ impl Files {
                 documents.remove(&path);
             }
         }
+    }
+
+    /// All of them, by path.
+    fn all(&self) -> Vec<(PathBuf, Arc<Queue<Document>>)> {
+        let documents = self.documents.lock();
+        let mut all: Vec<_> =
+            documents.iter().map(|(path, document)| (path.clone(), document.clone())).collect();
+        drop(documents);
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
     }
 
     fn document(&self, path: &Path) -> Arc<Queue<Document>> {

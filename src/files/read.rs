@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::ReadRequest;
 use super::disk;
-use super::document::{Document, beside};
+use super::document::{Document, Known, beside};
 use super::editor::{BufferId, Found};
 use super::error::FileError;
 use crate::edit::Text;
@@ -44,7 +44,7 @@ impl Document {
                 disk.ok_or_else(|| FileError::Missing(self.path.clone()))?.text
             }
         };
-        self.known.insert(request.session.clone(), Arc::clone(&text));
+        self.known.insert(request.session.clone(), Known::new(Arc::clone(&text)));
         let content = match limit {
             Some(count) if count <= FEW_LINES => text.excerpt(from, limit),
             _ => beside(move || text.excerpt(from, limit)).await?,
@@ -72,7 +72,7 @@ impl Document {
     pub(super) async fn remember(&mut self, session: SessionId, partial: Partial) {
         match self.open().await {
             Ok(Some(open)) if open.buffer.id == partial.id && open.buffer.tick == partial.tick => {
-                self.known.insert(session, open.text);
+                self.known.insert(session, Known::new(open.text));
             }
             Ok(_) => {}
             Err(error) => tracing::debug!(%error, "a text read in part is not known as a whole"),
@@ -84,7 +84,7 @@ impl Document {
         let found = self.find().await?;
         let buffer = found.as_ref().map(|found| &found.buffer);
         if let Some(disk) = self.on_disk(buffer).await? {
-            self.known.insert(session.clone(), disk.text);
+            self.known.insert(session.clone(), Known::new(disk.text));
         }
         Ok(())
     }

@@ -27,8 +27,8 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Sends the real path of each watched file that changed. To be called within a tokio runtime.
-    pub fn new(changed: mpsc::UnboundedSender<PathBuf>) -> notify::Result<Self> {
+    /// Sends the real paths of watched files that changed. To be called within a tokio runtime.
+    pub fn new(changed: mpsc::UnboundedSender<Vec<PathBuf>>) -> notify::Result<Self> {
         let files = Files::default();
         let (raw, events) = mpsc::unbounded_channel();
         let wanted = Arc::clone(&files);
@@ -85,7 +85,7 @@ fn is_change(kind: EventKind) -> bool {
 /// Passes each path on once it has been quiet.
 async fn settle(
     mut events: mpsc::UnboundedReceiver<PathBuf>,
-    changed: mpsc::UnboundedSender<PathBuf>,
+    changed: mpsc::UnboundedSender<Vec<PathBuf>>,
 ) {
     let mut due: HashMap<PathBuf, Instant> = HashMap::new();
     loop {
@@ -109,10 +109,8 @@ async fn settle(
                     .extract_if(|_, at| *at <= now)
                     .map(|(path, _)| path)
                     .collect();
-                for path in ready {
-                    if changed.send(path).is_err() {
-                        return;
-                    }
+                if changed.send(ready).is_err() {
+                    return;
                 }
             }
         }
@@ -140,13 +138,13 @@ mod tests {
         fs::write(&wanted, "all of it").unwrap();
         let deadline = Duration::from_secs(10);
         let told = tokio::time::timeout(deadline, changed.recv()).await.unwrap();
-        assert_eq!(told.as_ref(), Some(&wanted));
+        assert_eq!(told, Some(vec![wanted.clone()]));
         // Replaced by another file of that name, as editors and agents do; told once more, and
         // nothing else between.
         fs::write(&other, "new").unwrap();
         fs::rename(&other, &wanted).unwrap();
         let told = tokio::time::timeout(deadline, changed.recv()).await.unwrap();
-        assert_eq!(told, Some(wanted));
+        assert_eq!(told, Some(vec![wanted]));
         let missing = watcher.watch(HashSet::from([folder.join("none/c")]));
         assert_eq!(missing.len(), 1);
         fs::remove_dir_all(folder).unwrap();

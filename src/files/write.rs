@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use super::disk::{self, DiskFacts};
-use super::document::{Document, MOST_TRIES, Made, Open, Sent, beside};
+use super::document::{Document, Known, MOST_TRIES, Made, Open, beside};
 use super::editor::{Encoding, Then};
 use super::error::FileError;
 use super::on_disk::OnDisk;
 use super::{Via, WriteRequest, Written};
+use crate::core::policy::WriteDirty;
 use crate::edit::{Conflict, Hunk, Text, apply, diff, merge, refine};
 
 /// What a write will do to an open document.
@@ -25,6 +26,14 @@ struct Plan {
     is_there: bool,
 }
 
+/// Why a write cannot be done.
+enum Unplanned {
+    /// The user has changed the same lines.
+    Overlap(Vec<Conflict>),
+    /// It would save the user's unsaved changes with it, and the user wants to be asked.
+    AsksUser,
+}
+
 impl Document {
     pub(super) async fn write(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
         if request.content.contains('\0') {
@@ -37,23 +46,19 @@ impl Document {
                 None => self.write_closed(request).await.map(Some),
             };
             if let Some(result) = result.transpose() {
-                self.note_sent(request, &result);
+                if result.is_ok() {
+                    self.note_written(&request.by.session);
+                }
+                let known =
+                    self.known.get(&request.by.session).and_then(|known| known.text.clone());
+                if let (Ok(_), Some(text)) = (&result, known) {
+                    // It may go on to write that to the disk itself.
+                    self.sent.insert(request.by.session.clone(), text);
+                }
                 return result.map(|written| Written { adopted: adopted.map(Box::new), ..written });
             }
         }
         Err(FileError::Busy(self.path.clone()))
-    }
-
-    /// Notes the text, for an agent that goes on to write it to the disk itself.
-    fn note_sent(&mut self, request: &WriteRequest, result: &Result<Written, FileError>) {
-        let sent = match (result, self.known.get(&request.session)) {
-            (Ok(_), Some(text)) => Sent { text: Arc::clone(text), refused: false },
-            (Err(FileError::Conflict { .. }), _) => {
-                Sent { text: Arc::new(Text::parse(&request.content)), refused: true }
-            }
-            _ => return,
-        };
-        self.sent.insert(request.session.clone(), sent);
     }
 
     /// `None`: the buffer has changed so that all has to be looked at again.
@@ -66,15 +71,15 @@ impl Document {
     ) -> Result<Option<Written>, FileError> {
         if let Some(file) = &file
             && !self.is_synced(open, file)
-            && self.take_sent(&request.session, &file.text).is_none()
+            && !self.take_sent(&request.by.session, &file.text)
             && *file.text != Text::matching(&request.content, &open.text)
         {
-            *adopted = self.adopt(&request.session, open, file).await?.or(adopted.take());
+            *adopted = self.adopt(&request.by, open, file).await?.or(adopted.take());
             return Ok(None);
         }
         let plan = self.plan(request, open, file.as_ref()).await?;
         if plan.is_there {
-            self.known.insert(request.session.clone(), plan.theirs);
+            self.known.insert(request.by.session.clone(), Known::new(plan.theirs));
             return Ok(Some(self.written(request, &open.text, &open.text, Vec::new())));
         }
         if let Some(reason) = open.buffer.locked.clone() {
@@ -111,8 +116,10 @@ impl Document {
                 OnDisk { text: saved, facts, encoding }
             });
         }
-        self.known.insert(request.session.clone(), plan.theirs);
+        let known = known(plan.theirs, plan.hunks, &open.text, &before, &after).await?;
+        self.known.insert(request.by.session.clone(), known);
         let hunks = difference(&before, &after).await?;
+        self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
         let mut written = self.written(request, &before, &after, hunks);
         (written.created, written.saved_unsaved) = (file.is_none(), plan.saves_unsaved);
         Ok(Some(written))
@@ -129,15 +136,19 @@ impl Document {
         let base = self.base(request, &live).or(synced).unwrap_or_else(|| Arc::clone(&live));
         let (content, modified) = (request.content.clone(), open.buffer.modified);
         let on_disk = file.map(|file| Arc::clone(&file.text));
-        let plan = beside(move || make_plan(&base, &live, on_disk.as_deref(), &content, modified));
-        plan.await?.map_err(|conflicts| self.conflict(&conflicts, open.buffer.modified))
+        let dirty = modified.then_some(request.dirty);
+        let plan = beside(move || make_plan(&base, &live, on_disk.as_deref(), &content, dirty));
+        plan.await?.map_err(|why| match why {
+            Unplanned::Overlap(conflicts) => self.conflict(&conflicts, modified),
+            Unplanned::AsksUser => FileError::Unsaved(self.path.clone()),
+        })
     }
 
     /// What the agent means to change: the text it is certain of, else what its session last read or wrote.
     fn base(&self, request: &WriteRequest, live: &Text) -> Option<Arc<Text>> {
         let certain = request.base.as_ref().map(|base| Arc::new(Text::matching(base, live)));
         certain.or_else(|| {
-            let known = self.known.get(&request.session)?;
+            let known = self.known.get(&request.by.session)?.text.as_ref()?;
             let same = known.shape().ending == live.shape().ending;
             let again = || Arc::new(Text::matching(&known.content(), live));
             Some(if same { Arc::clone(known) } else { again() })
@@ -235,7 +246,8 @@ impl Document {
             let put = self.put(Arc::clone(&after), encoding).await?;
             self.synced = Some(put);
         }
-        self.known.insert(request.session.clone(), Arc::new(theirs));
+        self.known.insert(request.by.session.clone(), Known::new(Arc::new(theirs)));
+        self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
         let mut written = self.written(request, &before, &after, hunks);
         written.created = file.is_none();
         Ok(written)
@@ -250,8 +262,7 @@ impl Document {
     ) -> Written {
         Written {
             path: self.path.clone(),
-            session: request.session.clone(),
-            tool_call: request.tool_call.clone(),
+            by: request.by.clone(),
             before: Arc::clone(before),
             after: Arc::clone(after),
             hunks,
@@ -259,8 +270,32 @@ impl Document {
             created: false,
             saved_unsaved: false,
             adopted: None,
+            kept: Vec::new(),
+            deleted: false,
         }
     }
+}
+
+/// What the agent knows of a text it has written: what it sent, and what a formatter made of that.
+async fn known(
+    sent: Arc<Text>,
+    hunks: Vec<Hunk>,
+    live: &Arc<Text>,
+    before: &Arc<Text>,
+    after: &Arc<Text>,
+) -> Result<Known, FileError> {
+    // What the user typed meanwhile cannot be told from what a formatter did.
+    if live != before {
+        return Ok(Known::new(sent));
+    }
+    let (before, after) = (Arc::clone(before), Arc::clone(after));
+    beside(move || {
+        let planned = apply(&hunks, &before);
+        let formatted = merge(&planned, &sent, &after).ok().filter(|made| !made.hunks.is_empty());
+        let left = formatted.map(|made| Arc::new(apply(&made.hunks, &sent)));
+        Known { left: left.unwrap_or_else(|| Arc::clone(&sent)), text: Some(sent) }
+    })
+    .await
 }
 
 /// The difference, made beside the loop.
@@ -272,44 +307,47 @@ pub(super) async fn difference(
     beside(move || diff(&before, &after)).await
 }
 
-/// Merges into the buffer and, where it has unsaved changes, apart from that into the file.
+/// Merges into the buffer and, where it has unsaved changes, apart from that into the file, unless `dirty` has it
+/// saved whole; `None` if it has none.
 fn make_plan(
     base: &Text,
     live: &Text,
     file: Option<&Text>,
     content: &str,
-    modified: bool,
-) -> Result<Plan, Vec<Conflict>> {
+    dirty: Option<WriteDirty>,
+) -> Result<Plan, Unplanned> {
     let theirs = Text::matching(content, live);
-    let merged = merge(base, live, &theirs)?;
+    let merged = merge(base, live, &theirs).map_err(Unplanned::Overlap)?;
     let save = Then::Save { eol: merged.shape.final_newline };
     let mut plan = Plan {
         theirs: Arc::new(theirs),
         hunks: merged.hunks,
         then: save,
         file: None,
-        saves_unsaved: false,
+        saves_unsaved: dirty.is_some(),
         is_there: false,
     };
-    let Some(file) = file else {
-        plan.saves_unsaved = modified;
+    let Some(dirty) = dirty else {
+        if let Some(file) = file {
+            let final_newline = file.shape().final_newline == merged.shape.final_newline;
+            plan.is_there = plan.hunks.is_empty() && final_newline && file.same_lines(live);
+        }
         return Ok(plan);
     };
-    if !modified {
-        let final_newline = file.shape().final_newline == merged.shape.final_newline;
-        plan.is_there = plan.hunks.is_empty() && final_newline && file.same_lines(live);
-        return Ok(plan);
-    }
-    match merge(base, file, &plan.theirs) {
-        Ok(beside) => {
-            plan.is_there =
-                plan.hunks.is_empty() && beside.hunks.is_empty() && beside.shape == file.shape();
+    if let Some(file) = file
+        && let Ok(beside) = merge(base, file, &plan.theirs)
+    {
+        plan.is_there =
+            plan.hunks.is_empty() && beside.hunks.is_empty() && beside.shape == file.shape();
+        if dirty != WriteDirty::Save {
             plan.then = Then::Leave;
             plan.file = Some(apply(&beside.hunks, file).with_shape(beside.shape));
+            plan.saves_unsaved = false;
         }
-        // The agent edited text it had read unsaved: without that text the edit makes no sense in
-        // the file.
-        Err(_) => plan.saves_unsaved = true,
+    } else if dirty == WriteDirty::Ask {
+        // There is no file yet, or the agent edited text it had read unsaved: without that text the edit makes no
+        // sense in the file.
+        return Err(Unplanned::AsksUser);
     }
     Ok(plan)
 }

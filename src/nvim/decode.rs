@@ -2,6 +2,7 @@
 //! never panics.
 
 use crate::core::event::{ChatId, PermissionChoice, UserAction};
+use crate::core::policy::{Policy, Unsaved, WriteDirty};
 use crate::session::agent::{AgentConfig, McpServer, Timeouts};
 use crate::session::prompt::{Attachment, Prompt};
 use rmpv::Value;
@@ -36,6 +37,7 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
             config: Box::new(agent(&fields.sub("agent")?)?),
             cwd: PathBuf::from(fields.text("cwd")?),
             directories: fields.texts("directories").into_iter().map(PathBuf::from).collect(),
+            policy: policy(&fields),
             new: fields.flag("new"),
             focus: fields.flag("focus"),
         },
@@ -75,6 +77,15 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
         _ => return Err(format!("{name}: no such notification")),
     };
     Ok(Said::User(action))
+}
+
+/// What is not there or not known is the default.
+fn policy(fields: &Fields<'_>) -> Policy {
+    let text = |key| fields.text(key).unwrap_or_default();
+    Policy {
+        unsaved: Unsaved::named(&text("unsaved")).unwrap_or_default(),
+        write_dirty: WriteDirty::named(&text("write_dirty")).unwrap_or_default(),
+    }
 }
 
 fn prompt(fields: &Fields<'_>) -> Prompt {

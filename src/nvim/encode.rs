@@ -214,13 +214,15 @@ fn happened(happened: Happened) -> Value {
             "RatPermission",
             map([("chat", chat.0.into()), ("id", id.into()), ("title", title.into())]),
         ),
-        Happened::FileChanged { chat, path, hunks, via } => (
+        Happened::FileChanged(chat, change) => (
             "RatFileChanged",
             map([
                 ("chat", chat.0.into()),
-                ("path", path.to_string_lossy().as_ref().into()),
-                ("hunks", hunks.into()),
-                ("via", via.into()),
+                ("path", change.path.to_string_lossy().as_ref().into()),
+                ("hunks", change.hunks.into()),
+                ("conflicts", change.conflicts.into()),
+                ("deleted", change.deleted.into()),
+                ("via", change.via.into()),
             ]),
         ),
         Happened::Error(chat, message) => {

@@ -1,6 +1,7 @@
 //! What a session is made of, in our own words: no JSON, no Neovim, no disk.
 
 pub mod agent;
+pub mod author;
 pub mod ids;
 
 pub mod content;

@@ -153,12 +153,25 @@ impl Transcript {
         }
     }
 
-    /// The user's prompt, as it is sent. Starts a new turn.
-    pub fn prompt(&mut self, text: &str, attachments: Vec<String>) {
+    /// The user's prompt, as it is sent. Starts a new turn. Gives where it stands.
+    pub fn prompt(&mut self, text: &str, attachments: Vec<String>) -> usize {
         text.clone_into(&mut self.echo);
         self.plan = None;
         let text = text.to_owned();
         self.push(Entry::Message(Message { role: Role::User, id: None, text, attachments }));
+        self.entries.len() - 1
+    }
+
+    /// What goes with the prompt that stands there, beside what the user attached: in words for the display, and the
+    /// text itself, which an agent may repeat.
+    pub fn add_to_prompt(&mut self, index: usize, titles: Vec<String>, text: &str) {
+        if let Some(Entry::Message(message)) = self.entries.get_mut(index)
+            && !titles.is_empty()
+        {
+            message.attachments.extend(titles);
+            self.echo.push_str(text);
+            self.dirty.insert(index);
+        }
     }
 
     /// A piece of a message: it goes on the last message where that is the same one, else it starts a new one.
@@ -253,6 +266,17 @@ impl Transcript {
             let old = diff.old.as_deref()?;
             (diff.path == path && diff.new == content).then_some(old)
         })
+    }
+
+    /// The tool call that most probably touches this file: the newest open one that names it, else the only open one.
+    pub fn touching(&self, path: &Path) -> Option<ToolCallId> {
+        let open = || self.tools().rev().filter(|tool| tool.call.status.is_open());
+        let names = |tool: &&ToolEntry| {
+            tool.call.locations.iter().any(|location| location.path == path)
+                || tool.call.diffs().any(|diff| diff.path == path)
+        };
+        let only = || open().next().filter(|_| open().count() == 1);
+        open().find(names).or_else(only).map(|tool| tool.call.id.clone())
     }
 
     fn tool_index(&mut self, id: &ToolCallId) -> usize {

@@ -212,7 +212,7 @@ mod tests {
     use crate::session::content::Content;
     use crate::session::ids::ToolCallId;
     use crate::session::tool_call::{Diff, ToolCallPatch, ToolContent, ToolStatus};
-    use crate::session::transcript::Transcript;
+    use crate::session::transcript::{Entry, Transcript};
     use crate::session::update::{PlanEntry, PlanPriority, PlanStatus, Role, Severity};
     use proptest::prelude::*;
 
@@ -224,6 +224,7 @@ mod tests {
         Plan(usize),
         Note(String),
         Prompt(String),
+        Added,
         Draw(usize),
     }
 
@@ -238,6 +239,7 @@ mod tests {
             1 => (0..4usize).prop_map(Step::Plan),
             1 => text.prop_map(Step::Note),
             1 => text.prop_map(Step::Prompt),
+            1 => Just(Step::Added),
             4 => (1..40usize).prop_map(Step::Draw),
         ]
     }
@@ -267,7 +269,16 @@ mod tests {
                     .collect(),
             ),
             Step::Note(text) => transcript.note(Severity::Info, text, Vec::new()),
-            Step::Prompt(text) => transcript.prompt(&text, Vec::new()),
+            Step::Prompt(text) => {
+                transcript.prompt(&text, Vec::new());
+            }
+            Step::Added => {
+                let user =
+                    |entry: &Entry| matches!(entry, Entry::Message(it) if it.role == Role::User);
+                if let Some(index) = transcript.entries().iter().rposition(user) {
+                    transcript.add_to_prompt(index, vec!["a note".to_owned()], "");
+                }
+            }
             Step::Draw(_) => {}
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use rat_nvim::edit::Kept;
 use rat_nvim::files::watch::Watcher;
 use tokio::sync::mpsc;
 
@@ -67,9 +68,9 @@ async fn unsaved_changes_are_merged_or_kept() {
     assert_eq!(nvim.text().await, "user\n2\n3\n4\n5\n6\n7\n8\nnine\n10");
     assert_eq!(nvim.eval("vim.bo.modified").await, "true");
     nvim.put("a.txt", TEN.replace("1\n2", "agent\n2"));
-    let error = nvim.disk_changed(&path).await.unwrap_err().to_string();
-    assert!(error.contains("line 1 changed in the editor"), "{error}");
-    assert!(nvim.text().await.starts_with("user\n"));
+    let written = nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!(written.kept, [Kept { lines: 0..1, theirs: vec!["agent".into()] }]);
+    assert_eq!(nvim.text().await + "\n", TEN.replace("1\n2", "user\n2"), "all but the conflict");
     nvim.asks_nothing().await;
 }
 
@@ -144,7 +145,8 @@ async fn a_refused_text_that_is_written_all_the_same_replaces_nothing() {
     let refused = TEN.replace("5\n", "agent\n");
     nvim.write(&path, &refused).await.unwrap_err();
     nvim.put("a.txt", &refused);
-    assert!(nvim.disk_changed(&path).await.unwrap().is_none());
+    let written = nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!(written.kept, [Kept { lines: 4..5, theirs: vec!["agent".into()] }]);
     assert!(nvim.text().await.contains("user"));
     assert_eq!(nvim.eval("vim.bo.modified").await, "true", "it is not reloaded away");
 }
@@ -184,7 +186,7 @@ async fn a_watched_file_comes_in_by_itself_also_in_the_command_line_window() {
     assert!(watcher.watch(HashSet::from([path.clone()])).is_empty());
     nvim.type_until("q:", "vim.fn.getcmdwintype()", ":").await;
     nvim.put("a.txt", TEN.replace("5\n", "five\n"));
-    assert_eq!(within(changed.recv()).await, Some(path.clone()));
+    assert_eq!(within(changed.recv()).await, Some(vec![path.clone()]));
     nvim.disk_changed(&path).await.unwrap().unwrap();
     nvim.type_until(":quit<CR>", "vim.fn.getcmdwintype()", "").await;
     assert_eq!(nvim.text().await + "\n", TEN.replace("5\n", "five\n"));

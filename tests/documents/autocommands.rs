@@ -3,16 +3,18 @@
 use std::fs;
 use std::sync::Arc;
 
+use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::files::{FileError, ReadRequest, WriteRequest, Written};
 use tokio::task::JoinHandle;
 
-use super::nvim::{Nvim, session, within};
+use super::nvim::{Nvim, author, session, within};
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
 fn write(nvim: &Nvim, content: &str) -> JoinHandle<Result<Written, FileError>> {
     let (path, content, files) = (nvim.path("a.txt"), content.to_owned(), Arc::clone(&nvim.files));
-    let request = WriteRequest { session: session(), path, content, base: None, tool_call: None };
+    let request =
+        WriteRequest { by: author(), path, content, base: None, dirty: WriteDirty::default() };
     tokio::spawn(async move { files.write(request).await })
 }
 
@@ -167,9 +169,9 @@ async fn a_protected_buffer_follows_the_disk_at_once() {
     let nvim = Nvim::start("autocommands-protected").await;
     nvim.lua("require('rat.track').start()").await;
     for option in ["readonly", "nomodifiable"] {
-        let path = nvim.edit("a.txt", TEN).await;
-        nvim.command(&format!("edit! | setlocal {option}")).await;
-        nvim.put("a.txt", TEN.replace("2\n", "two\n"));
+        let path = nvim.edit(option, TEN).await;
+        nvim.command(&format!("setlocal {option}")).await;
+        nvim.put(option, TEN.replace("2\n", "two\n"));
         nvim.lua("_G.started = vim.uv.hrtime()").await;
         nvim.disk_changed(&path).await.unwrap().unwrap();
         // Neovim stands still for a second to warn of a change to a 'readonly' buffer.

@@ -5,9 +5,12 @@
 
 mod adopt;
 mod autocommands;
+mod conflict;
+mod dirty;
 mod encodings;
 mod endings;
 mod follow;
+mod large;
 mod modes;
 mod names;
 mod nvim;

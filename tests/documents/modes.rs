@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::files::{FileError, WriteRequest, Written};
 
-use super::nvim::{Nvim, session};
+use super::nvim::{Nvim, author};
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 const MODE: &str = "vim.api.nvim_get_mode().mode";
@@ -136,8 +137,9 @@ async fn lock(nvim: &Nvim, lock: (&str, &str)) {
 }
 
 fn write(nvim: &Nvim, content: String) -> tokio::task::JoinHandle<Result<Written, FileError>> {
-    let (session, path, files) = (session(), nvim.path("a.txt"), Arc::clone(&nvim.files));
-    let request = WriteRequest { session, path, content, base: None, tool_call: None };
+    let (path, files) = (nvim.path("a.txt"), Arc::clone(&nvim.files));
+    let request =
+        WriteRequest { by: author(), path, content, base: None, dirty: WriteDirty::default() };
     tokio::spawn(async move { files.write(request).await })
 }
 
@@ -170,7 +172,7 @@ async fn a_file_is_followed_once_text_is_not_locked_any_more() {
     lock(&nvim, LOCKS[0]).await;
     nvim.put("a.txt", agents());
     let files = Arc::clone(&nvim.files);
-    let waiting = tokio::spawn(async move { files.disk_changed(&path, &session()).await });
+    let waiting = tokio::spawn(async move { files.disk_changed(&path, &author()).await });
     nvim.type_until("", "refused > 1", "true").await;
     nvim.type_until("l", "vim.api.nvim_buf_line_count(0)", "11").await;
     waiting.await.unwrap().unwrap();

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rat_nvim::bridge::editor::NvimEditor;
+use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::files::editor::Editor;
 use rat_nvim::files::{FileError, Files, ReadRequest, WriteRequest, Written};
 use rat_nvim::nvim::client::{Client, FromNvim};
+use rat_nvim::session::author::Author;
 use rat_nvim::session::ids::SessionId;
 use rmpv::Value;
 use tokio::process::{Child, Command};
@@ -45,6 +47,10 @@ pub(crate) struct Nvim {
 
 pub(crate) fn session() -> SessionId {
     SessionId::from("agent")
+}
+
+pub(crate) fn author() -> Author {
+    Author { session: session(), turn: 1, tool_call: None }
 }
 
 /// `line 0` and so on.
@@ -159,12 +165,21 @@ impl Nvim {
     /// Types keys as a user does, and waits until an expression says `wanted`.
     pub(crate) async fn type_until(&self, keys: &str, expression: &str, wanted: &str) {
         self.keys(keys).await;
-        within(async {
-            while self.eval(expression).await != wanted {
-                tokio::task::yield_now().await;
+        self.wait_for(expression, wanted).await;
+    }
+
+    /// Waits until an expression says `wanted`.
+    pub(crate) async fn wait_for(&self, expression: &str, wanted: &str) {
+        let mut last = String::new();
+        let end = tokio::time::Instant::now() + DEADLINE;
+        while tokio::time::Instant::now() < end {
+            last = self.eval(expression).await;
+            if last == wanted {
+                return;
             }
-        })
-        .await;
+            tokio::task::yield_now().await;
+        }
+        panic!("{expression} is {last:?}, not {wanted:?}");
     }
 
     /// Neovim waits for no answer of the user.
@@ -192,12 +207,12 @@ impl Nvim {
     pub(crate) async fn write(&self, path: &Path, content: &str) -> Result<Written, FileError> {
         let (path, content) = (path.to_owned(), content.to_owned());
         let request =
-            WriteRequest { session: session(), path, content, base: None, tool_call: None };
+            WriteRequest { by: author(), path, content, base: None, dirty: WriteDirty::default() };
         within(self.files.write(request)).await
     }
 
     pub(crate) async fn disk_changed(&self, path: &Path) -> Result<Option<Written>, FileError> {
-        within(self.files.disk_changed(path, &session())).await
+        within(self.files.disk_changed(path, &author())).await
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::files::{FileError, Files, WriteRequest};
 use rat_nvim::session::ids::SessionId;
 
-use super::nvim::{Nvim, lines, session, within};
+use super::nvim::{Nvim, author, lines, session, within};
+use rat_nvim::session::author::Author;
 
 #[tokio::test]
 async fn writes_to_one_file_happen_in_the_order_asked() {
@@ -13,11 +15,11 @@ async fn writes_to_one_file_happen_in_the_order_asked() {
     let path = nvim.edit("a.txt", "0\n").await;
     let write = |files: Arc<Files>, content: String| {
         let request = WriteRequest {
-            session: session(),
+            by: author(),
             path: path.clone(),
             content,
             base: None,
-            tool_call: None,
+            dirty: WriteDirty::default(),
         };
         tokio::spawn(async move { files.write(request).await })
     };
@@ -79,11 +81,11 @@ async fn sessions_know_apart_and_are_forgotten() {
     nvim.read(&path).await.unwrap();
     nvim.command("call setline(2, 'user') | write").await;
     let request = |session: &SessionId| WriteRequest {
-        session: session.clone(),
+        by: Author { session: session.clone(), ..author() },
         path: path.clone(),
         content: "1\nuser and agent\n3\n".to_owned(),
         base: None,
-        tool_call: None,
+        dirty: WriteDirty::default(),
     };
     // This session has read line 2 as it was; the other starts from the text as it is.
     let refused = within(nvim.files.write(request(&session()))).await;

@@ -1,0 +1,210 @@
+--- Lines that stayed the user's although an agent has put others into the file: knows where they are until they are
+--- decided, and marks them. Changes no text.
+
+local api = vim.api
+local M = {}
+
+---Lines that a buffer keeps, counted from 0, end exclusive, and the file's.
+---@alias rat.conflict.Kept [integer, integer, string[]]
+
+---@class (exact) rat.Conflict
+---@field buf integer
+---@field region integer extmark around the lines
+---@field sign integer? extmark that shows
+---@field ours string[] the lines as they were when the file got others
+---@field theirs string[] the file's lines
+---@field other string[] what stands against ours: the file's lines, until the user puts theirs in their place
+---@field decided boolean whether both sides are the same now, or were
+
+local regions = api.nvim_create_namespace("rat_conflict_regions")
+local signs = api.nvim_create_namespace("rat_conflicts")
+
+---@type table<integer, rat.Conflict[]>
+local known = {}
+
+---@param buf integer
+---@param namespace integer
+---@param id integer
+---@return integer first from 0
+---@return integer last end exclusive
+local function rows(buf, namespace, id)
+  local mark = api.nvim_buf_get_extmark_by_id(buf, namespace, id, { details = true })
+  return mark[1] or 0, mark[3] and mark[3].end_row or mark[1] or 0
+end
+
+---Marks lines so that what is put in their place, or in front of the next one, counts to them.
+---@param buf integer
+---@param first integer from 0
+---@param last integer end exclusive
+---@return integer id
+function M.region(buf, first, last)
+  local options =
+    { end_row = last, end_col = 0, right_gravity = false, end_right_gravity = true, strict = false }
+  return api.nvim_buf_set_extmark(buf, regions, first, 0, options)
+end
+
+---The lines in a region.
+---@param buf integer
+---@param id integer
+---@return string[] lines
+---@return integer first from 0
+function M.lines(buf, id)
+  local first, last = rows(buf, regions, id)
+  return api.nvim_buf_get_lines(buf, first, last, false), first
+end
+
+---@param conflict rat.Conflict
+local function show(conflict)
+  local buf = conflict.buf
+  if conflict.decided then
+    if conflict.sign then
+      api.nvim_buf_del_extmark(buf, signs, conflict.sign)
+      conflict.sign = nil
+    end
+    return
+  end
+  local _, first = M.lines(buf, conflict.region)
+  local more = #conflict.theirs > 1 and (" (+%d)"):format(#conflict.theirs - 1) or ""
+  local theirs = conflict.theirs[1] and vim.trim(conflict.theirs[1]) or "nothing"
+  conflict.sign =
+    api.nvim_buf_set_extmark(buf, signs, math.min(first, api.nvim_buf_line_count(buf) - 1), 0, {
+      id = conflict.sign,
+      sign_text = "≠",
+      sign_hl_group = "RatConflict",
+      virt_text = {
+        { "  ≠ agent: " .. vim.fn.strcharpart(theirs, 0, 40) .. more, "RatConflict" },
+        { "  :RatConflicts", "RatKey" },
+      },
+      priority = 200,
+    })
+end
+
+---Looks at all conflicts of a buffer again after it, or what stands against it, has changed.
+---@param buf integer
+function M.refresh(buf)
+  for _, conflict in ipairs(known[buf] or {}) do
+    local lines = M.lines(buf, conflict.region)
+    if vim.deep_equal(lines, conflict.other) then
+      conflict.decided = true
+    elseif
+      vim.deep_equal(lines, conflict.ours) and vim.deep_equal(conflict.other, conflict.theirs)
+    then
+      conflict.decided = false
+    end
+    show(conflict)
+  end
+end
+
+---Forgets all about a buffer: it shows its file now.
+---@param buf integer
+local function forget(buf)
+  known[buf] = nil
+  if api.nvim_buf_is_valid(buf) then
+    api.nvim_buf_clear_namespace(buf, regions, 0, -1)
+    api.nvim_buf_clear_namespace(buf, signs, 0, -1)
+  end
+end
+
+---@param buf integer
+local function follow(buf)
+  local waiting = false
+  api.nvim_buf_attach(buf, false, {
+    on_lines = function()
+      if not known[buf] then
+        return true
+      end
+      if not waiting then
+        waiting = true
+        vim.schedule(function()
+          waiting = false
+          if api.nvim_buf_is_loaded(buf) then
+            M.refresh(buf)
+          end
+        end)
+      end
+    end,
+    on_reload = function()
+      forget(buf)
+    end,
+    on_detach = function()
+      forget(buf)
+    end,
+  })
+end
+
+---Marks lines of a buffer. To be called before the buffer is changed: the marks move with their text.
+---@param buf integer
+---@param kept rat.conflict.Kept[]
+function M.mark(buf, kept)
+  if #kept == 0 then
+    return
+  end
+  require("rat.groups").define()
+  if not known[buf] then
+    known[buf] = {}
+    follow(buf)
+  end
+  for _, one in ipairs(kept) do
+    local first, last, theirs = unpack(one)
+    -- The file has changed there again: only what it has now counts.
+    known[buf] = vim.tbl_filter(function(conflict)
+      local from, to = rows(buf, regions, conflict.region)
+      local apart = to < first or last < from
+      if not apart and not conflict.decided then
+        api.nvim_buf_del_extmark(buf, signs, conflict.sign)
+      end
+      return apart
+    end, known[buf])
+    local conflict = {
+      buf = buf,
+      region = M.region(buf, first, last),
+      ours = api.nvim_buf_get_lines(buf, first, last, false),
+      theirs = theirs,
+      other = theirs,
+      decided = false,
+    }
+    table.insert(known[buf], conflict)
+    show(conflict)
+  end
+end
+
+---What is not decided, by buffer and line.
+---@param buf? integer only there
+---@return rat.Conflict[]
+function M.list(buf)
+  local list = {}
+  for of, conflicts in pairs(known) do
+    if not buf or of == buf then
+      vim.list_extend(
+        list,
+        vim.tbl_filter(function(conflict)
+          return not conflict.decided
+        end, conflicts)
+      )
+    end
+  end
+  table.sort(list, function(a, b)
+    if a.buf ~= b.buf then
+      return a.buf < b.buf
+    end
+    return (rows(a.buf, regions, a.region)) < (rows(b.buf, regions, b.region))
+  end)
+  return list
+end
+
+---The same as entries of the quickfix list (|setqflist()|).
+---@return vim.quickfix.entry[]
+function M.entries()
+  return vim.tbl_map(function(conflict)
+    local lines, first = M.lines(conflict.buf, conflict.region)
+    local text = "yours: %s | the agent's: %s"
+    return {
+      bufnr = conflict.buf,
+      lnum = math.min(first + 1, api.nvim_buf_line_count(conflict.buf)),
+      type = "W",
+      text = text:format(lines[1] or "nothing", conflict.theirs[1] or "nothing"),
+    }
+  end, M.list())
+end
+
+return M

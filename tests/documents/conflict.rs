@@ -1,0 +1,136 @@
+//! Lines the user keeps against the file, until they are decided.
+
+use super::nvim::Nvim;
+
+const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+
+/// A buffer in which the user has changed lines 5 and 8, and a file in which an agent has changed 2, 5 and 8.
+async fn contested(name: &str) -> Nvim {
+    let nvim = Nvim::start(name).await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.command("call setline(5, 'user') | call setline(8, 'mine')").await;
+    nvim.files.note(&path).await.unwrap();
+    nvim.put("a.txt", TEN.replace("2\n", "two\n").replace("5\n", "V\n").replace("8\n", "VIII\n"));
+    let written = nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!((written.hunks.len(), written.kept.len()), (1, 2));
+    nvim
+}
+
+/// Rows from 0 and texts of the signs.
+const SIGNS: &str = "(function()
+  local ns = vim.api.nvim_get_namespaces().rat_conflicts
+  local marks = vim.api.nvim_buf_get_extmarks(vim.fn.bufnr('a.txt'), ns, 0, -1, { details = true })
+  return table.concat(vim.tbl_map(function(mark)
+    return mark[2] .. vim.trim(mark[4].sign_text) .. mark[4].virt_text[1][1]
+  end, marks), '|')
+end)()";
+
+const BOTH: &str = "4≠  ≠ agent: V|7≠  ≠ agent: VIII";
+
+#[tokio::test]
+async fn what_the_user_keeps_is_marked_and_listed() {
+    let nvim = contested("conflict-marks").await;
+    assert_eq!(
+        nvim.text().await + "\n",
+        TEN.replace("2\n", "two\n").replace("5\n", "user\n").replace("8\n", "mine\n")
+    );
+    assert_eq!(nvim.eval(SIGNS).await, BOTH);
+    assert_eq!(nvim.eval("vim.bo.modified").await, "true");
+    nvim.lua("require('rat.decide').list()").await;
+    nvim.lua(
+        "_G.list = vim.tbl_map(function(i) return i.lnum .. ' ' .. i.text end, vim.fn.getqflist())",
+    )
+    .await;
+    assert_eq!(
+        nvim.eval("table.concat(list, ', ')").await,
+        "5 yours: user | the agent's: V, 8 yours: mine | the agent's: VIII"
+    );
+    nvim.command("cclose").await;
+    // The user's next save asks nothing and saves the user's lines.
+    nvim.type_until(":write<CR>", "vim.bo.modified", "false").await;
+    nvim.asks_nothing().await;
+    assert_eq!(nvim.disk("a.txt"), nvim.text().await + "\n");
+    assert_eq!(nvim.eval(SIGNS).await, BOTH, "saving decides nothing");
+    nvim.command("edit!").await;
+    nvim.wait_for(SIGNS, "").await;
+}
+
+#[tokio::test]
+async fn marks_stay_on_their_text() {
+    let nvim = contested("conflict-move").await;
+    nvim.command("call append(0, ['x', 'y'])").await;
+    nvim.wait_for(SIGNS, "6≠  ≠ agent: V|9≠  ≠ agent: VIII").await;
+    nvim.command("undo").await;
+    nvim.wait_for(SIGNS, BOTH).await;
+}
+
+#[tokio::test]
+async fn native_diff_mode_decides_and_a_decision_can_be_undone() {
+    let nvim = contested("conflict-diff").await;
+    nvim.lua("require('rat.decide').open()").await;
+    assert_eq!(nvim.eval("vim.fn.tabpagenr('$')").await, "2");
+    assert_eq!(
+        nvim.eval("vim.fn.winnr('$') .. tostring(vim.wo.diff) .. vim.fn.line('.')").await,
+        "2true5"
+    );
+
+    nvim.type_until("do", "vim.fn.getline(5)", "V").await;
+    nvim.wait_for(SIGNS, "7≠  ≠ agent: VIII").await;
+    nvim.type_until("u", "vim.fn.getline(5)", "user").await;
+    nvim.wait_for(SIGNS, BOTH).await;
+    nvim.type_until("<C-r>", "vim.fn.getline(5)", "V").await;
+    nvim.wait_for(SIGNS, "7≠  ≠ agent: VIII").await;
+    // The user's.
+    nvim.type_until("]c", "vim.fn.getline('.')", "mine").await;
+    nvim.type_until("dp", "vim.fn.getbufline(vim.fn.winbufnr(1), 8)[1]", "mine").await;
+    nvim.wait_for(SIGNS, "").await;
+    nvim.command("1wincmd w | undo | 2wincmd w").await;
+    nvim.wait_for(SIGNS, "7≠  ≠ agent: VIII").await;
+    nvim.command("1wincmd w | redo | 2wincmd w").await;
+    nvim.wait_for(SIGNS, "").await;
+    nvim.type_until(":quit<CR>", "vim.fn.tabpagenr('$') .. vim.fn.winnr('$')", "11").await;
+    assert_eq!(nvim.eval("vim.wo.diff").await, "false");
+    // What the user does with these lines later is no conflict.
+    nvim.command("call setline(8, 'later')").await;
+    nvim.lua("_G.left = #require('rat.conflict').list()").await;
+    assert_eq!(nvim.eval("left").await, "0");
+    assert_eq!(nvim.text().await, "1\ntwo\n3\n4\nV\n6\n7\nlater\n9\n10");
+}
+
+#[tokio::test]
+async fn text_the_user_saved_and_the_agent_has_not_seen_is_not_overwritten() {
+    let nvim = Nvim::start("conflict-saved").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.read(&path).await.unwrap();
+    nvim.command("call setline(5, 'user') | write").await;
+    nvim.put("a.txt", TEN.replace("9\n", "nine\n"));
+    let written = nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!((written.hunks.len(), written.kept.len()), (1, 1));
+    assert_eq!(nvim.text().await + "\n", TEN.replace("5\n", "user\n").replace("9\n", "nine\n"));
+    assert_eq!(nvim.eval("vim.bo.modified").await, "true");
+    assert_eq!(nvim.eval(SIGNS).await, "4≠  ≠ agent: 5");
+    // An agent that has read it may change it.
+    nvim.command("write").await;
+    nvim.read(&path).await.unwrap();
+    nvim.put("a.txt", TEN.replace("5\n", "user and agent\n").replace("9\n", "nine\n"));
+    let written = nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!((written.hunks.len(), written.kept.len()), (1, 0));
+    assert_eq!(nvim.eval("vim.bo.modified").await, "false");
+}
+
+#[tokio::test]
+async fn undoing_what_came_from_the_disk_leaves_unsaved_text() {
+    let nvim = Nvim::start("conflict-undo").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.put("a.txt", TEN.replace("5\n", "V\n"));
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!(nvim.eval("vim.bo.modified").await, "false");
+    nvim.command("undo").await;
+    assert_eq!(nvim.text().await + "\n", TEN);
+    assert_eq!(nvim.eval("vim.bo.modified").await, "true", "the file has another text");
+    nvim.command("redo").await;
+    assert_eq!(nvim.eval("vim.bo.modified").await, "false", "the file has this text");
+}
