@@ -53,6 +53,7 @@ async fn one_line_of_ten_megabytes_is_changed_by_its_word() {
         assert_eq!(written.unwrap().hunks.len(), 1);
         assert!(nvim.disk("line.json") == sent);
         assert!(nvim.text().await == new);
+        // One that fetches the line for each question has some hundreds of milliseconds more.
         assert!(stop < save * 3 + Duration::from_millis(250), "{stop:?}, of which :write {save:?}");
     }
     assert_eq!(nvim.eval("table.concat(bytes, ' ')").await, "4>4 4>4");
