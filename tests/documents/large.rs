@@ -40,7 +40,7 @@ async fn one_line_of_ten_megabytes_is_changed_by_its_word() {
     )
     .await;
     // What `:write` alone costs, the user's part of it.
-    let (_, save) =
+    let ((), save) =
         measured(&nvim, "one line of 10 MB, :write", nvim.command("silent write")).await;
     let (read, _) = measured(&nvim, "one line of 10 MB, read", nvim.read(&path)).await;
     assert_eq!(read.unwrap(), format!("{line}\n"));
@@ -68,7 +68,7 @@ async fn two_hundred_thousand_lines_are_changed_by_their_few() {
     let path = nvim.edit("lines.txt", &text).await;
     nvim.lua(WATCH).await;
     nvim.lua("listen()").await;
-    let (_, save) = measured(&nvim, "200 000 lines, :write", nvim.command("silent write")).await;
+    let ((), save) = measured(&nvim, "200 000 lines, :write", nvim.command("silent write")).await;
     let new = text.replace("line 7\n", "seven\n").replace("line 199990\n", "");
     let (written, stop) = measured(&nvim, "200 000 lines, write", nvim.write(&path, &new)).await;
     assert_eq!(written.unwrap().hunks.len(), 2);
