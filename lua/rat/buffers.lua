@@ -390,6 +390,38 @@ function M.adopt(buf, tick, edits, file, shape, modified, kept)
   end)
 end
 
+---Marks a buffer that is still at `tick` as one with text that its file has not.
+---@param buf integer
+---@param tick integer
+function M.mark_modified(buf, tick)
+  if places.is_document(buf) and api.nvim_buf_get_changedtick(buf) == tick then
+    vim.bo[buf].modified = true
+  end
+end
+
+---Makes what an agent did to a file before it was opened a step that can be undone. Only for a
+---buffer that is as it was read: still at `tick`, unmodified and without a past.
+---@param buf integer
+---@param tick integer
+---@param back rat.edits.Edit[] to the text before the agent
+---@param forth rat.edits.Edit[] from there to the text of now
+function M.as_step(buf, tick, back, forth)
+  change(buf, tick, function()
+    local past = vim.fn.undotree(buf).seq_last
+    if past > 0 or vim.bo[buf].modified or not vim.bo[buf].modifiable then
+      return
+    end
+    local levels = vim.bo[buf].undolevels
+    vim.bo[buf].undolevels = -1
+    require("rat.edits").make(buf, back)
+    vim.bo[buf].undolevels = levels
+    -- Undone, the buffer has a text that the file has not.
+    vim.bo[buf].modified = true
+    require("rat.edits").make(buf, forth)
+    vim.bo[buf].modified = false
+  end)
+end
+
 ---Lets Neovim take note that the file of a buffer is gone. Its text is nowhere else now: it counts
 ---as unsaved.
 ---@param buf integer

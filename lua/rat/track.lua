@@ -17,17 +17,10 @@ local M = {}
 ---@field changes rat.track.Change[]
 ---@field bytes integer
 
----What is told to the binary as the notification "buffer".
+---What is told to the binary as the notification "buffer", in the order it happened.
 ---@class (exact) rat.track.Fact
----@field kind "attach"|"lines"|"save"|"reload"|"detach"
----@field buf integer
----@field tick integer
----@field path? string with "attach"
----@field modified? boolean with "attach"
----@field first? integer with "lines", as `nvim_buf_attach()` gives it
----@field last? integer with "lines"
----@field new_last? integer with "lines"
----@field ours? boolean with "lines" and "save": made for an agent, not by the user
+---@field kind "read"|"saved"|"clean" read from its file, written to it, or unmodified by another way
+---@field path string as the buffer is named
 
 ---More than this is not kept of one buffer; whoever is further behind reads it whole.
 local MOST_BYTES = 256 * 1024
@@ -41,9 +34,13 @@ local times = {}
 local ours = {}
 local started = false
 
----@param fact rat.track.Fact
-local function tell(fact)
-  require("rat.rpc").notify("buffer", fact)
+---@param buf integer
+---@param kind "read"|"saved"|"clean"
+local function tell(buf, kind)
+  local path = vim.api.nvim_buf_get_name(buf)
+  if path ~= "" then
+    require("rat.rpc").notify("buffer", { kind = kind, path = path })
+  end
 end
 
 ---@param buf integer
@@ -103,9 +100,8 @@ end
 ---@param buf integer
 function M.saved(buf)
   M.note_time(buf)
-  if logs[buf] then
-    local tick = vim.api.nvim_buf_get_changedtick(buf)
-    tell({ kind = "save", buf = buf, tick = tick, ours = ours[buf] or false })
+  if not ours[buf] then
+    tell(buf, "saved")
   end
 end
 
@@ -126,24 +122,12 @@ function M.attach(buf)
   vim.api.nvim_buf_attach(buf, false, {
     on_lines = function(_, _, now, first, last, new_last)
       record(buf, now, first, last, new_last)
-      tell({
-        kind = "lines",
-        buf = buf,
-        tick = now,
-        first = first,
-        last = last,
-        new_last = new_last,
-        ours = ours[buf] or false,
-      })
     end,
     on_reload = function()
-      local now = vim.api.nvim_buf_get_changedtick(buf)
-      forget(buf, now)
-      tell({ kind = "reload", buf = buf, tick = now })
+      forget(buf, vim.api.nvim_buf_get_changedtick(buf))
     end,
     on_detach = function()
       logs[buf] = nil
-      tell({ kind = "detach", buf = buf, tick = 0 })
       -- `:edit` detaches too, and the buffer is still there.
       vim.schedule(function()
         if vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_is_loaded(buf) then
@@ -151,13 +135,6 @@ function M.attach(buf)
         end
       end)
     end,
-  })
-  tell({
-    kind = "attach",
-    buf = buf,
-    tick = tick,
-    path = vim.api.nvim_buf_get_name(buf),
-    modified = vim.bo[buf].modified,
   })
 end
 
@@ -179,7 +156,7 @@ function M.since(buf, tick)
   return changes
 end
 
----Runs `fn`; what it changes in the buffer is told as made for an agent.
+---Runs `fn`; a save of the buffer in it is made for an agent, and not told.
 ---@generic T, U
 ---@param buf integer
 ---@param fn fun(): T, U
@@ -212,10 +189,16 @@ function M.start()
       end,
     })
   end
-  on({ "BufReadPost", "FileChangedShellPost" }, M.note_time)
+  on("FileChangedShellPost", M.note_time)
+  on("BufReadPost", function(buf)
+    M.note_time(buf)
+    tell(buf, "read")
+  end)
   on("BufWritePost", M.saved)
   on("BufModifiedSet", function(buf)
-    if vim.bo[buf].modified and vim.api.nvim_buf_get_name(buf) ~= "" then
+    if not vim.bo[buf].modified then
+      tell(buf, "clean")
+    elseif vim.api.nvim_buf_get_name(buf) ~= "" then
       M.attach(buf)
     end
   end)

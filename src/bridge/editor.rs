@@ -185,6 +185,22 @@ impl Editor for NvimEditor {
         outcome(self.call(function, args).await?)
     }
 
+    async fn mark_modified(&self, id: BufferId, tick: i64) -> Result<(), EditorError> {
+        self.call("mark_modified", vec![id.0.into(), tick.into()]).await.map(drop)
+    }
+
+    async fn as_step(
+        &self,
+        id: BufferId,
+        tick: i64,
+        back: &[Edit],
+        forth: &[Edit],
+    ) -> Result<(), EditorError> {
+        let edits = |edits: &[Edit]| Value::Array(edits.iter().map(edit).collect());
+        let args = vec![id.0.into(), tick.into(), edits(back), edits(forth)];
+        self.call("as_step", args).await.map(drop)
+    }
+
     async fn file_gone(&self, id: BufferId) -> Result<(), EditorError> {
         self.call("file_gone", vec![id.0.into()]).await.map(drop)
     }

@@ -144,7 +144,7 @@ impl Bridge {
                     log.set_level(&level);
                 }
             }
-            Ok(Said::Buffer(fact)) => tracing::trace!(%fact, "buffer"),
+            Ok(Said::Buffer(path, fact)) => self.happened(Event::Buffer(path, fact)),
             Err(problem) => tracing::error!(problem, "a notification that makes no sense"),
         }
     }

@@ -114,10 +114,20 @@ impl Runner {
                     }
                 });
             }
-            Effect::Gather(gather) => self.gather(gather),
-            Effect::TurnOver { session, told, reads_buffers } => {
+            Effect::Buffer { path, fact, roots } => {
                 let files = Arc::clone(&self.files);
-                tokio::spawn(async move { files.turn_over(&session, told, reads_buffers).await });
+                tokio::spawn(async move {
+                    for path in real(roots, vec![path]).await {
+                        shrug(&path, files.buffer(&path, fact).await);
+                    }
+                });
+            }
+            Effect::Gather(gather) => self.gather(gather),
+            Effect::TurnOver { session, told, taken, reads_buffers } => {
+                let files = Arc::clone(&self.files);
+                tokio::spawn(
+                    async move { files.turn_over(&session, told, taken, reads_buffers).await },
+                );
             }
             Effect::Watch(roots) => self.watch(roots),
             Effect::Timer { timer, after } => self.spawn(async move {

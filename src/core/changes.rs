@@ -3,7 +3,7 @@
 
 use super::chat::Chat;
 use super::effect::{Effect, Happened, Level, ToEditor};
-use super::event::{ChatId, FileChange};
+use super::event::{BufferFact, ChatId, FileChange};
 use super::state::State;
 use crate::session::author::Author;
 use crate::session::ids::ToolCallId;
@@ -36,6 +36,14 @@ impl State {
         let running = self.chats.values().filter(|chat| chat.turn().is_some());
         let roots = running.flat_map(Chat::roots).collect();
         self.effects.push(Effect::Watch(roots));
+    }
+
+    /// Documents know of it, as far as agents have to do with them.
+    pub(super) fn buffer(&mut self, path: PathBuf, fact: BufferFact) {
+        let roots: Vec<PathBuf> = self.chats.values().flat_map(Chat::roots).collect();
+        if !roots.is_empty() {
+            self.effects.push(Effect::Buffer { path, fact, roots });
+        }
     }
 
     pub(super) fn disk_changed(&mut self, paths: &[PathBuf]) {

@@ -1,6 +1,6 @@
 //! All we do. `State` makes these; the bridge has edges carry them out.
 
-use super::event::{AgentId, CallId, ChatId, FileChange, Timer, Token, Told};
+use super::event::{AgentId, BufferFact, CallId, ChatId, FileChange, Timer, Token, Told};
 use super::policy::{Unsaved, WriteDirty};
 use super::status::Status;
 use crate::session::agent::{AgentConfig, McpServer};
@@ -85,10 +85,21 @@ pub enum Effect {
     TurnOver {
         /// Whose.
         session: SessionId,
-        /// What came with the prompt, if the agent has taken it in.
+        /// What came with the prompt.
         told: Vec<Told>,
+        /// Whether the agent has taken that in.
+        taken: bool,
         /// The agent reads buffers through us, not the disk.
         reads_buffers: bool,
+    },
+    /// Take note of what has happened to the buffer of a file.
+    Buffer {
+        /// Which file, as the buffer names it.
+        path: PathBuf,
+        /// What.
+        fact: BufferFact,
+        /// Where files may lie.
+        roots: Vec<PathBuf>,
     },
     /// Watch the loaded files below these folders, and no others, for changes on disk.
     Watch(Vec<PathBuf>),

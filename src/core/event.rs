@@ -46,6 +46,8 @@ pub enum Event {
         /// What there is.
         gathered: Gathered,
     },
+    /// Something has happened to the buffer of this file, as the buffer names it.
+    Buffer(PathBuf, BufferFact),
     /// Watched files changed on disk; their real paths.
     DiskChanged(Vec<PathBuf>),
     /// A timer that was set has run out.
@@ -99,6 +101,15 @@ pub struct Told {
     pub was: Option<Arc<Text>>,
     /// What it was told.
     pub now: Option<Arc<Text>>,
+}
+
+/// What has happened to a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BufferFact {
+    /// Neovim has read the file into it.
+    Read,
+    /// It is unmodified: the user has saved it, or undone what was not saved.
+    Clean,
 }
 
 /// A file has changed by an agent.

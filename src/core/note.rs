@@ -204,8 +204,7 @@ impl State {
         };
         let told = std::mem::take(&mut turn.told);
         if turn.call.is_some() {
-            let told = if taken { told } else { Vec::new() };
-            self.effects.push(Effect::TurnOver { session, told, reads_buffers });
+            self.effects.push(Effect::TurnOver { session, told, taken, reads_buffers });
         }
     }
 }

@@ -89,6 +89,7 @@ impl State {
             Event::User(action) => self.user_did(action),
             Event::File { token, outcome } => self.file_done(token, outcome),
             Event::Adopted { chat, changes, failed } => self.adopted(chat, changes, failed),
+            Event::Buffer(path, fact) => self.buffer(path, fact),
             Event::DiskChanged(paths) => self.disk_changed(&paths),
             Event::Gathered { chat, turn, unsaved, gathered } => {
                 self.gathered(chat, turn, unsaved, gathered);

@@ -76,7 +76,8 @@ struct World {
     gathers: Vec<Gather>,
     /// The blocks of each prompt that went out.
     sent: Vec<Vec<Content>>,
-    over: Vec<Vec<Told>>,
+    /// The ends of turns: what was told, and whether it was taken in.
+    over: Vec<(Vec<Told>, bool)>,
     next_token: u64,
 }
 
@@ -103,9 +104,10 @@ impl World {
                 },
                 Effect::Read { token, .. } | Effect::Write { token, .. } => self.files.push(token),
                 Effect::Gather(gather) => self.gathers.push(gather),
-                Effect::TurnOver { told, .. } => self.over.push(told),
+                Effect::TurnOver { told, taken, .. } => self.over.push((told, taken)),
                 Effect::Timer { timer, .. } => self.timers.push(timer),
                 Effect::Adopt { .. }
+                | Effect::Buffer { .. }
                 | Effect::Prepare { .. }
                 | Effect::Seen { .. }
                 | Effect::Trace { .. }

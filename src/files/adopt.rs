@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
+use super::disk::{self, DiskFacts};
 use super::document::{Document, Known, MOST_TRIES, Made, Open, beside};
 use super::editor::Then;
 use super::error::FileError;
 use super::on_disk::OnDisk;
 use super::write::difference;
-use super::{Via, Written, disk};
+use super::{Via, Written};
 use crate::edit::{Hunk, Kept, Taken, Text, diff, refine, take_in};
 use crate::session::author::Author;
 use crate::session::ids::SessionId;
@@ -127,7 +128,13 @@ impl Document {
 
     /// The file is gone. Its buffer has the text now that nobody else has: it counts as unsaved.
     async fn deleted(&mut self, by: &Author, open: &Open) -> Result<Option<Written>, FileError> {
-        self.synced = None;
+        // Its text stays what the user began with, should it come back.
+        let (facts, encoding) = (DiskFacts::GONE, open.buffer.encoding.clone());
+        let text = match &self.synced {
+            _ if !open.buffer.modified => Some(&open.text),
+            synced => synced.as_ref().map(|synced| &synced.text),
+        };
+        self.synced = text.map(|text| OnDisk { text: Arc::clone(text), facts, encoding });
         // One that was never on disk, or whose end is known.
         if open.buffer.time.is_none() || !disk::is_missing(&self.path) {
             return Ok(None);
@@ -147,11 +154,14 @@ impl Document {
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
         let before = before.or_else(|| self.known.get(session).map(|known| known.left.clone()));
         self.leaves(session, &file.text);
-        let Some(before) = before else { return Ok(None) };
+        let created = before.is_none() && std::mem::take(&mut self.was_missing);
+        let Some(before) = before.or(created.then(Arc::default)) else { return Ok(None) };
         let hunks = difference(&before, &file.text).await?;
         let news = !hunks.is_empty();
         self.record_change(by, Via::Disk, (&before, &file.text), &hunks).await?;
-        Ok(news.then(|| self.followed(by, before, file.text, hunks)))
+        self.changed_unopened(&before, &file.text);
+        let written = self.followed(by, before, file.text, hunks);
+        Ok(news.then_some(Written { created, ..written }))
     }
 
     /// Notes how a session left the file.

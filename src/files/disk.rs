@@ -23,6 +23,12 @@ pub struct DiskFacts {
     pub mode: u32,
 }
 
+impl DiskFacts {
+    /// Of a file that is not there any more; no file is like that.
+    pub(super) const GONE: Self =
+        Self { time: FileTime { seconds: 0, nanoseconds: 0 }, size: 0, inode: 0, mode: 0 };
+}
+
 impl From<&Metadata> for DiskFacts {
     fn from(of: &Metadata) -> Self {
         let time = FileTime { seconds: of.mtime(), nanoseconds: of.mtime_nsec() };

@@ -42,6 +42,10 @@ pub(super) struct Document {
     pub(super) written: HashMap<SessionId, Aware>,
     /// What agents and others did to it since the first of them changed it.
     record: Option<Record<Origin>>,
+    /// There was no such file when an agent was about to change it.
+    pub(super) was_missing: bool,
+    /// What agents made of it since it was last in a buffer: the texts before and after.
+    pub(super) unopened: Option<(Arc<Text>, Arc<Text>)>,
     live: Option<Live>,
 }
 
@@ -92,7 +96,18 @@ pub(super) enum Made {
 impl Document {
     pub(super) fn new(path: PathBuf, editor: Arc<dyn Editor>) -> Self {
         let (known, sent, written) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { path, editor, synced: None, known, sent, written, record: None, live: None }
+        Self {
+            path,
+            editor,
+            synced: None,
+            known,
+            sent,
+            written,
+            record: None,
+            was_missing: false,
+            unopened: None,
+            live: None,
+        }
     }
 
     /// Notes a change of an agent that is made.
@@ -228,9 +243,8 @@ impl Document {
         if self.synced.as_ref().is_some_and(|synced| synced.facts == disk.facts) {
             return true;
         }
-        let same_time = open.buffer.time.is_none_or(|time| time == disk.facts.time);
         let synced = if open.buffer.modified {
-            same_time && (self.synced.is_none() || open.buffer.time.is_some())
+            open.buffer.time == Some(disk.facts.time)
         } else {
             *open.text == *disk.text && open.buffer.encoding == disk.encoding
         };

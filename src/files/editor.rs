@@ -180,6 +180,19 @@ pub trait Editor: Send + Sync + std::fmt::Debug {
         then: &Then,
     ) -> Result<Outcome, EditorError>;
 
+    /// Marks a buffer that is still at `tick` as one with text that its file has not.
+    async fn mark_modified(&self, id: BufferId, tick: i64) -> Result<(), EditorError>;
+
+    /// Makes a change of a buffer's file that was made before it was opened a step that can be undone, as long as
+    /// nothing else has been done in it: `back` leads to the text before, `forth` from there to the text of now.
+    async fn as_step(
+        &self,
+        id: BufferId,
+        tick: i64,
+        back: &[Edit],
+        forth: &[Edit],
+    ) -> Result<(), EditorError>;
+
     /// Lets Neovim take note that the file of a buffer is gone, without a message. The buffer has unsaved changes then.
     async fn file_gone(&self, id: BufferId) -> Result<(), EditorError>;
 

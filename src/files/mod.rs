@@ -7,6 +7,7 @@ mod document;
 pub mod editor;
 mod encoding;
 mod error;
+mod facts;
 mod on_disk;
 mod read;
 mod unsaved;
@@ -22,6 +23,7 @@ use tokio::sync::Mutex as Queue;
 
 use self::document::Document;
 use self::editor::Editor;
+use crate::core::event::BufferFact;
 use crate::core::policy::WriteDirty;
 use crate::edit::{Hunk, Kept, Record, Text};
 use crate::session::author::Author;
@@ -180,11 +182,28 @@ impl Files {
         finish(async move { document.lock().await.note().await }).await
     }
 
+    /// Something has happened to the buffer of a file.
+    pub async fn buffer(&self, path: &Path, fact: BufferFact) -> Result<(), FileError> {
+        let known = self.documents.lock().contains_key(path);
+        if !known {
+            return Ok(());
+        }
+        let document = self.document(path);
+        finish(async move {
+            let mut document = document.lock().await;
+            match fact {
+                BufferFact::Read => document.was_read().await,
+                BufferFact::Clean => document.became_clean().await,
+            }
+        })
+        .await
+    }
+
     /// Fetches the text of a buffer that an agent is likely to read or write soon, so that it is at
-    /// hand then. For a file that is not loaded nothing happens.
+    /// hand then. Of a file that is not loaded it is noted what it was.
     pub async fn prepare(&self, path: &Path) -> Result<(), FileError> {
         let document = self.document(path);
-        finish(async move { document.lock().await.open().await.map(drop) }).await
+        finish(async move { document.lock().await.prepare().await }).await
     }
 
     /// Forgets what a session knows, when it is over.

@@ -21,6 +21,9 @@ pub(super) struct Partial {
 /// Up to so many lines are fetched by themselves where the whole text is not at hand.
 const FEW_LINES: usize = 2_000;
 
+/// Of a file that is not loaded, so many bytes are read ahead of a change by the agent itself.
+const MOST_NOTED: u64 = 4 * 1024 * 1024;
+
 impl Document {
     pub(super) async fn read(
         &mut self,
@@ -100,6 +103,20 @@ impl Document {
         let Some(file) = self.on_disk(Some(&found.buffer)).await? else { return Ok(()) };
         if found.buffer.time == Some(file.facts.time) {
             self.synced = Some(file);
+        }
+        Ok(())
+    }
+
+    /// Has the text at hand before an agent changes it.
+    pub(super) async fn prepare(&mut self) -> Result<(), FileError> {
+        if self.open().await?.is_some() {
+            return Ok(());
+        }
+        let facts = disk::facts(&self.path);
+        let is_known = facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts);
+        self.was_missing = disk::is_missing(&self.path);
+        if !is_known && facts.is_some_and(|facts| facts.size <= MOST_NOTED) {
+            self.synced = self.on_disk(None).await?;
         }
         Ok(())
     }

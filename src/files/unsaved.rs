@@ -63,7 +63,7 @@ impl Files {
     }
 
     /// What became of the files that `session` wrote since it last saw them: in their buffers for an agent that reads
-    /// those, else on disk. What is not there by the deadline is left out, for the next time.
+    /// those, else on disk. What is not there by the deadline is left out.
     pub async fn changed(
         &self,
         session: &SessionId,
@@ -86,14 +86,22 @@ impl Files {
         by(deadline, tasks.collect()).await
     }
 
-    /// The turn of `session` is over: it knows what it was told, and what is on disk is its own doing, but for what
-    /// Neovim wrote there.
-    pub async fn turn_over(&self, session: &SessionId, told: Vec<Told>, reads_buffers: bool) {
+    /// The turn of `session` is over: it knows what it was told, if it has taken that in, and what is on disk is its
+    /// own doing, but for what Neovim wrote there and what it was to be told.
+    pub async fn turn_over(
+        &self,
+        session: &SessionId,
+        told: Vec<Told>,
+        taken: bool,
+        reads_buffers: bool,
+    ) {
         let _turn_over = self.turn_over.lock().await;
-        for told in told {
+        let missed: Vec<PathBuf> =
+            told.iter().filter(|_| !taken).map(|told| told.path.clone()).collect();
+        for told in told.into_iter().filter(|_| taken) {
             self.document(&told.path).lock().await.take_told(session, told);
         }
-        for (path, document) in self.all() {
+        for (path, document) in self.all().into_iter().filter(|(path, _)| !missed.contains(path)) {
             if let Err(error) = document.lock().await.take_stock(session, reads_buffers).await {
                 tracing::debug!(path = %path.display(), %error, "not known at the end of a turn");
             }

@@ -248,6 +248,7 @@ impl Document {
         }
         self.known.insert(request.by.session.clone(), Known::new(Arc::new(theirs)));
         self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
+        self.changed_unopened(&before, &after);
         let mut written = self.written(request, &before, &after, hunks);
         written.created = file.is_none();
         Ok(written)

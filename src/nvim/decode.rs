@@ -1,7 +1,7 @@
 //! From msgpack to our words: what `require("rat.rpc").notify` sends. What makes no sense is an error in words; it
 //! never panics.
 
-use crate::core::event::{ChatId, PermissionChoice, UserAction};
+use crate::core::event::{BufferFact, ChatId, PermissionChoice, UserAction};
 use crate::core::policy::{Policy, Unsaved, WriteDirty};
 use crate::session::agent::{AgentConfig, McpServer, Timeouts};
 use crate::session::prompt::{Attachment, Prompt};
@@ -20,7 +20,7 @@ pub enum Said {
         log_level: Option<String>,
     },
     /// A fact about a buffer (`lua/rat/track.lua`).
-    Buffer(Value),
+    Buffer(PathBuf, BufferFact),
 }
 
 /// Reads a notification. The error says what is wrong with it.
@@ -73,7 +73,14 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
         "configure" => {
             return Ok(Said::Configure { log_level: fields.text("log_level").ok() });
         }
-        "buffer" => return Ok(Said::Buffer(fields.value.clone())),
+        "buffer" => {
+            let fact = match fields.text("kind")?.as_str() {
+                "read" => BufferFact::Read,
+                "saved" | "clean" => BufferFact::Clean,
+                other => return Err(format!("{name}: no such fact: {other}")),
+            };
+            return Ok(Said::Buffer(fields.text("path")?.into(), fact));
+        }
         _ => return Err(format!("{name}: no such notification")),
     };
     Ok(Said::User(action))

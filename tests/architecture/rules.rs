@@ -54,6 +54,7 @@ const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/ui.lua", "draws the view buffers"),
     ("lua/rat/buffers.lua", "asks by one that fails whether text may be changed"),
     ("lua/rat/edits.lua", "makes an agent's edits in the user's buffers"),
+    ("lua/rat/conflict.lua", "marks lines the user keeps"),
     ("lua/rat/look.lua", "marks the lines being drawn, for that moment only"),
     ("lua/rat/code.lua", "marks code in the lines being drawn, for that moment only"),
     ("lua/rat/scratch.lua", "fills windows for reading: information, log, traffic"),

@@ -93,19 +93,21 @@ async fn what_others_do_after_a_turn_is_told_until_it_is_known() {
     nvim.write(&path, "agent\n").await.unwrap();
     // In the turn the disk is the agent's.
     fs::write(&path, "agent's formatter\n").unwrap();
-    nvim.files.turn_over(&session(), Vec::new(), false).await;
+    nvim.files.turn_over(&session(), Vec::new(), true, false).await;
     assert_eq!(changed(&nvim).await.0, "");
     fs::write(&path, "somebody else\n").unwrap();
     let (diff, told) = changed(&nvim).await;
     let wanted = "--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-agent's formatter\n+somebody else\n";
     assert_eq!(diff, wanted);
-    assert_eq!(changed(&nvim).await.0, wanted, "not told yet");
-    nvim.files.turn_over(&session(), told, false).await;
+    nvim.files.turn_over(&session(), told, false, false).await;
+    let (diff, told) = changed(&nvim).await;
+    assert_eq!(diff, wanted, "the agent has not taken it in");
+    nvim.files.turn_over(&session(), told, true, false).await;
     assert_eq!(changed(&nvim).await.0, "");
     fs::remove_file(&path).unwrap();
     let (diff, told) = changed(&nvim).await;
     assert_eq!(diff, "--- a/a.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-somebody else\n");
-    nvim.files.turn_over(&session(), told, false).await;
+    nvim.files.turn_over(&session(), told, true, false).await;
     assert_eq!(changed(&nvim).await.0, "");
     // What the agent reads is newer than what it was told.
     fs::write(&path, "back\n").unwrap();
@@ -123,7 +125,7 @@ async fn what_the_user_saves_while_the_agent_works_is_told() {
     let path = nvim.edit("a.txt", THREE).await;
     nvim.write(&path, "1\n2\nthree\n").await.unwrap();
     nvim.command("call setline(1, 'user') | write").await;
-    nvim.files.turn_over(&session(), Vec::new(), false).await;
+    nvim.files.turn_over(&session(), Vec::new(), true, false).await;
     assert_eq!(
         changed(&nvim).await.0,
         "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n-1\n+user\n 2\n three\n"

@@ -95,23 +95,24 @@ async fn a_snapshot_is_of_one_moment_while_the_user_types() {
     nvim.type_until("", "typed", "500").await;
 }
 
+/// Without what is told twice in a row: a save leaves the buffer clean, too.
+const TOLD: &str = "(function()
+  local list = {}
+  for _, t in ipairs(told) do
+    local text = t[1] .. ' ' .. t[2].kind .. ' ' .. vim.fs.basename(t[2].path)
+    if list[#list] ~= text then table.insert(list, text) end
+  end
+  return table.concat(list, ', ')
+end)()";
+
 #[tokio::test]
 async fn the_binary_is_told_in_order() {
     let nvim = Nvim::start("follow-facts").await;
-    let path = nvim.edit("a.txt", "1\n2\n").await;
-    nvim.read(&path).await.unwrap();
+    let path = nvim.put("a.txt", "1\n2\n");
+    nvim.lua("require('rat.track').start()").await;
+    nvim.open("a.txt").await;
     nvim.command("call setline(1, 'user') | write").await;
-    nvim.write(&path, "1\ntwo\n").await.unwrap();
-    nvim.command("edit!").await;
-    nvim.command("bdelete").await;
-    let told = nvim
-        .eval(
-            "table.concat(vim.tbl_map(function(t)
-               return t[1] .. ' ' .. t[2].kind .. (t[2].ours and ' ours' or '')
-             end, told), ', ')",
-        )
-        .await;
-    let wanted = "buffer attach, buffer lines, buffer save, buffer lines ours, buffer save ours, \
-                  buffer detach, buffer attach, buffer detach";
-    assert_eq!(told, wanted);
+    nvim.write(&path, "user\ntwo\n").await.unwrap();
+    nvim.type_until("xu", "vim.bo.modified", "false").await;
+    nvim.wait_for(TOLD, "buffer read a.txt, buffer saved a.txt, buffer clean a.txt").await;
 }

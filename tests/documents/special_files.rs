@@ -73,6 +73,8 @@ async fn a_file_that_vanishes_between_read_and_write_is_there_again() {
         } else {
             assert_eq!(nvim.read(&path).await.unwrap_err().code(), NOT_FOUND, "{name}");
         }
+        let gone = nvim.disk_changed(&path).await.unwrap();
+        assert_eq!(gone.is_some_and(|gone| gone.deleted), !name.contains("closed"), "{name}");
         let sent = if unsaved { new.replace("9\n", "user\n") } else { new.clone() };
         nvim.write(&path, &sent).await.unwrap();
         assert_eq!(nvim.disk(name), sent, "{name}");

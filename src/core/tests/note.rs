@@ -133,11 +133,12 @@ fn what_was_told_counts_once_the_agent_has_taken_it_in() {
     let mut world = waiting(Unsaved::Note);
     world.gathered(0);
     world.answer();
-    assert_eq!(world.over, [vec![changed_file("agent's").told]]);
+    let told = vec![changed_file("agent's").told];
+    assert_eq!(world.over, [(told.clone(), true)]);
     world.happen(prompt("again"));
     world.gathered(0);
     world.refuse(CallError::Rpc { code: -32603, message: "no".to_owned(), data: None });
-    assert_eq!(world.over[1], []);
+    assert_eq!(world.over[1], (told, false));
 }
 
 #[test]
@@ -200,4 +201,24 @@ fn an_edit_of_unsaved_text_asks_and_each_way_answers() {
     world.happen(Event::User(UserAction::Stop(None)));
     assert!(matches!(world.answers_to(1), [Answer::Error { .. }]));
     assert!(world.seen.iter().any(|told| matches!(told, ToEditor::Unask(_))));
+}
+
+#[test]
+fn after_a_login_the_texts_go_along_as_they_are_then() {
+    let mut world = World::ready_with(Unsaved::Note);
+    let (id, name) = ("key".into(), "Key".to_owned());
+    let method = AuthMethod { id, name, description: None, kind: AuthKind::Agent };
+    world.state.chats.get_mut(&ChatId(1)).unwrap().info.auth_methods.push(method);
+    world.happen(prompt("go"));
+    world.gathered(1);
+    world.refuse(CallError::Rpc { code: AUTH_REQUIRED, message: String::new(), data: None });
+    assert!(matches!(world.answer(), Some(Call::Authenticate(_))));
+    assert_eq!(world.sent.len(), 1, "not before it is known again what goes along");
+    world.gathered(2);
+    let texts = |blocks: &[Content]| -> Vec<String> {
+        blocks.iter().filter_map(Content::text).map(str::to_owned).collect()
+    };
+    let (before, after) = (texts(&world.sent[0]), texts(&world.sent[1]));
+    assert_eq!((before[0].as_str(), after[0].as_str()), ("go", "go"));
+    assert!(!before[2].contains("b/1\n") && after[2].contains("b/1\n"), "{after:?}");
 }

@@ -1,0 +1,106 @@
+//! Files that no buffer shows when an agent changes them, and buffers that look clean and are not.
+
+use rat_nvim::core::event::BufferFact;
+use rat_nvim::files::Via;
+
+use super::nvim::{Nvim, within};
+
+const FIVE: &str = "1\n2\n3\n4\n5\n";
+
+async fn opened(nvim: &Nvim, name: &str) {
+    nvim.open(name).await;
+    within(nvim.files.buffer(&nvim.path(name), BufferFact::Read)).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_written_before_a_file_is_opened_is_one_step() {
+    let nvim = Nvim::start("unopened").await;
+    let path = nvim.put("a.txt", FIVE);
+    nvim.write(&path, &FIVE.replace("2\n", "two\n")).await.unwrap();
+    nvim.write(&path, &FIVE.replace("2\n", "two\n").replace("4\n", "four\n")).await.unwrap();
+    assert_eq!(nvim.eval("#vim.api.nvim_list_bufs()").await, "1");
+    // Somebody else adds a line: that is no part of the agent's step.
+    let now = "0\n".to_owned() + &nvim.disk("a.txt");
+    nvim.put("a.txt", &now);
+    opened(&nvim, "a.txt").await;
+    assert_eq!(nvim.text().await + "\n", now);
+    assert_eq!(nvim.eval("vim.bo.modified").await, "false");
+    nvim.command("undo").await;
+    assert_eq!(nvim.text().await + "\n", "0\n".to_owned() + FIVE);
+    assert_eq!(nvim.eval("vim.bo.modified").await, "true", "the file has another text");
+    nvim.command("redo").await;
+    assert_eq!(nvim.text().await + "\n", now);
+    assert_eq!(nvim.eval("vim.bo.modified").await, "false");
+    nvim.command("bwipeout!").await;
+    opened(&nvim, "a.txt").await;
+    assert_eq!(nvim.eval("vim.fn.undotree().seq_last").await, "0", "once");
+}
+
+#[tokio::test]
+async fn an_agent_that_writes_to_disk_itself_makes_such_a_step_too() {
+    let nvim = Nvim::start("unopened-disk").await;
+    let (old, new) = (nvim.put("old.txt", FIVE), nvim.path("new.txt"));
+    for path in [&old, &new] {
+        within(nvim.files.prepare(path)).await.unwrap();
+    }
+    nvim.put("old.txt", FIVE.replace("3\n", "three\n"));
+    nvim.put("new.txt", "new\n");
+    let changed = nvim.disk_changed(&old).await.unwrap().unwrap();
+    assert_eq!((changed.hunks.len(), changed.created, changed.via), (1, false, Via::Disk));
+    let created = nvim.disk_changed(&new).await.unwrap().unwrap();
+    assert_eq!((created.hunks.len(), created.created), (1, true));
+    opened(&nvim, "old.txt").await;
+    nvim.command("undo").await;
+    assert_eq!(nvim.text().await + "\n", FIVE);
+    opened(&nvim, "new.txt").await;
+    nvim.command("undo").await;
+    assert_eq!(nvim.text().await, "");
+}
+
+#[tokio::test]
+async fn a_file_whose_buffer_has_a_past_or_was_typed_in_gets_no_step() {
+    let nvim = Nvim::start("unopened-typed").await;
+    let path = nvim.put("a.txt", FIVE);
+    nvim.write(&path, &FIVE.replace("2\n", "two\n")).await.unwrap();
+    nvim.open("a.txt").await;
+    nvim.command("call setline(5, 'user')").await;
+    within(nvim.files.buffer(&path, BufferFact::Read)).await.unwrap();
+    assert_eq!(nvim.text().await, "1\ntwo\n3\n4\nuser");
+    nvim.command("undo").await;
+    assert_eq!(nvim.text().await, "1\ntwo\n3\n4\n5");
+}
+
+#[tokio::test]
+async fn a_text_that_was_saved_once_is_not_clean_once_the_file_has_another() {
+    let nvim = Nvim::start("unopened-clean").await;
+    let path = nvim.edit("a.txt", FIVE).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.command("call setline(1, 'user')").await;
+    within(nvim.files.note(&path)).await.unwrap();
+    nvim.put("a.txt", FIVE.replace("5\n", "five\n"));
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    nvim.command("undo | undo").await;
+    assert_eq!(nvim.text().await + "\n", FIVE);
+    assert_eq!(nvim.eval("vim.bo.modified").await, "false", "Neovim takes it for what it read");
+    within(nvim.files.buffer(&path, BufferFact::Clean)).await.unwrap();
+    assert_eq!(nvim.eval("vim.bo.modified").await, "true");
+    nvim.command("redo | redo | undo").await;
+    nvim.command("redo").await;
+    assert_eq!(nvim.text().await, "user\n2\n3\n4\nfive");
+}
+
+#[tokio::test]
+async fn a_save_of_the_user_is_what_neovim_last_wrote() {
+    let nvim = Nvim::start("unopened-saved").await;
+    let path = nvim.edit("a.txt", FIVE).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.write(&path, &FIVE.replace("2\n", "two\n")).await.unwrap();
+    nvim.command("call setline(1, 'saved') | write").await;
+    within(nvim.files.buffer(&path, BufferFact::Clean)).await.unwrap();
+    nvim.command("call setline(3, 'unsaved')").await;
+    let saved = nvim.disk("a.txt");
+    nvim.put("a.txt", saved.replace("5\n", "five\n"));
+    let written = nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!((written.hunks.len(), written.kept.len()), (1, 0));
+    assert_eq!(nvim.text().await, "saved\ntwo\nunsaved\n4\nfive");
+}
