@@ -49,8 +49,10 @@ local function set_text(buf, edit)
     elseif mark.row > row or mark.column > column then
       mark.row = math.min(mark.row, new_last)
     end
-    local line = api.nvim_buf_get_lines(buf, mark.row, mark.row + 1, true)[1]
-    local at = math.max(0, math.min(mark.column, #line - 1))
+    local length = api.nvim_buf_get_offset(buf, mark.row + 1)
+      - api.nvim_buf_get_offset(buf, mark.row)
+      - 1
+    local at = math.max(0, math.min(mark.column, length - 1))
     pcall(api.nvim_buf_set_mark, buf, mark.name, mark.row + 1, at, {})
   end
 end

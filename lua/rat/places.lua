@@ -13,6 +13,7 @@ function M.is_document(buf)
     and api.nvim_buf_get_name(buf) ~= ""
 end
 
+---The real path of a file, of which the last parts need not be there.
 ---@param name string
 ---@return string?
 local function real_path(name)
@@ -54,13 +55,16 @@ end
 
 local function follow()
   followed = true
-  api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost", "BufUnload" }, {
-    group = api.nvim_create_augroup("rat_places", {}),
-    desc = "rat: documents come and go",
-    callback = function()
-      documents = nil
-    end,
-  })
+  api.nvim_create_autocmd(
+    { "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost", "BufUnload" },
+    {
+      group = api.nvim_create_augroup("rat_places", {}),
+      desc = "rat: documents come and go",
+      callback = function()
+        documents = nil
+      end,
+    }
+  )
 end
 
 ---The document of a file.

@@ -170,7 +170,7 @@ async fn a_protected_buffer_follows_the_disk_at_once() {
     nvim.lua("require('rat.track').start()").await;
     for option in ["readonly", "nomodifiable"] {
         let path = nvim.edit(option, TEN).await;
-        nvim.command(&format!("edit! | setlocal {option}")).await;
+        nvim.command(&format!("setlocal {option}")).await;
         nvim.put(option, TEN.replace("2\n", "two\n"));
         nvim.lua("_G.started = vim.uv.hrtime()").await;
         nvim.disk_changed(&path).await.unwrap().unwrap();

@@ -11,6 +11,7 @@ mod encodings;
 mod endings;
 mod follow;
 mod gone;
+mod large;
 mod modes;
 mod names;
 mod nvim;
