@@ -145,12 +145,13 @@ impl Document {
         Ok(self.record.clone())
     }
 
-    /// Forgets what a session knows; `true` if no other knows anything either.
+    /// Forgets what a session knows; `true` if nothing is left to know.
     pub(super) fn forget(&mut self, session: &SessionId) -> bool {
         self.known.remove(session);
         self.sent.remove(session);
         self.written.remove(session);
-        self.known.is_empty() && self.sent.is_empty() && self.written.is_empty()
+        let is_known = !self.known.is_empty() || !self.sent.is_empty() || !self.written.is_empty();
+        !is_known && self.record.is_none()
     }
 
     /// The buffer of this file, if one is loaded.
