@@ -47,12 +47,16 @@ impl State {
     }
 
     pub(super) fn disk_changed(&mut self, paths: &[PathBuf]) {
-        // Several may run at once: the effect checks whose roots hold the files.
+        // Several may run at once: the effect checks whose roots hold the files. Who comes first is taken for the one
+        // who did it, and that is who has a tool call for it.
         let running = self.chats.values().filter(|chat| chat.turn().is_some());
-        let running: Vec<ChatId> = running.map(|chat| chat.id).collect();
-        for id in running {
-            let Some(chat) = self.chats.get(&id) else { continue };
+        let touching = |chat: &Chat| {
             let tool_call = paths.first().and_then(|path| chat.transcript.touching(path));
+            (chat.id, tool_call)
+        };
+        let mut running: Vec<_> = running.map(touching).collect();
+        running.sort_by_key(|(_, tool_call)| tool_call.is_none());
+        for (id, tool_call) in running {
             self.adopt(id, tool_call, paths.to_vec());
         }
     }
