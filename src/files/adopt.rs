@@ -30,7 +30,7 @@ impl Document {
                 return self.closed_changed(by).await;
             };
             let Some(file) = file else { return self.deleted(by, &open).await };
-            if self.take_sent(session, &file.text) {
+            if self.take_sent(&file.text) {
                 self.settle(&open, file).await?;
                 return Ok(None);
             }
@@ -102,12 +102,14 @@ impl Document {
         beside(move || take_in(&read, &synced, &live, &theirs)).await
     }
 
-    /// Whether the file's text is what this session sent us last. Counts once.
-    pub(super) fn take_sent(&mut self, session: &SessionId, file: &Text) -> bool {
-        let is_sent = self.sent.get(session).is_some_and(|sent| {
+    /// Whether the file's text is what a session sent us last; who is taken for its writer may be wrong. Counts once.
+    pub(super) fn take_sent(&mut self, file: &Text) -> bool {
+        let is_sent = |sent: &Text| {
             sent.same_lines(file) && sent.shape().final_newline == file.shape().final_newline
-        });
-        is_sent && self.sent.remove(session).is_some()
+        };
+        let count = self.sent.len();
+        self.sent.retain(|_, sent| !is_sent(sent));
+        self.sent.len() < count
     }
 
     /// An agent has overwritten the file with a text that we have merged already.
@@ -149,7 +151,7 @@ impl Document {
     async fn closed_changed(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
         let session = &by.session;
         let Some(file) = self.on_disk(None).await? else { return Ok(None) };
-        self.take_sent(session, &file.text);
+        self.take_sent(&file.text);
         self.note_on_disk(session, Some(&file.text));
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
         let before = before.or_else(|| self.known.get(session).map(|known| known.left.clone()));

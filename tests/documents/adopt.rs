@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use rat_nvim::edit::Kept;
 use rat_nvim::files::watch::Watcher;
+use rat_nvim::session::author::Author;
 use tokio::sync::mpsc;
 
 use super::nvim::{Nvim, within};
@@ -103,6 +104,18 @@ async fn a_text_sent_and_written_once_more_is_not_new() {
     nvim.command("call setline(1, 'user') | write").await;
     nvim.asks_nothing().await;
     assert_eq!(nvim.disk("a.txt"), "user\nB\n");
+}
+
+#[tokio::test]
+async fn a_text_written_once_more_is_not_new_whoever_is_taken_for_its_writer() {
+    let nvim = Nvim::start("adopt-twice-other").await;
+    let path = nvim.edit("a.txt", "a\nb\n").await;
+    nvim.command("autocmd BufWritePre * %s/ *$//e").await;
+    nvim.write(&path, "a\nB  \n").await.unwrap();
+    nvim.put("a.txt", "a\nB  \n");
+    let other = Author { session: "other".into(), ..super::nvim::author() };
+    assert!(within(nvim.files.disk_changed(&path, &other)).await.unwrap().is_none());
+    assert_eq!((nvim.text().await, nvim.disk("a.txt")), ("a\nB".into(), "a\nB\n".into()));
 }
 
 #[tokio::test]
