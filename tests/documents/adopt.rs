@@ -40,6 +40,19 @@ async fn an_unmodified_buffer_follows_without_a_question() {
 }
 
 #[tokio::test]
+async fn a_file_that_is_read_again_after_adopting_is_saved_without_a_question() {
+    let nvim = Nvim::start("adopt-again").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.put("a.txt", TEN.replace("2\n", "two\n"));
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    nvim.command("edit! | call setline(1, 'user')").await;
+    nvim.type_until(":write<CR>", "vim.bo.modified", "false").await;
+    nvim.asks_nothing().await;
+    assert_eq!(nvim.disk("a.txt"), TEN.replace("1\n2\n", "user\ntwo\n"));
+}
+
+#[tokio::test]
 async fn a_save_that_fails_after_adopting_leaves_the_file_as_it_is() {
     let nvim = Nvim::start("adopt-fail").await;
     let path = nvim.edit("a.txt", TEN).await;
