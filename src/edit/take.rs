@@ -47,6 +47,25 @@ pub fn take_in(read: &Text, synced: &Text, ours: &Text, file: &Text) -> Taken {
     Taken { text, hunks: merged.hunks, kept: kept.filter(differs).collect() }
 }
 
+/// What the one who changed `ours` into `file` knows of it then, who had read `read`: its own change, and nothing of what
+/// others had brought into `ours` meanwhile.
+pub fn leave(read: &Text, ours: &Text, file: &Text) -> Text {
+    let change = diff(ours, file);
+    let mut hunks = change.clone();
+    for unread in diff(ours, read) {
+        let old = unread.old();
+        if change.iter().any(|hunk| touch(&hunk.old(), &old)) {
+            // What was there before the others is not known to be gone, nor where it was.
+            let stayed = old.filter(|line| !change.iter().any(|hunk| hunk.old().contains(line)));
+            hunks.extend(stayed.map(|line| Hunk { start: line, removed: 1, lines: Vec::new() }));
+        } else {
+            hunks.push(unread);
+        }
+    }
+    hunks.sort_by_key(|hunk| (hunk.start, hunk.removed));
+    apply(&hunks, ours).with_shape(file.shape())
+}
+
 /// Ranges in order, those that touch as one.
 fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|range| (range.start, range.end));
@@ -158,6 +177,17 @@ mod tests {
     fn a_writer_who_knew_what_was_saved_may_change_what_is_beside_it() {
         let (text, kept) = taken("1\n2\n3\n", "1\nuser\n3\n", "1\nuser\n3\n", "1\nuser\nthree\n");
         assert_eq!((text.as_str(), kept), ("1\nuser\nthree\n", vec![]));
+    }
+
+    #[test]
+    fn a_change_tells_nothing_of_what_others_saved_elsewhere() {
+        let text = Text::parse;
+        let left = leave(&text("1\n2\n3\n"), &text("1\nuser\n3\n"), &text("1\nuser\nIII\n"));
+        assert_eq!(left, text("1\n2\nIII\n"));
+        let left = leave(&text("1\n2\n3\n"), &text("1\nuser\n3\n"), &text("1\nuser agent\n3\n"));
+        assert_eq!(left, text("1\nuser agent\n3\n"));
+        let left = leave(&text("1\n2\n"), &text("1\na\nb\nc\n2\n"), &text("1\na\nagent\nc\n2\n"));
+        assert_eq!(left, text("1\nagent\n2\n"));
     }
 
     /// Numbered lines, some replaced, deleted or followed by a line that carries a name.
