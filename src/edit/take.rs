@@ -1,6 +1,7 @@
 //! What somebody else did to a file, brought into the text that is open in a buffer: nothing the user typed or saved is
 //! given up for it. Nobody is asked here.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::merge::{reconcile, touch};
@@ -81,13 +82,32 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 
 /// The file with what was saved into it after `read` and is not in it any more.
 fn keep_saved(read: &Text, synced: &Text, file: &Text) -> Text {
-    let saved = diff(read, synced);
-    if saved.is_empty() || diff(synced, file).iter().all(|hunk| spares(hunk, read, &saved)) {
+    let (saved, change) = (diff(read, synced), diff(synced, file));
+    let spares = |hunk: &&Hunk| spares(hunk, read, &saved);
+    if saved.is_empty() || change.iter().all(|hunk| spares(&hunk)) {
         return file.clone();
     }
     // As if what was saved stood in a buffer only.
     let (merged, _) = reconcile(read, synced, file);
-    apply(&merged.hunks, synced).with_shape(file.shape())
+    let mut kept = apply(&merged.hunks, synced);
+    if repeats(&kept, synced, file) {
+        // The writer did know some of it. Then its changes count as a whole or not at all.
+        let sparing: Vec<Hunk> = change.iter().filter(spares).cloned().collect();
+        kept = apply(&sparing, synced);
+    }
+    kept.with_shape(file.shape())
+}
+
+/// Whether a line is more often in a text than in both of those it was made of.
+fn repeats(text: &Text, one: &Text, other: &Text) -> bool {
+    let count = |text: &'_ Text| {
+        let mut lines: HashMap<String, usize> = HashMap::new();
+        text.lines().for_each(|line| *lines.entry(line.to_owned()).or_default() += 1);
+        lines
+    };
+    let (one, other) = (count(one), count(other));
+    let most = |line: &String| one.get(line).max(other.get(line)).copied().unwrap_or(0);
+    count(text).iter().any(|(line, times)| *times > most(line))
 }
 
 /// Whether a change of the text that `saved` made out of `read` leaves what that brought and took: it neither touches new
@@ -171,6 +191,13 @@ mod tests {
         assert_eq!((text.as_str(), kept), ("1\nuser\n3\n", one(1..2, "agent")));
         let (text, kept) = taken("1\n2\n3\n", "1\n3\n", "1\n3\n", "1\n2\nthree\n");
         assert_eq!((text.as_str(), kept), ("1\nthree\n", one(1..1, "2")));
+    }
+
+    #[test]
+    fn what_a_writer_took_over_unread_is_not_there_twice() {
+        let (read, synced) = ("1\n2\n3\n4\n5\n", "1\nuser\n5\n");
+        let (text, kept) = taken(read, synced, synced, "1\nuser\n2\n3\nagent\n5\n");
+        assert_eq!((text.as_str(), kept), (synced, one(2..2, "2 3 agent")));
     }
 
     #[test]
