@@ -25,6 +25,7 @@ impl Document {
         if facts.is_none() && !disk::is_missing(&self.path) {
             return Ok(None); // Agents name folders, too.
         }
+        self.finish_reading().await?;
         for _ in 0..MOST_TRIES {
             let Some((open, file)) = self.open_with_disk().await? else {
                 return self.closed_changed(by).await;

@@ -39,6 +39,7 @@ impl Document {
         if request.content.contains('\0') {
             return Err(self.not_text("what was sent holds NUL bytes".to_owned()));
         }
+        self.finish_reading().await?;
         let mut adopted = None;
         for _ in 0..MOST_TRIES {
             let result = match self.open_with_disk().await? {
