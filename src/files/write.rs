@@ -72,7 +72,7 @@ impl Document {
     ) -> Result<Option<Written>, FileError> {
         if let Some(file) = &file
             && !self.is_synced(open, file)
-            && !self.take_sent(&request.by.session, &file.text)
+            && !self.take_sent(&file.text)
             && *file.text != Text::matching(&request.content, &open.text)
         {
             *adopted = self.adopt(&request.by, open, file).await?.or(adopted.take());

@@ -121,6 +121,24 @@ async fn text_the_user_saved_and_the_agent_has_not_seen_is_not_overwritten() {
 }
 
 #[tokio::test]
+async fn a_command_has_not_read_what_the_user_saved_elsewhere_in_the_file() {
+    let nvim = Nvim::start("conflict-command").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.read(&path).await.unwrap();
+    nvim.command("call setline(5, 'user') | write").await;
+    // As `sed -i` does, of the text that is there.
+    nvim.put("a.txt", TEN.replace("5\n", "user\n").replace("9\n", "nine\n"));
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    // Made from what was read before.
+    nvim.put("a.txt", TEN.replace("2\n", "two\n").replace("9\n", "nine\n"));
+    let written = nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!(written.kept.len(), 1);
+    let both = TEN.replace("5\n", "user\n").replace("9\n", "nine\n").replace("2\n", "two\n");
+    assert_eq!(nvim.text().await + "\n", both);
+}
+
+#[tokio::test]
 async fn undoing_what_came_from_the_disk_leaves_unsaved_text() {
     let nvim = Nvim::start("conflict-undo").await;
     let path = nvim.edit("a.txt", TEN).await;
