@@ -167,14 +167,14 @@ impl Runner {
         tokio::spawn(async move {
             let paths = if roots.is_empty() { Vec::new() } else { loaded(&client, false).await };
             let paths = real(roots, paths).await;
+            // At once: what changes before goes unseen until a tool call ends. What is on a network may take its time.
+            let watched = paths.iter().cloned().collect();
+            let watching = tokio::task::spawn_blocking(move || {
+                watcher.map(|watcher| watcher.lock().watch(watched)).unwrap_or_default()
+            });
             for path in &paths {
                 shrug(path, files.note(path).await);
             }
-            let Some(watcher) = watcher else { return };
-            // What is on a network may take its time.
-            let watching = tokio::task::spawn_blocking(move || {
-                watcher.lock().watch(paths.into_iter().collect())
-            });
             for (folder, error) in watching.await.unwrap_or_default() {
                 tracing::warn!(folder = %folder.display(), %error, "not watched");
             }
@@ -224,17 +224,22 @@ impl Runner {
 async fn unseen(files: Arc<Files>, client: Client, gather: Gather) -> Gathered {
     let Gather { session, cwd, roots, unsaved, reads_buffers, .. } = gather;
     let (now, save) = (Instant::now(), unsaved == Unsaved::Save);
-    let modified = async {
-        match unsaved {
-            Unsaved::Ignore => Vec::new(),
-            _ => real(roots, loaded(&client, true).await).await,
-        }
-    };
+    let modified = async { real(roots, loaded(&client, true).await).await };
     let paths = timeout_at(now + NOTE_LIMIT, modified).await.unwrap_or_else(|_| {
         tracing::warn!("a prompt goes without unsaved changes: Neovim does not answer");
         Vec::new()
     });
+    // Once the agent has the prompt it may change the files: what the user began with has to be known by then.
+    let noting = async {
+        for path in &paths {
+            shrug(path, files.note(path).await);
+        }
+    };
+    if timeout_at(now + NOTE_LIMIT, noting).await.is_err() {
+        tracing::warn!("what unsaved changes began with is not known yet");
+    }
     let limit = if save { SAVE_LIMIT } else { NOTE_LIMIT };
+    let paths = if unsaved == Unsaved::Ignore { Vec::new() } else { paths };
     let (unsaved, problems) = files.unsaved(paths, &cwd, save, now + limit).await;
     // What was saved just now is new to the agent, too.
     let from = if save { Instant::now() } else { now };

@@ -204,12 +204,15 @@ impl Document {
     ) -> Result<Option<(Open, Option<OnDisk>)>, FileError> {
         let Some(found) = self.find().await? else { return Ok(None) };
         let file = self.file_of(&found.buffer).await?;
-        let open = match &file {
-            Some(file) if !self.is_current(&found) && stands_for(file, &found.buffer) => {
-                let text = with_shape(&file.text, found.buffer.shape);
-                self.keep(found.buffer, text)
-            }
-            _ => self.text_of(found).await?,
+        let followed = self.live.as_ref().is_some_and(|live| live.id == found.buffer.id);
+        let texts = file.iter().chain(&self.synced);
+        let same = match found.changes {
+            Some(_) if followed => None,
+            _ => texts.into_iter().find(|text| stands_for(text, &found.buffer)),
+        };
+        let open = match same.map(|same| with_shape(&same.text, found.buffer.shape)) {
+            Some(text) => self.keep(found.buffer, text),
+            None => self.text_of(found).await?,
         };
         let file = file.map(|file| match self.synced {
             None => file.with_chosen_ending(&open.buffer, &open.text),
@@ -363,8 +366,8 @@ impl Document {
     }
 }
 
-/// Whether the file holds the lines of the buffer, so that they need not be fetched: unmodified, not written by
-/// anybody since Neovim read or wrote it, and as many lines and bytes.
+/// Whether the file holds, or held, the lines of the buffer, so that they need not be fetched: it is unmodified, the
+/// file was as Neovim last read or wrote it, and there are as many lines and bytes.
 fn stands_for(file: &OnDisk, buffer: &Buffer) -> bool {
     let text = &file.text;
     !buffer.modified
