@@ -153,6 +153,10 @@ impl World {
             Err(FileError::Conflict { .. }) => {
                 let spurious = touched.is_some_and(|at| is_untouched(base, now.kept(), &at));
                 expected.is_settled(&now.conflicts);
+                if is_pending {
+                    // That came in first.
+                    expected.comes_together(&was.disk);
+                }
                 return if spurious && !is_typed {
                     Err("refused, and nobody has changed anything there".to_owned())
                 } else {
