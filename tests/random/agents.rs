@@ -273,7 +273,9 @@ impl World {
         let kept = result.map(kept).unwrap_or_default();
         file.expected.is_taken_to_bring(&mut file.knows[session], was);
         file.expected.by_session(SESSIONS[session], &mut file.knows[session], was, now)?;
-        file.knows[session].is_taken_to_know(&was.disk);
+        if result.is_some() {
+            file.knows[session].is_taken_to_know(&was.disk);
+        }
         if now.text.is_none() {
             file.expected.comes_together(&now.disk);
             return Ok(());
