@@ -145,7 +145,7 @@ impl Expected {
             return Err(format!("{session} did not know of what is gone: {}", lost.join(" ")));
         }
         for word in gone(&after, &before) {
-            if self.came.insert(word.to_owned()) {
+            if self.came.insert(word.to_owned()) && now.text.is_some() {
                 self.by.insert(word.to_owned(), session.to_owned());
             }
         }
