@@ -191,6 +191,58 @@ fn showing_a_diff() {
     }
 }
 
+/// The user has changed a line of the file, and the agent's own tool writes the same line and another one to the disk.
+fn contested(scene: &mut Scene) {
+    // What is said of it comes and goes.
+    scene.nvim.lua("vim.notify = function() end", json!([]));
+    scene.leave_the_chat();
+    scene.nvim.input(":32<CR>zzA  # never a whole minute<Esc>");
+    let path = scene.nvim.cwd().join("duration.py");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let text = text.replace("seconds > size", "seconds >= size");
+    let text = text.replace("\"0s\" for none", "\"0s\" for 0");
+    scene.nvim.poll("the user has typed", |nvim| {
+        nvim.lua("return vim.bo.modified", json!([])) == json!(true)
+    });
+    std::fs::write(&path, text).unwrap();
+    let call = json!({
+        "sessionUpdate": "tool_call", "toolCallId": "edit", "kind": "edit", "status": "completed",
+        "title": "Edit duration.py", "locations": [{"path": path}],
+    });
+    scene.update(call);
+    let list = "return #require('rat.conflict').list()";
+    scene.nvim.poll("the place is marked", |nvim| nvim.lua(list, json!([])) == json!(1));
+}
+
+#[test]
+fn a_conflict_in_a_file() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        let _turn = scene.prompt();
+        contested(&mut scene);
+        scene.nvim.poll_screen("running");
+        scene.nvim.expect_screen("conflict");
+        assert!(scene.nvim.screen().contains(":RatConflicts"), "no way to decide");
+    }
+}
+
+#[test]
+fn deciding_a_conflict() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        let _turn = scene.prompt();
+        contested(&mut scene);
+        scene.nvim.input(":RatConflicts<CR>");
+        let diff = "return vim.wo.diff";
+        scene.nvim.poll("diff mode", |nvim| nvim.lua(diff, json!([])) == json!(true));
+        scene.nvim.poll_screen("dp yours");
+        scene.nvim.expect_screen("decide");
+        for key in ["do agent's", "dp yours", "]c next"] {
+            assert!(scene.nvim.screen().contains(key), "{key} is not on the screen");
+        }
+    }
+}
+
 #[test]
 fn failed() {
     for size in SIZES {

@@ -70,10 +70,10 @@ local function keep_write_quiet(buf, file)
       end)
     end,
   })
-  api.nvim_create_autocmd("BufWritePost", {
+  api.nvim_create_autocmd({ "BufWritePost", "BufReadPost" }, {
     group = group,
     buffer = buf,
-    desc = "rat: the adopted file is written",
+    desc = "rat: the adopted file is written, or Neovim has read it itself",
     callback = function()
       pcall(api.nvim_del_augroup_by_id, group)
     end,

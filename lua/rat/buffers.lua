@@ -105,6 +105,31 @@ function M.find(path, known, since)
   end
 end
 
+---Up to so many bytes a text costs no more as a whole than in part.
+local FEW_BYTES = 64 * 1024
+
+---The same, and of a buffer with unsaved changes some of its lines or, if it is small, all of them,
+---unless nothing has changed since the tick.
+---@param path string real path
+---@param known? integer
+---@param since? integer
+---@param from integer from 0
+---@param to integer end exclusive
+---@return {facts: rat.buffers.Facts, part: rat.buffers.Lines?}?
+function M.glance(path, known, since, from, to)
+  local found = M.find(path, known, since)
+  if not found then
+    return nil
+  end
+  if not found.modified or (found.changes and #found.changes == 0) then
+    return { facts = found }
+  end
+  if found.bytes <= FEW_BYTES then
+    from, to = 0, found.lines
+  end
+  return { facts = found, part = M.lines(found.buf, from, to, found.tick) }
+end
+
 ---Lines `from` to `to` (from 0, end exclusive), joined by newlines, with what changed since a tick,
 ---and at the end of the buffer with its facts. Past the end: fewer.
 ---@param buf integer

@@ -66,17 +66,37 @@ local function show(conflict)
   local _, first = M.lines(buf, conflict.region)
   local more = #conflict.theirs > 1 and (" (+%d)"):format(#conflict.theirs - 1) or ""
   local theirs = conflict.theirs[1] and vim.trim(conflict.theirs[1]) or "nothing"
-  conflict.sign =
-    api.nvim_buf_set_extmark(buf, signs, math.min(first, api.nvim_buf_line_count(buf) - 1), 0, {
-      id = conflict.sign,
-      sign_text = "≠",
-      sign_hl_group = "RatConflict",
-      virt_text = {
-        { "  ≠ agent: " .. vim.fn.strcharpart(theirs, 0, 40) .. more, "RatConflict" },
-        { "  :RatConflicts", "RatKey" },
-      },
-      priority = 200,
-    })
+  local row = math.min(first, api.nvim_buf_line_count(buf) - 1)
+  conflict.sign = api.nvim_buf_set_extmark(buf, signs, row, 0, {
+    id = conflict.sign,
+    sign_text = "≠",
+    sign_hl_group = "RatConflict",
+    -- The key first: the end may be cut off. Not on a line of its own: diff mode would not align it.
+    virt_text = {
+      { "  ≠ ", "RatConflict" },
+      { ":RatConflicts", "RatKey" },
+      { "  agent: " .. vim.fn.strcharpart(theirs, 0, 40) .. more, "RatConflict" },
+    },
+    priority = 200,
+  })
+end
+
+---How many are not decided, in all buffers.
+local undecided = 0
+
+---@return integer
+function M.count()
+  return undecided
+end
+
+---Counts them again, and shows it where something has changed.
+local function count()
+  local before = undecided
+  undecided = #M.list()
+  local chat = before ~= undecided and require("rat.chat").current()
+  if chat then
+    require("rat.window").refresh(chat)
+  end
 end
 
 ---Looks at all conflicts of a buffer again after it, or what stands against it, has changed.
@@ -93,6 +113,7 @@ function M.refresh(buf)
     end
     show(conflict)
   end
+  count()
 end
 
 ---Forgets all about a buffer: it shows its file now.
@@ -103,6 +124,7 @@ local function forget(buf)
     api.nvim_buf_clear_namespace(buf, regions, 0, -1)
     api.nvim_buf_clear_namespace(buf, signs, 0, -1)
   end
+  vim.schedule(count)
 end
 
 ---@param buf integer
@@ -166,6 +188,7 @@ function M.mark(buf, kept)
     table.insert(known[buf], conflict)
     show(conflict)
   end
+  vim.schedule(count)
 end
 
 ---What is not decided, by buffer and line.

@@ -94,8 +94,8 @@ local function show(buf)
   local set = require("rat.dress").set
   set(left, { winbar = " %#RatBar#the agent's%*" })
   set(right, {
-    winbar = " %#RatBar#yours%*  %#RatKey#do%* take the agent's  %#RatKey#dp%* keep yours"
-      .. "  %#RatKey#]c%* next  %#RatKey#:q%* close%<",
+    winbar = " %#RatKey#do%* agent's  %#RatKey#dp%* yours  %#RatKey#]c%* next"
+      .. "  %#RatKey#:q%* end%<",
   })
   close_together({ left, right }, back)
 end

@@ -115,6 +115,14 @@ local function fitting(parts, room)
   return kept
 end
 
+---@return string?
+local function conflicts()
+  local count = require("rat.conflict").count()
+  if count > 0 then
+    return count == 1 and ":RatConflicts" or count .. " :RatConflicts"
+  end
+end
+
 --- The winbar of the transcript: who, what it does, what waits. What waits is never cut off.
 ---@param chat rat.Chat
 ---@param width integer of the window, in cells
@@ -123,6 +131,7 @@ function M.transcript_bar(chat, width)
   local status = chat.status
   local parts = {}
   vim.list_extend(parts, { waiting(status) or nil })
+  vim.list_extend(parts, { conflicts() or nil })
   vim.list_extend(parts, { queue(status) or nil })
   vim.list_extend(parts, { percent(status.usage) or nil })
   local title, state = escape(chat.title), escape(words[status.state] or status.state)
@@ -211,6 +220,7 @@ function M.statusline(chat, all)
     parts[1] = escape(chat.agent) .. " waiting"
     parts[2] = ("%d to answer"):format(#all)
   end
+  vim.list_extend(parts, { conflicts() or nil })
   vim.list_extend(parts, { queue(chat.status) or nil })
   vim.list_extend(parts, { percent(chat.status.usage) or nil })
   return table.concat(parts, " · ")

@@ -2,6 +2,7 @@
 //! on the other side. It translates and decides nothing.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::Path;
 
 use async_trait::async_trait;
@@ -95,20 +96,11 @@ impl NvimEditor {
     async fn slice(
         self,
         id: BufferId,
-        lines: std::ops::Range<usize>,
+        lines: Range<usize>,
         since: i64,
     ) -> Result<Slice, EditorError> {
         let args = vec![id.0.into(), lines.start.into(), lines.end.into(), since.into()];
-        let mut fields = Fields::new(self.call("lines", args).await?)?;
-        let lines = Lines {
-            text: text(fields.take("text"))?,
-            count: number(fields.take("count"))?,
-            tick: number(fields.take("tick"))?,
-            is_end: false,
-        };
-        let changes = fields.take("changes").map(changes).transpose()?;
-        let end = fields.take("facts").map(found).transpose()?.map(|found| found.buffer);
-        Ok(Slice { lines: Lines { is_end: end.is_some(), ..lines }, changes, end })
+        Slice::new(self.call("lines", args).await?)
     }
 }
 
@@ -119,6 +111,29 @@ struct Slice {
     end: Option<Buffer>,
 }
 
+impl Slice {
+    fn new(value: Value) -> Result<Self, EditorError> {
+        let mut fields = Fields::new(value)?;
+        let lines = Lines {
+            text: text(fields.take("text"))?,
+            count: number(fields.take("count"))?,
+            tick: number(fields.take("tick"))?,
+            is_end: false,
+        };
+        let changes = fields.take("changes").map(changes).transpose()?;
+        let end = fields.take("facts").map(found).transpose()?.map(|found| found.buffer);
+        Ok(Self { lines: Lines { is_end: end.is_some(), ..lines }, changes, end })
+    }
+}
+
+/// How a buffer is asked for: by its path, and by what it was before and its tick then. `None` for a path that is not
+/// UTF-8: it has no name an agent could have sent.
+fn known_as(path: &Path, known: Option<(BufferId, i64)>) -> Option<Vec<Value>> {
+    let (id, tick) =
+        known.map_or((Value::Nil, Value::Nil), |(id, tick)| (id.0.into(), tick.into()));
+    Some(vec![path.to_str()?.into(), id, tick])
+}
+
 #[async_trait]
 impl Editor for NvimEditor {
     async fn find(
@@ -126,14 +141,29 @@ impl Editor for NvimEditor {
         path: &Path,
         known: Option<(BufferId, i64)>,
     ) -> Result<Option<Found>, EditorError> {
-        // A path that is not UTF-8 has no name an agent could have sent.
-        let Some(path) = path.to_str() else { return Ok(None) };
-        let mut args = vec![Value::from(path)];
-        args.extend(known.into_iter().flat_map(|(id, tick)| [id.0.into(), tick.into()]));
+        let Some(args) = known_as(path, known) else { return Ok(None) };
         match self.call("find", args).await? {
             Value::Nil => Ok(None),
             value => found(value).map(Some),
         }
+    }
+
+    async fn glance(
+        &self,
+        path: &Path,
+        known: Option<(BufferId, i64)>,
+        lines: Range<usize>,
+    ) -> Result<Option<(Found, Option<Lines>)>, EditorError> {
+        let Some(mut args) = known_as(path, known) else { return Ok(None) };
+        args.extend([lines.start.into(), lines.end.into()]);
+        let value = self.call("glance", args).await?;
+        if value.is_nil() {
+            return Ok(None);
+        }
+        let mut fields = Fields::new(value)?;
+        let part = fields.take("part").map(|part| Slice::new(part).map(|slice| slice.lines));
+        let facts = fields.take("facts").ok_or_else(|| unexpected("no facts"))?;
+        Ok(Some((found(facts)?, part.transpose()?)))
     }
 
     async fn snapshot(&self, id: BufferId) -> Result<(Buffer, Text), EditorError> {
@@ -143,10 +173,6 @@ impl Editor for NvimEditor {
             }
         }
         Err(EditorError::Restless)
-    }
-
-    async fn lines(&self, id: BufferId, from: usize, to: usize) -> Result<Lines, EditorError> {
-        Ok(self.clone().slice(id, from..to, i64::MAX).await?.lines)
     }
 
     async fn change(

@@ -1,6 +1,7 @@
 //! What somebody else did to a file, brought into the text that is open in a buffer: nothing the user typed or saved is
 //! given up for it. Nobody is asked here.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::merge::{reconcile, touch};
@@ -47,6 +48,25 @@ pub fn take_in(read: &Text, synced: &Text, ours: &Text, file: &Text) -> Taken {
     Taken { text, hunks: merged.hunks, kept: kept.filter(differs).collect() }
 }
 
+/// What the one who changed `ours` into `file` knows of it then, who had read `read`: its own change, and nothing of what
+/// others had brought into `ours` meanwhile.
+pub fn leave(read: &Text, ours: &Text, file: &Text) -> Text {
+    let change = diff(ours, file);
+    let mut hunks = change.clone();
+    for unread in diff(ours, read) {
+        let old = unread.old();
+        if change.iter().any(|hunk| touch(&hunk.old(), &old)) {
+            // What was there before the others is not known to be gone, nor where it was.
+            let stayed = old.filter(|line| !change.iter().any(|hunk| hunk.old().contains(line)));
+            hunks.extend(stayed.map(|line| Hunk { start: line, removed: 1, lines: Vec::new() }));
+        } else {
+            hunks.push(unread);
+        }
+    }
+    hunks.sort_by_key(|hunk| (hunk.start, hunk.removed));
+    apply(&hunks, ours).with_shape(file.shape())
+}
+
 /// Ranges in order, those that touch as one.
 fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|range| (range.start, range.end));
@@ -62,13 +82,32 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 
 /// The file with what was saved into it after `read` and is not in it any more.
 fn keep_saved(read: &Text, synced: &Text, file: &Text) -> Text {
-    let saved = diff(read, synced);
-    if saved.is_empty() || diff(synced, file).iter().all(|hunk| spares(hunk, read, &saved)) {
+    let (saved, change) = (diff(read, synced), diff(synced, file));
+    let spares = |hunk: &&Hunk| spares(hunk, read, &saved);
+    if saved.is_empty() || change.iter().all(|hunk| spares(&hunk)) {
         return file.clone();
     }
     // As if what was saved stood in a buffer only.
     let (merged, _) = reconcile(read, synced, file);
-    apply(&merged.hunks, synced).with_shape(file.shape())
+    let mut kept = apply(&merged.hunks, synced);
+    if repeats(&kept, synced, file) {
+        // The writer did know some of it. Then its changes count as a whole or not at all.
+        let sparing: Vec<Hunk> = change.iter().filter(spares).cloned().collect();
+        kept = apply(&sparing, synced);
+    }
+    kept.with_shape(file.shape())
+}
+
+/// Whether a line is more often in a text than in both of those it was made of.
+fn repeats(text: &Text, one: &Text, other: &Text) -> bool {
+    let count = |text: &'_ Text| {
+        let mut lines: HashMap<String, usize> = HashMap::new();
+        text.lines().for_each(|line| *lines.entry(line.to_owned()).or_default() += 1);
+        lines
+    };
+    let (one, other) = (count(one), count(other));
+    let most = |line: &String| one.get(line).max(other.get(line)).copied().unwrap_or(0);
+    count(text).iter().any(|(line, times)| *times > most(line))
 }
 
 /// Whether a change of the text that `saved` made out of `read` leaves what that brought and took: it neither touches new
@@ -155,9 +194,27 @@ mod tests {
     }
 
     #[test]
+    fn what_a_writer_took_over_unread_is_not_there_twice() {
+        let (read, synced) = ("1\n2\n3\n4\n5\n", "1\nuser\n5\n");
+        let (text, kept) = taken(read, synced, synced, "1\nuser\n2\n3\nagent\n5\n");
+        assert_eq!((text.as_str(), kept), (synced, one(2..2, "2 3 agent")));
+    }
+
+    #[test]
     fn a_writer_who_knew_what_was_saved_may_change_what_is_beside_it() {
         let (text, kept) = taken("1\n2\n3\n", "1\nuser\n3\n", "1\nuser\n3\n", "1\nuser\nthree\n");
         assert_eq!((text.as_str(), kept), ("1\nuser\nthree\n", vec![]));
+    }
+
+    #[test]
+    fn a_change_tells_nothing_of_what_others_saved_elsewhere() {
+        let text = Text::parse;
+        let left = leave(&text("1\n2\n3\n"), &text("1\nuser\n3\n"), &text("1\nuser\nIII\n"));
+        assert_eq!(left, text("1\n2\nIII\n"));
+        let left = leave(&text("1\n2\n3\n"), &text("1\nuser\n3\n"), &text("1\nuser agent\n3\n"));
+        assert_eq!(left, text("1\nuser agent\n3\n"));
+        let left = leave(&text("1\n2\n"), &text("1\na\nb\nc\n2\n"), &text("1\na\nagent\nc\n2\n"));
+        assert_eq!(left, text("1\nagent\n2\n"));
     }
 
     /// Numbered lines, some replaced, deleted or followed by a line that carries a name.

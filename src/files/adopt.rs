@@ -11,7 +11,7 @@ use super::error::FileError;
 use super::on_disk::OnDisk;
 use super::write::difference;
 use super::{Via, Written};
-use crate::edit::{Hunk, Kept, Taken, Text, diff, refine, take_in};
+use crate::edit::{Hunk, Kept, Taken, Text, diff, leave, refine, take_in};
 use crate::session::author::Author;
 use crate::session::ids::SessionId;
 
@@ -25,12 +25,13 @@ impl Document {
         if facts.is_none() && !disk::is_missing(&self.path) {
             return Ok(None); // Agents name folders, too.
         }
+        self.finish_reading().await?;
         for _ in 0..MOST_TRIES {
             let Some((open, file)) = self.open_with_disk().await? else {
                 return self.closed_changed(by).await;
             };
             let Some(file) = file else { return self.deleted(by, &open).await };
-            if self.take_sent(session, &file.text) {
+            if self.take_sent(&file.text) {
                 self.settle(&open, file).await?;
                 return Ok(None);
             }
@@ -76,7 +77,7 @@ impl Document {
             Made::Again => return Ok(None),
         };
         self.synced = Some(file.clone());
-        self.leaves(&by.session, &file.text);
+        self.leaves(&by.session, Some(Arc::clone(&open.text)), &file.text).await?;
         let hunks = difference(&before, &after).await?;
         let news = !hunks.is_empty() || !taken.kept.is_empty();
         self.record_change(by, Via::Disk, (&before, &after), &hunks).await?;
@@ -102,12 +103,14 @@ impl Document {
         beside(move || take_in(&read, &synced, &live, &theirs)).await
     }
 
-    /// Whether the file's text is what this session sent us last. Counts once.
-    pub(super) fn take_sent(&mut self, session: &SessionId, file: &Text) -> bool {
-        let is_sent = self.sent.get(session).is_some_and(|sent| {
+    /// Whether the file's text is what a session sent us last; who is taken for its writer may be wrong. Counts once.
+    pub(super) fn take_sent(&mut self, file: &Text) -> bool {
+        let is_sent = |sent: &Text| {
             sent.same_lines(file) && sent.shape().final_newline == file.shape().final_newline
-        });
-        is_sent && self.sent.remove(session).is_some()
+        };
+        let count = self.sent.len();
+        self.sent.retain(|_, sent| !is_sent(sent));
+        self.sent.len() < count
     }
 
     /// An agent has overwritten the file with a text that we have merged already.
@@ -149,11 +152,11 @@ impl Document {
     async fn closed_changed(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
         let session = &by.session;
         let Some(file) = self.on_disk(None).await? else { return Ok(None) };
-        self.take_sent(session, &file.text);
+        self.take_sent(&file.text);
         self.note_on_disk(session, Some(&file.text));
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
         let before = before.or_else(|| self.known.get(session).map(|known| known.left.clone()));
-        self.leaves(session, &file.text);
+        self.leaves(session, before.clone(), &file.text).await?;
         let created = before.is_none() && std::mem::take(&mut self.was_missing);
         let Some(before) = before.or(created.then(Arc::default)) else { return Ok(None) };
         let hunks = difference(&before, &file.text).await?;
@@ -164,10 +167,25 @@ impl Document {
         Ok(news.then_some(Written { created, ..written }))
     }
 
-    /// Notes how a session left the file.
-    fn leaves(&mut self, session: &SessionId, file: &Arc<Text>) {
-        let text = self.known.get(session).and_then(|known| known.text.clone());
-        self.known.insert(session.clone(), Known { text, left: Arc::clone(file) });
+    /// Notes how a session left the file where there was `was` before its change: what others had brought in since it read
+    /// the file is no more known to it than it was, also if it is in the file only now.
+    async fn leaves(
+        &mut self,
+        session: &SessionId,
+        was: Option<Arc<Text>>,
+        file: &Arc<Text>,
+    ) -> Result<(), FileError> {
+        let known = self.known.get(session).cloned();
+        let text = known.as_ref().and_then(|known| known.text.clone());
+        let left = match (known, was) {
+            (Some(known), Some(was)) if *known.left != *was => {
+                let file = Arc::clone(file);
+                beside(move || Arc::new(leave(&known.left, &was, &file))).await?
+            }
+            _ => Arc::clone(file),
+        };
+        self.known.insert(session.clone(), Known { text, left });
+        Ok(())
     }
 
     fn followed(

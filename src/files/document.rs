@@ -2,6 +2,7 @@
 //! buffer. Reading and writing for agents are in `read`, `write` and `adopt`.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +10,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::disk;
-use super::editor::{Buffer, BufferId, Editor, EditorError, FileTime, Found, Outcome, Then};
+use super::editor::{Buffer, BufferId, Editor, EditorError, FileTime, Found, Lines, Outcome, Then};
 use super::error::FileError;
 use super::on_disk::OnDisk;
+use super::read::Partial;
 use super::unsaved::Aware;
 use super::{Origin, Via};
 use crate::edit::{Edit, Hunk, Record, Shape, Text, rebase, replay};
@@ -42,6 +44,8 @@ pub(super) struct Document {
     pub(super) written: HashMap<SessionId, Aware>,
     /// What agents and others did to it since the first of them changed it.
     record: Option<Record<Origin>>,
+    /// Who has read lines whose whole text is being fetched, of which buffer and tick.
+    pub(super) partial: Option<Partial>,
     /// There was no such file when an agent was about to change it.
     pub(super) was_missing: bool,
     /// What agents made of it since it was last in a buffer: the texts before and after.
@@ -104,6 +108,7 @@ impl Document {
             sent,
             written,
             record: None,
+            partial: None,
             was_missing: false,
             unopened: None,
             live: None,
@@ -145,22 +150,38 @@ impl Document {
         Ok(self.record.clone())
     }
 
-    /// Forgets what a session knows; `true` if no other knows anything either.
+    /// Forgets what a session knows; `true` if nothing is left to know.
     pub(super) fn forget(&mut self, session: &SessionId) -> bool {
         self.known.remove(session);
         self.sent.remove(session);
         self.written.remove(session);
-        self.known.is_empty() && self.sent.is_empty() && self.written.is_empty()
+        let is_known = !self.known.is_empty() || !self.sent.is_empty() || !self.written.is_empty();
+        !is_known && self.record.is_none()
     }
 
     /// The buffer of this file, if one is loaded.
     pub(super) async fn find(&mut self) -> Result<Option<Found>, FileError> {
-        let known = self.live.as_ref().map(|live| (live.id, live.tick));
-        let found = self.editor.find(&self.path, known).await?;
+        let found = self.editor.find(&self.path, self.known_buffer()).await?;
         if found.is_none() {
             self.live = None;
         }
         Ok(found)
+    }
+
+    /// The same, with some of its lines where they are not saved and not known.
+    pub(super) async fn glance(
+        &mut self,
+        lines: Range<usize>,
+    ) -> Result<(Option<Found>, Option<Lines>), FileError> {
+        let seen = self.editor.glance(&self.path, self.known_buffer(), lines).await?;
+        if seen.is_none() {
+            self.live = None;
+        }
+        Ok(seen.map_or((None, None), |(found, part)| (Some(found), part)))
+    }
+
+    fn known_buffer(&self) -> Option<(BufferId, i64)> {
+        self.live.as_ref().map(|live| (live.id, live.tick))
     }
 
     /// Whether the text kept is that of the buffer found.
@@ -236,7 +257,7 @@ impl Document {
         Ok(self.keep(buffer, Arc::new(text)))
     }
 
-    fn keep(&mut self, buffer: Buffer, text: Arc<Text>) -> Open {
+    pub(super) fn keep(&mut self, buffer: Buffer, text: Arc<Text>) -> Open {
         self.live = Some(Live { id: buffer.id, tick: buffer.tick, text: Arc::clone(&text) });
         Open { buffer, text }
     }

@@ -1,6 +1,7 @@
 //! The port to the editor: what the documents ask of Neovim, in types. Whoever implements it
 //! decides nothing.
 
+use std::ops::Range;
 use std::path::Path;
 
 use async_trait::async_trait;
@@ -168,8 +169,14 @@ pub trait Editor: Send + Sync + std::fmt::Debug {
     /// The whole text of a buffer at one moment, fetched in slices.
     async fn snapshot(&self, id: BufferId) -> Result<(Buffer, Text), EditorError>;
 
-    /// Lines `from` to `to` of a buffer, from 0, end exclusive.
-    async fn lines(&self, id: BufferId, from: usize, to: usize) -> Result<Lines, EditorError>;
+    /// The same, and of a buffer with unsaved changes, unless it is still as `known`, the lines of a range, from 0, or all
+    /// of them where that costs no more.
+    async fn glance(
+        &self,
+        path: &Path,
+        known: Option<(BufferId, i64)>,
+        lines: Range<usize>,
+    ) -> Result<Option<(Found, Option<Lines>)>, EditorError>;
 
     /// Makes edits in a buffer that is still at `tick`, as one undo step.
     async fn change(

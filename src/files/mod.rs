@@ -129,14 +129,16 @@ impl Files {
     /// nothing.
     pub async fn read(&self, request: ReadRequest) -> Result<String, FileError> {
         let document = self.document(&request.path);
-        let again = Arc::clone(&document);
-        let session = request.session.clone();
+        let (again, editor) = (Arc::clone(&document), Arc::clone(&self.editor));
         finish(async move {
             let (content, partial) = document.lock().await.read(&request).await?;
-            if let Some(partial) = partial {
+            if let Some(id) = partial {
                 // The lines are answered at once; the whole text they stand in is fetched
-                // afterwards.
-                tokio::spawn(async move { again.lock().await.remember(session, partial).await });
+                // afterwards, and keeps nobody waiting.
+                tokio::spawn(async move {
+                    let snapshot = editor.snapshot(id).await;
+                    again.lock().await.remember(snapshot);
+                });
             }
             Ok(content)
         })
@@ -184,10 +186,6 @@ impl Files {
 
     /// Something has happened to the buffer of a file.
     pub async fn buffer(&self, path: &Path, fact: BufferFact) -> Result<(), FileError> {
-        let known = self.documents.lock().contains_key(path);
-        if !known {
-            return Ok(());
-        }
         let document = self.document(path);
         finish(async move {
             let mut document = document.lock().await;

@@ -5,17 +5,19 @@ use std::sync::Arc;
 
 use super::ReadRequest;
 use super::disk;
-use super::document::{Document, Known, beside};
-use super::editor::{BufferId, Found};
+use super::document::{Document, Known, Open, beside};
+use super::editor::{Buffer, BufferId, EditorError, Lines};
 use super::error::FileError;
 use crate::edit::Text;
 use crate::session::ids::SessionId;
 
 /// Lines that were answered before the text they stand in was fetched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Partial {
-    id: BufferId,
+    pub(super) id: BufferId,
     tick: i64,
+    /// Who has read them.
+    sessions: Vec<SessionId>,
 }
 
 /// Up to so many lines are fetched by themselves where the whole text is not at hand.
@@ -24,61 +26,100 @@ const FEW_LINES: usize = 2_000;
 /// Of a file that is not loaded, so many bytes are read ahead of a change by the agent itself.
 const MOST_NOTED: u64 = 4 * 1024 * 1024;
 
+/// Of a file that is loaded.
+const MOST_KEPT: u64 = 64 * 1024 * 1024;
+
 impl Document {
+    /// What is to be fetched now, is in the buffer beside the text.
     pub(super) async fn read(
         &mut self,
         request: &ReadRequest,
-    ) -> Result<(String, Option<Partial>), FileError> {
+    ) -> Result<(String, Option<BufferId>), FileError> {
         let from = request.line.map_or(0, |line| line.saturating_sub(1) as usize);
         let limit = request.limit.map(|limit| limit as usize);
-        let found = self.find().await?;
-        let text = match found {
-            Some(found) if found.buffer.modified => {
-                if let Some(count) = limit.filter(|&count| count <= FEW_LINES)
-                    && !self.is_current(&found)
-                {
-                    return self.read_lines(&found, from, count).await;
-                }
-                self.text_of(found).await?.text
+        let few = limit.filter(|&count| count <= FEW_LINES);
+        let (found, part) = match few {
+            Some(count) => self.glance(from..from.saturating_add(count)).await?,
+            None => (self.find().await?, None),
+        };
+        let text = match (found, part) {
+            (Some(found), Some(all)) if all.count == found.buffer.lines => {
+                let text = Text::from_body(all.text, found.buffer.shape, found.buffer.empty);
+                self.keep(found.buffer, Arc::new(text)).text
             }
-            found => {
+            (Some(found), Some(part)) => return self.part(&request.session, &found.buffer, part),
+            (Some(found), None) if found.buffer.modified => self.text_of(found).await?.text,
+            (found, _) => {
                 let buffer = found.as_ref().map(|found| &found.buffer);
                 let disk = self.on_disk(buffer).await?;
                 disk.ok_or_else(|| FileError::Missing(self.path.clone()))?.text
             }
         };
         self.known.insert(request.session.clone(), Known::new(Arc::clone(&text)));
-        let content = match limit {
-            Some(count) if count <= FEW_LINES => text.excerpt(from, limit),
-            _ => beside(move || text.excerpt(from, limit)).await?,
+        let content = match few {
+            Some(_) => text.excerpt(from, limit),
+            None => beside(move || text.excerpt(from, limit)).await?,
         };
         self.reject_nul(content).map(|content| (content, None))
     }
 
-    async fn read_lines(
+    /// Lines by themselves. The whole text they stand in is fetched afterwards, once for all who read parts of it.
+    fn part(
         &mut self,
-        found: &Found,
-        from: usize,
-        count: usize,
-    ) -> Result<(String, Option<Partial>), FileError> {
-        let buffer = &found.buffer;
-        let lines = self.editor.lines(buffer.id, from, from.saturating_add(count)).await?;
-        let partial = Partial { id: buffer.id, tick: lines.tick };
+        session: &SessionId,
+        buffer: &Buffer,
+        lines: Lines,
+    ) -> Result<(String, Option<BufferId>), FileError> {
         let mut shape = buffer.shape;
         // The last line here has its end, unless it is the last of all.
         shape.final_newline |= !lines.is_end;
         let text = Text::from_body(lines.text, shape, lines.count == 0 || buffer.empty);
-        self.reject_nul(text.content()).map(|content| (content, Some(partial)))
+        let content = self.reject_nul(text.content())?;
+        let (id, tick, session) = (buffer.id, lines.tick, session.clone());
+        match &mut self.partial {
+            Some(open) if open.id == id && open.tick == tick => {
+                open.sessions.push(session);
+                Ok((content, None))
+            }
+            _ => {
+                self.partial = Some(Partial { id, tick, sessions: vec![session] });
+                Ok((content, Some(id)))
+            }
+        }
     }
 
-    /// Notes the whole text of which `session` has read a part, unless the user was quicker.
-    pub(super) async fn remember(&mut self, session: SessionId, partial: Partial) {
-        match self.open().await {
-            Ok(Some(open)) if open.buffer.id == partial.id && open.buffer.tick == partial.tick => {
-                self.known.insert(session, Known::new(open.text));
+    /// The whole text of which sessions have read parts has come, if it still is the one: a user may be quicker.
+    pub(super) fn remember(&mut self, snapshot: Result<(Buffer, Text), EditorError>) {
+        match snapshot {
+            Ok((buffer, text)) if self.is_awaited(&buffer) => {
+                let open = self.keep(buffer, Arc::new(text));
+                self.know_partial(&open);
             }
             Ok(_) => {}
             Err(error) => tracing::debug!(%error, "a text read in part is not known as a whole"),
+        }
+    }
+
+    /// Fetches the whole text of which sessions have read parts, if that is still on its way: what they write refers to it.
+    pub(super) async fn finish_reading(&mut self) -> Result<(), FileError> {
+        if self.partial.is_none() {
+            return Ok(());
+        }
+        match self.open().await? {
+            Some(open) if self.is_awaited(&open.buffer) => self.know_partial(&open),
+            _ => self.partial = None,
+        }
+        Ok(())
+    }
+
+    fn is_awaited(&self, buffer: &Buffer) -> bool {
+        let awaited = |partial: &Partial| (partial.id, partial.tick) == (buffer.id, buffer.tick);
+        self.partial.as_ref().is_some_and(awaited)
+    }
+
+    fn know_partial(&mut self, open: &Open) {
+        for session in self.partial.take().into_iter().flat_map(|partial| partial.sessions) {
+            self.known.insert(session, Known::new(Arc::clone(&open.text)));
         }
     }
 
@@ -96,7 +137,8 @@ impl Document {
     /// is told apart from what the user has not saved.
     pub(super) async fn note(&mut self) -> Result<(), FileError> {
         let facts = disk::facts(&self.path);
-        if facts.is_none() || facts == self.synced.as_ref().map(|synced| synced.facts) {
+        let is_known = facts == self.synced.as_ref().map(|synced| synced.facts);
+        if is_known || facts.is_none_or(|facts| facts.size > MOST_KEPT) {
             return Ok(());
         }
         let Some(found) = self.find().await? else { return Ok(()) };

@@ -39,6 +39,7 @@ impl Document {
         if request.content.contains('\0') {
             return Err(self.not_text("what was sent holds NUL bytes".to_owned()));
         }
+        self.finish_reading().await?;
         let mut adopted = None;
         for _ in 0..MOST_TRIES {
             let result = match self.open_with_disk().await? {
@@ -71,7 +72,7 @@ impl Document {
     ) -> Result<Option<Written>, FileError> {
         if let Some(file) = &file
             && !self.is_synced(open, file)
-            && !self.take_sent(&request.by.session, &file.text)
+            && !self.take_sent(&file.text)
             && *file.text != Text::matching(&request.content, &open.text)
         {
             *adopted = self.adopt(&request.by, open, file).await?.or(adopted.take());

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use rat_nvim::edit::Kept;
 use rat_nvim::files::watch::Watcher;
+use rat_nvim::session::author::Author;
 use tokio::sync::mpsc;
 
 use super::nvim::{Nvim, within};
@@ -36,6 +37,19 @@ async fn an_unmodified_buffer_follows_without_a_question() {
     nvim.command("redo").await;
     assert_eq!(nvim.text().await + "\n", new);
     assert_eq!(nvim.eval("vim.inspect(vim.opt_local.autoread:get())").await, "true");
+}
+
+#[tokio::test]
+async fn a_file_that_is_read_again_after_adopting_is_saved_without_a_question() {
+    let nvim = Nvim::start("adopt-again").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.put("a.txt", TEN.replace("2\n", "two\n"));
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    nvim.command("edit! | call setline(1, 'user')").await;
+    nvim.type_until(":write<CR>", "vim.bo.modified", "false").await;
+    nvim.asks_nothing().await;
+    assert_eq!(nvim.disk("a.txt"), TEN.replace("1\n2\n", "user\ntwo\n"));
 }
 
 #[tokio::test]
@@ -103,6 +117,18 @@ async fn a_text_sent_and_written_once_more_is_not_new() {
     nvim.command("call setline(1, 'user') | write").await;
     nvim.asks_nothing().await;
     assert_eq!(nvim.disk("a.txt"), "user\nB\n");
+}
+
+#[tokio::test]
+async fn a_text_written_once_more_is_not_new_whoever_is_taken_for_its_writer() {
+    let nvim = Nvim::start("adopt-twice-other").await;
+    let path = nvim.edit("a.txt", "a\nb\n").await;
+    nvim.command("autocmd BufWritePre * %s/ *$//e").await;
+    nvim.write(&path, "a\nB  \n").await.unwrap();
+    nvim.put("a.txt", "a\nB  \n");
+    let other = Author { session: "other".into(), ..super::nvim::author() };
+    assert!(within(nvim.files.disk_changed(&path, &other)).await.unwrap().is_none());
+    assert_eq!((nvim.text().await, nvim.disk("a.txt")), ("a\nB".into(), "a\nB\n".into()));
 }
 
 #[tokio::test]

@@ -22,11 +22,11 @@ const SIGNS: &str = "(function()
   local ns = vim.api.nvim_get_namespaces().rat_conflicts
   local marks = vim.api.nvim_buf_get_extmarks(vim.fn.bufnr('a.txt'), ns, 0, -1, { details = true })
   return table.concat(vim.tbl_map(function(mark)
-    return mark[2] .. vim.trim(mark[4].sign_text) .. mark[4].virt_text[1][1]
+    return mark[2] .. vim.trim(mark[4].sign_text) .. mark[4].virt_text[3][1]
   end, marks), '|')
 end)()";
 
-const BOTH: &str = "4≠  ≠ agent: V|7≠  ≠ agent: VIII";
+const BOTH: &str = "4≠  agent: V|7≠  agent: VIII";
 
 #[tokio::test]
 async fn what_the_user_keeps_is_marked_and_listed() {
@@ -60,7 +60,7 @@ async fn what_the_user_keeps_is_marked_and_listed() {
 async fn marks_stay_on_their_text() {
     let nvim = contested("conflict-move").await;
     nvim.command("call append(0, ['x', 'y'])").await;
-    nvim.wait_for(SIGNS, "6≠  ≠ agent: V|9≠  ≠ agent: VIII").await;
+    nvim.wait_for(SIGNS, "6≠  agent: V|9≠  agent: VIII").await;
     nvim.command("undo").await;
     nvim.wait_for(SIGNS, BOTH).await;
 }
@@ -76,17 +76,17 @@ async fn native_diff_mode_decides_and_a_decision_can_be_undone() {
     );
 
     nvim.type_until("do", "vim.fn.getline(5)", "V").await;
-    nvim.wait_for(SIGNS, "7≠  ≠ agent: VIII").await;
+    nvim.wait_for(SIGNS, "7≠  agent: VIII").await;
     nvim.type_until("u", "vim.fn.getline(5)", "user").await;
     nvim.wait_for(SIGNS, BOTH).await;
     nvim.type_until("<C-r>", "vim.fn.getline(5)", "V").await;
-    nvim.wait_for(SIGNS, "7≠  ≠ agent: VIII").await;
+    nvim.wait_for(SIGNS, "7≠  agent: VIII").await;
     // The user's.
     nvim.type_until("]c", "vim.fn.getline('.')", "mine").await;
     nvim.type_until("dp", "vim.fn.getbufline(vim.fn.winbufnr(1), 8)[1]", "mine").await;
     nvim.wait_for(SIGNS, "").await;
     nvim.command("1wincmd w | undo | 2wincmd w").await;
-    nvim.wait_for(SIGNS, "7≠  ≠ agent: VIII").await;
+    nvim.wait_for(SIGNS, "7≠  agent: VIII").await;
     nvim.command("1wincmd w | redo | 2wincmd w").await;
     nvim.wait_for(SIGNS, "").await;
     nvim.type_until(":quit<CR>", "vim.fn.tabpagenr('$') .. vim.fn.winnr('$')", "11").await;
@@ -110,7 +110,7 @@ async fn text_the_user_saved_and_the_agent_has_not_seen_is_not_overwritten() {
     assert_eq!((written.hunks.len(), written.kept.len()), (1, 1));
     assert_eq!(nvim.text().await + "\n", TEN.replace("5\n", "user\n").replace("9\n", "nine\n"));
     assert_eq!(nvim.eval("vim.bo.modified").await, "true");
-    assert_eq!(nvim.eval(SIGNS).await, "4≠  ≠ agent: 5");
+    assert_eq!(nvim.eval(SIGNS).await, "4≠  agent: 5");
     // An agent that has read it may change it.
     nvim.command("write").await;
     nvim.read(&path).await.unwrap();
@@ -118,6 +118,24 @@ async fn text_the_user_saved_and_the_agent_has_not_seen_is_not_overwritten() {
     let written = nvim.disk_changed(&path).await.unwrap().unwrap();
     assert_eq!((written.hunks.len(), written.kept.len()), (1, 0));
     assert_eq!(nvim.eval("vim.bo.modified").await, "false");
+}
+
+#[tokio::test]
+async fn a_command_has_not_read_what_the_user_saved_elsewhere_in_the_file() {
+    let nvim = Nvim::start("conflict-command").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.read(&path).await.unwrap();
+    nvim.command("call setline(5, 'user') | write").await;
+    // As `sed -i` does, of the text that is there.
+    nvim.put("a.txt", TEN.replace("5\n", "user\n").replace("9\n", "nine\n"));
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    // Made from what was read before.
+    nvim.put("a.txt", TEN.replace("2\n", "two\n").replace("9\n", "nine\n"));
+    let written = nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!(written.kept.len(), 1);
+    let both = TEN.replace("5\n", "user\n").replace("9\n", "nine\n").replace("2\n", "two\n");
+    assert_eq!(nvim.text().await + "\n", both);
 }
 
 #[tokio::test]

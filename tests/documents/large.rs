@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::nvim::Nvim;
 
+/// Wide, for busy machines that build and test at once; alone it is a tenth of that.
+const SLOW: Duration = Duration::from_secs(2);
+
 /// The longest time in which Neovim's main loop did nothing else, `_G.stop`.
 const WATCH: &str = "
 _G.stop, _G.last = 0, vim.uv.hrtime()
@@ -39,6 +42,17 @@ async fn one_line_of_ten_megabytes_is_changed_by_its_word() {
          })",
     )
     .await;
+    // How often a whole line is fetched.
+    nvim.lua(
+        "_G.fetched = 0
+         local get_lines = vim.api.nvim_buf_get_lines
+         vim.api.nvim_buf_get_lines = function(...)
+           local lines = get_lines(...)
+           fetched = fetched + (#(lines[1] or '') > 1e6 and 1 or 0)
+           return lines
+         end",
+    )
+    .await;
     // What `:write` alone costs, the user's part of it.
     let ((), save) =
         measured(&nvim, "one line of 10 MB, :write", nvim.command("silent write")).await;
@@ -52,9 +66,10 @@ async fn one_line_of_ten_megabytes_is_changed_by_its_word() {
             measured(&nvim, "one line of 10 MB, write", nvim.write(&path, &sent)).await;
         assert_eq!(written.unwrap().hunks.len(), 1);
         assert!(nvim.disk("line.json") == sent);
-        assert!(nvim.text().await == new);
-        // One that fetches the line for each question has some hundreds of milliseconds more.
-        assert!(stop < save * 3 + Duration::from_millis(250), "{stop:?}, of which :write {save:?}");
+        assert!(nvim.eval("vim.fn.getline(1)").await == new);
+        // The one time is for us to have the text as it is now.
+        assert_eq!(nvim.eval("fetched").await, (round + 1).to_string());
+        assert!(stop < save * 3 + SLOW, "{stop:?}, of which :write {save:?}");
     }
     assert_eq!(nvim.eval("table.concat(bytes, ' ')").await, "4>4 4>4");
     nvim.command("undo").await;
@@ -74,7 +89,7 @@ async fn two_hundred_thousand_lines_are_changed_by_their_few() {
     assert_eq!(written.unwrap().hunks.len(), 2);
     assert!(nvim.disk("lines.txt") == new);
     assert_eq!(nvim.eval("table.concat(seen, ' ')").await, "199990-199991>199990 7-8>8");
-    assert!(stop < save * 3 + Duration::from_millis(250), "{stop:?}, of which :write {save:?}");
+    assert!(stop < save * 3 + SLOW, "{stop:?}, of which :write {save:?}");
     // Unsaved changes: merged with the file apart from the buffer.
     nvim.command("call setline(100000, 'user')").await;
     let newer = new.replace("line 50000\n", "agent\n");
@@ -88,5 +103,5 @@ async fn two_hundred_thousand_lines_are_changed_by_their_few() {
     nvim.put("lines.txt", &newest);
     let (adopted, stop) = measured(&nvim, "200 000 lines, adopted", nvim.disk_changed(&path)).await;
     assert_eq!(adopted.unwrap().unwrap().hunks.len(), 1);
-    assert!(stop < Duration::from_millis(250), "{stop:?}");
+    assert!(stop < SLOW, "{stop:?}");
 }

@@ -41,14 +41,20 @@ async fn line_and_limit_count_from_one_and_end_at_the_end() {
 #[tokio::test]
 async fn a_part_read_refers_to_the_whole_text_of_that_moment() {
     let nvim = Nvim::start("read-part-known").await;
-    let path = nvim.edit("a.txt", "1\n2\n3\n4\n").await;
-    nvim.command("call setline(4, 'unsaved')").await;
-    assert_eq!(nvim.read_part(&path, Some(1), Some(1)).await.unwrap(), "1\n");
-    // The agent rewrites all of it from what it knows; the user has taken back a line it had seen.
-    nvim.read_part(&path, Some(4), Some(1)).await.unwrap();
-    nvim.command("call setline(4, 'later')").await;
-    nvim.write(&path, "one\n2\n3\nunsaved\n").await.unwrap();
-    assert_eq!(nvim.text().await, "one\n2\n3\nlater");
+    let long = (0..20_000).map(|i| format!("line {i}\n")).collect::<String>();
+    for (name, rest) in [("short.txt", ""), ("long.txt", long.as_str())] {
+        let path = nvim.edit(name, format!("1\n2\n3\n4\n{rest}")).await;
+        nvim.command("call setline(4, 'unsaved')").await;
+        assert_eq!(nvim.read_part(&path, Some(1), Some(1)).await.unwrap(), "1\n");
+        assert_eq!(nvim.read_part(&path, Some(4), Some(1)).await.unwrap(), "unsaved\n");
+        if rest.is_empty() {
+            // The agent rewrites all of it from what it knows; the user has taken back a line it had seen.
+            nvim.command("call setline(4, 'later')").await;
+        }
+        nvim.write(&path, &format!("one\n2\n3\nunsaved\n{rest}")).await.unwrap();
+        let fourth = if rest.is_empty() { "later" } else { "unsaved" };
+        assert_eq!(nvim.text().await + "\n", format!("one\n2\n3\n{fourth}\n{rest}"));
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,316 @@
+//! What agents do: two sessions that read and write through the protocol, through the disk, twice, and with a shell. Each
+//! step is checked against the model.
+
+use std::fs;
+use std::ops::Range;
+
+use rat_nvim::core::policy::WriteDirty;
+use rat_nvim::files::{FileError, ReadRequest, WriteRequest, Written};
+use rat_nvim::session::ids::SessionId;
+
+use super::model::{Checked, Look, shown};
+use super::nvim::within;
+use super::words::{count, edited, gone, is_untouched, words};
+use super::world::{SESSIONS, World, look};
+
+impl World {
+    pub(crate) async fn agent(&mut self) -> Checked {
+        let (index, session) = (self.dice.within(0..self.files.len()), self.dice.within(0..2));
+        // Mostly where the user is.
+        let index = if self.dice.once_in(2) { self.at } else { index };
+        match self.dice.within(0..16) {
+            0..2 => self.reads(index, session).await,
+            2..6 => {
+                self.reads(index, session).await?;
+                self.writes(index, session, false).await
+            }
+            6..8 => self.writes(index, session, false).await,
+            8 => self.writes(index, session, true).await,
+            9 => self.sees(index, session).await,
+            10..12 => {
+                self.sees(index, session).await?;
+                self.writes_to_disk(index, session, false).await
+            }
+            12 => self.writes_to_disk(index, session, self.typing).await,
+            13 => self.writes_to_disk(index, session, true).await,
+            14 => self.runs_a_shell(index, session).await,
+            _ => self.follows(index).await,
+        }
+    }
+
+    async fn reads(&mut self, index: usize, session: usize) -> Checked {
+        let (path, name) = (self.files[index].path.clone(), SESSIONS[session]);
+        self.trail.note(format!("{name}: reads {}", self.files[index].name));
+        let was = self.look(index).await;
+        let by = SessionId::from(name);
+        let request = ReadRequest { session: by, path, line: None, limit: None };
+        let text = within(self.nvim.files.read(request)).await.map_err(|e| e.to_string())?;
+        let wanted = if was.modified { was.kept() } else { &was.disk };
+        if text != wanted {
+            return Err(format!("{name} has read\n{text}and not\n{wanted}"));
+        }
+        self.files[index].knows[session].learns(&text);
+        Ok(())
+    }
+
+    async fn sees(&mut self, index: usize, session: usize) -> Checked {
+        let (path, name) = (self.files[index].path.clone(), SESSIONS[session]);
+        self.trail.note(format!("{name}: sees {}", self.files[index].name));
+        let text = fs::read_to_string(&path).unwrap();
+        let by = SessionId::from(name);
+        within(self.nvim.files.seen(&path, &by)).await.map_err(|error| error.to_string())?;
+        self.files[index].knows[session].learns(&text);
+        Ok(())
+    }
+
+    /// An edit of what the session last knew, or of a text it knew long ago.
+    fn edits(&mut self, index: usize, session: usize, stale: bool) -> (String, Option<Vec<Range<usize>>>) {
+        let known = &self.files[index].knows[session];
+        let is_last = !stale || known.old.is_empty();
+        let last = known.text.as_deref().unwrap_or_default();
+        let text = if is_last { last } else { self.dice.pick(&known.old).as_str() }.to_owned();
+        let mut made = std::mem::take(&mut self.made);
+        let edited = edited(&mut self.dice, &text, || {
+            made += 1;
+            format!("{}-{made:06}", SESSIONS[session])
+        });
+        self.made = made;
+        (edited.text, is_last.then_some(edited.touched))
+    }
+
+    async fn writes(&mut self, index: usize, session: usize, stale: bool) -> Checked {
+        let (path, name) = (self.files[index].path.clone(), SESSIONS[session]);
+        if self.files[index].knows[session].text.is_none() {
+            self.sees(index, session).await?;
+        }
+        let (content, touched) = self.edits(index, session, stale);
+        let twice = self.dice.once_in(4);
+        let was = self.look(index).await;
+        let word = (self.typing && self.dice.once_in(2)).then(|| self.word("user"));
+        let typed = word.as_ref().map_or_else(String::new, |word| format!(" while {word} is typed"));
+        let stale = if touched.is_some() { "" } else { ", from an old text" };
+        self.trail.note(format!("{name}: writes {}{stale}{typed}", self.files[index].name));
+        if let Some(word) = &word {
+            self.nvim.keys(&format!(" {word}")).await;
+        }
+        let request = WriteRequest {
+            by: self.author(session),
+            path: path.clone(),
+            content: content.clone(),
+            base: None,
+            dirty: WriteDirty::default(),
+        };
+        let result = within(self.nvim.files.write(request)).await;
+        if let Some(word) = &word {
+            self.has_typed(word).await;
+            self.files[self.at].expected.typed(word);
+        }
+        self.trail.note(format!("        {}", told(result.as_ref().map(Some))));
+        self.pass_on().await;
+        let now = self.look(index).await;
+        let (asked, looks) = ((content.as_str(), touched), (&was, &now));
+        self.check_write(index, session, asked, &result, looks, word.is_some())
+            .map_err(|why| format!("{why}\n{}", shown(&was, &now)))?;
+        if result.is_ok() {
+            self.files[index].knows[session].learns(&content);
+        }
+        if twice {
+            self.trail.note(format!("{name}: and writes that to the disk"));
+            self.put(index, session, &content);
+            if self.dice.once_in(2) {
+                self.follows(index).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_write(
+        &mut self,
+        index: usize,
+        session: usize,
+        (content, touched): (&str, Option<Vec<Range<usize>>>),
+        result: &Result<Written, FileError>,
+        (was, now): (&Look, &Look),
+        is_typed: bool,
+    ) -> Checked {
+        let (moves, file) = (self.moves, &mut self.files[index]);
+        let (name, knows) = (SESSIONS[session], &mut file.knows[session]);
+        let (expected, is_pending) = (&mut file.expected, file.pending.is_some());
+        if is_pending {
+            expected.is_taken_to_bring(knows, was);
+        }
+        expected.by_session(name, knows, was, now)?;
+        let base = knows.text.as_deref().unwrap_or_default();
+        let written = match result {
+            Ok(written) => written,
+            Err(FileError::Conflict { .. }) => {
+                let spurious = touched.is_some_and(|at| is_untouched(base, now.kept(), &at));
+                expected.is_settled(&now.conflicts);
+                return if spurious && !is_typed {
+                    Err("refused, and nobody has changed anything there".to_owned())
+                } else {
+                    Ok(())
+                };
+            }
+            Err(other) => return Err(other.to_string()),
+        };
+        let kept = kept(written);
+        if written.adopted.is_some() {
+            expected.came_in(&was.disk, now, &kept)?;
+        }
+        expected.came_in(&gone(&words(content), &words(base)).join("\n"), now, &kept)?;
+        if !moves && !is_pending {
+            expected.is_not_doubled(Some(base), content, was, now)?;
+        }
+        expected.is_settled(content);
+        expected.comes_together(&now.disk);
+        let adopted = written.adopted.as_ref().is_some_and(|adopted| !adopted.hunks.is_empty());
+        let steps = now.undo - was.undo;
+        if now.text.is_some() && steps > 1 + i64::from(adopted) + i64::from(is_typed) {
+            return Err(format!("{steps} undo steps for one write"));
+        }
+        if was.modified && !written.saved_unsaved {
+            saves_nothing_unasked(content, was, now)?;
+        }
+        if was.text.is_some() && !was.modified && now.modified && !is_typed && !is_pending {
+            return Err("it is modified after a write".to_owned());
+        }
+        Ok(())
+    }
+
+    async fn writes_to_disk(&mut self, index: usize, session: usize, stale: bool) -> Checked {
+        if self.files[index].knows[session].text.is_none() {
+            self.sees(index, session).await?;
+        }
+        let (content, touched) = self.edits(index, session, stale);
+        let stale = if touched.is_some() { "" } else { ", from an old text" };
+        let file = &self.files[index].name;
+        self.trail.note(format!("{}: writes {file} to the disk{stale}", SESSIONS[session]));
+        self.put(index, session, &content);
+        self.sooner_or_later(index).await
+    }
+
+    async fn runs_a_shell(&mut self, index: usize, session: usize) -> Checked {
+        let path = self.files[index].path.clone();
+        let text = fs::read_to_string(&path).unwrap();
+        let word = self.word(SESSIONS[session]);
+        let lines: Vec<&str> = text.lines().collect();
+        let kind = self.dice.within(0..4);
+        let what = ["sed -i", "replaces the file", "appends", "rewrites in place"][kind];
+        self.trail.note(format!("{}: {what}, {}", SESSIONS[session], self.files[index].name));
+        if kind == 2 || lines.is_empty() {
+            fs::write(&path, format!("{text}{word}\n")).unwrap();
+        } else {
+            let at = self.dice.within(0..lines.len());
+            let changed = format!("{} {word}", lines[at]);
+            let new = lines.iter().enumerate();
+            let new = new.map(|(i, line)| format!("{}\n", if i == at { &changed } else { *line }));
+            let new: String = new.collect();
+            if kind == 3 {
+                fs::write(&path, new).unwrap();
+            } else {
+                let beside = path.with_extension("new");
+                fs::write(&beside, new).unwrap();
+                fs::rename(&beside, &path).unwrap();
+            }
+        }
+        self.files[index].pending = Some(session);
+        self.sooner_or_later(index).await
+    }
+
+    fn put(&mut self, index: usize, session: usize, content: &str) {
+        self.files[index].knows[session].brings(content.split_whitespace());
+        fs::write(&self.files[index].path, content).unwrap();
+        self.files[index].pending = Some(session);
+    }
+
+    async fn sooner_or_later(&mut self, index: usize) -> Checked {
+        if self.dice.once_in(2) { self.follows(index).await } else { Ok(()) }
+    }
+
+    /// The change on disk of a file is followed, if there is one; mostly as the doing of who made it.
+    pub(crate) async fn follows(&mut self, index: usize) -> Checked {
+        let Some(by) = self.files[index].pending else { return Ok(()) };
+        let session = if self.dice.once_in(6) { 1 - by } else { by };
+        let (path, author) = (self.files[index].path.clone(), self.author(session));
+        let was = look(&self.nvim, &path).await;
+        let result = within(self.nvim.files.disk_changed(&path, &author)).await;
+        let result = result.map_err(|error| format!("not followed: {error}"))?;
+        self.trail.note(format!(
+            "{}: {} is followed: {}",
+            SESSIONS[session],
+            self.files[index].name,
+            told(Ok(result.as_ref()))
+        ));
+        self.pass_on().await;
+        let now = self.look(index).await;
+        self.files[index].pending = None;
+        let checked = self.check_follow(index, session, result.as_ref(), (&was, &now));
+        checked.map_err(|why| format!("{why}\n{}", shown(&was, &now)))
+    }
+
+    fn check_follow(
+        &mut self,
+        index: usize,
+        session: usize,
+        result: Option<&Written>,
+        (was, now): (&Look, &Look),
+    ) -> Checked {
+        let (moves, file) = (self.moves, &mut self.files[index]);
+        let kept = result.map(kept).unwrap_or_default();
+        file.expected.is_taken_to_bring(&mut file.knows[session], was);
+        file.expected.by_session(SESSIONS[session], &mut file.knows[session], was, now)?;
+        file.knows[session].is_taken_to_know(&was.disk);
+        if now.text.is_none() {
+            file.expected.comes_together(&now.disk);
+            return Ok(());
+        }
+        file.expected.came_in(&was.disk, now, &kept)?;
+        if now.undo - was.undo > 1 {
+            return Err(format!("{} undo steps for one change on disk", now.undo - was.undo));
+        }
+        if !moves {
+            file.expected.is_not_doubled(None, &was.disk, was, now)?;
+        }
+        file.expected.comes_together(&now.disk);
+        let is_kept = result.is_some_and(|written| !written.kept.is_empty());
+        if !was.modified && now.modified && !is_kept {
+            return Err("it is modified after following the disk".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// What the user has not saved, and the agent has not sent, is not in the file.
+fn saves_nothing_unasked(content: &str, was: &Look, now: &Look) -> Checked {
+    let (before, after, sent) = (words(&was.disk), words(&now.disk), words(content));
+    match after.keys().find(|word| count(&before, word) + count(&sent, word) == 0) {
+        Some(word) => Err(format!("{word} was saved, though nobody asked for that")),
+        None => Ok(()),
+    }
+}
+
+fn kept(written: &Written) -> String {
+    let adopted = written.adopted.iter().flat_map(|adopted| &adopted.kept);
+    let lines = written.kept.iter().chain(adopted).flat_map(|kept| &kept.theirs);
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// What came of a change, in short.
+fn told(result: Result<Option<&Written>, &FileError>) -> String {
+    match result {
+        Ok(None) => "nothing new".to_owned(),
+        Ok(Some(written)) => {
+            let adopted = if written.adopted.is_some() { ", after a change on disk" } else { "" };
+            let saved = if written.saved_unsaved { ", with what was unsaved" } else { "" };
+            let (hunks, kept) = (&written.hunks, written.kept.len());
+            let shown: Vec<String> = hunks
+                .iter()
+                .take(4)
+                .map(|hunk| format!("{}-{}>{:?}", hunk.start, hunk.removed, hunk.lines))
+                .collect();
+            format!("{}, {kept} kept{adopted}{saved}", shown.join(" "))
+        }
+        Err(error) => error.to_string(),
+    }
+}

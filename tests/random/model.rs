@@ -1,0 +1,207 @@
+//! What is expected of a file in a random world: whose words have to be in its buffer. It knows words, not merges, and asks
+//! nobody.
+//!
+//! A word that is in a buffer, whoever wrote it, may leave it only
+//! 1. by what the user does in that Neovim: deleting, changing, undoing, `:e!`;
+//! 2. by a write of a session, or a change on disk that is taken for its doing, if the session knew the word: it was in the
+//!    text the session last read or sent, or the session has brought it in;
+//! 3. where the session has never read nor sent that file: if the word was in the file as Neovim last read or wrote it, or
+//!    is on disk.
+//!
+//! A word that a session has sent, or that is on disk when a change there is followed, comes into the buffer, or is among
+//! the conflicts, or the write is answered with an error. If no line at or beside the edit has been changed by others, it
+//! comes in.
+
+use std::collections::{HashMap, HashSet};
+
+use super::words::{Words, count, gone, lines, words};
+
+/// What a check gives: what is wrong, in words.
+pub(crate) type Checked<T = ()> = Result<T, String>;
+
+/// A buffer and its file at one moment.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Look {
+    /// The buffer's text; `None` if it is not loaded.
+    pub(crate) text: Option<String>,
+    pub(crate) modified: bool,
+    /// The number of its newest undo step.
+    pub(crate) undo: i64,
+    /// The file's lines against which the user's stand.
+    pub(crate) conflicts: String,
+    /// What is on disk.
+    pub(crate) disk: String,
+}
+
+impl Look {
+    /// The text that is to be kept: the buffer's, else the file's.
+    pub(crate) fn kept(&self) -> &str {
+        self.text.as_deref().unwrap_or(&self.disk)
+    }
+}
+
+/// What a session knows of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Knowledge {
+    /// The text it last read or sent.
+    pub(crate) text: Option<String>,
+    /// The words it may take away; `None` as long as it knows nothing of the file.
+    words: Option<Words>,
+    /// Texts it once knew.
+    pub(crate) old: Vec<String>,
+}
+
+impl Knowledge {
+    /// It has read this, or sent it.
+    pub(crate) fn learns(&mut self, text: &str) {
+        self.words = Some(words(text));
+        self.old.extend(self.text.replace(text.to_owned()));
+        if self.old.len() > 8 {
+            self.old.remove(0);
+        }
+    }
+
+    /// It has brought these words into the file.
+    pub(crate) fn brings<'a>(&mut self, brought: impl Iterator<Item = &'a str>) {
+        if let Some(words) = &mut self.words {
+            words.extend(brought.map(|word| (word.to_owned(), 1)));
+        }
+    }
+
+    /// A change on disk was taken for its doing, though it had read nothing before.
+    pub(crate) fn is_taken_to_know(&mut self, file: &str) {
+        self.words.get_or_insert_with(|| words(file));
+    }
+}
+
+/// What is expected of one file.
+#[derive(Debug, Default)]
+pub(crate) struct Expected {
+    /// What both the buffer and the file had last.
+    synced: Words,
+    synced_text: String,
+    /// Words that have been in the buffer, or told as a conflict.
+    came: HashSet<String>,
+    /// With whose step each word first came.
+    by: HashMap<String, String>,
+}
+
+impl Expected {
+    /// The user, or Neovim by itself, has made the buffer what it is.
+    pub(crate) fn by_user(&mut self, now: &Look) {
+        let Some(text) = &now.text else { return };
+        self.came.extend(words(text).into_keys());
+        if !now.modified {
+            self.comes_together(text);
+        }
+    }
+
+    /// A file as it is when nobody has changed it yet.
+    pub(crate) fn begins(&mut self, text: &str) {
+        self.comes_together(text);
+        self.is_settled(text);
+    }
+
+    /// What is on disk and was not in the buffer is taken for the doing of one session.
+    pub(crate) fn is_taken_to_bring(&self, knows: &mut Knowledge, was: &Look) {
+        let before = was.text.as_ref().map_or_else(|| self.synced.clone(), |text| words(text));
+        knows.brings(gone(&words(&was.disk), &before).into_iter());
+    }
+
+    /// Neovim and the file have come together at this text of the file.
+    pub(crate) fn comes_together(&mut self, file: &str) {
+        self.synced = words(file);
+        file.clone_into(&mut self.synced_text);
+    }
+
+    /// These words are where they belong, whatever comes of them later.
+    pub(crate) fn is_settled(&mut self, text: &str) {
+        self.came.extend(words(text).into_keys());
+    }
+
+    /// The user has typed this word, while something else went on.
+    pub(crate) fn typed(&mut self, word: &str) {
+        self.came.insert(word.to_owned());
+    }
+
+    /// Checks a step that is taken for `session`'s.
+    pub(crate) fn by_session(
+        &mut self,
+        session: &str,
+        knows: &mut Knowledge,
+        was: &Look,
+        now: &Look,
+    ) -> Checked {
+        let (before, after) = (words(was.kept()), words(now.kept()));
+        let on_disk = words(&was.disk);
+        let may = |word: &str| {
+            let known = knows.words.as_ref();
+            let shared = || count(&self.synced, word) + count(&on_disk, word) > 0;
+            word.starts_with(session) || known.map_or_else(shared, |known| count(known, word) > 0)
+        };
+        let mut lost = gone(&before, &after);
+        lost.retain(|word| !may(word));
+        if !lost.is_empty() {
+            return Err(format!("{session} did not know of what is gone: {}", lost.join(" ")));
+        }
+        for word in gone(&after, &before) {
+            if self.came.insert(word.to_owned()) {
+                self.by.insert(word.to_owned(), session.to_owned());
+            }
+        }
+        knows.brings(gone(&after, &before).into_iter());
+        if now.text.is_none() {
+            self.came.extend(after.into_keys());
+        }
+        Ok(())
+    }
+
+    /// Checks that all words of a text that never were there have come, or are told.
+    pub(crate) fn came_in(&mut self, text: &str, now: &Look, told: &str) -> Checked {
+        let (here, told) = (words(now.kept()), words(&format!("{told}\n{}", now.conflicts)));
+        for word in words(text).keys().filter(|word| count(&here, word) == 0) {
+            if count(&told, word) > 0 {
+                self.came.insert(word.clone());
+            } else if !self.came.contains(word) {
+                return Err(format!("{word} has not come in, and is no conflict"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that no line is there more often than a side made it, where both began with it: `read` is what the writer did.
+    pub(crate) fn is_not_doubled(
+        &self,
+        read: Option<&str>,
+        theirs: &str,
+        was: &Look,
+        now: &Look,
+    ) -> Checked {
+        let base = lines(read.unwrap_or(&self.synced_text));
+        let (theirs, before) = (lines(theirs), lines(was.kept()));
+        for (line, times) in lines(now.kept()) {
+            let most = count(&before, &line).max(count(&theirs, &line));
+            if times > most && count(&base, &line) > 0 {
+                return Err(format!("{line} is there {times} times"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whose step a word came with, if a session's.
+    pub(crate) fn came_by(&self, word: &str) -> Option<&str> {
+        self.by.get(word).map(String::as_str)
+    }
+}
+
+/// Both sides, line by line, for whoever has to find out why.
+pub(crate) fn shown(was: &Look, now: &Look) -> String {
+    let (was, disk) = (was.text.as_deref().unwrap_or_default(), &was.disk);
+    let now = now.text.as_deref().unwrap_or_default();
+    let count = was.lines().count().max(disk.lines().count()).max(now.lines().count());
+    let lines = (0..count.min(60)).map(|at| {
+        let [was, disk, now] = [was, disk, now].map(|text| text.lines().nth(at).unwrap_or("~"));
+        format!("{was:<36}|{disk:<36}|{now}\n")
+    });
+    format!("buffer before{:<23}|file before{:<25}|buffer after\n", "", "") + &lines.collect::<String>()
+}

@@ -1,0 +1,33 @@
+//! What was done last, for whoever has to find out why a world failed. It decides nothing.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+/// So many steps are kept.
+const LENGTH: usize = 30;
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trail(Arc<Mutex<(usize, VecDeque<String>)>>);
+
+impl Trail {
+    /// What follows belongs to this step.
+    pub(crate) fn step(&self, number: usize) {
+        self.0.lock().0 = number;
+    }
+
+    pub(crate) fn note(&self, what: impl Into<String>) {
+        let mut inner = self.0.lock();
+        let line = format!("{:>6}  {}", inner.0, what.into());
+        inner.1.push_back(line);
+        while inner.1.len() > LENGTH {
+            inner.1.pop_front();
+        }
+    }
+
+    /// The lines, oldest first.
+    pub(crate) fn lines(&self) -> String {
+        self.0.lock().1.iter().map(|line| format!("{line}\n")).collect()
+    }
+}

@@ -1,0 +1,117 @@
+//! Texts as bags of words. Each word is made once, by one author, so that it is known again wherever it went; how texts
+//! are merged is not known here.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+
+use super::dice::Dice;
+
+/// How often each word is there.
+pub(crate) type Words = BTreeMap<String, usize>;
+
+pub(crate) fn words(text: &str) -> Words {
+    let mut words = Words::new();
+    for word in text.split_whitespace() {
+        *words.entry(word.to_owned()).or_default() += 1;
+    }
+    words
+}
+
+/// How often each line is there.
+pub(crate) fn lines(text: &str) -> Words {
+    let mut lines = Words::new();
+    for line in text.lines() {
+        *lines.entry(line.trim_end().to_owned()).or_default() += 1;
+    }
+    lines
+}
+
+pub(crate) fn count(words: &Words, word: &str) -> usize {
+    words.get(word).copied().unwrap_or(0)
+}
+
+/// The words that are less often in `after` than in `before`.
+pub(crate) fn gone<'a>(before: &'a Words, after: &Words) -> Vec<&'a str> {
+    let less = before.iter().filter(|(word, times)| **times > count(after, word));
+    less.map(|(word, _)| word.as_str()).collect()
+}
+
+/// An agent's edit: the text it makes, and which lines of the old one it touches.
+#[derive(Debug)]
+pub(crate) struct Edited {
+    pub(crate) text: String,
+    pub(crate) touched: Vec<Range<usize>>,
+}
+
+/// An edit, or two, somewhere in a text. `word` makes a new word.
+pub(crate) fn edited(dice: &mut Dice, text: &str, mut word: impl FnMut() -> String) -> Edited {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let (count, mut touched) = (lines.len(), Vec::new());
+    // From the end, so that lines before keep their numbers.
+    let halves: &[Range<usize>] =
+        if count > 12 && dice.once_in(3) { &[count / 2 + 2..count, 0..count / 2] } else { &[0..count] };
+    for half in halves {
+        let range = one_edit(dice, &mut lines, half.clone(), &mut word);
+        touched.push(range);
+    }
+    Edited { text: lines.iter().map(|line| format!("{line}\n")).collect(), touched }
+}
+
+fn one_edit(
+    dice: &mut Dice,
+    lines: &mut Vec<String>,
+    part: Range<usize>,
+    word: &mut impl FnMut() -> String,
+) -> Range<usize> {
+    let blanks = if dice.once_in(6) { "  " } else { "" };
+    let kind = if part.len() < 4 { 0 } else { dice.within(0..7) };
+    let at = if part.is_empty() { part.start } else { dice.within(part.clone()) };
+    let few = at..(at + 1 + dice.within(0..3)).min(part.end);
+    match kind {
+        0 | 1 => {
+            let new = (0..=dice.within(0..2)).map(|_| word() + blanks).collect::<Vec<_>>();
+            lines.splice(at..at, new);
+            at..at
+        }
+        2 => {
+            lines[at] = word() + blanks;
+            at..at + 1
+        }
+        3 => {
+            lines[at] = format!("{} {}", lines[at], word());
+            at..at + 1
+        }
+        4 if part.len() > 8 => {
+            lines.drain(few.clone());
+            few
+        }
+        _ => {
+            lines.splice(few.clone(), [word(), word() + blanks]);
+            few
+        }
+    }
+}
+
+/// Whether nobody has changed anything at or beside these lines of `base` on the way to `live`, as far as that is beyond
+/// doubt: no line is there twice and none has changed places.
+pub(crate) fn is_untouched(base: &str, live: &str, touched: &[Range<usize>]) -> bool {
+    let (base, live): (Vec<&str>, Vec<&str>) = (base.lines().collect(), live.lines().collect());
+    let (in_base, in_live): (HashSet<_>, HashSet<_>) =
+        (base.iter().collect(), live.iter().collect());
+    if in_base.len() < base.len() || in_live.len() < live.len() {
+        return false;
+    }
+    let stayed = base.iter().filter(|line| in_live.contains(line));
+    if !stayed.eq(live.iter().filter(|line| in_base.contains(line))) {
+        return false;
+    }
+    touched.iter().all(|range| {
+        let around = range.start.saturating_sub(1)..(range.end + 1).min(base.len());
+        let wanted = &base[around];
+        let Some(first) = wanted.first() else { return false };
+        let Some(at) = live.iter().position(|line| line == first) else { return false };
+        live.get(at..at + wanted.len()) == Some(wanted)
+            && (range.start > 0 || at == 0)
+            && (range.end < base.len() || at + wanted.len() == live.len())
+    })
+}
