@@ -184,12 +184,6 @@ impl Document {
         self.live.as_ref().map(|live| (live.id, live.tick))
     }
 
-    /// Whether the text kept is that of the buffer found.
-    pub(super) fn is_current(&self, found: &Found) -> bool {
-        self.live.as_ref().is_some_and(|live| live.id == found.buffer.id)
-            && found.changes.as_ref().is_some_and(Vec::is_empty)
-    }
-
     /// The buffer of this file with its text, if one is loaded.
     pub(super) async fn open(&mut self) -> Result<Option<Open>, FileError> {
         match self.find().await? {
