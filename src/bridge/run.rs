@@ -168,9 +168,9 @@ impl Runner {
             let paths = if roots.is_empty() { Vec::new() } else { loaded(&client, false).await };
             let paths = real(roots, paths).await;
             // At once: what changes before goes unseen until a tool call ends. What is on a network may take its time.
-            let watched = paths.iter().cloned().collect();
+            let wanted = paths.iter().cloned().collect();
             let watching = tokio::task::spawn_blocking(move || {
-                watcher.map(|watcher| watcher.lock().watch(watched)).unwrap_or_default()
+                watcher.map(|watcher| watcher.lock().watch(wanted)).unwrap_or_default()
             });
             for path in &paths {
                 shrug(path, files.note(path).await);
@@ -224,14 +224,17 @@ impl Runner {
 async fn unseen(files: Arc<Files>, client: Client, gather: Gather) -> Gathered {
     let Gather { session, cwd, roots, unsaved, reads_buffers, .. } = gather;
     let (now, save) = (Instant::now(), unsaved == Unsaved::Save);
-    let modified = async { real(roots, loaded(&client, true).await).await };
-    let paths = timeout_at(now + NOTE_LIMIT, modified).await.unwrap_or_else(|_| {
+    let open = async {
+        let modified = real(roots.clone(), loaded(&client, true).await).await;
+        (modified, real(roots, loaded(&client, false).await).await)
+    };
+    let (modified, open) = timeout_at(now + NOTE_LIMIT, open).await.unwrap_or_else(|_| {
         tracing::warn!("a prompt goes without unsaved changes: Neovim does not answer");
-        Vec::new()
+        (Vec::new(), Vec::new())
     });
-    // Once the agent has the prompt it may change the files: what the user began with has to be known by then.
+    // Once the agent has the prompt it may change the files: what the user begins with has to be known by then.
     let noting = async {
-        for path in &paths {
+        for path in &open {
             shrug(path, files.note(path).await);
         }
     };
@@ -239,8 +242,8 @@ async fn unseen(files: Arc<Files>, client: Client, gather: Gather) -> Gathered {
         tracing::warn!("what unsaved changes began with is not known yet");
     }
     let limit = if save { SAVE_LIMIT } else { NOTE_LIMIT };
-    let paths = if unsaved == Unsaved::Ignore { Vec::new() } else { paths };
-    let (unsaved, problems) = files.unsaved(paths, &cwd, save, now + limit).await;
+    let modified = if unsaved == Unsaved::Ignore { Vec::new() } else { modified };
+    let (unsaved, problems) = files.unsaved(modified, &cwd, save, now + limit).await;
     // What was saved just now is new to the agent, too.
     let from = if save { Instant::now() } else { now };
     let changed = files.changed(&session, &cwd, reads_buffers, from + NOTE_LIMIT).await;
