@@ -64,12 +64,7 @@ impl World {
     }
 
     /// An edit of what the session last knew, or of a text it knew long ago.
-    fn edits(
-        &mut self,
-        index: usize,
-        session: usize,
-        stale: bool,
-    ) -> (String, Option<Vec<Range<usize>>>) {
+    fn edits(&mut self, index: usize, session: usize, stale: bool) -> (String, Option<Vec<Range<usize>>>) {
         let known = &self.files[index].knows[session];
         let is_last = !stale || known.old.is_empty();
         let last = known.text.as_deref().unwrap_or_default();
@@ -92,8 +87,7 @@ impl World {
         let twice = self.dice.once_in(4);
         let was = self.look(index).await;
         let word = (self.typing && self.dice.once_in(2)).then(|| self.word("user"));
-        let typed =
-            word.as_ref().map_or_else(String::new, |word| format!(" while {word} is typed"));
+        let typed = word.as_ref().map_or_else(String::new, |word| format!(" while {word} is typed"));
         let stale = if touched.is_some() { "" } else { ", from an old text" };
         self.trail.note(format!("{name}: writes {}{stale}{typed}", self.files[index].name));
         if let Some(word) = &word {

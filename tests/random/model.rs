@@ -203,6 +203,5 @@ pub(crate) fn shown(was: &Look, now: &Look) -> String {
         let [was, disk, now] = [was, disk, now].map(|text| text.lines().nth(at).unwrap_or("~"));
         format!("{was:<36}|{disk:<36}|{now}\n")
     });
-    format!("buffer before{:<23}|file before{:<25}|buffer after\n", "", "")
-        + &lines.collect::<String>()
+    format!("buffer before{:<23}|file before{:<25}|buffer after\n", "", "") + &lines.collect::<String>()
 }
