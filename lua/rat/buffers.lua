@@ -36,7 +36,7 @@ local M = {}
 local changing = {}
 ---The real path by which a buffer was found.
 ---@type table<integer, string>
-local found = {}
+local file_of = {}
 
 ---@param buf integer
 ---@return string?
@@ -93,13 +93,13 @@ end
 ---@return rat.buffers.Facts?
 function M.find(path, known, since)
   if known and api.nvim_buf_is_valid(known) and places.shows(known, path) then
-    found[known] = path
+    file_of[known] = path
     track.attach(known)
     return facts(known, since)
   end
   local buf = places.find(path)
   if buf then
-    found[buf] = path
+    file_of[buf] = path
     track.attach(buf)
     return facts(buf)
   end
@@ -206,7 +206,7 @@ end
 ---@param fn fun(): string?, integer? a problem, or how many changes since `tick` have been saved
 ---@return table
 local function change(buf, tick, fn)
-  if not places.shows(buf, found[buf]) then
+  if not places.shows(buf, file_of[buf]) then
     -- Unloaded, renamed, or a link on the way to its file leads elsewhere now.
     return { gone = true }
   elseif changing[buf] or is_text_locked() or is_operator_pending(buf) then

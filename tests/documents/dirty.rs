@@ -156,6 +156,6 @@ async fn a_text_made_from_the_disk_takes_no_unsaved_change_back() {
     // What the model would take back where it changes the same lines is not lost either.
     nvim.command("call setline(1, 'user')").await;
     nvim.read(&path).await.unwrap();
-    nvim.write(&path, &read.replace("user", "user and agent").replace("3", "three")).await.unwrap();
+    nvim.write(&path, &read.replace("user", "user and agent").replace('3', "three")).await.unwrap();
     assert_eq!(nvim.text().await, "user\n2\nthree\nuser and agent\nmore\n5");
 }
