@@ -159,9 +159,9 @@ impl Project {
             (self.nvim.lua("return Arrived", json!([])) == json!(open)).then_some(())
         });
         if arrived.is_none() {
-            let code = r#"return vim.tbl_filter(function(buf)
+            let code = "return vim.tbl_filter(function(buf)
                 return vim.api.nvim_buf_get_lines(buf, 29, 30, true)[1] ~= Awaited
-              end, Open)"#;
+              end, Open)";
             let (late, log) = (self.nvim.lua(code, json!([])), self.log());
             self.nvim.fail(&format!("buffers that do not follow: {late}\n{log}"));
         }

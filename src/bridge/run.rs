@@ -299,6 +299,11 @@ fn shrug(path: &Path, outcome: Result<(), FileError>) {
 fn check(roots: Vec<PathBuf>, path: &Path) -> Result<PathBuf, FileOutcome> {
     match Roots::new(roots).and_then(|roots| roots.check(path)) {
         Ok(path) => Ok(path),
+        Err(PathError::Outside { real, .. }) if real.exists() && !real.is_file() => {
+            // There is nothing to ask the user about.
+            let message = format!("{} is not a regular file", real.display());
+            Err(FileOutcome::Failed { code: INVALID_PARAMS, message })
+        }
         Err(PathError::Outside { real, .. }) => {
             let folder = real.parent().map_or_else(|| real.clone(), Path::to_owned);
             Err(FileOutcome::Outside(folder))

@@ -128,6 +128,7 @@ impl Document {
         let found = self.find().await?;
         let buffer = found.as_ref().map(|found| &found.buffer);
         if let Some(disk) = self.on_disk(buffer).await? {
+            self.seen.insert(session.clone(), Arc::clone(&disk.text));
             self.known.insert(session.clone(), Known::new(disk.text));
         }
         Ok(())
