@@ -48,7 +48,7 @@ end
 ---@param file rat.adopt.File
 local function keep_write_quiet(buf, file)
   local group = api.nvim_create_augroup("rat_adopted_" .. buf, {})
-  local read = track.time(buf)
+  local read = track.stamp(buf)
   if not read then
     return
   end
@@ -147,7 +147,7 @@ end
 ---@param buf integer
 ---@return string? problem
 function M.gone(buf)
-  track.note_time(buf)
+  track.note_stamp(buf)
   return check_time_soon(buf, function()
     return vim.uv.fs_stat(api.nvim_buf_get_name(buf)) == nil
   end)

@@ -22,7 +22,7 @@ local M = {}
 ---@field encoding string 'fileencoding'
 ---@field bom boolean
 ---@field eol boolean whether the last line ends: in the file, or once unsaved changes are saved
----@field time? {sec: integer, nsec: integer} of the file when Neovim last read or wrote it
+---@field stamp? rat.track.Stamp of the file when Neovim last read or wrote it
 ---@field changes? [integer, integer, string[]][] what changed since the tick asked about
 
 ---@class (exact) rat.buffers.Lines
@@ -79,7 +79,7 @@ local function facts(buf, since)
     encoding = bo.fileencoding,
     bom = bo.bomb and not bo.binary,
     eol = bo.endofline or (bo.modified and bo.fixendofline and not bo.binary),
-    time = track.time(buf),
+    stamp = track.stamp(buf),
     changes = since and track.since(buf, since) or nil,
   }
 end
@@ -311,7 +311,7 @@ local function save(buf, tick, eol)
       vim.bo[buf].endofline = had_eol
     end
     if not vim.deep_equal(vim.uv.fs_stat(name), stat) then
-      track.note_time(buf) -- Neovim knows the file as its broken write has left it.
+      track.note_stamp(buf) -- Neovim knows the file as its broken write has left it.
     end
     return problem or reason(tostring(why))
   elseif not ok or typed_in then

@@ -154,6 +154,25 @@ local function follow(buf)
   })
 end
 
+---Forgets what is known of lines where the file has changed again: only what it has now counts.
+---@param buf integer
+---@param kept rat.conflict.Kept[]
+local function supersede(buf, kept)
+  known[buf] = vim.tbl_filter(function(conflict)
+    local from, to = rows(buf, regions, conflict.region)
+    for _, one in ipairs(kept) do
+      local first, last = one[1], one[2]
+      if (from == first and to == last) or (from < last and first < to) then
+        if not conflict.decided then
+          api.nvim_buf_del_extmark(buf, signs, conflict.sign)
+        end
+        return false
+      end
+    end
+    return true
+  end, known[buf])
+end
+
 ---Marks lines of a buffer. To be called before the buffer is changed: the marks move with their text.
 ---@param buf integer
 ---@param kept rat.conflict.Kept[]
@@ -166,17 +185,9 @@ function M.mark(buf, kept)
     known[buf] = {}
     follow(buf)
   end
+  supersede(buf, kept)
   for _, one in ipairs(kept) do
     local first, last, theirs = unpack(one)
-    -- The file has changed there again: only what it has now counts.
-    known[buf] = vim.tbl_filter(function(conflict)
-      local from, to = rows(buf, regions, conflict.region)
-      local apart = to < first or last < from
-      if not apart and not conflict.decided then
-        api.nvim_buf_del_extmark(buf, signs, conflict.sign)
-      end
-      return apart
-    end, known[buf])
     local conflict = {
       buf = buf,
       region = M.region(buf, first, last),

@@ -27,9 +27,15 @@ local MOST_BYTES = 256 * 1024
 
 ---@type table<integer, rat.track.Log>
 local logs = {}
----The time of the file when Neovim last read or wrote it.
----@type table<integer, {sec: integer, nsec: integer}>
-local times = {}
+---By what a file is told from a later one: two writes within one tick of the disk's clock have one time.
+---@class (exact) rat.track.Stamp
+---@field sec integer time of last change
+---@field nsec integer
+---@field size integer
+
+---What the file was when Neovim last read or wrote it.
+---@type table<integer, rat.track.Stamp>
+local stamps = {}
 ---@type table<integer, boolean>
 local ours = {}
 local started = false
@@ -82,24 +88,24 @@ local function record(buf, tick, first, last, new_last)
   end
 end
 
----Notes the time of the file of a buffer, which Neovim has just read or written.
+---Notes what the file of a buffer is, which Neovim has just read or written.
 ---@param buf integer
-function M.note_time(buf)
+function M.note_stamp(buf)
   local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
-  times[buf] = stat and { sec = stat.mtime.sec, nsec = stat.mtime.nsec } or nil
+  stamps[buf] = stat and { sec = stat.mtime.sec, nsec = stat.mtime.nsec, size = stat.size }
 end
 
----The time the file of a buffer had when Neovim last read or wrote it, as far as it was seen.
+---What the file of a buffer was when Neovim last read or wrote it, as far as it was seen.
 ---@param buf integer
----@return {sec: integer, nsec: integer}?
-function M.time(buf)
-  return times[buf]
+---@return rat.track.Stamp?
+function M.stamp(buf)
+  return stamps[buf]
 end
 
 ---Notes that a buffer was written to its file.
 ---@param buf integer
 function M.saved(buf)
-  M.note_time(buf)
+  M.note_stamp(buf)
   if not ours[buf] then
     tell(buf, "saved")
   end
@@ -116,8 +122,8 @@ function M.attach(buf)
   end
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   forget(buf, tick)
-  if not times[buf] then
-    M.note_time(buf)
+  if not stamps[buf] then
+    M.note_stamp(buf)
   end
   vim.api.nvim_buf_attach(buf, false, {
     on_lines = function(_, _, now, first, last, new_last)
@@ -189,9 +195,9 @@ function M.start()
       end,
     })
   end
-  on("FileChangedShellPost", M.note_time)
+  on("FileChangedShellPost", M.note_stamp)
   on("BufReadPost", function(buf)
-    M.note_time(buf)
+    M.note_stamp(buf)
     tell(buf, "read")
   end)
   on("BufWritePost", M.saved)
@@ -203,12 +209,12 @@ function M.start()
     end
   end)
   on("BufWipeout", function(buf)
-    times[buf] = nil
+    stamps[buf] = nil
   end)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local normal = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
-    if normal and vim.api.nvim_buf_get_name(buf) ~= "" and not times[buf] then
-      M.note_time(buf)
+    if normal and vim.api.nvim_buf_get_name(buf) ~= "" and not stamps[buf] then
+      M.note_stamp(buf)
     end
   end
 end

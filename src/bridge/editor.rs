@@ -11,7 +11,8 @@ use rmpv::Value;
 use crate::edit::{Collector, Edit, Hunk, Kept, LineEnding, Shape, Text};
 use crate::files::DiskFacts;
 use crate::files::editor::{
-    Buffer, BufferId, Editor, EditorError, Encoded, Encoding, FileTime, Found, Lines, Outcome, Then,
+    Buffer, BufferId, Editor, EditorError, Encoded, Encoding, FileTime, Found, Lines, Outcome,
+    Stamp, Then,
 };
 use crate::nvim::client::{Client, NvimError};
 
@@ -316,9 +317,10 @@ fn outcome(value: Value) -> Result<Outcome, EditorError> {
 fn found(value: Value) -> Result<Found, EditorError> {
     let mut fields = Fields::new(value)?;
     let changes = fields.take("changes").map(changes).transpose()?;
-    let time = fields.take("time").map(Fields::new).transpose()?.map(|mut time| {
-        let seconds = number(time.take("sec"))?;
-        Ok(FileTime { seconds, nanoseconds: number(time.take("nsec"))? })
+    let stamp = fields.take("stamp").map(Fields::new).transpose()?.map(|mut stamp| {
+        let seconds = number(stamp.take("sec"))?;
+        let time = FileTime { seconds, nanoseconds: number(stamp.take("nsec"))? };
+        Ok(Stamp { time, size: number(stamp.take("size"))? })
     });
     let encoding = Encoding::named(&text(fields.take("encoding"))?);
     let formats = text(fields.take("formats"))?;
@@ -338,7 +340,7 @@ fn found(value: Value) -> Result<Found, EditorError> {
         finds_encoding: fields.flag("finds_encoding"),
         formats: formats.split(',').filter_map(|format| ending(format).ok()).collect(),
         encoding,
-        time: time.transpose()?,
+        stamp: stamp.transpose()?,
     };
     Ok(Found { buffer, changes })
 }

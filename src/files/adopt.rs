@@ -139,7 +139,7 @@ impl Document {
         };
         self.synced = text.map(|text| OnDisk { text: Arc::clone(text), facts, encoding });
         // One that was never on disk, or whose end is known.
-        if open.buffer.time.is_none() || !disk::is_missing(&self.path) {
+        if open.buffer.stamp.is_none() || !disk::is_missing(&self.path) {
             return Ok(None);
         }
         self.editor.file_gone(open.buffer.id).await?;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use atomic_write_file::AtomicWriteFile;
 
-use super::editor::FileTime;
+use super::editor::{FileTime, Stamp};
 
 /// By what a file is known again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,19 @@ impl DiskFacts {
     /// Of a file that is not there any more; no file is like that.
     pub(super) const GONE: Self =
         Self { time: FileTime { seconds: 0, nanoseconds: 0 }, size: 0, inode: 0, mode: 0 };
+}
+
+impl DiskFacts {
+    /// What Neovim's are compared with.
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp { time: self.time, size: self.size }
+    }
+
+    /// As Neovim has left the file, where that is known: somebody may have written it again since.
+    pub(super) fn as_stamped(self, stamp: Option<Stamp>) -> Self {
+        let Stamp { time, size } = stamp.unwrap_or_else(|| self.stamp());
+        Self { time, size, ..self }
+    }
 }
 
 impl From<&Metadata> for DiskFacts {

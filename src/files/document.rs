@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::disk;
-use super::editor::{Buffer, BufferId, Editor, EditorError, FileTime, Found, Lines, Outcome, Then};
+use super::editor::{Buffer, BufferId, Editor, EditorError, Found, Lines, Outcome, Stamp, Then};
 use super::error::FileError;
 use super::on_disk::OnDisk;
 use super::read::Partial;
@@ -91,8 +91,8 @@ pub(super) struct Open {
 #[derive(Debug)]
 pub(super) enum Made {
     /// Made: the text right before and right after it, that of them which was saved if any was, and
-    /// the time the file then had for Neovim.
-    Done { before: Arc<Text>, after: Arc<Text>, saved: Arc<Text>, time: Option<FileTime> },
+    /// what the file then was for Neovim.
+    Done { before: Arc<Text>, after: Arc<Text>, saved: Arc<Text>, stamp: Option<Stamp> },
     /// Not made: the user has changed the same lines, or has begun or ended to have unsaved
     /// changes. Look again.
     Again,
@@ -267,7 +267,7 @@ impl Document {
             return true;
         }
         let synced = if open.buffer.modified {
-            open.buffer.time == Some(disk.facts.time)
+            open.buffer.stamp == Some(disk.facts.stamp())
         } else {
             *open.text == *disk.text && open.buffer.encoding == disk.encoding
         };
@@ -313,7 +313,7 @@ impl Document {
             };
             let before = replayed(Arc::clone(&open.text), meanwhile, &open.buffer).await?;
             self.live = Some(Live { id, tick, text: Arc::clone(&before) });
-            let (time, changes) = (found.buffer.time, found.changes.clone().unwrap_or_default());
+            let (stamp, changes) = (found.buffer.stamp, found.changes.clone().unwrap_or_default());
             let open = self.text_of(found).await?;
             let after = open.text;
             let saved = match saved.and_then(|count| changes.get(..count)) {
@@ -323,7 +323,7 @@ impl Document {
                 _ => Arc::clone(&after),
             };
             return Ok(match failed {
-                None => Made::Done { before, after, saved, time },
+                None => Made::Done { before, after, saved, stamp },
                 Some(reason) => Made::Failed { reason, before, after },
             });
         }
@@ -371,7 +371,7 @@ fn stands_for(file: &OnDisk, buffer: &Buffer) -> bool {
     let text = &file.text;
     !buffer.modified
         && text.shape().ending == buffer.shape.ending
-        && buffer.time == Some(file.facts.time)
+        && buffer.stamp == Some(file.facts.stamp())
         && text.len() == buffer.lines
         && text.body(0..text.len()).len() + 1 == buffer.bytes
 }

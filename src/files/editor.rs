@@ -25,6 +25,16 @@ pub struct FileTime {
     pub nanoseconds: i64,
 }
 
+/// By what the file that Neovim last read or wrote is told from a later one: two writes within one tick of the disk's clock
+/// have one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// When it was last changed.
+    pub time: FileTime,
+    /// Bytes.
+    pub size: u64,
+}
+
 /// What is known of a loaded buffer beside its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Buffer {
@@ -50,8 +60,8 @@ pub struct Buffer {
     pub finds_encoding: bool,
     /// How it is written.
     pub encoding: Encoding,
-    /// The file's time when Neovim last read or wrote it, if that was seen.
-    pub time: Option<FileTime>,
+    /// The file's when Neovim last read or wrote it, if that was seen.
+    pub stamp: Option<Stamp>,
 }
 
 /// A buffer, and what changed in it since the tick asked about, in order: `None` if that is too

@@ -37,7 +37,7 @@ impl Lens {
         if !buffer.modified {
             let ending = Some(buffer.shape.ending);
             let encoding = buffer.encoding.clone();
-            let untouched = buffer.time == Some(facts.time);
+            let untouched = buffer.stamp == Some(facts.stamp());
             let formats = if untouched { Vec::new() } else { buffer.formats.clone() };
             let finds_encoding = buffer.finds_encoding && !untouched;
             return Self { encoding, ending, formats, finds_encoding, before };

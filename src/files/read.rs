@@ -144,7 +144,7 @@ impl Document {
         }
         let Some(found) = self.find().await? else { return Ok(()) };
         let Some(file) = self.on_disk(Some(&found.buffer)).await? else { return Ok(()) };
-        if found.buffer.time == Some(file.facts.time) {
+        if found.buffer.stamp == Some(file.facts.stamp()) {
             self.synced = Some(file);
         }
         Ok(())

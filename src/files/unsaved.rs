@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::Files;
-use super::disk::{self, DiskFacts};
+use super::disk;
 use super::document::{Document, Made, Open, beside};
 use super::editor::Then;
 use super::error::FileError;
@@ -169,16 +169,14 @@ impl Document {
         }
         let changed = refused("the file has changed on disk");
         if let Some(file) = file
-            && (open.buffer.time.is_none() || !self.is_synced(open, file))
+            && (open.buffer.stamp.is_none() || !self.is_synced(open, file))
         {
             return Err(changed);
         }
         let then = Then::Save { eol: open.text.shape().final_newline };
         match self.make(open, Vec::new(), then).await? {
-            Made::Done { after, time, .. } => {
-                let facts = disk::facts(&self.path);
-                let facts =
-                    facts.map(|facts| DiskFacts { time: time.unwrap_or(facts.time), ..facts });
+            Made::Done { after, stamp, .. } => {
+                let facts = disk::facts(&self.path).map(|facts| facts.as_stamped(stamp));
                 let encoding = open.buffer.encoding.clone();
                 self.synced = facts.map(|facts| OnDisk { text: after, facts, encoding });
                 Ok(())

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::disk::{self, DiskFacts};
+use super::disk;
 use super::document::{Document, Known, MOST_TRIES, Made, Open, beside};
 use super::editor::{Encoding, Then};
 use super::error::FileError;
@@ -92,8 +92,8 @@ impl Document {
         let encoding = file.as_ref().map_or(&open.buffer.encoding, |file| &file.encoding);
         self.check_characters(&plan.hunks, encoding).await?;
         let edits = refine(&plan.hunks, &open.text);
-        let (before, after, saved, time) = match self.make(open, edits, plan.then).await? {
-            Made::Done { before, after, saved, time } => (before, after, saved, time),
+        let (before, after, saved, stamp) = match self.make(open, edits, plan.then).await? {
+            Made::Done { before, after, saved, stamp } => (before, after, saved, stamp),
             Made::Again => return Ok(None),
             Made::Failed { reason, before, after } => {
                 let repaired = self.repair(file.as_ref(), &after, encoding).await?;
@@ -113,8 +113,7 @@ impl Document {
             }
         } else {
             // If somebody was quick to write the file again, that is not what Neovim wrote.
-            let facts = disk::facts(&self.path);
-            let facts = facts.map(|facts| DiskFacts { time: time.unwrap_or(facts.time), ..facts });
+            let facts = disk::facts(&self.path).map(|facts| facts.as_stamped(stamp));
             self.synced = facts.map(|facts| {
                 let encoding = open.buffer.encoding.clone();
                 OnDisk { text: saved, facts, encoding }

@@ -89,6 +89,20 @@ async fn unsaved_changes_are_merged_or_kept() {
 }
 
 #[tokio::test]
+async fn a_file_that_is_written_within_one_tick_of_the_clock_is_another_one() {
+    let nvim = Nvim::start("adopt-tick").await;
+    nvim.lua("require('rat.track').start()").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    let time = std::fs::metadata(&path).unwrap().modified().unwrap();
+    within(nvim.files.note(&path)).await.unwrap();
+    nvim.command("call setline(1, 'user')").await;
+    nvim.put("a.txt", TEN.replace("9\n", "nine\n"));
+    std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!(nvim.text().await, "user\n2\n3\n4\n5\n6\n7\n8\nnine\n10");
+}
+
+#[tokio::test]
 async fn a_text_that_was_noted_is_what_both_sides_began_with() {
     let nvim = Nvim::start("adopt-noted").await;
     nvim.lua("require('rat.track').start()").await;

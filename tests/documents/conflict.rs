@@ -66,6 +66,17 @@ async fn marks_stay_on_their_text() {
 }
 
 #[tokio::test]
+async fn each_of_two_that_adjoin_is_marked_until_the_file_changes_there_again() {
+    let nvim = contested("conflict-adjoin").await;
+    let mark = |kept: &str| format!("require('rat.conflict').mark(vim.fn.bufnr(), {kept})");
+    nvim.lua(&mark("{ { 4, 5, { 'E' } }, { 5, 6, { 'F' } }, { 6, 6, { 'new' } } }")).await;
+    let marks = "4≠  agent: E|5≠  agent: F|6≠  agent: new|7≠  agent: VIII";
+    assert_eq!(nvim.eval(SIGNS).await, marks);
+    nvim.lua(&mark("{ { 5, 6, { 'G' } } }")).await;
+    assert_eq!(nvim.eval(SIGNS).await, marks.replace("agent: F", "agent: G"));
+}
+
+#[tokio::test]
 async fn native_diff_mode_decides_and_a_decision_can_be_undone() {
     let nvim = contested("conflict-diff").await;
     nvim.lua("require('rat.decide').open()").await;

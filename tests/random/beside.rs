@@ -1,5 +1,6 @@
 //! A second Neovim that has the files open, too, as a user's second editor. What it writes counts as somebody else's.
 
+use super::agents::later_than;
 use super::model::Checked;
 use super::world::World;
 
@@ -30,6 +31,9 @@ impl World {
             return Ok(());
         }
         self.trail.note(format!("beside: write! {name}"));
+        let size =
+            self.other.eval("vim.fn.line2byte(vim.fn.line('$') + 1) - 1").await.parse().unwrap();
+        later_than(&self.files[index].path, size);
         self.other.command("silent write!").await;
         let session = self.dice.within(0..2);
         self.files[index].pending = Some(session);

@@ -145,7 +145,7 @@ impl Expected {
             return Err(format!("{session} did not know of what is gone: {}", lost.join(" ")));
         }
         for word in gone(&after, &before) {
-            if self.came.insert(word.to_owned()) {
+            if self.came.insert(word.to_owned()) && now.text.is_some() {
                 self.by.insert(word.to_owned(), session.to_owned());
             }
         }
@@ -203,5 +203,6 @@ pub(crate) fn shown(was: &Look, now: &Look) -> String {
         let [was, disk, now] = [was, disk, now].map(|text| text.lines().nth(at).unwrap_or("~"));
         format!("{was:<36}|{disk:<36}|{now}\n")
     });
-    format!("buffer before{:<23}|file before{:<25}|buffer after\n", "", "") + &lines.collect::<String>()
+    format!("buffer before{:<23}|file before{:<25}|buffer after\n", "", "")
+        + &lines.collect::<String>()
 }

@@ -14,7 +14,9 @@ impl World {
         }
         self.pass_on().await;
         for index in 0..self.files.len() {
-            self.check_file(index).await.map_err(|why| format!("{}: {why}", self.files[index].name))?;
+            self.check_file(index)
+                .await
+                .map_err(|why| format!("{}: {why}", self.files[index].name))?;
             self.check_record(index)
                 .await
                 .map_err(|why| format!("{}, record: {why}", self.files[index].name))?;
@@ -49,7 +51,8 @@ impl World {
             let words = lines.flat_map(|line| line.split_whitespace());
             for word in words.filter(|word| known.insert(word)) {
                 let by = step.by.as_ref().map(|origin| origin.by.session.to_string());
-                if file.expected.came_by(word).is_some_and(|session| by.as_deref() != Some(session)) {
+                if file.expected.came_by(word).is_some_and(|session| by.as_deref() != Some(session))
+                {
                     let came_by = file.expected.came_by(word);
                     return Err(format!("{word} came by {came_by:?}, and not by {by:?}"));
                 }

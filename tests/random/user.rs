@@ -139,12 +139,16 @@ impl World {
     }
 
     async fn formats(&mut self) {
-        let formatters: &[&str] =
-            if self.moves { &["autocmd! BufWritePre *", STRIP, SORT] } else { &["autocmd! BufWritePre *", STRIP] };
+        let formatters: &[&str] = if self.moves {
+            &["autocmd! BufWritePre *", STRIP, SORT]
+        } else {
+            &["autocmd! BufWritePre *", STRIP]
+        };
         let formatter = *self.dice.pick(formatters);
         self.trail.note(format!("user: {formatter}"));
         // Those of the plugin are not the user's to remove.
-        let own = formatter.replace("autocmd! ", "autocmd! own ").replace("autocmd ", "autocmd own ");
+        let own =
+            formatter.replace("autocmd! ", "autocmd! own ").replace("autocmd ", "autocmd own ");
         self.nvim.command(&format!("augroup own | augroup END | autocmd! own | {own}")).await;
     }
 

@@ -48,8 +48,11 @@ pub(crate) fn edited(dice: &mut Dice, text: &str, mut word: impl FnMut() -> Stri
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let (count, mut touched) = (lines.len(), Vec::new());
     // From the end, so that lines before keep their numbers.
-    let halves: &[Range<usize>] =
-        if count > 12 && dice.once_in(3) { &[count / 2 + 2..count, 0..count / 2] } else { &[0..count] };
+    let halves: &[Range<usize>] = if count > 12 && dice.once_in(3) {
+        &[count / 2 + 2..count, 0..count / 2]
+    } else {
+        &[0..count]
+    };
     for half in halves {
         let range = one_edit(dice, &mut lines, half.clone(), &mut word);
         touched.push(range);
