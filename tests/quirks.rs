@@ -89,7 +89,7 @@ fn a_shell_call_of_gemini_shows_its_command_once() {
     turn.end();
 }
 
-/// OpenCode names the folder a command runs in as a location.
+/// OpenCode names the folder a command runs in as a location; others name files as seen from there.
 #[test]
 fn a_folder_is_no_file_to_follow() {
     let mut turn = Turn::of("OpenCode");
@@ -102,7 +102,7 @@ fn a_folder_is_no_file_to_follow() {
         "title": "date",
         "kind": "execute",
         "status": "completed",
-        "locations": [{"path": cwd}, {"path": file}],
+        "locations": [{"path": cwd}, {"path": "a.txt"}, {"path": "missing/b.txt"}],
         "content": [{"type": "content", "content": {"type": "text", "text": "today"}}],
     }));
     // The folder comes first: what there is to say of it has been said by then.
@@ -113,6 +113,7 @@ fn a_folder_is_no_file_to_follow() {
     assert!(lines[title + 1].contains("│ a.txt"), "{}", lines.join("\n"));
     let text = lines.join("\n");
     assert!(!text.contains("could not be read"), "{text}");
+    assert!(!turn.nvim.messages().contains("rat"), "{}", turn.nvim.messages());
     turn.end();
 }
 

@@ -106,11 +106,16 @@ impl Runner {
                     }
                 });
             }
-            Effect::Seen { session, paths, roots } => {
+            Effect::Seen { session, paths, roots, by_model } => {
                 let files = Arc::clone(&self.files);
                 tokio::spawn(async move {
                     for path in real(roots, paths).await {
-                        shrug(&path, files.seen(&path, &session).await);
+                        let seen = if by_model {
+                            files.seen_by_model(&path, &session).await
+                        } else {
+                            files.seen(&path, &session).await
+                        };
+                        shrug(&path, seen);
                     }
                 });
             }

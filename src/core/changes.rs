@@ -27,7 +27,8 @@ impl State {
         let Some(chat) = self.chats.get(&id) else { return };
         let Some(session) = chat.session.clone() else { return };
         if !chat.reads_buffers() {
-            self.effects.push(Effect::Seen { session, paths, roots: chat.roots() });
+            let by_model = chat.info.quirks.model_reads_disk;
+            self.effects.push(Effect::Seen { session, paths, roots: chat.roots(), by_model });
         }
     }
 

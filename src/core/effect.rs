@@ -78,6 +78,8 @@ pub enum Effect {
         paths: Vec<PathBuf>,
         /// Where files may lie.
         roots: Vec<PathBuf>,
+        /// Whether only its tools read through us, without telling its model.
+        by_model: bool,
     },
     /// Find out what an agent cannot see, for a prompt that waits. `Event::Gathered` follows, always.
     Gather(Gather),

@@ -38,9 +38,9 @@ pub(super) struct Document {
     pub(super) synced: Option<OnDisk>,
     /// What each session last read or wrote.
     pub(super) known: HashMap<SessionId, Known>,
-    /// What the model of each session last read from the disk itself, or sent since: its tools may have read another text
-    /// through us in between, and told it nothing of it.
-    pub(super) seen: HashMap<SessionId, Arc<Text>>,
+    /// What the models of sessions last read from the disk itself, or sent since, whose tools read through us without
+    /// telling them.
+    pub(super) models: HashMap<SessionId, Arc<Text>>,
     /// What each session last sent and may still write to the disk itself.
     pub(super) sent: HashMap<SessionId, Arc<Text>>,
     /// The sessions that wrote it, and what they know of it since.
@@ -108,7 +108,7 @@ impl Document {
             editor,
             synced: None,
             known,
-            seen: HashMap::new(),
+            models: HashMap::new(),
             sent,
             written,
             record: None,
@@ -157,7 +157,7 @@ impl Document {
     /// Forgets what a session knows; `true` if nothing is left to know.
     pub(super) fn forget(&mut self, session: &SessionId) -> bool {
         self.known.remove(session);
-        self.seen.remove(session);
+        self.models.remove(session);
         self.sent.remove(session);
         self.written.remove(session);
         let is_known = !self.known.is_empty() || !self.sent.is_empty() || !self.written.is_empty();

@@ -177,6 +177,13 @@ impl Files {
         finish(async move { document.lock().await.seen(&session).await }).await
     }
 
+    /// The same for an agent whose model reads the disk and whose tools read through us: what they read right before a
+    /// write tells nothing of what the model knows.
+    pub async fn seen_by_model(&self, path: &Path, session: &SessionId) -> Result<(), FileError> {
+        let (document, session) = (self.document(path), session.clone());
+        finish(async move { document.lock().await.seen_by_model(&session).await }).await
+    }
+
     /// Notes what Neovim last read of a file or wrote to it, before an agent may change it on disk. For a file that is
     /// not loaded nothing happens.
     pub async fn note(&self, path: &Path) -> Result<(), FileError> {

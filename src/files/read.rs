@@ -128,8 +128,16 @@ impl Document {
         let found = self.find().await?;
         let buffer = found.as_ref().map(|found| &found.buffer);
         if let Some(disk) = self.on_disk(buffer).await? {
-            self.seen.insert(session.clone(), Arc::clone(&disk.text));
             self.known.insert(session.clone(), Known::new(disk.text));
+        }
+        Ok(())
+    }
+
+    /// The same where only tools of the agent read through us, without telling its model.
+    pub(super) async fn seen_by_model(&mut self, session: &SessionId) -> Result<(), FileError> {
+        self.seen(session).await?;
+        if let Some(text) = self.known.get(session).and_then(|known| known.text.clone()) {
+            self.models.insert(session.clone(), text);
         }
         Ok(())
     }

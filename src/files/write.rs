@@ -54,8 +54,8 @@ impl Document {
                     self.known.get(&request.by.session).and_then(|known| known.text.clone());
                 if let (Ok(_), Some(text)) = (&result, known) {
                     // It may go on to write that to the disk itself.
-                    if let Some(seen) = self.seen.get_mut(&request.by.session) {
-                        *seen = Arc::clone(&text);
+                    if let Some(model) = self.models.get_mut(&request.by.session) {
+                        *model = Arc::clone(&text);
                     }
                     self.sent.insert(request.by.session.clone(), text);
                 }
@@ -140,7 +140,7 @@ impl Document {
         let (content, modified) = (request.content.clone(), open.buffer.modified);
         let on_disk = file.map(|file| Arc::clone(&file.text));
         let dirty = modified.then_some(request.dirty);
-        let seen = self.seen.get(&request.by.session).filter(|_| modified);
+        let seen = self.models.get(&request.by.session).filter(|_| modified);
         let seen = seen.map(|seen| matching(seen, &live));
         let plan = beside(move || {
             let seen = seen.filter(|seen| puts_back(seen, &live, &content));

@@ -137,7 +137,7 @@ async fn what_the_user_saves_while_the_agent_works_is_told() {
 async fn a_text_made_from_the_disk_takes_no_unsaved_change_back() {
     let nvim = Nvim::start("dirty-seen").await;
     let path = nvim.edit("a.txt", "1\n2\n3\n4\n5\n").await;
-    nvim.files.seen(&path, &session()).await.unwrap();
+    nvim.files.seen_by_model(&path, &session()).await.unwrap();
     nvim.command("call setline(4, 'user') | call append(4, 'more')").await;
     for (sent, line) in [("one\n2\n3\n4\n5\n", "one"), ("I\n2\n3\n4\n5\n", "I")] {
         let read = nvim.read(&path).await.unwrap();

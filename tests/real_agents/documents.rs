@@ -9,6 +9,7 @@ use crate::with_each_agent;
 with_each_agent!(
     an_edit_of_saved_text,
     an_edit_beside_unsaved_text,
+    a_whole_text_beside_unsaved_text,
     an_edit_of_the_line_the_user_types_in,
     a_command_on_saved_text,
     a_command_beside_unsaved_text,
@@ -87,6 +88,12 @@ impl Desk {
 
     fn edit(&mut self) {
         self.chat.ask("[[read a.py]][[edit a.py|two|2]]");
+    }
+
+    /// Made from what is on disk, of which it knows nothing else.
+    fn write(&mut self) {
+        let edited = self.edited.replace('\n', "\\n");
+        self.chat.ask(&format!("[[read a.py]][[write a.py|{edited}]]"));
     }
 
     fn command(&mut self) {
@@ -233,6 +240,10 @@ fn an_edit_beside_unsaved_text(kind: Kind) {
     beside_unsaved_text(kind, Desk::edit);
 }
 
+fn a_whole_text_beside_unsaved_text(kind: Kind) {
+    beside_unsaved_text(kind, Desk::write);
+}
+
 fn a_command_beside_unsaved_text(kind: Kind) {
     beside_unsaved_text(kind, Desk::command);
 }
@@ -260,8 +271,7 @@ fn an_edit_of_the_line_the_user_types_in(kind: Kind) {
     let mut desk = Desk::new(kind);
     if kind == Kind::Gemini {
         // Its edits read the file again at the last moment.
-        let edited = desk.edited.replace('\n', "\\n");
-        desk.chat.ask(&format!("[[read a.py]][[write a.py|{edited}]]"));
+        desk.write();
     } else {
         desk.edit();
     }
