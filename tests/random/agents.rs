@@ -11,8 +11,8 @@ use rat_nvim::session::ids::SessionId;
 
 use super::model::{Checked, Look, shown};
 use super::nvim::within;
-use super::words::{count, edited, gone, is_untouched, words};
-use super::world::{SESSIONS, World, look};
+use super::words::{count, each, edited, gone, is_untouched, words};
+use super::world::{SESSIONS, World, author, look};
 
 impl World {
     pub(crate) async fn agent(&mut self) -> Checked {
@@ -101,7 +101,7 @@ impl World {
             self.nvim.keys(&format!(" {word}")).await;
         }
         let request = WriteRequest {
-            by: self.author(session),
+            by: author(session),
             path: path.clone(),
             content: content.clone(),
             base: None,
@@ -230,7 +230,7 @@ impl World {
     }
 
     fn put(&mut self, index: usize, session: usize, content: &str) {
-        self.files[index].knows[session].brings(content.split_whitespace());
+        self.files[index].knows[session].brings(each(content));
         let path = &self.files[index].path;
         later_than(path, content.len());
         fs::write(path, content).unwrap();
@@ -245,7 +245,7 @@ impl World {
     pub(crate) async fn follows(&mut self, index: usize) -> Checked {
         let Some(by) = self.files[index].pending else { return Ok(()) };
         let session = if self.dice.once_in(6) { 1 - by } else { by };
-        let (path, author) = (self.files[index].path.clone(), self.author(session));
+        let (path, author) = (self.files[index].path.clone(), author(session));
         let was = look(&self.nvim, &path).await;
         let result = within(self.nvim.files.disk_changed(&path, &author)).await;
         let result = result.map_err(|error| format!("not followed: {error}"))?;

@@ -135,9 +135,10 @@ impl Expected {
         let (before, after) = (words(was.kept()), words(now.kept()));
         let on_disk = words(&was.disk);
         let may = |word: &str| {
-            let known = knows.words.as_ref();
+            let may_take = knows.words.as_ref();
             let shared = || count(&self.synced, word) + count(&on_disk, word) > 0;
-            word.starts_with(session) || known.map_or_else(shared, |known| count(known, word) > 0)
+            word.starts_with(session)
+                || may_take.map_or_else(shared, |words| count(words, word) > 0)
         };
         let mut lost = gone(&before, &after);
         lost.retain(|word| !may(word));
@@ -151,7 +152,7 @@ impl Expected {
         }
         knows.brings(gone(&after, &before).into_iter());
         if now.text.is_none() {
-            self.came.extend(after.into_keys());
+            self.came.extend(before.into_keys().chain(after.into_keys()));
         }
         Ok(())
     }

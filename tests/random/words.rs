@@ -11,10 +11,25 @@ pub(crate) type Words = BTreeMap<String, usize>;
 
 pub(crate) fn words(text: &str) -> Words {
     let mut words = Words::new();
-    for word in text.split_whitespace() {
+    for word in each(text) {
         *words.entry(word.to_owned()).or_default() += 1;
     }
     words
+}
+
+/// All words in order, as letters and then numbers. Words that were typed right before others are two all the same.
+pub(crate) fn each(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace().flat_map(|mut run| {
+        let mut words = Vec::new();
+        while !run.is_empty() {
+            let number = run.find(|c: char| c.is_ascii_digit()).unwrap_or(run.len());
+            let after = run[number..].find(|c: char| c.is_ascii_lowercase());
+            let (word, rest) = run.split_at(after.map_or(run.len(), |at| number + at));
+            words.push(word);
+            run = rest;
+        }
+        words
+    })
 }
 
 /// How often each line is there.
@@ -48,13 +63,11 @@ pub(crate) fn edited(dice: &mut Dice, text: &str, mut word: impl FnMut() -> Stri
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let (count, mut touched) = (lines.len(), Vec::new());
     // From the end, so that lines before keep their numbers.
-    let halves: &[Range<usize>] = if count > 12 && dice.once_in(3) {
-        &[count / 2 + 2..count, 0..count / 2]
-    } else {
-        &[0..count]
-    };
-    for half in halves {
-        let range = one_edit(dice, &mut lines, half.clone(), &mut word);
+    let two = count > 12 && dice.once_in(3);
+    let second = two.then_some(count / 2 + 2..count);
+    let first = 0..if two { count / 2 } else { count };
+    for part in second.into_iter().chain([first]) {
+        let range = one_edit(dice, &mut lines, part, &mut word);
         touched.push(range);
     }
     Edited { text: lines.iter().map(|line| format!("{line}\n")).collect(), touched }

@@ -44,6 +44,10 @@ end
 
 pub(crate) const SESSIONS: [&str; 2] = ["anna", "bert"];
 
+pub(crate) fn author(session: usize) -> Author {
+    Author { session: SessionId::from(SESSIONS[session]), turn: 1, tool_call: None }
+}
+
 /// One file of a world.
 #[derive(Debug)]
 pub(crate) struct File {
@@ -121,10 +125,6 @@ impl World {
     pub(crate) fn word(&mut self, author: &str) -> String {
         self.made += 1;
         format!("{author}-{:06}", self.made)
-    }
-
-    pub(crate) fn author(&self, session: usize) -> Author {
-        Author { session: SessionId::from(SESSIONS[session]), turn: 1, tool_call: None }
     }
 
     /// Has the user open a file, or go to it.
