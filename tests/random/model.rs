@@ -14,7 +14,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::words::{Words, count, gone, lines, words};
+use super::words::{Words, count, each, gone, lines, words};
 
 /// What a check gives: what is wrong, in words.
 pub(crate) type Checked<T = ()> = Result<T, String>;
@@ -102,10 +102,10 @@ impl Expected {
         self.is_settled(text);
     }
 
-    /// What is on disk and was not in the buffer is taken for the doing of one session.
+    /// Lines that are on disk and were not in the buffer are taken for the doing of one session, with all that is in them.
     pub(crate) fn is_taken_to_bring(&self, knows: &mut Knowledge, was: &Look) {
-        let before = was.text.as_ref().map_or_else(|| self.synced.clone(), |text| words(text));
-        knows.brings(gone(&words(&was.disk), &before).into_iter());
+        let (before, disk) = (was.text.as_ref().unwrap_or(&self.synced_text), lines(&was.disk));
+        knows.brings(gone(&disk, &lines(before)).into_iter().flat_map(each));
     }
 
     /// Neovim and the file have come together at this text of the file.
