@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
@@ -92,6 +93,68 @@ fn a_dismissed_question_refuses_this_time_only() {
     turn.expect_question();
     turn.nvim.input("1");
     assert_eq!(turn.agent.expect_answer(two).unwrap(), content("two\n"));
+}
+
+#[test]
+fn every_way_out_of_the_project_is_asked_about() {
+    let mut turn = Turn::start();
+    let project = turn.nvim.cwd().to_owned();
+    symlink(turn.outside.join("one.txt"), project.join("link.txt")).unwrap();
+    symlink(&turn.outside, project.join("folder")).unwrap();
+    symlink(turn.outside.join("new.txt"), project.join("dangling.txt")).unwrap();
+    let first = turn.read("../project/folder/one.txt");
+    turn.expect_question();
+    turn.nvim.input("2");
+    turn.expect_refusal(first);
+    let ways =
+        ["../outside/one.txt", "link.txt", "folder/one.txt", "folder/new.txt", "dangling.txt"];
+    for path in ways.map(|way| project.join(way)) {
+        for (method, more) in [("read", json!({})), ("write", json!({"content": "agent\n"}))] {
+            let mut params = json!({"sessionId": turn.session, "path": path});
+            params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let pending = turn.agent.ask(&format!("fs/{method}_text_file"), params);
+            turn.expect_refusal(pending);
+        }
+    }
+    assert_eq!(std::fs::read_to_string(turn.outside.join("one.txt")).unwrap(), "one\n");
+    assert_eq!(std::fs::read_dir(&turn.outside).unwrap().count(), 2);
+    assert_eq!(turn.nvim.status()["state"], json!("running"));
+}
+
+/// A hard link is a name like any other: which one was there first nobody can tell.
+#[test]
+fn a_name_inside_is_inside_whatever_other_names_the_file_has() {
+    let mut turn = Turn::start();
+    let path = turn.nvim.cwd().join("one.txt");
+    std::fs::hard_link(turn.outside.join("one.txt"), &path).unwrap();
+    let params = json!({"sessionId": turn.session, "path": path});
+    assert_eq!(turn.agent.request("fs/read_text_file", params).unwrap(), content("one\n"));
+    let write = json!({"sessionId": turn.session, "path": path, "content": "agent\n"});
+    turn.agent.request("fs/write_text_file", write).unwrap();
+    assert_eq!(std::fs::read_to_string(turn.outside.join("one.txt")).unwrap(), "agent\n");
+    assert_eq!(turn.nvim.status()["state"], json!("running"));
+}
+
+#[test]
+fn what_is_no_file_is_an_error_and_no_question() {
+    let mut turn = Turn::start();
+    let project = turn.nvim.cwd().to_owned();
+    std::fs::create_dir(project.join("folder")).unwrap();
+    symlink("/dev/zero", project.join("device")).unwrap();
+    let pipe = std::process::Command::new("mkfifo").arg(project.join("pipe")).status().unwrap();
+    assert!(pipe.success());
+    let paths = [project.join("folder"), project.join("device"), project.join("pipe")];
+    for path in paths.into_iter().chain(["/dev/null".into(), turn.outside.clone()]) {
+        for method in ["fs/read_text_file", "fs/write_text_file"] {
+            let params = json!({"sessionId": turn.session, "path": path, "content": "agent\n"});
+            let error = turn.agent.request(method, params).unwrap_err();
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains("not a regular file"), "{}: {error}", path.display());
+        }
+    }
+    assert_eq!(turn.nvim.status()["state"], json!("running"));
+    assert_eq!(turn.nvim.messages().lines().filter(|line| line.contains("rat")).count(), 0);
+    assert_eq!(std::fs::read_dir(&project).unwrap().count(), 3, "nothing was made");
 }
 
 #[test]

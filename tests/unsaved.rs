@@ -107,6 +107,17 @@ impl Talk {
         });
     }
 
+    /// A file with unsaved text is told of with a prompt, and the agent then reads it through us.
+    fn read_in_a_turn(&mut self) {
+        self.change("a.txt", 2, "two");
+        let prompt = self.prompt("go");
+        assert_eq!(with(&prompt, "go").len(), 1);
+        let read = json!({"sessionId": self.session, "path": self.path("a.txt")});
+        let seen = self.agent.request("fs/read_text_file", read);
+        assert_eq!(seen, Ok(json!({"content": "1\ntwo\n3\n"})));
+        self.end(&prompt);
+    }
+
     fn draft(&mut self) -> Vec<String> {
         self.nvim.buffer_lines("rat://fake/1/prompt")
     }
@@ -284,19 +295,18 @@ fn nothing_goes_along_where_that_is_chosen() {
 
 #[test]
 fn an_agent_that_reads_through_us_is_told_nothing_it_can_see() {
-    let mut talk = Talk::start_as("gemini-cli", json!({}));
-    talk.change("a.txt", 2, "two");
-    assert_eq!(talk.turn("go"), [] as [Json; 0]);
-
     let mut talk = Talk::start(json!({}));
-    talk.change("a.txt", 2, "two");
-    let prompt = talk.prompt("go");
-    assert_eq!(with(&prompt, "go").len(), 1);
-    let path = talk.path("a.txt");
-    let read = json!({"sessionId": talk.session, "path": path});
-    talk.agent.request("fs/read_text_file", read).unwrap();
-    talk.end(&prompt);
+    talk.read_in_a_turn();
     assert_eq!(talk.turn("again"), [] as [Json; 0]);
+}
+
+/// Gemini's edits read through us right before they write; what its model reads is the disk's.
+#[test]
+fn an_agent_whose_edits_alone_read_through_us_is_told() {
+    let mut talk = Talk::start_as("gemini-cli", json!({}));
+    talk.read_in_a_turn();
+    let note = [UNSAVED, &diff("a.txt", 2, "two")].concat();
+    assert_eq!(talk.turn("again"), [text(&note)]);
 }
 
 #[test]

@@ -93,10 +93,18 @@ local function check_time(buf)
       vim.v.fcs_choice = ""
     end,
   })
-  local own = vim.bo[buf].autoread -- nil where the buffer has none of its own
-  vim.bo[buf].autoread = false
+  local bo = vim.bo[buf]
+  local own, modified = bo.autoread, bo.modified -- the first is nil where the buffer has none of its own
+  bo.autoread = false
+  if not modified then
+    -- Else Neovim reads the whole file to see whether the buffer has another text.
+    bo.modified = true
+  end
   local ok, problem = pcall(vim.cmd.checktime, { tostring(buf), mods = { silent = true } })
-  vim.bo[buf].autoread = own
+  bo.autoread = own
+  if not modified then
+    bo.modified = false
+  end
   api.nvim_del_augroup_by_id(group)
   return not ok and tostring(problem) or nil
 end

@@ -34,6 +34,9 @@ local M = {}
 
 ---@type table<integer, boolean>
 local changing = {}
+---The real path by which a buffer was found.
+---@type table<integer, string>
+local file_of = {}
 
 ---@param buf integer
 ---@return string?
@@ -90,11 +93,13 @@ end
 ---@return rat.buffers.Facts?
 function M.find(path, known, since)
   if known and api.nvim_buf_is_valid(known) and places.shows(known, path) then
+    file_of[known] = path
     track.attach(known)
     return facts(known, since)
   end
   local buf = places.find(path)
   if buf then
+    file_of[buf] = path
     track.attach(buf)
     return facts(buf)
   end
@@ -201,7 +206,8 @@ end
 ---@param fn fun(): string?, integer? a problem, or how many changes since `tick` have been saved
 ---@return table
 local function change(buf, tick, fn)
-  if not places.is_document(buf) then
+  if not places.shows(buf, file_of[buf]) then
+    -- Unloaded, renamed, or a link on the way to its file leads elsewhere now.
     return { gone = true }
   elseif changing[buf] or is_text_locked() or is_operator_pending(buf) then
     return { busy = true }

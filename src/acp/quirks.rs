@@ -12,7 +12,7 @@ pub fn of(name: &str) -> Quirks {
     let gemini = name.starts_with("gemini") || name.starts_with("qwen");
     Quirks {
         missing_file_reads_empty: gemini,
-        reads_through_client: gemini,
+        model_reads_disk: gemini,
         replays_after_load: gemini,
         writes_files_itself_too: name == "opencode",
     }
@@ -83,7 +83,7 @@ mod tests {
     fn agents_are_known_by_the_names_they_give() {
         let gemini = of("gemini-cli");
         assert!(gemini.missing_file_reads_empty && gemini.replays_after_load);
-        assert!(gemini.reads_through_client && of("qwen-code").reads_through_client);
+        assert!(gemini.model_reads_disk && of("qwen-code").model_reads_disk);
         assert!(of("OpenCode").writes_files_itself_too);
         assert_eq!(of("@agentclientprotocol/claude-agent-acp"), Quirks::default());
         assert_eq!(of(""), Quirks::default());

@@ -167,14 +167,14 @@ impl Runner {
         tokio::spawn(async move {
             let paths = if roots.is_empty() { Vec::new() } else { loaded(&client, false).await };
             let paths = real(roots, paths).await;
+            // At once: what changes before goes unseen until a tool call ends. What is on a network may take its time.
+            let wanted = paths.iter().cloned().collect();
+            let watching = tokio::task::spawn_blocking(move || {
+                watcher.map(|watcher| watcher.lock().watch(wanted)).unwrap_or_default()
+            });
             for path in &paths {
                 shrug(path, files.note(path).await);
             }
-            let Some(watcher) = watcher else { return };
-            // What is on a network may take its time.
-            let watching = tokio::task::spawn_blocking(move || {
-                watcher.lock().watch(paths.into_iter().collect())
-            });
             for (folder, error) in watching.await.unwrap_or_default() {
                 tracing::warn!(folder = %folder.display(), %error, "not watched");
             }
@@ -224,18 +224,26 @@ impl Runner {
 async fn unseen(files: Arc<Files>, client: Client, gather: Gather) -> Gathered {
     let Gather { session, cwd, roots, unsaved, reads_buffers, .. } = gather;
     let (now, save) = (Instant::now(), unsaved == Unsaved::Save);
-    let modified = async {
-        match unsaved {
-            Unsaved::Ignore => Vec::new(),
-            _ => real(roots, loaded(&client, true).await).await,
+    let open = async {
+        let modified = real(roots.clone(), loaded(&client, true).await).await;
+        (modified, real(roots, loaded(&client, false).await).await)
+    };
+    let (modified, open) = timeout_at(now + NOTE_LIMIT, open).await.unwrap_or_else(|_| {
+        tracing::warn!("a prompt goes without unsaved changes: Neovim does not answer");
+        (Vec::new(), Vec::new())
+    });
+    // Once the agent has the prompt it may change the files: what the user begins with has to be known by then.
+    let noting = async {
+        for path in &open {
+            shrug(path, files.note(path).await);
         }
     };
-    let paths = timeout_at(now + NOTE_LIMIT, modified).await.unwrap_or_else(|_| {
-        tracing::warn!("a prompt goes without unsaved changes: Neovim does not answer");
-        Vec::new()
-    });
+    if timeout_at(now + NOTE_LIMIT, noting).await.is_err() {
+        tracing::warn!("what unsaved changes began with is not known yet");
+    }
     let limit = if save { SAVE_LIMIT } else { NOTE_LIMIT };
-    let (unsaved, problems) = files.unsaved(paths, &cwd, save, now + limit).await;
+    let modified = if unsaved == Unsaved::Ignore { Vec::new() } else { modified };
+    let (unsaved, problems) = files.unsaved(modified, &cwd, save, now + limit).await;
     // What was saved just now is new to the agent, too.
     let from = if save { Instant::now() } else { now };
     let changed = files.changed(&session, &cwd, reads_buffers, from + NOTE_LIMIT).await;
@@ -291,6 +299,11 @@ fn shrug(path: &Path, outcome: Result<(), FileError>) {
 fn check(roots: Vec<PathBuf>, path: &Path) -> Result<PathBuf, FileOutcome> {
     match Roots::new(roots).and_then(|roots| roots.check(path)) {
         Ok(path) => Ok(path),
+        Err(PathError::Outside { real, .. }) if real.exists() && !real.is_file() => {
+            // There is nothing to ask the user about.
+            let message = format!("{} is not a regular file", real.display());
+            Err(FileOutcome::Failed { code: INVALID_PARAMS, message })
+        }
         Err(PathError::Outside { real, .. }) => {
             let folder = real.parent().map_or_else(|| real.clone(), Path::to_owned);
             Err(FileOutcome::Outside(folder))

@@ -41,8 +41,12 @@ impl State {
     /// Documents know of it, as far as agents have to do with them.
     pub(super) fn buffer(&mut self, path: PathBuf, fact: BufferFact) {
         let roots: Vec<PathBuf> = self.chats.values().flat_map(Chat::roots).collect();
-        if !roots.is_empty() {
-            self.effects.push(Effect::Buffer { path, fact, roots });
+        if roots.is_empty() {
+            return;
+        }
+        self.effects.push(Effect::Buffer { path, fact, roots });
+        if fact == BufferFact::Read && self.chats.values().any(|chat| chat.turn().is_some()) {
+            self.watch();
         }
     }
 

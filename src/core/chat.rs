@@ -198,7 +198,7 @@ impl Chat {
 
     /// Whether its agent reads files through us, unsaved text included.
     pub fn reads_buffers(&self) -> bool {
-        self.reads_through_us || self.info.quirks.reads_through_client
+        self.reads_through_us && !self.info.quirks.model_reads_disk
     }
 
     /// What drawing needs to know.

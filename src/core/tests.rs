@@ -20,6 +20,7 @@ use crate::session::tool_call::{ToolCallPatch, ToolStatus};
 use crate::session::update::{Role, Update};
 use proptest::prelude::*;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 fn config() -> AgentConfig {
@@ -76,6 +77,8 @@ struct World {
     gathers: Vec<Gather>,
     /// The blocks of each prompt that went out.
     sent: Vec<Vec<Content>>,
+    /// Files to follow; none means all.
+    adopts: Vec<Vec<PathBuf>>,
     /// The ends of turns: what was told, and whether it was taken in.
     over: Vec<(Vec<Told>, bool)>,
     next_token: u64,
@@ -106,8 +109,8 @@ impl World {
                 Effect::Gather(gather) => self.gathers.push(gather),
                 Effect::TurnOver { told, taken, .. } => self.over.push((told, taken)),
                 Effect::Timer { timer, .. } => self.timers.push(timer),
-                Effect::Adopt { .. }
-                | Effect::Buffer { .. }
+                Effect::Adopt { paths, .. } => self.adopts.push(paths),
+                Effect::Buffer { .. }
                 | Effect::Prepare { .. }
                 | Effect::Seen { .. }
                 | Effect::Trace { .. }
@@ -421,6 +424,7 @@ proptest! {
     }
 }
 
+mod follow;
 mod note;
 
 #[test]

@@ -283,21 +283,28 @@ impl State {
         let ended = matches!(patch.status, Some(ToolStatus::Completed | ToolStatus::Failed));
         let named = patch.locations.is_some() || patch.content.is_some();
         let replayed = chat.replay.is_some();
+        let cwd = chat.cwd.clone();
         let entry = chat.spoken().tool(call, patch);
         let places = entry.call.locations.iter().map(|location| &location.path);
         let diffs = entry.call.diffs().map(|diff| &diff.path);
-        let paths: Vec<PathBuf> = places.chain(diffs).cloned().collect();
-        let read = entry.call.kind == ToolKind::Read;
+        // Some agents name files as seen from there.
+        let paths: Vec<PathBuf> = places.chain(diffs).map(|path| cwd.join(path)).collect();
+        let kind = entry.call.kind;
         chat.tools_view.touch(call);
         chat.changed = true;
         // What a loaded session says again happened long ago.
         if replayed || chat.turn().is_none() {
             return;
         }
-        if ended && read {
+        if ended && kind == ToolKind::Read {
             self.seen(id, paths);
         } else if ended {
-            self.adopt(id, Some(call.clone()), paths);
+            let call = Some(call.clone());
+            if !paths.is_empty() && matches!(kind, ToolKind::Execute | ToolKind::Other) {
+                // What it names, such as the folder a command runs in, is not all it may have changed.
+                self.adopt(id, call.clone(), Vec::new());
+            }
+            self.adopt(id, call, paths);
         } else if named && !paths.is_empty() {
             let roots = chat.roots();
             self.effects.push(Effect::Prepare { paths, roots });

@@ -62,16 +62,34 @@ pub(super) fn read(path: &Path) -> io::Result<Option<(Vec<u8>, DiskFacts)>> {
     Ok(Some((bytes, DiskFacts::from(&metadata))))
 }
 
-/// Opens a regular file. Looks before: a device may do something on being opened. And does not
-/// wait: what is there by then may be a pipe without another end.
+/// Refuses a path that was a real one when it was decided who may touch it, and is not any more: a symbolic link has
+/// taken the place of the file or of a folder above it, and leads wherever it likes. What is not there yet is nowhere.
+fn check_real(path: &Path) -> io::Result<()> {
+    match path.canonicalize() {
+        Ok(real) if real == path => Ok(()),
+        Ok(real) => {
+            let why = format!("a symbolic link has taken its place, to {}", real.display());
+            Err(io::Error::other(why))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+            path.parent().map_or(Ok(()), check_real)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a regular file by its real path. Looks before: a device may do something on being opened. And does not wait:
+/// what is there by then may be a pipe without another end, or a link.
 fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let check = |metadata: &Metadata| {
         let other = || io::Error::other("it is not a regular file");
         metadata.is_file().then_some(()).ok_or_else(other)
     };
     check(&fs::metadata(path)?)?;
-    let file = options.custom_flags(nix::libc::O_NONBLOCK).open(path)?;
+    check_real(path)?;
+    let file = options.custom_flags(nix::libc::O_NONBLOCK | nix::libc::O_NOFOLLOW).open(path)?;
     check(&file.metadata()?)?;
+    check_real(path)?;
     Ok(file)
 }
 
@@ -97,6 +115,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<DiskFacts> {
             replaced => replaced?,
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            check_real(path)?;
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
             }
@@ -117,6 +136,8 @@ pub(super) fn restore(path: &Path, bytes: &[u8]) -> io::Result<DiskFacts> {
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = AtomicWriteFile::open(path)?;
     file.write_all(bytes)?;
+    // From its folder, which stays open, it comes to no other.
+    check_real(path)?;
     file.commit()
 }
 
@@ -201,5 +222,28 @@ mod tests {
         assert!(read(Path::new("/dev/null")).is_err());
         symlink("nowhere", scratch.0.join("dangling")).unwrap();
         assert!(read(&scratch.0.join("dangling")).unwrap().is_none());
+        assert!(write(&scratch.0.join("dangling"), b"new").is_err());
+        assert!(!scratch.0.join("nowhere").exists());
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_what_was_allowed_leads_nowhere() {
+        let scratch = Scratch::new("swapped");
+        let path = |name: &str| scratch.0.join(name);
+        for name in ["inside/file", "outside/file", "folder/file"] {
+            write(&path(name), b"old").unwrap();
+        }
+        fs::remove_file(path("inside/file")).unwrap();
+        symlink(path("outside/file"), path("inside/file")).unwrap();
+        fs::remove_dir_all(path("folder")).unwrap();
+        symlink(path("outside"), path("folder")).unwrap();
+        for name in ["inside/file", "folder/file", "folder/new", "folder/new/deep"] {
+            let error = write(&path(name), b"new").unwrap_err().to_string();
+            assert!(error.contains("a symbolic link has taken its place"), "{name}: {error}");
+            assert!(restore(&path(name), b"new").is_err(), "{name}");
+        }
+        assert!(read(&path("inside/file")).is_err() && read(&path("folder/file")).is_err());
+        assert_eq!(fs::read(path("outside/file")).unwrap(), b"old");
+        assert_eq!(fs::read_dir(path("outside")).unwrap().count(), 1);
     }
 }

@@ -38,6 +38,9 @@ pub(super) struct Document {
     pub(super) synced: Option<OnDisk>,
     /// What each session last read or wrote.
     pub(super) known: HashMap<SessionId, Known>,
+    /// What the model of each session last read from the disk itself, or sent since: its tools may have read another text
+    /// through us in between, and told it nothing of it.
+    pub(super) seen: HashMap<SessionId, Arc<Text>>,
     /// What each session last sent and may still write to the disk itself.
     pub(super) sent: HashMap<SessionId, Arc<Text>>,
     /// The sessions that wrote it, and what they know of it since.
@@ -105,6 +108,7 @@ impl Document {
             editor,
             synced: None,
             known,
+            seen: HashMap::new(),
             sent,
             written,
             record: None,
@@ -153,6 +157,7 @@ impl Document {
     /// Forgets what a session knows; `true` if nothing is left to know.
     pub(super) fn forget(&mut self, session: &SessionId) -> bool {
         self.known.remove(session);
+        self.seen.remove(session);
         self.sent.remove(session);
         self.written.remove(session);
         let is_known = !self.known.is_empty() || !self.sent.is_empty() || !self.written.is_empty();
@@ -184,12 +189,6 @@ impl Document {
         self.live.as_ref().map(|live| (live.id, live.tick))
     }
 
-    /// Whether the text kept is that of the buffer found.
-    pub(super) fn is_current(&self, found: &Found) -> bool {
-        self.live.as_ref().is_some_and(|live| live.id == found.buffer.id)
-            && found.changes.as_ref().is_some_and(Vec::is_empty)
-    }
-
     /// The buffer of this file with its text, if one is loaded.
     pub(super) async fn open(&mut self) -> Result<Option<Open>, FileError> {
         match self.find().await? {
@@ -204,12 +203,15 @@ impl Document {
     ) -> Result<Option<(Open, Option<OnDisk>)>, FileError> {
         let Some(found) = self.find().await? else { return Ok(None) };
         let file = self.file_of(&found.buffer).await?;
-        let open = match &file {
-            Some(file) if !self.is_current(&found) && stands_for(file, &found.buffer) => {
-                let text = with_shape(&file.text, found.buffer.shape);
-                self.keep(found.buffer, text)
-            }
-            _ => self.text_of(found).await?,
+        let followed = self.live.as_ref().is_some_and(|live| live.id == found.buffer.id);
+        let texts = file.iter().chain(&self.synced);
+        let same = match found.changes {
+            Some(_) if followed => None,
+            _ => texts.into_iter().find(|text| stands_for(text, &found.buffer)),
+        };
+        let open = match same.map(|same| with_shape(&same.text, found.buffer.shape)) {
+            Some(text) => self.keep(found.buffer, text),
+            None => self.text_of(found).await?,
         };
         let file = file.map(|file| match self.synced {
             None => file.with_chosen_ending(&open.buffer, &open.text),
@@ -363,8 +365,8 @@ impl Document {
     }
 }
 
-/// Whether the file holds the lines of the buffer, so that they need not be fetched: unmodified, not written by
-/// anybody since Neovim read or wrote it, and as many lines and bytes.
+/// Whether the file holds, or held, the lines of the buffer, so that they need not be fetched: it is unmodified, the
+/// file was as Neovim last read or wrote it, and there are as many lines and bytes.
 fn stands_for(file: &OnDisk, buffer: &Buffer) -> bool {
     let text = &file.text;
     !buffer.modified

@@ -13,10 +13,9 @@ impl Document {
     /// that was saved once and is not what the file has now: that must not be lost as if it were.
     pub(super) async fn became_clean(&mut self) -> Result<(), FileError> {
         let facts = disk::facts(&self.path);
-        let Some(synced) = self.synced.clone() else { return Ok(()) };
-        if facts != Some(synced.facts) {
+        let Some(synced) = self.synced.clone().filter(|synced| Some(synced.facts) == facts) else {
             return self.note().await;
-        }
+        };
         let Some(open) = self.open().await? else { return Ok(()) };
         if !open.buffer.modified && !open.text.same_lines(&synced.text) {
             self.editor.mark_modified(open.buffer.id, open.buffer.tick).await?;
@@ -33,6 +32,7 @@ impl Document {
     /// A buffer has read the file: what agents did to it before becomes a step that can be undone. What others did to it
     /// since is no part of that.
     pub(super) async fn was_read(&mut self) -> Result<(), FileError> {
+        self.note().await?;
         let Some((before, after)) = self.unopened.take() else { return Ok(()) };
         let Some(open) = self.open().await? else { return Ok(()) };
         let live = Arc::clone(&open.text);

@@ -186,10 +186,6 @@ impl Files {
 
     /// Something has happened to the buffer of a file.
     pub async fn buffer(&self, path: &Path, fact: BufferFact) -> Result<(), FileError> {
-        let known = self.documents.lock().contains_key(path);
-        if !known {
-            return Ok(());
-        }
         let document = self.document(path);
         finish(async move {
             let mut document = document.lock().await;

@@ -26,6 +26,9 @@ const FEW_LINES: usize = 2_000;
 /// Of a file that is not loaded, so many bytes are read ahead of a change by the agent itself.
 const MOST_NOTED: u64 = 4 * 1024 * 1024;
 
+/// Of a file that is loaded.
+const MOST_KEPT: u64 = 64 * 1024 * 1024;
+
 impl Document {
     /// What is to be fetched now, is in the buffer beside the text.
     pub(super) async fn read(
@@ -125,6 +128,7 @@ impl Document {
         let found = self.find().await?;
         let buffer = found.as_ref().map(|found| &found.buffer);
         if let Some(disk) = self.on_disk(buffer).await? {
+            self.seen.insert(session.clone(), Arc::clone(&disk.text));
             self.known.insert(session.clone(), Known::new(disk.text));
         }
         Ok(())
@@ -134,7 +138,8 @@ impl Document {
     /// is told apart from what the user has not saved.
     pub(super) async fn note(&mut self) -> Result<(), FileError> {
         let facts = disk::facts(&self.path);
-        if facts.is_none() || facts == self.synced.as_ref().map(|synced| synced.facts) {
+        let is_known = facts == self.synced.as_ref().map(|synced| synced.facts);
+        if is_known || facts.is_none_or(|facts| facts.size > MOST_KEPT) {
             return Ok(());
         }
         let Some(found) = self.find().await? else { return Ok(()) };

@@ -54,6 +54,9 @@ impl Document {
                     self.known.get(&request.by.session).and_then(|known| known.text.clone());
                 if let (Ok(_), Some(text)) = (&result, known) {
                     // It may go on to write that to the disk itself.
+                    if let Some(seen) = self.seen.get_mut(&request.by.session) {
+                        *seen = Arc::clone(&text);
+                    }
                     self.sent.insert(request.by.session.clone(), text);
                 }
                 return result.map(|written| Written { adopted: adopted.map(Box::new), ..written });
@@ -137,7 +140,13 @@ impl Document {
         let (content, modified) = (request.content.clone(), open.buffer.modified);
         let on_disk = file.map(|file| Arc::clone(&file.text));
         let dirty = modified.then_some(request.dirty);
-        let plan = beside(move || make_plan(&base, &live, on_disk.as_deref(), &content, dirty));
+        let seen = self.seen.get(&request.by.session).filter(|_| modified);
+        let seen = seen.map(|seen| matching(seen, &live));
+        let plan = beside(move || {
+            let seen = seen.filter(|seen| puts_back(seen, &live, &content));
+            let base = seen.as_deref().unwrap_or(&base);
+            make_plan(base, &live, on_disk.as_deref(), &content, dirty)
+        });
         plan.await?.map_err(|why| match why {
             Unplanned::Overlap(conflicts) => self.conflict(&conflicts, modified),
             Unplanned::AsksUser => FileError::Unsaved(self.path.clone()),
@@ -149,9 +158,7 @@ impl Document {
         let certain = request.base.as_ref().map(|base| Arc::new(Text::matching(base, live)));
         certain.or_else(|| {
             let known = self.known.get(&request.by.session)?.text.as_ref()?;
-            let same = known.shape().ending == live.shape().ending;
-            let again = || Arc::new(Text::matching(&known.content(), live));
-            Some(if same { Arc::clone(known) } else { again() })
+            Some(matching(known, live))
         })
     }
 
@@ -306,6 +313,21 @@ pub(super) async fn difference(
 ) -> Result<Vec<Hunk>, FileError> {
     let (before, after) = (Arc::clone(before), Arc::clone(after));
     beside(move || diff(&before, &after)).await
+}
+
+/// A text with its line ends read as those of another.
+fn matching(text: &Arc<Text>, other: &Text) -> Arc<Text> {
+    if text.shape().ending == other.shape().ending {
+        return Arc::clone(text);
+    }
+    Arc::new(Text::matching(&text.content(), other))
+}
+
+/// Whether `content` takes an unsaved change of the user back to just what the model had seen. Then it was made from
+/// that, whatever a tool has read right before it writes, and knows nothing of the change.
+fn puts_back(seen: &Text, live: &Text, content: &str) -> bool {
+    let changes = diff(live, &Text::matching(content, live));
+    diff(live, seen).iter().any(|hunk| changes.contains(hunk))
 }
 
 /// Merges into the buffer and, where it has unsaved changes, apart from that into the file, unless `dirty` has it

@@ -113,8 +113,8 @@ pub struct AgentInfo {
 pub struct Quirks {
     /// It cannot create a file unless reading the missing file first answers an empty text.
     pub missing_file_reads_empty: bool,
-    /// It reads files through `fs/read_text_file`, so that it sees unsaved text.
-    pub reads_through_client: bool,
+    /// Only its edits read through `fs/read_text_file`, right before they write; what its model reads is the disk's.
+    pub model_reads_disk: bool,
     /// It replays a loaded session after the answer to `session/load`, not before.
     pub replays_after_load: bool,
     /// After `fs/write_text_file` it writes the same file to disk itself, also after an error.

@@ -131,3 +131,31 @@ async fn what_the_user_saves_while_the_agent_works_is_told() {
         "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n-1\n+user\n 2\n three\n"
     );
 }
+
+/// Gemini's write tool reads the file through us to show a difference; its model has read the disk.
+#[tokio::test]
+async fn a_text_made_from_the_disk_takes_no_unsaved_change_back() {
+    let nvim = Nvim::start("dirty-seen").await;
+    let path = nvim.edit("a.txt", "1\n2\n3\n4\n5\n").await;
+    nvim.files.seen(&path, &session()).await.unwrap();
+    nvim.command("call setline(4, 'user') | call append(4, 'more')").await;
+    for (sent, line) in [("one\n2\n3\n4\n5\n", "one"), ("I\n2\n3\n4\n5\n", "I")] {
+        let read = nvim.read(&path).await.unwrap();
+        assert!(read.contains("user\nmore"));
+        nvim.write(&path, sent).await.unwrap();
+        assert_eq!(nvim.text().await, format!("{line}\n2\n3\nuser\nmore\n5"));
+        assert_eq!(
+            (nvim.disk("a.txt"), nvim.eval("vim.bo.modified").await),
+            (sent.into(), "true".into())
+        );
+    }
+    // An edit of what was read through us is one of just that.
+    let read = nvim.read(&path).await.unwrap();
+    nvim.write(&path, &read.replace("user", "user and agent")).await.unwrap();
+    assert_eq!(nvim.text().await, "I\n2\n3\nuser and agent\nmore\n5");
+    // What the model would take back where it changes the same lines is not lost either.
+    nvim.command("call setline(1, 'user')").await;
+    nvim.read(&path).await.unwrap();
+    nvim.write(&path, &read.replace("user", "user and agent").replace('3', "three")).await.unwrap();
+    assert_eq!(nvim.text().await, "user\n2\nthree\nuser and agent\nmore\n5");
+}

@@ -165,6 +165,23 @@ async fn a_write_waits_while_text_is_locked_and_holds_up_no_other() {
 }
 
 #[tokio::test]
+async fn a_link_put_in_the_place_of_a_file_while_its_write_waits_leads_nowhere() {
+    let nvim = Nvim::start("modes-lock-link").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    let outside = nvim.put("outside/a.txt", TEN);
+    lock(&nvim, LOCKS[0]).await;
+    let waiting = write(&nvim, agents());
+    nvim.type_until("", "refused > 1", "true").await;
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink(&outside, &path).unwrap();
+    let error = waiting.await.unwrap().unwrap_err().to_string();
+    assert!(error.contains("a symbolic link has taken its place"), "{error}");
+    nvim.type_until("l", "pcall(vim.api.nvim_buf_set_lines, 0, 0, 0, true, {})", "true").await;
+    assert_eq!(nvim.disk("outside/a.txt"), TEN);
+    assert!(!nvim.text().await.contains("two"));
+}
+
+#[tokio::test]
 async fn a_file_is_followed_once_text_is_not_locked_any_more() {
     let nvim = Nvim::start("modes-lock-adopt").await;
     nvim.lua("require('rat.track').start()").await;

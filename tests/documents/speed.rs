@@ -119,3 +119,65 @@ async fn a_megabyte_is_written_by_its_one_line() {
     }
     assert_eq!(nvim.eval("table.concat(seen, ' ')").await, ["10000-10001>10001"; 4].join(" "));
 }
+
+/// Counts how long Neovim is kept busy by what it is asked for, and notes the longest time it did nothing else.
+const WATCH: &str = r#"
+    _G.busy, _G.stop = 0, 0
+    local hrtime = vim.uv.hrtime
+    for _, module in ipairs({ require("rat.buffers"), require("rat.encoding") }) do
+      for name, call in pairs(module) do
+        module[name] = function(...)
+          local began = hrtime()
+          local result = call(...)
+          busy = busy + hrtime() - began
+          return result
+        end
+      end
+    end
+    local last = hrtime()
+    vim.uv.new_timer():start(0, 1, function()
+      local now = hrtime()
+      stop, last = math.max(stop, now - last), now
+    end)"#;
+
+/// Both what the first change costs and what the next one does; the user's own unsaved change is far away.
+#[tokio::test]
+async fn twenty_thousand_lines_follow_one_line_on_disk_within_five_milliseconds() {
+    let nvim = Nvim::start("speed-follow").await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.lua(WATCH).await;
+    let content = numbered(20_000, 52);
+    for state in ["saved", "unsaved"] {
+        let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
+        for file in 0..5 {
+            let name = format!("{state} {file}");
+            let path = nvim.edit(&name, &content).await;
+            if state == "unsaved" {
+                nvim.command("call setline(9, 'user')").await;
+                // It went with the prompt.
+                nvim.read(&path).await.unwrap();
+            }
+            // As at the beginning of a turn.
+            nvim.files.note(&path).await.unwrap();
+            nvim.lua("listen()").await;
+            for (costs, text) in [(&mut firsts, "first\n"), (&mut seconds, "second\n")] {
+                nvim.put(&name, content.replacen("  10000\n", text, 1));
+                nvim.lua("busy, stop = 0, 0").await;
+                let written = nvim.disk_changed(&path).await.unwrap().unwrap();
+                let spent = |value: String| Duration::from_nanos(value.parse().unwrap());
+                costs.push((spent(nvim.eval("busy").await), spent(nvim.eval("stop").await)));
+                assert_eq!((written.hunks.len(), written.kept.len()), (1, 0));
+                assert_eq!(nvim.disk(&name).len(), content.len() - 8 + text.len());
+            }
+            let seen = ["10000-10001>10001"; 2].join(" ");
+            assert_eq!(nvim.eval("table.concat(seen, ' ')").await, seen);
+            assert_eq!(nvim.eval("vim.trim(vim.fn.getline(10001))").await, "second");
+        }
+        for mut costs in [firsts, seconds] {
+            costs.sort();
+            note(&format!("1 MB, one line on disk, {state}: busy and longest stop {costs:?}"));
+            // One may be disturbed by others on the machine.
+            assert!(costs[2].0 < Duration::from_millis(5), "{costs:?}");
+        }
+    }
+}

@@ -242,12 +242,6 @@ impl Chat {
         self.in_buffer(name, "return vim.bo.modified") == json!(true)
     }
 
-    /// Saves a file as the user does; a question would make this fail.
-    pub(crate) fn write(&mut self, name: &str) {
-        self.in_buffer(name, "vim.cmd.write()");
-        assert!(!self.is_modified(name));
-    }
-
     /// The process of the agent.
     pub(crate) fn agent_pid(&mut self) -> u32 {
         let log = self.log();

@@ -3,6 +3,7 @@
 
 mod agents;
 mod answers;
+mod documents;
 mod edits;
 mod end;
 #[path = "../support/mod.rs"]
