@@ -98,7 +98,7 @@ impl World {
         let stale = if touched.is_some() { "" } else { ", from an old text" };
         self.trail.note(format!("{name}: writes {}{stale}{typed}", self.files[index].name));
         if let Some(word) = &word {
-            self.nvim.keys(&format!(" {word}")).await;
+            self.nvim.keys(&format!("<End> {word}")).await;
         }
         let request = WriteRequest {
             by: author(session),

@@ -1,4 +1,4 @@
-//! Texts as bags of words. Each word is made once, by one author, so that it is known again wherever it went; how texts
+//! Texts as bags of words. Each word (`user-000123`) is made once, by one author, so that it is known again wherever it went; how texts
 //! are merged is not known here.
 
 use std::collections::{BTreeMap, HashSet};
@@ -17,18 +17,13 @@ pub(crate) fn words(text: &str) -> Words {
     words
 }
 
-/// All words in order, as letters and then numbers. Words that were typed right before others are two all the same.
+/// All words in order: letters and a number of six digits. What was typed right before or behind them is no part of them.
 pub(crate) fn each(text: &str) -> impl Iterator<Item = &str> {
-    text.split_whitespace().flat_map(|mut run| {
-        let mut words = Vec::new();
-        while !run.is_empty() {
-            let number = run.find(|c: char| c.is_ascii_digit()).unwrap_or(run.len());
-            let after = run[number..].find(|c: char| c.is_ascii_lowercase());
-            let (word, rest) = run.split_at(after.map_or(run.len(), |at| number + at));
-            words.push(word);
-            run = rest;
-        }
-        words
+    text.match_indices('-').filter_map(|(dash, _)| {
+        let before = text[..dash].trim_end_matches(|c: char| c.is_ascii_lowercase()).len();
+        let number = text.get(dash + 1..dash + 7)?;
+        let is_word = before < dash && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_word.then(|| &text[before..dash + 7])
     })
 }
 

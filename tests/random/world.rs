@@ -89,7 +89,7 @@ impl World {
         let mut files = Vec::new();
         for index in 0..3 {
             let count = if large && index == 2 { 3000 } else { dice.within(5..40) };
-            let text: String = (0..count).map(|line| format!("line-{index}-{line:04}\n")).collect();
+            let text: String = (0..count).map(|line| format!("line-{index}{line:05}\n")).collect();
             let name = format!("{}.txt", ["one", "two", "three"][index]);
             let path = nvim.put(&name, &text);
             let mut expected = Expected::default();
