@@ -55,11 +55,15 @@ impl World {
     }
 
     async fn sees(&mut self, index: usize, session: usize) -> Checked {
+        if !self.reads_disk[session] {
+            return self.reads(index, session).await;
+        }
         let (path, name) = (self.files[index].path.clone(), SESSIONS[session]);
         self.trail.note(format!("{name}: sees {}", self.files[index].name));
         let text = fs::read_to_string(&path).unwrap();
         let by = SessionId::from(name);
         within(self.nvim.files.seen(&path, &by)).await.map_err(|error| error.to_string())?;
+        self.files[index].knows[session].reads_disk = true;
         self.files[index].knows[session].learns(&text);
         Ok(())
     }
@@ -151,7 +155,9 @@ impl World {
         let written = match result {
             Ok(written) => written,
             Err(FileError::Conflict { .. }) => {
-                let spurious = touched.is_some_and(|at| is_untouched(base, now.kept(), &at));
+                let spurious = touched
+                    .filter(|_| !knows.reads_disk)
+                    .is_some_and(|at| is_untouched(base, now.kept(), &at));
                 expected.is_settled(&now.conflicts);
                 if is_pending {
                     // That came in first.

@@ -47,6 +47,9 @@ pub(crate) struct Knowledge {
     pub(crate) text: Option<String>,
     /// The words it may take away; `None` as long as it knows nothing of the file.
     words: Option<Words>,
+    /// Whether it was told to have read the disk itself. Then what it reads through us may be hidden from its model, and an
+    /// edit that happens to put back what was seen there counts as made from that.
+    pub(crate) reads_disk: bool,
     /// Texts it once knew.
     pub(crate) old: Vec<String>,
 }

@@ -73,6 +73,8 @@ pub(crate) struct World {
     pub(crate) typing: bool,
     /// Whether lines change places here: by moving, copying and sorting.
     pub(crate) moves: bool,
+    /// Which sessions read the disk themselves, too; the others read through us only.
+    pub(crate) reads_disk: [bool; 2],
     pub(crate) made: usize,
 }
 
@@ -86,6 +88,7 @@ impl World {
         other.command(autoread).await;
         let moves = dice.once_in(2);
         let large = dice.once_in(8);
+        let reads_disk = [dice.once_in(2), dice.once_in(2)];
         let mut files = Vec::new();
         for index in 0..3 {
             let count = if large && index == 2 { 3000 } else { dice.within(5..40) };
@@ -105,7 +108,8 @@ impl World {
             });
         }
         let (at, typing, made) = (0, false, 0);
-        let mut world = Self { nvim, other, dice, files, trail, at, typing, moves, made };
+        let mut world =
+            Self { nvim, other, dice, files, trail, at, typing, moves, reads_disk, made };
         world.trail.note(format!("{autoread} there, lines move: {moves}, one is large: {large}"));
         world.open(0).await;
         world
