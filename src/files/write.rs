@@ -143,7 +143,7 @@ impl Document {
         let seen = self.models.get(&request.by.session).filter(|_| modified);
         let seen = seen.map(|seen| matching(seen, &live));
         let plan = beside(move || {
-            let seen = seen.filter(|seen| puts_back(seen, &live, &content));
+            let seen = seen.filter(|seen| puts_back(seen, &base, &content));
             let base = seen.as_deref().unwrap_or(&base);
             make_plan(base, &live, on_disk.as_deref(), &content, dirty)
         });
@@ -323,11 +323,11 @@ fn matching(text: &Arc<Text>, other: &Text) -> Arc<Text> {
     Arc::new(Text::matching(&text.content(), other))
 }
 
-/// Whether `content` takes an unsaved change of the user back to just what the model had seen. Then it was made from
-/// that, whatever a tool has read right before it writes, and knows nothing of the change.
-fn puts_back(seen: &Text, live: &Text, content: &str) -> bool {
-    let changes = diff(live, &Text::matching(content, live));
-    diff(live, seen).iter().any(|hunk| changes.contains(hunk))
+/// Whether `content` takes a change in the text that was read last back to just what the model had seen. Then it was made
+/// from that, whatever a tool has read right before it writes, and knows nothing of the change.
+fn puts_back(seen: &Text, read: &Text, content: &str) -> bool {
+    let changes = diff(read, &Text::matching(content, read));
+    diff(read, seen).iter().any(|hunk| changes.contains(hunk))
 }
 
 /// Merges into the buffer and, where it has unsaved changes, apart from that into the file, unless `dirty` has it

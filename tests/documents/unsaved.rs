@@ -104,3 +104,15 @@ async fn a_fast_typist_is_not_in_the_way() {
     assert_eq!(text.lines().filter(|line| *line == "agent").count(), 1);
     assert!(!text.contains("line 4000\n"));
 }
+
+#[tokio::test]
+async fn a_text_that_was_read_is_what_a_write_refers_to_though_another_was_seen_before() {
+    let nvim = Nvim::start("dirty-read").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.files.seen(&path, &super::nvim::session()).await.unwrap();
+    nvim.command("call setline(5, 'mine')").await;
+    let read = nvim.read(&path).await.unwrap();
+    nvim.command("call setline(2, 'user') | call setline(5, 'mine too')").await;
+    nvim.write(&path, &read.replace("9\n", "nine\n")).await.unwrap();
+    assert_eq!(nvim.text().await, "1\nuser\n3\n4\nmine too\n6\n7\n8\nnine\n10");
+}

@@ -11,8 +11,8 @@ use rat_nvim::session::ids::SessionId;
 
 use super::model::{Checked, Look, shown};
 use super::nvim::within;
-use super::words::{count, edited, gone, is_untouched, words};
-use super::world::{SESSIONS, World, look};
+use super::words::{count, each, edited, gone, is_untouched, words};
+use super::world::{SESSIONS, World, author, look};
 
 impl World {
     pub(crate) async fn agent(&mut self) -> Checked {
@@ -55,11 +55,15 @@ impl World {
     }
 
     async fn sees(&mut self, index: usize, session: usize) -> Checked {
+        if !self.reads_disk[session] {
+            return self.reads(index, session).await;
+        }
         let (path, name) = (self.files[index].path.clone(), SESSIONS[session]);
         self.trail.note(format!("{name}: sees {}", self.files[index].name));
         let text = fs::read_to_string(&path).unwrap();
         let by = SessionId::from(name);
         within(self.nvim.files.seen(&path, &by)).await.map_err(|error| error.to_string())?;
+        self.files[index].knows[session].reads_disk = true;
         self.files[index].knows[session].learns(&text);
         Ok(())
     }
@@ -98,10 +102,10 @@ impl World {
         let stale = if touched.is_some() { "" } else { ", from an old text" };
         self.trail.note(format!("{name}: writes {}{stale}{typed}", self.files[index].name));
         if let Some(word) = &word {
-            self.nvim.keys(&format!(" {word}")).await;
+            self.nvim.keys(&format!("<End> {word}")).await;
         }
         let request = WriteRequest {
-            by: self.author(session),
+            by: author(session),
             path: path.clone(),
             content: content.clone(),
             base: None,
@@ -151,7 +155,9 @@ impl World {
         let written = match result {
             Ok(written) => written,
             Err(FileError::Conflict { .. }) => {
-                let spurious = touched.is_some_and(|at| is_untouched(base, now.kept(), &at));
+                let spurious = touched
+                    .filter(|_| !knows.reads_disk)
+                    .is_some_and(|at| is_untouched(base, now.kept(), &at));
                 expected.is_settled(&now.conflicts);
                 if is_pending {
                     // That came in first.
@@ -230,7 +236,7 @@ impl World {
     }
 
     fn put(&mut self, index: usize, session: usize, content: &str) {
-        self.files[index].knows[session].brings(content.split_whitespace());
+        self.files[index].knows[session].brings(each(content));
         let path = &self.files[index].path;
         later_than(path, content.len());
         fs::write(path, content).unwrap();
@@ -245,7 +251,7 @@ impl World {
     pub(crate) async fn follows(&mut self, index: usize) -> Checked {
         let Some(by) = self.files[index].pending else { return Ok(()) };
         let session = if self.dice.once_in(6) { 1 - by } else { by };
-        let (path, author) = (self.files[index].path.clone(), self.author(session));
+        let (path, author) = (self.files[index].path.clone(), author(session));
         let was = look(&self.nvim, &path).await;
         let result = within(self.nvim.files.disk_changed(&path, &author)).await;
         let result = result.map_err(|error| format!("not followed: {error}"))?;

@@ -32,7 +32,8 @@ const ABREAST: usize = 2;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost() {
     let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
-    let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64 >> 10;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let today = now.as_secs() * 1_000_000 + u64::from(now.subsec_micros());
     let seed = number("RAT_SEED").unwrap_or(today);
     let steps = number("RAT_STEPS").map_or(STEPS, |steps| usize::try_from(steps).unwrap());
     // Not captured, so that it can be read while the test runs and when it hangs.

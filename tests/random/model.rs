@@ -14,7 +14,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::words::{Words, count, gone, lines, words};
+use super::words::{Words, count, each, gone, lines, words};
 
 /// What a check gives: what is wrong, in words.
 pub(crate) type Checked<T = ()> = Result<T, String>;
@@ -47,6 +47,9 @@ pub(crate) struct Knowledge {
     pub(crate) text: Option<String>,
     /// The words it may take away; `None` as long as it knows nothing of the file.
     words: Option<Words>,
+    /// Whether it was told to have read the disk itself. Then what it reads through us may be hidden from its model, and an
+    /// edit that happens to put back what was seen there counts as made from that.
+    pub(crate) reads_disk: bool,
     /// Texts it once knew.
     pub(crate) old: Vec<String>,
 }
@@ -102,10 +105,10 @@ impl Expected {
         self.is_settled(text);
     }
 
-    /// What is on disk and was not in the buffer is taken for the doing of one session.
+    /// Lines that are on disk and were not in the buffer are taken for the doing of one session, with all that is in them.
     pub(crate) fn is_taken_to_bring(&self, knows: &mut Knowledge, was: &Look) {
-        let before = was.text.as_ref().map_or_else(|| self.synced.clone(), |text| words(text));
-        knows.brings(gone(&words(&was.disk), &before).into_iter());
+        let (before, disk) = (was.text.as_ref().unwrap_or(&self.synced_text), lines(&was.disk));
+        knows.brings(gone(&disk, &lines(before)).into_iter().flat_map(each));
     }
 
     /// Neovim and the file have come together at this text of the file.
@@ -135,9 +138,10 @@ impl Expected {
         let (before, after) = (words(was.kept()), words(now.kept()));
         let on_disk = words(&was.disk);
         let may = |word: &str| {
-            let known = knows.words.as_ref();
+            let may_take = knows.words.as_ref();
             let shared = || count(&self.synced, word) + count(&on_disk, word) > 0;
-            word.starts_with(session) || known.map_or_else(shared, |known| count(known, word) > 0)
+            word.starts_with(session)
+                || may_take.map_or_else(shared, |words| count(words, word) > 0)
         };
         let mut lost = gone(&before, &after);
         lost.retain(|word| !may(word));
@@ -151,7 +155,7 @@ impl Expected {
         }
         knows.brings(gone(&after, &before).into_iter());
         if now.text.is_none() {
-            self.came.extend(after.into_keys());
+            self.came.extend(before.into_keys().chain(after.into_keys()));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::model::Checked;
 use super::nvim::within;
+use super::words::each;
 use super::world::World;
 
 impl World {
@@ -45,10 +46,10 @@ impl World {
             return Err(format!("it leads to\n{replayed}and not to\n{}", now.kept()));
         }
         let base = record.base().content();
-        let mut known: HashSet<&str> = base.split_whitespace().collect();
+        let mut known: HashSet<&str> = each(&base).collect();
         for step in record.steps() {
             let lines = step.hunks.iter().flat_map(|hunk| &hunk.lines);
-            let words = lines.flat_map(|line| line.split_whitespace());
+            let words = lines.flat_map(|line| each(line));
             for word in words.filter(|word| known.insert(word)) {
                 let by = step.by.as_ref().map(|origin| origin.by.session.to_string());
                 if file.expected.came_by(word).is_some_and(|session| by.as_deref() != Some(session))

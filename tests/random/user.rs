@@ -126,7 +126,7 @@ impl World {
             let word = self.word("user");
             let key = *self.dice.pick(&[" ", "<CR>"]);
             self.trail.note(format!("user, {}: {key}{word}", self.file_name()));
-            self.nvim.keys(&format!("{key}{word}")).await;
+            self.nvim.keys(&format!("<End>{key}{word}")).await;
             self.has_typed(&word).await;
         }
         self.user_did(self.at).await;

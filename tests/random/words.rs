@@ -1,4 +1,4 @@
-//! Texts as bags of words. Each word is made once, by one author, so that it is known again wherever it went; how texts
+//! Texts as bags of words. Each word (`user-000123`) is made once, by one author, so that it is known again wherever it went; how texts
 //! are merged is not known here.
 
 use std::collections::{BTreeMap, HashSet};
@@ -11,10 +11,20 @@ pub(crate) type Words = BTreeMap<String, usize>;
 
 pub(crate) fn words(text: &str) -> Words {
     let mut words = Words::new();
-    for word in text.split_whitespace() {
+    for word in each(text) {
         *words.entry(word.to_owned()).or_default() += 1;
     }
     words
+}
+
+/// All words in order: letters and a number of six digits. What was typed right before or behind them is no part of them.
+pub(crate) fn each(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('-').filter_map(|(dash, _)| {
+        let before = text[..dash].trim_end_matches(|c: char| c.is_ascii_lowercase()).len();
+        let number = text.get(dash + 1..dash + 7)?;
+        let is_word = before < dash && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_word.then(|| &text[before..dash + 7])
+    })
 }
 
 /// How often each line is there.
@@ -48,13 +58,11 @@ pub(crate) fn edited(dice: &mut Dice, text: &str, mut word: impl FnMut() -> Stri
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let (count, mut touched) = (lines.len(), Vec::new());
     // From the end, so that lines before keep their numbers.
-    let halves: &[Range<usize>] = if count > 12 && dice.once_in(3) {
-        &[count / 2 + 2..count, 0..count / 2]
-    } else {
-        &[0..count]
-    };
-    for half in halves {
-        let range = one_edit(dice, &mut lines, half.clone(), &mut word);
+    let two = count > 12 && dice.once_in(3);
+    let second = two.then_some(count / 2 + 2..count);
+    let first = 0..if two { count / 2 } else { count };
+    for part in second.into_iter().chain([first]) {
+        let range = one_edit(dice, &mut lines, part, &mut word);
         touched.push(range);
     }
     Edited { text: lines.iter().map(|line| format!("{line}\n")).collect(), touched }

@@ -44,6 +44,10 @@ end
 
 pub(crate) const SESSIONS: [&str; 2] = ["anna", "bert"];
 
+pub(crate) fn author(session: usize) -> Author {
+    Author { session: SessionId::from(SESSIONS[session]), turn: 1, tool_call: None }
+}
+
 /// One file of a world.
 #[derive(Debug)]
 pub(crate) struct File {
@@ -69,6 +73,8 @@ pub(crate) struct World {
     pub(crate) typing: bool,
     /// Whether lines change places here: by moving, copying and sorting.
     pub(crate) moves: bool,
+    /// Which sessions read the disk themselves, too; the others read through us only.
+    pub(crate) reads_disk: [bool; 2],
     pub(crate) made: usize,
 }
 
@@ -82,10 +88,11 @@ impl World {
         other.command(autoread).await;
         let moves = dice.once_in(2);
         let large = dice.once_in(8);
+        let reads_disk = [dice.once_in(2), dice.once_in(2)];
         let mut files = Vec::new();
         for index in 0..3 {
             let count = if large && index == 2 { 3000 } else { dice.within(5..40) };
-            let text: String = (0..count).map(|line| format!("line-{index}-{line:04}\n")).collect();
+            let text: String = (0..count).map(|line| format!("line-{index}{line:05}\n")).collect();
             let name = format!("{}.txt", ["one", "two", "three"][index]);
             let path = nvim.put(&name, &text);
             let mut expected = Expected::default();
@@ -101,7 +108,8 @@ impl World {
             });
         }
         let (at, typing, made) = (0, false, 0);
-        let mut world = Self { nvim, other, dice, files, trail, at, typing, moves, made };
+        let mut world =
+            Self { nvim, other, dice, files, trail, at, typing, moves, reads_disk, made };
         world.trail.note(format!("{autoread} there, lines move: {moves}, one is large: {large}"));
         world.open(0).await;
         world
@@ -121,10 +129,6 @@ impl World {
     pub(crate) fn word(&mut self, author: &str) -> String {
         self.made += 1;
         format!("{author}-{:06}", self.made)
-    }
-
-    pub(crate) fn author(&self, session: usize) -> Author {
-        Author { session: SessionId::from(SESSIONS[session]), turn: 1, tool_call: None }
     }
 
     /// Has the user open a file, or go to it.
