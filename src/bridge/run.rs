@@ -212,7 +212,7 @@ impl Runner {
                 let _turn = one_by_one.lock().await;
                 match files.disk_changed(&path, &by).await {
                     Ok(None) => {}
-                    Ok(Some(written)) => changes.push(change(&written)),
+                    Ok(Some(written)) => changes.extend(all_changes(&written)),
                     Err(error) => {
                         tracing::warn!(path = %path.display(), %error, "a buffer does not follow");
                         failed.push((path, error.to_string()));
@@ -328,14 +328,18 @@ fn failed_write(error: FileError) -> FileOutcome {
     }
 }
 
-fn written(mut written: Written, dirty: WriteDirty) -> FileOutcome {
+fn written(written: Written, dirty: WriteDirty) -> FileOutcome {
     let why = if dirty == WriteDirty::Save { "" } else { ", which the agent had read" };
     let notice = written
         .saved_unsaved
         .then(|| format!("{} was saved with your unsaved changes{why}", written.path.display()));
-    let adopted = written.adopted.take();
-    let changes = adopted.as_deref().into_iter().chain([&written]).map(change);
-    FileOutcome::Written { changes: changes.filter(is_any).collect(), notice }
+    let changes = all_changes(&written).filter(is_any).collect();
+    FileOutcome::Written { changes, notice }
+}
+
+/// What had come in before, and then the change itself.
+fn all_changes(written: &Written) -> impl Iterator<Item = FileChange> {
+    written.adopted.as_deref().into_iter().chain([written]).map(change)
 }
 
 fn change(written: &Written) -> FileChange {

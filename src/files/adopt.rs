@@ -17,6 +17,15 @@ use crate::session::ids::SessionId;
 
 impl Document {
     pub(super) async fn disk_changed(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
+        let followed = self.follow_disk(by).await?;
+        let Some(untold) = self.untold.take() else { return Ok(followed) };
+        Ok(Some(match followed {
+            Some(followed) => Written { adopted: Some(Box::new(untold)), ..followed },
+            None => untold,
+        }))
+    }
+
+    async fn follow_disk(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
         let session = &by.session;
         let facts = disk::facts(&self.path);
         if facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts) {

@@ -15,7 +15,7 @@ use super::error::FileError;
 use super::on_disk::OnDisk;
 use super::read::Partial;
 use super::unsaved::Aware;
-use super::{Origin, Via};
+use super::{Origin, Via, Written};
 use crate::edit::{Edit, Hunk, Record, Shape, Text, rebase, replay};
 use crate::session::author::Author;
 use crate::session::ids::SessionId;
@@ -47,6 +47,8 @@ pub(super) struct Document {
     pub(super) written: HashMap<SessionId, Aware>,
     /// What agents and others did to it since the first of them changed it.
     record: Option<Record<Origin>>,
+    /// What came in from the disk before a write that was refused then: it is told with the next look at the disk.
+    pub(super) untold: Option<Written>,
     /// Who has read lines whose whole text is being fetched, of which buffer and tick.
     pub(super) partial: Option<Partial>,
     /// There was no such file when an agent was about to change it.
@@ -112,6 +114,7 @@ impl Document {
             sent,
             written,
             record: None,
+            untold: None,
             partial: None,
             was_missing: false,
             unopened: None,

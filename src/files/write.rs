@@ -59,9 +59,19 @@ impl Document {
                     }
                     self.sent.insert(request.by.session.clone(), text);
                 }
-                return result.map(|written| Written { adopted: adopted.map(Box::new), ..written });
+                return match result {
+                    Ok(written) => {
+                        let adopted = adopted.or_else(|| self.untold.take()).map(Box::new);
+                        Ok(Written { adopted, ..written })
+                    }
+                    Err(error) => {
+                        self.untold = adopted.or(self.untold.take());
+                        Err(error)
+                    }
+                };
             }
         }
+        self.untold = adopted.or(self.untold.take());
         Err(FileError::Busy(self.path.clone()))
     }
 

@@ -206,6 +206,21 @@ async fn a_change_on_disk_comes_in_before_a_write() {
 }
 
 #[tokio::test]
+async fn what_came_in_before_a_refused_write_is_told_all_the_same() {
+    let nvim = Nvim::start("adopt-before-refused").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.read(&path).await.unwrap();
+    within(nvim.files.note(&path)).await.unwrap();
+    nvim.command("call setline(5, 'user')").await;
+    nvim.put("a.txt", TEN.replace("2\n", "shell\n"));
+    nvim.write(&path, &TEN.replace("5\n", "agent\n")).await.unwrap_err();
+    let told = nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!(told.hunks[0].lines, ["shell"]);
+    assert!(nvim.disk_changed(&path).await.unwrap().is_none());
+}
+
+#[tokio::test]
 async fn what_an_agent_read_by_itself_is_what_its_write_refers_to() {
     let nvim = Nvim::start("adopt-seen").await;
     let path = nvim.edit("a.txt", TEN).await;
