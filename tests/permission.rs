@@ -247,7 +247,7 @@ fn cancelling_answers_every_waiting_request_and_every_later_one() {
     turn.agent.expect_notification("session/cancel");
     let params = json!({"sessionId": turn.session, "toolCall": call("late"), "options": options()});
     assert_eq!(turn.agent.request("session/request_permission", params), Ok(cancelled()));
-    assert_eq!(turn.waiting(), 0);
+    turn.nvim.poll("none that waits", |nvim| waiting(nvim) == 0);
     assert_eq!(turn.nvim.events("RatPermission").len(), 2);
     turn.end("cancelled");
     assert_eq!(turn.nvim.status()["state"], json!("ready"));

@@ -11,6 +11,7 @@ use rat_nvim::session::ids::SessionId;
 
 use super::model::{Checked, Look, shown};
 use super::nvim::within;
+use super::user::SORTED;
 use super::words::{count, each, edited, gone, is_untouched, words};
 use super::world::{SESSIONS, World, author, look};
 
@@ -123,7 +124,12 @@ impl World {
         self.check_write(index, session, asked, &result, looks, word.is_some())
             .map_err(|why| format!("{why}\n{}", shown(&was, &now)))?;
         if result.is_ok() {
-            self.files[index].knows[session].learns(&content);
+            let knows = &mut self.files[index].knows[session];
+            knows.learns(&content);
+            if self.sorts && now.text.is_some() {
+                // What a formatter does at a write counts as the writer's, and lines that it moves are brought.
+                knows.brings(now.kept().lines().take(SORTED).flat_map(each));
+            }
         }
         if twice {
             self.trail.note(format!("{name}: and writes that to the disk"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 /// So many steps are kept.
-const LENGTH: usize = 30;
+const LENGTH: usize = 40;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trail(Arc<Mutex<(usize, VecDeque<String>)>>);

@@ -6,6 +6,8 @@ use super::world::World;
 
 const STRIP: &str = "autocmd BufWritePre * silent! keepjumps %s/ *$//e";
 const SORT: &str = "autocmd BufWritePre * silent! 2,5sort";
+/// So many lines at the top are within its reach.
+pub(crate) const SORTED: usize = 5;
 
 impl World {
     pub(crate) async fn user(&mut self) -> Checked {
@@ -146,6 +148,7 @@ impl World {
         };
         let formatter = *self.dice.pick(formatters);
         self.trail.note(format!("user: {formatter}"));
+        self.sorts = formatter == SORT;
         // Those of the plugin are not the user's to remove.
         let own =
             formatter.replace("autocmd! ", "autocmd! own ").replace("autocmd ", "autocmd own ");

@@ -73,6 +73,8 @@ pub(crate) struct World {
     pub(crate) typing: bool,
     /// Whether lines change places here: by moving, copying and sorting.
     pub(crate) moves: bool,
+    /// Whether a formatter sorts the first lines of what is saved.
+    pub(crate) sorts: bool,
     /// Which sessions read the disk themselves, too; the others read through us only.
     pub(crate) reads_disk: [bool; 2],
     pub(crate) made: usize,
@@ -107,9 +109,9 @@ impl World {
                 is_open_there: false,
             });
         }
-        let (at, typing, made) = (0, false, 0);
+        let (at, typing, sorts, made) = (0, false, false, 0);
         let mut world =
-            Self { nvim, other, dice, files, trail, at, typing, moves, reads_disk, made };
+            Self { nvim, other, dice, files, trail, at, typing, moves, sorts, reads_disk, made };
         world.trail.note(format!("{autoread} there, lines move: {moves}, one is large: {large}"));
         world.open(0).await;
         world
