@@ -44,9 +44,8 @@ impl Document {
                 self.settle(&open, file).await?;
                 return Ok(None);
             }
-            if self.is_synced(&open, &file) {
+            if self.is_synced(&open, &file).await? {
                 // The user's own save, or a file that was only touched.
-                self.acknowledge(&file).await?;
                 return Ok(None);
             }
             self.note_on_disk(session, Some(&file.text));
@@ -123,7 +122,7 @@ impl Document {
     }
 
     /// An agent has overwritten the file with a text that we have merged already.
-    async fn settle(&mut self, open: &Open, file: OnDisk) -> Result<(), FileError> {
+    pub(super) async fn settle(&mut self, open: &Open, file: OnDisk) -> Result<(), FileError> {
         let merged = match &self.synced {
             // The user may have saved since.
             _ if !open.buffer.modified => Some(Arc::clone(&open.text)),

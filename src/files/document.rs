@@ -264,22 +264,30 @@ impl Document {
         Open { buffer, text }
     }
 
-    /// Whether the file is as Neovim last read or wrote it; notes its text if so.
-    pub(super) fn is_synced(&mut self, open: &Open, disk: &OnDisk) -> bool {
+    /// Whether the file is as Neovim last read or wrote it, or holds that text again; then both are told so.
+    pub(super) async fn is_synced(
+        &mut self,
+        open: &Open,
+        disk: &OnDisk,
+    ) -> Result<bool, FileError> {
         if self.synced.as_ref().is_some_and(|synced| synced.facts == disk.facts) {
-            return true;
+            return Ok(true);
         }
+        let is_stamped = open.buffer.stamp == Some(disk.facts.stamp());
         let synced = if open.buffer.modified {
-            open.buffer.stamp == Some(disk.facts.stamp())
+            is_stamped
         } else {
             *open.text == *disk.text && open.buffer.encoding == disk.encoding
         };
         if synced {
+            if !is_stamped {
+                self.acknowledge(disk).await?;
+            }
             // The user has saved since: what an agent sent before is history.
             self.sent.clear();
             self.synced = Some(disk.clone());
         }
-        synced
+        Ok(synced)
     }
 
     /// Makes edits in the buffer, carried over what the user changes meanwhile as long as that

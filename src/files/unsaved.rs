@@ -169,7 +169,7 @@ impl Document {
         }
         let changed = refused("the file has changed on disk");
         if let Some(file) = file
-            && (open.buffer.stamp.is_none() || !self.is_synced(open, file))
+            && (open.buffer.stamp.is_none() || !self.is_synced(open, file).await?)
         {
             return Err(changed);
         }
@@ -262,7 +262,7 @@ impl Document {
         let file = self.on_disk(found.as_ref().map(|found| &found.buffer)).await?;
         if let (Some(found), Some(file)) = (found, &file) {
             let open = self.text_of(found).await?;
-            if self.is_synced(&open, file) {
+            if self.is_synced(&open, file).await? {
                 return Ok(());
             }
         }

@@ -84,11 +84,14 @@ impl Document {
         adopted: &mut Option<Written>,
     ) -> Result<Option<Written>, FileError> {
         if let Some(file) = &file
-            && !self.is_synced(open, file)
-            && !self.take_sent(&file.text)
+            && !self.is_synced(open, file).await?
             && *file.text != Text::matching(&request.content, &open.text)
         {
-            *adopted = self.adopt(&request.by, open, file).await?.or(adopted.take());
+            if self.take_sent(&file.text) {
+                self.settle(open, file.clone()).await?;
+            } else {
+                *adopted = self.adopt(&request.by, open, file).await?.or(adopted.take());
+            }
             return Ok(None);
         }
         let plan = self.plan(request, open, file.as_ref()).await?;

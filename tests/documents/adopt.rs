@@ -1,8 +1,11 @@
 //! Agents that write to the disk themselves.
 
 use std::collections::HashSet;
+use std::time::{Duration, SystemTime};
 
+use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::edit::Kept;
+use rat_nvim::files::WriteRequest;
 use rat_nvim::files::watch::Watcher;
 use rat_nvim::session::author::Author;
 use tokio::sync::mpsc;
@@ -157,6 +160,29 @@ async fn a_second_write_finds_the_first_one_written_twice() {
     assert!(written.adopted.is_none());
     assert_eq!(written.hunks.len(), 1);
     assert_eq!((nvim.text().await, nvim.disk("a.txt")), ("A\nB".into(), "A\nB\n".into()));
+}
+
+#[tokio::test]
+async fn a_save_after_a_refused_write_of_a_touched_file_asks_nothing() {
+    let nvim = Nvim::start("adopt-touched-refused").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.read(&path).await.unwrap();
+    nvim.write(&path, &TEN.replace("3\n", "agent\n")).await.unwrap();
+    let time = SystemTime::now() + Duration::from_secs(2);
+    std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    let other = Author { session: "other".into(), ..super::nvim::author() };
+    let stale = WriteRequest {
+        by: other.clone(),
+        path: path.clone(),
+        content: TEN.replace("3\n", "stale\n"),
+        base: Some(TEN.to_owned()),
+        dirty: WriteDirty::default(),
+    };
+    within(nvim.files.write(stale)).await.unwrap_err();
+    assert!(within(nvim.files.disk_changed(&path, &other)).await.unwrap().is_none());
+    nvim.command("call setline(1, 'user') | write").await;
+    nvim.asks_nothing().await;
+    assert!(nvim.disk("a.txt").starts_with("user\n2\nagent\n"));
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::words::{Words, count, each, gone, lines, words};
+use super::words::{Words, count, each, exact_lines, gone, lines, words};
 
 /// What a check gives: what is wrong, in words.
 pub(crate) type Checked<T = ()> = Result<T, String>;
@@ -181,6 +181,8 @@ impl Expected {
         was: &Look,
         now: &Look,
     ) -> Checked {
+        // An old text on disk may have the spaces that a formatter has removed since: then it is another line.
+        let lines = if read.is_some() { lines } else { exact_lines };
         let base = lines(read.unwrap_or(&self.synced_text));
         let (theirs, before) = (lines(theirs), lines(was.kept()));
         for (line, times) in lines(now.kept()) {
@@ -190,6 +192,18 @@ impl Expected {
             }
         }
         Ok(())
+    }
+
+    /// Checks that what the user has not saved, and the agent has not sent, is not in the file. What was there before the agent
+    /// overwrote it may be there again.
+    pub(crate) fn saves_nothing_unasked(&self, content: &str, was: &Look, now: &Look) -> Checked {
+        let (before, after, sent) = (words(&was.disk), words(&now.disk), words(content));
+        let is_new =
+            |word: &str| [&before, &sent, &self.synced].iter().all(|it| count(it, word) == 0);
+        match after.keys().find(|word| is_new(word)) {
+            Some(word) => Err(format!("{word} was saved, though nobody asked for that")),
+            None => Ok(()),
+        }
     }
 
     /// Whose step a word came with, if a session's.

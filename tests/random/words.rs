@@ -10,11 +10,7 @@ use super::dice::Dice;
 pub(crate) type Words = BTreeMap<String, usize>;
 
 pub(crate) fn words(text: &str) -> Words {
-    let mut words = Words::new();
-    for word in each(text) {
-        *words.entry(word.to_owned()).or_default() += 1;
-    }
-    words
+    counted(each(text))
 }
 
 /// All words in order: letters and a number of six digits. What was typed right before or behind them is no part of them.
@@ -27,13 +23,22 @@ pub(crate) fn each(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How often each line is there.
+/// How often each line is there; spaces at its end are no part of it.
 pub(crate) fn lines(text: &str) -> Words {
-    let mut lines = Words::new();
-    for line in text.lines() {
-        *lines.entry(line.trim_end().to_owned()).or_default() += 1;
+    counted(text.lines().map(str::trim_end))
+}
+
+/// How often each line is there, spaces and all.
+pub(crate) fn exact_lines(text: &str) -> Words {
+    counted(text.lines())
+}
+
+fn counted<'a>(all: impl Iterator<Item = &'a str>) -> Words {
+    let mut counts = Words::new();
+    for one in all {
+        *counts.entry(one.to_owned()).or_default() += 1;
     }
-    lines
+    counts
 }
 
 pub(crate) fn count(words: &Words, word: &str) -> usize {
