@@ -166,8 +166,8 @@ impl World {
                     .is_some_and(|at| is_untouched(base, now.kept(), &at));
                 expected.is_settled(&now.conflicts);
                 if is_pending {
-                    // That came in first.
-                    expected.comes_together(&was.disk);
+                    // That came in first, or was overwritten.
+                    expected.comes_together(&now.disk);
                 }
                 return if spurious && !is_typed {
                     Err("refused, and nobody has changed anything there".to_owned())
@@ -242,11 +242,13 @@ impl World {
     }
 
     fn put(&mut self, index: usize, session: usize, content: &str) {
-        self.files[index].knows[session].brings(each(content));
-        let path = &self.files[index].path;
-        later_than(path, content.len());
-        fs::write(path, content).unwrap();
-        self.files[index].pending = Some(session);
+        let file = &mut self.files[index];
+        file.knows[session].brings(each(content));
+        let (was, known) = (fs::read_to_string(&file.path).unwrap(), &file.knows[session].text);
+        let is_fresh = known.as_ref().is_some_and(|known| *known == was || known == content);
+        later_than(&file.path, content.len());
+        fs::write(&file.path, content).unwrap();
+        (file.pending, file.is_stale) = (Some(session), file.is_stale || !is_fresh);
     }
 
     async fn sooner_or_later(&mut self, index: usize) -> Checked {
@@ -296,7 +298,7 @@ impl World {
         if now.undo - was.undo > 1 {
             return Err(format!("{} undo steps for one change on disk", now.undo - was.undo));
         }
-        if !moves {
+        if !std::mem::take(&mut file.is_stale) && !moves {
             file.expected.is_not_doubled(None, &was.disk, was, now)?;
         }
         file.expected.comes_together(&now.disk);

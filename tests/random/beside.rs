@@ -36,7 +36,7 @@ impl World {
         later_than(&self.files[index].path, size);
         self.other.command("silent write!").await;
         let session = self.dice.within(0..2);
-        self.files[index].pending = Some(session);
+        (self.files[index].pending, self.files[index].is_stale) = (Some(session), true);
         if self.dice.once_in(2) { self.follows(index).await } else { Ok(()) }
     }
 }

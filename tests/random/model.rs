@@ -14,7 +14,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::words::{Words, count, each, exact_lines, gone, lines, words};
+use super::words::{Words, count, each, gone, lines, words};
 
 /// What a check gives: what is wrong, in words.
 pub(crate) type Checked<T = ()> = Result<T, String>;
@@ -181,8 +181,6 @@ impl Expected {
         was: &Look,
         now: &Look,
     ) -> Checked {
-        // An old text on disk may have the spaces that a formatter has removed since: then it is another line.
-        let lines = if read.is_some() { lines } else { exact_lines };
         let base = lines(read.unwrap_or(&self.synced_text));
         let (theirs, before) = (lines(theirs), lines(was.kept()));
         for (line, times) in lines(now.kept()) {

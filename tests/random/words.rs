@@ -28,11 +28,6 @@ pub(crate) fn lines(text: &str) -> Words {
     counted(text.lines().map(str::trim_end))
 }
 
-/// How often each line is there, spaces and all.
-pub(crate) fn exact_lines(text: &str) -> Words {
-    counted(text.lines())
-}
-
 fn counted<'a>(all: impl Iterator<Item = &'a str>) -> Words {
     let mut counts = Words::new();
     for one in all {

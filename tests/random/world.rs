@@ -56,6 +56,8 @@ pub(crate) struct File {
     pub(crate) is_open: bool,
     /// By whom it was changed on disk since that was last followed; the index of a session.
     pub(crate) pending: Option<usize>,
+    /// Whether that was made from another text than the file had: lines that both sides moved may be there twice then.
+    pub(crate) is_stale: bool,
     pub(crate) knows: [Knowledge; 2],
     pub(crate) expected: Expected,
     pub(crate) is_open_there: bool,
@@ -104,6 +106,7 @@ impl World {
                 path,
                 is_open: false,
                 pending: None,
+                is_stale: false,
                 knows: Default::default(),
                 expected,
                 is_open_there: false,
