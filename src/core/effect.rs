@@ -296,8 +296,14 @@ pub enum Call {
     Load(SessionId, Place),
     /// `session/resume`.
     Resume(SessionId, Place),
+    /// `session/list` of a folder, from this page on.
+    List(PathBuf, Option<String>),
+    /// `session/fork`.
+    Fork(SessionId, Place),
     /// `session/close`.
     Close(SessionId),
+    /// `session/delete`.
+    Delete(SessionId),
     /// `session/prompt`.
     Prompt {
         /// Where.
@@ -323,7 +329,10 @@ impl Call {
             Self::NewSession(_) => "session/new",
             Self::Load(..) => "session/load",
             Self::Resume(..) => "session/resume",
+            Self::List(..) => "session/list",
+            Self::Fork(..) => "session/fork",
             Self::Close(_) => "session/close",
+            Self::Delete(_) => "session/delete",
             Self::Prompt { .. } => "session/prompt",
             Self::SetMode { .. } => "session/set_mode",
         }

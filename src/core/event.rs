@@ -7,6 +7,7 @@ use crate::session::agent::{AgentConfig, AgentInfo};
 use crate::session::ids::{OptionId, SessionId, ToolCallId};
 use crate::session::permission::PermissionRequest;
 use crate::session::prompt::Prompt;
+use crate::session::remembered::Listed;
 use crate::session::update::{ConfigOption, Modes, Update};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -324,7 +325,7 @@ pub enum AgentRequest {
 pub enum Reply {
     /// To `initialize`.
     Initialized(Box<AgentInfo>),
-    /// To `session/new`.
+    /// To `session/new` and `session/fork`.
     Session {
         /// The new session.
         id: SessionId,
@@ -333,6 +334,8 @@ pub enum Reply {
     },
     /// To `session/load` and `session/resume`.
     Restored(SessionSetup),
+    /// To `session/list`: a page, and where the next one begins.
+    Sessions(Vec<Listed>, Option<String>),
     /// To `session/prompt`.
     Turn(StopReason),
     /// To calls whose answer says nothing.
