@@ -26,7 +26,7 @@ pub struct Store {
 }
 
 enum Job {
-    Keep(Box<Remembered>, Vec<(usize, Entry)>),
+    Keep(Box<Remembered>, bool, Vec<(usize, Entry)>),
     Forget(PathBuf, AgentName, SessionId),
     Recall(PathBuf, oneshot::Sender<Vec<Remembered>>),
     Reread(AgentName, SessionId, oneshot::Sender<Vec<Entry>>),
@@ -51,9 +51,10 @@ impl Store {
         Self { jobs: started.is_ok().then_some(jobs) }
     }
 
-    /// Notes that a session was used just now, and what has changed in its transcript.
-    pub fn keep(&self, session: Remembered, entries: Vec<(usize, Entry)>) {
-        self.give(Job::Keep(Box::new(session), entries));
+    /// Notes that a session was used just now, and what has changed in its transcript; or that this is now all of it. From
+    /// now on this program is the one that writes it, if none has been.
+    pub fn keep(&self, session: Remembered, anew: bool, entries: Vec<(usize, Entry)>) {
+        self.give(Job::Keep(Box::new(session), anew, entries));
     }
 
     /// Forgets a session and what was said in it.
@@ -68,7 +69,7 @@ impl Store {
         answered.await.unwrap_or_default()
     }
 
-    /// What was said in a session, as far as it was written down. From now on this program is the one that writes it.
+    /// What was said in a session, as far as it was written down.
     pub async fn reread(&self, agent: AgentName, session: SessionId) -> Vec<Entry> {
         let (answer, answered) = oneshot::channel();
         self.give(Job::Reread(agent, session, answer));
@@ -99,9 +100,9 @@ struct Keeper {
 impl Keeper {
     fn work(&mut self, job: Job) {
         match job {
-            Job::Keep(mut session, entries) => {
+            Job::Keep(mut session, anew, entries) => {
                 session.used_at = now();
-                let result = self.keep(&session, &entries);
+                let result = self.keep(&session, anew, &entries);
                 complain(&session.cwd, "a session was not kept", result);
             }
             Job::Forget(cwd, agent, id) => {
@@ -135,8 +136,13 @@ impl Keeper {
         }
     }
 
-    fn keep(&mut self, session: &Remembered, entries: &[(usize, Entry)]) -> io::Result<()> {
-        self.transcripts.write(session, entries)?;
+    fn keep(
+        &mut self,
+        session: &Remembered,
+        anew: bool,
+        entries: &[(usize, Entry)],
+    ) -> io::Result<()> {
+        self.transcripts.write(session, anew, entries)?;
         let dropped = index::change(&self.folder, &session.cwd, |sessions| {
             sessions.retain(|it| it.agent != session.agent || it.id != session.id);
             sessions.insert(0, session.clone());

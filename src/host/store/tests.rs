@@ -51,8 +51,8 @@ async fn ids(store: &Store) -> Vec<String> {
 async fn what_was_kept_is_there_after_a_restart() {
     let folder = Folder::new("restart");
     let store = folder.store();
-    store.keep(session("1"), vec![(0, note("a")), (1, note("b"))]);
-    store.keep(session("1"), vec![(1, note("B")), (2, note("c"))]);
+    store.keep(session("1"), false, vec![(0, note("a")), (1, note("b"))]);
+    store.keep(session("1"), false, vec![(1, note("B")), (2, note("c"))]);
     assert!(store.recall("/a project/ü".into()).await[0].open, "by this program");
     store.flush();
     drop(store);
@@ -63,6 +63,8 @@ async fn what_was_kept_is_there_after_a_restart() {
     let entries = store.reread("fake".into(), "1".into()).await;
     assert_eq!(entries, [note("a"), note("B"), note("c")]);
     assert!(store.recall("/elsewhere".into()).await.is_empty());
+    store.keep(session("1"), true, vec![(0, note("all of it"))]);
+    assert_eq!(store.reread("fake".into(), "1".into()).await, [note("all of it")]);
 }
 
 #[tokio::test]
@@ -70,17 +72,17 @@ async fn two_programs_lose_nothing_of_each_other() {
     let folder = Folder::new("two");
     let (one, other) = (folder.store(), folder.store());
     for number in 0..20 {
-        one.keep(session(&format!("one{number}")), Vec::new());
-        other.keep(session(&format!("other{number}")), Vec::new());
+        one.keep(session(&format!("one{number}")), false, Vec::new());
+        other.keep(session(&format!("other{number}")), false, Vec::new());
     }
     one.flush();
     other.flush();
     assert_eq!(ids(&one).await.len(), 40);
     // The one who has a session open writes its transcript.
-    one.keep(session("one1"), vec![(0, note("one"))]);
+    one.keep(session("one1"), false, vec![(0, note("one"))]);
     one.flush();
     let entries = other.reread("fake".into(), "one1".into()).await;
-    other.keep(session("one1"), vec![(0, note("other"))]);
+    other.keep(session("one1"), false, vec![(0, note("other"))]);
     other.flush();
     assert_eq!(entries, [note("one")]);
     assert_eq!(one.reread("fake".into(), "one1".into()).await, [note("one")]);
@@ -90,8 +92,8 @@ async fn two_programs_lose_nothing_of_each_other() {
 async fn a_forgotten_session_is_gone_with_what_was_said() {
     let folder = Folder::new("forget");
     let store = folder.store();
-    store.keep(session("1"), vec![(0, note("a"))]);
-    store.keep(session("2"), vec![(0, note("a"))]);
+    store.keep(session("1"), false, vec![(0, note("a"))]);
+    store.keep(session("2"), false, vec![(0, note("a"))]);
     store.forget("/a project/ü".into(), "fake".into(), "1".into());
     assert_eq!(ids(&store).await, ["2"]);
     assert!(store.reread("fake".into(), "1".into()).await.is_empty());
@@ -102,7 +104,7 @@ async fn of_a_folder_the_newest_hundred_are_remembered() {
     let folder = Folder::new("most");
     let store = folder.store();
     for number in 0..105 {
-        store.keep(session(&number.to_string()), vec![(0, note("a"))]);
+        store.keep(session(&number.to_string()), false, vec![(0, note("a"))]);
     }
     let ids = ids(&store).await;
     assert_eq!((ids.len(), ids.contains(&"4".to_owned())), (100, false));
@@ -113,7 +115,7 @@ async fn of_a_folder_the_newest_hundred_are_remembered() {
 async fn a_line_that_was_cut_off_costs_itself_only() {
     let folder = Folder::new("cut");
     let store = folder.store();
-    store.keep(session("1"), vec![(0, note("a")), (1, note("b"))]);
+    store.keep(session("1"), false, vec![(0, note("a")), (1, note("b"))]);
     store.flush();
     drop(store);
     let file = folder.0.join("transcripts/fake-1.jsonl");
@@ -126,16 +128,16 @@ async fn a_line_that_was_cut_off_costs_itself_only() {
 async fn a_damaged_index_is_put_aside_and_one_of_another_version_left_alone() {
     let folder = Folder::new("damaged");
     let store = folder.store();
-    store.keep(session("1"), Vec::new());
+    store.keep(session("1"), false, Vec::new());
     store.flush();
     let projects = folder.0.join("projects");
     let file = projects.join("+a%20project+%c3%bc.json");
     fs::write(&file, "{\"version\":1,").unwrap();
-    store.keep(session("2"), Vec::new());
+    store.keep(session("2"), false, Vec::new());
     assert_eq!(ids(&store).await, ["2"]);
     assert!(file.with_extension("damaged").exists());
     fs::write(&file, "{\"version\":2,\"sessions\":7}").unwrap();
-    store.keep(session("3"), Vec::new());
+    store.keep(session("3"), false, Vec::new());
     store.flush();
     assert!(ids(&store).await.is_empty());
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"version\":2,\"sessions\":7}");
@@ -145,7 +147,7 @@ async fn a_damaged_index_is_put_aside_and_one_of_another_version_left_alone() {
 async fn nobody_else_can_read_it() {
     let folder = Folder::new("private");
     let store = folder.store();
-    store.keep(session("1"), vec![(0, note("a"))]);
+    store.keep(session("1"), false, vec![(0, note("a"))]);
     store.flush();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o077;
     assert_eq!(mode(&folder.0), 0);
@@ -156,7 +158,7 @@ async fn nobody_else_can_read_it() {
 #[tokio::test]
 async fn without_a_folder_nothing_is_kept_and_nobody_waits() {
     let store = Store::open(None);
-    store.keep(session("1"), Vec::new());
+    store.keep(session("1"), false, Vec::new());
     store.flush();
     assert!(ids(&store).await.is_empty());
 }

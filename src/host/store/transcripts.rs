@@ -56,15 +56,19 @@ impl Transcripts {
         Self { folder: folder.join("transcripts"), held: HashMap::new() }
     }
 
-    /// Adds what has changed. Nothing happens where another program has the session open.
+    /// Adds what has changed, or begins `anew` with it. Nothing happens where another program has the session open.
     pub(super) fn write(
         &mut self,
         session: &Remembered,
+        anew: bool,
         entries: &[(usize, Entry)],
     ) -> io::Result<()> {
         let path = self.path(&session.agent, &session.id);
         let Some(file) = self.hold(&path)? else { return Ok(()) };
         let mut lines = Vec::new();
+        if anew {
+            file.set_len(0)?;
+        }
         if file.metadata()?.len() == 0 {
             let Remembered { agent, id, cwd, .. } = session;
             line(&mut lines, &Head { version: VERSION, agent, session: id, cwd })?;
@@ -77,13 +81,12 @@ impl Transcripts {
     }
 
     /// The entries in order. Lines that make no sense are left out: a later version may have written them.
-    pub(super) fn read(&mut self, agent: &AgentName, id: &SessionId) -> io::Result<Vec<Entry>> {
+    pub(super) fn read(&self, agent: &AgentName, id: &SessionId) -> io::Result<Vec<Entry>> {
         let path = self.path(agent, id);
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             file => file?,
         };
-        self.hold(&path)?;
         let mut lines = BufReader::new(file).split(b'\n');
         let head = lines.next().transpose()?.unwrap_or_default();
         let head: Version = serde_json::from_slice(&head)?;
