@@ -173,7 +173,7 @@ fn a_login_that_is_dismissed_or_not_offered_is_explained() {
     nvim.poll_screen("2  Log in with browser");
     nvim.input("<Esc>");
     nvim.poll_state("failed");
-    nvim.poll_screen("fake is not logged in: :RatRestart asks again");
+    nvim.poll_screen("fake is not logged in (no login was chosen): :RatRestart asks again");
     nvim.command("RatRestart");
     agent.expect_start();
     initialize(&mut agent, json!({}));
