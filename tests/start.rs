@@ -102,6 +102,7 @@ fn the_environment_is_neovims_without_its_own_variables_and_with_those_configure
     assert_eq!(agent.fact("pid"), agent.fact("pgid"), "no process group of its own");
 }
 
+/// ACP 39, 40.
 #[test]
 fn mcp_servers_go_to_the_agents_that_can_reach_them() {
     for http in [false, true] {
@@ -128,6 +129,10 @@ fn mcp_servers_go_to_the_agents_that_can_reach_them() {
             "headers": [{"name": "X-Key", "value": "k"}],
         });
         assert_eq!(servers.get(1), http.then_some(&web));
+        nvim.poll_screen(if http { "MCP servers: local, web" } else { "MCP servers: local" });
+        if !http {
+            nvim.poll_screen("left out, Fake cannot use that kind");
+        }
     }
 }
 
