@@ -1,0 +1,6 @@
+//! The protocol as its schemas have it: the table of what becomes of each name, messages made from the schemas, the
+//! recordings of real agents, how each variant is drawn, and the list of what a client has to do.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
+
+mod schema;
+mod table;
