@@ -68,7 +68,7 @@ pub const TO_AGENT: &[Row] = &[
     ignored("session/list", SESSIONS),
     ignored("session/delete", SESSIONS),
     handled("session/resume"),
-    ignored("session/close", SESSIONS),
+    handled("session/close"),
     ignored("session/set_mode", OPTIONS),
     ignored("session/set_config_option", OPTIONS),
     handled("session/prompt"),

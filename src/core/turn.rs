@@ -143,6 +143,9 @@ impl State {
                 Severity::Warning,
                 "refused: the agent does not remember this prompt and what came after it".to_owned(),
             )),
+            StopReason::Unknown(word) if word.is_empty() => {
+                Some((Severity::Info, "ended: the agent gave no reason".to_owned()))
+            }
             StopReason::Unknown(word) => Some((Severity::Info, format!("ended: {word}"))),
         };
         if let Some((severity, title)) = note {

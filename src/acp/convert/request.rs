@@ -104,7 +104,10 @@ fn permission(params: &mut Fields) -> Result<PermissionRequest, Refusal> {
     let mut call =
         params.object("toolCall").ok_or_else(|| Refusal::params("toolCall must be an object"))?;
     let tool_call = required(&mut call, "toolCallId")?.into();
-    let options = params.objects("options").into_iter().flatten().filter_map(option).collect();
+    // Nothing to choose from may be meant; no list at all is a mistake that the user cannot put right.
+    let options =
+        params.objects("options").ok_or_else(|| Refusal::params("options must be a list"))?;
+    let options = options.filter_map(option).collect();
     Ok(PermissionRequest { tool_call, patch: Box::new(tool::patch(&mut call)), options })
 }
 
