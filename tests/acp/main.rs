@@ -2,8 +2,10 @@
 //! recordings of real agents, how each variant is drawn, and the list of what a client has to do.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
 
+mod drawn;
 mod forge;
 mod generated;
+mod replay;
 mod replies;
 mod schema;
 mod table;

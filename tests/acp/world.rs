@@ -22,7 +22,6 @@ use std::collections::{HashMap, VecDeque};
 pub(crate) struct Called {
     pub(crate) id: Json,
     pub(crate) method: String,
-    pub(crate) params: Json,
 }
 
 /// A client with one agent, whose part the test plays.
@@ -53,6 +52,11 @@ pub(crate) struct World {
 impl World {
     /// An agent is being started.
     pub(crate) fn start() -> Self {
+        Self::start_in("/project")
+    }
+
+    /// An agent is being started in this folder.
+    pub(crate) fn start_in(cwd: &str) -> Self {
         let config = AgentConfig {
             name: "fake".into(),
             command: "fake-agent".to_owned(),
@@ -67,7 +71,7 @@ impl World {
         let mut world = Self::default();
         world.user(UserAction::Start {
             config: Box::new(config),
-            cwd: "/project".into(),
+            cwd: cwd.into(),
             directories: Vec::new(),
             policy: Policy { unsaved: Unsaved::Ignore, ..Policy::default() },
             new: false,
@@ -159,8 +163,7 @@ impl World {
         match (message.get("method").and_then(Json::as_str), message.get("id")) {
             (Some(method), Some(id)) => {
                 let (id, method) = (id.clone(), method.to_owned());
-                let params = message["params"].clone();
-                self.calls.push(Called { id, method, params });
+                self.calls.push(Called { id, method });
             }
             (Some(_), None) => self.said.push(message),
             (None, id) => {
