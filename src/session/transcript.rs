@@ -327,15 +327,24 @@ impl Transcript {
         }
     }
 
-    /// The plan, whole; it replaces the one of the same turn where that stands.
+    /// The plan, whole; it replaces the one of the same turn where that stands. Taking back one that there is not
+    /// says nothing.
     pub fn plan(&mut self, plan: Vec<PlanEntry>) {
         if let Some(index) = self.plan {
             self.entries[index] = Entry::Plan(plan);
             self.dirty.insert(index);
-        } else if !plan.is_empty() {
+        } else if !plan.is_empty() || self.last_plan().is_some_and(|last| !last.is_empty()) {
             self.plan = Some(self.entries.len());
             self.push(Entry::Plan(plan));
         }
+    }
+
+    /// The plan as it was made last; empty where it was taken back.
+    pub fn last_plan(&self) -> Option<&[PlanEntry]> {
+        self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Plan(plan) => Some(plan.as_slice()),
+            _ => None,
+        })
     }
 }
 

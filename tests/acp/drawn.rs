@@ -226,3 +226,17 @@ fn each_kind_of_content_of_a_tool_call_is_drawn_as_the_golden_file_says() {
     covers(&cases, table::TOOL_CONTENT);
     golden(&cases, &expect_file!["../golden/tool_content.txt"]);
 }
+
+/// ACP 121.
+#[test]
+fn a_plan_that_is_taken_back_in_a_later_turn_is_gone_from_its_split() {
+    let mut world = World::in_a_turn();
+    let entry = json!({"content": "a step", "priority": "low", "status": "pending"});
+    world.update(&update("plan", json!({"entries": [entry]})));
+    assert_eq!(world.views["plan"][1].text, "a step");
+    world.answer("session/prompt", &json!({"stopReason": "end_turn"}));
+    world.prompt("drop it");
+    world.update(&update("plan", json!({"entries": []})));
+    let plan: Vec<_> = world.views["plan"].iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(plan, ["no plan any more"]);
+}

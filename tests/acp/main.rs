@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
 
 mod drawn;
+mod editor;
 mod forge;
 mod generated;
 mod replay;
 mod replies;
 mod schema;
+#[path = "../support/mod.rs"]
+mod support;
 mod table;
 mod world;
