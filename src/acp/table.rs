@@ -49,7 +49,6 @@ pub fn handles(rows: &[Row], name: &str) -> bool {
 
 const TERMINALS: &str = "terminals are not built yet";
 const ELICITATION: &str = "elicitation is not built yet";
-const SESSIONS: &str = "sessions cannot be chosen yet";
 const OPTIONS: &str = "modes and options cannot be set yet";
 const ACCOUNTS: &str = "logging out and logins in a terminal are not built yet";
 const MCP: &str = "we host no MCP servers";
@@ -65,15 +64,15 @@ pub const TO_AGENT: &[Row] = &[
     ignored("logout", ACCOUNTS),
     handled("session/new"),
     handled("session/load"),
-    ignored("session/list", SESSIONS),
-    ignored("session/delete", SESSIONS),
+    handled("session/list"),
+    handled("session/delete"),
     handled("session/resume"),
     handled("session/close"),
     ignored("session/set_mode", OPTIONS),
     ignored("session/set_config_option", OPTIONS),
     handled("session/prompt"),
     handled("session/cancel"),
-    ignored("session/fork", SESSIONS).behind("sessionCapabilities.fork"),
+    handled("session/fork").behind("sessionCapabilities.fork"),
     ignored("session/archive", UNSTABLE).behind("sessionCapabilities.archive"),
     ignored("session/unarchive", UNSTABLE).behind("sessionCapabilities.archive"),
     ignored("session/status", UNSTABLE).behind("sessionCapabilities.status"),

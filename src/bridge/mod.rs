@@ -8,6 +8,7 @@ mod run;
 use crate::acp::{Agents, Batch, Graces, process::Watchdog};
 use crate::core::event::Event;
 use crate::core::state::State;
+use crate::host::store::Store;
 use crate::log::{self, Log};
 use crate::nvim::client::{Client, FromNvim, NvimError};
 use crate::nvim::decode::{self, Said};
@@ -27,6 +28,9 @@ const FLOOD: usize = 8 * 1024;
 
 /// So do so many messages within one pause.
 const FLOOD_MESSAGES: usize = 100;
+
+/// The variable that names the folder for what outlives Neovim.
+const STATE_FOLDER: &str = "RAT_STATE_DIR";
 
 /// Batches of what agents said that wait to be taken in; beyond them agents wait.
 const BATCHES: usize = 16;
@@ -87,7 +91,9 @@ impl Bridge {
             .inspect_err(|error| tracing::error!(%error, "agents have no watchdog"))
             .ok();
         let agents = Agents::new(agents_sender, watchdog, Graces::default());
-        let runner = Runner::new(client.clone(), agents, done_sender);
+        let folder = std::env::var_os(STATE_FOLDER).filter(|folder| !folder.is_empty());
+        let store = Store::open(folder.map(Into::into));
+        let runner = Runner::new(client.clone(), agents, store, done_sender);
         Ok(Self {
             state: State::default(),
             runner,
@@ -132,6 +138,9 @@ impl Bridge {
                     }
                 }
             }
+        }
+        for effect in self.state.farewell() {
+            self.runner.run(effect);
         }
         self.runner.shutdown().await;
     }

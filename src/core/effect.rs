@@ -1,15 +1,19 @@
 //! All we do. `State` makes these; the bridge has edges carry them out.
 
-use super::event::{AgentId, BufferFact, CallId, ChatId, FileChange, Timer, Token, Told};
+use super::event::{
+    AgentId, BufferFact, CallId, ChatId, FileChange, SessionAct, Timer, Token, Told,
+};
 use super::policy::{Unsaved, WriteDirty};
 use super::status::Status;
 use crate::session::agent::{AgentConfig, McpServer};
 use crate::session::author::Author;
 use crate::session::content::Content;
-use crate::session::ids::{AuthMethodId, SessionId};
+use crate::session::ids::{AgentName, AuthMethodId, SessionId};
 use crate::session::permission::Outcome;
 use crate::session::prompt::Prompt;
+use crate::session::remembered::Remembered;
 use crate::session::tool_call::Diff;
+use crate::session::transcript::Entry;
 use crate::session::update::Command;
 use crate::view::patch::Patch;
 use std::path::PathBuf;
@@ -103,6 +107,8 @@ pub enum Effect {
         /// Where files may lie.
         roots: Vec<PathBuf>,
     },
+    /// Write down or bring back what outlives Neovim.
+    Keep(Keeping),
     /// Watch the loaded files below these folders, and no others, for changes on disk.
     Watch(Vec<PathBuf>),
     /// Come back after a while.
@@ -119,6 +125,21 @@ pub enum Effect {
         /// What the chat calls it.
         name: String,
     },
+}
+
+/// What is done with what outlives Neovim.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Keeping {
+    /// A session was used; with what has changed in its transcript, or all of it from now on.
+    Note(Box<Remembered>, bool, Vec<(usize, Entry)>),
+    /// Forget a session of this folder.
+    Forget(PathBuf, AgentName, SessionId),
+    /// The sessions of this folder, for a chat that goes on with the last one. `Event::Recalled` follows, always.
+    Recall(ChatId, PathBuf),
+    /// The sessions of this folder, for the user to choose from. `Event::Remembered` follows, always.
+    List(PathBuf),
+    /// What was said in a session, for a chat that goes on with it. `Event::Reread` follows, always.
+    Reread(ChatId, AgentName, SessionId),
 }
 
 /// What is to be found out before a prompt goes out.
@@ -184,6 +205,17 @@ pub enum ToEditor {
         /// The answers.
         items: Vec<String>,
     },
+    /// Sessions to choose from.
+    Sessions {
+        /// What is to be done with the chosen one.
+        act: SessionAct,
+        /// Where they work.
+        cwd: PathBuf,
+        /// Those used last first.
+        items: Vec<SessionItem>,
+        /// Whether agents know of more.
+        more: bool,
+    },
     /// A question of ours that needs no answer any more.
     Unask(u64),
     /// Text in a buffer of its own.
@@ -210,6 +242,25 @@ pub enum ToEditor {
         /// The files.
         files: Vec<Diff>,
     },
+}
+
+/// A session that can be chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionItem {
+    /// The agent's name in the configuration.
+    pub agent: AgentName,
+    /// As the agent named it.
+    pub id: SessionId,
+    /// Its title.
+    pub title: Option<String>,
+    /// When it was used here last, in seconds since 1970.
+    pub used_at: Option<u64>,
+    /// When it changed last, as the agent wrote it (ISO 8601).
+    pub updated_at: Option<String>,
+    /// The chat that has it open.
+    pub chat: Option<ChatId>,
+    /// Another Neovim has it open.
+    pub open_elsewhere: bool,
 }
 
 /// The buffers of a chat.
@@ -296,8 +347,14 @@ pub enum Call {
     Load(SessionId, Place),
     /// `session/resume`.
     Resume(SessionId, Place),
+    /// `session/list` of a folder, from this page on.
+    List(PathBuf, Option<String>),
+    /// `session/fork`.
+    Fork(SessionId, Place),
     /// `session/close`.
     Close(SessionId),
+    /// `session/delete`.
+    Delete(SessionId),
     /// `session/prompt`.
     Prompt {
         /// Where.
@@ -323,7 +380,10 @@ impl Call {
             Self::NewSession(_) => "session/new",
             Self::Load(..) => "session/load",
             Self::Resume(..) => "session/resume",
+            Self::List(..) => "session/list",
+            Self::Fork(..) => "session/fork",
             Self::Close(_) => "session/close",
+            Self::Delete(_) => "session/delete",
             Self::Prompt { .. } => "session/prompt",
             Self::SetMode { .. } => "session/set_mode",
         }

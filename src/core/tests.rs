@@ -1,11 +1,11 @@
 //! Random tests of the decisions: whatever happens, in whatever order, agents get their answers.
 
 use super::chat::Phase;
-use super::effect::{Answer, Call, Effect, Gather, ToAgent, ToEditor};
+use super::effect::{Answer, Call, Effect, Gather, Keeping, ToAgent, ToEditor};
 use super::event::{
     AUTH_REQUIRED, AgentId, AgentRequest, CallError, CallId, ChangedFile, ChatId, Event, Exit,
     ExitCause, FileOutcome, FromAgent, Gathered, PermissionChoice, Reply, SessionSetup, StopReason,
-    Timer, Token, Told, UnsavedFile, UserAction,
+    Timer, Token, Told, UnsavedFile, UserAction, Wish,
 };
 use super::policy::{Policy, Unsaved, WriteDirty};
 use super::state::State;
@@ -43,22 +43,22 @@ fn start() -> Event {
 }
 
 fn start_with(policy: Policy) -> Event {
-    begin(policy, false)
+    begin(policy, Wish::Open)
 }
 
-fn begin(policy: Policy, new: bool) -> Event {
+fn begin(policy: Policy, wish: Wish) -> Event {
     Event::User(UserAction::Start {
         config: Box::new(config()),
         cwd: "/project".into(),
         directories: Vec::new(),
         policy,
-        new,
+        wish,
         focus: true,
     })
 }
 
 fn start_new() -> Event {
-    begin(Policy { unsaved: Unsaved::Ignore, ..Policy::default() }, true)
+    begin(Policy { unsaved: Unsaved::Ignore, ..Policy::default() }, Wish::New)
 }
 
 fn prompt(text: &str) -> Event {
@@ -86,6 +86,8 @@ struct World {
     gathers: Vec<Gather>,
     /// The blocks of each prompt that went out.
     sent: Vec<Vec<Content>>,
+    /// What outlives Neovim.
+    kept: Vec<Keeping>,
     /// Files to follow; none means all.
     adopts: Vec<Vec<PathBuf>>,
     /// The ends of turns: what was told, and whether it was taken in.
@@ -121,6 +123,7 @@ impl World {
                 Effect::Read { token, .. } | Effect::Write { token, .. } => self.files.push(token),
                 Effect::Gather(gather) => self.gathers.push(gather),
                 Effect::TurnOver { told, taken, .. } => self.over.push((told, taken)),
+                Effect::Keep(keeping) => self.kept.push(keeping),
                 Effect::Timer { timer, .. } => self.timers.push(timer),
                 Effect::Adopt { paths, .. } => self.adopts.push(paths),
                 Effect::Buffer { .. }
@@ -178,7 +181,7 @@ impl World {
                 protocol_version: 1,
                 ..AgentInfo::default()
             })),
-            Call::NewSession(_) => {
+            Call::NewSession(_) | Call::Fork(..) => {
                 self.sessions += 1;
                 let id =
                     if self.sessions == 1 { "s".into() } else { format!("s{}", self.sessions) };

@@ -1,12 +1,14 @@
 //! From our words to msgpack: what `lua/rat/ui.lua` and `lua/rat/inbox.lua` are handed.
 
-use crate::core::effect::{Happened, Level, ToEditor, View};
+use crate::core::effect::{Happened, Level, SessionItem, ToEditor, View};
+use crate::core::event::SessionAct;
 use crate::core::status::{Status, WaitingPermission};
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::prompt::{Attachment, Prompt};
 use crate::view::line::Line;
 use crate::view::patch::{Op, Patch};
 use rmpv::Value;
+use std::path::Path;
 
 /// A frame as the batch `rat.ui.apply` takes: `{kind, payload}` pairs, in order.
 pub fn frame(frame: Vec<ToEditor>) -> Value {
@@ -46,6 +48,9 @@ fn message(message: ToEditor) -> Value {
         ToEditor::Autocommand(happened) => ("event", self::happened(happened)),
         ToEditor::Ask { id, title, items } => {
             ("ask", map([("id", id.into()), ("title", title.into()), ("items", strings(items))]))
+        }
+        ToEditor::Sessions { act, cwd, items, more } => {
+            ("sessions", sessions(act, &cwd, items, more))
         }
         ToEditor::Unask(id) => ("unask", map([("id", id.into())])),
         ToEditor::Scratch { name, filetype, text } => {
@@ -100,6 +105,36 @@ fn message(message: ToEditor) -> Value {
         }
     };
     Value::Array(vec![kind.into(), payload])
+}
+
+fn session_act(act: SessionAct) -> &'static str {
+    match act {
+        SessionAct::Open => "open",
+        SessionAct::Fork => "fork",
+        SessionAct::Close => "close",
+        SessionAct::Delete => "delete",
+    }
+}
+
+fn sessions(act: SessionAct, cwd: &Path, items: Vec<SessionItem>, more: bool) -> Value {
+    map([
+        ("act", session_act(act).into()),
+        ("cwd", cwd.to_string_lossy().as_ref().into()),
+        ("items", Value::Array(items.into_iter().map(session).collect())),
+        ("more", more.into()),
+    ])
+}
+
+fn session(item: SessionItem) -> Value {
+    map([
+        ("agent", item.agent.as_str().into()),
+        ("session", item.id.as_str().into()),
+        ("title", optional(item.title)),
+        ("used_at", optional(item.used_at)),
+        ("updated_at", optional(item.updated_at)),
+        ("chat", optional(item.chat.map(|chat| chat.0))),
+        ("elsewhere", item.open_elsewhere.into()),
+    ])
 }
 
 fn attachment(attachment: Attachment) -> Value {

@@ -6,11 +6,12 @@ use super::ids::{MessageId, OptionId, ToolCallId};
 use super::permission::{OptionKind, PermissionOption};
 use super::tool_call::{ToolCall, ToolCallPatch, ToolStatus};
 use super::update::{PlanEntry, Role, Severity};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 /// One thing in the conversation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Entry {
     /// What this conversation is, at the top and after each restart.
     Banner(String),
@@ -25,7 +26,7 @@ pub enum Entry {
 }
 
 /// A message, or as much of it as came so far.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
@@ -38,7 +39,7 @@ pub struct Message {
 }
 
 /// A tool call and what the user was asked about it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolEntry {
     /// The call.
     pub call: ToolCall,
@@ -60,7 +61,7 @@ impl ToolEntry {
 }
 
 /// A request for permission in the transcript.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// Our number of the request.
     pub id: u64,
@@ -71,7 +72,7 @@ pub struct Asked {
 }
 
 /// What became of a request for permission.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Decision {
     /// The user has not answered yet.
     Waiting,
@@ -82,7 +83,7 @@ pub enum Decision {
 }
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// How grave.
     pub severity: Severity,
@@ -99,6 +100,8 @@ pub struct Note {
 pub struct Transcript {
     entries: Vec<Entry>,
     dirty: BTreeSet<usize>,
+    /// What has changed since it was written down.
+    unkept: BTreeSet<usize>,
     calls: HashMap<ToolCallId, usize>,
     /// The plan entry of the running turn.
     plan: Option<usize>,
@@ -127,9 +130,52 @@ impl Transcript {
         self.dirty = (0..self.entries.len()).collect();
     }
 
+    fn touch(&mut self, index: usize) {
+        self.dirty.insert(index);
+        self.unkept.insert(index);
+    }
+
+    /// A conversation that was written down. What was open then is not any more.
+    pub fn restore(entries: Vec<Entry>) -> Self {
+        let mut transcript = Self { entries, ..Self::default() };
+        for (index, entry) in transcript.entries.iter_mut().enumerate() {
+            if let Entry::Tool(tool) = entry {
+                transcript.calls.insert(tool.call.id.clone(), index);
+                if let Some(asked) = &mut tool.asked
+                    && asked.decision == Decision::Waiting
+                {
+                    asked.decision = Decision::Cancelled;
+                }
+            }
+        }
+        transcript.settle_tools(ToolStatus::Cancelled);
+        transcript.redraw();
+        transcript
+    }
+
+    /// What has changed since this was asked last, with where it stands; to be written down.
+    pub fn take_unkept(&mut self) -> Vec<(usize, Entry)> {
+        let changed = std::mem::take(&mut self.unkept).into_iter();
+        changed.map(|index| (index, self.entries[index].clone())).collect()
+    }
+
+    /// Has all of it written down again, for a session of another name.
+    pub fn keep_all(&mut self) {
+        self.unkept = (0..self.entries.len()).collect();
+    }
+
+    /// How the first prompt begins: a title for a session that has none.
+    pub fn opening(&self) -> Option<&str> {
+        let mut prompts = self.entries.iter().filter_map(|entry| match entry {
+            Entry::Message(message) if message.role == Role::User => Some(&message.text),
+            _ => None,
+        });
+        prompts.next()?.lines().find(|line| !line.trim().is_empty())
+    }
+
     /// Adds an entry at the end.
     pub fn push(&mut self, entry: Entry) {
-        self.dirty.insert(self.entries.len());
+        self.touch(self.entries.len());
         self.entries.push(entry);
     }
 
@@ -147,7 +193,7 @@ impl Transcript {
         match found {
             Some(index) => {
                 self.entries[index] = Entry::Note(note);
-                self.dirty.insert(index);
+                self.touch(index);
             }
             None => self.push(Entry::Note(note)),
         }
@@ -170,7 +216,7 @@ impl Transcript {
         {
             message.attachments.extend(titles);
             self.echo.push_str(text);
-            self.dirty.insert(index);
+            self.touch(index);
         }
     }
 
@@ -188,7 +234,7 @@ impl Transcript {
             && !(role == Role::User && last.id.is_none() && id.is_some())
         {
             last.text.push_str(piece);
-            self.dirty.insert(self.entries.len() - 1);
+            self.touch(self.entries.len() - 1);
             return;
         }
         if piece.is_empty() {
@@ -222,7 +268,7 @@ impl Transcript {
         match self.entries.last_mut() {
             Some(Entry::Message(last)) if last.role == role && last.text.is_empty() => {
                 last.attachments.push(words);
-                self.dirty.insert(self.entries.len() - 1);
+                self.touch(self.entries.len() - 1);
             }
             _ => {
                 let attachments = vec![words];
@@ -235,7 +281,7 @@ impl Transcript {
     /// A tool call is announced or changes.
     pub fn tool(&mut self, id: &ToolCallId, patch: ToolCallPatch) -> &mut ToolEntry {
         let index = self.tool_index(id);
-        self.dirty.insert(index);
+        self.touch(index);
         let entry = self.tool_at(index);
         entry.call.apply(patch);
         entry
@@ -311,7 +357,7 @@ impl Transcript {
             && asked.id == request
         {
             asked.decision = decision;
-            self.dirty.insert(index);
+            self.touch(index);
         }
     }
 
@@ -323,6 +369,7 @@ impl Transcript {
             {
                 tool.call.status = status;
                 self.dirty.insert(index);
+                self.unkept.insert(index);
             }
         }
     }
@@ -332,7 +379,7 @@ impl Transcript {
     pub fn plan(&mut self, plan: Vec<PlanEntry>) {
         if let Some(index) = self.plan {
             self.entries[index] = Entry::Plan(plan);
-            self.dirty.insert(index);
+            self.touch(index);
         } else if !plan.is_empty() || self.last_plan().is_some_and(|last| !last.is_empty()) {
             self.plan = Some(self.entries.len());
             self.push(Entry::Plan(plan));

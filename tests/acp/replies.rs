@@ -7,7 +7,7 @@ use crate::schema::UNSTABLE;
 use crate::world::World;
 use proptest::prelude::*;
 use rat_nvim::core::effect::Level;
-use rat_nvim::core::event::UserAction;
+use rat_nvim::core::event::{SessionAct, UserAction, Wish};
 use rat_nvim::core::status::ChatState;
 use serde_json::{Value as Json, json};
 
@@ -26,6 +26,8 @@ const CASES: &[Case] = &[
         method: "session/resume",
         pending: || restarted(&json!({"sessionCapabilities": {"resume": {}}})),
     },
+    Case { method: "session/fork", pending: forking },
+    Case { method: "session/list", pending: listing },
     Case { method: "session/prompt", pending: World::in_a_turn },
 ];
 
@@ -43,6 +45,23 @@ fn restarted(capabilities: &Json) -> World {
     world.user(UserAction::Restart(None));
     let result = json!({"protocolVersion": 1, "agentCapabilities": capabilities});
     world.answer("initialize", &result);
+    world
+}
+
+/// A session begins where another one is.
+fn forking() -> World {
+    let capabilities = json!({"sessionCapabilities": {"fork": {}}});
+    let mut world = initialized(&capabilities);
+    world.answer("session/new", &json!({"sessionId": "old"}));
+    world.start_chat("/project", Wish::Fork("old".into()));
+    world
+}
+
+/// The user wants to choose from all sessions.
+fn listing() -> World {
+    let mut world = initialized(&json!({"sessionCapabilities": {"list": {}}}));
+    world.answer("session/new", &json!({"sessionId": "s"}));
+    world.user(UserAction::ListSessions { act: SessionAct::Open, cwd: "/project".into() });
     world
 }
 
@@ -139,7 +158,7 @@ fn an_answer_without_what_it_needs_is_one_clear_message() {
         let whole = Forge::new(&UNSTABLE, Filling::Full(0)).make(name).json;
         let required = UNSTABLE.definition(name)["required"].as_array();
         for field in required.into_iter().flatten().filter_map(Json::as_str) {
-            for wrong in [json!(null), json!(["x"]), json!({}), json!(-1)] {
+            for wrong in [json!(null), json!(true), json!({}), json!(-1)] {
                 let mut result = whole.clone();
                 result[field] = wrong;
                 let mut world = (case.pending)();
@@ -150,6 +169,13 @@ fn an_answer_without_what_it_needs_is_one_clear_message() {
                     reaches_a_turn(&mut world, &result);
                     continue;
                 }
+                if case.method == "session/list" {
+                    let told =
+                        world.told.iter().filter(|(_, text)| text.contains("list its sessions"));
+                    assert_eq!(told.count(), 1, "{result}: {:?}", world.told);
+                    reaches_a_turn(&mut world, &result);
+                    continue;
+                }
                 let errors = errors(&world);
                 assert_eq!(errors.len(), 1, "{result}: {errors:?}");
                 assert!(errors[0].contains(field), "{result}: {errors:?}");
@@ -157,9 +183,10 @@ fn an_answer_without_what_it_needs_is_one_clear_message() {
                 let rows = world.drawn().lines().filter(|line| line.starts_with("E|")).count();
                 assert_eq!(rows, 1, "{result}: {}", world.drawn());
                 assert_eq!(world.stands, ChatState::Failed, "{result}");
-                // The next prompt starts the agent again.
+                // The next prompt begins anew.
                 world.prompt("again");
-                assert_eq!(world.starts, 2, "{result}");
+                let begins = ["initialize", "session/new"];
+                assert!(begins.contains(&&*world.calls[0].method), "{result}: {:?}", world.calls);
             }
         }
     }

@@ -91,7 +91,10 @@ fn calls() -> Vec<Call> {
         Call::NewSession(place()),
         Call::Load("s".into(), place()),
         Call::Resume("s".into(), place()),
+        Call::List(place().cwd, None),
+        Call::Fork("s".into(), place()),
         Call::Close("s".into()),
+        Call::Delete("s".into()),
         Call::Prompt { session: "s".into(), blocks: Vec::new() },
         Call::SetMode { session: "s".into(), mode: "m".into() },
     ];
@@ -101,9 +104,12 @@ fn calls() -> Vec<Call> {
         Call::NewSession(_) => 2,
         Call::Load(..) => 3,
         Call::Resume(..) => 4,
-        Call::Close(_) => 5,
-        Call::Prompt { .. } => 6,
-        Call::SetMode { .. } => 7,
+        Call::List(..) => 5,
+        Call::Fork(..) => 6,
+        Call::Close(_) => 7,
+        Call::Delete(_) => 8,
+        Call::Prompt { .. } => 9,
+        Call::SetMode { .. } => 10,
     };
     assert!(calls.iter().map(number).eq(0..calls.len()), "a kind is missing");
     calls

@@ -3,9 +3,9 @@
 
 use rat_nvim::acp::codec::{self};
 use rat_nvim::acp::peer::{Outcome, Peer, Tokens};
-use rat_nvim::core::effect::{Effect, Happened, Level, ToAgent, ToEditor, View};
+use rat_nvim::core::effect::{Effect, Happened, Keeping, Level, ToAgent, ToEditor, View};
 use rat_nvim::core::event::{
-    AgentId, Event, FileOutcome, FromAgent, Gathered, PermissionChoice, UserAction,
+    AgentId, Event, FileOutcome, FromAgent, Gathered, PermissionChoice, UserAction, Wish,
 };
 use rat_nvim::core::policy::{Policy, Unsaved};
 use rat_nvim::core::state::State;
@@ -45,8 +45,6 @@ pub(crate) struct World {
     pub(crate) waiting: Vec<u64>,
     /// How the chat stands.
     pub(crate) stands: ChatState,
-    /// How often an agent was started.
-    pub(crate) starts: usize,
 }
 
 impl World {
@@ -57,6 +55,13 @@ impl World {
 
     /// An agent is being started in this folder.
     pub(crate) fn start_in(cwd: &str) -> Self {
+        let mut world = Self::default();
+        world.start_chat(cwd, Wish::New);
+        world
+    }
+
+    /// The user wants a session in this folder.
+    pub(crate) fn start_chat(&mut self, cwd: &str, wish: Wish) {
         let config = AgentConfig {
             name: "fake".into(),
             command: "fake-agent".to_owned(),
@@ -68,16 +73,14 @@ impl World {
             timeouts: Timeouts::default(),
             install_hint: None,
         };
-        let mut world = Self::default();
-        world.user(UserAction::Start {
+        self.user(UserAction::Start {
             config: Box::new(config),
             cwd: cwd.into(),
             directories: Vec::new(),
             policy: Policy { unsaved: Unsaved::Ignore, ..Policy::default() },
-            new: false,
+            wish,
             focus: true,
         });
-        world
     }
 
     /// An agent with the session `s`, in the middle of a turn.
@@ -208,7 +211,18 @@ impl World {
                 let gathered = Gathered::default();
                 self.events.push_back(Event::Gathered { chat, turn, unsaved, gathered });
             }
+            Effect::Keep(keeping) => self.keep(keeping),
             _ => {}
+        }
+    }
+
+    /// Nothing is remembered of any session.
+    fn keep(&mut self, keeping: Keeping) {
+        match keeping {
+            Keeping::Recall(chat, _) => self.events.push_back(Event::Recalled(chat, Vec::new())),
+            Keeping::List(cwd) => self.events.push_back(Event::Remembered(cwd, Vec::new())),
+            Keeping::Reread(chat, ..) => self.events.push_back(Event::Reread(chat, Vec::new())),
+            Keeping::Note(..) | Keeping::Forget(..) => {}
         }
     }
 
@@ -217,7 +231,6 @@ impl World {
         let peer = self.agent.as_mut().filter(|(agent, _)| *agent == id).map(|(_, peer)| peer);
         match (peer, action) {
             (_, ToAgent::Start { .. }) => {
-                self.starts += 1;
                 self.calls.clear();
                 self.agent = Some((id, Peer::new(self.tokens.clone())));
             }
