@@ -24,6 +24,7 @@ fn draw(updates: &[Json]) -> String {
     for update in updates {
         world.update(update);
     }
+    assert_eq!(world.writes, 0, "what is shown is written");
     let drawn = world.drawn();
     let mut out = drawn.strip_prefix(&before).unwrap_or(&drawn).to_owned();
     for (level, text) in &world.told {
@@ -54,31 +55,40 @@ fn call(fields: Json) -> Json {
     update("tool_call", call)
 }
 
-/// ACP 60, 62, 64, 77, 78, 79, 121, 122, 124.
+/// ACP 62, 65, 77, 78, 119, 121, 123.
 #[test]
 fn each_update_is_drawn_as_the_golden_file_says() {
-    let chunk = |tag: &str, message: &str, words: &str| {
+    let chunk = |tag: &str, message: Json, words: &str| {
         update(tag, json!({"content": text(words), "messageId": message}))
     };
     let entry = |content: &str, status: &str| json!({"content": content, "priority": "high", "status": status});
     let compaction = |fields: Json| update("compaction_update", fields);
     let patched = |fields: Json| update("tool_call_update", fields);
     let cases = [
-        ("user_message_chunk", vec![chunk("user_message_chunk", "u", "said elsewhere")]),
-        ("user_message_chunk, our own prompt", vec![chunk("user_message_chunk", "u", "go")]),
+        ("user_message_chunk", vec![chunk("user_message_chunk", json!("u"), "said elsewhere")]),
+        ("user_message_chunk, our own prompt", vec![chunk("user_message_chunk", json!("u"), "go")]),
         (
             "agent_message_chunk, of two messages",
             vec![
-                chunk("agent_message_chunk", "a", "# One\n\n```rust\nfn "),
-                chunk("agent_message_chunk", "a", "f() {}\n```\n"),
-                chunk("agent_message_chunk", "b", "two"),
+                chunk("agent_message_chunk", json!("a"), "# One\n\n```rust\nfn "),
+                chunk("agent_message_chunk", json!("a"), "f() {}\n```\n"),
+                chunk("agent_message_chunk", json!("b"), "two"),
+            ],
+        ),
+        (
+            "agent_message_chunk, without ids",
+            vec![
+                chunk("agent_message_chunk", Json::Null, "one, "),
+                chunk("agent_message_chunk", Json::Null, "still one"),
+                chunk("agent_thought_chunk", Json::Null, "hm"),
+                chunk("agent_message_chunk", Json::Null, "two"),
             ],
         ),
         (
             "agent_thought_chunk",
             vec![
-                chunk("agent_thought_chunk", "t", "Let me\n"),
-                chunk("agent_thought_chunk", "t", "see."),
+                chunk("agent_thought_chunk", json!("t"), "Let me\n"),
+                chunk("agent_thought_chunk", json!("t"), "see."),
             ],
         ),
         ("tool_call", vec![call(json!({}))]),
@@ -207,7 +217,7 @@ fn each_kind_of_content_is_drawn_as_the_golden_file_says() {
     golden(&cases, &expect_file!["../golden/content.txt"]);
 }
 
-/// ACP 79, 84.
+/// ACP 79, 84, 85.
 #[test]
 fn each_kind_of_content_of_a_tool_call_is_drawn_as_the_golden_file_says() {
     let content = |items: Json| vec![call(json!({"content": items}))];

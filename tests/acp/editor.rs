@@ -59,7 +59,7 @@ impl Talk {
     }
 }
 
-/// ACP 11, 12.
+/// ACP 2, 11, 12.
 #[test]
 fn an_agent_that_says_anything_harms_neither_the_editor_nor_the_session() {
     let mut nvim = Nvim::start(Options { columns: 100, lines: 30, ..Options::default() });
@@ -135,4 +135,60 @@ fn notices_that_come_together_stop_nobody() {
         nvim.messages().trim_end().ends_with("20")
     });
     assert_eq!(nvim.status()["state"], json!("ready"));
+}
+
+/// ACP 17.
+#[test]
+fn a_request_that_waits_for_the_user_holds_up_nothing() {
+    let mut nvim = Nvim::start(Options::default());
+    let file = nvim.folder().file("project/a.txt", "a text\n");
+    let mut agent = nvim.start_agent();
+    let session = agent.handshake();
+    nvim.poll_state("ready");
+    nvim.send("go");
+    let prompt = agent.expect_request("session/prompt");
+    let options = json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}]);
+    let call = json!({"toolCallId": "t", "title": "Look"});
+    let waiting = agent.ask(
+        "session/request_permission",
+        json!({"sessionId": session, "toolCall": call, "options": options}),
+    );
+    nvim.poll_state("waiting");
+    let read = agent.request("fs/read_text_file", json!({"sessionId": session, "path": file}));
+    assert_eq!(read.unwrap()["content"], json!("a text\n"));
+    agent.say(&session, "Meanwhile.");
+    nvim.poll_screen("Meanwhile.");
+    assert!(!agent.is_answered(waiting));
+    agent.reply(&prompt, json!({"stopReason": "end_turn"}));
+    agent.expect_answer(waiting).unwrap();
+}
+
+/// ACP 76.
+#[test]
+fn what_waits_is_answered_before_the_agent_is_ended() {
+    for end in ["RatStop", "qall!"] {
+        let mut nvim = Nvim::start(Options::default());
+        let mut agent = nvim.start_agent();
+        let session = agent.handshake();
+        nvim.poll_state("ready");
+        nvim.send("go");
+        agent.expect_request("session/prompt");
+        let options = json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}]);
+        let waiting = agent.ask(
+            "session/request_permission",
+            json!({"sessionId": session, "toolCall": {"toolCallId": "t"}, "options": options}),
+        );
+        nvim.poll_state("waiting");
+        if end == "RatStop" {
+            nvim.command(end);
+        } else {
+            nvim.quit();
+        }
+        assert_eq!(
+            agent.expect_answer(waiting),
+            Ok(json!({"outcome": {"outcome": "cancelled"}})),
+            "after :{end}"
+        );
+        agent.expect_stdin_closed();
+    }
 }

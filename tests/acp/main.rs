@@ -2,6 +2,8 @@
 //! recordings of real agents, how each variant is drawn, and the list of what a client has to do.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
 
+mod basics;
+mod conformance;
 mod drawn;
 mod editor;
 mod forge;

@@ -76,6 +76,48 @@ impl Schema {
         words.filter_map(|branch| branch["const"].as_str().map(str::to_owned)).collect()
     }
 
+    /// The paths of the fields of `json` that the definition does not have, whichever branches it takes.
+    pub(crate) fn strangers(&self, name: &str, json: &Json) -> Vec<String> {
+        let mut found = Vec::new();
+        self.look_for_strangers(&[self.definition(name)], json, name, &mut found);
+        found
+    }
+
+    fn look_for_strangers(&self, of: &[&Json], json: &Json, path: &str, found: &mut Vec<String>) {
+        let mut all = Vec::new();
+        of.iter().for_each(|schema| self.unfold(schema, &mut all));
+        match json {
+            Json::Object(fields) => {
+                for (key, value) in fields.iter().filter(|(key, _)| *key != "_meta") {
+                    let known: Vec<&Json> =
+                        all.iter().filter_map(|it| it["properties"].get(key)).collect();
+                    let path = format!("{path}.{key}");
+                    if known.is_empty() && all.iter().any(|it| it.get("properties").is_some()) {
+                        found.push(path);
+                    } else {
+                        self.look_for_strangers(&known, value, &path, found);
+                    }
+                }
+            }
+            Json::Array(items) => {
+                let known: Vec<&Json> = all.iter().filter_map(|it| it.get("items")).collect();
+                items.iter().for_each(|item| self.look_for_strangers(&known, item, path, found));
+            }
+            _ => {}
+        }
+    }
+
+    /// A schema with all it refers to and all its parts and branches.
+    fn unfold<'a>(&'a self, schema: &'a Json, all: &mut Vec<&'a Json>) {
+        all.push(schema);
+        if let Some((_, definition)) = self.follow(schema) {
+            self.unfold(definition, all);
+        }
+        let parts =
+            ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array());
+        parts.flatten().for_each(|part| self.unfold(part, all));
+    }
+
     /// The paths of all capabilities below a definition. An object that has to be there is only a place for others;
     /// one that may be `null` says something by being there. Each with what says yes: `true` or `{}`.
     pub(crate) fn capabilities(&self, name: &str) -> BTreeMap<String, Json> {

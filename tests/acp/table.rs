@@ -83,7 +83,7 @@ fn requests_are_answered_exactly_as_the_table_says() {
 }
 
 /// One call of each kind. A new kind is named here first, and then in the table.
-fn calls() -> Vec<Call> {
+pub(crate) fn calls() -> Vec<Call> {
     let place = Place::default;
     let calls = vec![
         Call::Initialize,
@@ -137,6 +137,12 @@ fn exactly_what_is_handled_is_advertised() {
     };
     for row in table::CLIENT_CAPABILITIES {
         assert_eq!(row.fate == Fate::Handled, advertised(row.name), "{}: {said}", row.name);
+    }
+    for row in table::CLIENT_CAPABILITIES.iter().filter(|row| advertised(row.name)) {
+        // An object that only holds others says nothing by itself.
+        let below = format!("{}.", row.name);
+        let inner = || table::CLIENT_CAPABILITIES.iter().filter(|it| it.name.starts_with(&below));
+        assert!(inner().count() == 0 || inner().any(|it| advertised(it.name)), "{}", row.name);
     }
     let known = names(table::CLIENT_CAPABILITIES, |_| true);
     let mut paths = BTreeSet::new();

@@ -16,12 +16,16 @@ use rat_nvim::view::line::Line;
 use rat_nvim::view::patch::{Op, Patch};
 use serde_json::{Value as Json, json};
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
 /// A call of ours that the test has not answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Called {
     pub(crate) id: Json,
     pub(crate) method: String,
+    pub(crate) params: Json,
+    /// How long we wait for the answer.
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// A client with one agent, whose part the test plays.
@@ -43,6 +47,8 @@ pub(crate) struct World {
     pub(crate) told: Vec<(Level, String)>,
     /// Requests for permission that wait, by our numbers.
     pub(crate) waiting: Vec<u64>,
+    /// How many files were written.
+    pub(crate) writes: usize,
     /// How the chat stands.
     pub(crate) stands: ChatState,
 }
@@ -166,7 +172,8 @@ impl World {
         match (message.get("method").and_then(Json::as_str), message.get("id")) {
             (Some(method), Some(id)) => {
                 let (id, method) = (id.clone(), method.to_owned());
-                self.calls.push(Called { id, method });
+                let params = message["params"].clone();
+                self.calls.push(Called { id, method, params, timeout: None });
             }
             (Some(_), None) => self.said.push(message),
             (None, id) => {
@@ -203,6 +210,7 @@ impl World {
                 self.events.push_back(Event::File { token, outcome });
             }
             Effect::Write { token, .. } => {
+                self.writes += 1;
                 let outcome = FileOutcome::Written { changes: Vec::new(), notice: None };
                 self.events.push_back(Event::File { token, outcome });
             }
@@ -228,6 +236,10 @@ impl World {
 
     fn act(&mut self, id: AgentId, action: ToAgent) {
         let mut out = Outcome::default();
+        let patience = match &action {
+            ToAgent::Call { timeout, .. } => *timeout,
+            _ => None,
+        };
         let peer = self.agent.as_mut().filter(|(agent, _)| *agent == id).map(|(_, peer)| peer);
         match (peer, action) {
             (_, ToAgent::Start { .. }) => {
@@ -247,6 +259,9 @@ impl World {
         }
         for line in out.lines {
             self.sent(&line);
+            if let (Some(timeout), Some(called)) = (patience, self.calls.last_mut()) {
+                called.timeout = Some(timeout);
+            }
         }
         self.events.extend(out.events.into_iter().map(|event: FromAgent| Event::Agent(id, event)));
     }
