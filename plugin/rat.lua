@@ -17,6 +17,8 @@ local commands = {
   RatStop = { desc = "End the agent" },
   RatRestart = { desc = "End the agent and start it again" },
   RatSessions = { nargs = "?", desc = "Pick a session: open, fork, close or delete it" },
+  RatMode = { nargs = "*", desc = "Choose the mode of the session" },
+  RatOption = { nargs = "*", desc = "Choose an option of the session, such as its model" },
   RatToggle = { desc = "Show or hide the chat" },
   RatPlan = { desc = "Show or hide the agent's plan" },
   RatTools = { desc = "Show or hide the agent's tool calls" },

@@ -33,6 +33,12 @@ function M.command(lead, line)
     return starting_with(lead, require("rat.agents").names())
   elseif name == "RatSessions" then
     return starting_with(lead, require("rat.sessions").acts)
+  elseif name == "RatMode" or name == "RatOption" then
+    local words = vim.split(vim.trim(line:sub(1, #line - #lead)), "%s+")
+    return starting_with(
+      lead,
+      require("rat.options").words(name == "RatMode" and "mode" or words[2])
+    )
   elseif name == "RatSend" then
     return M.words(lead, vim.fn.getcwd())
   end

@@ -49,7 +49,6 @@ pub fn handles(rows: &[Row], name: &str) -> bool {
 
 const TERMINALS: &str = "terminals are not built yet";
 const ELICITATION: &str = "elicitation is not built yet";
-const OPTIONS: &str = "modes and options cannot be set yet";
 const ACCOUNTS: &str = "logging out and logins in a terminal are not built yet";
 const MCP: &str = "we host no MCP servers";
 const PROVIDERS: &str = "an agent's models are configured with the agent";
@@ -68,8 +67,8 @@ pub const TO_AGENT: &[Row] = &[
     handled("session/delete"),
     handled("session/resume"),
     handled("session/close"),
-    ignored("session/set_mode", OPTIONS),
-    ignored("session/set_config_option", OPTIONS),
+    handled("session/set_mode"),
+    handled("session/set_config_option"),
     handled("session/prompt"),
     handled("session/cancel"),
     handled("session/fork").behind("sessionCapabilities.fork"),
@@ -176,8 +175,8 @@ pub const CLIENT_CAPABILITIES: &[Row] = &[
     handled("session"),
     handled("session.notices"),
     handled("session.compaction"),
-    refused("session.configOptions", OPTIONS),
-    refused("session.configOptions.boolean", OPTIONS),
+    handled("session.configOptions"),
+    handled("session.configOptions.boolean"),
     refused("auth.terminal", ACCOUNTS),
     refused("elicitation", ELICITATION),
     refused("elicitation.form", ELICITATION),

@@ -14,7 +14,7 @@ use crate::session::prompt::Prompt;
 use crate::session::remembered::Remembered;
 use crate::session::tool_call::Diff;
 use crate::session::transcript::Entry;
-use crate::session::update::Command;
+use crate::session::update::{Command, ConfigOption, OptionValue};
 use crate::view::patch::Patch;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -229,6 +229,8 @@ pub enum ToEditor {
     },
     /// A prompt goes back to the user.
     Draft(ChatId, Prompt),
+    /// What can be set in a session.
+    Options(ChatId, Vec<ConfigOption>),
     /// What the agent offers as `/command`.
     Commands(ChatId, Vec<Command>),
     /// Changes to be seen in native diff mode.
@@ -362,6 +364,15 @@ pub enum Call {
         /// What.
         blocks: Vec<Content>,
     },
+    /// `session/set_config_option`.
+    SetOption {
+        /// Where.
+        session: SessionId,
+        /// Which option.
+        option: String,
+        /// To what; of a select only what is chosen counts.
+        value: OptionValue,
+    },
     /// `session/set_mode`.
     SetMode {
         /// Where.
@@ -385,6 +396,7 @@ impl Call {
             Self::Close(_) => "session/close",
             Self::Delete(_) => "session/delete",
             Self::Prompt { .. } => "session/prompt",
+            Self::SetOption { .. } => "session/set_config_option",
             Self::SetMode { .. } => "session/set_mode",
         }
     }

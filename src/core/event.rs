@@ -211,6 +211,15 @@ pub enum UserAction {
     Stop(Option<ChatId>),
     /// `:RatRestart`.
     Restart(Option<ChatId>),
+    /// Sets an option of the session, or its mode.
+    SetOption {
+        /// In which chat.
+        chat: Option<ChatId>,
+        /// Its id, category or name.
+        option: String,
+        /// A choice's value or name; `on` or `off`.
+        value: String,
+    },
     /// A queued prompt is taken back for editing.
     TakeQueued {
         /// In which chat.
@@ -391,6 +400,8 @@ pub enum Reply {
     Restored(SessionSetup),
     /// To `session/list`: a page, and where the next one begins.
     Sessions(Vec<Listed>, Option<String>),
+    /// To `session/set_config_option`: all options as they are now.
+    Options(Vec<ConfigOption>),
     /// To `session/prompt`.
     Turn(StopReason),
     /// To calls whose answer says nothing.

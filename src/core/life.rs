@@ -52,6 +52,8 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         if chat.agent.is_none() {
             chat.config = config;
+            // What waited stays where it is, but what is written now need not.
+            chat.queue_paused &= !chat.queue.is_empty();
             self.launch(id);
         }
     }

@@ -19,6 +19,7 @@ mod life;
 mod listing;
 mod login;
 mod note;
+mod options;
 mod permit;
 mod sessions;
 mod turn;

@@ -97,7 +97,9 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.session = Some(session.clone());
         set_up(chat, setup);
-        self.enter(id, Phase::Ready);
+        self.tell_options(id);
+        let waits = self.set_defaults(id);
+        self.enter(id, if waits { Phase::Starting("setting its options") } else { Phase::Ready });
         let early = self.link_of(id).map(|(_, link)| link.take_early(session));
         for update in early.unwrap_or_default() {
             self.update(id, update);
@@ -108,6 +110,7 @@ impl State {
     pub(super) fn restored(&mut self, id: ChatId, setup: SessionSetup) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         set_up(chat, setup);
+        chat.unset = 0;
         let note = match chat.replay.take() {
             // What the agent remembers is what counts; it may go on telling after the answer.
             Some(replay) if !replay.entries().is_empty() => {
@@ -124,6 +127,7 @@ impl State {
             None => "the session goes on",
         };
         chat.transcript.note(Severity::Info, note, Vec::new());
+        self.tell_options(id);
         self.enter(id, Phase::Ready);
         self.keep(id);
         self.pump(id);

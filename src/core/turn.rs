@@ -229,11 +229,11 @@ impl State {
                 if let Some(modes) = &mut chat.modes {
                     modes.current = mode;
                 }
-                chat.changed = true;
+                self.tell_options(id);
             }
             Update::Options(options) => {
                 chat.options = options;
-                chat.changed = true;
+                self.tell_options(id);
             }
             Update::Info { title, updated_at: _ } => {
                 title.apply(&mut chat.title);

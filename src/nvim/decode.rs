@@ -58,6 +58,11 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
         "cancel" => UserAction::Cancel(chat()),
         "stop" => UserAction::Stop(chat()),
         "restart" => UserAction::Restart(chat()),
+        "option" => UserAction::SetOption {
+            chat: chat(),
+            option: fields.text("option")?,
+            value: fields.text("value")?,
+        },
         "queue_take" => UserAction::TakeQueued { chat: chat(), index: index().unwrap_or_default() },
         "queue_go" => UserAction::ResumeQueue(chat()),
         "permission" => UserAction::Permission {
@@ -153,6 +158,7 @@ fn agent(fields: &Fields<'_>) -> Result<AgentConfig, String> {
         env: fields.pairs("env"),
         base_env: fields.pairs("base_env"),
         mcp_servers: fields.list("mcp_servers").iter().filter_map(mcp_server).collect(),
+        options: fields.pairs("options"),
         auth_method: fields.text("auth_method").ok().map(Into::into),
         timeouts: fields.sub("timeouts").map_or_else(|_| Timeouts::default(), |it| timeouts(&it)),
         install_hint: fields.text("install_hint").ok(),

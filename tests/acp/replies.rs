@@ -28,6 +28,8 @@ const CASES: &[Case] = &[
     },
     Case { method: "session/fork", pending: forking },
     Case { method: "session/list", pending: listing },
+    Case { method: "session/set_config_option", pending: setting_an_option },
+    Case { method: "session/set_mode", pending: setting_the_mode },
     Case { method: "session/prompt", pending: World::in_a_turn },
 ];
 
@@ -63,6 +65,26 @@ fn listing() -> World {
     world.answer("session/new", &json!({"sessionId": "s"}));
     world.user(UserAction::ListSessions { act: SessionAct::Open, cwd: "/project".into() });
     world
+}
+
+fn setting(setup: &Json, option: &str, value: &str) -> World {
+    let mut world = initialized(&json!({}));
+    let mut session = json!({"sessionId": "s"});
+    session.as_object_mut().unwrap().extend(setup.as_object().unwrap().clone());
+    world.answer("session/new", &session);
+    let (option, value) = (option.to_owned(), value.to_owned());
+    world.user(UserAction::SetOption { chat: None, option, value });
+    world
+}
+
+fn setting_an_option() -> World {
+    let option = json!({"id": "web", "name": "Web", "type": "boolean", "currentValue": false});
+    setting(&json!({"configOptions": [option]}), "web", "on")
+}
+
+fn setting_the_mode() -> World {
+    let modes = json!([{"id": "ask", "name": "Ask"}, {"id": "plan", "name": "Plan"}]);
+    setting(&json!({"modes": {"currentModeId": "ask", "availableModes": modes}}), "mode", "plan")
 }
 
 fn logging_in() -> World {

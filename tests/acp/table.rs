@@ -8,7 +8,7 @@ use rat_nvim::acp::table::{self, Fate, Row, handles};
 use rat_nvim::core::effect::{Call, Place};
 use rat_nvim::core::event::{Reply, StopReason};
 use rat_nvim::session::agent::{AgentCapabilities, AuthKind, McpServer};
-use rat_nvim::session::update::Update;
+use rat_nvim::session::update::{OptionValue, Update};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
@@ -97,6 +97,11 @@ pub(crate) fn calls() -> Vec<Call> {
         Call::Delete("s".into()),
         Call::Prompt { session: "s".into(), blocks: Vec::new() },
         Call::SetMode { session: "s".into(), mode: "m".into() },
+        Call::SetOption {
+            session: "s".into(),
+            option: "o".into(),
+            value: OptionValue::Boolean(true),
+        },
     ];
     let number = |call: &Call| match call {
         Call::Initialize => 0,
@@ -110,6 +115,7 @@ pub(crate) fn calls() -> Vec<Call> {
         Call::Delete(_) => 8,
         Call::Prompt { .. } => 9,
         Call::SetMode { .. } => 10,
+        Call::SetOption { .. } => 11,
     };
     assert!(calls.iter().map(number).eq(0..calls.len()), "a kind is missing");
     calls

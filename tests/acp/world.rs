@@ -78,6 +78,7 @@ impl World {
             auth_method: None,
             timeouts: Timeouts::default(),
             install_hint: None,
+            options: Vec::new(),
         };
         self.user(UserAction::Start {
             config: Box::new(config),

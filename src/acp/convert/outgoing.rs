@@ -5,6 +5,7 @@ use crate::session::agent::{AgentCapabilities, McpServer};
 use crate::session::content::Content;
 use crate::session::ids::SessionId;
 use crate::session::permission::Outcome;
+use crate::session::update::OptionValue;
 use agent_client_protocol_schema::{ProtocolVersion, v1};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -60,6 +61,19 @@ pub fn call(id: i64, call: &Call, agent: &AgentCapabilities) -> Result<String, U
         Call::Prompt { session, blocks } => {
             let blocks = blocks.iter().filter_map(block).collect();
             request(id, method, &v1::PromptRequest::new(session.to_string(), blocks))
+        }
+        Call::SetOption { session, option, value } => {
+            let value = match value {
+                OptionValue::Boolean(value) => {
+                    v1::SessionConfigOptionValue::Boolean { value: *value }
+                }
+                OptionValue::Select { current, .. } => {
+                    v1::SessionConfigOptionValue::value_id(current.clone())
+                }
+            };
+            let session = session.to_string();
+            let params = v1::SetSessionConfigOptionRequest::new(session, option.clone(), value);
+            request(id, method, &params)
         }
         Call::SetMode { session, mode } => {
             let params = v1::SetSessionModeRequest::new(session.to_string(), mode.clone());
@@ -125,7 +139,7 @@ fn initialize() -> v1::InitializeRequest {
         .client_capabilities(capabilities())
 }
 
-/// What we can do right now: an advertised capability is a promise. Terminals, elicitation, boolean options and
+/// What we can do right now: an advertised capability is a promise. Terminals, elicitation and
 /// logging in from a terminal are not here because nothing carries them out yet.
 fn capabilities() -> v1::ClientCapabilities {
     v1::ClientCapabilities::new()
@@ -133,6 +147,10 @@ fn capabilities() -> v1::ClientCapabilities {
         .terminal(false)
         .session(
             v1::ClientSessionCapabilities::new()
+                .config_options(
+                    v1::SessionConfigOptionsCapabilities::new()
+                        .boolean(v1::BooleanConfigOptionCapabilities::new()),
+                )
                 .notices(v1::NoticeCapabilities::new())
                 .compaction(v1::CompactionCapabilities::new()),
         )

@@ -20,6 +20,8 @@ pub enum Kind {
     NewSession,
     /// To `session/list`.
     List,
+    /// To `session/set_config_option`.
+    Options,
     /// To `session/load` and `session/resume`.
     Restore,
     /// To `session/prompt`.
@@ -37,6 +39,7 @@ impl Kind {
             Call::Load(..) | Call::Resume(..) => Self::Restore,
             Call::Prompt { .. } => Self::Prompt,
             Call::List(..) => Self::List,
+            Call::SetOption { .. } => Self::Options,
             Call::Authenticate(_) | Call::Close(_) | Call::Delete(_) | Call::SetMode { .. } => {
                 Self::Plain
             }
@@ -51,6 +54,9 @@ pub fn decode(kind: Kind, result: &str) -> Result<Reply, CallError> {
         Kind::Initialize => initialized(fields),
         Kind::NewSession => session(fields),
         Kind::List => sessions(fields),
+        Kind::Options => options::config(&mut { fields })
+            .map(Reply::Options)
+            .ok_or_else(|| CallError::Malformed("no configOptions".to_owned())),
         Kind::Restore => Ok(Reply::Restored(setup(fields))),
         Kind::Prompt => Ok(Reply::Turn(stop_reason(fields))),
         Kind::Plain => Ok(Reply::Done),
