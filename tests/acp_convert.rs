@@ -57,6 +57,7 @@ fn check_schema<T: DeserializeOwned>(fixture: &Fixture, json: &str) {
     }
 }
 
+/// ACP 77, 79, 119, 122.
 #[test]
 fn updates_are_read_as_the_golden_file_says() {
     let read = |fixture: &Fixture| {
@@ -73,6 +74,7 @@ fn updates_are_read_as_the_golden_file_says() {
     expect_file!["fixtures/acp/updates.txt"].assert_eq(&golden);
 }
 
+/// ACP 14.
 #[test]
 fn requests_are_read_as_the_golden_file_says() {
     let read = |fixture: &Fixture| {
@@ -159,6 +161,7 @@ fn said(call: &Call, agent: &AgentCapabilities) -> (String, serde_json::Value) {
     (said["method"].as_str().unwrap().to_owned(), said["params"].clone())
 }
 
+/// ACP 1, 7.
 #[test]
 fn what_we_say_is_what_the_schema_says() {
     fn check<T: DeserializeOwned>(call: &Call) {
@@ -177,6 +180,7 @@ fn what_we_say_is_what_the_schema_says() {
     check::<v1::SetSessionModeRequest>(&Call::SetMode { session: "s".into(), mode: "m".into() });
 }
 
+/// ACP 38, 39.
 #[test]
 fn roots_and_servers_go_only_to_agents_that_take_them() {
     let (_, least) = said(&Call::NewSession(place()), &AgentCapabilities::default());
@@ -198,6 +202,7 @@ fn roots_and_servers_go_only_to_agents_that_take_them() {
     assert_eq!(none["mcpServers"], serde_json::json!([]));
 }
 
+/// ACP 1.
 #[test]
 fn prompts_carry_what_they_were_given() {
     let uri = || "file:///a.rs#L1-2".to_owned();
@@ -220,6 +225,7 @@ fn prompts_carry_what_they_were_given() {
     assert_eq!(params, expected);
 }
 
+/// ACP 96.
 #[test]
 fn answers_have_the_shape_of_their_method() {
     let id = serde_json::value::to_raw_value("x").unwrap();

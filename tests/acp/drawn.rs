@@ -55,7 +55,7 @@ fn call(fields: Json) -> Json {
     update("tool_call", call)
 }
 
-/// ACP 62, 65, 77, 78, 119, 121, 123.
+/// ACP 62, 65, 77, 78, 86, 121, 123.
 #[test]
 fn each_update_is_drawn_as_the_golden_file_says() {
     let chunk = |tag: &str, message: Json, words: &str| {

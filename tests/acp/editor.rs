@@ -192,3 +192,47 @@ fn what_waits_is_answered_before_the_agent_is_ended() {
         agent.expect_stdin_closed();
     }
 }
+
+/// ACP 93.
+#[test]
+fn a_path_that_is_not_absolute_is_refused() {
+    let mut nvim = Nvim::start(Options::default());
+    nvim.folder().file("project/a.txt", "a text\n");
+    let mut agent = nvim.start_agent();
+    let session = agent.handshake();
+    nvim.poll_state("ready");
+    for (method, params) in [
+        ("fs/read_text_file", json!({"sessionId": session, "path": "a.txt"})),
+        ("fs/write_text_file", json!({"sessionId": session, "path": "a.txt", "content": ""})),
+    ] {
+        let error = agent.request(method, params).unwrap_err();
+        assert_eq!(error["code"], json!(-32602), "{error}");
+        assert!(error["message"].as_str().unwrap().contains("a.txt"), "{error}");
+    }
+}
+
+/// ACP 120.
+#[test]
+fn commands_are_those_said_last_and_go_as_text() {
+    let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
+    let mut agent = nvim.start_agent();
+    let session = agent.handshake();
+    nvim.poll_state("ready");
+    for names in [["gone", "going"], ["go now", "go back"]] {
+        let command =
+            |name| json!({"name": name, "description": "Goes.", "input": {"hint": "where"}});
+        let commands: Vec<_> = names.into_iter().map(command).collect();
+        agent.update(
+            &session,
+            json!({"sessionUpdate": "available_commands_update", "availableCommands": commands}),
+        );
+    }
+    agent.say(&session, "Ready.");
+    nvim.poll_screen("Ready.");
+    nvim.input("i/g<C-x><C-u>");
+    nvim.poll_screen("/go now where");
+    assert!(!nvim.screen().contains("/gone"), "{}", nvim.screen().text());
+    nvim.input("<C-y> home<Esc><CR>");
+    let prompt = agent.expect_request("session/prompt");
+    assert_eq!(prompt.params["prompt"], json!([{"type": "text", "text": "/go now home"}]));
+}

@@ -232,7 +232,7 @@ fn say(world: &mut World, said: Said, number: usize) -> Option<Json> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
-    /// ACP 11, 18.
+    /// ACP 11.
     #[test]
     fn any_conversation_leaves_nothing_unanswered(all in prop::collection::vec(said(), 1..8)) {
         let mut world = World::in_a_turn();

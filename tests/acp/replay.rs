@@ -167,7 +167,7 @@ impl Replay {
     }
 }
 
-/// ACP 11, 18.
+/// ACP 11.
 #[test]
 fn every_recording_plays_again_without_an_error_and_with_nothing_unknown() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/recordings");
