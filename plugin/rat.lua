@@ -19,6 +19,8 @@ local commands = {
   RatSessions = { nargs = "?", desc = "Pick a session: open, fork, close or delete it" },
   RatMode = { nargs = "*", desc = "Choose the mode of the session" },
   RatOption = { nargs = "*", desc = "Choose an option of the session, such as its model" },
+  RatLogin = { nargs = "?", desc = "Log in with the agent" },
+  RatLogout = { desc = "Log out with the agent" },
   RatToggle = { desc = "Show or hide the chat" },
   RatPlan = { desc = "Show or hide the agent's plan" },
   RatTools = { desc = "Show or hide the agent's tool calls" },

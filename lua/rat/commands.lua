@@ -124,6 +124,14 @@ function M.RatOption(args)
   require("rat.options").set(option, value)
 end
 
+function M.RatLogin(args)
+  tell("login", { method = args.args ~= "" and args.args or nil })
+end
+
+function M.RatLogout()
+  tell("logout")
+end
+
 function M.RatToggle()
   local window = require("rat.window")
   local of = chat.current()

@@ -59,6 +59,10 @@ function handlers.commands(payload)
   end
 end
 
+function handlers.login(payload)
+  require("rat.login").open(payload)
+end
+
 function handlers.options(payload)
   local chat = require("rat.chat").get(payload.chat)
   if chat then

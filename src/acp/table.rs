@@ -49,7 +49,6 @@ pub fn handles(rows: &[Row], name: &str) -> bool {
 
 const TERMINALS: &str = "terminals are not built yet";
 const ELICITATION: &str = "elicitation is not built yet";
-const ACCOUNTS: &str = "logging out and logins in a terminal are not built yet";
 const MCP: &str = "we host no MCP servers";
 const PROVIDERS: &str = "an agent's models are configured with the agent";
 const PLANS: &str = "unstable: the plan is one list, as the stable protocol has it";
@@ -60,7 +59,7 @@ const UNSTABLE: &str = "unstable, and nothing here needs it";
 pub const TO_AGENT: &[Row] = &[
     handled("initialize"),
     handled("authenticate"),
-    ignored("logout", ACCOUNTS),
+    handled("logout"),
     handled("session/new"),
     handled("session/load"),
     handled("session/list"),
@@ -148,7 +147,7 @@ pub const TOOL_CONTENT: &[Row] = &[handled("content"), handled("diff"), handled(
 pub const ELICITATION_MODES: &[Row] = &[refused("form", ELICITATION), refused("url", ELICITATION)];
 
 /// The types of authentication methods; `agent` is the one without a type.
-pub const AUTH_METHODS: &[Row] = &[handled("agent"), refused("terminal", ACCOUNTS)];
+pub const AUTH_METHODS: &[Row] = &[handled("agent"), handled("terminal")];
 
 /// The types of MCP servers; `stdio` is the one without a type.
 pub const MCP_SERVERS: &[Row] = &[
@@ -177,7 +176,7 @@ pub const CLIENT_CAPABILITIES: &[Row] = &[
     handled("session.compaction"),
     handled("session.configOptions"),
     handled("session.configOptions.boolean"),
-    refused("auth.terminal", ACCOUNTS),
+    handled("auth.terminal"),
     refused("elicitation", ELICITATION),
     refused("elicitation.form", ELICITATION),
     refused("elicitation.url", ELICITATION),

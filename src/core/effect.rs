@@ -16,6 +16,7 @@ use crate::session::tool_call::Diff;
 use crate::session::transcript::Entry;
 use crate::session::update::{Command, ConfigOption, OptionValue};
 use crate::view::patch::Patch;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -229,6 +230,19 @@ pub enum ToEditor {
     },
     /// A prompt goes back to the user.
     Draft(ChatId, Prompt),
+    /// A login in a terminal of the editor's (ACP terminal authentication).
+    Login {
+        /// For which chat.
+        chat: ChatId,
+        /// What the user reads.
+        title: String,
+        /// The program with its arguments.
+        command: Vec<String>,
+        /// Its whole environment.
+        env: BTreeMap<String, String>,
+        /// Where.
+        cwd: PathBuf,
+    },
     /// What can be set in a session.
     Options(ChatId, Vec<ConfigOption>),
     /// What the agent offers as `/command`.
@@ -343,6 +357,8 @@ pub enum Call {
     Initialize,
     /// `authenticate`.
     Authenticate(AuthMethodId),
+    /// `logout`.
+    Logout,
     /// `session/new`.
     NewSession(Place),
     /// `session/load`.
@@ -388,6 +404,7 @@ impl Call {
         match self {
             Self::Initialize => "initialize",
             Self::Authenticate(_) => "authenticate",
+            Self::Logout => "logout",
             Self::NewSession(_) => "session/new",
             Self::Load(..) => "session/load",
             Self::Resume(..) => "session/resume",

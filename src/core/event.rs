@@ -220,6 +220,22 @@ pub enum UserAction {
         /// A choice's value or name; `on` or `off`.
         value: String,
     },
+    /// `:RatLogin`.
+    Login {
+        /// In which chat.
+        chat: Option<ChatId>,
+        /// How; the id of a method.
+        method: Option<String>,
+    },
+    /// The program of a login in a terminal has ended.
+    LoginEnded {
+        /// For which chat.
+        chat: ChatId,
+        /// With which exit status; `None` if it was not started.
+        status: Option<i32>,
+    },
+    /// `:RatLogout`.
+    Logout(Option<ChatId>),
     /// A queued prompt is taken back for editing.
     TakeQueued {
         /// In which chat.

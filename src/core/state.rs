@@ -72,6 +72,8 @@ pub(super) enum Expected {
     Option(String),
     /// That this is the mode now.
     Mode(String),
+    /// That nobody is logged in any more.
+    LoggedOut,
     /// That a session is deleted.
     Deleted,
     /// One that changes nothing, whatever it says.
@@ -186,6 +188,7 @@ impl State {
                     self.handshake_failed(agent, "initialize", &error);
                 }
                 (Expected::Sessions, result) => self.sessions_came(agent, result),
+                (Expected::LoggedOut, result) => self.logged_out(agent, result),
                 (Expected::Deleted, Err(error)) => self.not_deleted(agent, &error),
                 _ => {}
             },
@@ -243,6 +246,11 @@ impl State {
             UserAction::SetOption { chat, option, value } => {
                 self.with_chat(chat, |state, id| state.set_option(id, &option, &value));
             }
+            UserAction::Login { chat, method } => {
+                self.with_chat(chat, |state, id| state.wants_login(id, method.as_deref()));
+            }
+            UserAction::LoginEnded { chat, status } => self.terminal_login_over(chat, status),
+            UserAction::Logout(chat) => self.with_chat(chat, Self::logout),
             UserAction::TakeQueued { chat, index } => {
                 self.with_chat(chat, |state, id| state.take_queued(id, index));
             }

@@ -76,6 +76,9 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let (agent, session) = (chat.agent, chat.session.clone());
         let Phase::Running(turn) = &mut chat.phase else {
+            if self.call_off_login(id) {
+                return;
+            }
             return self.notify(Level::Info, "there is no turn to cancel");
         };
         let number = turn.number;

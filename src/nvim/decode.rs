@@ -63,6 +63,12 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
             option: fields.text("option")?,
             value: fields.text("value")?,
         },
+        "login" => UserAction::Login { chat: chat(), method: fields.text("method").ok() },
+        "login_ended" => UserAction::LoginEnded {
+            chat: chat().ok_or("login_ended: no chat")?,
+            status: fields.number("status").and_then(|status| i32::try_from(status).ok()),
+        },
+        "logout" => UserAction::Logout(chat()),
         "queue_take" => UserAction::TakeQueued { chat: chat(), index: index().unwrap_or_default() },
         "queue_go" => UserAction::ResumeQueue(chat()),
         "permission" => UserAction::Permission {

@@ -10,6 +10,7 @@ use crate::session::update::{ConfigOption, OptionValue};
 use crate::view::line::Line;
 use crate::view::patch::{Op, Patch};
 use rmpv::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A frame as the batch `rat.ui.apply` takes: `{kind, payload}` pairs, in order.
@@ -74,6 +75,9 @@ fn message(message: ToEditor) -> Value {
                 [("chat", chat.0.into()), ("text", text.into()), ("attachments", attachments)];
             ("draft", map(fields))
         }
+        ToEditor::Login { chat, title, command, env, cwd } => {
+            ("login", login(chat, title, command, env, &cwd))
+        }
         ToEditor::Options(chat, options) => {
             let options = options.into_iter().map(config_option).collect();
             ("options", map([("chat", chat.0.into()), ("options", Value::Array(options))]))
@@ -96,6 +100,23 @@ fn message(message: ToEditor) -> Value {
         }
     };
     Value::Array(vec![kind.into(), payload])
+}
+
+fn login(
+    chat: ChatId,
+    title: String,
+    command: Vec<String>,
+    env: BTreeMap<String, String>,
+    cwd: &Path,
+) -> Value {
+    let env = env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    map([
+        ("chat", chat.0.into()),
+        ("title", title.into()),
+        ("command", strings(command)),
+        ("env", Value::Map(env)),
+        ("cwd", cwd.to_string_lossy().as_ref().into()),
+    ])
 }
 
 fn diff(chat: ChatId, request: Option<u64>, title: String, files: Vec<Diff>) -> Value {

@@ -90,6 +90,15 @@ pub enum McpServer {
     },
 }
 
+impl McpServer {
+    /// Its name in the configuration.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Stdio { name, .. } | Self::Http { name, .. } | Self::Sse { name, .. } => name,
+        }
+    }
+}
+
 /// What an agent says of itself (the answer to ACP `initialize`). What it leaves out it cannot do.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AgentInfo {

@@ -26,7 +26,7 @@ struct Checklist {
 impl Checklist {
     fn read(text: &str) -> Self {
         let mut list = Self::default();
-        let (mut section, mut last) = (String::new(), 0);
+        let (mut section, mut latest) = (String::new(), 0);
         for line in text.lines() {
             let numbered = line
                 .split_once(". ")
@@ -36,9 +36,9 @@ impl Checklist {
             } else if let Some((number, what)) = numbered {
                 let item = Item { what, section: section.clone(), cannot_apply: None };
                 assert_eq!(list.items.insert(number, item), None, "{number} stands there twice");
-                last = number;
+                latest = number;
             } else if let Some(why) = line.strip_prefix("    not applicable: ") {
-                list.items.get_mut(&last).unwrap().cannot_apply = Some(why.to_owned());
+                list.items.get_mut(&latest).unwrap().cannot_apply = Some(why.to_owned());
             } else if let Some(open) = line.strip_prefix("open: ") {
                 list.open.extend(numbers(open).unwrap_or_else(|| panic!("no numbers: {open}")));
             }
@@ -71,10 +71,11 @@ fn named(name: &str, text: &str) -> (Vec<(usize, String)>, Vec<String>) {
             is_test = lua;
         } else if !pending.is_empty() {
             is_test |= line == "#[test]" || line.starts_with("#[tokio::test");
-            let test = if lua { lua_case(line) } else { function(line) };
-            if let Some(test) = test.filter(|_| is_test) {
-                let test = if lua { format!("{name}: {test}") } else { format!("{stem}::{test}") };
-                found.extend(pending.drain(..).map(|item| (item, test.clone())));
+            let called = if lua { lua_case(line) } else { function(line) };
+            if let Some(called) = called.filter(|_| is_test) {
+                let by =
+                    if lua { format!("{name}: {called}") } else { format!("{stem}::{called}") };
+                found.extend(pending.drain(..).map(|item| (item, by.clone())));
             } else if !(line.starts_with("///") || line.starts_with("--") || line.starts_with("#["))
             {
                 problems.push(format!("{name}:{}: no test follows the items", index + 1));
@@ -130,17 +131,14 @@ fn check(list: &Checklist, root: &Path) -> (BTreeMap<usize, Vec<String>>, Vec<St
     }
     for (item, Item { what, cannot_apply, .. }) in &list.items {
         let (tested, open) = (tests.contains_key(item), list.open.contains(item));
-        match (tested, open, cannot_apply) {
-            (true, true, _) => problems.push(format!("{item} is open, but has a test: {what}")),
-            (true, _, Some(_)) => {
-                problems.push(format!("{item} cannot apply, but has a test: {what}"))
-            }
-            (false, true, Some(_)) => {
-                problems.push(format!("{item} is open, but cannot apply: {what}"))
-            }
-            (false, false, None) => problems.push(format!("{item} has no test: {what}")),
-            _ => {}
-        }
+        let wrong = match (tested, open, cannot_apply) {
+            (true, true, _) => "is open, but has a test",
+            (true, _, Some(_)) => "cannot apply, but has a test",
+            (false, true, Some(_)) => "is open, but cannot apply",
+            (false, false, None) => "has no test",
+            _ => continue,
+        };
+        problems.push(format!("{item} {wrong}: {what}"));
     }
     (tests, problems)
 }

@@ -7,6 +7,9 @@ use rat_nvim::acp::table::{self, Row, handles};
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
 
+/// What is drawn, and the updates that draw it.
+type Case = (&'static str, Vec<Json>);
+
 fn update(tag: &str, fields: Json) -> Json {
     let mut update = json!({"sessionUpdate": tag});
     update.as_object_mut().unwrap().extend(fields.as_object().cloned().unwrap_or_default());
@@ -33,7 +36,7 @@ fn draw(updates: &[Json]) -> String {
     out
 }
 
-fn golden(cases: &[(&str, Vec<Json>)], file: &ExpectFile) {
+fn golden(cases: &[Case], file: &ExpectFile) {
     let mut golden = String::new();
     for (name, updates) in cases {
         writeln!(golden, "== {name}\n{}", draw(updates)).unwrap();
@@ -42,7 +45,7 @@ fn golden(cases: &[(&str, Vec<Json>)], file: &ExpectFile) {
 }
 
 /// Every row of this part of the table that is handled has a case of its name.
-fn covers(cases: &[(&str, Vec<Json>)], rows: &[Row]) {
+fn covers(cases: &[Case], rows: &[Row]) {
     for row in rows.iter().filter(|row| handles(rows, row.name)) {
         let begins = |name: &str| name == row.name || name.starts_with(&format!("{},", row.name));
         assert!(cases.iter().any(|(name, _)| begins(name)), "{} is not drawn", row.name);
@@ -55,16 +58,12 @@ fn call(fields: Json) -> Json {
     update("tool_call", call)
 }
 
-/// ACP 62, 65, 77, 78, 86, 121, 123.
-#[test]
-fn each_update_is_drawn_as_the_golden_file_says() {
-    let chunk = |tag: &str, message: Json, words: &str| {
-        update(tag, json!({"content": text(words), "messageId": message}))
-    };
-    let entry = |content: &str, status: &str| json!({"content": content, "priority": "high", "status": status});
-    let compaction = |fields: Json| update("compaction_update", fields);
-    let patched = |fields: Json| update("tool_call_update", fields);
-    let cases = [
+fn chunk(tag: &str, message: Json, words: &str) -> Json {
+    update(tag, json!({"content": text(words), "messageId": message}))
+}
+
+fn messages() -> Vec<Case> {
+    vec![
         ("user_message_chunk", vec![chunk("user_message_chunk", json!("u"), "said elsewhere")]),
         ("user_message_chunk, our own prompt", vec![chunk("user_message_chunk", json!("u"), "go")]),
         (
@@ -91,6 +90,13 @@ fn each_update_is_drawn_as_the_golden_file_says() {
                 chunk("agent_thought_chunk", json!("t"), "see."),
             ],
         ),
+    ]
+}
+
+fn calls_and_plans() -> Vec<Case> {
+    let entry = |content: &str, status: &str| json!({"content": content, "priority": "high", "status": status});
+    let patched = |fields: Json| update("tool_call_update", fields);
+    vec![
         ("tool_call", vec![call(json!({}))]),
         (
             "tool_call_update, of a call that was announced",
@@ -128,6 +134,12 @@ fn each_update_is_drawn_as_the_golden_file_says() {
                 update("plan", json!({"entries": []})),
             ],
         ),
+    ]
+}
+
+fn about_the_session() -> Vec<Case> {
+    let compaction = |fields: Json| update("compaction_update", fields);
+    vec![
         (
             "available_commands_update",
             vec![update(
@@ -181,7 +193,13 @@ fn each_update_is_drawn_as_the_golden_file_says() {
         ),
         ("an update of another version", vec![update("state_update", json!({"state": "idle"}))]),
         ("plan, malformed", vec![update("plan", json!({"entries": 5}))]),
-    ];
+    ]
+}
+
+/// ACP 62, 65, 77, 78, 86, 121, 123.
+#[test]
+fn each_update_is_drawn_as_the_golden_file_says() {
+    let cases = [messages(), calls_and_plans(), about_the_session()].concat();
     covers(&cases, table::UPDATES);
     golden(&cases, &expect_file!["../golden/updates.txt"]);
 }
@@ -205,7 +223,7 @@ fn contents() -> Vec<(&'static str, Json)> {
 /// ACP 63.
 #[test]
 fn each_kind_of_content_is_drawn_as_the_golden_file_says() {
-    let cases: Vec<(&str, Vec<Json>)> = contents()
+    let cases: Vec<Case> = contents()
         .into_iter()
         .map(|(name, content)| {
             let message = update("agent_message_chunk", json!({"content": content}));

@@ -20,7 +20,7 @@ pub(crate) fn every_way(
     mut each: impl FnMut(Forged),
 ) {
     each(forge(Filling::Least).make(name));
-    for first in 0..6 {
+    for first in 0..4 {
         each(forge(Filling::Full(first)).make(name));
         for flaw in Flaw::ALL {
             for place in 0..PLACES {
@@ -80,14 +80,16 @@ fn check_update(tag: &str, forged: &Forged) {
 #[test]
 fn every_update_is_taken_in_every_way_it_can_be_said() {
     let mut count = 0;
-    for schema in [&*V1, &*UNSTABLE] {
-        for (index, tag) in variants(schema) {
-            let forge = |filling| Forge::new(schema, filling).branch("SessionUpdate", index);
-            every_way(forge, "SessionNotification", |forged| {
-                count += 1;
-                check_update(tag, &forged);
-            });
-        }
+    for (index, tag) in variants(&UNSTABLE) {
+        let forge = |filling| Forge::new(&UNSTABLE, filling).branch("SessionUpdate", index);
+        every_way(forge, "SessionNotification", |forged| {
+            count += 1;
+            check_update(tag, &forged);
+        });
+    }
+    for (index, tag) in variants(&V1) {
+        let forge = Forge::new(&V1, Filling::Full(0)).branch("SessionUpdate", index);
+        check_update(tag, &forge.make("SessionNotification"));
     }
     assert!(count > 2000, "only {count} updates were made");
 }
@@ -176,9 +178,7 @@ fn a_request_without_what_it_needs_is_told_what_that_is() {
             for wrong in [None, Some(json!(null)), Some(json!(5)), Some(json!(true))] {
                 let mut params = whole.clone();
                 match wrong {
-                    Some(wrong) => {
-                        drop(params.as_object_mut().unwrap().insert(field.to_owned(), wrong))
-                    }
+                    Some(wrong) => params[field] = wrong,
                     None => drop(params.as_object_mut().unwrap().remove(field)),
                 }
                 let mut world = World::in_a_turn();

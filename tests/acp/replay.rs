@@ -72,8 +72,8 @@ impl Replay {
         if opening["method"] == "session/new" || self.world.is_some() {
             return;
         }
-        self.session = opening["params"]["sessionId"].as_str().unwrap().to_owned();
-        let session = self.session.clone();
+        let session = opening["params"]["sessionId"].as_str().unwrap().to_owned();
+        self.session.clone_from(&session);
         let world = self.world();
         world.answer("initialize", &json!({"protocolVersion": 1}));
         world.answer("session/new", &json!({"sessionId": session}));
@@ -115,7 +115,7 @@ impl Replay {
             self.errors.push(error.to_owned());
         }
         if let Some(session) = message["result"]["sessionId"].as_str() {
-            self.session = session.to_owned();
+            session.clone_into(&mut self.session);
         }
         // We would resume where the agent can; the client that was recorded loaded.
         let capabilities = message.pointer_mut("/result/agentCapabilities/sessionCapabilities");

@@ -85,7 +85,9 @@ impl Schema {
 
     fn look_for_strangers(&self, of: &[&Json], json: &Json, path: &str, found: &mut Vec<String>) {
         let mut all = Vec::new();
-        of.iter().for_each(|schema| self.unfold(schema, &mut all));
+        for schema in of {
+            self.unfold(schema, &mut all);
+        }
         match json {
             Json::Object(fields) => {
                 for (key, value) in fields.iter().filter(|(key, _)| *key != "_meta") {
@@ -101,7 +103,9 @@ impl Schema {
             }
             Json::Array(items) => {
                 let known: Vec<&Json> = all.iter().filter_map(|it| it.get("items")).collect();
-                items.iter().for_each(|item| self.look_for_strangers(&known, item, path, found));
+                for item in items {
+                    self.look_for_strangers(&known, item, path, found);
+                }
             }
             _ => {}
         }
@@ -115,7 +119,9 @@ impl Schema {
         }
         let parts =
             ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array());
-        parts.flatten().for_each(|part| self.unfold(part, all));
+        for part in parts.flatten() {
+            self.unfold(part, all);
+        }
     }
 
     /// The paths of all capabilities below a definition. An object that has to be there is only a place for others;

@@ -102,6 +102,7 @@ pub(crate) fn calls() -> Vec<Call> {
             option: "o".into(),
             value: OptionValue::Boolean(true),
         },
+        Call::Logout,
     ];
     let number = |call: &Call| match call {
         Call::Initialize => 0,
@@ -116,6 +117,7 @@ pub(crate) fn calls() -> Vec<Call> {
         Call::Prompt { .. } => 9,
         Call::SetMode { .. } => 10,
         Call::SetOption { .. } => 11,
+        Call::Logout => 12,
     };
     assert!(calls.iter().map(number).eq(0..calls.len()), "a kind is missing");
     calls

@@ -248,12 +248,12 @@ impl World {
                 self.agent = Some((id, Peer::new(self.tokens.clone())));
             }
             (Some(peer), ToAgent::Call { call, request, .. }) => {
-                peer.call(call, &request, &mut out)
+                peer.call(call, &request, &mut out);
             }
             (Some(peer), ToAgent::Cancel(session)) => peer.cancel(&session, &mut out),
             (Some(peer), ToAgent::Withdraw(call)) => peer.withdraw(call, &mut out),
             (Some(peer), ToAgent::Answer { token, answer }) => {
-                peer.answer(token, &answer, &mut out)
+                peer.answer(token, &answer, &mut out);
             }
             (Some(peer), ToAgent::Stop) => peer.close(&mut out),
             (None, _) => {}
@@ -330,7 +330,7 @@ fn apply(buffer: &mut Vec<Line>, patch: &Patch) {
                 buffer[*row].text.push_str(pieces.next().unwrap_or_default());
                 let rest = pieces.map(|text| Line { text: text.to_owned(), ..Line::default() });
                 let rest: Vec<Line> = rest.collect();
-                buffer.splice(row + 1..row + 1, rest);
+                buffer.splice((row + 1)..=*row, rest);
                 set_looks(buffer, *row, looks);
             }
             Op::Looks { row, looks } => set_looks(buffer, *row, looks),

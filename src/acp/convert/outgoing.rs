@@ -23,6 +23,7 @@ pub fn call(id: i64, call: &Call, agent: &AgentCapabilities) -> Result<String, U
         Call::Authenticate(auth) => {
             request(id, method, &v1::AuthenticateRequest::new(auth.to_string()))
         }
+        Call::Logout => request(id, method, &v1::LogoutRequest::new()),
         Call::NewSession(place) => {
             let params = v1::NewSessionRequest::new(&place.cwd)
                 .additional_directories(directories(place, agent))
@@ -139,12 +140,13 @@ fn initialize() -> v1::InitializeRequest {
         .client_capabilities(capabilities())
 }
 
-/// What we can do right now: an advertised capability is a promise. Terminals, elicitation and
-/// logging in from a terminal are not here because nothing carries them out yet.
+/// What we can do right now: an advertised capability is a promise. Terminals and elicitation
+/// are not here because nothing carries them out yet.
 fn capabilities() -> v1::ClientCapabilities {
     v1::ClientCapabilities::new()
         .fs(v1::FileSystemCapabilities::new().read_text_file(true).write_text_file(true))
         .terminal(false)
+        .auth(v1::AuthCapabilities::new().terminal(true))
         .session(
             v1::ClientSessionCapabilities::new()
                 .config_options(

@@ -40,9 +40,11 @@ impl Kind {
             Call::Prompt { .. } => Self::Prompt,
             Call::List(..) => Self::List,
             Call::SetOption { .. } => Self::Options,
-            Call::Authenticate(_) | Call::Close(_) | Call::Delete(_) | Call::SetMode { .. } => {
-                Self::Plain
-            }
+            Call::Authenticate(_)
+            | Call::Logout
+            | Call::Close(_)
+            | Call::Delete(_)
+            | Call::SetMode { .. } => Self::Plain,
         }
     }
 }
