@@ -6,6 +6,7 @@ mod answers;
 mod documents;
 mod edits;
 mod end;
+mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
 mod turns;
