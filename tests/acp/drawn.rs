@@ -177,6 +177,15 @@ fn about_the_session() -> Vec<Case> {
             "compaction_update",
             vec![
                 compaction(json!({"compactionId": "1", "status": "in_progress"})),
+                update(
+                    "compaction_summary_chunk",
+                    json!({"compactionId": "4", "content": text("It was ")}),
+                ),
+                update(
+                    "compaction_summary_chunk",
+                    json!({"compactionId": "4", "content": text("so long.")}),
+                ),
+                compaction(json!({"compactionId": "4", "status": "completed"})),
                 compaction(json!({"compactionId": "2", "status": "failed", "error": "no room"})),
                 compaction(
                     json!({"compactionId": "1", "status": "completed", "summary": [text("It was long.")]}),
@@ -196,7 +205,7 @@ fn about_the_session() -> Vec<Case> {
     ]
 }
 
-/// ACP 62, 65, 77, 78, 86, 121, 123.
+/// ACP 62, 65, 77, 78, 86, 121, 123, 124.
 #[test]
 fn each_update_is_drawn_as_the_golden_file_says() {
     let cases = [messages(), calls_and_plans(), about_the_session()].concat();
