@@ -64,7 +64,10 @@ fn named(name: &str, text: &str) -> (Vec<(usize, String)>, Vec<String>) {
         let items =
             line.strip_prefix(mark).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         if let Some(items) = items {
-            match items.strip_suffix('.').and_then(numbers) {
+            // A word about them may follow.
+            let list =
+                items.split_once('.').filter(|(_, more)| more.is_empty() || more.starts_with(' '));
+            match list.and_then(|(list, _)| numbers(list)) {
                 Some(items) => pending = items,
                 None => problems.push(format!("{name}:{}: not a list of items: {line}", index + 1)),
             }

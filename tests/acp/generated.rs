@@ -134,6 +134,8 @@ fn check_request(method: &str, forged: &Forged) {
     let answer = answer_to(&world, &id);
     if !handles(table::TO_CLIENT, method) {
         assert_eq!(answer, Err(-32601), "{method}: {params}");
+    } else if forged.harm < Harm::Strict && params.get("terminalId").is_some() {
+        assert_eq!(answer, Err(-32002), "{method}, of a terminal nobody made: {params}");
     } else if forged.harm < Harm::Strict {
         assert!(answer.is_ok(), "{method} is what the schema allows: {params}: {answer:?}");
     } else {
