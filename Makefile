@@ -56,6 +56,10 @@ test-agents: ## Run the tests against real agents (ACP_AGENTS: their folder, ACP
 	    $(CARGO) test --locked --features real-agents --test real_agents -- --test-threads=2; \
 	fi
 
+.PHONY: conformance
+conformance: ## Write doc/conformance.md: what the protocol asks of a client, and the tests that hold it
+	UPDATE_EXPECT=1 $(CARGO) test --quiet --locked --test acp conformance
+
 .PHONY: lint
 lint: ## Check format, lints and documentation of the Rust and Lua code
 	$(CARGO) fmt --check

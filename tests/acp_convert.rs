@@ -20,7 +20,6 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 
 #[derive(Deserialize)]
@@ -58,6 +57,7 @@ fn check_schema<T: DeserializeOwned>(fixture: &Fixture, json: &str) {
     }
 }
 
+/// ACP 77, 79, 119, 122.
 #[test]
 fn updates_are_read_as_the_golden_file_says() {
     let read = |fixture: &Fixture| {
@@ -74,6 +74,7 @@ fn updates_are_read_as_the_golden_file_says() {
     expect_file!["fixtures/acp/updates.txt"].assert_eq(&golden);
 }
 
+/// ACP 14.
 #[test]
 fn requests_are_read_as_the_golden_file_says() {
     let read = |fixture: &Fixture| {
@@ -160,6 +161,7 @@ fn said(call: &Call, agent: &AgentCapabilities) -> (String, serde_json::Value) {
     (said["method"].as_str().unwrap().to_owned(), said["params"].clone())
 }
 
+/// ACP 1, 7.
 #[test]
 fn what_we_say_is_what_the_schema_says() {
     fn check<T: DeserializeOwned>(call: &Call) {
@@ -178,6 +180,7 @@ fn what_we_say_is_what_the_schema_says() {
     check::<v1::SetSessionModeRequest>(&Call::SetMode { session: "s".into(), mode: "m".into() });
 }
 
+/// ACP 38, 39.
 #[test]
 fn roots_and_servers_go_only_to_agents_that_take_them() {
     let (_, least) = said(&Call::NewSession(place()), &AgentCapabilities::default());
@@ -199,6 +202,7 @@ fn roots_and_servers_go_only_to_agents_that_take_them() {
     assert_eq!(none["mcpServers"], serde_json::json!([]));
 }
 
+/// ACP 1.
 #[test]
 fn prompts_carry_what_they_were_given() {
     let uri = || "file:///a.rs#L1-2".to_owned();
@@ -221,6 +225,7 @@ fn prompts_carry_what_they_were_given() {
     assert_eq!(params, expected);
 }
 
+/// ACP 96.
 #[test]
 fn answers_have_the_shape_of_their_method() {
     let id = serde_json::value::to_raw_value("x").unwrap();
@@ -250,16 +255,13 @@ struct Recorded {
 
 #[test]
 fn recordings_of_real_agents_are_understood() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/agents/transcripts");
-    let Ok(recordings) = std::fs::read_dir(&folder) else {
-        let why =
-            format!("skipped: there are no recordings of real agents in {}\n", folder.display());
-        std::io::stdout().write_all(why.as_bytes()).unwrap();
-        return;
-    };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/recordings");
     let mut messages = 0;
-    for recording in recordings {
+    for recording in std::fs::read_dir(folder).unwrap() {
         let path = recording.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "jsonl") {
+            continue;
+        }
         let text = std::fs::read_to_string(&path).unwrap();
         messages += understand(&path.display().to_string(), &text);
     }

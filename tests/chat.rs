@@ -72,6 +72,7 @@ fn numbered(count: usize) -> String {
     lines.concat()
 }
 
+/// ACP 63, 65, 122.
 #[test]
 fn every_kind_of_update_is_drawn_or_deliberately_quiet() {
     let mut talk = Talk::start();
@@ -209,6 +210,7 @@ fn long_output_is_folded_and_truncated_and_enter_shows_all_of_it() {
     assert!(all.contains(&"row 41".to_owned()) && all.contains(&"row 200".to_owned()));
 }
 
+/// ACP 86.
 #[test]
 fn a_location_opens_in_a_window_of_the_users() {
     for key in ["<CR>", "gf"] {

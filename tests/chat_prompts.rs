@@ -84,6 +84,7 @@ fn an_empty_prompt_is_not_sent() {
     assert_eq!(talk.sent(), [text("content")]);
 }
 
+/// ACP 56.
 #[test]
 fn the_command_sends_text_and_the_lines_of_its_range_unsaved() {
     let mut talk = Talk::start();
@@ -125,6 +126,7 @@ fn a_blockwise_selection_goes_as_the_block() {
     assert_eq!(talk.sent(), [text("why?"), talk.resource("#L1-3", "ne\nre\niv")]);
 }
 
+/// ACP 55.
 #[test]
 fn without_embedded_context_a_link_and_the_text_go() {
     let mut talk = Talk::start_with(json!({}));

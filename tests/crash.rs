@@ -48,6 +48,7 @@ impl Talk {
     }
 }
 
+/// ACP 4, 138.
 #[test]
 fn an_exit_is_explained_and_settles_all_that_was_open() {
     let mut talk = Talk::start();
@@ -102,6 +103,7 @@ fn a_closed_stdout_ends_the_agent_and_says_so() {
     assert!(Processes::is_gone(pid));
 }
 
+/// ACP 3, 16.
 #[test]
 fn garbage_on_stdout_does_no_harm() {
     let mut talk = Talk::start();
@@ -111,6 +113,7 @@ fn garbage_on_stdout_does_no_harm() {
     assert_eq!(talk.agent.unexpected(), [""; 0], "garbage was answered");
 }
 
+/// ACP 5.
 #[test]
 fn a_line_of_many_megabytes_arrives_whole() {
     let mut talk = Talk::start();
@@ -126,6 +129,7 @@ fn a_line_of_many_megabytes_arrives_whole() {
     assert!(bytes > text.len() as u64 && bytes < text.len() as u64 + 200, "{bytes}");
 }
 
+/// ACP 6.
 #[test]
 fn bytes_that_are_no_utf8_do_no_harm() {
     let mut talk = Talk::start();
@@ -141,6 +145,7 @@ fn bytes_that_are_no_utf8_do_no_harm() {
     talk.expect_alive();
 }
 
+/// ACP 12, 13, 15.
 #[test]
 fn unknown_requests_are_refused_and_unknown_notifications_ignored() {
     let mut talk = Talk::start();
@@ -171,6 +176,7 @@ fn an_agent_that_hangs_at_its_start_is_given_up() {
     nvim.poll("the agent is gone", |_| Processes::is_gone(agent.pid()));
 }
 
+/// ACP 22.
 #[test]
 fn another_version_of_the_protocol_is_named() {
     let mut nvim = Nvim::plain();
@@ -234,6 +240,7 @@ fn a_prompt_to_a_stopped_agent_comes_back() {
     talk.agent.expect_start();
 }
 
+/// ACP 138.
 #[test]
 fn the_next_prompt_after_a_crash_starts_the_agent_again() {
     let mut talk = Talk::start();
@@ -254,6 +261,7 @@ fn the_next_prompt_after_a_crash_starts_the_agent_again() {
     assert_eq!(third.params["prompt"][0]["text"], json!("queued"));
 }
 
+/// ACP 44, 138.
 #[test]
 fn a_restart_resumes_the_session_where_the_agent_can() {
     let mut talk = Talk::start();
@@ -278,6 +286,7 @@ fn a_restart_resumes_the_session_where_the_agent_can() {
     talk.prompt("Go on.");
 }
 
+/// ACP 49.
 #[test]
 fn a_session_that_cannot_be_restored_is_followed_by_a_new_one() {
     let mut talk = Talk::start();
@@ -295,6 +304,7 @@ fn a_session_that_cannot_be_restored_is_followed_by_a_new_one() {
     assert_eq!(talk.nvim.status()["session_id"], json!("s2"));
 }
 
+/// ACP 19.
 #[test]
 fn errors_of_a_tool_of_the_agent_and_of_the_connection_are_told_apart() {
     let mut talk = Talk::start();

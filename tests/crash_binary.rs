@@ -49,6 +49,7 @@ fn binary(nvim: &mut Nvim) -> u32 {
     u32::try_from(nvim.lua(code, json!([])).as_u64().unwrap()).unwrap()
 }
 
+/// ACP 137.
 #[test]
 fn leaving_neovim_leaves_no_process() {
     let mut stubborn = Stubborn::start();
@@ -72,6 +73,7 @@ fn killing_the_binary_leaves_no_agent() {
     stubborn.nvim.poll_state("failed");
 }
 
+/// ACP 137.
 #[test]
 fn stopping_the_agent_leaves_nothing_of_it() {
     let mut stubborn = Stubborn::start();

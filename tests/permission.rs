@@ -93,6 +93,7 @@ fn cancelled() -> Json {
     json!({"outcome": {"outcome": "cancelled"}})
 }
 
+/// ACP 80.
 #[test]
 fn the_card_shows_command_folder_and_the_options_in_the_agents_order() {
     let mut turn = Turn::start();
@@ -117,6 +118,7 @@ fn the_card_shows_command_folder_and_the_options_in_the_agents_order() {
     assert!(found.is_sorted(), "{found:?}\n{}", lines.join("\n"));
 }
 
+/// ACP 80.
 #[test]
 fn the_card_shows_every_diff_of_the_request() {
     let mut turn = Turn::start();
@@ -152,6 +154,7 @@ fn the_status_counts_the_requests_and_an_autocommand_tells_of_each() {
     turn.nvim.poll_state("running");
 }
 
+/// ACP 81, 82.
 #[test]
 fn allow_takes_once_before_always_and_the_oldest_first_from_any_window() {
     let mut turn = Turn::start();
@@ -220,6 +223,7 @@ fn a_digit_that_is_not_meant_for_a_request_stays_a_count() {
     assert_eq!(turn.answer(pending), selected("a1"));
 }
 
+/// ACP 78.
 #[test]
 fn a_call_never_announced_is_announced_by_its_request() {
     let mut turn = Turn::start();
@@ -236,6 +240,7 @@ fn a_call_never_announced_is_announced_by_its_request() {
     turn.nvim.poll_screen("✓ Edit unheard.txt");
 }
 
+/// ACP 67, 72.
 #[test]
 fn cancelling_answers_every_waiting_request_and_every_later_one() {
     let mut turn = Turn::start();
@@ -280,6 +285,7 @@ fn an_answer_that_is_not_always_settles_one_request() {
     assert!(!turn.agent.is_answered(second));
 }
 
+/// ACP 73.
 #[test]
 fn a_request_the_agent_withdraws_is_closed_and_answered() {
     let mut turn = Turn::start();
@@ -323,6 +329,7 @@ fn an_option_of_an_unknown_kind_can_be_chosen() {
     assert_eq!(turn.answer(pending), selected("x"));
 }
 
+/// ACP 98.
 #[test]
 fn a_request_for_an_unknown_session_is_an_error_and_shows_nothing() {
     let mut turn = Turn::start();

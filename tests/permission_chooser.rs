@@ -126,6 +126,7 @@ fn a_picker_that_is_dismissed_leaves_the_request_waiting() {
     assert_eq!(turn.answer(pending), selected("yes"));
 }
 
+/// ACP 75.
 #[test]
 fn a_picker_answered_late_changes_nothing() {
     let mut turn = Turn::start(json!({"permission": {"open": "always"}}));

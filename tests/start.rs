@@ -50,6 +50,7 @@ fn log_in(agent: &mut Agent, method: &str) {
     open(agent);
 }
 
+/// ACP 21, 26.
 #[test]
 fn initialize_says_who_we_are_and_promises_what_we_do() {
     let mut nvim = Nvim::plain();
@@ -67,6 +68,7 @@ fn initialize_says_who_we_are_and_promises_what_we_do() {
     nvim.poll_state("ready");
 }
 
+/// ACP 37.
 #[test]
 fn the_folder_is_that_of_the_current_window() {
     let mut nvim = Nvim::plain();
@@ -136,6 +138,7 @@ fn mcp_servers_go_to_the_agents_that_can_reach_them() {
     }
 }
 
+/// ACP 30, 31.
 #[test]
 fn the_only_way_to_log_in_is_used() {
     let mut nvim = Nvim::plain();
@@ -188,6 +191,7 @@ fn a_login_that_is_dismissed_or_not_offered_is_explained() {
     nvim.poll_screen("log in with its own program");
 }
 
+/// ACP 30.
 #[test]
 fn a_prompt_that_needs_a_login_is_sent_again_after_it() {
     let mut nvim = Nvim::plain();

@@ -51,6 +51,7 @@ fn content(text: &str) -> Json {
     json!({"content": text})
 }
 
+/// ACP 97.
 #[test]
 fn a_folder_is_allowed_once_for_all_its_files() {
     let mut turn = Turn::start();
@@ -95,6 +96,7 @@ fn a_dismissed_question_refuses_this_time_only() {
     assert_eq!(turn.agent.expect_answer(two).unwrap(), content("two\n"));
 }
 
+/// ACP 97.
 #[test]
 fn every_way_out_of_the_project_is_asked_about() {
     let mut turn = Turn::start();
@@ -170,6 +172,7 @@ fn a_cancelled_turn_leaves_no_question_and_no_request_unanswered() {
     assert_eq!(turn.agent.expect_answer(late).unwrap_err()["code"], json!(-32800));
 }
 
+/// ACP 73.
 #[test]
 fn a_request_the_agent_withdraws_takes_its_question_with_it() {
     let mut turn = Turn::start();

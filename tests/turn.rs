@@ -73,6 +73,7 @@ impl Talk {
     }
 }
 
+/// ACP 58.
 #[test]
 fn prompts_sent_during_a_turn_wait_and_follow_one_by_one() {
     let mut talk = Talk::start();
@@ -174,6 +175,7 @@ fn the_queue_pauses_after_a_refusal() {
     talk.expect_prompt("two");
 }
 
+/// ACP 60, 61.
 #[test]
 fn every_stop_reason_is_told_and_an_unknown_one_ends_the_turn_too() {
     let cases = [
@@ -211,6 +213,7 @@ fn an_answer_without_a_stop_reason_ends_the_turn() {
     talk.nvim.poll_state("ready");
 }
 
+/// ACP 19.
 #[test]
 fn an_error_shows_what_the_agent_said_of_it() {
     let mut talk = Talk::start();
@@ -228,6 +231,7 @@ fn an_error_shows_what_the_agent_said_of_it() {
     assert!(lines.contains(r#"{"plan":"free"}"#), "{lines}");
 }
 
+/// ACP 45, 46.
 #[test]
 fn updates_that_come_before_the_session_is_known_are_kept() {
     let mut nvim = Nvim::plain();
@@ -245,6 +249,7 @@ fn updates_that_come_before_the_session_is_known_are_kept() {
     assert!(!nvim.screen().contains("somebody else"));
 }
 
+/// ACP 41.
 #[test]
 fn a_session_is_loaded_with_its_replay_before_the_answer() {
     let mut talk = Talk::start_with(json!({"loadSession": true}));

@@ -68,6 +68,7 @@ fn patient() -> Json {
     json!({"cancel": 600_000})
 }
 
+/// ACP 69, 70.
 #[test]
 fn what_runs_shows_as_cancelled_at_once_and_late_updates_count() {
     let mut turn = Turn::start_with(patient());
@@ -87,6 +88,7 @@ fn what_runs_shows_as_cancelled_at_once_and_late_updates_count() {
     turn.expect_cancelled();
 }
 
+/// ACP 66.
 #[test]
 fn the_agent_is_told_once() {
     let mut turn = Turn::start_with(patient());
@@ -109,6 +111,7 @@ fn the_keys_of_the_prompt_and_the_lua_function_cancel_too() {
     }
 }
 
+/// ACP 70.
 #[test]
 fn an_error_after_a_cancel_is_a_cancel() {
     let mut turn = Turn::start();
@@ -144,6 +147,7 @@ fn the_next_prompt_after_a_cancel_works() {
     assert_eq!(end["stop_reason"], json!("end_turn"));
 }
 
+/// ACP 71.
 #[test]
 fn an_agent_that_does_not_stop_can_be_ended() {
     let mut turn = Turn::start_with(json!({"cancel": 50}));

@@ -1,26 +1,35 @@
 --- Tells the user things, always in the same shape; keeps nothing and decides nothing.
 local M = {}
 
+--- Whether `vim.notify` is Neovim's own, which writes into the command line.
+---@return boolean
+local function is_own()
+  -- It comes from a file of Neovim, from 0.12 on from none at all.
+  local source = debug.getinfo(vim.notify, "S").source
+  return source:match("^@vim/_") ~= nil or source == "?"
+end
+
 --- Whether Neovim would stop at the hit-enter prompt, which holds back everything that comes from the binary.
 ---@param text string
 ---@return boolean
 local function too_long(text)
-  -- Neovim's own comes from a file of Neovim, from 0.12 on from none at all.
-  local source = debug.getinfo(vim.notify, "S").source
-  local own = source:match("^@vim/_") ~= nil or source == "?"
-  return own and (text:find("\n") ~= nil or vim.fn.strdisplaywidth(text) > vim.v.echospace)
+  return text:find("\n") ~= nil or vim.fn.strdisplaywidth(text) > vim.v.echospace
 end
 
 ---@param text string
 ---@param level integer
 local function notify(text, level)
-  text = "[rat] " .. text
+  -- What agents say may hold control characters: Vimscript has no NUL, and nobody can read the others.
+  text = "[rat] " .. text:gsub("[%z\1-\8\11-\31\127]", " ")
   vim.schedule(function()
-    if too_long(text) then
-      require("rat.toast").show(text, level)
-    else
-      vim.notify(text, level, { title = "rat.nvim" })
+    if is_own() then
+      -- A second message before the screen is drawn would stop at the prompt, too.
+      vim.cmd.redraw()
+      if too_long(text) then
+        return require("rat.toast").show(text, level)
+      end
     end
+    vim.notify(text, level, { title = "rat.nvim" })
   end)
 end
 

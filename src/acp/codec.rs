@@ -249,6 +249,7 @@ mod tests {
     }
 
     proptest! {
+        /// ACP 1.
         #[test]
         fn any_split_gives_the_same_lines(
             bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), any::<u8>()], 0..400),
@@ -275,12 +276,14 @@ mod tests {
         }
     }
 
+    /// ACP 5.
     #[test]
     fn a_line_over_the_limit_is_dropped_alone() {
         assert_eq!(lines_of([b"123456\nok\n".as_slice()], 5), ["too long: 6", "ok"]);
         assert_eq!(lines_of([b"1234".as_slice(), b"567", b"89\nok"], 5), ["too long: 9", "ok"]);
     }
 
+    /// ACP 7.
     #[test]
     fn requests_notifications_and_answers_are_told_apart() {
         let Ok(Message::Request { id, method, params }) =
@@ -299,6 +302,7 @@ mod tests {
         assert!(matches!(null, Ok(Message::Request { id, .. }) if id.get() == "null"));
     }
 
+    /// ACP 3, 16.
     #[test]
     fn lines_that_are_no_messages_are_strays() {
         assert_eq!(parse(" \t").err(), Some(Stray::Blank));

@@ -10,6 +10,7 @@ pub mod quirks;
 pub mod redact;
 mod stderr;
 pub mod strays;
+pub mod table;
 pub mod trace;
 pub mod watch;
 

@@ -109,6 +109,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    /// ACP 136.
     #[test]
     fn environment_headers_and_keys_are_hidden_and_names_stay() {
         let mut value = json!({
@@ -124,6 +125,7 @@ mod tests {
         assert!(shown.contains(r#""name":"A""#) && shown.contains("seven"), "{shown}");
     }
 
+    /// ACP 136.
     #[test]
     fn what_the_agent_was_started_with_is_hidden_wherever_it_turns_up() {
         let redactor = Redactor { secrets: vec!["sk-12345678-long".into(), "sk-12345678".into()] };

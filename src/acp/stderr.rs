@@ -122,6 +122,7 @@ mod tests {
         assert_eq!(tail_of(text), ["error: link okx"]);
     }
 
+    /// ACP 4.
     #[test]
     fn the_last_forty_lines_stay_each_cut_at_its_limit() {
         let text = (0..100).map(|n| format!("line {n}\n")).collect::<Vec<_>>().join("\n");

@@ -4,6 +4,7 @@
 pub mod editor;
 
 mod run;
+mod terminate;
 
 use crate::acp::{Agents, Batch, Graces, process::Watchdog};
 use crate::core::event::Event;
@@ -17,6 +18,7 @@ use rmpv::Value;
 use run::Runner;
 use std::process::ExitCode;
 use std::time::Duration;
+use terminate::Terminate;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -28,6 +30,9 @@ const FLOOD: usize = 8 * 1024;
 
 /// So do so many messages within one pause.
 const FLOOD_MESSAGES: usize = 100;
+
+/// How long agents get once Neovim, which waits for us, wants to end. Their watchdogs end what is left.
+const HURRY: Duration = Duration::from_millis(300);
 
 /// The variable that names the folder for what outlives Neovim.
 const STATE_FOLDER: &str = "RAT_STATE_DIR";
@@ -112,6 +117,8 @@ impl Bridge {
 
     async fn live(mut self) {
         self.runner.introduce();
+        // Neovim closes our stdin and sends SIGTERM right after it.
+        let mut terminate = Terminate::listen();
         loop {
             let waits = !self.drawing && self.state.has_frame();
             tokio::select! {
@@ -124,6 +131,7 @@ impl Bridge {
                     }
                     None => break,
                 },
+                () = terminate.wait() => break,
                 Some(answer) = self.drawn.recv() => self.frame_done(answer),
                 Some(event) = self.done.recv() => self.happened(event),
                 // Before more is taken in: a flood must not keep from the screen what is known already.
@@ -142,7 +150,15 @@ impl Bridge {
         for effect in self.state.farewell() {
             self.runner.run(effect);
         }
-        self.runner.shutdown().await;
+        self.runner.flush();
+        let hurry = async {
+            terminate.wait().await;
+            tokio::time::sleep(HURRY).await;
+        };
+        tokio::select! {
+            () = self.runner.shutdown() => {}
+            () = hurry => tracing::info!("agents are left to their watchdogs"),
+        }
     }
 
     fn said(&mut self, name: &str, args: &[Value]) {

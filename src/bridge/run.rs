@@ -69,10 +69,14 @@ impl Runner {
         });
     }
 
-    /// Ends every agent, and waits for what is still to be written.
+    /// Waits for what is still to be written down.
+    pub(super) fn flush(&self) {
+        self.store.flush();
+    }
+
+    /// Ends every agent.
     pub(super) async fn shutdown(&mut self) {
         self.agents.shutdown().await;
-        self.store.flush();
     }
 
     pub(super) fn run(&mut self, effect: Effect) {

@@ -6,6 +6,7 @@ use super::link::Stage;
 use super::state::State;
 use crate::session::ids::{AgentName, SessionId};
 use crate::session::remembered::Remembered;
+use crate::session::tool_call::ToolStatus;
 use crate::session::transcript::Entry;
 
 /// A title taken from a prompt has at most so many characters.
@@ -35,9 +36,10 @@ impl State {
         self.effects.push(Effect::Keep(Keeping::Note(Box::new(remembered), anew, entries)));
     }
 
-    /// Neovim is about to end: what is not written down yet.
+    /// Neovim is about to end: what agents wait for is answered, and what is not written down yet is.
     pub fn farewell(&mut self) -> Vec<Effect> {
         for id in self.chats.keys().copied().collect::<Vec<_>>() {
+            self.settle_all(id, ToolStatus::Cancelled);
             self.keep(id);
         }
         std::mem::take(&mut self.effects)

@@ -83,7 +83,7 @@ impl State {
             chat.redraw();
         }
         chat.transcript.note(Severity::Info, "a fork of the session begins here", Vec::new());
-        self.open_with(id, |place| Call::Fork(session, place), Expected::NewSession);
+        self.open_with(id, |place| Call::Fork(session, place), Expected::Fork);
     }
 
     fn open_with(&mut self, id: ChatId, call: impl FnOnce(Place) -> Call, expected: Expected) {
@@ -154,11 +154,11 @@ impl State {
         self.open_session(id);
     }
 
-    pub(super) fn session_refused(&mut self, id: ChatId, error: &CallError) {
+    pub(super) fn session_refused(&mut self, id: ChatId, step: &str, error: &CallError) {
         if login::is_wanted(error) {
             self.login(id);
         } else {
-            self.start_failed(id, "session/new", error);
+            self.start_failed(id, step, error);
         }
     }
 }

@@ -62,6 +62,7 @@ pub(super) enum Expected {
     Initialize,
     Authenticate,
     NewSession,
+    Fork,
     Load,
     Resume,
     Turn,
@@ -205,10 +206,11 @@ impl State {
         match (expected, result) {
             (Expected::Authenticate, Ok(_)) => self.logged_in(id),
             (Expected::Authenticate, Err(error)) => self.login_failed(id, &error),
-            (Expected::NewSession, Ok(Reply::Session { id: session, setup })) => {
+            (Expected::NewSession | Expected::Fork, Ok(Reply::Session { id: session, setup })) => {
                 self.opened(id, &session, setup);
             }
-            (Expected::NewSession, Err(error)) => self.session_refused(id, &error),
+            (Expected::NewSession, Err(error)) => self.session_refused(id, "session/new", &error),
+            (Expected::Fork, Err(error)) => self.session_refused(id, "session/fork", &error),
             (Expected::Load | Expected::Resume, Ok(Reply::Restored(setup))) => {
                 self.restored(id, setup);
             }

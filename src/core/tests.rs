@@ -395,6 +395,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     /// Each request of an agent gets exactly one answer, under any events, cancels and deaths.
+    /// ACP 11, 76.
     #[test]
     fn every_request_gets_exactly_one_answer(
         unsaved in unsaved(),

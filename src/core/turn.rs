@@ -9,8 +9,8 @@ use crate::session::content::Content;
 use crate::session::ids::ToolCallId;
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::{ToolCallPatch, ToolKind, ToolStatus};
-use crate::session::transcript::{Note, Transcript, describe};
-use crate::session::update::{Patch, Role, Severity, Update};
+use crate::session::transcript::{Note, Transcript};
+use crate::session::update::{Role, Severity, Update};
 use std::path::PathBuf;
 
 impl State {
@@ -146,6 +146,9 @@ impl State {
                 Severity::Warning,
                 "refused: the agent does not remember this prompt and what came after it".to_owned(),
             )),
+            StopReason::Unknown(word) if word.is_empty() => {
+                Some((Severity::Info, "ended: the agent gave no reason".to_owned()))
+            }
             StopReason::Unknown(word) => Some((Severity::Info, format!("ended: {word}"))),
         };
         if let Some((severity, title)) = note {
@@ -255,11 +258,10 @@ impl State {
                 self.notify(level, text.replace('\n', " "));
             }
             Update::Compaction { id: key, status, summary, error } => {
-                chat.compaction(&key, &status, summary, &error);
+                chat.spoken().compaction(&key, |it| it.change(status, summary, error));
             }
             Update::CompactionChunk { id: key, content } => {
-                let summary = Patch::Set(vec![content]);
-                chat.compaction(&key, "in_progress", summary, &Patch::Keep);
+                chat.spoken().compaction(&key, |it| it.add(content));
             }
             Update::Unknown { tag, problem } => {
                 let title = match problem {
@@ -338,29 +340,5 @@ impl Chat {
             self.changed = true;
         }
         self.spoken().chunk(role, message, content);
-    }
-
-    fn compaction(
-        &mut self,
-        key: &str,
-        status: &str,
-        summary: Patch<Vec<Content>>,
-        error: &Patch<String>,
-    ) {
-        let (severity, mut title) = match (status, error) {
-            (_, Patch::Set(error)) => {
-                (Severity::Warning, format!("the context could not be shortened: {error}"))
-            }
-            ("in_progress", _) => (Severity::Info, "shortening the context …".to_owned()),
-            ("completed", _) => (Severity::Info, "the context was shortened".to_owned()),
-            (word, _) => (Severity::Info, format!("shortening the context: {word}")),
-        };
-        if let Patch::Set(blocks) = summary
-            && let Some(first) = blocks.first()
-        {
-            title = format!("{title} · {}", describe(first));
-        }
-        let key = Some(format!("compaction {key}"));
-        self.spoken().keyed_note(Note { severity, title, details: Vec::new(), key });
     }
 }

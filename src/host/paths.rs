@@ -197,6 +197,7 @@ mod tests {
         assert_eq!(scratch.check("project"), real("project"));
     }
 
+    /// ACP 93, 97.
     #[test]
     fn relative_paths_and_ways_out_are_refused() {
         let scratch = Scratch::new("outside");
@@ -208,6 +209,7 @@ mod tests {
         scratch.is_outside("project-2/a.rs", "project-2/a.rs");
     }
 
+    /// ACP 97.
     #[test]
     fn links_are_followed_first() {
         let scratch = Scratch::new("links");

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod author;
 pub mod ids;
 
+pub mod compaction;
 pub mod content;
 pub mod tool_call;
 pub mod update;

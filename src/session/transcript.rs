@@ -1,6 +1,7 @@
 //! The conversation as a list of entries that only grows at the end; each change marks its entry dirty for the view.
 //! How it looks is not known here.
 
+use super::compaction::Compaction;
 use super::content::Content;
 use super::ids::{MessageId, OptionId, ToolCallId};
 use super::permission::{OptionKind, PermissionOption};
@@ -105,6 +106,7 @@ pub struct Transcript {
     calls: HashMap<ToolCallId, usize>,
     /// The plan entry of the running turn.
     plan: Option<usize>,
+    compactions: HashMap<String, Compaction>,
     /// What is left of our own prompt that the agent may echo.
     echo: String,
 }
@@ -197,6 +199,15 @@ impl Transcript {
             }
             None => self.push(Entry::Note(note)),
         }
+    }
+
+    /// What is said of a compaction changes: one note, where it stood first.
+    pub fn compaction(&mut self, id: &str, change: impl FnOnce(&mut Compaction)) {
+        let compaction = self.compactions.entry(id.to_owned()).or_default();
+        change(compaction);
+        let (severity, title) = compaction.line();
+        let key = Some(format!("compaction {id}"));
+        self.keyed_note(Note { severity, title, details: Vec::new(), key });
     }
 
     /// The user's prompt, as it is sent. Starts a new turn. Gives where it stands.
@@ -374,15 +385,24 @@ impl Transcript {
         }
     }
 
-    /// The plan, whole; it replaces the one of the same turn where that stands.
+    /// The plan, whole; it replaces the one of the same turn where that stands. Taking back one that there is not
+    /// says nothing.
     pub fn plan(&mut self, plan: Vec<PlanEntry>) {
         if let Some(index) = self.plan {
             self.entries[index] = Entry::Plan(plan);
             self.touch(index);
-        } else if !plan.is_empty() {
+        } else if !plan.is_empty() || self.last_plan().is_some_and(|last| !last.is_empty()) {
             self.plan = Some(self.entries.len());
             self.push(Entry::Plan(plan));
         }
+    }
+
+    /// The plan as it was made last; empty where it was taken back.
+    pub fn last_plan(&self) -> Option<&[PlanEntry]> {
+        self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Plan(plan) => Some(plan.as_slice()),
+            _ => None,
+        })
     }
 }
 

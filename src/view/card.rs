@@ -325,8 +325,11 @@ fn choices(card: &mut Card, asked: &Asked, call: &ToolCall) {
     card.lines.push(Line::new(hint, &style).with_prefix("  └ ", Look::Active));
 }
 
-/// A plan as lines.
+/// A plan as lines; one without steps has been taken back.
 pub fn plan(entries: &[PlanEntry]) -> Vec<Line> {
+    if entries.is_empty() {
+        return vec![Line::of(Class::Note, "no plan any more")];
+    }
     let done = entries.iter().filter(|entry| entry.status == PlanStatus::Completed).count();
     let title = Line::of(Class::Title, format!("Plan {done}/{}", entries.len()));
     let steps = entries.iter().map(|entry| {

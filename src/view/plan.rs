@@ -3,7 +3,7 @@
 use super::card;
 use super::line::{Class, Line};
 use super::patch::Patch;
-use crate::session::transcript::{Entry, Transcript};
+use crate::session::transcript::Transcript;
 
 /// What is drawn of a plan.
 #[derive(Debug, Default)]
@@ -14,12 +14,10 @@ pub struct PlanView {
 impl PlanView {
     /// The patch that draws what changed. A plan is short: it is compared whole.
     pub fn render(&mut self, transcript: &Transcript) -> Patch {
-        let last = transcript.entries().iter().rev().find_map(|entry| match entry {
-            Entry::Plan(plan) if !plan.is_empty() => Some(card::plan(plan)),
-            _ => None,
-        });
-        let lines =
-            last.unwrap_or_else(|| vec![Line::of(Class::Note, "The agent has made no plan.")]);
+        let lines = match transcript.last_plan() {
+            Some(plan) => card::plan(plan),
+            None => vec![Line::of(Class::Note, "The agent has made no plan.")],
+        };
         let mut patch = Patch::default();
         patch.replace(0, &self.drawn, &lines);
         self.drawn = lines;

@@ -240,6 +240,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(1000))]
 
         /// However the text is cut into chunks and frames, the screen ends up the same.
+        /// ACP 64.
         #[test]
         fn any_split_looks_the_same(text in markdown(), cuts in prop::collection::vec(0usize..400, 0..8)) {
             let whole = draw(&text, &[], usize::MAX / 2);

@@ -8,6 +8,7 @@ async fn format(nvim: &Nvim) -> String {
     nvim.eval("vim.bo.fileformat .. (vim.bo.endofline and '' or ' noeol')").await
 }
 
+/// ACP 92.
 #[tokio::test]
 async fn line_ends_stay_as_they_are() {
     let nvim = Nvim::start("endings-kept").await;
@@ -43,6 +44,7 @@ async fn line_ends_stay_as_they_are() {
     check("end comes", "a\nb", "a\nb\n", "a\nb\n").await;
 }
 
+/// ACP 92.
 #[tokio::test]
 async fn no_final_newline_stays_none_through_writes() {
     let nvim = Nvim::start("endings-noeol").await;

@@ -4,6 +4,7 @@ use rat_nvim::core::event::{INTERNAL_ERROR, NOT_FOUND};
 
 use super::nvim::Nvim;
 
+/// ACP 88.
 #[tokio::test]
 async fn unsaved_text_is_read_and_other_text_from_the_disk() {
     let nvim = Nvim::start("read-unsaved").await;
@@ -19,6 +20,7 @@ async fn unsaved_text_is_read_and_other_text_from_the_disk() {
     assert_eq!(nvim.read(&path).await.unwrap(), "", "an emptied buffer is an empty file");
 }
 
+/// ACP 89, 90, 91.
 #[tokio::test]
 async fn line_and_limit_count_from_one_and_end_at_the_end() {
     let nvim = Nvim::start("read-part").await;
@@ -57,6 +59,7 @@ async fn a_part_read_refers_to_the_whole_text_of_that_moment() {
     }
 }
 
+/// ACP 93.
 #[tokio::test]
 async fn what_is_no_text_and_what_is_not_there_are_told_apart() {
     let nvim = Nvim::start("read-errors").await;
@@ -73,6 +76,7 @@ async fn what_is_no_text_and_what_is_not_there_are_told_apart() {
     assert!(folder.to_string().contains("not a regular file"), "{folder}");
 }
 
+/// ACP 92.
 #[tokio::test]
 async fn text_is_as_saving_would_write_it() {
     let nvim = Nvim::start("read-shape").await;

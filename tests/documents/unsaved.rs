@@ -4,6 +4,7 @@ use super::nvim::{Nvim, lines};
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
+/// ACP 95.
 #[tokio::test]
 async fn unsaved_changes_stay_and_stay_unsaved() {
     let nvim = Nvim::start("unsaved-merge").await;

@@ -8,6 +8,7 @@ use super::nvim::Nvim;
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
+/// ACP 95.
 #[tokio::test]
 async fn a_write_is_a_minimal_saved_edit() {
     let nvim = Nvim::start("write-minimal").await;
@@ -58,6 +59,7 @@ async fn a_write_is_a_step_beside_the_users_open_undo_block() {
     assert_eq!(steps, wanted);
 }
 
+/// ACP 95.
 #[tokio::test]
 async fn marks_cursors_and_folds_stay_on_their_text() {
     let nvim = Nvim::start("write-marks").await;
@@ -201,6 +203,7 @@ async fn locked_buffers_are_left_alone() {
     }
 }
 
+/// ACP 94.
 #[tokio::test]
 async fn files_that_are_not_open_are_written_with_their_folders_and_no_buffer() {
     let nvim = Nvim::start("write-closed").await;

@@ -124,6 +124,7 @@ case("agents of the settings file start, a broken file is told once", function()
   same(broken:lua("return #Said"), 1)
 end)
 
+--- ACP 37, 39.
 case("an agent gets Neovim's environment without Neovim's own variables", function()
   local nvim = check.start({ env = { VIM = "/x", MYVIMRC = "/y", KEPT = "z" } })
   nvim:lua([[require("rat").setup({

@@ -133,6 +133,7 @@ case("gd asks for the diff of the only request", function()
   same(nvim:heard("diff"), { chat = 1, id = 7 })
 end)
 
+--- ACP 120.
 case("commands and files are completed in the prompt", function()
   local nvim = check.start()
   vim.fn.writefile({}, nvim.home .. "/alpha.txt")

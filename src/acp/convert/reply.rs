@@ -55,7 +55,7 @@ pub fn decode(kind: Kind, result: &str) -> Result<Reply, CallError> {
     match kind {
         Kind::Initialize => initialized(fields),
         Kind::NewSession => session(fields),
-        Kind::List => Ok(sessions(fields)),
+        Kind::List => sessions(fields),
         Kind::Options => options::config(&mut { fields })
             .map(Reply::Options)
             .ok_or_else(|| CallError::Malformed("no configOptions".to_owned())),
@@ -99,8 +99,10 @@ fn session(mut fields: Fields) -> Result<Reply, CallError> {
 }
 
 /// A page of sessions; those without an id or a folder are left out.
-fn sessions(mut fields: Fields) -> Reply {
-    let sessions = fields.objects("sessions").into_iter().flatten().filter_map(|mut one| {
+fn sessions(mut fields: Fields) -> Result<Reply, CallError> {
+    let sessions = fields.objects("sessions");
+    let sessions = sessions.ok_or_else(|| CallError::Malformed("no list of sessions".into()))?;
+    let sessions = sessions.filter_map(|mut one| {
         Some(Listed {
             id: one.text("sessionId")?.into(),
             cwd: one.text("cwd")?.into(),
@@ -108,7 +110,7 @@ fn sessions(mut fields: Fields) -> Reply {
             updated_at: one.text("updatedAt"),
         })
     });
-    Reply::Sessions(sessions.collect(), fields.text("nextCursor"))
+    Ok(Reply::Sessions(sessions.collect(), fields.text("nextCursor")))
 }
 
 fn setup(mut fields: Fields) -> SessionSetup {

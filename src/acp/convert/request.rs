@@ -3,6 +3,7 @@
 use super::fields::{Fields, whole};
 use super::tool;
 use super::update::json;
+use crate::acp::table;
 use crate::core::event::{AgentRequest, INVALID_PARAMS};
 use crate::session::ids::SessionId;
 use crate::session::permission::{OptionKind, PermissionOption, PermissionRequest};
@@ -51,10 +52,12 @@ impl Method {
     }
 }
 
-/// The method of this name; an unknown one, and one that needs a capability we did not advertise, is refused
-/// with -32601 (ACP extensibility).
+/// The method of this name; an unknown one, and one the table does not have as handled, so that we did not
+/// advertise its capability, is refused with -32601 (ACP extensibility).
 pub fn method(name: &str) -> Result<Method, Refusal> {
-    Method::ALL.into_iter().find(|method| method.name() == name).ok_or_else(|| Refusal {
+    let handled = table::handles(table::TO_CLIENT, name);
+    let method = Method::ALL.into_iter().find(|method| handled && method.name() == name);
+    method.ok_or_else(|| Refusal {
         code: METHOD_NOT_FOUND,
         message: format!("Method not found: {name}"),
     })
@@ -101,7 +104,10 @@ fn permission(params: &mut Fields) -> Result<PermissionRequest, Refusal> {
     let mut call =
         params.object("toolCall").ok_or_else(|| Refusal::params("toolCall must be an object"))?;
     let tool_call = required(&mut call, "toolCallId")?.into();
-    let options = params.objects("options").into_iter().flatten().filter_map(option).collect();
+    // Nothing to choose from may be meant; no list at all is a mistake that the user cannot put right.
+    let options =
+        params.objects("options").ok_or_else(|| Refusal::params("options must be a list"))?;
+    let options = options.filter_map(option).collect();
     Ok(PermissionRequest { tool_call, patch: Box::new(tool::patch(&mut call)), options })
 }
 

@@ -32,6 +32,7 @@ fn prompt() -> Call {
 
 const READ: &str = r#""method":"fs/read_text_file","params":{"sessionId":"s","path":"/a"}"#;
 
+/// ACP 8.
 #[test]
 fn ids_are_echoed_exactly_as_they_came() {
     for id in ["0", "-7", "9007199254740993", r#""a\u0062\"c""#, "null", "1.5"] {
@@ -43,6 +44,7 @@ fn ids_are_echoed_exactly_as_they_came() {
     }
 }
 
+/// ACP 9.
 #[test]
 fn the_agents_id_and_ours_do_not_meet() {
     let mut peer = Peer::new(Tokens::default());
@@ -56,6 +58,7 @@ fn the_agents_id_and_ours_do_not_meet() {
     assert_eq!(with(|out| peer.answer(token, &Answer::Text(String::new()), out)).lines.len(), 1);
 }
 
+/// ACP 12, 13, 14.
 #[test]
 fn what_we_did_not_advertise_and_what_is_malformed_is_refused_here() {
     let refused = |request: &str| {
@@ -98,6 +101,7 @@ fn what_we_did_not_advertise_and_what_is_malformed_is_refused_here() {
     }
 }
 
+/// ACP 10, 12, 15, 74.
 #[test]
 fn unknown_notifications_and_unknown_answers_change_nothing() {
     let mut peer = Peer::new(Tokens::default());
@@ -117,6 +121,7 @@ fn unknown_notifications_and_unknown_answers_change_nothing() {
     }
 }
 
+/// ACP 74.
 #[test]
 fn a_withdrawn_request_still_gets_its_answer() {
     let mut peer = Peer::new(Tokens::default());
@@ -243,6 +248,7 @@ fn asks(id: u8, method: usize) -> String {
 }
 
 proptest! {
+    /// ACP 11, 75.
     #[test]
     fn each_request_gets_exactly_one_answer(steps in proptest::collection::vec(step(), 0..60)) {
         let mut peer = Peer::new(Tokens::default());

@@ -82,6 +82,7 @@ fn a_restart_takes_all_chats_of_the_agent_along() {
     assert_eq!((stands(&world, 1), stands(&world, 2)), (ChatState::Ready, ChatState::Ready));
 }
 
+/// ACP 30.
 #[test]
 fn one_login_serves_all_sessions_that_wait_for_it() {
     let mut world = World::ready();

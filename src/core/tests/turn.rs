@@ -2,6 +2,7 @@
 
 use super::*;
 
+/// ACP 67, 72.
 #[test]
 fn cancel_answers_what_waits_and_ends_with_the_agents_answer() {
     let mut world = World::ready();
@@ -30,6 +31,7 @@ fn an_always_settles_requests_that_are_alike() {
     assert_eq!(world.answers_to(2), always);
 }
 
+/// ACP 45.
 #[test]
 fn updates_before_the_session_is_known_are_kept() {
     let mut world = World::default();

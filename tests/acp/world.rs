@@ -1,0 +1,340 @@
+//! The bridge and the editor as these tests play them around `Peer` and `State`: lines of an agent in, answers, calls and
+//! a drawn buffer out. Files have one text, and whoever asks for permission gets what the test says.
+
+use rat_nvim::acp::codec::{self};
+use rat_nvim::acp::peer::{Outcome, Peer, Tokens};
+use rat_nvim::core::effect::{Effect, Happened, Keeping, Level, ToAgent, ToEditor, View};
+use rat_nvim::core::event::{
+    AgentId, Event, FileOutcome, FromAgent, Gathered, PermissionChoice, UserAction, Wish,
+};
+use rat_nvim::core::policy::{Policy, Unsaved};
+use rat_nvim::core::state::State;
+use rat_nvim::core::status::ChatState;
+use rat_nvim::session::agent::{AgentConfig, Timeouts};
+use rat_nvim::session::prompt::Prompt;
+use rat_nvim::view::line::Line;
+use rat_nvim::view::patch::{Op, Patch};
+use serde_json::{Value as Json, json};
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+/// A call of ours that the test has not answered.
+#[derive(Debug, Clone)]
+pub(crate) struct Called {
+    pub(crate) id: Json,
+    pub(crate) method: String,
+    pub(crate) params: Json,
+    /// How long we wait for the answer.
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// A client with one agent, whose part the test plays.
+#[derive(Default)]
+pub(crate) struct World {
+    state: State,
+    tokens: Tokens,
+    agent: Option<(AgentId, Peer)>,
+    events: VecDeque<Event>,
+    /// Our calls that wait for an answer, oldest first.
+    pub(crate) calls: Vec<Called>,
+    /// Our notifications.
+    pub(crate) said: Vec<Json>,
+    /// What each request of the agent was answered, by its id as JSON text.
+    pub(crate) answers: HashMap<String, Vec<Json>>,
+    /// The buffers of the chat used last.
+    pub(crate) views: HashMap<&'static str, Vec<Line>>,
+    /// What the user was told, in one line each.
+    pub(crate) told: Vec<(Level, String)>,
+    /// Requests for permission that wait, by our numbers.
+    pub(crate) waiting: Vec<u64>,
+    /// How many files were written.
+    pub(crate) writes: usize,
+    /// How the chat stands.
+    pub(crate) stands: ChatState,
+}
+
+impl World {
+    /// An agent is being started.
+    pub(crate) fn start() -> Self {
+        Self::start_in("/project")
+    }
+
+    /// An agent is being started in this folder.
+    pub(crate) fn start_in(cwd: &str) -> Self {
+        let mut world = Self::default();
+        world.start_chat(cwd, Wish::New);
+        world
+    }
+
+    /// The user wants a session in this folder.
+    pub(crate) fn start_chat(&mut self, cwd: &str, wish: Wish) {
+        let config = AgentConfig {
+            name: "fake".into(),
+            command: "fake-agent".to_owned(),
+            args: Vec::new(),
+            env: Vec::new(),
+            base_env: Vec::new(),
+            mcp_servers: Vec::new(),
+            auth_method: None,
+            timeouts: Timeouts::default(),
+            install_hint: None,
+            options: Vec::new(),
+        };
+        self.user(UserAction::Start {
+            config: Box::new(config),
+            cwd: cwd.into(),
+            directories: Vec::new(),
+            policy: Policy { unsaved: Unsaved::Ignore, ..Policy::default() },
+            wish,
+            focus: true,
+        });
+    }
+
+    /// An agent with the session `s`, in the middle of a turn.
+    pub(crate) fn in_a_turn() -> Self {
+        let mut world = Self::start();
+        world.answer("initialize", &json!({"protocolVersion": 1}));
+        world.answer("session/new", &json!({"sessionId": "s"}));
+        world.prompt("go");
+        assert_eq!(world.stands, ChatState::Running);
+        world
+    }
+
+    /// The user does something.
+    pub(crate) fn user(&mut self, action: UserAction) {
+        self.happen(Event::User(action));
+    }
+
+    /// The user sends a prompt.
+    pub(crate) fn prompt(&mut self, text: &str) {
+        let prompt = Prompt { text: text.to_owned(), attachments: Vec::new() };
+        self.user(UserAction::Prompt { chat: None, prompt });
+    }
+
+    /// The user decides the oldest request for permission.
+    pub(crate) fn decide(&mut self, choice: PermissionChoice) {
+        self.user(UserAction::Permission { chat: None, id: None, choice });
+    }
+
+    /// The oldest call of ours with this method is answered.
+    pub(crate) fn answer(&mut self, method: &str, result: &Json) {
+        let called = self.take_call(method);
+        self.receive(&json!({"jsonrpc": "2.0", "id": called.id, "result": result}));
+    }
+
+    /// Takes the oldest call of ours with this method.
+    pub(crate) fn take_call(&mut self, method: &str) -> Called {
+        let index = self.calls.iter().position(|called| called.method == method);
+        let index = index.unwrap_or_else(|| panic!("{method} was not called: {:?}", self.calls));
+        self.calls.remove(index)
+    }
+
+    /// The agent says this.
+    pub(crate) fn receive(&mut self, message: &Json) {
+        self.receive_line(&message.to_string());
+    }
+
+    /// The agent says this line. A stray one is skipped, as the edge does.
+    pub(crate) fn receive_line(&mut self, line: &str) {
+        let Some((agent, mut peer)) = self.agent.take() else { return };
+        let mut out = Outcome::default();
+        if let Ok(message) = codec::parse(line) {
+            peer.receive(message, &mut out);
+        }
+        self.agent = Some((agent, peer));
+        self.came(agent, out);
+    }
+
+    /// The agent sends an update of the session `s`.
+    pub(crate) fn update(&mut self, update: &Json) {
+        let params = json!({"sessionId": "s", "update": update});
+        self.receive(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
+    }
+
+    /// The agent is gone, and all it left is answered.
+    pub(crate) fn stop(&mut self) {
+        self.user(UserAction::Stop(None));
+    }
+
+    /// What came of a step of the peer: lines are kept, events happen.
+    fn came(&mut self, agent: AgentId, out: Outcome) {
+        for line in out.lines {
+            self.sent(&line);
+        }
+        for event in out.events {
+            self.happen(Event::Agent(agent, event));
+        }
+    }
+
+    fn sent(&mut self, line: &str) {
+        assert!(!line.contains('\n'), "a message is one line: {line}");
+        let message: Json = serde_json::from_str(line).unwrap();
+        assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        match (message.get("method").and_then(Json::as_str), message.get("id")) {
+            (Some(method), Some(id)) => {
+                let (id, method) = (id.clone(), method.to_owned());
+                let params = message["params"].clone();
+                self.calls.push(Called { id, method, params, timeout: None });
+            }
+            (Some(_), None) => self.said.push(message),
+            (None, id) => {
+                let id = id.expect("an answer has an id").to_string();
+                self.answers.entry(id).or_default().push(message);
+            }
+        }
+    }
+
+    /// Something happens, and all that follows from it.
+    pub(crate) fn happen(&mut self, event: Event) {
+        self.events.push_back(event);
+        while let Some(event) = self.events.pop_front() {
+            for effect in self.state.handle(event) {
+                self.carry_out(effect);
+            }
+            while self.state.has_frame() {
+                for message in self.state.take_frame().messages {
+                    self.show(message);
+                }
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Agent(effect) => self.act(effect.agent, effect.action),
+            Effect::Read { token, path, .. } => {
+                let outcome = if path.is_absolute() {
+                    FileOutcome::Text("one\ntwo\n".to_owned())
+                } else {
+                    FileOutcome::Failed { code: -32602, message: "not absolute".to_owned() }
+                };
+                self.events.push_back(Event::File { token, outcome });
+            }
+            Effect::Write { token, .. } => {
+                self.writes += 1;
+                let outcome = FileOutcome::Written { changes: Vec::new(), notice: None };
+                self.events.push_back(Event::File { token, outcome });
+            }
+            Effect::Gather(gather) => {
+                let (chat, turn, unsaved) = (gather.chat, gather.turn, gather.unsaved);
+                let gathered = Gathered::default();
+                self.events.push_back(Event::Gathered { chat, turn, unsaved, gathered });
+            }
+            Effect::Keep(keeping) => self.keep(keeping),
+            _ => {}
+        }
+    }
+
+    /// Nothing is remembered of any session.
+    fn keep(&mut self, keeping: Keeping) {
+        match keeping {
+            Keeping::Recall(chat, _) => self.events.push_back(Event::Recalled(chat, Vec::new())),
+            Keeping::List(cwd) => self.events.push_back(Event::Remembered(cwd, Vec::new())),
+            Keeping::Reread(chat, ..) => self.events.push_back(Event::Reread(chat, Vec::new())),
+            Keeping::Note(..) | Keeping::Forget(..) => {}
+        }
+    }
+
+    fn act(&mut self, id: AgentId, action: ToAgent) {
+        let mut out = Outcome::default();
+        let patience = match &action {
+            ToAgent::Call { timeout, .. } => *timeout,
+            _ => None,
+        };
+        let peer = self.agent.as_mut().filter(|(agent, _)| *agent == id).map(|(_, peer)| peer);
+        match (peer, action) {
+            (_, ToAgent::Start { .. }) => {
+                self.calls.clear();
+                self.agent = Some((id, Peer::new(self.tokens.clone())));
+            }
+            (Some(peer), ToAgent::Call { call, request, .. }) => {
+                peer.call(call, &request, &mut out);
+            }
+            (Some(peer), ToAgent::Cancel(session)) => peer.cancel(&session, &mut out),
+            (Some(peer), ToAgent::Withdraw(call)) => peer.withdraw(call, &mut out),
+            (Some(peer), ToAgent::Answer { token, answer }) => {
+                peer.answer(token, &answer, &mut out);
+            }
+            (Some(peer), ToAgent::Stop) => peer.close(&mut out),
+            (None, _) => {}
+        }
+        for line in out.lines {
+            self.sent(&line);
+            if let (Some(timeout), Some(called)) = (patience, self.calls.last_mut()) {
+                called.timeout = Some(timeout);
+            }
+        }
+        self.events.extend(out.events.into_iter().map(|event: FromAgent| Event::Agent(id, event)));
+    }
+
+    fn show(&mut self, message: ToEditor) {
+        match message {
+            ToEditor::Draw { view, reset, patch, .. } => {
+                let name = match view {
+                    View::Chat => "chat",
+                    View::Plan => "plan",
+                    View::Tools => "tools",
+                };
+                let lines = self.views.entry(name).or_default();
+                if reset {
+                    lines.clear();
+                }
+                apply(lines, &patch);
+            }
+            ToEditor::Status(status) => {
+                self.stands = status.state;
+                self.waiting = status.permissions.iter().map(|waiting| waiting.id).collect();
+            }
+            ToEditor::Notify(level, text) => self.told.push((level, text)),
+            ToEditor::Autocommand(Happened::Error(_, why)) => self.told.push((Level::Error, why)),
+            _ => {}
+        }
+    }
+
+    /// The transcript: each line as it looks, with what stands before it.
+    pub(crate) fn drawn(&self) -> String {
+        let lines = self.views.get("chat").into_iter().flatten();
+        let prefix =
+            |line: &Line| line.prefix.as_ref().map_or_else(String::new, |(text, _)| text.clone());
+        let class = |line: &Line| line.look.chars().next().unwrap_or('p');
+        lines.map(|line| format!("{}|{}{}\n", class(line), prefix(line), line.text)).collect()
+    }
+
+    /// What of the transcript says that something failed or was not understood.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        let drawn = self.drawn();
+        let complains = |line: &&str| {
+            line.starts_with("E|")
+                || line.contains("makes no sense")
+                || line.contains("unknown kind")
+        };
+        drawn.lines().filter(complains).map(str::to_owned).collect()
+    }
+}
+
+/// Applies a patch as the editor does.
+fn apply(buffer: &mut Vec<Line>, patch: &Patch) {
+    let set_looks = |buffer: &mut Vec<Line>, row: usize, looks: &[String]| {
+        for (line, look) in buffer[row..].iter_mut().zip(looks) {
+            line.look.clone_from(look);
+        }
+    };
+    for op in &patch.ops {
+        match op {
+            Op::Lines { first, last, lines } => {
+                buffer.splice(first..last, lines.iter().cloned());
+            }
+            Op::Text { row, col, text, looks } => {
+                assert_eq!(buffer[*row].text.len(), *col, "text goes to the end of its row");
+                let mut pieces = text.split('\n');
+                buffer[*row].text.push_str(pieces.next().unwrap_or_default());
+                let rest = pieces.map(|text| Line { text: text.to_owned(), ..Line::default() });
+                let rest: Vec<Line> = rest.collect();
+                buffer.splice((row + 1)..=*row, rest);
+                set_looks(buffer, *row, looks);
+            }
+            Op::Looks { row, looks } => set_looks(buffer, *row, looks),
+            Op::Fold { .. } => {}
+        }
+    }
+}
