@@ -228,7 +228,7 @@ impl World {
     /// Nothing is remembered of any session.
     fn keep(&mut self, keeping: Keeping) {
         match keeping {
-            Keeping::Recall(chat, _) => self.events.push_back(Event::Recalled(chat, Vec::new())),
+            Keeping::Recall(chat, ..) => self.events.push_back(Event::Recalled(chat, None)),
             Keeping::List(cwd) => self.events.push_back(Event::Remembered(cwd, Vec::new())),
             Keeping::Reread(chat, ..) => self.events.push_back(Event::Reread(chat, Vec::new())),
             Keeping::Note(..) | Keeping::Forget(..) => {}
