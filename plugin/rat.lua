@@ -12,7 +12,12 @@ end
 local commands = {
   RatStart = { bang = true, nargs = "?", desc = "Open or focus the chat with an agent" },
   RatSend = { range = true, nargs = "*", desc = "Send a prompt, with the range attached" },
-  RatAdd = { range = true, desc = "Attach the range or the file to the next prompt" },
+  RatAdd = {
+    range = true,
+    nargs = "?",
+    complete = "file",
+    desc = "Attach the range or a file to the next prompt",
+  },
   RatCancel = { desc = "Cancel the agent's turn" },
   RatStop = { desc = "End the agent" },
   RatRestart = { desc = "End the agent and start it again" },
@@ -34,7 +39,7 @@ local commands = {
 }
 
 for name, options in pairs(commands) do
-  options.complete = options.nargs and complete or nil
+  options.complete = options.complete or options.nargs and complete or nil
   vim.api.nvim_create_user_command(name, function(args)
     require("rat.commands")[name](args)
   end, options)

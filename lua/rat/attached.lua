@@ -27,7 +27,7 @@ end
 ---@param attachment rat.Attachment
 ---@return boolean
 local function is_whole(attachment)
-  return attachment.first == nil or attachment.text:sub(-1) == "\n"
+  return attachment.first == nil or attachment.text == nil or attachment.text:sub(-1) == "\n"
 end
 
 --- Attaches something to the next prompt; the same lines of the same file replace what was there.

@@ -11,8 +11,9 @@ local M = {}
 ---@field label string what the user reads
 ---@field first? integer first line, from 1; nil for the whole file
 ---@field last? integer
----@field mime string
----@field text string
+---@field mime? string
+---@field text? string
+---@field path? string in place of a text: a file that goes as it is, read when the prompt goes out
 
 ---@class rat.Permission
 ---@field id integer

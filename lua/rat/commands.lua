@@ -70,8 +70,21 @@ function M.RatSend(args)
 end
 
 function M.RatAdd(args)
-  local buf = vim.api.nvim_get_current_buf()
-  add(range_of(args) or require("rat.context").buffer(buf))
+  local context, path = require("rat.context"), args.args
+  if path ~= "" and args.range > 0 then
+    return say.error(":RatAdd takes a range or a file, not both")
+  end
+  local shown = vim.api.nvim_buf_get_name(0)
+  if path == "" and (args.range > 0 or not context.media(shown)) then
+    return add(range_of(args) or context.buffer(vim.api.nvim_get_current_buf()))
+  end
+  path = vim.fn.fnamemodify(path ~= "" and path or shown, ":p")
+  context.file(path, function(found, problem)
+    if found then
+      return add(found)
+    end
+    say.error(("%s cannot be attached: %s"):format(vim.fn.fnamemodify(path, ":."), problem))
+  end)
 end
 
 --- Opens the prompt with exactly the selection attached.

@@ -28,6 +28,36 @@ local mime_types = {
   cs = "text/x-csharp",
 }
 
+---@type table<string, string> MIME type of what is no text, by the end of the file's name
+local media_types = {
+  aac = "audio/aac",
+  avif = "image/avif",
+  bmp = "image/bmp",
+  flac = "audio/flac",
+  gif = "image/gif",
+  heic = "image/heic",
+  jpeg = "image/jpeg",
+  jpg = "image/jpeg",
+  m4a = "audio/mp4",
+  mp3 = "audio/mpeg",
+  oga = "audio/ogg",
+  ogg = "audio/ogg",
+  opus = "audio/ogg",
+  pdf = "application/pdf",
+  png = "image/png",
+  tif = "image/tiff",
+  tiff = "image/tiff",
+  wav = "audio/wav",
+  webp = "image/webp",
+}
+
+--- The MIME type of a file whose name says that it is no text.
+---@param path string
+---@return string?
+function M.media(path)
+  return media_types[(path:match("%.(%w+)$") or ""):lower()]
+end
+
 ---@param filetype string
 ---@return string
 function M.mime(filetype)
@@ -178,65 +208,60 @@ end
 
 --- Reads a file off the main loop.
 ---@param path string
----@param callback fun(text: string?) on the main loop; nil where it is no text file of fitting size
+---@param callback fun(text: string?, stat: uv.fs_stat.result?, problem: string?) on the main loop; no text of one that
+--- holds NUL or is too large
 local function read(path, callback)
   local done = vim.schedule_wrap(callback)
-  vim.uv.fs_open(path, "r", 438, function(_, fd)
-    if not fd then
-      return done(nil)
+  vim.uv.fs_stat(path, function(problem, stat)
+    if not stat or stat.type ~= "file" then
+      -- What is no file is not opened: a pipe would wait.
+      return done(nil, nil, problem or "it is no file")
+    elseif stat.size > FILE_BYTES then
+      return done(nil, stat)
     end
-    local function finish(text)
-      vim.uv.fs_close(fd, function() end)
-      done(text and not text:find("\0", 1, true) and text or nil)
-    end
-    vim.uv.fs_fstat(fd, function(_, stat)
-      if not stat or stat.type ~= "file" or stat.size > FILE_BYTES then
-        return finish(nil)
+    vim.uv.fs_open(path, "r", 438, function(failed, fd)
+      if not fd then
+        return done(nil, nil, failed)
       end
-      vim.uv.fs_read(fd, stat.size, 0, function(_, text)
-        finish(text)
+      vim.uv.fs_read(fd, stat.size, 0, function(unread, text)
+        vim.uv.fs_close(fd, function() end)
+        local is_text = text and not text:find("\0", 1, true)
+        done(is_text and text or nil, text and stat, unread)
       end)
     end)
   end)
 end
 
---- A whole file: its buffer where it is loaded, else what is on disk.
+--- A whole file: its buffer where it is loaded, else what is on disk. What is no text, or too much of it, goes as the
+--- file it is.
 ---@param path string absolute
----@param callback fun(found: rat.Attachment?) on the main loop
+---@param callback fun(found: rat.Attachment?, problem: string?) on the main loop
 function M.file(path, callback)
-  local buf = loaded(path)
+  local media = M.media(path)
+  local buf = not media and loaded(path)
   if buf then
     return callback(M.buffer(buf))
   end
-  read(path, function(text)
-    callback(text and {
-      uri = vim.uri_from_fname(vim.uv.fs_realpath(path) or path),
-      label = label(path),
-      mime = M.mime(vim.filetype.match({ filename = path }) or ""),
-      text = text,
-    })
-  end)
-end
-
---- The files a prompt names as `@path`.
----@param text string
----@param cwd string what relative paths start from
----@return string[] paths absolute, each once; not all need exist
-function M.mentions(text, cwd)
-  local paths, seen = {}, {}
-  for start, path in (" " .. text):gmatch("([%s(])@([^%s]+)") do
-    path = start == "(" and path:gsub("%).*$", "") or path
-    -- A full stop or comma behind the name belongs to the sentence, unless the file has it.
-    for _, name in ipairs({ path, (path:gsub("[.,;:!?]+$", "")) }) do
-      local absolute = name:match("^[/~]") and vim.fs.normalize(name) or vim.fs.joinpath(cwd, name)
-      if not seen[absolute] and vim.uv.fs_stat(absolute) then
-        seen[absolute] = true
-        paths[#paths + 1] = absolute
-        break
-      end
+  local found = { uri = vim.uri_from_fname(vim.uv.fs_realpath(path) or path), label = label(path) }
+  if media then
+    found.mime, found.path = media, path
+    local stat, problem = vim.uv.fs_stat(path)
+    if not stat or stat.type ~= "file" then
+      return callback(nil, problem or "it is no file")
     end
+    return callback(found)
   end
-  return paths
+  read(path, function(text, stat, problem)
+    if not stat then
+      return callback(nil, problem)
+    elseif text then
+      found.text = text
+      found.mime = M.mime(vim.filetype.match({ filename = path }) or "")
+    else
+      found.path = path
+    end
+    callback(found)
+  end)
 end
 
 return M

@@ -39,8 +39,11 @@ local function gather(items, callback)
   for i, item in ipairs(items) do
     if type(item) == "string" then
       open = open + 1
-      context.file(vim.fn.fnamemodify(vim.fs.normalize(item), ":p"), function(attachment)
+      context.file(vim.fn.fnamemodify(vim.fs.normalize(item), ":p"), function(attachment, problem)
         found[i] = attachment or false
+        if problem then
+          require("rat.say").warn(("%s is left out: %s"):format(item, problem))
+        end
         arrived()
       end)
     elseif item.uri then

@@ -29,16 +29,33 @@ local function flush()
   end
 end
 
+--- Where a whole file is among what goes with a prompt already: it may have been attached, too, or come back with a
+--- prompt that was not sent.
+---@param attachments (rat.Attachment|false)[]
+---@param found rat.Attachment
+---@return integer?
+local function place_of(attachments, found)
+  for i, other in ipairs(attachments) do
+    if other and other.uri == found.uri and not other.first then
+      return i
+    end
+  end
+end
+
 ---@param message rat.Message
 local function post(message)
   local cwd = message.chat and message.chat.cwd or vim.fn.getcwd()
-  local paths = context.mentions(message.text, cwd)
+  local paths = require("rat.mention").paths(message.text, cwd)
   local entry = { message = message, open = #paths }
   local before = #message.attachments
   outbox[#outbox + 1] = entry
+  for i = 1, #paths do
+    message.attachments[before + i] = false
+  end
   for i, path in ipairs(paths) do
     context.file(path, function(found)
-      message.attachments[before + i] = found or false
+      message.attachments[found and place_of(message.attachments, found) or before + i] = found
+        or false
       entry.open = entry.open - 1
       if entry.open == 0 then
         message.attachments = vim.tbl_filter(function(attachment)

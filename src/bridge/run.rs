@@ -7,6 +7,7 @@ use crate::core::event::{
     ChatId, Event, FileChange, FileOutcome, Gathered, INTERNAL_ERROR, INVALID_PARAMS, Token,
 };
 use crate::core::policy::{Unsaved, WriteDirty};
+use crate::files::carry;
 use crate::files::watch::Watcher;
 use crate::files::{FileError, Files, ReadRequest, Via, WriteRequest, Written};
 use crate::host::paths::{PathError, Roots};
@@ -25,6 +26,8 @@ use tokio::time::{Instant, timeout_at};
 const NOTE_LIMIT: Duration = Duration::from_secs(2);
 /// So long for buffers to be saved: a formatter may take its time.
 const SAVE_LIMIT: Duration = Duration::from_secs(10);
+/// So long for the files that go with it: the user has chosen them.
+const CARRY_LIMIT: Duration = Duration::from_secs(10);
 
 /// The edges.
 pub(super) struct Runner {
@@ -259,7 +262,7 @@ impl Runner {
 }
 
 async fn unseen(files: Arc<Files>, client: Client, gather: Gather) -> Gathered {
-    let Gather { session, cwd, roots, unsaved, reads_buffers, .. } = gather;
+    let Gather { session, cwd, roots, unsaved, reads_buffers, files: carried, .. } = gather;
     let (now, save) = (Instant::now(), unsaved == Unsaved::Save);
     let open = async {
         let modified = real(roots.clone(), loaded(&client, true).await).await;
@@ -284,7 +287,8 @@ async fn unseen(files: Arc<Files>, client: Client, gather: Gather) -> Gathered {
     // What was saved just now is new to the agent, too.
     let from = if save { Instant::now() } else { now };
     let changed = files.changed(&session, &cwd, reads_buffers, from + NOTE_LIMIT).await;
-    Gathered { unsaved, changed, problems }
+    let files = carry::read_all(carried, Instant::now() + CARRY_LIMIT).await;
+    Gathered { unsaved, changed, problems, files }
 }
 
 /// Watches nothing yet; what changes becomes an event.

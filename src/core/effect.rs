@@ -161,6 +161,8 @@ pub struct Gather {
     pub unsaved: Unsaved,
     /// The agent reads buffers through us, not the disk.
     pub reads_buffers: bool,
+    /// Files that go with the prompt, to be read.
+    pub files: Vec<PathBuf>,
 }
 
 /// What the editor is told, in order.

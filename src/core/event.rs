@@ -6,7 +6,7 @@ use crate::edit::unified::FileDiff;
 use crate::session::agent::{AgentConfig, AgentInfo};
 use crate::session::ids::{AgentName, OptionId, SessionId, ToolCallId};
 use crate::session::permission::PermissionRequest;
-use crate::session::prompt::Prompt;
+use crate::session::prompt::{FilesRead, Prompt};
 use crate::session::remembered::{Listed, Remembered};
 use crate::session::transcript::Entry;
 use crate::session::update::{ConfigOption, Modes, Update};
@@ -78,6 +78,8 @@ pub struct Gathered {
     pub changed: Vec<ChangedFile>,
     /// What was to be saved and could not be, one line each.
     pub problems: Vec<String>,
+    /// Files that go with the prompt as they are.
+    pub files: FilesRead,
 }
 
 /// A file whose buffer has unsaved changes.

@@ -8,7 +8,7 @@ use super::policy::Unsaved;
 use super::state::{Expected, Question, State};
 use crate::edit::unified::{FileDiff, bounded};
 use crate::session::content::Content;
-use crate::session::prompt::{Attachment, Prompt, PromptCapabilities};
+use crate::session::prompt::{Attachment, FilesRead, Packed, Prompt, PromptCapabilities};
 use crate::session::update::Severity;
 
 /// A note has at most so many bytes.
@@ -96,11 +96,14 @@ impl State {
         chat.reloaded = false;
         chat.turns += 1;
         let (number, policy) = (chat.turns, chat.policy);
+        let alone = prompt.files().next().is_none();
         let turn = Turn { call: None, prompt, entry, number, cancelled: false, told: Vec::new() };
         self.enter(id, Phase::Running(turn));
         self.after.push(ToEditor::Autocommand(Happened::TurnStart(id)));
         match policy.unsaved {
-            Unsaved::Ignore => self.deliver(id, Notes::default()),
+            Unsaved::Ignore if alone => {
+                self.deliver(id, Notes::default(), &FilesRead::default());
+            }
             unsaved => self.gather(id, unsaved),
         }
     }
@@ -118,25 +121,36 @@ impl State {
             roots: chat.roots(),
             unsaved: if reads_buffers { Unsaved::Ignore } else { unsaved },
             reads_buffers,
+            files: turn.prompt.files().map(Into::into).collect(),
         }));
     }
 
     /// What was to be found out is there.
-    pub(super) fn gathered(&mut self, id: ChatId, number: u64, how: Unsaved, gathered: Gathered) {
+    pub(super) fn gathered(
+        &mut self,
+        id: ChatId,
+        number: u64,
+        how: Unsaved,
+        mut gathered: Gathered,
+    ) {
         let Some((chat, turn)) = self.unsent(id) else { return };
         let asked =
             self.questions.values().any(|it| matches!(it, Question::Unsaved(of, _) if *of == id));
         if turn.number != number || asked {
             return;
         }
-        let takes = chat.info.capabilities.prompt;
+        let (takes, files) = (chat.info.capabilities.prompt, std::mem::take(&mut gathered.files));
+        if chat.policy.unsaved == Unsaved::Ignore {
+            // Only files were to be read.
+            return self.deliver(id, Notes::default(), &files);
+        }
         if how == Unsaved::Ask && !gathered.unsaved.is_empty() {
             return self.ask_unsaved(id, number, gathered.unsaved.len());
         }
         for problem in &gathered.problems {
             self.notify(Level::Warn, problem);
         }
-        self.deliver(id, Notes::new(gathered, how, takes));
+        self.deliver(id, Notes::new(gathered, how, takes), &files);
     }
 
     fn ask_unsaved(&mut self, id: ChatId, number: u64, count: usize) {
@@ -159,13 +173,19 @@ impl State {
     }
 
     /// Calls the agent: the prompt goes out.
-    fn deliver(&mut self, id: ChatId, notes: Notes) {
+    fn deliver(&mut self, id: ChatId, notes: Notes, files: &FilesRead) {
         let Some((chat, turn)) = self.unsent(id) else { return };
         let Some(session) = chat.session.clone() else { return };
-        let mut blocks = turn.prompt.blocks(chat.info.capabilities.prompt);
-        let words = notes.words();
+        let Packed { mut blocks, notices } = turn.prompt.pack(chat.info.capabilities.prompt, files);
+        let (entry, words) = (turn.entry, notes.words());
+        for notice in notices {
+            self.notify(Level::Warn, notice);
+        }
+        if blocks.is_empty() {
+            // It was nothing but files that cannot be read.
+            return self.call_off(id);
+        }
         blocks.extend(notes.blocks);
-        let entry = turn.entry;
         let call = self.call(id, Call::Prompt { session, blocks }, Expected::Turn, None);
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.transcript.add_to_prompt(entry, notes.titles, &words);

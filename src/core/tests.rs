@@ -214,6 +214,7 @@ impl World {
             unsaved: (0..files).map(|i| unsaved_file(&i.to_string())).collect(),
             changed: vec![changed_file("agent's")],
             problems: vec!["0 was not saved".to_owned(); usize::from(unsaved == Unsaved::Save)],
+            ..Gathered::default()
         };
         self.happen(Event::Gathered { chat, turn, unsaved, gathered });
     }

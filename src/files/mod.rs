@@ -2,6 +2,7 @@
 //! touch what is decided before.
 
 mod adopt;
+pub mod carry;
 mod disk;
 mod document;
 pub mod editor;

@@ -4,7 +4,7 @@
 use crate::core::event::{BufferFact, ChatId, PermissionChoice, SessionAct, UserAction, Wish};
 use crate::core::policy::{Policy, Unsaved, WriteDirty};
 use crate::session::agent::{AgentConfig, McpServer, Timeouts};
-use crate::session::prompt::{Attachment, Prompt};
+use crate::session::prompt::{Attachment, Body, Prompt};
 use rmpv::Value;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -150,7 +150,10 @@ fn prompt(fields: &Fields<'_>) -> Prompt {
             label: one.text("label").unwrap_or_default(),
             lines: line("first").zip(line("last")),
             mime: one.text("mime").ok(),
-            text: one.text("text").ok()?,
+            body: match one.text("path") {
+                Ok(path) => Body::File(path.into()),
+                Err(_) => Body::Text(one.text("text").ok()?),
+            },
         })
     });
     Prompt { text: fields.text("text").unwrap_or_default(), attachments: attachments.collect() }

@@ -4,7 +4,7 @@ use crate::core::effect::{Happened, Level, SessionItem, ToEditor, View};
 use crate::core::event::{ChatId, SessionAct};
 use crate::core::status::{Status, WaitingPermission};
 use crate::session::permission::{OptionKind, PermissionOption};
-use crate::session::prompt::{Attachment, Prompt};
+use crate::session::prompt::{Attachment, Body, Prompt};
 use crate::session::tool_call::Diff;
 use crate::session::update::{ConfigOption, OptionValue};
 use crate::view::line::Line;
@@ -193,13 +193,17 @@ fn session(item: SessionItem) -> Value {
 
 fn attachment(attachment: Attachment) -> Value {
     let (first, last) = attachment.lines.unzip();
+    let (key, body) = match attachment.body {
+        Body::Text(text) => ("text", text.into()),
+        Body::File(path) => ("path", path.to_string_lossy().as_ref().into()),
+    };
     map([
         ("uri", attachment.uri.into()),
         ("label", attachment.label.into()),
         ("first", optional(first)),
         ("last", optional(last)),
         ("mime", optional(attachment.mime)),
-        ("text", attachment.text.into()),
+        (key, body),
     ])
 }
 

@@ -1,6 +1,17 @@
-//! Prompts: what the user says, and what goes with it.
+//! Prompts: what the user says, and what goes with it, in the richest form an agent takes. Nothing is read or sent here.
 
 use super::content::Content;
+use super::media::Media;
+use super::transcript::size;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// An image or a sound with more bytes goes as a link: models refuse larger ones, and some agents then any later prompt.
+pub const MOST_MEDIA: usize = 5 << 20;
+/// A file of another kind with more bytes goes as a link.
+pub const MOST_BLOB: usize = 1 << 20;
+/// Files with more bytes together go as links from there on.
+const MOST_TOGETHER: usize = 20 << 20;
 
 /// What an agent takes in a prompt (ACP `promptCapabilities`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,7 +24,7 @@ pub struct PromptCapabilities {
     pub embedded: bool,
 }
 
-/// Lines of a file that go with a prompt, with the text as the user sees it, saved or not.
+/// Something that goes with a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     /// `file://` address of the whole file, without a line range; a buffer without a file has another scheme.
@@ -22,10 +33,49 @@ pub struct Attachment {
     pub label: String,
     /// First and last line, counted from 1; `None` for the whole file.
     pub lines: Option<(u32, u32)>,
-    /// MIME type, where known.
+    /// MIME type, where known; of a file only what its name says.
     pub mime: Option<String>,
-    /// The text.
-    pub text: String,
+    /// What it holds.
+    pub body: Body,
+}
+
+/// What an attachment holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// Text as the user sees it, saved or not.
+    Text(String),
+    /// A file that is an image, sound or no text, or has too much of it: read when the prompt goes out.
+    File(PathBuf),
+}
+
+/// What was read of a file that goes with a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileRead {
+    /// All of it.
+    Data {
+        /// Base64.
+        data: String,
+        /// How many bytes that is.
+        size: usize,
+        /// What it is, where its first bytes tell.
+        media: Option<Media>,
+    },
+    /// It has so many bytes, more than go with a prompt.
+    TooLarge(u64),
+    /// It could not be read; why.
+    Failed(String),
+}
+
+/// What was read, by path.
+pub type FilesRead = BTreeMap<PathBuf, FileRead>;
+
+/// How many bytes of a file of this kind go with a prompt.
+pub fn most(media: Option<Media>) -> usize {
+    if media.is_some_and(|media| media.is_image() || media.is_audio()) {
+        MOST_MEDIA
+    } else {
+        MOST_BLOB
+    }
 }
 
 /// A prompt the user wrote.
@@ -37,18 +87,41 @@ pub struct Prompt {
     pub attachments: Vec<Attachment>,
 }
 
+/// A prompt as it is sent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Packed {
+    /// The content.
+    pub blocks: Vec<Content>,
+    /// What goes in a poorer form than the user may expect, a line each.
+    pub notices: Vec<String>,
+}
+
 impl Prompt {
+    /// The files that have to be read before it is sent.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.attachments.iter().filter_map(|attachment| match &attachment.body {
+            Body::File(path) => Some(path.as_path()),
+            Body::Text(_) => None,
+        })
+    }
+
     /// The content blocks to send: first the words, then what goes with them, each in the richest form
     /// the agent takes (ACP content: `resource`, else a link and, for what a link cannot say, the text itself).
-    pub fn blocks(&self, takes: PromptCapabilities) -> Vec<Content> {
-        let mut blocks = Vec::with_capacity(1 + self.attachments.len());
+    pub fn pack(&self, takes: PromptCapabilities, files: &FilesRead) -> Packed {
+        let mut packed = Packed::default();
         if !self.text.is_empty() {
-            blocks.push(Content::Text(self.text.clone()));
+            packed.blocks.push(Content::Text(self.text.clone()));
         }
+        let mut room = MOST_TOGETHER;
         for attachment in &self.attachments {
-            attachment.blocks(takes, &mut blocks);
+            match &attachment.body {
+                Body::Text(text) => attachment.pack_text(text, takes, &mut packed.blocks),
+                Body::File(path) => {
+                    attachment.pack_file(files.get(path), takes, &mut room, &mut packed);
+                }
+            }
         }
-        blocks
+        packed
     }
 }
 
@@ -71,28 +144,108 @@ impl Attachment {
         }
     }
 
-    fn blocks(&self, takes: PromptCapabilities, out: &mut Vec<Content>) {
+    fn link(&self) -> Content {
+        Content::ResourceLink { uri: self.address(), name: self.title(), mime: self.mime.clone() }
+    }
+
+    fn pack_text(&self, text: &str, takes: PromptCapabilities, out: &mut Vec<Content>) {
         if takes.embedded {
             out.push(Content::Resource {
                 uri: self.address(),
                 mime: self.mime.clone(),
-                text: self.text.clone(),
+                text: text.to_owned(),
             });
             return;
         }
-        out.push(Content::ResourceLink {
-            uri: self.address(),
-            name: self.title(),
-            mime: self.mime.clone(),
-        });
+        out.push(self.link());
         // A link names the file; the exact text, perhaps unsaved, has to go as words.
-        let fence = fence_for(&self.text);
-        let newline = if self.text.ends_with('\n') { "" } else { "\n" };
-        out.push(Content::Text(format!(
-            "{}:\n{fence}\n{}{newline}{fence}",
-            self.title(),
-            self.text
-        )));
+        let fence = fence_for(text);
+        let newline = if text.ends_with('\n') { "" } else { "\n" };
+        out.push(Content::Text(format!("{}:\n{fence}\n{text}{newline}{fence}", self.title())));
+    }
+
+    fn pack_file(
+        &self,
+        read: Option<&FileRead>,
+        takes: PromptCapabilities,
+        room: &mut usize,
+        out: &mut Packed,
+    ) {
+        let failed = match read {
+            Some(FileRead::Failed(why)) => Some(why.as_str()),
+            None => Some("it was not read"),
+            Some(_) => None,
+        };
+        if let Some(why) = failed {
+            return out.notices.push(format!("{} is left out: {why}", self.label));
+        }
+        match self.whole(read, takes, *room) {
+            Ok((size, block)) => {
+                *room -= size;
+                out.blocks.push(block);
+            }
+            Err(why) => {
+                out.blocks.push(self.link());
+                let notice = why.map(|why| format!("{} goes as a link: {why}", self.label));
+                out.notices.extend(notice);
+            }
+        }
+    }
+
+    /// The file itself with its size, if it can go; else why not, where that is worth a word.
+    fn whole(
+        &self,
+        read: Option<&FileRead>,
+        takes: PromptCapabilities,
+        room: usize,
+    ) -> Result<(usize, Content), Option<String>> {
+        let (data, bytes, media) = match read {
+            Some(FileRead::Data { data, size, media }) => (data, *size, *media),
+            Some(FileRead::TooLarge(bytes)) => return Err(Some(self.too_large(*bytes))),
+            Some(FileRead::Failed(_)) | None => return Err(None),
+        };
+        let content = match media {
+            Some(media) if media.is_image() && !takes.image => {
+                return Err(Some("the agent takes no images".to_owned()));
+            }
+            Some(media) if media.is_audio() && !takes.audio => {
+                return Err(Some("the agent takes no sound".to_owned()));
+            }
+            None if self.is_named("image/") => {
+                return Err(Some("it is no PNG, JPEG, GIF or WebP image".to_owned()));
+            }
+            _ if bytes > room => {
+                let most = size(MOST_TOGETHER);
+                return Err(Some(format!("all files of a prompt have {most} at most")));
+            }
+            Some(media) if media.is_image() => Content::Image {
+                mime: media.mime.to_owned(),
+                data: data.clone(),
+                uri: Some(self.uri.clone()),
+            },
+            Some(media) if media.is_audio() => {
+                Content::Audio { mime: media.mime.to_owned(), data: data.clone() }
+            }
+            _ if !takes.embedded => return Err(None),
+            media => Content::Blob {
+                uri: self.uri.clone(),
+                mime: media.map(|media| media.mime.to_owned()).or_else(|| self.mime.clone()),
+                data: data.clone(),
+            },
+        };
+        Ok((bytes, content))
+    }
+
+    fn too_large(&self, bytes: u64) -> String {
+        let media = self.is_named("image/") || self.is_named("audio/");
+        let most = size(if media { MOST_MEDIA } else { MOST_BLOB });
+        let bytes = size(usize::try_from(bytes).unwrap_or(usize::MAX));
+        format!("it has {bytes}, and {most} is the most that is sent")
+    }
+
+    /// Whether its name says that it is of this kind.
+    fn is_named(&self, kind: &str) -> bool {
+        self.mime.as_ref().is_some_and(|mime| mime.starts_with(kind))
     }
 }
 
@@ -101,3 +254,6 @@ fn fence_for(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
+
+#[cfg(test)]
+mod tests;

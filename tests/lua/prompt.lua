@@ -161,9 +161,9 @@ case("files named with @ go along, the text stays as it is", function()
   end)[2]
   same(first.text, "compare @b.txt @a.txt @c.bin @d.txt")
   local texts = vim.tbl_map(function(attachment)
-    return attachment.text
+    return attachment.text or vim.fs.basename(attachment.path)
   end, first.attachments)
-  same(texts, { "unsaved\n", "on disk\n", "last\n" })
+  same(texts, { "unsaved\n", "on disk\n", "c.bin", "last\n" })
 end)
 
 case("the Lua interface sends with context", function()
