@@ -46,6 +46,7 @@ local M = {}
 ---@field attachments rat.Attachment[] what goes with the next prompt
 ---@field commands {name: string, description: string, hint: string?}[]
 ---@field options? rat.ConfigOption[] what can be set in its session
+---@field meta? table what the agent added to what it said of its session
 ---@field restored? boolean made from a buffer's name, no agent has ever spoken in it
 ---@field used integer larger is more recent
 
@@ -253,6 +254,9 @@ function M.updated(payload)
     return nil, false
   end
   local changed = chat.status.state ~= payload.state
+  if chat.status.session_id ~= payload.session_id then
+    chat.meta = nil
+  end
   chat.title = payload.title or chat.title
   chat.status = vim.tbl_extend("keep", payload, blank_status(payload.state))
   return chat, changed

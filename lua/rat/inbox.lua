@@ -59,6 +59,10 @@ function handlers.commands(payload)
   end
 end
 
+function handlers.meta(payload)
+  require("rat.meta").arrived(payload)
+end
+
 function handlers.login(payload)
   require("rat.login").open(payload)
 end

@@ -204,6 +204,7 @@ function M.status(chat)
   status.agent = chat.agent
   status.title = chat.title
   status.cwd = chat.cwd
+  status.meta = vim.deepcopy(chat.meta)
   return status
 end
 

@@ -4,11 +4,12 @@
 use super::codec::Message;
 use super::convert::chunk::LastIds;
 use super::convert::request::{self, Method, Refusal};
-use super::convert::{outgoing, reply, update};
+use super::convert::{meta, outgoing, reply, update};
 use crate::core::effect::{Answer, Call};
 use crate::core::event::{CallError, CallId, FromAgent, INTERNAL_ERROR, Reply, Token};
 use crate::session::agent::AgentCapabilities;
 use crate::session::ids::SessionId;
+use crate::session::update::Update;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -53,6 +54,7 @@ struct Pending {
     call: CallId,
     method: &'static str,
     kind: reply::Kind,
+    session: Option<SessionId>,
 }
 
 /// A request of the agent that waits.
@@ -98,7 +100,8 @@ impl Peer {
             }
         };
         self.next_id += 1;
-        let pending = Pending { call, method: request.method(), kind: reply::Kind::of(request) };
+        let (method, session) = (request.method(), request.session().cloned());
+        let pending = Pending { call, method, kind: reply::Kind::of(request), session };
         self.calls.insert(id, pending);
         out.lines.push(line);
     }
@@ -199,9 +202,16 @@ impl Peer {
         let params = params.map_or("", RawValue::get);
         match method {
             "session/update" => {
-                let update = update::notification(params, &mut self.last_ids);
-                let update = update.map(|(session, update)| FromAgent::Update { session, update });
-                out.events.extend(update);
+                let Some((session, update)) = update::notification(params, &mut self.last_ids)
+                else {
+                    return;
+                };
+                let is_chunk = matches!(update, Update::Chunk { .. });
+                out.events.push(FromAgent::Update { session: session.clone(), update });
+                // There are too many chunks, and what comes with them is the same each time.
+                if let Some(meta) = (!is_chunk).then(|| meta::of_update(params)).flatten() {
+                    out.events.push(FromAgent::Update { session, update: Update::Meta(meta) });
+                }
             }
             "$/cancel_request" => out.events.extend(self.withdrawn(params)),
             // Unknown notifications are ignored (ACP extensibility).
@@ -226,7 +236,7 @@ impl Peer {
         out: &mut Outcome,
     ) {
         let ours = id.get().parse().ok().and_then(|id: i64| self.calls.remove(&id));
-        let Some(Pending { call, method, kind }) = ours else {
+        let Some(Pending { call, method, kind, session }) = ours else {
             tracing::debug!(target: "acp", id = id.get(), "an answer that is late or not ours");
             return;
         };
@@ -240,6 +250,11 @@ impl Peer {
             Err(error) => tracing::info!(target: "acp", method, ?error, "failed"),
         }
         out.events.push(FromAgent::Answer { call, result });
+        let meta = outcome.ok().and_then(|result| meta::of_answer(method, result.get()));
+        out.events.extend(meta.map(|(named, meta)| match named.or(session) {
+            Some(session) => FromAgent::Update { session, update: Update::Meta(meta) },
+            None => FromAgent::Meta(meta),
+        }));
     }
 }
 

@@ -14,7 +14,7 @@ use crate::session::prompt::Prompt;
 use crate::session::remembered::Remembered;
 use crate::session::tool_call::Diff;
 use crate::session::transcript::Entry;
-use crate::session::update::{Command, ConfigOption, OptionValue};
+use crate::session::update::{Command, ConfigOption, Meta, OptionValue};
 use crate::view::patch::Patch;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -246,6 +246,15 @@ pub enum ToEditor {
         /// Where.
         cwd: PathBuf,
     },
+    /// What an agent adds to what the protocol says.
+    Meta {
+        /// In which chat.
+        chat: ChatId,
+        /// The session, where it is about one.
+        session: Option<SessionId>,
+        /// What.
+        meta: Meta,
+    },
     /// What can be set in a session.
     Options(ChatId, Vec<ConfigOption>),
     /// What the agent offers as `/command`.
@@ -418,6 +427,25 @@ impl Call {
             Self::Prompt { .. } => "session/prompt",
             Self::SetOption { .. } => "session/set_config_option",
             Self::SetMode { .. } => "session/set_mode",
+        }
+    }
+
+    /// The session it is about; of one that is yet to begin only the answer says.
+    pub fn session(&self) -> Option<&SessionId> {
+        match self {
+            Self::Load(session, _)
+            | Self::Resume(session, _)
+            | Self::Close(session)
+            | Self::Delete(session)
+            | Self::Prompt { session, .. }
+            | Self::SetOption { session, .. }
+            | Self::SetMode { session, .. } => Some(session),
+            Self::Initialize
+            | Self::Authenticate(_)
+            | Self::Logout
+            | Self::NewSession(_)
+            | Self::List(..)
+            | Self::Fork(..) => None,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::session::permission::PermissionRequest;
 use crate::session::prompt::{FilesRead, Prompt};
 use crate::session::remembered::{Listed, Remembered};
 use crate::session::transcript::Entry;
-use crate::session::update::{ConfigOption, Modes, Update};
+use crate::session::update::{ConfigOption, Meta, Modes, Update};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -375,6 +375,8 @@ pub enum FromAgent {
         /// What came, or why nothing did.
         result: Result<Reply, CallError>,
     },
+    /// What came with an answer that is about no session.
+    Meta(Meta),
     /// The process is gone, or its stdout is closed; nothing comes after this.
     Exited(Exit),
 }

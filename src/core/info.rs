@@ -99,6 +99,7 @@ impl State {
             call.input.as_ref().map(|input| input.json.clone()),
             Some(card::output_text(call)),
             call.output.clone().filter(|output| *output != card::output_text(call)),
+            call.meta.as_ref().map(|meta| format!("_meta {meta}")),
         ];
         for section in sections.into_iter().flatten().filter(|section| !section.is_empty()) {
             text.push('\n');

@@ -18,6 +18,7 @@ mod keep;
 mod life;
 mod listing;
 mod login;
+mod meta;
 mod note;
 mod options;
 mod permit;

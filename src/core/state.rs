@@ -148,6 +148,7 @@ impl State {
             }
             FromAgent::Withdrawn(token) => self.withdrawn(token),
             FromAgent::Answer { call, result } => self.answer_came(call, result),
+            FromAgent::Meta(meta) => self.meta_of_agent(agent, &meta),
             FromAgent::Exited(exit) => self.exited(agent, &exit),
         }
     }

@@ -263,6 +263,7 @@ impl State {
             Update::CompactionChunk { id: key, content } => {
                 chat.spoken().compaction(&key, |it| it.add(content));
             }
+            Update::Meta(meta) => self.meta(id, meta),
             Update::Unknown { tag, problem } => {
                 let title = match problem {
                     Some(problem) => format!("an update \"{tag}\" that makes no sense: {problem}"),
@@ -314,7 +315,7 @@ impl State {
 
 impl Chat {
     /// Where what the agent says goes: while a session is loaded, to what it says again.
-    fn spoken(&mut self) -> &mut Transcript {
+    pub(super) fn spoken(&mut self) -> &mut Transcript {
         self.replay.as_mut().unwrap_or(&mut self.transcript)
     }
 

@@ -3,6 +3,7 @@
 use crate::core::effect::{Happened, Level, SessionItem, ToEditor, View};
 use crate::core::event::{ChatId, SessionAct};
 use crate::core::status::{Status, WaitingPermission};
+use crate::session::ids::SessionId;
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::prompt::{Attachment, Body, Prompt};
 use crate::session::tool_call::Diff;
@@ -81,6 +82,17 @@ fn message(message: ToEditor) -> Value {
         ToEditor::Options(chat, options) => {
             let options = options.into_iter().map(config_option).collect();
             ("options", map([("chat", chat.0.into()), ("options", Value::Array(options))]))
+        }
+        ToEditor::Meta { chat, session, meta } => {
+            let fields = [
+                ("chat", chat.0.into()),
+                ("session_id", optional(session.as_ref().map(SessionId::as_str))),
+                ("kind", meta.kind.into()),
+                ("id", optional(meta.id)),
+                ("json", optional(meta.json)),
+                ("size", meta.size.into()),
+            ];
+            ("meta", map(fields))
         }
         ToEditor::Commands(chat, commands) => {
             let commands = commands.into_iter().map(|command| {

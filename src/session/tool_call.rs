@@ -143,6 +143,9 @@ pub struct ToolCall {
     pub input: Option<ToolInput>,
     /// What came out, as text.
     pub output: Option<String>,
+    /// What the agent added last to what the protocol says, as JSON text.
+    #[serde(default)]
+    pub meta: Option<String>,
 }
 
 impl ToolCall {
@@ -158,6 +161,7 @@ impl ToolCall {
             locations: Vec::new(),
             input: None,
             output: None,
+            meta: None,
         }
     }
 

@@ -298,6 +298,14 @@ impl Transcript {
         entry
     }
 
+    /// Keeps what the agent added to what it said of a tool call, as JSON text.
+    pub fn keep_meta(&mut self, id: &ToolCallId, json: &str) {
+        if let Some(index) = self.calls.get(id).copied() {
+            self.tool_at(index).call.meta = Some(json.to_owned());
+            self.unkept.insert(index);
+        }
+    }
+
     /// The tool call, if it was ever named.
     pub fn find_tool(&self, id: &ToolCallId) -> Option<&ToolEntry> {
         match self.entries.get(*self.calls.get(id)?) {

@@ -91,6 +91,8 @@ pub enum Update {
         /// The piece.
         content: Content,
     },
+    /// What came with the update or the answer before it, for Lua.
+    Meta(Meta),
     /// Something we do not know; one quiet row of the display.
     Unknown {
         /// Its `sessionUpdate`.
@@ -98,6 +100,19 @@ pub enum Update {
         /// Why it was not understood, where it is a known kind that is malformed.
         problem: Option<String>,
     },
+}
+
+/// What an agent adds to what the protocol says (ACP extensibility, `_meta`). Nothing of ours depends on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meta {
+    /// The `sessionUpdate` it came with, or the method of the call whose answer it came with.
+    pub kind: String,
+    /// The tool call it is about.
+    pub id: Option<String>,
+    /// JSON text of an object; `None` where that is too large to be handed on.
+    pub json: Option<String>,
+    /// Its size in bytes.
+    pub size: usize,
 }
 
 /// Who speaks in a message.

@@ -4,6 +4,7 @@
 pub mod chunk;
 mod content;
 mod fields;
+pub mod meta;
 mod options;
 pub mod outgoing;
 pub mod reply;
