@@ -7,7 +7,7 @@ use crate::session::ids::SessionId;
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::prompt::{Attachment, Body, Prompt};
 use crate::session::tool_call::Diff;
-use crate::session::update::{ConfigOption, OptionValue};
+use crate::session::update::{Command, ConfigOption, Meta, OptionValue};
 use crate::view::line::Line;
 use crate::view::patch::{Op, Patch};
 use rmpv::Value;
@@ -83,35 +83,35 @@ fn message(message: ToEditor) -> Value {
             let options = options.into_iter().map(config_option).collect();
             ("options", map([("chat", chat.0.into()), ("options", Value::Array(options))]))
         }
-        ToEditor::Meta { chat, session, meta } => {
-            let fields = [
-                ("chat", chat.0.into()),
-                ("session_id", optional(session.as_ref().map(SessionId::as_str))),
-                ("kind", meta.kind.into()),
-                ("id", optional(meta.id)),
-                ("json", optional(meta.json)),
-                ("size", meta.size.into()),
-            ];
-            ("meta", map(fields))
-        }
+        ToEditor::Meta { chat, session, meta } => ("meta", self::meta(chat, session, meta)),
         ToEditor::Commands(chat, commands) => {
-            let commands = commands.into_iter().map(|command| {
-                map([
-                    ("name", command.name.into()),
-                    ("description", command.description.into()),
-                    ("hint", optional(command.hint)),
-                ])
-            });
-            (
-                "commands",
-                map([("chat", chat.0.into()), ("commands", Value::Array(commands.collect()))]),
-            )
+            let commands = commands.into_iter().map(command).collect();
+            ("commands", map([("chat", chat.0.into()), ("commands", Value::Array(commands))]))
         }
         ToEditor::Diff { chat, request, title, files } => {
             ("diff", diff(chat, request, title, files))
         }
     };
     Value::Array(vec![kind.into(), payload])
+}
+
+fn meta(chat: ChatId, session: Option<SessionId>, meta: Meta) -> Value {
+    map([
+        ("chat", chat.0.into()),
+        ("session_id", optional(session.as_ref().map(SessionId::as_str))),
+        ("kind", meta.kind.into()),
+        ("id", optional(meta.id)),
+        ("json", optional(meta.json)),
+        ("size", meta.size.into()),
+    ])
+}
+
+fn command(command: Command) -> Value {
+    map([
+        ("name", command.name.into()),
+        ("description", command.description.into()),
+        ("hint", optional(command.hint)),
+    ])
 }
 
 fn login(

@@ -21,8 +21,8 @@ struct Notification<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Update<'a> {
-    #[serde(borrow)]
-    session_update: Text<'a>,
+    #[serde(borrow, rename = "sessionUpdate")]
+    tag: Text<'a>,
     #[serde(borrow)]
     tool_call_id: Option<Text<'a>>,
     #[serde(borrow, rename = "_meta")]
@@ -42,7 +42,7 @@ struct Answer<'a> {
 pub fn of_update(params: &str) -> Option<Meta> {
     let Notification { update, meta } = holder(params)?;
     let json = update.meta.or(meta)?;
-    made(&update.session_update.0, update.tool_call_id.map(|id| id.0.into_owned()), json)
+    made(&update.tag.0, update.tool_call_id.map(|id| id.0.into_owned()), json)
 }
 
 /// What an answer to `method` carries, and the session it is the first to name.
