@@ -5,13 +5,14 @@ pub mod editor;
 
 mod run;
 
-use crate::acp::{Agents, Batch, Graces, process::Watchdog};
+use crate::acp::{Agents, Batch, Graces};
 use crate::core::event::Event;
 use crate::core::state::State;
 use crate::log::{self, Log};
 use crate::nvim::client::{Client, FromNvim, NvimError};
 use crate::nvim::decode::{self, Said};
 use crate::nvim::{encode, stdio};
+use crate::process::group::Watchdog;
 use rmpv::Value;
 use run::Runner;
 use std::process::ExitCode;

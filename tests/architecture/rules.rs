@@ -6,12 +6,16 @@ use super::tree::{File, Tree};
 const FLOORS: &[(&str, &[&str])] = &[
     (
         "bridge",
-        &["nvim", "acp", "files", "host", "core", "view", "session", "edit", "config", "log"],
+        &[
+            "nvim", "acp", "files", "host", "process", "core", "view", "session", "edit", "config",
+            "log",
+        ],
     ),
     ("nvim", &["core", "view", "session", "edit"]),
-    ("acp", &["core", "view", "session", "edit"]),
+    ("acp", &["process", "core", "view", "session", "edit"]),
     ("files", &["core", "view", "session", "edit"]),
-    ("host", &["core", "view", "session", "edit"]),
+    ("host", &["process", "core", "view", "session", "edit"]),
+    ("process", &[]),
     ("core", &["view", "session", "edit"]),
     ("view", &["session", "edit"]),
     ("session", &[]),
