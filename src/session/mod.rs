@@ -5,6 +5,7 @@ pub mod author;
 pub mod ids;
 
 pub mod content;
+pub mod terminal;
 pub mod tool_call;
 pub mod update;
 
