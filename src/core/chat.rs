@@ -10,7 +10,7 @@ use crate::session::permission::PermissionOption;
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::ToolStatus;
 use crate::session::transcript::{Entry, Transcript};
-use crate::session::update::{ConfigOption, Modes, PlanStatus, Update, Usage};
+use crate::session::update::{ConfigOption, Modes, PlanStatus, Usage};
 use crate::view::card::{self, Scene};
 use crate::view::chat::ChatView;
 use crate::view::plan::PlanView;
@@ -101,8 +101,8 @@ pub struct Chat {
     pub replay: Option<Transcript>,
     /// A loaded session has said nothing again so far: what is shown is from before.
     pub reloaded: bool,
-    /// Updates for sessions whose `session/new` answer is not here yet.
-    pub early: Vec<(SessionId, Update)>,
+    /// It cannot go on before a login.
+    pub wants_login: bool,
     /// Prompts that wait.
     pub queue: VecDeque<Prompt>,
     /// Whether they wait for the user, too.
@@ -156,7 +156,7 @@ impl Chat {
             transcript: Transcript::default(),
             replay: None,
             reloaded: false,
-            early: Vec::new(),
+            wants_login: false,
             queue: VecDeque::new(),
             queue_paused: false,
             permissions: Vec::new(),

@@ -19,19 +19,16 @@ pub(super) fn ended() -> Answer {
 impl State {
     pub(super) fn request(
         &mut self,
-        id: ChatId,
         agent: AgentId,
         token: Token,
         session: &SessionId,
         request: AgentRequest,
     ) {
+        let Some(id) = self.chat_of(agent, session) else {
+            return self.no_session(agent, token, session);
+        };
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.reads_through_us |= matches!(request, AgentRequest::Read { .. });
-        if chat.session.as_ref() != Some(session) {
-            self.debts.insert(token, Debt { agent, chat: id, file: None });
-            let message = format!("there is no session {session} here");
-            return self.pay(token, Answer::Error { code: INVALID_PARAMS, message });
-        }
         let (session, roots) = (session.clone(), chat.roots());
         let effect = match request {
             AgentRequest::Permission(request) => return self.asked(id, agent, token, request),
@@ -51,6 +48,14 @@ impl State {
         };
         self.debts.insert(token, Debt { agent, chat: id, file: Some(effect.clone()) });
         self.effects.push(effect);
+    }
+
+    fn no_session(&mut self, agent: AgentId, token: Token, session: &SessionId) {
+        if let Some(chat) = self.chats_on(agent).first() {
+            self.debts.insert(token, Debt { agent, chat: *chat, file: None });
+        }
+        let message = format!("there is no session {session} here");
+        self.pay(token, Answer::Error { code: INVALID_PARAMS, message });
     }
 
     /// The agent does not want the answer any more; it gets one all the same (ACP cancellation).

@@ -1,17 +1,15 @@
-//! The life of an agent: started, introduced, logged in, given a session, ended, explained.
+//! The life of an agent and of the chats on it: started, introduced, ended, explained.
 
 use super::chat::{Chat, Phase, Turn};
-use super::effect::{Call, Happened, Level, Place, ToAgent, ToEditor};
-use super::event::{
-    AUTH_REQUIRED, AgentId, CallError, CallId, ChatId, Exit, ExitCause, Reply, SessionSetup,
-};
+use super::effect::{Call, Happened, Level, ToAgent, ToEditor};
+use super::event::{AgentId, CallError, ChatId, Exit, ExitCause};
+use super::link::{Link, Stage};
 use super::policy::Policy;
-use super::state::{Expected, Question, State};
+use super::state::{Expected, Owner, State};
 use super::words;
-use crate::session::agent::{AgentConfig, AgentInfo, AuthKind, McpServer};
-use crate::session::ids::{AuthMethodId, SessionId};
+use crate::session::agent::{AgentConfig, AgentInfo};
 use crate::session::tool_call::ToolStatus;
-use crate::session::transcript::{Entry, Transcript};
+use crate::session::transcript::Entry;
 use crate::session::update::Severity;
 use std::path::PathBuf;
 
@@ -24,13 +22,11 @@ impl State {
         new: bool,
         focus: bool,
     ) {
-        let existing = self
-            .chats
-            .values()
-            .rev()
-            .find(|chat| !new && chat.config.name == config.name && chat.cwd == cwd)
-            .map(|chat| chat.id);
-        let id = existing.unwrap_or_else(|| {
+        let fits = |chat: &&Chat| !new && chat.config.name == config.name && chat.cwd == cwd;
+        let current = self.current.and_then(|id| self.chats.get(&id)).filter(fits);
+        let existing = current.or_else(|| self.chats.values().rev().find(fits));
+        let id = existing.map(|chat| chat.id);
+        let id = id.unwrap_or_else(|| {
             let number = self.chats.keys().last().map_or(1, |last| last.0 + 1);
             let id = ChatId(number);
             self.chats.insert(id, Chat::new(id, config.clone(), cwd, directories));
@@ -62,10 +58,17 @@ impl State {
         }
     }
 
-    /// Starts the agent's process and introduces ourselves.
+    /// Puts the chat on its agent: on the one that runs there already, else on one that is started now.
     pub(super) fn launch(&mut self, id: ChatId) {
-        let agent = AgentId(u32::try_from(self.next_id()).unwrap_or(u32::MAX));
+        let number = self.next_id();
         let Some(chat) = self.chats.get_mut(&id) else { return };
+        let running = self.links.iter().find(|(_, link)| link.serves(&chat.config, &chat.cwd));
+        let running = running.map(|(agent, link)| (*agent, link.stage));
+        let (agent, stage) = running.unwrap_or_else(|| {
+            let agent = AgentId(u32::try_from(number).unwrap_or(u32::MAX));
+            self.links.insert(agent, Link::new(chat.config.clone(), chat.cwd.clone()));
+            (agent, Stage::Greeting)
+        });
         chat.agent = Some(agent);
         chat.last_agent = Some(agent);
         chat.info = AgentInfo::default();
@@ -73,47 +76,35 @@ impl State {
         let (config, cwd) = (Box::new(chat.config.clone()), chat.cwd.clone());
         let timeout = chat.config.timeouts.initialize;
         self.enter(id, Phase::Starting("starting"));
-        self.act(agent, ToAgent::Start { config, cwd });
-        self.call(id, Call::Initialize, Expected::Initialize, timeout);
-    }
-
-    pub(super) fn answer_came(&mut self, call: CallId, result: Result<Reply, CallError>) {
-        let Some((id, expected)) = self.calls.remove(&call) else { return };
-        // The end of the process says more than what it left unanswered.
-        if result == Err(CallError::Closed) {
-            return;
-        }
-        match (expected, result) {
-            (Expected::Initialize, Ok(Reply::Initialized(info))) => self.initialized(id, *info),
-            (Expected::Initialize, Err(error)) => self.start_failed(id, "initialize", &error),
-            (Expected::Authenticate, Ok(_)) => self.logged_in(id),
-            (Expected::Authenticate, Err(error)) => self.start_failed(id, "authenticate", &error),
-            (Expected::NewSession, Ok(Reply::Session { id: session, setup })) => {
-                self.opened(id, &session, setup);
-            }
-            (Expected::NewSession, Err(error)) => self.session_refused(id, &error),
-            (Expected::Load | Expected::Resume, Ok(Reply::Restored(setup))) => {
-                self.restored(id, setup);
-            }
-            (Expected::Load | Expected::Resume, Err(error)) => self.not_restored(id, &error),
-            (Expected::Turn, Ok(Reply::Turn(stop))) => self.turn_ended(id, call, &stop),
-            (Expected::Turn, Err(error)) => self.turn_failed(id, call, &error),
-            (_, Ok(reply)) => {
-                let error = CallError::Malformed(format!("{reply:?}").chars().take(80).collect());
-                self.start_failed(id, "its start", &error);
-            }
+        if running.is_none() {
+            self.act(agent, ToAgent::Start { config, cwd });
+            self.call_as(Owner::Agent(agent), Call::Initialize, Expected::Initialize, timeout);
+        } else if stage != Stage::Greeting {
+            self.greeted(id);
         }
     }
 
-    fn initialized(&mut self, id: ChatId, info: AgentInfo) {
-        let Some(chat) = self.chats.get_mut(&id) else { return };
+    /// The agent has said what it can do.
+    pub(super) fn initialized(&mut self, agent: AgentId, info: AgentInfo) {
+        let Some(link) = self.links.get_mut(&agent) else { return };
         let version = info.protocol_version;
-        chat.info = info;
-        chat.changed = true;
+        link.info = info;
+        link.stage = Stage::Ready;
         if version != words::PROTOCOL_VERSION {
-            let why = words::version(&chat.config, version);
-            return self.give_up(id, why, Vec::new());
+            let why = words::version(&link.config, version);
+            return self.give_up_all(agent, &why, &[]);
         }
+        for id in self.chats_on(agent) {
+            self.greeted(id);
+        }
+    }
+
+    /// The chat's agent is known: it can have its session.
+    fn greeted(&mut self, id: ChatId) {
+        let Some((_, link)) = self.link_of(id) else { return };
+        let info = link.info.clone();
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        chat.info = info;
         if chat.transcript.entries().is_empty() {
             let release = chat.info.version.clone().unwrap_or_default();
             // The whole path is for `:RatInfo`: here it would take rows.
@@ -125,196 +116,68 @@ impl State {
         self.open_session(id);
     }
 
-    /// Goes on with the session there was, where the agent can; else begins a new one.
-    fn open_session(&mut self, id: ChatId) {
-        let Some(chat) = self.chats.get_mut(&id) else { return };
-        let capabilities = chat.info.capabilities;
-        let place = place_of(chat);
-        let timeout = chat.config.timeouts.session;
-        let (request, expected) = match chat.session.clone() {
-            Some(session) if capabilities.resume => {
-                (Call::Resume(session, place), Expected::Resume)
-            }
-            Some(session) if capabilities.load => {
-                chat.replay = Some(Transcript::default());
-                (Call::Load(session, place), Expected::Load)
-            }
-            Some(_) => {
-                chat.session = None;
-                let name = chat.agent_title();
-                chat.transcript.note(
-                    Severity::Warning,
-                    format!("{name} cannot go on with a session: a new one begins, what was said before is not known to it"),
-                    Vec::new(),
-                );
-                (Call::NewSession(place), Expected::NewSession)
-            }
-            None => (Call::NewSession(place), Expected::NewSession),
-        };
-        self.enter(id, Phase::Starting("opening a session"));
-        self.call(id, request, expected, timeout);
+    /// The chats whose agent this is, oldest first.
+    pub(super) fn chats_on(&self, agent: AgentId) -> Vec<ChatId> {
+        let on_it = self.chats.values().filter(|chat| chat.agent == Some(agent));
+        on_it.map(|chat| chat.id).collect()
     }
 
-    fn opened(&mut self, id: ChatId, session: &SessionId, setup: SessionSetup) {
-        let Some(chat) = self.chats.get_mut(&id) else { return };
-        chat.session = Some(session.clone());
-        set_up(chat, setup);
-        let early = std::mem::take(&mut chat.early);
-        self.enter(id, Phase::Ready);
-        for (whose, update) in early {
-            if whose == *session {
-                self.update(id, session, update);
-            }
-        }
-        self.pump(id);
+    /// The chat's agent, while there is one.
+    pub(super) fn link_of(&mut self, id: ChatId) -> Option<(AgentId, &mut Link)> {
+        let agent = self.chats.get(&id)?.agent?;
+        self.links.get_mut(&agent).map(|link| (agent, link))
     }
 
-    fn restored(&mut self, id: ChatId, setup: SessionSetup) {
-        let Some(chat) = self.chats.get_mut(&id) else { return };
-        set_up(chat, setup);
-        let note = match chat.replay.take() {
-            // What the agent remembers is what counts; it may go on telling after the answer.
-            Some(replay) if !replay.entries().is_empty() => {
-                chat.transcript = replay;
-                chat.redraw();
-                "the session was loaded again"
-            }
-            // It may begin to tell after the answer, or never.
-            Some(_) => {
-                chat.reloaded = true;
-                "the session was loaded again"
-            }
-            None => "the session goes on",
-        };
-        chat.transcript.note(Severity::Info, note, Vec::new());
-        self.enter(id, Phase::Ready);
-        self.pump(id);
-    }
-
-    fn not_restored(&mut self, id: ChatId, error: &CallError) {
-        if needs_login(error) {
-            return self.login(id);
-        }
-        let Some(chat) = self.chats.get_mut(&id) else { return };
-        chat.replay = None;
-        chat.session = None;
-        let title = format!(
-            "the session could not be restored ({}): a new one begins, what was said before is not known to it",
-            words::reason(error)
-        );
-        chat.transcript.note(Severity::Warning, title, Vec::new());
-        self.open_session(id);
-    }
-
-    fn session_refused(&mut self, id: ChatId, error: &CallError) {
-        if needs_login(error) {
-            self.login(id);
-        } else {
-            self.start_failed(id, "session/new", error);
-        }
-    }
-
-    /// Picks a way to log in (ACP authentication), asking where there are several.
-    pub(super) fn login(&mut self, id: ChatId) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        let offered: Vec<_> =
-            chat.info.auth_methods.iter().filter(|method| method.kind == AuthKind::Agent).collect();
-        let configured = chat.config.auth_method.as_ref();
-        if let Some(method) = offered
-            .iter()
-            .find(|method| Some(&method.id) == configured)
-            .or_else(|| offered.first().filter(|_| offered.len() == 1))
-        {
-            let method = method.id.clone();
-            return self.authenticate(id, method);
-        }
-        let name = chat.agent_title();
-        let items: Vec<String> = offered.iter().map(|method| method.name.clone()).collect();
-        let methods: Vec<_> = offered.iter().map(|method| method.id.clone()).collect();
-        if methods.is_empty() {
-            let error = CallError::Rpc { code: AUTH_REQUIRED, message: String::new(), data: None };
-            return self.start_failed(id, "authenticate", &error);
-        }
-        self.enter(id, Phase::Starting("waiting for a login: answer the question"));
-        self.ask(Question::Login(id, methods), format!("{name} wants a login"), items);
-    }
-
-    pub(super) fn login_answered(
-        &mut self,
-        id: ChatId,
-        methods: &[AuthMethodId],
-        index: Option<usize>,
-    ) {
-        match index.and_then(|index| methods.get(index)) {
-            Some(method) => self.authenticate(id, method.clone()),
-            None => {
-                let name = self.chats.get(&id).map(|chat| chat.name().to_owned());
-                let why = format!(
-                    "{} is not logged in: :RatRestart asks again",
-                    name.unwrap_or_default()
-                );
-                self.give_up(id, why, Vec::new());
-            }
-        }
-    }
-
-    fn authenticate(&mut self, id: ChatId, method: AuthMethodId) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        let timeout = chat.config.timeouts.authenticate;
-        self.enter(id, Phase::Starting("logging in"));
-        self.call(id, Call::Authenticate(method), Expected::Authenticate, timeout);
-    }
-
-    fn logged_in(&mut self, id: ChatId) {
-        if self.chats.get(&id).is_some_and(|chat| chat.live) {
-            self.enter(id, Phase::Ready);
-            self.pump(id);
-        } else {
-            self.open_session(id);
-        }
-    }
-
-    fn start_failed(&mut self, id: ChatId, step: &str, error: &CallError) {
+    /// A step before the chat has its session failed.
+    pub(super) fn start_failed(&mut self, id: ChatId, step: &str, error: &CallError) {
         let Some(chat) = self.chats.get(&id) else { return };
         let why = words::start(&chat.config, step, error);
-        let data = match error {
-            CallError::Rpc { data, .. } => data.iter().cloned().collect(),
-            _ => Vec::new(),
-        };
-        self.give_up(id, why, data);
+        self.give_up(id, why, words::data(error));
     }
 
-    /// Ends the agent and says why.
-    fn give_up(&mut self, id: ChatId, why: String, details: Vec<String>) {
+    /// The agent cannot be used at all.
+    pub(super) fn handshake_failed(&mut self, agent: AgentId, step: &str, error: &CallError) {
+        let Some(link) = self.links.get(&agent) else { return };
+        let why = words::start(&link.config, step, error);
+        self.give_up_all(agent, &why, &words::data(error));
+    }
+
+    /// Ends the agent, if nobody else uses it, and says why.
+    pub(super) fn give_up(&mut self, id: ChatId, why: String, details: Vec<String>) {
         self.let_go(id, ToolStatus::Failed);
-        self.failed(id, why, details);
-    }
-
-    fn failed(&mut self, id: ChatId, why: String, details: Vec<String>) {
-        if let Some(chat) = self.chats.get_mut(&id) {
-            chat.transcript.note(Severity::Error, why.clone(), details);
-            chat.queue_paused = true;
-        }
-        self.enter(id, Phase::Failed(why.clone()));
-        self.after.push(ToEditor::Autocommand(Happened::Error(id, why.clone())));
+        self.failed(id, &why, details);
         self.notify(Level::Error, why);
     }
 
-    pub(super) fn exited(&mut self, id: ChatId, agent: AgentId, exit: &Exit) {
-        let Some(chat) = self.chats.get_mut(&id).filter(|chat| chat.agent == Some(agent)) else {
-            return;
-        };
-        let why = words::exit(&chat.config, exit);
+    fn give_up_all(&mut self, agent: AgentId, why: &str, details: &[String]) {
+        for id in self.end_link(agent, ToolStatus::Failed) {
+            self.failed(id, why, details.to_vec());
+        }
+        self.notify(Level::Error, why);
+    }
+
+    fn failed(&mut self, id: ChatId, why: &str, details: Vec<String>) {
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.transcript.note(Severity::Error, why, details);
+            chat.queue_paused = true;
+        }
+        self.enter(id, Phase::Failed(why.to_owned()));
+        self.after.push(ToEditor::Autocommand(Happened::Error(id, why.to_owned())));
+    }
+
+    pub(super) fn exited(&mut self, agent: AgentId, exit: &Exit) {
+        let Some(link) = self.links.get(&agent) else { return };
+        let why = words::exit(&link.config, exit);
         let mut details = exit.stderr.clone();
         if matches!(exit.cause, ExitCause::NotStarted { .. }) {
             details.clear();
         } else if !exit.messages.is_empty() {
             details.push(format!("before: {} · :RatTrace", exit.messages.join(" · ")));
         }
-        self.let_go(id, ToolStatus::Failed);
-        self.failed(id, why, details);
+        self.give_up_all(agent, &why, &details);
     }
 
+    /// Ends the chat's session, and its agent with it if no other chat uses that.
     pub(super) fn stop(&mut self, id: ChatId) {
         self.let_go(id, ToolStatus::Cancelled);
         if let Some(chat) = self.chats.get_mut(&id) {
@@ -324,38 +187,64 @@ impl State {
         self.enter(id, Phase::Stopped);
     }
 
-    pub(super) fn restart(&mut self, id: ChatId) {
-        self.let_go(id, ToolStatus::Cancelled);
-        if let Some(chat) = self.chats.get_mut(&id) {
-            chat.queue_paused = false;
+    /// Ends the agent that does not stop, whoever uses it.
+    pub(super) fn kill(&mut self, id: ChatId) {
+        let Some((agent, _)) = self.link_of(id) else { return };
+        let others = self.end_link(agent, ToolStatus::Cancelled).into_iter().filter(|it| *it != id);
+        for other in others {
+            let name =
+                self.chats.get(&other).map(|chat| chat.name().to_owned()).unwrap_or_default();
+            let why = format!(
+                "{name} was ended from another chat: the next prompt or :RatRestart starts it again"
+            );
+            self.failed(other, &why, Vec::new());
         }
-        self.launch(id);
+        self.stop(id);
     }
 
-    /// Settles all that hangs on the chat's agent and ends it. What the user wrote stays.
+    /// Ends the agent and starts it again, for all chats that use it.
+    pub(super) fn restart(&mut self, id: ChatId) {
+        let agent = self.chats.get(&id).and_then(|chat| chat.agent);
+        let chats =
+            agent.map_or_else(|| vec![id], |agent| self.end_link(agent, ToolStatus::Cancelled));
+        for id in chats {
+            if let Some(chat) = self.chats.get_mut(&id) {
+                chat.queue_paused = false;
+            }
+            self.launch(id);
+        }
+    }
+
+    /// Settles all that hangs on an agent and ends it. Gives the chats that used it.
+    fn end_link(&mut self, agent: AgentId, tools: ToolStatus) -> Vec<ChatId> {
+        if let Some(link) = self.links.get_mut(&agent) {
+            link.stage = Stage::Gone;
+        }
+        let chats = self.chats_on(agent);
+        for id in &chats {
+            self.let_go(*id, tools);
+        }
+        chats
+    }
+
+    /// Settles all that hangs between the chat and its agent, and leaves it. What the user wrote stays.
     fn let_go(&mut self, id: ChatId, tools: ToolStatus) {
         self.settle_permissions(id);
         self.over(id, false);
-        self.calls.retain(|_, (chat, _)| *chat != id);
+        self.calls.retain(|_, (owner, _)| *owner != Owner::Chat(id));
         self.unask(|question| question.chat() == id);
         self.count_questions();
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.replay = None;
         chat.reloaded = false;
-        chat.early.clear();
-        let turn = chat.turn().map(|turn| turn.number);
+        let turn = chat.turn().map(|turn| (turn.call.is_some(), turn.cancelled));
         if let Phase::Running(Turn { call: None, prompt, .. }) = &chat.phase {
             // It has not gone out, so it is the first to go when there is an agent again.
             chat.queue.push_front(prompt.clone());
         }
         chat.transcript.settle_tools(tools);
-        let Some(agent) = chat.agent.take() else { return };
-        let unpaid: Vec<_> = self
-            .debts
-            .iter()
-            .filter(|(_, debt)| debt.agent == agent)
-            .map(|(token, _)| *token)
-            .collect();
+        let unpaid = self.debts.iter().filter(|(_, debt)| debt.chat == id);
+        let unpaid: Vec<_> = unpaid.map(|(token, _)| *token).collect();
         for token in unpaid {
             self.pay(token, super::documents::ended());
         }
@@ -363,36 +252,37 @@ impl State {
             let why = if tools == ToolStatus::Failed { "error" } else { "cancelled" };
             self.after.push(ToEditor::Autocommand(Happened::TurnEnd(id, why.to_owned())));
         }
-        self.act(agent, ToAgent::Stop);
+        self.leave(id, turn == Some((true, false)));
     }
-}
 
-fn needs_login(error: &CallError) -> bool {
-    matches!(error, CallError::Rpc { code: AUTH_REQUIRED, .. })
-}
-
-fn set_up(chat: &mut Chat, setup: SessionSetup) {
-    chat.live = true;
-    chat.modes = setup.modes;
-    chat.options = setup.options;
-}
-
-/// Where the session works, as far as the agent can take it (ACP session setup).
-fn place_of(chat: &Chat) -> Place {
-    let takes = chat.info.capabilities;
-    Place {
-        cwd: chat.cwd.clone(),
-        directories: if takes.directories { chat.directories.clone() } else { Vec::new() },
-        mcp_servers: chat
-            .config
-            .mcp_servers
-            .iter()
-            .filter(|server| match server {
-                McpServer::Stdio { .. } => true,
-                McpServer::Http { .. } => takes.mcp_http,
-                McpServer::Sse { .. } => takes.mcp_sse,
-            })
-            .cloned()
-            .collect(),
+    /// Takes the chat off its agent, which ends if it was the last; else only the session is closed (ACP session close).
+    fn leave(&mut self, id: ChatId, is_busy: bool) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let (live, wanted_login) = (std::mem::take(&mut chat.live), chat.wants_login);
+        chat.wants_login = false;
+        let session = chat.session.clone().filter(|_| live);
+        let Some(agent) = chat.agent.take() else { return };
+        let (closes, timeout) = (chat.info.capabilities.close, chat.config.timeouts.request);
+        if self.chats_on(agent).is_empty() {
+            self.calls.retain(|_, (owner, _)| *owner != Owner::Agent(agent));
+            self.links.remove(&agent);
+            return self.act(agent, ToAgent::Stop);
+        }
+        let Some(link) = self.links.get(&agent).filter(|link| link.stage != Stage::Gone) else {
+            return;
+        };
+        let logged_in_for_us = link.stage == Stage::LoggingIn(id);
+        if let Some(session) = session {
+            if is_busy {
+                self.act(agent, ToAgent::Cancel(session.clone()));
+            }
+            if closes {
+                let owner = Owner::Agent(agent);
+                self.call_as(owner, Call::Close(session), Expected::Nothing, timeout);
+            }
+        }
+        if wanted_login && logged_in_for_us {
+            self.pass_login_on(agent);
+        }
     }
 }

@@ -8,14 +8,17 @@ pub mod status;
 
 pub mod chat;
 pub mod frame;
+pub mod link;
 pub mod state;
 
 mod changes;
 mod documents;
 mod info;
 mod life;
+mod login;
 mod note;
 mod permit;
+mod sessions;
 mod turn;
 mod words;
 

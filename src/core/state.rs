@@ -3,8 +3,13 @@
 
 use super::chat::{Chat, Phase};
 use super::effect::{AgentEffect, Answer, Call, Effect, Level, ToAgent, ToEditor};
-use super::event::{AgentId, CallId, ChatId, Event, FromAgent, Timer, Token, UserAction};
-use crate::session::ids::AuthMethodId;
+use super::event::{
+    AgentId, CallError, CallId, ChatId, Event, FromAgent, Reply, Timer, Token, UserAction,
+};
+use super::link::Link;
+use super::words;
+use crate::session::ids::{AuthMethodId, SessionId};
+use crate::session::update::Update;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,12 +18,14 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct State {
     pub(super) chats: BTreeMap<ChatId, Chat>,
+    /// The agents they are on.
+    pub(super) links: BTreeMap<AgentId, Link>,
     /// The chat used last.
     pub(super) current: Option<ChatId>,
     /// What is owed to agents: each token is spent by exactly one answer.
     pub(super) debts: HashMap<Token, Debt>,
     /// What agents owe us.
-    pub(super) calls: HashMap<CallId, (ChatId, Expected)>,
+    pub(super) calls: HashMap<CallId, (Owner, Expected)>,
     /// Questions of ours the user has not answered.
     pub(super) questions: BTreeMap<u64, Question>,
     pub(super) effects: Vec<Effect>,
@@ -37,6 +44,15 @@ pub(super) struct Debt {
     pub(super) file: Option<Effect>,
 }
 
+/// For whom an agent was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// For all who use it.
+    Agent(AgentId),
+    /// For this chat.
+    Chat(ChatId),
+}
+
 /// Which answer an agent owes us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
@@ -46,6 +62,8 @@ pub(super) enum Expected {
     Load,
     Resume,
     Turn,
+    /// One that changes nothing, whatever it says.
+    Nothing,
 }
 
 /// A question of ours.
@@ -103,18 +121,84 @@ impl State {
     }
 
     fn agent_said(&mut self, agent: AgentId, from: FromAgent) {
-        let Some(chat) = self.chats.values().find(|chat| chat.agent == Some(agent)) else {
-            return;
-        };
-        let id = chat.id;
         match from {
-            FromAgent::Update { session, update } => self.update(id, &session, update),
+            FromAgent::Update { session, update } => match self.chat_of(agent, &session) {
+                Some(id) => self.update(id, update),
+                None => self.early(agent, session, update),
+            },
             FromAgent::Request { token, session, request } => {
-                self.request(id, agent, token, &session, request);
+                self.request(agent, token, &session, request);
             }
             FromAgent::Withdrawn(token) => self.withdrawn(token),
             FromAgent::Answer { call, result } => self.answer_came(call, result),
-            FromAgent::Exited(exit) => self.exited(id, agent, &exit),
+            FromAgent::Exited(exit) => self.exited(agent, &exit),
+        }
+    }
+
+    /// The chat that has this session of the agent.
+    pub(super) fn chat_of(&self, agent: AgentId, session: &SessionId) -> Option<ChatId> {
+        let its =
+            |chat: &&Chat| chat.agent == Some(agent) && chat.session.as_ref() == Some(session);
+        self.chats.values().find(its).map(|chat| chat.id)
+    }
+
+    /// An update of a session that is nobody's, or not yet.
+    fn early(&mut self, agent: AgentId, session: SessionId, update: Update) {
+        let opens =
+            |chat: &Chat| chat.agent == Some(agent) && matches!(chat.phase, Phase::Starting(_));
+        if self.chats.values().any(opens)
+            && let Some(link) = self.links.get_mut(&agent)
+        {
+            link.keep_early(session, update);
+        }
+    }
+
+    fn answer_came(&mut self, call: CallId, result: Result<Reply, CallError>) {
+        let Some((owner, expected)) = self.calls.remove(&call) else { return };
+        // The end of the process says more than what it left unanswered.
+        if result == Err(CallError::Closed) {
+            return;
+        }
+        match owner {
+            Owner::Agent(agent) => match (expected, result) {
+                (Expected::Initialize, Ok(Reply::Initialized(info))) => {
+                    self.initialized(agent, *info);
+                }
+                (Expected::Initialize, Ok(reply)) => {
+                    self.handshake_failed(agent, "initialize", &words::misfit(&reply));
+                }
+                (Expected::Initialize, Err(error)) => {
+                    self.handshake_failed(agent, "initialize", &error);
+                }
+                _ => {}
+            },
+            Owner::Chat(id) => self.chat_answered(id, call, expected, result),
+        }
+    }
+
+    fn chat_answered(
+        &mut self,
+        id: ChatId,
+        call: CallId,
+        expected: Expected,
+        result: Result<Reply, CallError>,
+    ) {
+        match (expected, result) {
+            (Expected::Authenticate, Ok(_)) => self.logged_in(id),
+            (Expected::Authenticate, Err(error)) => self.login_failed(id, &error),
+            (Expected::NewSession, Ok(Reply::Session { id: session, setup })) => {
+                self.opened(id, &session, setup);
+            }
+            (Expected::NewSession, Err(error)) => self.session_refused(id, &error),
+            (Expected::Load | Expected::Resume, Ok(Reply::Restored(setup))) => {
+                self.restored(id, setup);
+            }
+            (Expected::Load | Expected::Resume, Err(error)) => self.not_restored(id, &error),
+            (Expected::Turn, Ok(Reply::Turn(stop))) => self.turn_ended(id, call, &stop),
+            (Expected::Turn, Err(error)) => self.turn_failed(id, call, &error),
+            (Expected::Nothing, _) => {}
+            (_, Ok(reply)) => self.start_failed(id, "its start", &words::misfit(&reply)),
+            (_, Err(error)) => self.start_failed(id, "its start", &error),
         }
     }
 
@@ -226,9 +310,24 @@ impl State {
         expected: Expected,
         timeout: Option<Duration>,
     ) -> CallId {
+        self.call_as(Owner::Chat(id), request, expected, timeout)
+    }
+
+    /// Calls an agent.
+    pub(super) fn call_as(
+        &mut self,
+        owner: Owner,
+        request: Call,
+        expected: Expected,
+        timeout: Option<Duration>,
+    ) -> CallId {
         let call = CallId(self.next_id());
-        if let Some(agent) = self.chats.get(&id).and_then(|chat| chat.agent) {
-            self.calls.insert(call, (id, expected));
+        let agent = match owner {
+            Owner::Agent(agent) => Some(agent),
+            Owner::Chat(id) => self.chats.get(&id).and_then(|chat| chat.agent),
+        };
+        if let Some(agent) = agent {
+            self.calls.insert(call, (owner, expected));
             self.act(agent, ToAgent::Call { call, request, timeout });
         }
         call

@@ -14,6 +14,7 @@ use crate::edit::Text;
 use crate::edit::unified::FileDiff;
 use crate::session::agent::{AgentConfig, AgentInfo, AuthKind, AuthMethod, Timeouts};
 use crate::session::content::Content;
+use crate::session::ids::SessionId;
 use crate::session::permission::{OptionKind, Outcome, PermissionOption, PermissionRequest};
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::{ToolCallPatch, ToolStatus};
@@ -42,14 +43,22 @@ fn start() -> Event {
 }
 
 fn start_with(policy: Policy) -> Event {
+    begin(policy, false)
+}
+
+fn begin(policy: Policy, new: bool) -> Event {
     Event::User(UserAction::Start {
         config: Box::new(config()),
         cwd: "/project".into(),
         directories: Vec::new(),
         policy,
-        new: false,
+        new,
         focus: true,
     })
+}
+
+fn start_new() -> Event {
+    begin(Policy { unsaved: Unsaved::Ignore, ..Policy::default() }, true)
 }
 
 fn prompt(text: &str) -> Event {
@@ -82,6 +91,10 @@ struct World {
     /// The ends of turns: what was told, and whether it was taken in.
     over: Vec<(Vec<Told>, bool)>,
     next_token: u64,
+    /// How many sessions the agent has begun.
+    sessions: usize,
+    /// The one it speaks of; the first if none.
+    speaks_of: Option<SessionId>,
 }
 
 impl World {
@@ -139,7 +152,8 @@ impl World {
         self.next_token += 1;
         let token = Token(self.next_token);
         self.asked.push(token);
-        self.say(FromAgent::Request { token, session: "s".into(), request });
+        let session = self.speaks_of.clone().unwrap_or_else(|| "s".into());
+        self.say(FromAgent::Request { token, session, request });
     }
 
     fn permission(&mut self, call: &str) {
@@ -165,7 +179,10 @@ impl World {
                 ..AgentInfo::default()
             })),
             Call::NewSession(_) => {
-                Reply::Session { id: "s".into(), setup: SessionSetup::default() }
+                self.sessions += 1;
+                let id =
+                    if self.sessions == 1 { "s".into() } else { format!("s{}", self.sessions) };
+                Reply::Session { id: id.as_str().into(), setup: SessionSetup::default() }
             }
             Call::Load(..) | Call::Resume(..) => Reply::Restored(SessionSetup::default()),
             Call::Prompt { .. } => Reply::Turn(StopReason::EndTurn),
@@ -238,6 +255,8 @@ fn changed_file(name: &str) -> ChangedFile {
 enum Step {
     Gathered(usize),
     Start,
+    StartNew,
+    SpeakOf(u8),
     Prompt,
     Answer,
     Refuse(bool),
@@ -263,6 +282,8 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0..3usize).prop_map(Step::Gathered),
         1 => Just(Step::Start),
         3 => Just(Step::Prompt),
+        1 => Just(Step::StartNew),
+        1 => (1..4u8).prop_map(Step::SpeakOf),
         6 => Just(Step::Answer),
         1 => any::<bool>().prop_map(Step::Refuse),
         4 => (0..3u8).prop_map(Step::Ask),
@@ -298,6 +319,11 @@ fn play(world: &mut World, step: Step) {
     match step {
         Step::Gathered(files) => world.gathered(files),
         Step::Start => world.happen(start()),
+        Step::StartNew => world.happen(start_new()),
+        Step::SpeakOf(number) => {
+            let name = if number == 1 { "s".to_owned() } else { format!("s{number}") };
+            world.speaks_of = Some(name.as_str().into());
+        }
         Step::Prompt => world.happen(prompt("do it")),
         Step::Answer => {
             world.answer();
@@ -378,7 +404,10 @@ proptest! {
             }
         }
         // What is still open is settled when the session ends.
-        world.happen(Event::User(UserAction::Stop(None)));
+        for id in world.state.chats.keys().copied().collect::<Vec<_>>() {
+            world.happen(Event::User(UserAction::Stop(Some(id))));
+        }
+        prop_assert!(world.state.links.is_empty(), "an agent is left");
         for token in &world.asked {
             prop_assert!(world.answered.contains_key(token), "{:?} was never answered", token);
         }
@@ -407,9 +436,10 @@ proptest! {
                 world.happen(Event::User(UserAction::Answer { id, index: Some(0) }));
             }
         }
-        let chat = &world.state.chats[&ChatId(1)];
         let sent = format!("{:?}", world.sent);
-        let queued: String = chat.queue.iter().map(|prompt| prompt.text.clone()).collect();
+        let chats = world.state.chats.values();
+        let queued: String =
+            chats.flat_map(|chat| &chat.queue).map(|prompt| prompt.text.clone()).collect();
         let back: String = world.seen.iter().filter_map(|told| match told {
             ToEditor::Draft(_, text) => Some(text.text.as_str()),
             _ => None,
@@ -425,62 +455,6 @@ proptest! {
 }
 
 mod follow;
+mod links;
 mod note;
-
-#[test]
-fn cancel_answers_what_waits_and_ends_with_the_agents_answer() {
-    let mut world = World::ready();
-    world.happen(prompt("go"));
-    world.permission("1");
-    assert_eq!(world.stands(), ChatState::Waiting);
-    world.happen(Event::User(UserAction::Cancel(None)));
-    assert_eq!(world.answers_to(1), [Answer::Permission(Outcome::Cancelled)]);
-    assert_eq!(world.stands(), ChatState::Cancelling);
-    world.permission("2");
-    assert_eq!(world.answers_to(2), [Answer::Permission(Outcome::Cancelled)]);
-    world.refuse(CallError::Rpc { code: -32603, message: "aborted".to_owned(), data: None });
-    assert_eq!(world.stands(), ChatState::Ready);
-}
-
-#[test]
-fn an_always_settles_requests_that_are_alike() {
-    let mut world = World::ready();
-    world.happen(prompt("go"));
-    world.permission("1");
-    world.permission("2");
-    let choice = PermissionChoice::Option("always".into());
-    world.happen(Event::User(UserAction::Permission { chat: None, id: None, choice }));
-    let always = [Answer::Permission(Outcome::Selected("always".into()))];
-    assert_eq!(world.answers_to(1), always);
-    assert_eq!(world.answers_to(2), always);
-}
-
-#[test]
-fn updates_before_the_session_is_known_are_kept() {
-    let mut world = World::default();
-    world.happen(start());
-    world.answer();
-    let content = Content::Text("early".to_owned());
-    let update = Update::Chunk { role: Role::Agent, message: None, content };
-    world.say(FromAgent::Update { session: "s".into(), update });
-    world.answer();
-    let chat = &world.state.chats[&ChatId(1)];
-    assert!(chat.transcript.entries().iter().any(|entry| format!("{entry:?}").contains("early")));
-}
-
-#[test]
-fn a_login_in_the_middle_of_a_session_keeps_the_prompt() {
-    let mut world = World::ready();
-    let method = AuthMethod {
-        id: "key".into(),
-        name: "Key".to_owned(),
-        description: None,
-        kind: AuthKind::Agent,
-    };
-    world.state.chats.get_mut(&ChatId(1)).unwrap().info.auth_methods.push(method);
-    world.happen(prompt("go"));
-    world.refuse(CallError::Rpc { code: AUTH_REQUIRED, message: String::new(), data: None });
-    assert!(matches!(world.answer(), Some(Call::Authenticate(_))));
-    assert!(matches!(&world.calls[..], [(_, Call::Prompt { .. })]));
-    assert!(matches!(world.state.chats[&ChatId(1)].phase, Phase::Running(_)));
-}
+mod turn;

@@ -2,19 +2,16 @@
 
 use super::chat::{Chat, Phase};
 use super::effect::{Effect, Happened, Level, ToAgent, ToEditor};
-use super::event::{AUTH_REQUIRED, CallError, CallId, ChatId, StopReason, Timer};
+use super::event::{CallError, CallId, ChatId, StopReason, Timer};
 use super::state::{Question, State};
-use super::words;
+use super::{login, words};
 use crate::session::content::Content;
-use crate::session::ids::{SessionId, ToolCallId};
+use crate::session::ids::ToolCallId;
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::{ToolCallPatch, ToolKind, ToolStatus};
 use crate::session::transcript::{Note, Transcript, describe};
 use crate::session::update::{Patch, Role, Severity, Update};
 use std::path::PathBuf;
-
-/// Updates kept for sessions we have not heard of yet.
-const MOST_EARLY: usize = 1000;
 
 impl State {
     pub(super) fn prompt(&mut self, chat: Option<ChatId>, prompt: Prompt) {
@@ -121,7 +118,7 @@ impl State {
     pub(super) fn kill_answered(&mut self, id: ChatId, number: u64, index: Option<usize>) {
         let running = self.chats.get(&id).and_then(Chat::turn);
         if index == Some(0) && running.is_some_and(|turn| turn.number == number) {
-            self.stop(id);
+            self.kill(id);
         }
     }
 
@@ -166,7 +163,7 @@ impl State {
             chat.transcript.note(Severity::Info, "cancelled", Vec::new());
             return self.end_turn(id, true, "cancelled");
         }
-        if matches!(error, CallError::Rpc { code: AUTH_REQUIRED, .. }) {
+        if login::is_wanted(error) {
             chat.queue.push_front(turn.prompt);
             chat.transcript.note(Severity::Warning, "a login is needed first", Vec::new());
             self.end_turn(id, true, "error");
@@ -210,15 +207,8 @@ impl State {
         self.pump(id);
     }
 
-    pub(super) fn update(&mut self, id: ChatId, session: &SessionId, update: Update) {
+    pub(super) fn update(&mut self, id: ChatId, update: Update) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        if chat.session.as_ref() != Some(session) {
-            // Agents speak of a session before its `session/new` answer is here.
-            if chat.early.len() < MOST_EARLY && matches!(chat.phase, Phase::Starting(_)) {
-                chat.early.push((session.clone(), update));
-            }
-            return;
-        }
         match update {
             Update::Chunk { role, message, content } => {
                 chat.chunk(role, message.as_ref(), &content);

@@ -1,6 +1,6 @@
 //! What the user is told when something fails: one line that says what happened and what to do.
 
-use super::event::{AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, StopReason};
+use super::event::{AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Reply, StopReason};
 use crate::session::agent::AgentConfig;
 
 /// The version of the protocol we speak.
@@ -67,6 +67,19 @@ pub(super) fn turn(name: &str, error: &CallError) -> String {
         }
         error => format!("{name} could not answer ({}): send the prompt again", reason(error)),
     }
+}
+
+/// What an agent added to an error, as it came.
+pub(super) fn data(error: &CallError) -> Vec<String> {
+    match error {
+        CallError::Rpc { data, .. } => data.iter().cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// An answer to another question than the one asked.
+pub(super) fn misfit(reply: &Reply) -> CallError {
+    CallError::Malformed(format!("{reply:?}").chars().take(80).collect())
 }
 
 /// What an agent said of an error; transport and agent are told apart.
