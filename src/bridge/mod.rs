@@ -6,13 +6,15 @@ pub mod editor;
 mod run;
 
 use crate::acp::{Agents, Batch, Graces};
-use crate::core::event::Event;
+use crate::core::event::{Event, FromTerminal};
 use crate::core::state::State;
+use crate::host::terminals::Terminals;
 use crate::log::{self, Log};
 use crate::nvim::client::{Client, FromNvim, NvimError};
 use crate::nvim::decode::{self, Said};
 use crate::nvim::{encode, stdio};
 use crate::process::group::Watchdog;
+use crate::session::ids::TerminalId;
 use rmpv::Value;
 use run::Runner;
 use std::process::ExitCode;
@@ -29,7 +31,7 @@ const FLOOD: usize = 8 * 1024;
 /// So do so many messages within one pause.
 const FLOOD_MESSAGES: usize = 100;
 
-/// Batches of what agents said that wait to be taken in; beyond them agents wait.
+/// Batches of what agents said, and pieces of what commands wrote, that wait to be taken in; beyond them they wait.
 const BATCHES: usize = 16;
 
 /// Speaks with the Neovim on stdin and stdout until it is gone.
@@ -66,6 +68,7 @@ struct Bridge {
     log: Option<Log>,
     from_nvim: mpsc::UnboundedReceiver<FromNvim>,
     from_agents: mpsc::Receiver<Batch>,
+    from_terminals: mpsc::Receiver<(TerminalId, FromTerminal)>,
     done: mpsc::UnboundedReceiver<Event>,
     drawn: mpsc::UnboundedReceiver<Result<Value, NvimError>>,
     drawn_sender: mpsc::UnboundedSender<Result<Value, NvimError>>,
@@ -81,14 +84,16 @@ impl Bridge {
         let (reader, writer) = stdio::streams()?;
         let (nvim_sender, from_nvim) = mpsc::unbounded_channel();
         let (agents_sender, from_agents) = mpsc::channel(BATCHES);
+        let (terminals_sender, from_terminals) = mpsc::channel(BATCHES);
         let (done_sender, done) = mpsc::unbounded_channel();
         let (drawn_sender, drawn) = mpsc::unbounded_channel();
         let client = Client::connect(reader, writer, nvim_sender);
         let watchdog = Watchdog::of_this_program()
-            .inspect_err(|error| tracing::error!(%error, "agents have no watchdog"))
+            .inspect_err(|error| tracing::error!(%error, "processes have no watchdog"))
             .ok();
-        let agents = Agents::new(agents_sender, watchdog, Graces::default());
-        let runner = Runner::new(client.clone(), agents, done_sender);
+        let agents = Agents::new(agents_sender, watchdog.clone(), Graces::default());
+        let terminals = Terminals::new(terminals_sender, watchdog);
+        let runner = Runner::new(client.clone(), agents, terminals, done_sender);
         Ok(Self {
             state: State::default(),
             runner,
@@ -96,6 +101,7 @@ impl Bridge {
             log,
             from_nvim,
             from_agents,
+            from_terminals,
             done,
             drawn,
             drawn_sender,
@@ -132,7 +138,13 @@ impl Bridge {
                         self.happened(Event::Agent(agent, from));
                     }
                 }
+                Some((terminal, happened)) = self.from_terminals.recv() => {
+                    self.happened(Event::Terminal(terminal, happened));
+                }
             }
+        }
+        for effect in self.state.leave_all() {
+            self.runner.run(effect);
         }
         self.runner.shutdown().await;
     }

@@ -10,6 +10,7 @@ use crate::core::policy::{Unsaved, WriteDirty};
 use crate::files::watch::Watcher;
 use crate::files::{FileError, Files, ReadRequest, Via, WriteRequest, Written};
 use crate::host::paths::{PathError, Roots};
+use crate::host::terminals::Terminals;
 use crate::nvim::client::Client;
 use crate::session::author::Author;
 use parking_lot::Mutex;
@@ -29,6 +30,7 @@ const SAVE_LIMIT: Duration = Duration::from_secs(10);
 pub(super) struct Runner {
     client: Client,
     agents: Agents,
+    terminals: Terminals,
     files: Arc<Files>,
     watcher: Option<Arc<Mutex<Watcher>>>,
     adopting: Arc<tokio::sync::Mutex<()>>,
@@ -37,12 +39,17 @@ pub(super) struct Runner {
 
 impl Runner {
     /// What comes of effects goes to `done`.
-    pub(super) fn new(client: Client, agents: Agents, done: mpsc::UnboundedSender<Event>) -> Self {
+    pub(super) fn new(
+        client: Client,
+        agents: Agents,
+        terminals: Terminals,
+        done: mpsc::UnboundedSender<Event>,
+    ) -> Self {
         let files = Arc::new(Files::new(Arc::new(NvimEditor::new(client.clone()))));
         let watcher = watcher(done.clone())
             .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
             .ok();
-        Self { client, agents, files, watcher, adopting: Arc::default(), done }
+        Self { client, agents, terminals, files, watcher, adopting: Arc::default(), done }
     }
 
     /// Says to Neovim who we are, and has it follow its buffers.
@@ -61,14 +68,15 @@ impl Runner {
         });
     }
 
-    /// Ends every agent.
+    /// Ends every agent and every command that runs for one.
     pub(super) async fn shutdown(&mut self) {
-        self.agents.shutdown().await;
+        tokio::join!(self.agents.shutdown(), self.terminals.shutdown());
     }
 
     pub(super) fn run(&mut self, effect: Effect) {
         match effect {
             Effect::Agent(effect) => self.agents.run(effect),
+            Effect::Terminal(terminal, action) => self.terminals.run(terminal, action),
             Effect::Read { token, session, path, line, limit, roots } => {
                 let files = Arc::clone(&self.files);
                 self.answer(token, async move {

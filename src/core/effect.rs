@@ -6,9 +6,10 @@ use super::status::Status;
 use crate::session::agent::{AgentConfig, McpServer};
 use crate::session::author::Author;
 use crate::session::content::Content;
-use crate::session::ids::{AuthMethodId, SessionId};
+use crate::session::ids::{AuthMethodId, SessionId, TerminalId};
 use crate::session::permission::Outcome;
 use crate::session::prompt::Prompt;
+use crate::session::terminal::TerminalExit;
 use crate::session::tool_call::Diff;
 use crate::session::update::Command;
 use crate::view::patch::Patch;
@@ -94,6 +95,8 @@ pub enum Effect {
         /// The agent reads buffers through us, not the disk.
         reads_buffers: bool,
     },
+    /// With a command in a terminal of ours.
+    Terminal(TerminalId, ToTerminal),
     /// Take note of what has happened to the buffer of a file.
     Buffer {
         /// Which file, as the buffer names it.
@@ -195,6 +198,19 @@ pub enum ToEditor {
         /// What it says.
         text: String,
     },
+    /// More of what a command wrote, for a terminal buffer.
+    Terminal {
+        /// The chat.
+        chat: ChatId,
+        /// Which terminal.
+        terminal: TerminalId,
+        /// The command line.
+        title: String,
+        /// Whether the buffer is to be opened, empty, before.
+        open: bool,
+        /// What a terminal is told.
+        bytes: Vec<u8>,
+    },
     /// A prompt goes back to the user.
     Draft(ChatId, Prompt),
     /// What the agent offers as `/command`.
@@ -247,6 +263,30 @@ pub enum Happened {
     FileChanged(ChatId, FileChange),
     /// Something failed.
     Error(ChatId, String),
+}
+
+/// What is done with a command.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToTerminal {
+    /// Start it; `FromTerminal::Started` or `NotStarted` follows.
+    Start(Box<Launch>),
+    /// End it with all it started: SIGTERM, SIGKILL.
+    Kill,
+    /// The same, and forget it.
+    Release,
+}
+
+/// A command to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// A program, or without arguments a whole command line for a shell.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its whole environment; of two values of one name the later counts.
+    pub env: Vec<(String, String)>,
+    /// Where it runs, absolute.
+    pub cwd: PathBuf,
 }
 
 /// What is done with an agent.
@@ -350,6 +390,21 @@ pub enum Answer {
     Written,
     /// To `session/request_permission`.
     Permission(Outcome),
+    /// To `terminal/create`.
+    Terminal(TerminalId),
+    /// To `terminal/output`.
+    Output {
+        /// The end of what the command wrote, as plain text.
+        text: String,
+        /// Whether there was more.
+        truncated: bool,
+        /// How it ended, if it has.
+        exit: Option<TerminalExit>,
+    },
+    /// To `terminal/wait_for_exit`.
+    Exited(TerminalExit),
+    /// To `terminal/kill` and `terminal/release`.
+    Done,
     /// An error to any of them.
     Error {
         /// JSON-RPC or ACP code.

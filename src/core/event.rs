@@ -4,9 +4,11 @@ use super::policy::{Policy, Unsaved};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
 use crate::session::agent::{AgentConfig, AgentInfo};
-use crate::session::ids::{OptionId, SessionId, ToolCallId};
+use crate::session::ids::{OptionId, SessionId, TerminalId, ToolCallId};
 use crate::session::permission::PermissionRequest;
 use crate::session::prompt::Prompt;
+use crate::session::terminal::TerminalExit;
+use crate::session::terminal::request::TerminalRequest;
 use crate::session::update::{ConfigOption, Modes, Update};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,6 +48,8 @@ pub enum Event {
         /// What there is.
         gathered: Gathered,
     },
+    /// Something has happened in a terminal of ours.
+    Terminal(TerminalId, FromTerminal),
     /// Something has happened to the buffer of this file, as the buffer names it.
     Buffer(PathBuf, BufferFact),
     /// Watched files changed on disk; their real paths.
@@ -59,6 +63,19 @@ pub enum Event {
         /// JSON Lines.
         text: String,
     },
+}
+
+/// What happens in a terminal of ours, in this order; nothing comes after the release of one that has exited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FromTerminal {
+    /// The command runs.
+    Started,
+    /// It does not, and why, in one line. Nothing more will come.
+    NotStarted(String),
+    /// It has written this.
+    Output(Vec<u8>),
+    /// It has ended, after so long, and what it had written by then has been told. Others it started may write on.
+    Exited(TerminalExit, Duration),
 }
 
 /// What an agent cannot see.
@@ -215,6 +232,15 @@ pub enum UserAction {
         /// Which call.
         tool_call: ToolCallId,
     },
+    /// Wants a terminal in a buffer of its own, live; or has closed that buffer.
+    ShowTerminal {
+        /// In which chat.
+        chat: Option<ChatId>,
+        /// Which.
+        terminal: TerminalId,
+        /// Whether there is such a buffer from now on.
+        show: bool,
+    },
     /// `:RatInfo`.
     ShowInfo(Option<ChatId>),
     /// `:RatTrace`.
@@ -317,6 +343,8 @@ pub enum AgentRequest {
     },
     /// `session/request_permission`.
     Permission(PermissionRequest),
+    /// `terminal/*`.
+    Terminal(TerminalRequest),
 }
 
 /// An answer to a call of ours.

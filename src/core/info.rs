@@ -5,7 +5,7 @@ use super::event::ChatId;
 use super::state::State;
 use crate::session::agent::McpServer;
 use crate::session::ids::ToolCallId;
-use crate::view::card;
+use crate::view::{card, terminal};
 use std::fmt::Write;
 
 impl State {
@@ -95,12 +95,15 @@ impl State {
         let Some(entry) = chat.transcript.find_tool(tool_call) else { return };
         let call = &entry.call;
         let mut text = format!("{} {}\n", card::kind(call.kind), card::title(call));
+        let terminals = call.terminals().filter_map(|id| chat.terminal(id)).map(terminal::whole);
         let sections = [
             call.input.as_ref().map(|input| input.json.clone()),
             Some(card::output_text(call)),
             call.output.clone().filter(|output| *output != card::output_text(call)),
         ];
-        for section in sections.into_iter().flatten().filter(|section| !section.is_empty()) {
+        for section in
+            sections.into_iter().flatten().chain(terminals).filter(|section| !section.is_empty())
+        {
             text.push('\n');
             text.push_str(section.trim_end_matches('\n'));
             text.push('\n');

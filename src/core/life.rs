@@ -1,7 +1,7 @@
 //! The life of an agent and of the chats on it: started, introduced, ended, explained.
 
 use super::chat::{Chat, Phase, Turn};
-use super::effect::{Call, Happened, Level, ToAgent, ToEditor};
+use super::effect::{Call, Effect, Happened, Level, ToAgent, ToEditor};
 use super::event::{AgentId, CallError, ChatId, Exit, ExitCause};
 use super::link::{Link, Stage};
 use super::policy::Policy;
@@ -243,6 +243,7 @@ impl State {
             chat.queue.push_front(prompt.clone());
         }
         chat.transcript.settle_tools(tools);
+        self.end_terminals(id);
         let unpaid = self.debts.iter().filter(|(_, debt)| debt.chat == id);
         let unpaid: Vec<_> = unpaid.map(|(token, _)| *token).collect();
         for token in unpaid {
@@ -253,6 +254,14 @@ impl State {
             self.after.push(ToEditor::Autocommand(Happened::TurnEnd(id, why.to_owned())));
         }
         self.leave(id, turn == Some((true, false)));
+    }
+
+    /// The editor is gone: all that is open is answered, and every agent ends (ACP cancellation).
+    pub fn leave_all(&mut self) -> Vec<Effect> {
+        for id in self.chats.keys().copied().collect::<Vec<_>>() {
+            self.let_go(id, ToolStatus::Cancelled);
+        }
+        std::mem::take(&mut self.effects)
     }
 
     /// Takes the chat off its agent, which ends if it was the last; else only the session is closed (ACP session close).

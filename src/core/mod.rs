@@ -19,6 +19,7 @@ mod login;
 mod note;
 mod permit;
 mod sessions;
+mod terminals;
 mod turn;
 mod words;
 

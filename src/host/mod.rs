@@ -1,3 +1,4 @@
-//! The edge to the machine: paths and roots.
+//! The edge to the machine: paths and roots, and commands that run in terminals.
 
 pub mod paths;
+pub mod terminals;

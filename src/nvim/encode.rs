@@ -61,6 +61,16 @@ fn message(message: ToEditor) -> Value {
                 ]),
             )
         }
+        ToEditor::Terminal { chat, terminal, title, open, bytes } => (
+            "terminal",
+            map([
+                ("chat", chat.0.into()),
+                ("terminal", terminal.as_str().into()),
+                ("title", title.into()),
+                ("open", open.into()),
+                ("bytes", Value::Binary(bytes)),
+            ]),
+        ),
         ToEditor::Draft(chat, Prompt { text, attachments }) => {
             let attachments = Value::Array(attachments.into_iter().map(attachment).collect());
             let fields =

@@ -49,6 +49,8 @@ pub struct Group {
     pgid: Pid,
     mark: Mark,
     watchdog: Option<Child>,
+    /// Nothing is left of it, and its number may be another's by now.
+    gone: bool,
 }
 
 impl Group {
@@ -63,7 +65,7 @@ impl Group {
                 None
             }
         });
-        Some(Self { leader, pgid, mark, watchdog })
+        Some(Self { leader, pgid, mark, watchdog, gone: false })
     }
 
     /// The process id of the leader, which names the group.
@@ -78,6 +80,9 @@ impl Group {
 
     /// Sends a signal to all there is.
     pub fn signal(&self, signal: Signal) {
+        if self.gone {
+            return;
+        }
         // Fails where nothing is left of the group.
         let _ = killpg(self.pgid, signal);
         self.mark.signal(signal);
@@ -85,11 +90,14 @@ impl Group {
 
     /// Whether anything is left.
     pub fn is_alive(&self) -> bool {
-        killpg(self.pgid, None).is_ok() || !self.mark.carriers().is_empty()
+        !self.gone && (killpg(self.pgid, None).is_ok() || !self.mark.carriers().is_empty())
     }
 
-    /// Ends what is left at once, and lets the watchdog go.
+    /// Ends what is left at once, and lets the watchdog go. From then on no signal goes anywhere.
     pub async fn kill(&mut self) {
+        if std::mem::replace(&mut self.gone, true) {
+            return;
+        }
         let _ = killpg(self.pgid, Signal::SIGKILL);
         self.mark.kill();
         let Some(mut watchdog) = self.watchdog.take() else {

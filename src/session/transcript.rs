@@ -2,9 +2,10 @@
 //! How it looks is not known here.
 
 use super::content::Content;
-use super::ids::{MessageId, OptionId, ToolCallId};
+use super::ids::{MessageId, OptionId, TerminalId, ToolCallId};
 use super::permission::{OptionKind, PermissionOption};
-use super::tool_call::{ToolCall, ToolCallPatch, ToolStatus};
+use super::terminal::{Terminal, TerminalNews};
+use super::tool_call::{ToolCall, ToolCallPatch, ToolContent, ToolStatus};
 use super::update::{PlanEntry, Role, Severity};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -100,6 +101,9 @@ pub struct Transcript {
     entries: Vec<Entry>,
     dirty: BTreeSet<usize>,
     calls: HashMap<ToolCallId, usize>,
+    terminals: HashMap<TerminalId, Terminal>,
+    /// The tool calls that show each of them.
+    shown: HashMap<TerminalId, BTreeSet<usize>>,
     /// The plan entry of the running turn.
     plan: Option<usize>,
     /// What is left of our own prompt that the agent may echo.
@@ -236,9 +240,85 @@ impl Transcript {
     pub fn tool(&mut self, id: &ToolCallId, patch: ToolCallPatch) -> &mut ToolEntry {
         let index = self.tool_index(id);
         self.dirty.insert(index);
-        let entry = self.tool_at(index);
-        entry.call.apply(patch);
-        entry
+        for (terminal, news) in &patch.terminals {
+            self.terminal_told(terminal, news);
+        }
+        self.tool_at(index).call.apply(patch);
+        if let Entry::Tool(entry) = &self.entries[index] {
+            for terminal in entry.call.terminals() {
+                self.shown.entry(terminal.clone()).or_default().insert(index);
+            }
+        }
+        self.tool_at(index)
+    }
+
+    fn terminal_told(&mut self, id: &TerminalId, news: &TerminalNews) {
+        let terminal = self.terminals.entry(id.clone()).or_default();
+        match news {
+            // What runs in ours we know ourselves.
+            _ if terminal.command.is_some() => {}
+            TerminalNews::Begun => {}
+            TerminalNews::Output(text) => terminal.append(text.as_bytes()),
+            TerminalNews::Exited(exit) => terminal.finish(exit.clone(), None),
+        }
+        self.terminal_changed(id);
+    }
+
+    /// A command begins to run in a terminal of ours.
+    pub fn begin_terminal(&mut self, id: &TerminalId, terminal: Terminal) {
+        self.terminals.insert(id.clone(), terminal);
+        self.terminal_changed(id);
+    }
+
+    /// What is known of a terminal.
+    pub fn terminal(&self, id: &TerminalId) -> Option<&Terminal> {
+        self.terminals.get(id)
+    }
+
+    /// Something happens in a terminal.
+    pub fn change_terminal(&mut self, id: &TerminalId, change: impl FnOnce(&mut Terminal)) {
+        if let Some(terminal) = self.terminals.get_mut(id) {
+            change(terminal);
+            self.terminal_changed(id);
+        }
+    }
+
+    /// A command of ours could not be started: the call that wanted it says why.
+    pub fn terminal_failed(&mut self, id: &TerminalId, why: &str) {
+        let command = self.terminals.remove(id).and_then(|terminal| terminal.command);
+        let command = command.unwrap_or_default();
+        let open = || self.tools().rev().filter(|tool| tool.call.status.is_open());
+        let wants = |tool: &&ToolEntry| {
+            let input = tool.call.input.as_ref().and_then(|input| input.command.as_ref());
+            tool.call.title.contains(&command) || input.is_some_and(|it| it.contains(&command))
+        };
+        let only = || open().next().filter(|_| open().count() == 1);
+        let Some(call) = open().find(wants).or_else(only).map(|tool| tool.call.id.clone()) else {
+            return self.note(
+                Severity::Warning,
+                format!("{command} did not run: {why}"),
+                Vec::new(),
+            );
+        };
+        let index = self.tool_index(&call);
+        let said = ToolContent::Content(Content::Text(why.to_owned()));
+        self.tool_at(index).call.content.push(said);
+        self.dirty.insert(index);
+    }
+
+    fn terminal_changed(&mut self, id: &TerminalId) {
+        self.dirty.extend(self.shown.get(id).into_iter().flatten());
+    }
+
+    /// Whether a tool call that is not over shows this terminal.
+    pub fn is_waited_for(&self, id: &TerminalId) -> bool {
+        let mut calls = self.shown.get(id).into_iter().flatten();
+        calls.any(|index| match &self.entries[*index] {
+            Entry::Tool(entry) => {
+                entry.call.status.is_open() && entry.call.terminals().any(|shown| shown == id)
+            }
+            _ => false,
+        })
     }
 
     /// The tool call, if it was ever named.

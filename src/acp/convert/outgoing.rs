@@ -5,6 +5,7 @@ use crate::session::agent::{AgentCapabilities, McpServer};
 use crate::session::content::Content;
 use crate::session::ids::SessionId;
 use crate::session::permission::Outcome;
+use crate::session::terminal::TerminalExit;
 use agent_client_protocol_schema::{ProtocolVersion, v1};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -79,8 +80,24 @@ pub fn answer(id: &RawValue, answer: &Answer) -> Result<String, Unsayable> {
             };
             result(id, &v1::RequestPermissionResponse::new(outcome))
         }
+        Answer::Terminal(terminal) => {
+            result(id, &v1::CreateTerminalResponse::new(terminal.to_string()))
+        }
+        Answer::Output { text, truncated, exit } => {
+            let exit = exit.as_ref().map(exit_status);
+            let output = v1::TerminalOutputResponse::new(text.as_str(), *truncated);
+            result(id, &output.exit_status(exit))
+        }
+        Answer::Exited(exit) => {
+            result(id, &v1::WaitForTerminalExitResponse::new(exit_status(exit)))
+        }
+        Answer::Done => result(id, &v1::KillTerminalResponse::new()),
         Answer::Error { code, message } => Ok(error(id, *code, message)),
     }
+}
+
+fn exit_status(exit: &TerminalExit) -> v1::TerminalExitStatus {
+    v1::TerminalExitStatus::new().exit_code(exit.code).signal(exit.signal.clone())
 }
 
 /// An error answer.
@@ -111,12 +128,13 @@ fn initialize() -> v1::InitializeRequest {
         .client_capabilities(capabilities())
 }
 
-/// What we can do right now: an advertised capability is a promise. Terminals, elicitation, boolean options and
+/// What we can do right now: an advertised capability is a promise. Elicitation, boolean options and
 /// logging in from a terminal are not here because nothing carries them out yet.
 fn capabilities() -> v1::ClientCapabilities {
     v1::ClientCapabilities::new()
         .fs(v1::FileSystemCapabilities::new().read_text_file(true).write_text_file(true))
-        .terminal(false)
+        .terminal(true)
+        .meta(v1::Meta::from_iter([("terminal_output".to_owned(), true.into())]))
         .session(
             v1::ClientSessionCapabilities::new()
                 .notices(v1::NoticeCapabilities::new())

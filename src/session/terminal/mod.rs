@@ -3,6 +3,7 @@
 
 pub mod escape;
 mod lines;
+pub mod request;
 mod ring;
 
 use escape::{Piece, Scanner};
