@@ -16,6 +16,7 @@ local commands = {
   RatCancel = { desc = "Cancel the agent's turn" },
   RatStop = { desc = "End the agent" },
   RatRestart = { desc = "End the agent and start it again" },
+  RatSessions = { nargs = "?", desc = "Pick a session: open, fork, close or delete it" },
   RatToggle = { desc = "Show or hide the chat" },
   RatPlan = { desc = "Show or hide the agent's plan" },
   RatTools = { desc = "Show or hide the agent's tool calls" },

@@ -108,6 +108,7 @@ fn replies_are_read_as_the_golden_file_says() {
             Kind::Initialize => check_schema::<v1::InitializeResponse>(fixture, result),
             Kind::NewSession => check_schema::<v1::NewSessionResponse>(fixture, result),
             Kind::Prompt => check_schema::<v1::PromptResponse>(fixture, result),
+            Kind::List => check_schema::<v1::ListSessionsResponse>(fixture, result),
             Kind::Restore | Kind::Plain => {}
         }
         let read = reply::decode(kind, result);
@@ -122,6 +123,7 @@ fn kind(method: &str) -> Option<Kind> {
     Some(match method {
         "initialize" => Kind::Initialize,
         "session/new" => Kind::NewSession,
+        "session/list" => Kind::List,
         "session/load" | "session/resume" => Kind::Restore,
         "session/prompt" => Kind::Prompt,
         "authenticate" | "session/close" | "session/set_mode" => Kind::Plain,

@@ -105,6 +105,16 @@ function M.RatRestart()
   end
 end
 
+function M.RatSessions(args)
+  local act = args.args ~= "" and args.args or "open"
+  local sessions = require("rat.sessions")
+  if not vim.list_contains(sessions.acts, act) then
+    local known = table.concat(sessions.acts, ", ")
+    return say.error((':RatSessions does not know "%s", only %s'):format(act, known))
+  end
+  sessions.list(act)
+end
+
 function M.RatToggle()
   local window = require("rat.window")
   local of = chat.current()

@@ -31,6 +31,8 @@ function M.command(lead, line)
   local name = line:match("Rat%u%l+")
   if name == "RatStart" then
     return starting_with(lead, require("rat.agents").names())
+  elseif name == "RatSessions" then
+    return starting_with(lead, require("rat.sessions").acts)
   elseif name == "RatSend" then
     return M.words(lead, vim.fn.getcwd())
   end

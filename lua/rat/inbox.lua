@@ -79,6 +79,10 @@ function handlers.unask(payload)
   end
 end
 
+function handlers.sessions(payload)
+  require("rat.sessions").show(payload)
+end
+
 function handlers.scratch(payload)
   require("rat.scratch").show(payload)
 end

@@ -8,11 +8,16 @@ function M.setup(opts)
 end
 
 --- Starts an agent, or shows the chat there is with it. Returns at once.
----@param opts? {agent: string?, cwd: string?, new: boolean?}
+---@param opts? {agent: string?, cwd: string?, new: boolean?, session: string?}
 function M.start(opts)
   opts = opts or {}
-  local launch = { agent = opts.agent, cwd = opts.cwd, new = opts.new, focus = true }
-  require("rat.launch").start(launch)
+  require("rat.launch").start({
+    agent = opts.agent,
+    cwd = opts.cwd,
+    new = opts.new,
+    session = opts.session,
+    focus = true,
+  })
 end
 
 --- What may be given as context: a file's path, lines of a buffer, or an attachment as it is.

@@ -13,6 +13,8 @@ local pending = false
 ---@field agent? string else as `agents.choose` has it
 ---@field cwd? string else as configured, else |getcwd()| of the current window
 ---@field new? boolean a session of its own even if there is a chat with this agent here
+---@field session? string go on with this session
+---@field fork? string begin a session from this one
 ---@field focus? boolean the user goes into its prompt, if still here when it is there
 
 ---@param name string
@@ -24,7 +26,11 @@ local function start(name, opts)
     say.error(problem)
     return false
   end
-  request.new = opts.new == true
+  request.session = opts.session or opts.fork
+  request.wish = opts.session and "session"
+    or opts.fork and "fork"
+    or opts.new and "new"
+    or config.get().resume
   request.focus = opts.focus == true
   if opts.focus then
     require("rat.window").expect()

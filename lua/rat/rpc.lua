@@ -64,6 +64,12 @@ function M.log_file()
   return vim.fs.joinpath(vim.fn.stdpath("log"), "rat-nvim.log")
 end
 
+--- Where the binary keeps what outlives Neovim.
+---@return string
+function M.state_folder()
+  return vim.fs.joinpath(vim.fn.stdpath("state"), "rat")
+end
+
 --- Ends the connection; what comes from it later is not for us.
 ---@return rat.Connection?
 local function drop()
@@ -103,7 +109,11 @@ local function spawn()
   local mine = { ready = false, queue = {}, stderr = "", timer = assert(vim.uv.new_timer()) }
   mine.channel = vim.fn.jobstart({ M.binary() }, {
     rpc = true,
-    env = { RAT_LOG_FILE = M.log_file(), RAT_LOG_LEVEL = config.get().log_level },
+    env = {
+      RAT_LOG_FILE = M.log_file(),
+      RAT_LOG_LEVEL = config.get().log_level,
+      RAT_STATE_DIR = M.state_folder(),
+    },
     on_exit = function(_, status)
       exited(mine, status)
     end,

@@ -100,6 +100,13 @@ return {
       doc = "Folders beside the working folder that agents may read and write without asking.",
     },
     {
+      name = "resume",
+      type = "string",
+      choices = { "last", "never" },
+      doc = "What `:RatStart` begins with where no chat is open: the session you used last in this"
+        .. " folder, if the agent can go on with it, or a new one.",
+    },
+    {
       name = "unsaved",
       type = "string",
       choices = { "note", "embed", "save", "ask", "ignore" },

@@ -6,8 +6,10 @@ pub mod editor;
 mod run;
 
 use crate::acp::{Agents, Batch, Graces};
-use crate::core::event::{Event, FromTerminal};
+use crate::core::command::FromTerminal;
+use crate::core::event::Event;
 use crate::core::state::State;
+use crate::host::store::Store;
 use crate::host::terminals::Terminals;
 use crate::log::{self, Log};
 use crate::nvim::client::{Client, FromNvim, NvimError};
@@ -19,6 +21,7 @@ use rmpv::Value;
 use run::Runner;
 use std::process::ExitCode;
 use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -30,6 +33,12 @@ const FLOOD: usize = 8 * 1024;
 
 /// So do so many messages within one pause.
 const FLOOD_MESSAGES: usize = 100;
+
+/// The variable that names the folder for what outlives Neovim.
+const STATE_FOLDER: &str = "RAT_STATE_DIR";
+
+/// From SIGTERM to our end.
+const PARTING: Duration = Duration::from_millis(50);
 
 /// Batches of what agents said, and pieces of what commands wrote, that wait to be taken in; beyond them they wait.
 const BATCHES: usize = 16;
@@ -93,7 +102,9 @@ impl Bridge {
             .ok();
         let agents = Agents::new(agents_sender, watchdog.clone(), Graces::default());
         let terminals = Terminals::new(terminals_sender, watchdog);
-        let runner = Runner::new(client.clone(), agents, terminals, done_sender);
+        let folder = std::env::var_os(STATE_FOLDER).filter(|folder| !folder.is_empty());
+        let store = Store::open(folder.map(Into::into));
+        let runner = Runner::new(client.clone(), agents, terminals, store, done_sender);
         Ok(Self {
             state: State::default(),
             runner,
@@ -113,6 +124,7 @@ impl Bridge {
 
     async fn live(mut self) {
         self.runner.introduce();
+        let mut terminated = Terminated::new();
         loop {
             let waits = !self.drawing && self.state.has_frame();
             tokio::select! {
@@ -125,6 +137,10 @@ impl Bridge {
                     }
                     None => break,
                 },
+                () = terminated.wait() => {
+                    tracing::info!("asked to end");
+                    break;
+                }
                 Some(answer) = self.drawn.recv() => self.frame_done(answer),
                 Some(event) = self.done.recv() => self.happened(event),
                 // Before more is taken in: a flood must not keep from the screen what is known already.
@@ -143,10 +159,29 @@ impl Bridge {
                 }
             }
         }
-        for effect in self.state.leave_all() {
+        self.part(&mut terminated).await;
+    }
+
+    /// Answers what is open and ends all there is. Neovim asks its jobs to end when it leaves, and waits for them: then
+    /// agents still hear the answers, and the watchdogs do the rest.
+    async fn part(&mut self, terminated: &mut Terminated) {
+        for effect in self.state.farewell() {
             self.runner.run(effect);
         }
-        self.runner.shutdown().await;
+        let hurry = async {
+            terminated.wait().await;
+            tokio::time::sleep(PARTING).await;
+        };
+        let hurried = tokio::select! {
+            () = self.runner.shutdown() => false,
+            () = hurry => true,
+        };
+        if hurried {
+            self.runner.flush();
+            drop(self.log.take());
+            // Not by way of destructors, which would end agents without asking them first.
+            std::process::exit(0);
+        }
     }
 
     fn said(&mut self, name: &str, args: &[Value]) {
@@ -197,6 +232,33 @@ impl Bridge {
             }
             Ok(_) => {}
             Err(error) => tracing::error!(%error, "Neovim could not draw a frame"),
+        }
+    }
+}
+
+/// SIGTERM.
+struct Terminated {
+    signal: Option<Signal>,
+    came: bool,
+}
+
+impl Terminated {
+    fn new() -> Self {
+        let signal = signal(SignalKind::terminate())
+            .inspect_err(|error| tracing::warn!(%error, "SIGTERM ends us at once"))
+            .ok();
+        Self { signal, came: false }
+    }
+
+    /// Waits until it has come, once for all.
+    async fn wait(&mut self) {
+        match &mut self.signal {
+            _ if self.came => {}
+            Some(signal) => {
+                signal.recv().await;
+                self.came = true;
+            }
+            None => std::future::pending().await,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::editor::NvimEditor;
 use crate::acp::Agents;
-use crate::core::effect::{Effect, Gather};
+use crate::core::effect::{Effect, Gather, Keeping};
 use crate::core::event::{
     ChatId, Event, FileChange, FileOutcome, Gathered, INTERNAL_ERROR, INVALID_PARAMS, Token,
 };
@@ -10,6 +10,7 @@ use crate::core::policy::{Unsaved, WriteDirty};
 use crate::files::watch::Watcher;
 use crate::files::{FileError, Files, ReadRequest, Via, WriteRequest, Written};
 use crate::host::paths::{PathError, Roots};
+use crate::host::store::Store;
 use crate::host::terminals::Terminals;
 use crate::nvim::client::Client;
 use crate::session::author::Author;
@@ -32,6 +33,7 @@ pub(super) struct Runner {
     agents: Agents,
     terminals: Terminals,
     files: Arc<Files>,
+    store: Arc<Store>,
     watcher: Option<Arc<Mutex<Watcher>>>,
     adopting: Arc<tokio::sync::Mutex<()>>,
     done: mpsc::UnboundedSender<Event>,
@@ -43,13 +45,16 @@ impl Runner {
         client: Client,
         agents: Agents,
         terminals: Terminals,
+        store: Store,
         done: mpsc::UnboundedSender<Event>,
     ) -> Self {
         let files = Arc::new(Files::new(Arc::new(NvimEditor::new(client.clone()))));
         let watcher = watcher(done.clone())
             .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
             .ok();
-        Self { client, agents, terminals, files, watcher, adopting: Arc::default(), done }
+        let store = Arc::new(store);
+        let adopting = Arc::default();
+        Self { client, agents, terminals, files, store, watcher, adopting, done }
     }
 
     /// Says to Neovim who we are, and has it follow its buffers.
@@ -68,9 +73,15 @@ impl Runner {
         });
     }
 
-    /// Ends every agent and every command that runs for one.
+    /// Ends every agent and every command that runs for one, and waits for what is still to be written.
     pub(super) async fn shutdown(&mut self) {
         tokio::join!(self.agents.shutdown(), self.terminals.shutdown());
+        self.flush();
+    }
+
+    /// Waits for what is still to be written.
+    pub(super) fn flush(&self) {
+        self.store.flush();
     }
 
     pub(super) fn run(&mut self, effect: Effect) {
@@ -142,6 +153,7 @@ impl Runner {
                     async move { files.turn_over(&session, told, taken, reads_buffers).await },
                 );
             }
+            Effect::Keep(keeping) => self.keep(keeping),
             Effect::Watch(roots) => self.watch(roots),
             Effect::Timer { timer, after } => self.spawn(async move {
                 tokio::time::sleep(after).await;
@@ -150,6 +162,24 @@ impl Runner {
             Effect::Trace { agent, name } => {
                 let text = self.agents.trace(agent).map(|trace| trace.lock().jsonl());
                 let _ = self.done.send(Event::Trace { name, text: text.unwrap_or_default() });
+            }
+        }
+    }
+
+    fn keep(&self, keeping: Keeping) {
+        let store = Arc::clone(&self.store);
+        match keeping {
+            Keeping::Note(session, anew, entries) => store.keep(*session, anew, entries),
+            Keeping::Forget(cwd, agent, session) => store.forget(cwd, agent, session),
+            Keeping::Recall(chat, cwd) => {
+                self.spawn(async move { Event::Recalled(chat, store.recall(cwd).await) });
+            }
+            Keeping::List(cwd) => self.spawn(async move {
+                let sessions = store.recall(cwd.clone()).await;
+                Event::Remembered(cwd, sessions)
+            }),
+            Keeping::Reread(chat, agent, session) => {
+                self.spawn(async move { Event::Reread(chat, store.reread(agent, session).await) });
             }
         }
     }

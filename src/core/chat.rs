@@ -1,7 +1,7 @@
 //! One conversation: what it is, how it stands, what waits. It answers questions about itself; what happens next is
 //! decided in `state`.
 
-use super::event::{AgentId, CallId, ChatId, Token, Told};
+use super::event::{AgentId, CallId, ChatId, Token, Told, Wish};
 use super::policy::Policy;
 use super::status::{ChatState, Status, WaitingPermission};
 use crate::session::agent::{AgentConfig, AgentInfo};
@@ -89,6 +89,16 @@ pub struct Chat {
     pub info: AgentInfo,
     /// The session, also after the agent died, to go on with.
     pub session: Option<SessionId>,
+    /// Which one it is to get.
+    pub wish: Wish,
+    /// The last session of its folder, where it is to go on with that.
+    pub last: Option<SessionId>,
+    /// It is being looked up what is known of that session from before.
+    pub awaits_store: bool,
+    /// What was said in it before.
+    pub past: Vec<Entry>,
+    /// All of the transcript is to be written down, not only what is new.
+    pub keep_anew: bool,
     /// Whether the running process has that session open.
     pub live: bool,
     /// Whether it has ever read a file through us.
@@ -150,6 +160,11 @@ impl Chat {
             last_agent: None,
             info: AgentInfo::default(),
             session: None,
+            wish: Wish::New,
+            last: None,
+            awaits_store: false,
+            past: Vec::new(),
+            keep_anew: false,
             live: false,
             reads_through_us: false,
             phase: Phase::Stopped,
@@ -204,6 +219,13 @@ impl Chat {
     /// What drawing needs to know.
     pub fn scene(&self) -> Scene {
         Scene { cwd: self.cwd.clone(), agent: self.agent_title() }
+    }
+
+    /// It does not go on with a session from before.
+    pub fn forget_past(&mut self) {
+        self.session = None;
+        self.title = None;
+        self.past.clear();
     }
 
     /// Forgets what is drawn, so that all is drawn again.

@@ -1,16 +1,21 @@
 //! All we do. `State` makes these; the bridge has edges carry them out.
 
-use super::event::{AgentId, BufferFact, CallId, ChatId, FileChange, Timer, Token, Told};
+use super::command::ToTerminal;
+use super::event::{
+    AgentId, BufferFact, CallId, ChatId, FileChange, SessionAct, Timer, Token, Told,
+};
 use super::policy::{Unsaved, WriteDirty};
 use super::status::Status;
 use crate::session::agent::{AgentConfig, McpServer};
 use crate::session::author::Author;
 use crate::session::content::Content;
-use crate::session::ids::{AuthMethodId, SessionId, TerminalId};
+use crate::session::ids::{AgentName, AuthMethodId, SessionId, TerminalId};
 use crate::session::permission::Outcome;
 use crate::session::prompt::Prompt;
+use crate::session::remembered::Remembered;
 use crate::session::terminal::TerminalExit;
 use crate::session::tool_call::Diff;
+use crate::session::transcript::Entry;
 use crate::session::update::Command;
 use crate::view::patch::Patch;
 use std::path::PathBuf;
@@ -106,6 +111,8 @@ pub enum Effect {
         /// Where files may lie.
         roots: Vec<PathBuf>,
     },
+    /// Write down or bring back what outlives Neovim.
+    Keep(Keeping),
     /// Watch the loaded files below these folders, and no others, for changes on disk.
     Watch(Vec<PathBuf>),
     /// Come back after a while.
@@ -122,6 +129,21 @@ pub enum Effect {
         /// What the chat calls it.
         name: String,
     },
+}
+
+/// What is done with what outlives Neovim.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Keeping {
+    /// A session was used; with what has changed in its transcript, or all of it from now on.
+    Note(Box<Remembered>, bool, Vec<(usize, Entry)>),
+    /// Forget a session of this folder.
+    Forget(PathBuf, AgentName, SessionId),
+    /// The sessions of this folder, for a chat that goes on with the last one. `Event::Recalled` follows, always.
+    Recall(ChatId, PathBuf),
+    /// The sessions of this folder, for the user to choose from. `Event::Remembered` follows, always.
+    List(PathBuf),
+    /// What was said in a session, for a chat that goes on with it. `Event::Reread` follows, always.
+    Reread(ChatId, AgentName, SessionId),
 }
 
 /// What is to be found out before a prompt goes out.
@@ -187,6 +209,17 @@ pub enum ToEditor {
         /// The answers.
         items: Vec<String>,
     },
+    /// Sessions to choose from.
+    Sessions {
+        /// What is to be done with the chosen one.
+        act: SessionAct,
+        /// Where they work.
+        cwd: PathBuf,
+        /// Those used last first.
+        items: Vec<SessionItem>,
+        /// Whether agents know of more.
+        more: bool,
+    },
     /// A question of ours that needs no answer any more.
     Unask(u64),
     /// Text in a buffer of its own.
@@ -228,6 +261,25 @@ pub enum ToEditor {
     },
 }
 
+/// A session that can be chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionItem {
+    /// The agent's name in the configuration.
+    pub agent: AgentName,
+    /// As the agent named it.
+    pub id: SessionId,
+    /// Its title.
+    pub title: Option<String>,
+    /// When it was used here last, in seconds since 1970.
+    pub used_at: Option<u64>,
+    /// When it changed last, as the agent wrote it (ISO 8601).
+    pub updated_at: Option<String>,
+    /// The chat that has it open.
+    pub chat: Option<ChatId>,
+    /// Another Neovim has it open.
+    pub open_elsewhere: bool,
+}
+
 /// The buffers of a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
@@ -263,30 +315,6 @@ pub enum Happened {
     FileChanged(ChatId, FileChange),
     /// Something failed.
     Error(ChatId, String),
-}
-
-/// What is done with a command.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ToTerminal {
-    /// Start it; `FromTerminal::Started` or `NotStarted` follows.
-    Start(Box<Launch>),
-    /// End it with all it started: SIGTERM, SIGKILL.
-    Kill,
-    /// The same, and forget it.
-    Release,
-}
-
-/// A command to start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch {
-    /// A program, or without arguments a whole command line for a shell.
-    pub command: String,
-    /// Its arguments.
-    pub args: Vec<String>,
-    /// Its whole environment; of two values of one name the later counts.
-    pub env: Vec<(String, String)>,
-    /// Where it runs, absolute.
-    pub cwd: PathBuf,
 }
 
 /// What is done with an agent.
@@ -336,8 +364,14 @@ pub enum Call {
     Load(SessionId, Place),
     /// `session/resume`.
     Resume(SessionId, Place),
+    /// `session/list` of a folder, from this page on.
+    List(PathBuf, Option<String>),
+    /// `session/fork`.
+    Fork(SessionId, Place),
     /// `session/close`.
     Close(SessionId),
+    /// `session/delete`.
+    Delete(SessionId),
     /// `session/prompt`.
     Prompt {
         /// Where.
@@ -363,7 +397,10 @@ impl Call {
             Self::NewSession(_) => "session/new",
             Self::Load(..) => "session/load",
             Self::Resume(..) => "session/resume",
+            Self::List(..) => "session/list",
+            Self::Fork(..) => "session/fork",
             Self::Close(_) => "session/close",
+            Self::Delete(_) => "session/delete",
             Self::Prompt { .. } => "session/prompt",
             Self::SetMode { .. } => "session/set_mode",
         }

@@ -1,14 +1,16 @@
 //! All that happens. Edges make these; only `State` reads them.
 
+use super::command::FromTerminal;
 use super::policy::{Policy, Unsaved};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
 use crate::session::agent::{AgentConfig, AgentInfo};
-use crate::session::ids::{OptionId, SessionId, TerminalId, ToolCallId};
+use crate::session::ids::{AgentName, OptionId, SessionId, TerminalId, ToolCallId};
 use crate::session::permission::PermissionRequest;
 use crate::session::prompt::Prompt;
-use crate::session::terminal::TerminalExit;
+use crate::session::remembered::{Listed, Remembered};
 use crate::session::terminal::request::TerminalRequest;
+use crate::session::transcript::Entry;
 use crate::session::update::{ConfigOption, Modes, Update};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -54,6 +56,12 @@ pub enum Event {
     Buffer(PathBuf, BufferFact),
     /// Watched files changed on disk; their real paths.
     DiskChanged(Vec<PathBuf>),
+    /// The sessions of a chat's folder, those used last first.
+    Recalled(ChatId, Vec<Remembered>),
+    /// The sessions of a folder, for the user to choose from.
+    Remembered(PathBuf, Vec<Remembered>),
+    /// What was said in the session a chat goes on with.
+    Reread(ChatId, Vec<Entry>),
     /// A timer that was set has run out.
     Timer(Timer),
     /// The traffic that was asked for.
@@ -63,19 +71,6 @@ pub enum Event {
         /// JSON Lines.
         text: String,
     },
-}
-
-/// What happens in a terminal of ours, in this order; nothing comes after the release of one that has exited.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FromTerminal {
-    /// The command runs.
-    Started,
-    /// It does not, and why, in one line. Nothing more will come.
-    NotStarted(String),
-    /// It has written this.
-    Output(Vec<u8>),
-    /// It has ended, after so long, and what it had written by then has been told. Others it started may write on.
-    Exited(TerminalExit, Duration),
 }
 
 /// What an agent cannot see.
@@ -182,10 +177,30 @@ pub enum UserAction {
         directories: Vec<PathBuf>,
         /// What the user has chosen about files.
         policy: Policy,
-        /// A new session, even if there is one.
-        new: bool,
+        /// Which session.
+        wish: Wish,
         /// Put the user into the prompt.
         focus: bool,
+    },
+    /// `:RatSessions`: choose from the sessions of a folder.
+    ListSessions {
+        /// What is to be done with the chosen one.
+        act: SessionAct,
+        /// Where.
+        cwd: PathBuf,
+    },
+    /// The user wants to see more of them.
+    MoreSessions,
+    /// Closes a session.
+    CloseSession(AgentName, SessionId),
+    /// Deletes a session.
+    DeleteSession {
+        /// Whose.
+        agent: AgentName,
+        /// Which.
+        session: SessionId,
+        /// Where it works.
+        cwd: PathBuf,
     },
     /// A prompt.
     Prompt {
@@ -254,6 +269,34 @@ pub enum UserAction {
     },
     /// A view buffer was made anew: draw all of it again.
     Redraw(ChatId),
+}
+
+/// Which session the user wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// The one that is open, else the project's last one if the agent can go on with it, else a new one.
+    Last,
+    /// The one that is open, else a new one.
+    Open,
+    /// A new one.
+    New,
+    /// This one.
+    Session(SessionId),
+    /// A new one that begins as this one is now.
+    Fork(SessionId),
+}
+
+/// What is done with a session that the user chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionAct {
+    /// Show it, or go on with it.
+    Open,
+    /// Begin another one from it.
+    Fork,
+    /// Close it.
+    Close,
+    /// Delete it.
+    Delete,
 }
 
 /// What the user answers to a request for permission.
@@ -352,7 +395,7 @@ pub enum AgentRequest {
 pub enum Reply {
     /// To `initialize`.
     Initialized(Box<AgentInfo>),
-    /// To `session/new`.
+    /// To `session/new` and `session/fork`.
     Session {
         /// The new session.
         id: SessionId,
@@ -361,6 +404,8 @@ pub enum Reply {
     },
     /// To `session/load` and `session/resume`.
     Restored(SessionSetup),
+    /// To `session/list`: a page, and where the next one begins.
+    Sessions(Vec<Listed>, Option<String>),
     /// To `session/prompt`.
     Turn(StopReason),
     /// To calls whose answer says nothing.

@@ -5,7 +5,8 @@ use super::event::ChatId;
 use super::state::State;
 use crate::session::agent::McpServer;
 use crate::session::ids::ToolCallId;
-use crate::view::{card, terminal};
+use crate::session::terminal::MOST;
+use crate::view::card;
 use std::fmt::Write;
 
 impl State {
@@ -95,7 +96,8 @@ impl State {
         let Some(entry) = chat.transcript.find_tool(tool_call) else { return };
         let call = &entry.call;
         let mut text = format!("{} {}\n", card::kind(call.kind), card::title(call));
-        let terminals = call.terminals().filter_map(|id| chat.terminal(id)).map(terminal::whole);
+        let terminals = call.terminals().filter_map(|id| chat.terminal(id));
+        let terminals = terminals.map(|shown| shown.account(MOST));
         let sections = [
             call.input.as_ref().map(|input| input.json.clone()),
             Some(card::output_text(call)),

@@ -1,8 +1,8 @@
 //! The life of an agent and of the chats on it: started, introduced, ended, explained.
 
 use super::chat::{Chat, Phase, Turn};
-use super::effect::{Call, Effect, Happened, Level, ToAgent, ToEditor};
-use super::event::{AgentId, CallError, ChatId, Exit, ExitCause};
+use super::effect::{Call, Happened, Level, ToAgent, ToEditor};
+use super::event::{AgentId, CallError, ChatId, Exit, ExitCause, Wish};
 use super::link::{Link, Stage};
 use super::policy::Policy;
 use super::state::{Expected, Owner, State};
@@ -19,21 +19,36 @@ impl State {
         config: AgentConfig,
         cwd: PathBuf,
         directories: Vec<PathBuf>,
-        new: bool,
+        wish: Wish,
         focus: bool,
     ) {
-        let fits = |chat: &&Chat| !new && chat.config.name == config.name && chat.cwd == cwd;
+        let fits = |chat: &&Chat| match &wish {
+            Wish::Last | Wish::Open => chat.config.name == config.name && chat.cwd == cwd,
+            Wish::Session(id) => {
+                chat.config.name == config.name && chat.session.as_ref() == Some(id)
+            }
+            Wish::New | Wish::Fork(_) => false,
+        };
         let current = self.current.and_then(|id| self.chats.get(&id)).filter(fits);
         let existing = current.or_else(|| self.chats.values().rev().find(fits));
-        let id = existing.map(|chat| chat.id);
-        let id = id.unwrap_or_else(|| {
+        let existing = existing.map(|chat| chat.id);
+        let id = existing.unwrap_or_else(|| {
             let number = self.chats.keys().last().map_or(1, |last| last.0 + 1);
             let id = ChatId(number);
-            self.chats.insert(id, Chat::new(id, config.clone(), cwd, directories));
+            let mut chat = Chat::new(id, config.clone(), cwd, directories);
+            chat.wish = wish.clone();
+            self.chats.insert(id, chat);
             id
         });
         self.current = Some(id);
         self.introduce(id, true, focus);
+        if existing.is_none() {
+            match wish {
+                Wish::Last => self.recall_last(id),
+                Wish::Session(session) | Wish::Fork(session) => self.reread(id, session),
+                Wish::Open | Wish::New => {}
+            }
+        }
         let Some(chat) = self.chats.get_mut(&id) else { return };
         if chat.agent.is_none() {
             chat.config = config;
@@ -100,7 +115,7 @@ impl State {
     }
 
     /// The chat's agent is known: it can have its session.
-    fn greeted(&mut self, id: ChatId) {
+    pub(super) fn greeted(&mut self, id: ChatId) {
         let Some((_, link)) = self.link_of(id) else { return };
         let info = link.info.clone();
         let Some(chat) = self.chats.get_mut(&id) else { return };
@@ -229,6 +244,15 @@ impl State {
 
     /// Settles all that hangs between the chat and its agent, and leaves it. What the user wrote stays.
     fn let_go(&mut self, id: ChatId, tools: ToolStatus) {
+        self.settle_all(id, tools);
+        let turn = self.chats.get(&id).and_then(Chat::turn);
+        let is_busy = turn.is_some_and(|turn| turn.call.is_some() && !turn.cancelled);
+        self.keep(id);
+        self.leave(id, is_busy);
+    }
+
+    /// Settles all that waits in a chat, whoever it waits for.
+    pub(super) fn settle_all(&mut self, id: ChatId, tools: ToolStatus) {
         self.settle_permissions(id);
         self.over(id, false);
         self.calls.retain(|_, (owner, _)| *owner != Owner::Chat(id));
@@ -237,7 +261,6 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.replay = None;
         chat.reloaded = false;
-        let turn = chat.turn().map(|turn| (turn.call.is_some(), turn.cancelled));
         if let Phase::Running(Turn { call: None, prompt, .. }) = &chat.phase {
             // It has not gone out, so it is the first to go when there is an agent again.
             chat.queue.push_front(prompt.clone());
@@ -249,19 +272,10 @@ impl State {
         for token in unpaid {
             self.pay(token, super::documents::ended());
         }
-        if turn.is_some() {
+        if self.chats.get(&id).and_then(Chat::turn).is_some() {
             let why = if tools == ToolStatus::Failed { "error" } else { "cancelled" };
             self.after.push(ToEditor::Autocommand(Happened::TurnEnd(id, why.to_owned())));
         }
-        self.leave(id, turn == Some((true, false)));
-    }
-
-    /// The editor is gone: all that is open is answered, and every agent ends (ACP cancellation).
-    pub fn leave_all(&mut self) -> Vec<Effect> {
-        for id in self.chats.keys().copied().collect::<Vec<_>>() {
-            self.let_go(id, ToolStatus::Cancelled);
-        }
-        std::mem::take(&mut self.effects)
     }
 
     /// Takes the chat off its agent, which ends if it was the last; else only the session is closed (ACP session close).

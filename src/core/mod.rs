@@ -1,6 +1,7 @@
 //! The pure core: everything that happens is an [`event::Event`], everything we do is an [`effect::Effect`],
 //! only [`state::State`] decides. No clock, no disk, no lock in here.
 
+pub mod command;
 pub mod effect;
 pub mod event;
 pub mod policy;
@@ -14,7 +15,9 @@ pub mod state;
 mod changes;
 mod documents;
 mod info;
+mod keep;
 mod life;
+mod listing;
 mod login;
 mod note;
 mod permit;

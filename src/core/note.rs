@@ -173,6 +173,7 @@ impl State {
             turn.call = Some(call);
             turn.told = notes.told;
         }
+        self.keep(id);
     }
 
     /// Ends a turn whose prompt has not gone out: it goes back to the user.

@@ -1,8 +1,8 @@
 //! Sessions of an agent (ACP session set-up): begun, loaded, resumed.
 
 use super::chat::{Chat, Phase};
-use super::effect::{Call, Place};
-use super::event::{CallError, ChatId, SessionSetup};
+use super::effect::{Call, Effect, Keeping, Place};
+use super::event::{CallError, ChatId, NOT_FOUND, SessionSetup, Wish};
 use super::state::{Expected, State};
 use super::{login, words};
 use crate::session::agent::McpServer;
@@ -11,34 +11,86 @@ use crate::session::transcript::Transcript;
 use crate::session::update::Severity;
 
 impl State {
-    /// Goes on with the session there was, where the agent can; else begins a new one.
+    /// Gets the chat the session it wants, as far as the agent can; else a new one.
     pub(super) fn open_session(&mut self, id: ChatId) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        let capabilities = chat.info.capabilities;
-        let place = place_of(chat);
-        let timeout = chat.config.timeouts.session;
-        let (request, expected) = match chat.session.clone() {
-            Some(session) if capabilities.resume => {
-                (Call::Resume(session, place), Expected::Resume)
+        if chat.awaits_store {
+            return self.enter(id, Phase::Starting("looking for the session"));
+        }
+        let can = chat.info.capabilities;
+        let (last, can_go_on) = (chat.last.take(), can.resume || can.load);
+        match (std::mem::replace(&mut chat.wish, Wish::New), last) {
+            (Wish::Session(session), _) => chat.session = Some(session),
+            (Wish::Last, Some(last)) if can_go_on => chat.session = Some(last),
+            (Wish::Last, _) => chat.forget_past(),
+            (Wish::Fork(session), _) if can.fork => return self.fork(id, session),
+            (Wish::Fork(_), _) => {
+                chat.forget_past();
+                let title =
+                    format!("{} cannot fork a session: a new one begins", chat.agent_title());
+                chat.transcript.note(Severity::Warning, title, Vec::new());
             }
-            Some(session) if capabilities.load => {
-                chat.replay = Some(Transcript::default());
-                (Call::Load(session, place), Expected::Load)
-            }
+            (Wish::New | Wish::Open, _) => {}
+        }
+        match chat.session.clone() {
+            Some(session) if can_go_on => self.go_on(id, session),
             Some(_) => {
-                chat.session = None;
-                let name = chat.agent_title();
-                chat.transcript.note(
-                    Severity::Warning,
-                    format!("{name} cannot go on with a session: a new one begins, what was said before is not known to it"),
-                    Vec::new(),
+                chat.forget_past();
+                let title = format!(
+                    "{} cannot go on with a session: a new one begins, what was said before is not known to it",
+                    chat.agent_title()
                 );
-                (Call::NewSession(place), Expected::NewSession)
+                chat.transcript.note(Severity::Warning, title, Vec::new());
+                self.begin(id);
             }
-            None => (Call::NewSession(place), Expected::NewSession),
-        };
+            None => self.begin(id),
+        }
+    }
+
+    fn begin(&mut self, id: ChatId) {
+        self.open_with(id, Call::NewSession, Expected::NewSession);
+    }
+
+    /// Goes on with a session. Loading brings what was said with it (ACP session load); resuming is quicker, where we know
+    /// that from before.
+    fn go_on(&mut self, id: ChatId, session: SessionId) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let can = chat.info.capabilities;
+        let past = std::mem::take(&mut chat.past);
+        if !past.is_empty() {
+            chat.transcript = Transcript::restore(past);
+            chat.redraw();
+        }
+        let is_known = chat.transcript.opening().is_some();
+        if can.resume && (is_known || !can.load) {
+            self.open_with(id, |place| Call::Resume(session, place), Expected::Resume);
+        } else {
+            chat.replay = Some(Transcript::default());
+            self.open_with(id, |place| Call::Load(session, place), Expected::Load);
+        }
+    }
+
+    /// Begins a session where another one is now.
+    fn fork(&mut self, id: ChatId, session: SessionId) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let source = self.open_as(&chat.config.name, &session).and_then(|id| self.chats.get(&id));
+        let said = source.map(|source| source.transcript.entries().to_vec());
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let past = said.unwrap_or_else(|| std::mem::take(&mut chat.past));
+        if !past.is_empty() {
+            chat.transcript = Transcript::restore(past);
+            chat.transcript.keep_all();
+            chat.redraw();
+        }
+        chat.transcript.note(Severity::Info, "a fork of the session begins here", Vec::new());
+        self.open_with(id, |place| Call::Fork(session, place), Expected::NewSession);
+    }
+
+    fn open_with(&mut self, id: ChatId, call: impl FnOnce(Place) -> Call, expected: Expected) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let (place, timeout) = (place_of(chat), chat.config.timeouts.session);
         self.enter(id, Phase::Starting("opening a session"));
-        self.call(id, request, expected, timeout);
+        self.call(id, call(place), expected, timeout);
     }
 
     pub(super) fn opened(&mut self, id: ChatId, session: &SessionId, setup: SessionSetup) {
@@ -60,6 +112,7 @@ impl State {
             // What the agent remembers is what counts; it may go on telling after the answer.
             Some(replay) if !replay.entries().is_empty() => {
                 chat.transcript = replay;
+                chat.keep_anew = true;
                 chat.redraw();
                 "the session was loaded again"
             }
@@ -72,6 +125,7 @@ impl State {
         };
         chat.transcript.note(Severity::Info, note, Vec::new());
         self.enter(id, Phase::Ready);
+        self.keep(id);
         self.pump(id);
     }
 
@@ -81,7 +135,12 @@ impl State {
         }
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.replay = None;
-        chat.session = None;
+        chat.title = None;
+        let lost = chat.session.take().filter(|_| is_unknown(error));
+        if let Some(session) = lost {
+            let (agent, cwd) = (chat.config.name.clone(), chat.cwd.clone());
+            self.effects.push(Effect::Keep(Keeping::Forget(cwd, agent, session)));
+        }
         let title = format!(
             "the session could not be restored ({}): a new one begins, what was said before is not known to it",
             words::reason(error)
@@ -97,6 +156,11 @@ impl State {
             self.start_failed(id, "session/new", error);
         }
     }
+}
+
+/// Whether the agent says that there is no such session.
+fn is_unknown(error: &CallError) -> bool {
+    matches!(error, CallError::Rpc { code: NOT_FOUND, .. })
 }
 
 fn set_up(chat: &mut Chat, setup: SessionSetup) {

@@ -7,6 +7,7 @@ use super::event::{
     AgentId, CallError, CallId, ChatId, Event, FromAgent, Reply, Timer, Token, UserAction,
 };
 use super::link::Link;
+use super::listing::Listing;
 use super::terminals::{Feed, Owned};
 use super::words;
 use crate::session::ids::{AuthMethodId, SessionId, TerminalId};
@@ -33,6 +34,8 @@ pub struct State {
     pub(super) feeds: Vec<Feed>,
     /// Questions of ours the user has not answered.
     pub(super) questions: BTreeMap<u64, Question>,
+    /// The sessions the user was shown last.
+    pub(super) listing: Option<Listing>,
     pub(super) effects: Vec<Effect>,
     /// What the editor is told before it draws, and after.
     pub(super) before: Vec<ToEditor>,
@@ -67,6 +70,10 @@ pub(super) enum Expected {
     Load,
     Resume,
     Turn,
+    /// A page of an agent's sessions.
+    Sessions,
+    /// That a session is deleted.
+    Deleted,
     /// One that changes nothing, whatever it says.
     Nothing,
 }
@@ -118,6 +125,9 @@ impl State {
             Event::Gathered { chat, turn, unsaved, gathered } => {
                 self.gathered(chat, turn, unsaved, gathered);
             }
+            Event::Recalled(chat, sessions) => self.recalled(chat, sessions),
+            Event::Remembered(cwd, sessions) => self.remembered(&cwd, sessions),
+            Event::Reread(chat, entries) => self.reread_done(chat, entries),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
             Event::Trace { name, text } => {
                 self.after.push(ToEditor::Scratch { name, filetype: "json", text });
@@ -176,6 +186,8 @@ impl State {
                 (Expected::Initialize, Err(error)) => {
                     self.handshake_failed(agent, "initialize", &error);
                 }
+                (Expected::Sessions, result) => self.sessions_came(agent, result),
+                (Expected::Deleted, Err(error)) => self.not_deleted(agent, &error),
                 _ => {}
             },
             Owner::Chat(id) => self.chat_answered(id, call, expected, result),
@@ -210,9 +222,15 @@ impl State {
 
     fn user_did(&mut self, action: UserAction) {
         match action {
-            UserAction::Start { config, cwd, directories, policy, new, focus } => {
-                self.start(*config, cwd, directories, new, focus);
+            UserAction::Start { config, cwd, directories, policy, wish, focus } => {
+                self.start(*config, cwd, directories, wish, focus);
                 self.set_policy(policy);
+            }
+            UserAction::ListSessions { act, cwd } => self.list_sessions(act, cwd),
+            UserAction::MoreSessions => self.more_sessions(),
+            UserAction::CloseSession(agent, session) => self.close_session(&agent, &session),
+            UserAction::DeleteSession { agent, session, cwd } => {
+                self.delete_session(agent, session, cwd);
             }
             UserAction::Prompt { chat, prompt } => self.prompt(chat, prompt),
             UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),

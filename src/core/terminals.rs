@@ -2,11 +2,10 @@
 //! the transcript, for the user too.
 
 use super::chat::Chat;
+use super::command::{FromTerminal, Launch, ToTerminal};
 use super::documents;
-use super::effect::{Answer, Effect, Launch, ToEditor, ToTerminal};
-use super::event::{
-    AgentId, ChatId, FromTerminal, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED, Token,
-};
+use super::effect::{Answer, Effect, ToEditor};
+use super::event::{AgentId, ChatId, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED, Token};
 use super::state::{Debt, State};
 use crate::session::ids::TerminalId;
 use crate::session::terminal::request::{CreateTerminal, TerminalRequest};

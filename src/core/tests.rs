@@ -1,11 +1,11 @@
 //! Random tests of the decisions: whatever happens, in whatever order, agents get their answers.
 
 use super::chat::Phase;
-use super::effect::{Answer, Call, Effect, Gather, ToAgent, ToEditor};
+use super::effect::{Answer, Call, Effect, Gather, Keeping, ToAgent, ToEditor};
 use super::event::{
     AUTH_REQUIRED, AgentId, AgentRequest, CallError, CallId, ChangedFile, ChatId, Event, Exit,
     ExitCause, FileOutcome, FromAgent, Gathered, PermissionChoice, Reply, SessionSetup, StopReason,
-    Timer, Token, Told, UnsavedFile, UserAction,
+    Timer, Token, Told, UnsavedFile, UserAction, Wish,
 };
 use super::policy::{Policy, Unsaved, WriteDirty};
 use super::state::State;
@@ -43,22 +43,22 @@ fn start() -> Event {
 }
 
 fn start_with(policy: Policy) -> Event {
-    begin(policy, false)
+    begin(policy, Wish::Open)
 }
 
-fn begin(policy: Policy, new: bool) -> Event {
+fn begin(policy: Policy, wish: Wish) -> Event {
     Event::User(UserAction::Start {
         config: Box::new(config()),
         cwd: "/project".into(),
         directories: Vec::new(),
         policy,
-        new,
+        wish,
         focus: true,
     })
 }
 
 fn start_new() -> Event {
-    begin(Policy { unsaved: Unsaved::Ignore, ..Policy::default() }, true)
+    begin(Policy { unsaved: Unsaved::Ignore, ..Policy::default() }, Wish::New)
 }
 
 fn prompt(text: &str) -> Event {
@@ -79,6 +79,8 @@ struct World {
     asked: Vec<Token>,
     answered: HashMap<Token, Vec<Answer>>,
     files: Vec<Token>,
+    /// Commands that were started and are not both ended and released.
+    commands: Vec<terminals::Command>,
     questions: Vec<u64>,
     seen: Vec<ToEditor>,
     timers: Vec<Timer>,
@@ -86,6 +88,8 @@ struct World {
     gathers: Vec<Gather>,
     /// The blocks of each prompt that went out.
     sent: Vec<Vec<Content>>,
+    /// What outlives Neovim.
+    kept: Vec<Keeping>,
     /// Files to follow; none means all.
     adopts: Vec<Vec<PathBuf>>,
     /// The ends of turns: what was told, and whether it was taken in.
@@ -121,6 +125,8 @@ impl World {
                 Effect::Read { token, .. } | Effect::Write { token, .. } => self.files.push(token),
                 Effect::Gather(gather) => self.gathers.push(gather),
                 Effect::TurnOver { told, taken, .. } => self.over.push((told, taken)),
+                Effect::Terminal(terminal, action) => self.terminal(&terminal, &action),
+                Effect::Keep(keeping) => self.kept.push(keeping),
                 Effect::Timer { timer, .. } => self.timers.push(timer),
                 Effect::Adopt { paths, .. } => self.adopts.push(paths),
                 Effect::Buffer { .. }
@@ -178,7 +184,7 @@ impl World {
                 protocol_version: 1,
                 ..AgentInfo::default()
             })),
-            Call::NewSession(_) => {
+            Call::NewSession(_) | Call::Fork(..) => {
                 self.sessions += 1;
                 let id =
                     if self.sessions == 1 { "s".into() } else { format!("s{}", self.sessions) };
@@ -264,6 +270,7 @@ enum Step {
     Read,
     Write,
     FileDone(u8),
+    Terminal(terminals::Step),
     Update(u8),
     Allow,
     Deny,
@@ -290,6 +297,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Read),
         2 => Just(Step::Write),
         3 => (0..5u8).prop_map(Step::FileDone),
+        4 => terminals::step().prop_map(Step::Terminal),
         2 => (0..3u8).prop_map(Step::Update),
         1 => Just(Step::Allow),
         1 => Just(Step::Deny),
@@ -341,6 +349,7 @@ fn play(world: &mut World, step: Step) {
             let path = "/project/a".into();
             world.request(AgentRequest::Write { path, content: String::new() });
         }
+        Step::Terminal(step) => terminals::play(world, step),
         Step::FileDone(kind) => {
             if let Some(token) = world.files.pop() {
                 let outcome = match kind {
@@ -457,4 +466,5 @@ proptest! {
 mod follow;
 mod links;
 mod note;
+mod terminals;
 mod turn;

@@ -206,6 +206,7 @@ impl State {
         self.unask(|question| matches!(question, Question::Kill(chat, _) if *chat == id));
         self.enter(id, Phase::Ready);
         self.adopt(id, None, Vec::new());
+        self.keep(id);
         self.after.push(ToEditor::Autocommand(Happened::TurnEnd(id, stop_reason.to_owned())));
         self.pump(id);
     }
@@ -237,6 +238,7 @@ impl State {
             Update::Info { title, updated_at: _ } => {
                 title.apply(&mut chat.title);
                 chat.changed = true;
+                self.keep(id);
             }
             Update::Usage(usage) => {
                 chat.usage = Some(usage);
@@ -302,6 +304,9 @@ impl State {
             let roots = chat.roots();
             self.effects.push(Effect::Prepare { paths, roots });
         }
+        if ended {
+            self.keep(id);
+        }
     }
 }
 
@@ -320,6 +325,7 @@ impl Chat {
         if role == Role::User && std::mem::take(&mut self.reloaded) {
             // A replay begins with what the user said first.
             self.transcript = Transcript::default();
+            self.keep_anew = true;
             self.redraw();
         }
         let activity = match role {

@@ -1,7 +1,7 @@
 //! From msgpack to our words: what `require("rat.rpc").notify` sends. What makes no sense is an error in words; it
 //! never panics.
 
-use crate::core::event::{BufferFact, ChatId, PermissionChoice, UserAction};
+use crate::core::event::{BufferFact, ChatId, PermissionChoice, SessionAct, UserAction, Wish};
 use crate::core::policy::{Policy, Unsaved, WriteDirty};
 use crate::session::agent::{AgentConfig, McpServer, Timeouts};
 use crate::session::prompt::{Attachment, Prompt};
@@ -38,8 +38,21 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
             cwd: PathBuf::from(fields.text("cwd")?),
             directories: fields.texts("directories").into_iter().map(PathBuf::from).collect(),
             policy: policy(&fields),
-            new: fields.flag("new"),
+            wish: wish(&fields)?,
             focus: fields.flag("focus"),
+        },
+        "sessions" => UserAction::ListSessions {
+            act: session_act(&fields.text("act")?)?,
+            cwd: fields.text("cwd")?.into(),
+        },
+        "sessions_more" => UserAction::MoreSessions,
+        "session_close" => {
+            UserAction::CloseSession(fields.text("agent")?.into(), fields.text("session")?.into())
+        }
+        "session_delete" => UserAction::DeleteSession {
+            agent: fields.text("agent")?.into(),
+            session: fields.text("session")?.into(),
+            cwd: fields.text("cwd")?.into(),
         },
         "prompt" => UserAction::Prompt { chat: chat(), prompt: prompt(&fields) },
         "cancel" => UserAction::Cancel(chat()),
@@ -89,6 +102,28 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
         _ => return Err(format!("{name}: no such notification")),
     };
     Ok(Said::User(action))
+}
+
+/// Without a word, the session there is.
+fn wish(fields: &Fields<'_>) -> Result<Wish, String> {
+    let session = || fields.text("session").map(Into::into);
+    Ok(match fields.text("wish").unwrap_or_default().as_str() {
+        "last" => Wish::Last,
+        "new" => Wish::New,
+        "session" => Wish::Session(session()?),
+        "fork" => Wish::Fork(session()?),
+        _ => Wish::Open,
+    })
+}
+
+fn session_act(word: &str) -> Result<SessionAct, String> {
+    match word {
+        "open" => Ok(SessionAct::Open),
+        "fork" => Ok(SessionAct::Fork),
+        "close" => Ok(SessionAct::Close),
+        "delete" => Ok(SessionAct::Delete),
+        other => Err(format!("sessions: nothing is called {other}")),
+    }
 }
 
 /// What is not there or not known is the default.

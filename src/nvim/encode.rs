@@ -1,12 +1,15 @@
 //! From our words to msgpack: what `lua/rat/ui.lua` and `lua/rat/inbox.lua` are handed.
 
-use crate::core::effect::{Happened, Level, ToEditor, View};
+use crate::core::effect::{Happened, Level, SessionItem, ToEditor, View};
+use crate::core::event::{ChatId, SessionAct};
 use crate::core::status::{Status, WaitingPermission};
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::prompt::{Attachment, Prompt};
+use crate::session::update::Command;
 use crate::view::line::Line;
 use crate::view::patch::{Op, Patch};
 use rmpv::Value;
+use std::path::Path;
 
 /// A frame as the batch `rat.ui.apply` takes: `{kind, payload}` pairs, in order.
 pub fn frame(frame: Vec<ToEditor>) -> Value {
@@ -47,6 +50,9 @@ fn message(message: ToEditor) -> Value {
         ToEditor::Ask { id, title, items } => {
             ("ask", map([("id", id.into()), ("title", title.into()), ("items", strings(items))]))
         }
+        ToEditor::Sessions { act, cwd, items, more } => {
+            ("sessions", sessions(act, &cwd, items, more))
+        }
         ToEditor::Unask(id) => ("unask", map([("id", id.into())])),
         ToEditor::Scratch { name, filetype, text } => {
             let lines = text.lines().map(Value::from).collect();
@@ -77,19 +83,7 @@ fn message(message: ToEditor) -> Value {
                 [("chat", chat.0.into()), ("text", text.into()), ("attachments", attachments)];
             ("draft", map(fields))
         }
-        ToEditor::Commands(chat, commands) => {
-            let commands = commands.into_iter().map(|command| {
-                map([
-                    ("name", command.name.into()),
-                    ("description", command.description.into()),
-                    ("hint", optional(command.hint)),
-                ])
-            });
-            (
-                "commands",
-                map([("chat", chat.0.into()), ("commands", Value::Array(commands.collect()))]),
-            )
-        }
+        ToEditor::Commands(chat, commands) => ("commands", self::commands(chat, commands)),
         ToEditor::Diff { chat, request, title, files } => {
             let files = files.into_iter().map(|file| {
                 map([
@@ -110,6 +104,47 @@ fn message(message: ToEditor) -> Value {
         }
     };
     Value::Array(vec![kind.into(), payload])
+}
+
+fn session_act(act: SessionAct) -> &'static str {
+    match act {
+        SessionAct::Open => "open",
+        SessionAct::Fork => "fork",
+        SessionAct::Close => "close",
+        SessionAct::Delete => "delete",
+    }
+}
+
+fn sessions(act: SessionAct, cwd: &Path, items: Vec<SessionItem>, more: bool) -> Value {
+    map([
+        ("act", session_act(act).into()),
+        ("cwd", cwd.to_string_lossy().as_ref().into()),
+        ("items", Value::Array(items.into_iter().map(session).collect())),
+        ("more", more.into()),
+    ])
+}
+
+fn session(item: SessionItem) -> Value {
+    map([
+        ("agent", item.agent.as_str().into()),
+        ("session", item.id.as_str().into()),
+        ("title", optional(item.title)),
+        ("used_at", optional(item.used_at)),
+        ("updated_at", optional(item.updated_at)),
+        ("chat", optional(item.chat.map(|chat| chat.0))),
+        ("elsewhere", item.open_elsewhere.into()),
+    ])
+}
+
+fn commands(chat: ChatId, commands: Vec<Command>) -> Value {
+    let commands = commands.into_iter().map(|command| {
+        map([
+            ("name", command.name.into()),
+            ("description", command.description.into()),
+            ("hint", optional(command.hint)),
+        ])
+    });
+    map([("chat", chat.0.into()), ("commands", Value::Array(commands.collect()))])
 }
 
 fn attachment(attachment: Attachment) -> Value {

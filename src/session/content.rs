@@ -1,7 +1,9 @@
 //! Content blocks (ACP content), both those an agent sends and those we send.
 
+use serde::{Deserialize, Serialize};
+
 /// One content block. What an agent sends and we do not know keeps its type name and is drawn as a placeholder.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Content {
     /// Markdown text.
     Text(String),

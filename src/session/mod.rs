@@ -11,4 +11,5 @@ pub mod update;
 
 pub mod permission;
 pub mod prompt;
+pub mod remembered;
 pub mod transcript;

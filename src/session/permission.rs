@@ -2,9 +2,10 @@
 
 use super::ids::{OptionId, ToolCallId};
 use super::tool_call::ToolCallPatch;
+use serde::{Deserialize, Serialize};
 
 /// What choosing an option means; only a hint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OptionKind {
     /// This once.
     AllowOnce,
@@ -19,7 +20,7 @@ pub enum OptionKind {
 }
 
 /// One way to answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionOption {
     /// What goes back to the agent.
     pub id: OptionId,

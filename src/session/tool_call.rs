@@ -3,10 +3,11 @@
 use super::content::Content;
 use super::ids::{TerminalId, ToolCallId};
 use super::terminal::TerminalNews;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// What a tool does (ACP `ToolKind`); an unknown kind is `Other`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum ToolKind {
     /// Reads a file.
     Read,
@@ -32,7 +33,7 @@ pub enum ToolKind {
 }
 
 /// Where a tool call stands. `Cancelled` and `Rejected` are ours: version 1 of the protocol has no such status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum ToolStatus {
     /// Announced, or waiting for the user.
     #[default]
@@ -55,7 +56,7 @@ impl ToolStatus {
 }
 
 /// A place the call is about, to jump to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     /// Absolute path.
     pub path: PathBuf,
@@ -64,7 +65,7 @@ pub struct Location {
 }
 
 /// A change to one file, to be shown; showing it changes nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diff {
     /// Absolute path.
     pub path: PathBuf,
@@ -75,7 +76,7 @@ pub struct Diff {
 }
 
 /// One item of what a tool call produced.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToolContent {
     /// A content block.
     Content(Content),
@@ -91,7 +92,7 @@ pub enum ToolContent {
 }
 
 /// What the agent passed to the tool, as far as we understand it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ToolInput {
     /// The shell command, where the input has one.
     pub command: Option<String>,
@@ -125,7 +126,7 @@ pub struct ToolCallPatch {
 }
 
 /// A tool call as known now.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Its id.
     pub id: ToolCallId,

@@ -1,17 +1,20 @@
 //! The conversation as a list of entries that only grows at the end; each change marks its entry dirty for the view.
 //! How it looks is not known here.
 
+mod terminals;
+
 use super::content::Content;
 use super::ids::{MessageId, OptionId, TerminalId, ToolCallId};
 use super::permission::{OptionKind, PermissionOption};
-use super::terminal::{Terminal, TerminalNews};
-use super::tool_call::{ToolCall, ToolCallPatch, ToolContent, ToolStatus};
+use super::terminal::Terminal;
+use super::tool_call::{ToolCall, ToolCallPatch, ToolStatus};
 use super::update::{PlanEntry, Role, Severity};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 /// One thing in the conversation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Entry {
     /// What this conversation is, at the top and after each restart.
     Banner(String),
@@ -26,7 +29,7 @@ pub enum Entry {
 }
 
 /// A message, or as much of it as came so far.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
@@ -39,7 +42,7 @@ pub struct Message {
 }
 
 /// A tool call and what the user was asked about it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolEntry {
     /// The call.
     pub call: ToolCall,
@@ -61,7 +64,7 @@ impl ToolEntry {
 }
 
 /// A request for permission in the transcript.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// Our number of the request.
     pub id: u64,
@@ -72,7 +75,7 @@ pub struct Asked {
 }
 
 /// What became of a request for permission.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Decision {
     /// The user has not answered yet.
     Waiting,
@@ -83,7 +86,7 @@ pub enum Decision {
 }
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// How grave.
     pub severity: Severity,
@@ -100,6 +103,8 @@ pub struct Note {
 pub struct Transcript {
     entries: Vec<Entry>,
     dirty: BTreeSet<usize>,
+    /// What has changed since it was written down.
+    unkept: BTreeSet<usize>,
     calls: HashMap<ToolCallId, usize>,
     terminals: HashMap<TerminalId, Terminal>,
     /// The tool calls that show each of them.
@@ -131,9 +136,52 @@ impl Transcript {
         self.dirty = (0..self.entries.len()).collect();
     }
 
+    fn touch(&mut self, index: usize) {
+        self.dirty.insert(index);
+        self.unkept.insert(index);
+    }
+
+    /// A conversation that was written down. What was open then is not any more.
+    pub fn restore(entries: Vec<Entry>) -> Self {
+        let mut transcript = Self { entries, ..Self::default() };
+        for (index, entry) in transcript.entries.iter_mut().enumerate() {
+            if let Entry::Tool(tool) = entry {
+                transcript.calls.insert(tool.call.id.clone(), index);
+                if let Some(asked) = &mut tool.asked
+                    && asked.decision == Decision::Waiting
+                {
+                    asked.decision = Decision::Cancelled;
+                }
+            }
+        }
+        transcript.settle_tools(ToolStatus::Cancelled);
+        transcript.redraw();
+        transcript
+    }
+
+    /// What has changed since this was asked last, with where it stands; to be written down.
+    pub fn take_unkept(&mut self) -> Vec<(usize, Entry)> {
+        let changed = std::mem::take(&mut self.unkept).into_iter();
+        changed.map(|index| (index, self.to_keep(index))).collect()
+    }
+
+    /// Has all of it written down again, for a session of another name.
+    pub fn keep_all(&mut self) {
+        self.unkept = (0..self.entries.len()).collect();
+    }
+
+    /// How the first prompt begins: a title for a session that has none.
+    pub fn opening(&self) -> Option<&str> {
+        let mut prompts = self.entries.iter().filter_map(|entry| match entry {
+            Entry::Message(message) if message.role == Role::User => Some(&message.text),
+            _ => None,
+        });
+        prompts.next()?.lines().find(|line| !line.trim().is_empty())
+    }
+
     /// Adds an entry at the end.
     pub fn push(&mut self, entry: Entry) {
-        self.dirty.insert(self.entries.len());
+        self.touch(self.entries.len());
         self.entries.push(entry);
     }
 
@@ -151,7 +199,7 @@ impl Transcript {
         match found {
             Some(index) => {
                 self.entries[index] = Entry::Note(note);
-                self.dirty.insert(index);
+                self.touch(index);
             }
             None => self.push(Entry::Note(note)),
         }
@@ -174,7 +222,7 @@ impl Transcript {
         {
             message.attachments.extend(titles);
             self.echo.push_str(text);
-            self.dirty.insert(index);
+            self.touch(index);
         }
     }
 
@@ -192,7 +240,7 @@ impl Transcript {
             && !(role == Role::User && last.id.is_none() && id.is_some())
         {
             last.text.push_str(piece);
-            self.dirty.insert(self.entries.len() - 1);
+            self.touch(self.entries.len() - 1);
             return;
         }
         if piece.is_empty() {
@@ -226,7 +274,7 @@ impl Transcript {
         match self.entries.last_mut() {
             Some(Entry::Message(last)) if last.role == role && last.text.is_empty() => {
                 last.attachments.push(words);
-                self.dirty.insert(self.entries.len() - 1);
+                self.touch(self.entries.len() - 1);
             }
             _ => {
                 let attachments = vec![words];
@@ -239,7 +287,7 @@ impl Transcript {
     /// A tool call is announced or changes.
     pub fn tool(&mut self, id: &ToolCallId, patch: ToolCallPatch) -> &mut ToolEntry {
         let index = self.tool_index(id);
-        self.dirty.insert(index);
+        self.touch(index);
         for (terminal, news) in &patch.terminals {
             self.terminal_told(terminal, news);
         }
@@ -250,75 +298,6 @@ impl Transcript {
             }
         }
         self.tool_at(index)
-    }
-
-    fn terminal_told(&mut self, id: &TerminalId, news: &TerminalNews) {
-        let terminal = self.terminals.entry(id.clone()).or_default();
-        match news {
-            // What runs in ours we know ourselves.
-            _ if terminal.command.is_some() => {}
-            TerminalNews::Begun => {}
-            TerminalNews::Output(text) => terminal.append(text.as_bytes()),
-            TerminalNews::Exited(exit) => terminal.finish(exit.clone(), None),
-        }
-        self.terminal_changed(id);
-    }
-
-    /// A command begins to run in a terminal of ours.
-    pub fn begin_terminal(&mut self, id: &TerminalId, terminal: Terminal) {
-        self.terminals.insert(id.clone(), terminal);
-        self.terminal_changed(id);
-    }
-
-    /// What is known of a terminal.
-    pub fn terminal(&self, id: &TerminalId) -> Option<&Terminal> {
-        self.terminals.get(id)
-    }
-
-    /// Something happens in a terminal.
-    pub fn change_terminal(&mut self, id: &TerminalId, change: impl FnOnce(&mut Terminal)) {
-        if let Some(terminal) = self.terminals.get_mut(id) {
-            change(terminal);
-            self.terminal_changed(id);
-        }
-    }
-
-    /// A command of ours could not be started: the call that wanted it says why.
-    pub fn terminal_failed(&mut self, id: &TerminalId, why: &str) {
-        let command = self.terminals.remove(id).and_then(|terminal| terminal.command);
-        let command = command.unwrap_or_default();
-        let open = || self.tools().rev().filter(|tool| tool.call.status.is_open());
-        let wants = |tool: &&ToolEntry| {
-            let input = tool.call.input.as_ref().and_then(|input| input.command.as_ref());
-            tool.call.title.contains(&command) || input.is_some_and(|it| it.contains(&command))
-        };
-        let only = || open().next().filter(|_| open().count() == 1);
-        let Some(call) = open().find(wants).or_else(only).map(|tool| tool.call.id.clone()) else {
-            return self.note(
-                Severity::Warning,
-                format!("{command} did not run: {why}"),
-                Vec::new(),
-            );
-        };
-        let index = self.tool_index(&call);
-        let said = ToolContent::Content(Content::Text(why.to_owned()));
-        self.tool_at(index).call.content.push(said);
-        self.dirty.insert(index);
-    }
-
-    fn terminal_changed(&mut self, id: &TerminalId) {
-        self.dirty.extend(self.shown.get(id).into_iter().flatten());
-    }
-
-    /// Whether a tool call that is not over shows this terminal.
-    pub fn is_waited_for(&self, id: &TerminalId) -> bool {
-        let mut calls = self.shown.get(id).into_iter().flatten();
-        calls.any(|index| match &self.entries[*index] {
-            Entry::Tool(entry) => {
-                entry.call.status.is_open() && entry.call.terminals().any(|shown| shown == id)
-            }
-            _ => false,
-        })
     }
 
     /// The tool call, if it was ever named.
@@ -391,7 +370,7 @@ impl Transcript {
             && asked.id == request
         {
             asked.decision = decision;
-            self.dirty.insert(index);
+            self.touch(index);
         }
     }
 
@@ -403,6 +382,7 @@ impl Transcript {
             {
                 tool.call.status = status;
                 self.dirty.insert(index);
+                self.unkept.insert(index);
             }
         }
     }
@@ -411,7 +391,7 @@ impl Transcript {
     pub fn plan(&mut self, plan: Vec<PlanEntry>) {
         if let Some(index) = self.plan {
             self.entries[index] = Entry::Plan(plan);
-            self.dirty.insert(index);
+            self.touch(index);
         } else if !plan.is_empty() {
             self.plan = Some(self.entries.len());
             self.push(Entry::Plan(plan));

@@ -3,6 +3,7 @@
 use super::content::Content;
 use super::ids::{MessageId, ToolCallId};
 use super::tool_call::ToolCallPatch;
+use serde::{Deserialize, Serialize};
 
 /// A field that may be left as it is, cleared, or set (ACP three-state fields).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -100,7 +101,7 @@ pub enum Update {
 }
 
 /// Who speaks in a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
     /// The user.
     User,
@@ -111,7 +112,7 @@ pub enum Role {
 }
 
 /// How grave a notice is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Severity {
     /// Good to know; unknown severities too.
     Info,
@@ -122,7 +123,7 @@ pub enum Severity {
 }
 
 /// One step of a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanEntry {
     /// What is to be done.
     pub content: String,
@@ -133,7 +134,7 @@ pub struct PlanEntry {
 }
 
 /// How important a step is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PlanPriority {
     /// Most.
     High,
@@ -144,7 +145,7 @@ pub enum PlanPriority {
 }
 
 /// Where a step stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PlanStatus {
     /// Not begun; also what we do not know.
     Pending,

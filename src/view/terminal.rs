@@ -3,15 +3,11 @@
 use super::card::{Card, OUTPUT, UNFOLDED};
 use super::line::{Action, Class, Line, Look, Style};
 use crate::session::ids::TerminalId;
-use crate::session::terminal::{MOST, Terminal, TerminalExit};
+use crate::session::terminal::Terminal;
 use crate::session::tool_call::ToolCall;
-use std::time::Duration;
 
 /// Characters of a line shown in a card.
 const WIDTH: usize = 400;
-
-/// Commands that took less are told without how long.
-const WORTH_TELLING: Duration = Duration::from_secs(1);
 
 /// Adds a terminal to a card. The work does not grow with what the command wrote.
 pub(super) fn show(card: &mut Card, call: &ToolCall, id: &TerminalId, terminal: &Terminal) {
@@ -51,65 +47,25 @@ fn command(card: &mut Card, call: &ToolCall, terminal: &Terminal) {
 
 /// The last line: how the command stands, and the way to its terminal.
 fn state(id: &TerminalId, terminal: &Terminal) -> Line {
-    let (words, look) = match &terminal.exit {
-        None => ("runs".to_owned(), Look::Active),
-        Some(exit) => {
-            let look = if exit.code == Some(0) { Look::Good } else { Look::Bad };
-            (words(exit, terminal.took), look)
-        }
+    let look = match &terminal.exit {
+        None => Look::Active,
+        Some(exit) if exit.code == Some(0) => Look::Good,
+        Some(_) => Look::Bad,
     };
+    let words = terminal.ending().unwrap_or_else(|| "runs".to_owned());
     let style = Style { action: Some(Action::Terminal(id.to_string())), ..Style::new(Class::Note) };
     Line::new(format!("{words} · <CR> opens the terminal"), &style).with_prefix("  └ ", look)
-}
-
-/// How a command ended, in a few words: `exit 3 after 12 s`.
-fn words(exit: &TerminalExit, took: Option<Duration>) -> String {
-    let how = match (&exit.signal, exit.code) {
-        (Some(signal), _) => format!("ended by {signal}"),
-        (None, Some(code)) => format!("exit {code}"),
-        (None, None) => "ended".to_owned(),
-    };
-    let took = took.filter(|took| *took >= WORTH_TELLING).map(|took| match took.as_secs() {
-        seconds @ 0..60 => format!(" after {seconds} s"),
-        seconds => format!(" after {} min {} s", seconds / 60, seconds % 60),
-    });
-    how + &took.unwrap_or_default()
-}
-
-/// All that is kept of what a command wrote, with what it was and how it ended.
-pub fn whole(terminal: &Terminal) -> String {
-    let (text, cut) = terminal.text(MOST);
-    let command = terminal.command.as_ref().map(|command| format!("$ {command}\n"));
-    let cut = if cut { "[what came before is not kept]\n" } else { "" };
-    let end = terminal.exit.as_ref().map(|exit| format!("\n[{}]", words(exit, terminal.took)));
-    let text = text.trim_end_matches('\n');
-    [command.as_deref().unwrap_or_default(), cut, text, end.as_deref().unwrap_or_default()].concat()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn ended(code: Option<u32>, signal: Option<&str>) -> TerminalExit {
-        TerminalExit { code, signal: signal.map(str::to_owned) }
-    }
+    use crate::session::terminal::TerminalExit;
 
     fn card(terminal: &Terminal) -> (Vec<String>, Option<(usize, usize)>) {
         let mut card = Card::default();
         show(&mut card, &ToolCall::new("call".into()), &"t".into(), terminal);
         (card.lines.into_iter().map(|line| line.text).collect(), card.fold)
-    }
-
-    #[test]
-    fn how_a_command_ended_is_said_in_few_words() {
-        let after = |seconds| Some(Duration::from_secs(seconds));
-        assert_eq!(words(&ended(Some(0), None), Some(Duration::from_millis(999))), "exit 0");
-        assert_eq!(words(&ended(Some(3), None), after(12)), "exit 3 after 12 s");
-        assert_eq!(
-            words(&ended(None, Some("SIGTERM")), after(61)),
-            "ended by SIGTERM after 1 min 1 s"
-        );
-        assert_eq!(words(&ended(None, None), None), "ended");
     }
 
     #[test]
@@ -123,7 +79,7 @@ mod tests {
         assert_eq!(lines[..3], ["make", "… 92 lines before · <CR> shows all", "line 93"]);
         assert_eq!(lines[9..], ["line 100", "runs · <CR> opens the terminal"]);
         assert_eq!(fold, None);
-        terminal.finish(ended(Some(0), None), None);
+        terminal.finish(TerminalExit { code: Some(0), signal: None }, None);
         let (lines, fold) = card(&terminal);
         assert_eq!(lines[..3], ["make", "… 60 lines before · <CR> shows all", "line 61"]);
         assert_eq!(lines[42], "exit 0 · <CR> opens the terminal");
@@ -138,13 +94,5 @@ mod tests {
         let (lines, _) = card(&terminal);
         assert!(lines.iter().map(String::len).sum::<usize>() < 2000, "{}", lines.len());
         assert!(lines.contains(&"last".to_owned()));
-    }
-
-    #[test]
-    fn all_of_it_names_the_command_and_its_end() {
-        let mut terminal = Terminal::new("make all".to_owned(), 0);
-        terminal.append(b"\x1b[31mred\x1b[0m\n");
-        terminal.finish(ended(Some(2), None), None);
-        assert_eq!(whole(&terminal), "$ make all\nred\n[exit 2]");
     }
 }

@@ -38,7 +38,7 @@ hear()
     let able = &said["clientCapabilities"];
     assert_eq!(able["fs"], serde_json::json!({"readTextFile": true, "writeTextFile": true}));
     assert_eq!(able["session"], serde_json::json!({"notices": {}, "compaction": {}}));
-    assert_eq!((&able["terminal"], &able["elicitation"]), (&false.into(), &().into()));
+    assert_eq!((&able["terminal"], &able["elicitation"]), (&true.into(), &().into()));
     let (call, reply) = bridge.reply().await;
     let Ok(Reply::Initialized(info)) = reply else { panic!("{reply:?}") };
     assert!(call == 1 && info.quirks.missing_file_reads_empty, "{info:?}");

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,9 @@ use super::processes::MARK;
 use super::rpc::{CallError, Notification, Rpc};
 use super::values::{to_json, to_msgpack};
 use super::{Agent, DEADLINE, Processes, Screen, TempFolder, binary, poll_for, repository};
+
+/// How many Neovims were started.
+static STARTED: AtomicUsize = AtomicUsize::new(0);
 
 /// How a Neovim is started; `..Options::default()` fills in the rest.
 pub struct Options {
@@ -61,7 +65,7 @@ pub struct Nvim {
     rpc: Rpc,
     screen: Arc<Mutex<Screen>>,
     processes: Processes,
-    folder: TempFolder,
+    folder: Arc<TempFolder>,
     cwd: PathBuf,
     size: (u16, u16),
     farewell: Duration,
@@ -70,11 +74,22 @@ pub struct Nvim {
 impl Nvim {
     /// Starts `$NVIM_BIN`, or `nvim`, and attaches a user interface to it.
     pub fn start(options: Options) -> Self {
-        let folder = TempFolder::new();
+        Self::start_in(Arc::new(TempFolder::new()), options)
+    }
+
+    /// Starts another one that has the same home, state and project as this one, which may have ended.
+    pub fn beside(&self, options: Options) -> Self {
+        Self::start_in(Arc::clone(&self.folder), options)
+    }
+
+    fn start_in(folder: Arc<TempFolder>, options: Options) -> Self {
         let cwd = options.cwd.clone().unwrap_or_else(|| folder.folder("project"));
-        let processes = Processes::marked(folder.path().to_string_lossy());
+        // Whoever looks for what one of several has started must not find what another one has.
+        let mark =
+            format!("{}#{}", folder.path().display(), STARTED.fetch_add(1, Ordering::Relaxed));
+        let processes = Processes::marked(mark.as_str());
         let mut child =
-            command(&options, &folder, &cwd).spawn().expect("start Neovim: set NVIM_BIN");
+            command(&options, &folder, &cwd, &mark).spawn().expect("start Neovim: set NVIM_BIN");
         let screen = Arc::new(Mutex::new(Screen::default()));
         let stdin = child.stdin.take().expect("a pipe");
         let stdout = child.stdout.take().expect("a pipe");
@@ -267,14 +282,14 @@ impl Drop for Nvim {
     }
 }
 
-fn command(options: &Options, folder: &TempFolder, cwd: &Path) -> Command {
+fn command(options: &Options, folder: &TempFolder, cwd: &Path, mark: &str) -> Command {
     let program = std::env::var("NVIM_BIN").unwrap_or_else(|_| "nvim".to_owned());
     let mut command = Command::new(program);
     command.args(["--embed", "--clean", "-u"]).arg(write_init(options, folder)).args(&options.args);
     command
         .current_dir(cwd)
         .env_clear()
-        .env(MARK, folder.path())
+        .env(MARK, mark)
         .env("LANG", "C.UTF-8")
         .env("SHELL", "/bin/sh");
     if let Some(path) = std::env::var_os("PATH") {

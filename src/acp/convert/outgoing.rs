@@ -41,6 +41,20 @@ pub fn call(id: i64, call: &Call, agent: &AgentCapabilities) -> Result<String, U
                 .mcp_servers(mcp_servers(place, agent));
             request(id, method, &params)
         }
+        Call::List(cwd, cursor) => {
+            let mut params = v1::ListSessionsRequest::new();
+            (params.cwd, params.cursor) = (Some(cwd.clone()), cursor.clone());
+            request(id, method, &params)
+        }
+        Call::Fork(session, place) => {
+            let params = v1::ForkSessionRequest::new(session.to_string(), &place.cwd)
+                .additional_directories(directories(place, agent))
+                .mcp_servers(mcp_servers(place, agent));
+            request(id, method, &params)
+        }
+        Call::Delete(session) => {
+            request(id, method, &v1::DeleteSessionRequest::new(session.to_string()))
+        }
         Call::Close(session) => {
             request(id, method, &v1::CloseSessionRequest::new(session.to_string()))
         }

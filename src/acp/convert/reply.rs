@@ -8,6 +8,7 @@ use crate::core::effect::Call;
 use crate::core::event::{CallError, INTERNAL_ERROR, Reply, SessionSetup, StopReason};
 use crate::session::agent::{AgentCapabilities, AgentInfo, AuthKind, AuthMethod};
 use crate::session::prompt::PromptCapabilities;
+use crate::session::remembered::Listed;
 use serde_json::Value;
 
 /// What the answer to a call looks like.
@@ -15,8 +16,10 @@ use serde_json::Value;
 pub enum Kind {
     /// To `initialize`.
     Initialize,
-    /// To `session/new`.
+    /// To `session/new` and `session/fork`.
     NewSession,
+    /// To `session/list`.
+    List,
     /// To `session/load` and `session/resume`.
     Restore,
     /// To `session/prompt`.
@@ -30,10 +33,13 @@ impl Kind {
     pub fn of(call: &Call) -> Self {
         match call {
             Call::Initialize => Self::Initialize,
-            Call::NewSession(_) => Self::NewSession,
+            Call::NewSession(_) | Call::Fork(..) => Self::NewSession,
             Call::Load(..) | Call::Resume(..) => Self::Restore,
             Call::Prompt { .. } => Self::Prompt,
-            Call::Authenticate(_) | Call::Close(_) | Call::SetMode { .. } => Self::Plain,
+            Call::List(..) => Self::List,
+            Call::Authenticate(_) | Call::Close(_) | Call::Delete(_) | Call::SetMode { .. } => {
+                Self::Plain
+            }
         }
     }
 }
@@ -44,6 +50,7 @@ pub fn decode(kind: Kind, result: &str) -> Result<Reply, CallError> {
     match kind {
         Kind::Initialize => initialized(fields),
         Kind::NewSession => session(fields),
+        Kind::List => Ok(sessions(fields)),
         Kind::Restore => Ok(Reply::Restored(setup(fields))),
         Kind::Prompt => Ok(Reply::Turn(stop_reason(fields))),
         Kind::Plain => Ok(Reply::Done),
@@ -79,8 +86,21 @@ fn one_line(text: &str) -> String {
 fn session(mut fields: Fields) -> Result<Reply, CallError> {
     let id = fields
         .text("sessionId")
-        .ok_or_else(|| CallError::Malformed("session/new was answered without sessionId".into()))?;
+        .ok_or_else(|| CallError::Malformed("a new session without a sessionId".into()))?;
     Ok(Reply::Session { id: id.into(), setup: setup(fields) })
+}
+
+/// A page of sessions; those without an id or a folder are left out.
+fn sessions(mut fields: Fields) -> Reply {
+    let sessions = fields.objects("sessions").into_iter().flatten().filter_map(|mut one| {
+        Some(Listed {
+            id: one.text("sessionId")?.into(),
+            cwd: one.text("cwd")?.into(),
+            title: one.text("title").filter(|title| !title.trim().is_empty()),
+            updated_at: one.text("updatedAt"),
+        })
+    });
+    Reply::Sessions(sessions.collect(), fields.text("nextCursor"))
 }
 
 fn setup(mut fields: Fields) -> SessionSetup {

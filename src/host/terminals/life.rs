@@ -2,19 +2,17 @@
 //! once all of that is.
 
 use super::{GRACE, Order, start};
-use crate::core::effect::Launch;
-use crate::core::event::FromTerminal;
+use crate::core::command::{FromTerminal, Launch};
 use crate::process::group::{Group, Watchdog, signal_name};
 use crate::session::ids::TerminalId;
 use crate::session::terminal::TerminalExit;
 use nix::sys::signal::Signal;
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
-use tokio::io::unix::AsyncFd;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
@@ -80,7 +78,7 @@ pub(super) async fn live(
 struct Life {
     id: TerminalId,
     group: Group,
-    output: Option<AsyncFd<File>>,
+    output: Option<Receiver>,
     buffer: Box<[u8]>,
     /// What waits for the bridge.
     events: VecDeque<FromTerminal>,
@@ -115,7 +113,7 @@ impl Life {
                         permit.send((id.clone(), event));
                     }
                 }
-                read = read(output.as_ref(), buffer), if room && output.is_some() => match read {
+                read = read(output, buffer), if room && output.is_some() => match read {
                     0 => *output = None,
                     read => events.push_back(FromTerminal::Output(buffer[..read].to_vec())),
                 },
@@ -170,16 +168,10 @@ impl Life {
 }
 
 /// Reads once; 0 is the end. A pseudo terminal that nobody has open any more fails (`man 4 pts`).
-async fn read(output: Option<&AsyncFd<File>>, buffer: &mut [u8]) -> usize {
-    let Some(output) = output else { return std::future::pending().await };
-    loop {
-        let Ok(mut ready) = output.readable().await else { return 0 };
-        match ready.try_io(|output| output.get_ref().read(buffer)) {
-            Ok(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Ok(read) => return read.unwrap_or(0),
-            // It was not ready after all.
-            Err(_) => {}
-        }
+async fn read(output: &mut Option<Receiver>, buffer: &mut [u8]) -> usize {
+    match output {
+        Some(output) => output.read(buffer).await.unwrap_or(0),
+        None => std::future::pending().await,
     }
 }
 

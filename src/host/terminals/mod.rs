@@ -3,8 +3,7 @@
 mod life;
 mod start;
 
-use crate::core::effect::ToTerminal;
-use crate::core::event::FromTerminal;
+use crate::core::command::{FromTerminal, ToTerminal};
 use crate::process::group::Watchdog;
 use crate::session::ids::TerminalId;
 use std::collections::HashMap;

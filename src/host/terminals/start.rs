@@ -1,6 +1,6 @@
 //! How a command is started: found, given a pseudo terminal for what it writes and nothing to read.
 
-use crate::core::effect::Launch;
+use crate::core::command::Launch;
 use crate::process::group::{Group, Watchdog};
 use crate::process::program;
 use crate::process::strays::{self, Mark};
@@ -12,8 +12,7 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
+use tokio::net::unix::pipe::Receiver;
 use tokio::process::Command;
 
 /// The size commands see. As wide as tables of programs need; what is wider is wrapped where it is shown.
@@ -30,7 +29,7 @@ const SYNTAX: &[char] = &[
 pub(super) fn start(
     launch: &Launch,
     watchdog: Option<&Watchdog>,
-) -> Result<(Group, AsyncFd<File>), String> {
+) -> Result<(Group, Receiver), String> {
     if !launch.cwd.is_dir() {
         return Err(format!(
             "{} is not a folder, so nothing can start in it",
@@ -42,7 +41,8 @@ pub(super) fn start(
     let (program, args) = resolve(launch, &env)?;
     let in_words = |error: std::io::Error| format!("{}: {error}", program.display());
     let (reader, writer) = output().map_err(in_words)?;
-    let reader = AsyncFd::with_interest(reader, Interest::READABLE).map_err(in_words)?;
+    // A pseudo terminal is read as a pipe is.
+    let reader = Receiver::from_file_unchecked(reader).map_err(in_words)?;
     let mark = Mark::new();
     let child = Command::new(&program)
         .args(args)

@@ -174,7 +174,7 @@ mod tests {
         let mut note = |piece: Piece<'_>| match piece {
             Piece::Text(text) => out.push_str(text),
             Piece::Control(control) => out.push(control),
-            Piece::Sequence(sequence) => out.push_str(&format!("<{}>", &sequence[1..])),
+            Piece::Sequence(sequence) => out.extend(["<", &sequence[1..], ">"]),
         };
         for piece in pieces {
             scanner.feed(piece, &mut note);

@@ -8,7 +8,7 @@ const SLACK: usize = 64 << 10;
 
 /// Lines, of which the first may be gone.
 #[derive(Debug)]
-pub struct Lines {
+pub(super) struct Lines {
     /// Lines that are finished.
     done: String,
     /// The line the cursor is in, and where.
@@ -24,13 +24,13 @@ pub struct Lines {
 
 impl Lines {
     /// No lines; about `room` bytes of them will be kept.
-    pub fn new(room: usize) -> Self {
+    pub(super) fn new(room: usize) -> Self {
         let (done, line) = (String::new(), Vec::new());
         Self { done, line, column: 0, room, cut: false, breaks: 0 }
     }
 
     /// Writes at the cursor, over what stands there.
-    pub fn write(&mut self, text: &str) {
+    pub(super) fn write(&mut self, text: &str) {
         for c in text.chars() {
             self.put(c);
         }
@@ -50,7 +50,7 @@ impl Lines {
     }
 
     /// A control character: a line break, a return to the line's start, a tab or a step back.
-    pub fn control(&mut self, control: char) {
+    pub(super) fn control(&mut self, control: char) {
         match control {
             '\n' => {
                 self.finish();
@@ -65,28 +65,28 @@ impl Lines {
     }
 
     /// Moves to a column, counted from 0.
-    pub fn move_to(&mut self, column: usize) {
+    pub(super) fn move_to(&mut self, column: usize) {
         self.column = column.min(LONGEST_LINE - 1);
     }
 
     /// Where the cursor is in its line.
-    pub fn column(&self) -> usize {
+    pub(super) fn column(&self) -> usize {
         self.column
     }
 
     /// Empties the line from the cursor on.
-    pub fn erase_rest(&mut self) {
+    pub(super) fn erase_rest(&mut self) {
         self.line.truncate(self.column);
     }
 
     /// Empties the line up to the cursor.
-    pub fn erase_start(&mut self) {
+    pub(super) fn erase_start(&mut self) {
         let end = (self.column + 1).min(self.line.len());
         self.line[..end].fill(' ');
     }
 
     /// Empties the line.
-    pub fn erase_line(&mut self) {
+    pub(super) fn erase_line(&mut self) {
         self.line.clear();
     }
 
@@ -99,7 +99,7 @@ impl Lines {
     }
 
     /// Keeps no more than the last `room` bytes from now on.
-    pub fn shrink(&mut self, room: usize) {
+    pub(super) fn shrink(&mut self, room: usize) {
         self.room = room;
         self.drop_front(room);
         self.done.shrink_to(room);
@@ -114,7 +114,7 @@ impl Lines {
     }
 
     /// The last `limit` bytes, less where a character would be cut, and whether there was more.
-    pub fn text(&self, limit: usize) -> (String, bool) {
+    pub(super) fn text(&self, limit: usize) -> (String, bool) {
         let mut text = String::with_capacity(self.done.len() + self.line.len());
         text.push_str(&self.done);
         text.extend(&self.line);
@@ -127,7 +127,7 @@ impl Lines {
 
     /// The last lines, at most `most` of them and each of at most `width` characters, oldest first; empty ones at the
     /// end are left out.
-    pub fn last(&self, most: usize, width: usize) -> Vec<String> {
+    pub(super) fn last(&self, most: usize, width: usize) -> Vec<String> {
         let cut = |line: &str| line.chars().take(width).collect::<String>();
         let current: String = self.line.iter().take(width).collect();
         // A long line may stand in `done` in part; what is shown of it is its end.
@@ -150,7 +150,7 @@ impl Lines {
     }
 
     /// How many lines there were, also those that are gone.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.breaks + usize::from(!self.line.is_empty())
     }
 }

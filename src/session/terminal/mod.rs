@@ -17,6 +17,9 @@ pub const MOST: usize = 4 << 20;
 /// What the user can see of one command's output, in bytes. It stays when the terminal is released.
 pub const SHOWN: usize = 512 << 10;
 
+/// Commands that took less are told without how long.
+const WORTH_TELLING: Duration = Duration::from_secs(1);
+
 /// How a command ended (ACP `TerminalExitStatus`); both are `None` where nobody knows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TerminalExit {
@@ -107,6 +110,32 @@ impl Terminal {
         self.lines.count()
     }
 
+    /// How the command ended, in a few words: `exit 3 after 12 s`; `None` while it runs.
+    pub fn ending(&self) -> Option<String> {
+        let exit = self.exit.as_ref()?;
+        let how = match (&exit.signal, exit.code) {
+            (Some(signal), _) => format!("ended by {signal}"),
+            (None, Some(code)) => format!("exit {code}"),
+            (None, None) => "ended".to_owned(),
+        };
+        let took =
+            self.took.filter(|took| *took >= WORTH_TELLING).map(|took| match took.as_secs() {
+                seconds @ 0..60 => format!(" after {seconds} s"),
+                seconds => format!(" after {} min {} s", seconds / 60, seconds % 60),
+            });
+        Some(how + &took.unwrap_or_default())
+    }
+
+    /// The command, the last `limit` bytes of what it wrote and how it ended, as text for people.
+    pub fn account(&self, limit: usize) -> String {
+        let (text, cut) = self.text(limit);
+        let command = self.command.as_ref().map(|command| format!("$ {command}\n"));
+        let cut = if cut { "[what came before is not kept]\n" } else { "" };
+        let end = self.ending().map(|ending| format!("\n[{ending}]"));
+        let text = text.trim_end_matches('\n');
+        [&command.unwrap_or_default(), cut, text, &end.unwrap_or_default()].concat()
+    }
+
     /// At most `most` bytes for a terminal buffer from a place on, and where they begin: later than asked where what
     /// stood there is gone. Places are counted in bytes from the first.
     pub fn bytes(&self, from: u64, most: usize) -> (u64, Vec<u8>) {
@@ -173,6 +202,31 @@ mod tests {
         assert_eq!(text("[  ] wait\r[ok\x1b[K\n"), "[ok\n");
         assert_eq!(text("50%\x1b[2K\x1b[1G100%\n"), "100%\n");
         assert_eq!(text("ab\x1b[1Dc\x1b[2Cd"), "ac  d");
+    }
+
+    #[test]
+    fn how_a_command_ended_is_said_in_few_words() {
+        let ending = |code, signal: Option<&str>, took| {
+            let mut terminal = Terminal::default();
+            assert_eq!(terminal.ending(), None);
+            terminal.finish(TerminalExit { code, signal: signal.map(str::to_owned) }, took);
+            terminal.ending().unwrap()
+        };
+        let after = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(ending(Some(0), None, Some(Duration::from_millis(999))), "exit 0");
+        assert_eq!(ending(Some(3), None, after(12)), "exit 3 after 12 s");
+        assert_eq!(ending(None, Some("SIGTERM"), after(61)), "ended by SIGTERM after 1 min 1 s");
+        assert_eq!(ending(None, None, None), "ended");
+    }
+
+    #[test]
+    fn an_account_names_the_command_and_its_end() {
+        let mut terminal = Terminal::new("make all".to_owned(), 0);
+        terminal.append(b"\x1b[31mred\x1b[0m\nend\n");
+        terminal.finish(TerminalExit { code: Some(2), signal: None }, None);
+        assert_eq!(terminal.account(MOST), "$ make all\nred\nend\n[exit 2]");
+        let cut = "$ make all\n[what came before is not kept]\nend\n[exit 2]";
+        assert_eq!(terminal.account(4), cut);
     }
 
     #[test]

@@ -6,9 +6,12 @@ use std::collections::VecDeque;
 /// A place to begin at is noted after so many bytes.
 const STEP: u64 = 1024;
 
+/// A longer piece is text, and may be cut between characters.
+const LONGEST: usize = 8 << 10;
+
 /// Bytes, of which the first may be gone.
 #[derive(Debug)]
-pub struct Ring {
+pub(super) struct Ring {
     bytes: VecDeque<u8>,
     /// How many are gone.
     gone: u64,
@@ -19,12 +22,23 @@ pub struct Ring {
 
 impl Ring {
     /// Nothing; at most `room` bytes will be kept.
-    pub fn new(room: usize) -> Self {
+    pub(super) fn new(room: usize) -> Self {
         Self { bytes: VecDeque::new(), gone: 0, starts: VecDeque::new(), room }
     }
 
     /// Adds a piece that must not be cut at its start.
-    pub fn push(&mut self, piece: &str) {
+    pub(super) fn push(&mut self, piece: &str) {
+        let mut rest = piece;
+        while rest.len() > LONGEST {
+            // Only text is as long as that.
+            let middle = (0..=LONGEST).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(0);
+            self.add(&rest[..middle]);
+            rest = &rest[middle..];
+        }
+        self.add(rest);
+    }
+
+    fn add(&mut self, piece: &str) {
         let end = self.end();
         if self.starts.back().is_none_or(|last| end - last >= STEP) {
             self.starts.push_back(end);
@@ -34,7 +48,7 @@ impl Ring {
     }
 
     /// Keeps at most the last `room` bytes from now on.
-    pub fn shrink(&mut self, room: usize) {
+    pub(super) fn shrink(&mut self, room: usize) {
         self.room = room;
         self.cut();
         self.bytes.shrink_to_fit();
@@ -55,12 +69,12 @@ impl Ring {
     }
 
     /// Where the next byte will stand, counted from the first there ever was.
-    pub fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.gone + self.bytes.len() as u64
     }
 
     /// At most `most` bytes from a place on, and where they really begin: later, where what stood there is gone.
-    pub fn from(&self, place: u64, most: usize) -> (u64, Vec<u8>) {
+    pub(super) fn from(&self, place: u64, most: usize) -> (u64, Vec<u8>) {
         let start = place.clamp(self.gone, self.end());
         let skip = usize::try_from(start - self.gone).unwrap_or(usize::MAX);
         (start, self.bytes.iter().skip(skip).take(most).copied().collect())

@@ -1,0 +1,108 @@
+//! What is to outlive Neovim: written down as it comes about, and brought back when a session goes on.
+
+use super::effect::{Effect, Keeping};
+use super::event::ChatId;
+use super::link::Stage;
+use super::state::State;
+use crate::session::ids::{AgentName, SessionId};
+use crate::session::remembered::Remembered;
+use crate::session::tool_call::ToolStatus;
+use crate::session::transcript::Entry;
+
+/// A title taken from a prompt has at most so many characters.
+const TITLE: usize = 80;
+
+impl State {
+    /// Has it written down what the session has become. One without a prompt is not worth it.
+    pub(super) fn keep(&mut self, id: ChatId) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let Some(session) = chat.session.clone() else { return };
+        if chat.replay.is_some() || chat.reloaded {
+            // What is shown is about to be said again.
+            return;
+        }
+        let Some(opening) = chat.transcript.opening() else { return };
+        let opening = opening.trim().chars().take(TITLE).collect();
+        let remembered = Remembered {
+            agent: chat.config.name.clone(),
+            id: session,
+            cwd: chat.cwd.clone(),
+            title: chat.title.clone().or(Some(opening)),
+            used_at: 0,
+            open: true,
+        };
+        let anew = std::mem::take(&mut chat.keep_anew);
+        let entries = chat.transcript.take_unkept();
+        self.effects.push(Effect::Keep(Keeping::Note(Box::new(remembered), anew, entries)));
+    }
+
+    /// Neovim is about to end: what is not written down yet, and answers to all that is open (ACP cancellation).
+    pub fn farewell(&mut self) -> Vec<Effect> {
+        for id in self.chats.keys().copied().collect::<Vec<_>>() {
+            self.keep(id);
+            self.settle_all(id, ToolStatus::Cancelled);
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Asks for the sessions of the chat's folder, to go on with the last one.
+    pub(super) fn recall_last(&mut self, id: ChatId) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        chat.awaits_store = true;
+        let cwd = chat.cwd.clone();
+        self.effects.push(Effect::Keep(Keeping::Recall(id, cwd)));
+    }
+
+    /// Asks for what was said in a session.
+    pub(super) fn reread(&mut self, id: ChatId, session: SessionId) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        chat.awaits_store = true;
+        let agent = chat.config.name.clone();
+        self.effects.push(Effect::Keep(Keeping::Reread(id, agent, session)));
+    }
+
+    /// The sessions of a chat's folder are there: the newest of its agent that nobody has open goes on.
+    pub(super) fn recalled(&mut self, id: ChatId, sessions: Vec<Remembered>) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let name = chat.config.name.clone();
+        let last = sessions.into_iter().find(|it| it.agent == name && !self.is_in_use(it));
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        match last {
+            Some(last) => {
+                chat.last = Some(last.id.clone());
+                chat.title = last.title;
+                self.reread(id, last.id);
+            }
+            None => self.store_answered(id),
+        }
+    }
+
+    fn is_in_use(&self, session: &Remembered) -> bool {
+        session.open || self.open_as(&session.agent, &session.id).is_some()
+    }
+
+    /// The chat that has this session of an agent of this name open.
+    pub(super) fn open_as(&self, agent: &AgentName, session: &SessionId) -> Option<ChatId> {
+        let its = self
+            .chats
+            .values()
+            .find(|chat| chat.config.name == *agent && chat.session.as_ref() == Some(session));
+        its.map(|chat| chat.id)
+    }
+
+    /// What was said in the session that is to go on.
+    pub(super) fn reread_done(&mut self, id: ChatId, entries: Vec<Entry>) {
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.past = entries;
+        }
+        self.store_answered(id);
+    }
+
+    fn store_answered(&mut self, id: ChatId) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        chat.awaits_store = false;
+        if self.link_of(id).is_some_and(|(_, link)| link.stage == Stage::Ready) {
+            self.open_session(id);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What outlives Neovim: which sessions a project has, and what was said in them. One thread writes, in the order asked;
+//! nobody waits for it. It decides nothing: what is worth keeping is known elsewhere.
+
+mod index;
+mod names;
+mod transcripts;
+
+use crate::session::ids::{AgentName, SessionId};
+use crate::session::remembered::Remembered;
+use crate::session::transcript::Entry;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::oneshot;
+use transcripts::Transcripts;
+
+/// So long the end of the program waits for what is still to be written.
+const LAST: Duration = Duration::from_secs(2);
+
+/// Where sessions are kept. Dropping it ends its thread once everything is written.
+#[derive(Debug)]
+pub struct Store {
+    jobs: Option<mpsc::Sender<Job>>,
+}
+
+enum Job {
+    Keep(Box<Remembered>, bool, Vec<(usize, Entry)>),
+    Forget(PathBuf, AgentName, SessionId),
+    Recall(PathBuf, oneshot::Sender<Vec<Remembered>>),
+    Reread(AgentName, SessionId, oneshot::Sender<Vec<Entry>>),
+    Flush(mpsc::Sender<()>),
+}
+
+impl Store {
+    /// Keeps sessions below `folder`, which is made when it is needed; without one nothing is kept.
+    pub fn open(folder: Option<PathBuf>) -> Self {
+        let Some(folder) = folder else {
+            tracing::warn!("sessions are not kept: there is no folder for them");
+            return Self { jobs: None };
+        };
+        let (jobs, queue) = mpsc::channel();
+        let started = thread::Builder::new().name("store".to_owned()).spawn(move || {
+            let mut keeper = Keeper { transcripts: Transcripts::new(&folder), folder };
+            for job in queue {
+                keeper.work(job);
+            }
+        });
+        let started = started.inspect_err(|error| tracing::error!(%error, "sessions are not kept"));
+        Self { jobs: started.is_ok().then_some(jobs) }
+    }
+
+    /// Notes that a session was used just now, and what has changed in its transcript; or that this is now all of it. From
+    /// now on this program is the one that writes it, if none has been.
+    pub fn keep(&self, session: Remembered, anew: bool, entries: Vec<(usize, Entry)>) {
+        self.give(Job::Keep(Box::new(session), anew, entries));
+    }
+
+    /// Forgets a session and what was said in it.
+    pub fn forget(&self, cwd: PathBuf, agent: AgentName, session: SessionId) {
+        self.give(Job::Forget(cwd, agent, session));
+    }
+
+    /// The sessions of a folder, those used last first. None where none can be read.
+    pub async fn recall(&self, cwd: PathBuf) -> Vec<Remembered> {
+        let (answer, answered) = oneshot::channel();
+        self.give(Job::Recall(cwd, answer));
+        answered.await.unwrap_or_default()
+    }
+
+    /// What was said in a session, as far as it was written down.
+    pub async fn reread(&self, agent: AgentName, session: SessionId) -> Vec<Entry> {
+        let (answer, answered) = oneshot::channel();
+        self.give(Job::Reread(agent, session, answer));
+        answered.await.unwrap_or_default()
+    }
+
+    /// Waits until everything is written, but not for long. It blocks: for the end of the program.
+    pub fn flush(&self) {
+        let (done, is_done) = mpsc::channel();
+        self.give(Job::Flush(done));
+        let _ = is_done.recv_timeout(LAST);
+    }
+
+    fn give(&self, job: Job) {
+        if let Some(jobs) = &self.jobs {
+            // Fails only where the thread broke, which has been said in its panic.
+            let _ = jobs.send(job);
+        }
+    }
+}
+
+/// Does the work, on its own thread.
+struct Keeper {
+    folder: PathBuf,
+    transcripts: Transcripts,
+}
+
+impl Keeper {
+    fn work(&mut self, job: Job) {
+        match job {
+            Job::Keep(mut session, anew, entries) => {
+                session.used_at = now();
+                let result = self.keep(&session, anew, &entries);
+                complain(&session.cwd, "a session was not kept", result);
+            }
+            Job::Forget(cwd, agent, id) => {
+                self.transcripts.forget(&agent, &id);
+                let forgotten = index::change(&self.folder, &cwd, |sessions| {
+                    sessions.retain(|it| it.agent != agent || it.id != id);
+                });
+                complain(&cwd, "a session was not forgotten", forgotten.map(|_| ()));
+            }
+            Job::Recall(cwd, answer) => {
+                let mut sessions = index::read(&self.folder, &cwd).unwrap_or_else(|error| {
+                    complain(&cwd, "sessions cannot be read", Err(error));
+                    Vec::new()
+                });
+                for session in &mut sessions {
+                    session.open = self.transcripts.is_open(&session.agent, &session.id);
+                }
+                sessions.sort_by_key(|session| std::cmp::Reverse(session.used_at));
+                let _ = answer.send(sessions);
+            }
+            Job::Reread(agent, session, answer) => {
+                let entries = self.transcripts.read(&agent, &session).unwrap_or_else(|error| {
+                    complain(&self.folder, "a transcript cannot be read", Err(error));
+                    Vec::new()
+                });
+                let _ = answer.send(entries);
+            }
+            Job::Flush(done) => {
+                let _ = done.send(());
+            }
+        }
+    }
+
+    fn keep(
+        &mut self,
+        session: &Remembered,
+        anew: bool,
+        entries: &[(usize, Entry)],
+    ) -> io::Result<()> {
+        self.transcripts.write(session, anew, entries)?;
+        let dropped = index::change(&self.folder, &session.cwd, |sessions| {
+            sessions.retain(|it| it.agent != session.agent || it.id != session.id);
+            sessions.insert(0, session.clone());
+        })?;
+        for old in dropped {
+            self.transcripts.forget(&old.agent, &old.id);
+        }
+        Ok(())
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+fn complain(path: &Path, what: &str, result: io::Result<()>) {
+    if let Err(error) = result {
+        tracing::error!(path = %path.display(), %error, "{what}");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! What is kept comes back, whoever else keeps something.
+
+use super::*;
+use crate::session::transcript::Note;
+use crate::session::update::Severity;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("rat-store-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn store(&self) -> Store {
+        Store::open(Some(self.0.clone()))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn session(id: &str) -> Remembered {
+    Remembered {
+        agent: "fake".into(),
+        id: id.into(),
+        cwd: "/a project/ü".into(),
+        title: Some("title".to_owned()),
+        used_at: 0,
+        open: false,
+    }
+}
+
+fn note(title: &str) -> Entry {
+    let (severity, title) = (Severity::Info, title.to_owned());
+    Entry::Note(Note { severity, title, details: Vec::new(), key: None })
+}
+
+async fn ids(store: &Store) -> Vec<String> {
+    let sessions = store.recall("/a project/ü".into()).await;
+    sessions.iter().map(|session| session.id.to_string()).collect()
+}
+
+#[tokio::test]
+async fn what_was_kept_is_there_after_a_restart() {
+    let folder = Folder::new("restart");
+    let store = folder.store();
+    store.keep(session("1"), false, vec![(0, note("a")), (1, note("b"))]);
+    store.keep(session("1"), false, vec![(1, note("B")), (2, note("c"))]);
+    assert!(store.recall("/a project/ü".into()).await[0].open, "by this program");
+    store.flush();
+    drop(store);
+    let store = folder.store();
+    let [one] = &store.recall("/a project/ü".into()).await[..] else { panic!("not one") };
+    assert_eq!((one.title.as_deref(), one.open), (Some("title"), false));
+    assert!(one.used_at > 1_700_000_000);
+    let entries = store.reread("fake".into(), "1".into()).await;
+    assert_eq!(entries, [note("a"), note("B"), note("c")]);
+    assert!(store.recall("/elsewhere".into()).await.is_empty());
+    store.keep(session("1"), true, vec![(0, note("all of it"))]);
+    assert_eq!(store.reread("fake".into(), "1".into()).await, [note("all of it")]);
+}
+
+#[tokio::test]
+async fn two_programs_lose_nothing_of_each_other() {
+    let folder = Folder::new("two");
+    let (one, other) = (folder.store(), folder.store());
+    for number in 0..20 {
+        one.keep(session(&format!("one{number}")), false, Vec::new());
+        other.keep(session(&format!("other{number}")), false, Vec::new());
+    }
+    one.flush();
+    other.flush();
+    assert_eq!(ids(&one).await.len(), 40);
+    // The one who has a session open writes its transcript.
+    one.keep(session("one1"), false, vec![(0, note("one"))]);
+    one.flush();
+    let entries = other.reread("fake".into(), "one1".into()).await;
+    other.keep(session("one1"), false, vec![(0, note("other"))]);
+    other.flush();
+    assert_eq!(entries, [note("one")]);
+    assert_eq!(one.reread("fake".into(), "one1".into()).await, [note("one")]);
+}
+
+#[tokio::test]
+async fn a_forgotten_session_is_gone_with_what_was_said() {
+    let folder = Folder::new("forget");
+    let store = folder.store();
+    store.keep(session("1"), false, vec![(0, note("a"))]);
+    store.keep(session("2"), false, vec![(0, note("a"))]);
+    store.forget("/a project/ü".into(), "fake".into(), "1".into());
+    assert_eq!(ids(&store).await, ["2"]);
+    assert!(store.reread("fake".into(), "1".into()).await.is_empty());
+}
+
+#[tokio::test]
+async fn of_a_folder_the_newest_hundred_are_remembered() {
+    let folder = Folder::new("most");
+    let store = folder.store();
+    for number in 0..105 {
+        store.keep(session(&number.to_string()), false, vec![(0, note("a"))]);
+    }
+    let ids = ids(&store).await;
+    assert_eq!((ids.len(), ids.contains(&"4".to_owned())), (100, false));
+    assert_eq!(fs::read_dir(folder.0.join("transcripts")).unwrap().count(), 100);
+}
+
+#[tokio::test]
+async fn a_line_that_was_cut_off_costs_itself_only() {
+    let folder = Folder::new("cut");
+    let store = folder.store();
+    store.keep(session("1"), false, vec![(0, note("a")), (1, note("b"))]);
+    store.flush();
+    drop(store);
+    let file = folder.0.join("transcripts/fake-1.jsonl");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, &text[..text.len() - 5]).unwrap();
+    assert_eq!(folder.store().reread("fake".into(), "1".into()).await, [note("a")]);
+}
+
+#[tokio::test]
+async fn a_damaged_index_is_put_aside_and_one_of_another_version_left_alone() {
+    let folder = Folder::new("damaged");
+    let store = folder.store();
+    store.keep(session("1"), false, Vec::new());
+    store.flush();
+    let projects = folder.0.join("projects");
+    let file = projects.join("+a%20project+%c3%bc.json");
+    fs::write(&file, "{\"version\":1,").unwrap();
+    store.keep(session("2"), false, Vec::new());
+    assert_eq!(ids(&store).await, ["2"]);
+    assert!(file.with_extension("damaged").exists());
+    fs::write(&file, "{\"version\":2,\"sessions\":7}").unwrap();
+    store.keep(session("3"), false, Vec::new());
+    store.flush();
+    assert!(ids(&store).await.is_empty());
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{\"version\":2,\"sessions\":7}");
+}
+
+#[tokio::test]
+async fn nobody_else_can_read_it() {
+    let folder = Folder::new("private");
+    let store = folder.store();
+    store.keep(session("1"), false, vec![(0, note("a"))]);
+    store.flush();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o077;
+    assert_eq!(mode(&folder.0), 0);
+    assert_eq!(mode(&folder.0.join("transcripts/fake-1.jsonl")), 0);
+    assert_eq!(mode(&folder.0.join("projects")), 0);
+}
+
+#[tokio::test]
+async fn without_a_folder_nothing_is_kept_and_nobody_waits() {
+    let store = Store::open(None);
+    store.keep(session("1"), false, Vec::new());
+    store.flush();
+    assert!(ids(&store).await.is_empty());
+}
+
+#[test]
+fn names_differ_and_fit() {
+    let texts =
+        ["/a/b", "/a+b", "/A/b", "..", "", "a%2f", "ü", &"x/".repeat(300), &"y/".repeat(300)];
+    let names: std::collections::HashSet<String> =
+        texts.iter().map(|text| names::escaped(text).to_lowercase()).collect();
+    assert_eq!(names.len(), texts.len());
+    assert!(names.iter().all(|name| name.len() < 200 && !name.starts_with('.')));
+}

@@ -1,0 +1,38 @@
+//! What is remembered of a session when Neovim has ended, so that it can go on.
+
+use super::ids::{AgentName, SessionId};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A session that was used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// The agent's name in the configuration.
+    pub agent: AgentName,
+    /// As the agent named it.
+    pub id: SessionId,
+    /// Where it works, absolute.
+    pub cwd: PathBuf,
+    /// Its title, where the agent gave it one, else how its first prompt begins.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// When it was used last, in seconds since 1970; set by who keeps it.
+    #[serde(default)]
+    pub used_at: u64,
+    /// Whether some Neovim has it open; never written down.
+    #[serde(skip)]
+    pub open: bool,
+}
+
+/// What an agent says of one of its sessions (ACP session list).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// As the agent named it.
+    pub id: SessionId,
+    /// Where it works.
+    pub cwd: PathBuf,
+    /// Its title.
+    pub title: Option<String>,
+    /// When it changed last, as the agent wrote it (ISO 8601).
+    pub updated_at: Option<String>,
+}
