@@ -3,6 +3,9 @@ local scratch = require("rat.scratch")
 
 local M = {}
 
+--- Lines above the window that are kept.
+local SCROLLBACK = 5000
+
 ---@class rat.Terminal
 ---@field buf integer
 ---@field channel integer
@@ -61,6 +64,8 @@ local function make(payload, name)
   local ok, channel = pcall(vim.api.nvim_open_term, buf, {})
   vim.o.eventignore = ignored
   assert(ok, channel)
+  -- A line takes some kilobytes of Neovim's memory.
+  vim.bo[buf].scrollback = SCROLLBACK
   vim.api.nvim_create_autocmd("BufWipeout", {
     buffer = buf,
     once = true,

@@ -16,8 +16,8 @@ use crate::session::terminal::{MOST, Terminal, TerminalExit};
 const ENVIRONMENT: [(&str, &str); 4] =
     [("TERM", "xterm-256color"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("MANPAGER", "cat")];
 
-/// Bytes a terminal buffer gets in one frame.
-const FEED: usize = 32 << 10;
+/// Bytes a terminal buffer gets in one frame: Neovim needs some milliseconds for as much.
+const FEED: usize = 8 << 10;
 
 /// What a terminal buffer is told where some of it is gone already: end any sequence that has begun.
 const LEFT_OUT: &str = "\x18\x1b[0m\r\n[what came before is left out]\r\n";

@@ -145,11 +145,7 @@ fn killing_the_binary_leaves_no_command() {
     let mut talk = Talk::start();
     let terminal = talk.script(STUBBORN);
     let pids = pids(&mut talk, &terminal);
-    let code = "for _, channel in ipairs(vim.api.nvim_list_chans()) do
-          if channel.argv and channel.argv[1] == vim.g.rat_binary then return vim.fn.jobpid(channel.id) end
-        end";
-    let binary = talk.nvim.lua(code, json!([])).as_u64().unwrap();
-    Processes::signal(u32::try_from(binary).unwrap(), "KILL");
+    Processes::signal(talk.binary(), "KILL");
     expect_gone(&pids);
 }
 

@@ -7,6 +7,7 @@
 
 mod commands;
 mod end;
+mod flood;
 mod shown;
 
 #[path = "../support/mod.rs"]
@@ -107,6 +108,16 @@ impl Talk {
                 "status": "in_progress", "content": content,
             }),
         );
+    }
+
+    /// The pid of the binary that Neovim has started.
+    fn binary(&mut self) -> u32 {
+        let code = "for _, channel in ipairs(vim.api.nvim_list_chans()) do
+              if channel.argv and channel.argv[1] == vim.g.rat_binary then
+                return vim.fn.jobpid(channel.id)
+              end
+            end";
+        u32::try_from(self.nvim.lua(code, json!([])).as_u64().unwrap()).unwrap()
     }
 
     fn transcript(&mut self) -> Vec<String> {

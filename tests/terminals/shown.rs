@@ -39,7 +39,7 @@ fn a_terminal_is_shown_wherever_it_is_named() {
 }
 
 /// Moves the cursor to the line of the transcript that begins so.
-fn go_to(talk: &mut Talk, line: &str) {
+pub(super) fn go_to(talk: &mut Talk, line: &str) {
     let code = "for _, win in ipairs(vim.api.nvim_list_wins()) do
           local buf = vim.api.nvim_win_get_buf(win)
           if vim.api.nvim_buf_get_name(buf) == 'rat://fake/1' then

@@ -243,7 +243,7 @@ fn a_terminal_buffer_is_told_what_is_new_and_what_is_left_out() {
     let flood = FromTerminal::Output(vec![b'x'; 1 << 20]);
     world.happen(Event::Terminal(terminal.clone(), flood));
     let (_, bytes) = told(&mut world).remove(0);
-    assert!(bytes.len() <= 33 << 10, "{}", bytes.len());
+    assert!(bytes.len() <= 9 << 10, "{}", bytes.len());
     world.happen(show(false));
     told(&mut world);
     world.command(9, 0);
