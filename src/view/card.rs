@@ -51,19 +51,6 @@ pub struct Card {
     pub fold: Option<(usize, usize)>,
 }
 
-impl Card {
-    /// Folds what has been added since this line, if that is long.
-    pub(super) fn fold_from(&mut self, first: usize) {
-        let last = self.lines.len() - 1;
-        self.fold = match self.fold {
-            // One fold for all that is long.
-            Some((places, end)) if end + 1 == first => Some((places, last)),
-            other if last + 1 - first > UNFOLDED => other.or(Some((first, last))),
-            other => other,
-        };
-    }
-}
-
 /// The icon and look of a status.
 pub fn status(entry: &ToolEntry) -> (&'static str, Look) {
     if is_waiting(entry) {
@@ -166,8 +153,12 @@ pub fn tool(entry: &ToolEntry, transcript: &Transcript, scene: &Scene) -> Card {
     changes(&mut card, call, scene);
     output(&mut card, call);
     for id in call.terminals() {
-        if let Some(shown) = transcript.terminal(id) {
-            terminal::show(&mut card, call, id, shown);
+        match transcript.terminal(id) {
+            Some(shown) => terminal::show(&mut card, call, id, shown),
+            None => {
+                let line = Line::of(Class::Note, format!("nothing is known of terminal {id}"));
+                card.lines.push(line.with_prefix("  │ ", Look::Dim));
+            }
         }
     }
     if let Some(asked) = &entry.asked {
@@ -253,7 +244,13 @@ fn output(card: &mut Card, call: &ToolCall) {
     if hidden > 0 {
         card.lines.push(more(call, hidden, "lines"));
     }
-    card.fold_from(first);
+    let last = card.lines.len() - 1;
+    card.fold = match card.fold {
+        // One fold for all that is long.
+        Some((places, end)) if end + 1 == first => Some((places, last)),
+        other if last + 1 - first > UNFOLDED => other.or(Some((first, last))),
+        other => other,
+    };
 }
 
 /// All text a call produced, but for what stands in terminals: its content, else its raw output.

@@ -6,6 +6,9 @@ use crate::session::ids::TerminalId;
 use crate::session::terminal::Terminal;
 use crate::session::tool_call::ToolCall;
 
+/// Of output that is folded, so many lines are not: the last say most.
+const END: usize = 4;
+
 /// Characters of a line shown in a card.
 const WIDTH: usize = 400;
 
@@ -25,8 +28,9 @@ pub(super) fn show(card: &mut Card, call: &ToolCall, id: &TerminalId, terminal: 
     for line in lines {
         card.lines.push(Line::of(Class::Body, line).with_prefix("  │ ", Look::Dim));
     }
-    if card.lines.len() > first && terminal.exit.is_some() {
-        card.fold_from(first);
+    let last = card.lines.len().saturating_sub(1 + END);
+    if terminal.exit.is_some() && card.lines.len() - first > UNFOLDED {
+        card.fold = card.fold.or(Some((first, last)));
     }
     card.lines.push(state(id, terminal));
 }
@@ -54,7 +58,7 @@ fn state(id: &TerminalId, terminal: &Terminal) -> Line {
     };
     let words = terminal.ending().unwrap_or_else(|| "runs".to_owned());
     let style = Style { action: Some(Action::Terminal(id.to_string())), ..Style::new(Class::Note) };
-    Line::new(format!("{words} · <CR> opens the terminal"), &style).with_prefix("  └ ", look)
+    Line::new(format!("{words} · <CR> opens it"), &style).with_prefix("  └ ", look)
 }
 
 #[cfg(test)]
@@ -71,19 +75,19 @@ mod tests {
     #[test]
     fn a_running_command_shows_its_last_lines_and_one_that_ended_more_of_them() {
         let mut terminal = Terminal::new("make".to_owned(), 0);
-        assert_eq!(card(&terminal).0, ["make", "runs · <CR> opens the terminal"]);
+        assert_eq!(card(&terminal).0, ["make", "runs · <CR> opens it"]);
         for line in 1..=100 {
             terminal.append(format!("line {line}\n").as_bytes());
         }
         let (lines, fold) = card(&terminal);
         assert_eq!(lines[..3], ["make", "… 92 lines before · <CR> shows all", "line 93"]);
-        assert_eq!(lines[9..], ["line 100", "runs · <CR> opens the terminal"]);
+        assert_eq!(lines[9..], ["line 100", "runs · <CR> opens it"]);
         assert_eq!(fold, None);
         terminal.finish(TerminalExit { code: Some(0), signal: None }, None);
         let (lines, fold) = card(&terminal);
         assert_eq!(lines[..3], ["make", "… 60 lines before · <CR> shows all", "line 61"]);
-        assert_eq!(lines[42], "exit 0 · <CR> opens the terminal");
-        assert_eq!(fold, Some((1, 41)));
+        assert_eq!(lines[42], "exit 0 · <CR> opens it");
+        assert_eq!(fold, Some((1, 37)));
     }
 
     #[test]

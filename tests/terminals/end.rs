@@ -89,7 +89,7 @@ fn the_death_of_an_agent_ends_its_commands() {
     talk.agent.exit(1, "");
     talk.nvim.poll_state("failed");
     expect_gone(&pids);
-    talk.poll_line("ended by SIGKILL after 1 s · <CR> opens the terminal");
+    talk.poll_line("ended by SIGKILL after 1 s · <CR> opens it");
 }
 
 /// ACP 76, 111.
@@ -161,7 +161,7 @@ fn cancelling_a_turn_ends_what_it_waits_for_and_nothing_else() {
     }
     talk.show("call", "a long command", &[&shown]);
     let wait = talk.ask("wait_for_exit", &awaited);
-    talk.poll_line("runs · <CR> opens the terminal");
+    talk.poll_line("runs · <CR> opens it");
     talk.nvim.command("RatCancel");
     talk.agent.expect_notification("session/cancel");
     assert_eq!(talk.agent.expect_answer(wait).unwrap()["signal"], json!("SIGTERM"));

@@ -48,7 +48,7 @@ fn flood(talk: &mut Talk, call: &str, in_buffer: bool) -> f64 {
          echo; echo the end of {call}"
     ));
     talk.show(call, call, &[&terminal]);
-    talk.poll_line("runs · <CR> opens the terminal");
+    talk.poll_line("runs · <CR> opens it");
     let name = format!("rat://fake/1/{terminal}");
     if in_buffer {
         super::shown::go_to(talk, "runs");

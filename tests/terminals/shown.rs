@@ -11,12 +11,12 @@ fn output_is_live_in_its_card_and_stays_when_the_terminal_is_released() {
         talk.script("echo first; until test -e gate; do sleep 0.02; done; echo second; exit 2");
     talk.show("call", "make test", &[&terminal]);
     talk.poll_line("first");
-    talk.poll_line("runs · <CR> opens the terminal");
+    talk.poll_line("runs · <CR> opens it");
     let wait = talk.ask("wait_for_exit", &terminal);
     std::fs::write(talk.nvim.cwd().join("gate"), "").unwrap();
     talk.agent.expect_answer(wait).unwrap();
     talk.on("release", &terminal).unwrap();
-    let end = ["first", "second", "exit 2 · <CR> opens the terminal"];
+    let end = ["first", "second", "exit 2 · <CR> opens it"];
     talk.nvim.poll("what it wrote", |nvim| {
         let lines = nvim.buffer_lines("rat://fake/1");
         lines.windows(3).any(|it| it == end)
@@ -67,7 +67,7 @@ fn a_terminal_buffer_is_live_read_only_and_stays() {
     let terminal =
         talk.script("printf '\\033[31mfirst\\033[0m\\n10%%\\r'; until test -e gate; do sleep 0.02; done; echo 100%");
     talk.show("call", "make test", &[&terminal]);
-    talk.poll_line("runs · <CR> opens the terminal");
+    talk.poll_line("runs · <CR> opens it");
     go_to(&mut talk, "runs");
     talk.nvim.input("<CR>");
     let name = format!("rat://fake/1/{terminal}");
@@ -83,7 +83,7 @@ fn a_terminal_buffer_is_live_read_only_and_stays() {
     talk.wait(&terminal);
     talk.on("release", &terminal).unwrap();
     talk.nvim.input("q");
-    talk.poll_line("exit 0 · <CR> opens the terminal");
+    talk.poll_line("exit 0 · <CR> opens it");
     go_to(&mut talk, "exit 0");
     talk.nvim.input("<CR>");
     talk.nvim.poll("the terminal again", |nvim| {
@@ -138,7 +138,7 @@ fn terminals_of_the_agents_own_are_shown_in_the_same_way() {
         "sessionUpdate": "tool_call", "toolCallId": "own", "kind": "execute", "title": "make",
         "status": "pending", "content": content, "_meta": {"terminal_info": {"terminal_id": "own"}},
     }));
-    talk.poll_line("runs · <CR> opens the terminal");
+    talk.poll_line("runs · <CR> opens it");
     for data in ["one\r\n\u{1b}[3", "1mtw", "o\u{1b}[0m\r\n"] {
         let output = json!({"terminal_id": "own", "data": data});
         talk.agent.update(&session, call(json!({"_meta": {"terminal_output": output}})));
@@ -147,7 +147,7 @@ fn terminals_of_the_agents_own_are_shown_in_the_same_way() {
     let exit = json!({"terminal_id": "own", "exit_code": 3, "signal": null});
     talk.agent
         .update(&session, call(json!({"status": "failed", "_meta": {"terminal_exit": exit}})));
-    talk.poll_line("exit 3 · <CR> opens the terminal");
+    talk.poll_line("exit 3 · <CR> opens it");
     go_to(&mut talk, "exit 3");
     talk.nvim.input("<CR>");
     talk.nvim.poll("the terminal", |nvim| {

@@ -4,7 +4,7 @@ use super::content;
 use super::fields::{self, Fields};
 use crate::acp::quirks;
 use crate::session::ids::TerminalId;
-use crate::session::terminal::request::quoted;
+use crate::session::terminal::request::{is_shell_flag, quoted};
 use crate::session::terminal::{TerminalExit, TerminalNews};
 use crate::session::tool_call::{
     Diff, Location, ToolCallPatch, ToolContent, ToolInput, ToolKind, ToolStatus,
@@ -129,9 +129,7 @@ fn command_line(value: Value) -> Option<String> {
     };
     match words.as_slice() {
         [] => None,
-        [_, flag, line] if matches!(flag.as_str(), "-c" | "-lc" | "-ic" | "-lic") => {
-            Some(line.clone())
-        }
+        [_, flag, line] if is_shell_flag(flag) => Some(line.clone()),
         words => Some(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
     }
 }

@@ -34,11 +34,21 @@ pub struct CreateTerminal {
 }
 
 impl CreateTerminal {
-    /// The command line as a user would write it.
+    /// The command line as a user would write it; of a shell's, what the shell runs.
     pub fn line(&self) -> String {
+        if let [flag, line] = &self.args[..]
+            && is_shell_flag(flag)
+        {
+            return line.clone();
+        }
         let words = self.args.iter().map(|word| quoted(word));
         std::iter::once(self.command.clone()).chain(words).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Whether what follows is a command line for a shell.
+pub fn is_shell_flag(flag: &str) -> bool {
+    matches!(flag, "-c" | "-lc" | "-ic" | "-lic")
 }
 
 /// A word as a shell would have it.
@@ -48,4 +58,22 @@ pub fn quoted(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_as_a_user_would_write_it() {
+        let line = |command: &str, args: &[&str]| {
+            let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+            let command = command.to_owned();
+            CreateTerminal { command, args, ..CreateTerminal::default() }.line()
+        };
+        assert_eq!(line("make test | tail", &[]), "make test | tail");
+        assert_eq!(line("git", &["commit", "-m", "it's", ""]), r"git commit -m 'it'\''s' ''");
+        assert_eq!(line("/bin/bash", &["-lc", "a && b"]), "a && b");
+        assert_eq!(line("grep", &["-c", "a b", "c"]), "grep -c 'a b' c");
+    }
 }
