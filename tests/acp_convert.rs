@@ -109,6 +109,7 @@ fn replies_are_read_as_the_golden_file_says() {
             Kind::NewSession => check_schema::<v1::NewSessionResponse>(fixture, result),
             Kind::Prompt => check_schema::<v1::PromptResponse>(fixture, result),
             Kind::List => check_schema::<v1::ListSessionsResponse>(fixture, result),
+            Kind::Options => check_schema::<v1::SetSessionConfigOptionResponse>(fixture, result),
             Kind::Restore | Kind::Plain => {}
         }
         let read = reply::decode(kind, result);
@@ -124,6 +125,7 @@ fn kind(method: &str) -> Option<Kind> {
         "initialize" => Kind::Initialize,
         "session/new" => Kind::NewSession,
         "session/list" => Kind::List,
+        "session/set_config_option" => Kind::Options,
         "session/load" | "session/resume" => Kind::Restore,
         "session/prompt" => Kind::Prompt,
         "authenticate" | "session/close" | "session/set_mode" => Kind::Plain,

@@ -154,6 +154,18 @@ fn every_key_of_the_prompt_does_what_it_says() {
             talk.nvim.input("g<lt>");
             talk.expect_prompt(&["waits"]);
         }
+        ("n", "g/") => {
+            let command =
+                json!({"name": "review", "description": "Look", "input": {"hint": "what"}});
+            let update = json!({"sessionUpdate": "available_commands_update", "availableCommands": [command]});
+            talk.agent.update(&talk.session, update);
+            talk.agent.say(&talk.session, "You have commands now.");
+            talk.nvim.poll_screen("You have commands now.");
+            talk.nvim.input(key);
+            talk.nvim.poll_screen("/review <what> · Look");
+            talk.nvim.input("1");
+            talk.expect_prompt(&["/review "]);
+        }
         ("i", "<C-x><C-u>") => {
             let command = json!({"name": "review", "description": "Look at the changes"});
             let update = json!({"sessionUpdate": "available_commands_update", "availableCommands": [command]});

@@ -23,6 +23,7 @@ fn can(load: bool, session: &[&str]) -> Json {
 
 fn start(nvim: &mut Nvim, agent: &mut Agent, can: &Json) {
     nvim.setup(json!({"agents": {"fake": agent.config()}, "default_agent": "fake"}));
+    nvim.record(&["RatTurnEnd"]);
     nvim.command("RatStart");
     agent.expect_start();
     initialize(agent, can);
@@ -43,11 +44,13 @@ fn open(agent: &mut Agent, session: &str) -> Request {
 
 /// A whole turn.
 fn converse(nvim: &mut Nvim, agent: &mut Agent, session: &str, prompt: &str, answer: &str) {
+    let ended = nvim.events("RatTurnEnd").len();
     nvim.send(prompt);
     let request = agent.expect_request("session/prompt");
     assert_eq!(request.params["sessionId"], json!(session));
     agent.say(session, answer);
     agent.reply(&request, json!({"stopReason": "end_turn"}));
+    nvim.poll("the end of the turn", |nvim| nvim.events("RatTurnEnd").len() > ended);
     nvim.poll_state("ready");
 }
 

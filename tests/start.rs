@@ -102,6 +102,7 @@ fn the_environment_is_neovims_without_its_own_variables_and_with_those_configure
     assert_eq!(agent.fact("pid"), agent.fact("pgid"), "no process group of its own");
 }
 
+/// ACP 39, 40.
 #[test]
 fn mcp_servers_go_to_the_agents_that_can_reach_them() {
     for http in [false, true] {
@@ -128,6 +129,10 @@ fn mcp_servers_go_to_the_agents_that_can_reach_them() {
             "headers": [{"name": "X-Key", "value": "k"}],
         });
         assert_eq!(servers.get(1), http.then_some(&web));
+        nvim.poll_screen(if http { "MCP servers: local, web" } else { "MCP servers: local" });
+        if !http {
+            nvim.poll_screen("left out, Fake cannot use that kind");
+        }
     }
 }
 
@@ -173,7 +178,7 @@ fn a_login_that_is_dismissed_or_not_offered_is_explained() {
     nvim.poll_screen("2  Log in with browser");
     nvim.input("<Esc>");
     nvim.poll_state("failed");
-    nvim.poll_screen("fake is not logged in: :RatRestart asks again");
+    nvim.poll_screen("fake is not logged in (no login was chosen): :RatRestart asks again");
     nvim.command("RatRestart");
     agent.expect_start();
     initialize(&mut agent, json!({}));

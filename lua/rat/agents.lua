@@ -179,6 +179,7 @@ local function wire(name, agent)
     env = sorted_pairs(agent.env),
     base_env = base_env(),
     mcp_servers = wire_servers(servers),
+    options = sorted_pairs(agent.options),
     auth_method = agent.auth_method,
     timeouts = vim.tbl_extend("force", config.default(shape), agent.timeouts or {}),
     install_hint = agent.install_hint,

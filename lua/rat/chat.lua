@@ -44,6 +44,7 @@ local M = {}
 ---@field status rat.Status
 ---@field attachments rat.Attachment[] what goes with the next prompt
 ---@field commands {name: string, description: string, hint: string?}[]
+---@field options? rat.ConfigOption[] what can be set in its session
 ---@field restored? boolean made from a buffer's name, no agent has ever spoken in it
 ---@field used integer larger is more recent
 

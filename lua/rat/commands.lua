@@ -115,6 +115,23 @@ function M.RatSessions(args)
   sessions.list(act)
 end
 
+function M.RatMode(args)
+  require("rat.options").set("mode", args.args)
+end
+
+function M.RatOption(args)
+  local option, value = args.args:match("^(%S+)%s*(.*)$")
+  require("rat.options").set(option, value)
+end
+
+function M.RatLogin(args)
+  tell("login", { method = args.args ~= "" and args.args or nil })
+end
+
+function M.RatLogout()
+  tell("logout")
+end
+
 function M.RatToggle()
   local window = require("rat.window")
   local of = chat.current()

@@ -33,6 +33,12 @@ function M.command(lead, line)
     return starting_with(lead, require("rat.agents").names())
   elseif name == "RatSessions" then
     return starting_with(lead, require("rat.sessions").acts)
+  elseif name == "RatMode" or name == "RatOption" then
+    local words = vim.split(vim.trim(line:sub(1, #line - #lead)), "%s+")
+    return starting_with(
+      lead,
+      require("rat.options").words(name == "RatMode" and "mode" or words[2])
+    )
   elseif name == "RatSend" then
     return M.words(lead, vim.fn.getcwd())
   end
@@ -138,30 +144,15 @@ function M.words(lead, folder)
   end, vim.list_slice(list, 1, MOST_MATCHES))
 end
 
----@param of rat.Chat
----@param lead string with the `/`
----@return table[]
-local function slash_commands(of, lead)
-  local items = {}
-  for _, command in ipairs(of.commands) do
-    if vim.startswith("/" .. command.name, lead) then
-      local hint = command.hint and " " .. command.hint or ""
-      items[#items + 1] = {
-        word = "/" .. command.name,
-        abbr = "/" .. command.name .. hint,
-        menu = (command.description or ""):gsub("\n.*", ""),
-      }
-    end
-  end
-  return items
-end
-
 --- Where the word before the cursor starts, if it is one we complete.
+---@param of rat.Chat
 ---@return integer? column from 0
-local function start_column()
+local function start_column(of)
   local row, column = unpack(vim.api.nvim_win_get_cursor(0))
   local before = vim.api.nvim_get_current_line():sub(1, column)
-  if row == 1 and before:match("^/%S*$") then
+  -- Names of commands may hold spaces.
+  local slash = before:match("^/")
+  if row == 1 and slash and (#before == 1 or #require("rat.slash").matching(of, before) > 0) then
     return 0
   end
   local at = before:match("^.*%f[@]()@[^%s]*$") or before:match("^()@[^%s]*$")
@@ -177,11 +168,11 @@ end
 function M.prompt(findstart, base)
   local of = require("rat.chat").of(vim.api.nvim_get_current_buf())
   if findstart == 1 then
-    return of and start_column() or -3
+    return of and start_column(of) or -3
   elseif not of then
     return {}
   elseif vim.startswith(base, "/") then
-    return { words = slash_commands(of, base) }
+    return { words = require("rat.slash").words(of, base) }
   end
   local found = M.words(base, of.cwd)
   M.waiting = files[of.cwd].busy and #found == 0 and of.cwd or nil
@@ -191,7 +182,8 @@ end
 --- Completes again once the files are listed, if the user still waits for them.
 function M.again()
   local waits = vim.api.nvim_get_mode().mode:match("^i")
-  if waits and vim.bo.filetype == "ratprompt" and start_column() then
+  local of = waits and require("rat.chat").of(vim.api.nvim_get_current_buf())
+  if of and vim.bo.filetype == "ratprompt" and start_column(of) then
     vim.api.nvim_feedkeys(vim.keycode("<C-x><C-u>"), "n", false)
   end
 end

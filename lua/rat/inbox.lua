@@ -59,6 +59,17 @@ function handlers.commands(payload)
   end
 end
 
+function handlers.login(payload)
+  require("rat.login").open(payload)
+end
+
+function handlers.options(payload)
+  local chat = require("rat.chat").get(payload.chat)
+  if chat then
+    chat.options = payload.options
+  end
+end
+
 --- Questions of the binary's that are open, or wait to open.
 ---@type table<integer, rat.Choice>
 local questions = {}

@@ -153,6 +153,14 @@ local prompt_keys = {
       require("rat.prompt").take_back(of)
     end,
   },
+  {
+    modes = { "n" },
+    lhs = "g/",
+    doc = "choose a command of the agent",
+    run = function(of)
+      require("rat.slash").pick(of)
+    end,
+  },
   { modes = { "i" }, lhs = "<C-x><C-u>", doc = "complete /command or @file" },
 }
 

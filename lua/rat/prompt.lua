@@ -183,6 +183,7 @@ function M.attach(buf)
         require("rat.window").fit(of)
         require("rat.window").refresh(of)
         require("rat.above").uncover(of)
+        require("rat.slash").show_hint(of)
       end
     end,
   })

@@ -47,6 +47,13 @@ local agent = {
     items = { type = "table", fields = mcp_server },
     doc = "MCP servers for this agent, beside those for all.",
   },
+  {
+    name = "options",
+    type = "map",
+    items = text,
+    doc = "What new sessions are set to: an option's id, category or name (`mode`, `model`) and a"
+      .. " choice's value or name, or `on` or `off`.",
+  },
   { name = "auth_method", type = "string", doc = "Authentication method used without asking." },
   { name = "install_hint", type = "string", doc = "Shown where the program is not found." },
   {

@@ -129,6 +129,8 @@ pub struct Chat {
     pub modes: Option<Modes>,
     /// Options.
     pub options: Vec<ConfigOption>,
+    /// How many configured options the agent has not set yet.
+    pub unset: usize,
     /// The session's title.
     pub title: Option<String>,
     /// What the agent does just now.
@@ -180,6 +182,7 @@ impl Chat {
             usage: None,
             modes: None,
             options: Vec::new(),
+            unset: 0,
             title: None,
             activity: None,
             view: ChatView::default(),

@@ -16,8 +16,9 @@ use crate::session::remembered::Remembered;
 use crate::session::terminal::TerminalExit;
 use crate::session::tool_call::Diff;
 use crate::session::transcript::Entry;
-use crate::session::update::Command;
+use crate::session::update::{Command, ConfigOption, OptionValue};
 use crate::view::patch::Patch;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -246,6 +247,21 @@ pub enum ToEditor {
     },
     /// A prompt goes back to the user.
     Draft(ChatId, Prompt),
+    /// A login in a terminal of the editor's (ACP terminal authentication).
+    Login {
+        /// For which chat.
+        chat: ChatId,
+        /// What the user reads.
+        title: String,
+        /// The program with its arguments.
+        command: Vec<String>,
+        /// Its whole environment.
+        env: BTreeMap<String, String>,
+        /// Where.
+        cwd: PathBuf,
+    },
+    /// What can be set in a session.
+    Options(ChatId, Vec<ConfigOption>),
     /// What the agent offers as `/command`.
     Commands(ChatId, Vec<Command>),
     /// Changes to be seen in native diff mode.
@@ -358,6 +374,8 @@ pub enum Call {
     Initialize,
     /// `authenticate`.
     Authenticate(AuthMethodId),
+    /// `logout`.
+    Logout,
     /// `session/new`.
     NewSession(Place),
     /// `session/load`.
@@ -379,6 +397,15 @@ pub enum Call {
         /// What.
         blocks: Vec<Content>,
     },
+    /// `session/set_config_option`.
+    SetOption {
+        /// Where.
+        session: SessionId,
+        /// Which option.
+        option: String,
+        /// To what; of a select only what is chosen counts.
+        value: OptionValue,
+    },
     /// `session/set_mode`.
     SetMode {
         /// Where.
@@ -394,6 +421,7 @@ impl Call {
         match self {
             Self::Initialize => "initialize",
             Self::Authenticate(_) => "authenticate",
+            Self::Logout => "logout",
             Self::NewSession(_) => "session/new",
             Self::Load(..) => "session/load",
             Self::Resume(..) => "session/resume",
@@ -402,6 +430,7 @@ impl Call {
             Self::Close(_) => "session/close",
             Self::Delete(_) => "session/delete",
             Self::Prompt { .. } => "session/prompt",
+            Self::SetOption { .. } => "session/set_config_option",
             Self::SetMode { .. } => "session/set_mode",
         }
     }

@@ -215,6 +215,31 @@ pub enum UserAction {
     Stop(Option<ChatId>),
     /// `:RatRestart`.
     Restart(Option<ChatId>),
+    /// Sets an option of the session, or its mode.
+    SetOption {
+        /// In which chat.
+        chat: Option<ChatId>,
+        /// Its id, category or name.
+        option: String,
+        /// A choice's value or name; `on` or `off`.
+        value: String,
+    },
+    /// `:RatLogin`.
+    Login {
+        /// In which chat.
+        chat: Option<ChatId>,
+        /// How; the id of a method.
+        method: Option<String>,
+    },
+    /// The program of a login in a terminal has ended.
+    LoginEnded {
+        /// For which chat.
+        chat: ChatId,
+        /// With which exit status; `None` if it was not started.
+        status: Option<i32>,
+    },
+    /// `:RatLogout`.
+    Logout(Option<ChatId>),
     /// A queued prompt is taken back for editing.
     TakeQueued {
         /// In which chat.
@@ -406,6 +431,8 @@ pub enum Reply {
     Restored(SessionSetup),
     /// To `session/list`: a page, and where the next one begins.
     Sessions(Vec<Listed>, Option<String>),
+    /// To `session/set_config_option`: all options as they are now.
+    Options(Vec<ConfigOption>),
     /// To `session/prompt`.
     Turn(StopReason),
     /// To calls whose answer says nothing.

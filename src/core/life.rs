@@ -52,6 +52,8 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         if chat.agent.is_none() {
             chat.config = config;
+            // What waited stays where it is, but what is written now need not.
+            chat.queue_paused &= !chat.queue.is_empty();
             self.launch(id);
         }
     }
@@ -158,10 +160,15 @@ impl State {
     }
 
     /// Ends the agent, if nobody else uses it, and says why.
-    pub(super) fn give_up(&mut self, id: ChatId, why: String, details: Vec<String>) {
-        self.let_go(id, ToolStatus::Failed);
-        self.failed(id, &why, details);
+    fn give_up(&mut self, id: ChatId, why: String, details: Vec<String>) {
+        self.fail(id, &why, details);
         self.notify(Level::Error, why);
+    }
+
+    /// The same, for whoever tells the user.
+    pub(super) fn fail(&mut self, id: ChatId, why: &str, details: Vec<String>) {
+        self.let_go(id, ToolStatus::Failed);
+        self.failed(id, why, details);
     }
 
     fn give_up_all(&mut self, agent: AgentId, why: &str, details: &[String]) {

@@ -20,6 +20,7 @@ mod life;
 mod listing;
 mod login;
 mod note;
+mod options;
 mod permit;
 mod sessions;
 mod terminals;

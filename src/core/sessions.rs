@@ -5,7 +5,7 @@ use super::effect::{Call, Effect, Keeping, Place};
 use super::event::{CallError, ChatId, NOT_FOUND, SessionSetup, Wish};
 use super::state::{Expected, State};
 use super::{login, words};
-use crate::session::agent::McpServer;
+use crate::session::agent::{AgentCapabilities, McpServer};
 use crate::session::ids::SessionId;
 use crate::session::transcript::Transcript;
 use crate::session::update::Severity;
@@ -97,7 +97,10 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.session = Some(session.clone());
         set_up(chat, setup);
-        self.enter(id, Phase::Ready);
+        tell_place(chat);
+        self.tell_options(id);
+        let waits = self.set_defaults(id);
+        self.enter(id, if waits { Phase::Starting("setting its options") } else { Phase::Ready });
         let early = self.link_of(id).map(|(_, link)| link.take_early(session));
         for update in early.unwrap_or_default() {
             self.update(id, update);
@@ -108,6 +111,7 @@ impl State {
     pub(super) fn restored(&mut self, id: ChatId, setup: SessionSetup) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         set_up(chat, setup);
+        chat.unset = 0;
         let note = match chat.replay.take() {
             // What the agent remembers is what counts; it may go on telling after the answer.
             Some(replay) if !replay.entries().is_empty() => {
@@ -124,6 +128,7 @@ impl State {
             None => "the session goes on",
         };
         chat.transcript.note(Severity::Info, note, Vec::new());
+        self.tell_options(id);
         self.enter(id, Phase::Ready);
         self.keep(id);
         self.pump(id);
@@ -172,19 +177,42 @@ fn set_up(chat: &mut Chat, setup: SessionSetup) {
 /// Where the session works, as far as the agent can take it (ACP session setup).
 fn place_of(chat: &Chat) -> Place {
     let takes = chat.info.capabilities;
+    let servers = chat.config.mcp_servers.iter().filter(|server| is_taken(server, takes));
     Place {
         cwd: chat.cwd.clone(),
         directories: if takes.directories { chat.directories.clone() } else { Vec::new() },
-        mcp_servers: chat
-            .config
-            .mcp_servers
-            .iter()
-            .filter(|server| match server {
-                McpServer::Stdio { .. } => true,
-                McpServer::Http { .. } => takes.mcp_http,
-                McpServer::Sse { .. } => takes.mcp_sse,
-            })
-            .cloned()
-            .collect(),
+        mcp_servers: servers.cloned().collect(),
+    }
+}
+
+/// Whether the agent can reach a server of that kind.
+fn is_taken(server: &McpServer, takes: AgentCapabilities) -> bool {
+    match server {
+        McpServer::Stdio { .. } => true,
+        McpServer::Http { .. } => takes.mcp_http,
+        McpServer::Sse { .. } => takes.mcp_sse,
+    }
+}
+
+/// Tells which servers and folders the session has, and which it has not because the agent cannot use them.
+fn tell_place(chat: &mut Chat) {
+    let takes = chat.info.capabilities;
+    let names = |taken: bool| {
+        let servers = chat.config.mcp_servers.iter();
+        let names = servers.filter(|server| is_taken(server, takes) == taken);
+        names.map(McpServer::name).collect::<Vec<_>>().join(", ")
+    };
+    let (used, left_out, title) = (names(true), names(false), chat.agent_title());
+    if !used.is_empty() {
+        chat.transcript.note(Severity::Info, format!("MCP servers: {used}"), Vec::new());
+    }
+    if !left_out.is_empty() {
+        let text = format!("left out, {title} cannot use that kind of MCP server: {left_out}");
+        chat.transcript.note(Severity::Warning, text, Vec::new());
+    }
+    if !chat.directories.is_empty() && !takes.directories {
+        let text =
+            format!("{title} takes one folder only: the others are open to it, but not told");
+        chat.transcript.note(Severity::Warning, text, Vec::new());
     }
 }

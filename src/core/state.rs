@@ -62,7 +62,7 @@ pub(super) enum Owner {
 }
 
 /// Which answer an agent owes us.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Expected {
     Initialize,
     Authenticate,
@@ -72,6 +72,12 @@ pub(super) enum Expected {
     Turn,
     /// A page of an agent's sessions.
     Sessions,
+    /// That an option of this name is set.
+    Option(String),
+    /// That this is the mode now.
+    Mode(String),
+    /// That nobody is logged in any more.
+    LoggedOut,
     /// That a session is deleted.
     Deleted,
     /// One that changes nothing, whatever it says.
@@ -187,6 +193,7 @@ impl State {
                     self.handshake_failed(agent, "initialize", &error);
                 }
                 (Expected::Sessions, result) => self.sessions_came(agent, result),
+                (Expected::LoggedOut, result) => self.logged_out(agent, result),
                 (Expected::Deleted, Err(error)) => self.not_deleted(agent, &error),
                 _ => {}
             },
@@ -214,6 +221,10 @@ impl State {
             (Expected::Load | Expected::Resume, Err(error)) => self.not_restored(id, &error),
             (Expected::Turn, Ok(Reply::Turn(stop))) => self.turn_ended(id, call, &stop),
             (Expected::Turn, Err(error)) => self.turn_failed(id, call, &error),
+            (Expected::Option(_), Ok(Reply::Options(options))) => self.option_set(id, options),
+            (Expected::Option(name), Err(error)) => self.option_refused(id, &name, &error),
+            (Expected::Mode(mode), Ok(_)) => self.mode_set(id, mode),
+            (Expected::Mode(_), Err(error)) => self.option_refused(id, "its mode", &error),
             (Expected::Nothing, _) => {}
             (_, Ok(reply)) => self.start_failed(id, "its start", &words::misfit(&reply)),
             (_, Err(error)) => self.start_failed(id, "its start", &error),
@@ -236,6 +247,14 @@ impl State {
             UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),
             UserAction::Stop(chat) => self.with_chat(chat, Self::stop),
             UserAction::Restart(chat) => self.with_chat(chat, Self::restart),
+            UserAction::SetOption { chat, option, value } => {
+                self.with_chat(chat, |state, id| state.set_option(id, &option, &value));
+            }
+            UserAction::Login { chat, method } => {
+                self.with_chat(chat, |state, id| state.wants_login(id, method.as_deref()));
+            }
+            UserAction::LoginEnded { chat, status } => self.terminal_login_over(chat, status),
+            UserAction::Logout(chat) => self.with_chat(chat, Self::logout),
             UserAction::TakeQueued { chat, index } => {
                 self.with_chat(chat, |state, id| state.take_queued(id, index));
             }

@@ -33,6 +33,7 @@ fn config() -> AgentConfig {
         base_env: Vec::new(),
         mcp_servers: Vec::new(),
         auth_method: None,
+        options: Vec::new(),
         timeouts: Timeouts::default(),
         install_hint: None,
     }

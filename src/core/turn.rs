@@ -76,6 +76,9 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let (agent, session) = (chat.agent, chat.session.clone());
         let Phase::Running(turn) = &mut chat.phase else {
+            if self.call_off_login(id) {
+                return;
+            }
             return self.notify(Level::Info, "there is no turn to cancel");
         };
         let number = turn.number;
@@ -229,11 +232,11 @@ impl State {
                 if let Some(modes) = &mut chat.modes {
                     modes.current = mode;
                 }
-                chat.changed = true;
+                self.tell_options(id);
             }
             Update::Options(options) => {
                 chat.options = options;
-                chat.changed = true;
+                self.tell_options(id);
             }
             Update::Info { title, updated_at: _ } => {
                 title.apply(&mut chat.title);

@@ -58,6 +58,17 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
         "cancel" => UserAction::Cancel(chat()),
         "stop" => UserAction::Stop(chat()),
         "restart" => UserAction::Restart(chat()),
+        "option" => UserAction::SetOption {
+            chat: chat(),
+            option: fields.text("option")?,
+            value: fields.text("value")?,
+        },
+        "login" => UserAction::Login { chat: chat(), method: fields.text("method").ok() },
+        "login_ended" => UserAction::LoginEnded {
+            chat: chat().ok_or("login_ended: no chat")?,
+            status: fields.number("status").and_then(|status| i32::try_from(status).ok()),
+        },
+        "logout" => UserAction::Logout(chat()),
         "queue_take" => UserAction::TakeQueued { chat: chat(), index: index().unwrap_or_default() },
         "queue_go" => UserAction::ResumeQueue(chat()),
         "permission" => UserAction::Permission {
@@ -158,6 +169,7 @@ fn agent(fields: &Fields<'_>) -> Result<AgentConfig, String> {
         env: fields.pairs("env"),
         base_env: fields.pairs("base_env"),
         mcp_servers: fields.list("mcp_servers").iter().filter_map(mcp_server).collect(),
+        options: fields.pairs("options"),
         auth_method: fields.text("auth_method").ok().map(Into::into),
         timeouts: fields.sub("timeouts").map_or_else(|_| Timeouts::default(), |it| timeouts(&it)),
         install_hint: fields.text("install_hint").ok(),

@@ -5,10 +5,12 @@ use crate::core::event::{ChatId, SessionAct};
 use crate::core::status::{Status, WaitingPermission};
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::prompt::{Attachment, Prompt};
-use crate::session::update::Command;
+use crate::session::tool_call::Diff;
+use crate::session::update::{Command, ConfigOption, OptionValue};
 use crate::view::line::Line;
 use crate::view::patch::{Op, Patch};
 use rmpv::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A frame as the batch `rat.ui.apply` takes: `{kind, payload}` pairs, in order.
@@ -83,27 +85,78 @@ fn message(message: ToEditor) -> Value {
                 [("chat", chat.0.into()), ("text", text.into()), ("attachments", attachments)];
             ("draft", map(fields))
         }
+        ToEditor::Login { chat, title, command, env, cwd } => {
+            ("login", login(chat, title, command, env, &cwd))
+        }
+        ToEditor::Options(chat, options) => {
+            let options = options.into_iter().map(config_option).collect();
+            ("options", map([("chat", chat.0.into()), ("options", Value::Array(options))]))
+        }
         ToEditor::Commands(chat, commands) => ("commands", self::commands(chat, commands)),
         ToEditor::Diff { chat, request, title, files } => {
-            let files = files.into_iter().map(|file| {
-                map([
-                    ("path", file.path.to_string_lossy().as_ref().into()),
-                    ("old", file.old.unwrap_or_default().into()),
-                    ("new", file.new.into()),
-                ])
-            });
-            (
-                "diff",
-                map([
-                    ("chat", chat.0.into()),
-                    ("id", optional(request)),
-                    ("title", title.into()),
-                    ("files", Value::Array(files.collect())),
-                ]),
-            )
+            ("diff", diff(chat, request, title, files))
         }
     };
     Value::Array(vec![kind.into(), payload])
+}
+
+fn login(
+    chat: ChatId,
+    title: String,
+    command: Vec<String>,
+    env: BTreeMap<String, String>,
+    cwd: &Path,
+) -> Value {
+    let env = env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    map([
+        ("chat", chat.0.into()),
+        ("title", title.into()),
+        ("command", strings(command)),
+        ("env", Value::Map(env)),
+        ("cwd", cwd.to_string_lossy().as_ref().into()),
+    ])
+}
+
+fn diff(chat: ChatId, request: Option<u64>, title: String, files: Vec<Diff>) -> Value {
+    let files = files.into_iter().map(|file| {
+        map([
+            ("path", file.path.to_string_lossy().as_ref().into()),
+            ("old", file.old.unwrap_or_default().into()),
+            ("new", file.new.into()),
+        ])
+    });
+    map([
+        ("chat", chat.0.into()),
+        ("id", optional(request)),
+        ("title", title.into()),
+        ("files", Value::Array(files.collect())),
+    ])
+}
+
+fn config_option(option: ConfigOption) -> Value {
+    let (kind, current, choices) = match option.value {
+        OptionValue::Boolean(on) => {
+            ("boolean", Value::from(if on { "on" } else { "off" }), Vec::new())
+        }
+        OptionValue::Select { current, choices } => ("select", current.into(), choices),
+    };
+    let choices = choices.into_iter().map(|choice| {
+        map([
+            ("value", choice.value.into()),
+            ("name", choice.name.into()),
+            ("description", optional(choice.description)),
+            ("group", optional(choice.group)),
+        ])
+    });
+    map([
+        ("id", option.id.into()),
+        ("name", option.name.into()),
+        ("description", optional(option.description)),
+        ("category", optional(option.category)),
+        ("type", kind.into()),
+        ("current", current),
+        ("choices", Value::Array(choices.collect())),
+    ])
 }
 
 fn session_act(act: SessionAct) -> &'static str {

@@ -21,6 +21,8 @@ pub struct AgentConfig {
     pub mcp_servers: Vec<McpServer>,
     /// The authentication method to use without asking.
     pub auth_method: Option<AuthMethodId>,
+    /// What new sessions are set to: an option's id, category or name, and a value.
+    pub options: Vec<(String, String)>,
     /// How long to wait for answers.
     pub timeouts: Timeouts,
     /// How to get the program, shown where it is not found.
@@ -86,6 +88,15 @@ pub enum McpServer {
         /// Headers of each request.
         headers: Vec<(String, String)>,
     },
+}
+
+impl McpServer {
+    /// Its name in the configuration.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Stdio { name, .. } | Self::Http { name, .. } | Self::Sse { name, .. } => name,
+        }
+    }
 }
 
 /// What an agent says of itself (the answer to ACP `initialize`). What it leaves out it cannot do.

@@ -172,6 +172,7 @@ pub(crate) fn program(command: &str, args: &[&str]) -> AgentConfig {
         base_env: std::env::vars().collect(),
         mcp_servers: Vec::new(),
         auth_method: None,
+        options: Vec::new(),
         timeouts: Timeouts::default(),
         install_hint: None,
     }

@@ -200,7 +200,7 @@ case("which agent starts", function()
   )
   nvim:command("RatStart!")
   local start = nvim:heard("start", 3)
-  same({ start.agent.name, start.new }, { "gemini", true })
+  same({ start.agent.name, start.wish }, { "gemini", "new" })
   nvim:lua(
     "require('rat').setup({ agents = { own = { command = 'x' }, other = { command = 'y' } } })"
   )

@@ -6,6 +6,7 @@ use crate::session::content::Content;
 use crate::session::ids::SessionId;
 use crate::session::permission::Outcome;
 use crate::session::terminal::TerminalExit;
+use crate::session::update::OptionValue;
 use agent_client_protocol_schema::{ProtocolVersion, v1};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -23,6 +24,7 @@ pub fn call(id: i64, call: &Call, agent: &AgentCapabilities) -> Result<String, U
         Call::Authenticate(auth) => {
             request(id, method, &v1::AuthenticateRequest::new(auth.to_string()))
         }
+        Call::Logout => request(id, method, &v1::LogoutRequest::new()),
         Call::NewSession(place) => {
             let params = v1::NewSessionRequest::new(&place.cwd)
                 .additional_directories(directories(place, agent))
@@ -61,6 +63,19 @@ pub fn call(id: i64, call: &Call, agent: &AgentCapabilities) -> Result<String, U
         Call::Prompt { session, blocks } => {
             let blocks = blocks.iter().filter_map(block).collect();
             request(id, method, &v1::PromptRequest::new(session.to_string(), blocks))
+        }
+        Call::SetOption { session, option, value } => {
+            let value = match value {
+                OptionValue::Boolean(value) => {
+                    v1::SessionConfigOptionValue::Boolean { value: *value }
+                }
+                OptionValue::Select { current, .. } => {
+                    v1::SessionConfigOptionValue::value_id(current.clone())
+                }
+            };
+            let session = session.to_string();
+            let params = v1::SetSessionConfigOptionRequest::new(session, option.clone(), value);
+            request(id, method, &params)
         }
         Call::SetMode { session, mode } => {
             let params = v1::SetSessionModeRequest::new(session.to_string(), mode.clone());
@@ -142,15 +157,20 @@ fn initialize() -> v1::InitializeRequest {
         .client_capabilities(capabilities())
 }
 
-/// What we can do right now: an advertised capability is a promise. Elicitation, boolean options and
-/// logging in from a terminal are not here because nothing carries them out yet.
+/// What we can do right now: an advertised capability is a promise. Elicitation is not here because nothing
+/// carries it out yet. With `terminal_output` agents tell what commands they run themselves write.
 fn capabilities() -> v1::ClientCapabilities {
     v1::ClientCapabilities::new()
         .fs(v1::FileSystemCapabilities::new().read_text_file(true).write_text_file(true))
         .terminal(true)
         .meta(v1::Meta::from_iter([("terminal_output".to_owned(), true.into())]))
+        .auth(v1::AuthCapabilities::new().terminal(true))
         .session(
             v1::ClientSessionCapabilities::new()
+                .config_options(
+                    v1::SessionConfigOptionsCapabilities::new()
+                        .boolean(v1::BooleanConfigOptionCapabilities::new()),
+                )
                 .notices(v1::NoticeCapabilities::new())
                 .compaction(v1::CompactionCapabilities::new()),
         )

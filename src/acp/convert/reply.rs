@@ -20,6 +20,8 @@ pub enum Kind {
     NewSession,
     /// To `session/list`.
     List,
+    /// To `session/set_config_option`.
+    Options,
     /// To `session/load` and `session/resume`.
     Restore,
     /// To `session/prompt`.
@@ -37,9 +39,12 @@ impl Kind {
             Call::Load(..) | Call::Resume(..) => Self::Restore,
             Call::Prompt { .. } => Self::Prompt,
             Call::List(..) => Self::List,
-            Call::Authenticate(_) | Call::Close(_) | Call::Delete(_) | Call::SetMode { .. } => {
-                Self::Plain
-            }
+            Call::SetOption { .. } => Self::Options,
+            Call::Authenticate(_)
+            | Call::Logout
+            | Call::Close(_)
+            | Call::Delete(_)
+            | Call::SetMode { .. } => Self::Plain,
         }
     }
 }
@@ -51,6 +56,9 @@ pub fn decode(kind: Kind, result: &str) -> Result<Reply, CallError> {
         Kind::Initialize => initialized(fields),
         Kind::NewSession => session(fields),
         Kind::List => Ok(sessions(fields)),
+        Kind::Options => options::config(&mut { fields })
+            .map(Reply::Options)
+            .ok_or_else(|| CallError::Malformed("no configOptions".to_owned())),
         Kind::Restore => Ok(Reply::Restored(setup(fields))),
         Kind::Prompt => Ok(Reply::Turn(stop_reason(fields))),
         Kind::Plain => Ok(Reply::Done),
