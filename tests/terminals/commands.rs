@@ -3,17 +3,6 @@
 use super::Talk;
 use serde_json::{Value as Json, json};
 
-/// ACP 27. What works is advertised: terminals, and terminals of the agent's own in `_meta`.
-#[test]
-fn terminals_are_advertised() {
-    let mut nvim = crate::support::Nvim::plain();
-    let mut agent = nvim.start_agent();
-    let initialize = agent.expect_request("initialize");
-    let capabilities = &initialize.params["clientCapabilities"];
-    assert_eq!(capabilities["terminal"], json!(true));
-    assert_eq!(capabilities["_meta"]["terminal_output"], json!(true));
-}
-
 /// ACP 99, 105.
 #[test]
 fn creating_answers_before_the_command_ends_and_output_has_no_status_till_then() {

@@ -98,7 +98,10 @@ fn terminals(mut meta: Fields) -> Vec<(TerminalId, TerminalNews)> {
         news.extend(id.zip(what(&mut fields)));
     };
     tell("terminal_info", |_| Some(TerminalNews::Begun));
-    tell("terminal_output", |fields| fields.text("data").map(TerminalNews::Output));
+    // Either is what was written since the last.
+    for key in ["terminal_output", "terminal_output_delta"] {
+        tell(key, |fields| fields.text("data").map(TerminalNews::Output));
+    }
     tell("terminal_exit", |fields| Some(TerminalNews::Exited(exit(fields))));
     news
 }
