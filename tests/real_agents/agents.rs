@@ -83,12 +83,18 @@ impl Drop for Model {
     }
 }
 
+fn prepare(nvim: &mut Nvim, kind: Kind, agent: &Json) {
+    nvim.setup(json!({"agents": {kind.name(): agent}}));
+    nvim.record(&["RatTurnEnd", "RatFileChanged", "RatError"]);
+}
+
 /// A chat with a real agent in a real Neovim.
 pub(crate) struct Chat {
     pub(crate) nvim: Nvim,
     pub(crate) kind: Kind,
     turns: usize,
     model: Model,
+    agent: Json,
     _home: TempFolder,
 }
 
@@ -108,15 +114,22 @@ impl Chat {
             "MOCK_URL": format!("http://127.0.0.1:{}", model.port),
         });
         let agent = json!({"command": kind.command(), "args": [], "env": env});
-        nvim.setup(json!({"agents": {kind.name(): agent}}));
-        nvim.record(&["RatTurnEnd", "RatFileChanged", "RatError"]);
+        prepare(&mut nvim, kind, &agent);
         if let Some((name, _)) = files.first() {
             nvim.command(&format!("edit {name}"));
         }
-        let mut chat = Self { nvim, kind, turns: 0, model, _home: home };
+        let mut chat = Self { nvim, kind, turns: 0, model, agent, _home: home };
         chat.focus();
         chat.wait_for("ready");
         chat
+    }
+
+    /// Ends Neovim and starts another one, in which nothing is open yet.
+    pub(crate) fn restart_neovim(&mut self) {
+        self.nvim.quit();
+        self.nvim = self.nvim.beside(Options { columns: 110, lines: 50, ..Options::default() });
+        self.turns = 0;
+        prepare(&mut self.nvim, self.kind, &self.agent);
     }
 
     /// Goes to the chat.
@@ -129,6 +142,11 @@ impl Chat {
         self.focus();
         let keys = prompt.replace('<', "<lt>").replace('\n', "<CR>");
         self.nvim.input(&format!("<Esc>i{keys}<Esc><CR>"));
+        self.turns += 1;
+    }
+
+    /// A prompt was sent by other means.
+    pub(crate) fn turned(&mut self) {
         self.turns += 1;
     }
 
