@@ -4,6 +4,9 @@ local say = require("rat.say")
 
 local M = {}
 
+--- A title in the list has at most so many cells, roughly.
+local TITLE = 36
+
 ---@class rat.Session
 ---@field agent string its name in the configuration
 ---@field session string
@@ -94,6 +97,16 @@ local function title(session)
   return text ~= "" and text or session.session
 end
 
+--- Cut, so that what follows it stays in sight.
+---@param text string
+---@return string
+local function shortened(text)
+  if vim.fn.strdisplaywidth(text) <= TITLE then
+    return text
+  end
+  return vim.fn.strcharpart(text, 0, TITLE - 1) .. "…"
+end
+
 ---@param session rat.Session
 ---@return string
 local function describe(session)
@@ -101,7 +114,7 @@ local function describe(session)
   local state = session.elsewhere and "open in another Neovim"
     or session.chat and (current and current.id == session.chat and "this one" or "open")
     or nil
-  local parts = { title(session), session.agent, M.age(last_change(session), os.time()) }
+  local parts = { shortened(title(session)), session.agent, M.age(last_change(session), os.time()) }
   parts[#parts + 1] = state
   return table.concat(
     vim.tbl_filter(function(part)

@@ -125,7 +125,7 @@ impl State {
                 chat.reloaded = true;
                 "the session was loaded again"
             }
-            None => "the session goes on",
+            None => "the session goes on: :RatStart! begins a new one",
         };
         chat.transcript.note(Severity::Info, note, Vec::new());
         self.tell_options(id);

@@ -4,6 +4,7 @@
 use super::names::escaped;
 use crate::session::remembered::Remembered;
 use atomic_write_file::AtomicWriteFile;
+use atomic_write_file::unix::OpenOptionsExt as _;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
@@ -66,7 +67,7 @@ pub(super) fn change(
     };
     change(&mut sessions);
     let dropped = sessions.split_off(sessions.len().min(MOST));
-    let mut written = AtomicWriteFile::options().open(&file)?;
+    let mut written = AtomicWriteFile::options().mode(0o600).preserve_mode(false).open(&file)?;
     written.write_all(&serde_json::to_vec_pretty(&Index { version: VERSION, sessions })?)?;
     written.commit()?;
     Ok(dropped)

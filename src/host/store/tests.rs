@@ -153,6 +153,7 @@ async fn nobody_else_can_read_it() {
     assert_eq!(mode(&folder.0), 0);
     assert_eq!(mode(&folder.0.join("transcripts/fake-1.jsonl")), 0);
     assert_eq!(mode(&folder.0.join("projects")), 0);
+    assert_eq!(mode(&folder.0.join("projects/+a%20project+%c3%bc.json")), 0);
 }
 
 #[tokio::test]
