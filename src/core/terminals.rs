@@ -194,7 +194,8 @@ impl State {
         for terminal in self.terminals_of(id) {
             let Some(owned) = self.owned(id, &terminal) else { continue };
             let ended = matches!(owned.stage, Stage::Ended(_));
-            let awaited = owned.waiting.iter().any(|(_, wait)| *wait == Wait::Exit);
+            let awaited = matches!(owned.stage, Stage::Starting(_))
+                || owned.waiting.iter().any(|(_, wait)| *wait == Wait::Exit);
             let shown = |chat: &Chat| chat.transcript.is_waited_for(&terminal);
             if !ended && (awaited || self.chats.get(&id).is_some_and(shown)) {
                 self.order(&terminal, ToTerminal::Kill);
@@ -228,10 +229,14 @@ impl State {
                 }
             }
             FromTerminal::Exited(exit, took) => {
-                owned.stage = Stage::Ended(exit.clone());
+                let before = std::mem::replace(&mut owned.stage, Stage::Ended(exit.clone()));
                 let waiting = std::mem::take(&mut owned.waiting);
                 if owned.released {
                     self.terminals.remove(terminal);
+                }
+                if let Stage::Starting(token) = before {
+                    // Whoever ran it broke down. Its agent can still ask how it ended, as far as that is known.
+                    self.pay(token, Answer::Terminal(terminal.clone()));
                 }
                 for (token, wait) in waiting {
                     self.pay(token, wait.answer(exit.clone()));

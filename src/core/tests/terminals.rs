@@ -109,6 +109,14 @@ impl World {
                 self.commands.remove(which);
                 FromTerminal::NotStarted("no".to_owned())
             }
+            (false, 4) => {
+                let released = command.released;
+                (command.started, command.exited) = (true, true);
+                if released {
+                    self.commands.remove(which);
+                }
+                FromTerminal::Exited(TerminalExit::default(), Duration::ZERO)
+            }
             (false, _) => {
                 command.started = true;
                 FromTerminal::Started

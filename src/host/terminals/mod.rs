@@ -6,6 +6,7 @@ mod start;
 use crate::core::command::{FromTerminal, ToTerminal};
 use crate::process::group::Watchdog;
 use crate::session::ids::TerminalId;
+use crate::session::terminal::TerminalExit;
 use std::collections::HashMap;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -51,7 +52,16 @@ impl Terminals {
                 let (id, watchdog, out) =
                     (terminal.clone(), self.watchdog.clone(), self.out.clone());
                 tokio::spawn(async move {
-                    life::live(id, &launch, watchdog.as_ref(), queue, gone_sender, &out).await;
+                    let (terminal, told) = (id.clone(), out.clone());
+                    let life = tokio::spawn(async move {
+                        life::live(id, &launch, watchdog.as_ref(), queue, gone_sender, &out).await;
+                    });
+                    if let Err(error) = life.await {
+                        tracing::error!(target: "terminal", %terminal, %error, "broke down");
+                        let exit = FromTerminal::Exited(TerminalExit::default(), Duration::ZERO);
+                        // Nobody listens any more when the bridge ends.
+                        let _ = told.send((terminal, exit)).await;
+                    }
                 });
                 self.running.insert(terminal, Handle { orders, gone });
                 return;

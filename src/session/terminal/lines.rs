@@ -115,14 +115,13 @@ impl Lines {
 
     /// The last `limit` bytes, less where a character would be cut, and whether there was more.
     pub(super) fn text(&self, limit: usize) -> (String, bool) {
-        let mut text = String::with_capacity(self.done.len() + self.line.len());
-        text.push_str(&self.done);
-        text.extend(&self.line);
-        let cut = self.cut || text.len() > limit;
-        if text.len() > limit {
-            text.drain(..text.ceil_boundary(text.len() - limit));
-        }
-        (text, cut)
+        let line: String = self.line.iter().collect();
+        let skip = (self.done.len() + line.len()).saturating_sub(limit);
+        let text = match skip.checked_sub(self.done.len()) {
+            Some(skip) => line[line.ceil_boundary(skip)..].to_owned(),
+            None => [&self.done[self.done.ceil_boundary(skip)..], &line].concat(),
+        };
+        (text, self.cut || skip > 0)
     }
 
     /// The last lines, at most `most` of them and each of at most `width` characters, oldest first; empty ones at the
