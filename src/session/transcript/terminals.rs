@@ -101,3 +101,62 @@ impl Transcript {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::terminal::TerminalExit;
+    use crate::session::tool_call::{ToolCallPatch, ToolStatus};
+
+    fn shown(id: &TerminalId) -> Transcript {
+        let mut transcript = Transcript::default();
+        let content = Some(vec![ToolContent::Terminal(id.clone())]);
+        let status = Some(ToolStatus::InProgress);
+        let patch = ToolCallPatch { content, status, ..ToolCallPatch::default() };
+        transcript.tool(&"call".into(), patch);
+        transcript
+    }
+
+    #[test]
+    fn what_a_terminal_showed_is_written_down_once_when_its_command_has_ended() {
+        let id = TerminalId::from("t");
+        let mut transcript = shown(&id);
+        transcript.begin_terminal(&id, Terminal::new("make".to_owned(), 0));
+        assert_eq!(transcript.take_unkept().len(), 1);
+        transcript.drawn(0);
+        transcript.change_terminal(&id, |terminal| terminal.append(b"a line\n"));
+        assert_eq!((transcript.first_dirty(), transcript.take_unkept()), (Some(0), Vec::new()));
+        let exit = TerminalExit { code: Some(0), signal: None };
+        transcript.change_terminal(&id, |terminal| terminal.finish(exit, None));
+        let kept = transcript.take_unkept();
+        let [(0, Entry::Tool(tool))] = &kept[..] else { panic!("{kept:?}") };
+        let text = "$ make\na line\n[exit 0]".to_owned();
+        assert_eq!(tool.call.content, [ToolContent::Content(Content::Text(text))]);
+    }
+
+    #[test]
+    fn an_open_call_that_shows_a_terminal_waits_for_it() {
+        let id = TerminalId::from("t");
+        let mut transcript = shown(&id);
+        assert!(transcript.is_waited_for(&id) && !transcript.is_waited_for(&"other".into()));
+        transcript.settle_tools(ToolStatus::Cancelled);
+        assert!(!transcript.is_waited_for(&id));
+    }
+
+    #[test]
+    fn a_command_that_does_not_run_is_told_in_the_call_that_wanted_it_or_in_a_note() {
+        let id = TerminalId::from("t");
+        let mut transcript = shown(&"other".into());
+        transcript.begin_terminal(&id, Terminal::new("make".to_owned(), 0));
+        transcript.terminal_failed(&id, "make is not on PATH");
+        let call = &transcript.find_tool(&"call".into()).unwrap().call;
+        let said = ToolContent::Content(Content::Text("make is not on PATH".to_owned()));
+        assert_eq!(call.content.last(), Some(&said));
+        assert!(transcript.terminal(&id).is_none());
+        transcript.settle_tools(ToolStatus::Completed);
+        transcript.begin_terminal(&id, Terminal::new("make".to_owned(), 0));
+        transcript.terminal_failed(&id, "make is not on PATH");
+        let last = transcript.entries().last();
+        assert!(matches!(last, Some(Entry::Note(note)) if note.title.contains("not on PATH")));
+    }
+}
