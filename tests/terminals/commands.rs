@@ -121,6 +121,19 @@ fn output_without_end_is_kept_up_to_a_limit() {
     assert_eq!(output["truncated"], json!(true));
 }
 
+/// ACP 106. Also where others hold the output open and there is much of it.
+#[test]
+fn all_that_was_written_before_the_end_is_there_when_the_end_is_told() {
+    let mut talk = Talk::start();
+    let script = "sleep 60 & head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last";
+    let terminal = talk.script(script);
+    assert_eq!(talk.wait(&terminal)["exitCode"], json!(0));
+    let output = talk.output(&terminal);
+    assert_eq!(output["output"].as_str().unwrap().len(), 3_000_006);
+    assert!(output["output"].as_str().unwrap().ends_with("x\nlast\n"));
+    talk.on("release", &terminal).unwrap();
+}
+
 /// ACP 104.
 #[test]
 fn stdout_and_stderr_are_one_in_the_order_they_were_written() {

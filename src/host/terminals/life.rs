@@ -147,12 +147,17 @@ impl Life {
             // What no signal ends, or nobody buries, is not waited for.
             self.give_up = Some(now + GRACE);
         }
-        if let Some((status, took, until)) = &self.exit
+        let held_up = self.events.len() >= WAITING && !self.released;
+        if let Some((status, took, until)) = &mut self.exit
             && !self.told
-            && (self.output.is_none() || *until <= now)
         {
-            self.told = true;
-            self.events.push_back(FromTerminal::Exited(exit(*status), *took));
+            if self.output.is_none() || (*until <= now && !held_up) {
+                self.told = true;
+                self.events.push_back(FromTerminal::Exited(exit(*status), *took));
+            } else if held_up {
+                // What it has written cannot be read as long as the bridge has enough of it.
+                *until = now + DRAIN;
+            }
         }
         if self.look.is_some_and(|at| at <= now) && self.exit.is_some() {
             self.empty = !self.group.is_alive() || self.give_up.is_some_and(|at| at <= now);
