@@ -106,7 +106,8 @@ fn output_is_cut_at_its_start_between_characters() {
     }
 }
 
-/// ACP 103. The most there is of one command is 4 MiB, whatever the agent wants; an agent that wants no number gets
+/// ACP 103.
+/// The most there is of one command is 4 MiB, whatever the agent wants; an agent that wants no number gets
 /// as much.
 #[test]
 fn output_without_end_is_kept_up_to_a_limit() {
@@ -121,7 +122,8 @@ fn output_without_end_is_kept_up_to_a_limit() {
     assert_eq!(output["truncated"], json!(true));
 }
 
-/// ACP 106. Also where others hold the output open and there is much of it.
+/// ACP 106.
+/// Also where others hold the output open and there is much of it.
 #[test]
 fn all_that_was_written_before_the_end_is_there_when_the_end_is_told() {
     let mut talk = Talk::start();
@@ -143,7 +145,8 @@ fn stdout_and_stderr_are_one_in_the_order_they_were_written() {
     assert_eq!(said, "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n");
 }
 
-/// ACP 104, 112. A program that asks what it writes to gets a terminal, one that asks for a key gets none.
+/// ACP 104, 112.
+/// A program that asks what it writes to gets a terminal, one that asks for a key gets none.
 #[test]
 fn a_command_writes_to_a_terminal_reads_nothing_and_waits_for_no_key() {
     let mut talk = Talk::start();
@@ -154,7 +157,8 @@ fn a_command_writes_to_a_terminal_reads_nothing_and_waits_for_no_key() {
     assert!(lines[2].contains("/dev/tty"), "{said}");
 }
 
-/// ACP 112. A model reads what a user would: no colours, progress as it stands at the end, no broken characters.
+/// ACP 112.
+/// A model reads what a user would: no colours, progress as it stands at the end, no broken characters.
 #[test]
 fn the_agent_reads_plain_text() {
     let mut talk = Talk::start();

@@ -41,7 +41,8 @@ fn killing_ends_all_of_it_and_the_terminal_stays() {
     assert_eq!(talk.on("release", &terminal), Ok(json!({})));
 }
 
-/// ACP 108. A command that ends on its own may leave others behind; they end with its release.
+/// ACP 108.
+/// A command that ends on its own may leave others behind; they end with its release.
 #[test]
 fn what_a_command_leaves_running_ends_with_its_release() {
     let mut talk = Talk::start();
@@ -68,7 +69,8 @@ fn releasing_answers_who_waits_ends_the_command_and_frees_the_name() {
     expect_gone(&pids);
 }
 
-/// ACP 109. Whoever waits for a kill is answered once, also by a release.
+/// ACP 109.
+/// Whoever waits for a kill is answered once, also by a release.
 #[test]
 fn a_kill_that_is_overtaken_by_a_release_is_answered() {
     let mut talk = Talk::start();
@@ -125,7 +127,8 @@ fn the_end_of_neovim_answers_who_waits_and_ends_the_commands() {
     }
 }
 
-/// ACP 111. Nothing is asked first.
+/// ACP 111.
+/// Nothing is asked first.
 #[test]
 fn killing_neovim_leaves_no_command() {
     let mut talk = Talk::start();
@@ -139,7 +142,8 @@ fn killing_neovim_leaves_no_command() {
     }
 }
 
-/// ACP 111. Nor here.
+/// ACP 111.
+/// Nor here.
 #[test]
 fn killing_the_binary_leaves_no_command() {
     let mut talk = Talk::start();
@@ -149,7 +153,8 @@ fn killing_the_binary_leaves_no_command() {
     expect_gone(&pids);
 }
 
-/// ACP 69, 107. What the turn waits for ends with it; its agent can still ask how.
+/// ACP 69, 107.
+/// What the turn waits for ends with it; its agent can still ask how.
 #[test]
 fn cancelling_a_turn_ends_what_it_waits_for_and_nothing_else() {
     let mut talk = Talk::start();

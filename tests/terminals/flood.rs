@@ -97,7 +97,8 @@ fn best(talk: &mut Talk, what: &str, in_buffer: bool) -> f64 {
     best
 }
 
-/// ACP 110. First into a card, and then into a terminal buffer, too.
+/// ACP 110.
+/// First into a card, and then into a terminal buffer, too.
 #[test]
 fn a_flood_neither_stalls_nor_grows_without_end() {
     let mut talk = Talk::start();

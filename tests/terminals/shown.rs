@@ -23,7 +23,8 @@ fn output_is_live_in_its_card_and_stays_when_the_terminal_is_released() {
     });
 }
 
-/// ACP 110. The terminal may be shown when its command has long ended, and by more than one call.
+/// ACP 110.
+/// The terminal may be shown when its command has long ended, and by more than one call.
 #[test]
 fn a_terminal_is_shown_wherever_it_is_named() {
     let mut talk = Talk::start();
@@ -103,7 +104,8 @@ fn a_terminal_buffer_is_live_read_only_and_stays() {
     processes.wait_until_gone(crate::support::DEADLINE).expect("Neovim ended");
 }
 
-/// ACP 110. All of it is there, also what the card leaves out.
+/// ACP 110.
+/// All of it is there, also what the card leaves out.
 #[test]
 fn all_of_the_output_can_be_seen() {
     let mut talk = Talk::start();
