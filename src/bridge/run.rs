@@ -171,8 +171,8 @@ impl Runner {
         match keeping {
             Keeping::Note(session, anew, entries) => store.keep(*session, anew, entries),
             Keeping::Forget(cwd, agent, session) => store.forget(cwd, agent, session),
-            Keeping::Recall(chat, cwd) => {
-                self.spawn(async move { Event::Recalled(chat, store.recall(cwd).await) });
+            Keeping::Recall(chat, agent, cwd) => {
+                self.spawn(async move { Event::Recalled(chat, store.last(cwd, &agent).await) });
             }
             Keeping::List(cwd) => self.spawn(async move {
                 let sessions = store.recall(cwd.clone()).await;

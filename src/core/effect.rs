@@ -139,8 +139,9 @@ pub enum Keeping {
     Note(Box<Remembered>, bool, Vec<(usize, Entry)>),
     /// Forget a session of this folder.
     Forget(PathBuf, AgentName, SessionId),
-    /// The sessions of this folder, for a chat that goes on with the last one. `Event::Recalled` follows, always.
-    Recall(ChatId, PathBuf),
+    /// The session of this agent that was used last in this folder, for a chat that goes on with it. `Event::Recalled`
+    /// follows, always.
+    Recall(ChatId, AgentName, PathBuf),
     /// The sessions of this folder, for the user to choose from. `Event::Remembered` follows, always.
     List(PathBuf),
     /// What was said in a session, for a chat that goes on with it. `Event::Reread` follows, always.

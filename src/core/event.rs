@@ -56,8 +56,8 @@ pub enum Event {
     Buffer(PathBuf, BufferFact),
     /// Watched files changed on disk; their real paths.
     DiskChanged(Vec<PathBuf>),
-    /// The sessions of a chat's folder, those used last first.
-    Recalled(ChatId, Vec<Remembered>),
+    /// The session of a chat's agent that was used last in its folder.
+    Recalled(ChatId, Option<Remembered>),
     /// The sessions of a folder, for the user to choose from.
     Remembered(PathBuf, Vec<Remembered>),
     /// What was said in the session a chat goes on with.

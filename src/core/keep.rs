@@ -49,8 +49,8 @@ impl State {
     pub(super) fn recall_last(&mut self, id: ChatId) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.awaits_store = true;
-        let cwd = chat.cwd.clone();
-        self.effects.push(Effect::Keep(Keeping::Recall(id, cwd)));
+        let (agent, cwd) = (chat.config.name.clone(), chat.cwd.clone());
+        self.effects.push(Effect::Keep(Keeping::Recall(id, agent, cwd)));
     }
 
     /// Asks for what was said in a session.
@@ -61,11 +61,9 @@ impl State {
         self.effects.push(Effect::Keep(Keeping::Reread(id, agent, session)));
     }
 
-    /// The sessions of a chat's folder are there: the newest of its agent that nobody has open goes on.
-    pub(super) fn recalled(&mut self, id: ChatId, sessions: Vec<Remembered>) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        let name = chat.config.name.clone();
-        let last = sessions.into_iter().find(|it| it.agent == name && !self.is_in_use(it));
+    /// The session that was used last in a chat's folder goes on, unless somebody has it open. An older one would surprise.
+    pub(super) fn recalled(&mut self, id: ChatId, last: Option<Remembered>) {
+        let last = last.filter(|last| !last.open && self.open_as(&last.agent, &last.id).is_none());
         let Some(chat) = self.chats.get_mut(&id) else { return };
         match last {
             Some(last) => {
@@ -75,10 +73,6 @@ impl State {
             }
             None => self.store_answered(id),
         }
-    }
-
-    fn is_in_use(&self, session: &Remembered) -> bool {
-        session.open || self.open_as(&session.agent, &session.id).is_some()
     }
 
     /// The chat that has this session of an agent of this name open.

@@ -8,16 +8,25 @@ mod transcripts;
 use crate::session::ids::{AgentName, SessionId};
 use crate::session::remembered::Remembered;
 use crate::session::transcript::Entry;
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use transcripts::Transcripts;
 
 /// So long the end of the program waits for what is still to be written.
 const LAST: Duration = Duration::from_secs(2);
+
+/// So long a program that ends may have a session open still, and so often is looked.
+const ENDING: Duration = Duration::from_millis(1500);
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// So long an index may say that a session was used last at another time than it was.
+const FRESH: Duration = Duration::from_secs(30);
 
 /// Where sessions are kept. Dropping it ends its thread once everything is written.
 #[derive(Debug)]
@@ -42,7 +51,8 @@ impl Store {
         };
         let (jobs, queue) = mpsc::channel();
         let started = thread::Builder::new().name("store".to_owned()).spawn(move || {
-            let mut keeper = Keeper { transcripts: Transcripts::new(&folder), folder };
+            let mut keeper =
+                Keeper { transcripts: Transcripts::new(&folder), folder, noted: HashMap::new() };
             for job in queue {
                 keeper.work(job);
             }
@@ -67,6 +77,20 @@ impl Store {
         let (answer, answered) = oneshot::channel();
         self.give(Job::Recall(cwd, answer));
         answered.await.unwrap_or_default()
+    }
+
+    /// The session of an agent that was used last in a folder. Where another program has it open, it is waited for a moment:
+    /// a Neovim that is just ending lets go of it.
+    pub async fn last(&self, cwd: PathBuf, agent: &AgentName) -> Option<Remembered> {
+        let until = Instant::now() + ENDING;
+        loop {
+            let sessions = self.recall(cwd.clone()).await;
+            let last = sessions.into_iter().find(|it| it.agent == *agent)?;
+            if !last.open || Instant::now() >= until {
+                return Some(last);
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
     }
 
     /// What was said in a session, as far as it was written down.
@@ -95,6 +119,16 @@ impl Store {
 struct Keeper {
     folder: PathBuf,
     transcripts: Transcripts,
+    /// How each session that was used stands in its index, and since when.
+    noted: HashMap<(AgentName, SessionId), Noted>,
+}
+
+/// A session as it was noted last. An index is a file that is replaced as a whole: not for every line that is said.
+struct Noted {
+    session: Remembered,
+    at: Instant,
+    /// It was used since then.
+    is_stale: bool,
 }
 
 impl Keeper {
@@ -107,12 +141,14 @@ impl Keeper {
             }
             Job::Forget(cwd, agent, id) => {
                 self.transcripts.forget(&agent, &id);
+                self.noted.remove(&(agent.clone(), id.clone()));
                 let forgotten = index::change(&self.folder, &cwd, |sessions| {
                     sessions.retain(|it| it.agent != agent || it.id != id);
                 });
                 complain(&cwd, "a session was not forgotten", forgotten.map(|_| ()));
             }
             Job::Recall(cwd, answer) => {
+                self.note_stale();
                 let mut sessions = index::read(&self.folder, &cwd).unwrap_or_else(|error| {
                     complain(&cwd, "sessions cannot be read", Err(error));
                     Vec::new()
@@ -131,6 +167,7 @@ impl Keeper {
                 let _ = answer.send(entries);
             }
             Job::Flush(done) => {
+                self.note_stale();
                 let _ = done.send(());
             }
         }
@@ -143,6 +180,23 @@ impl Keeper {
         entries: &[(usize, Entry)],
     ) -> io::Result<()> {
         self.transcripts.write(session, anew, entries)?;
+        let noted = self.noted.get_mut(&(session.agent.clone(), session.id.clone()));
+        if let Some(noted) = noted
+            && noted.session.title == session.title
+            && noted.at.elapsed() < FRESH
+        {
+            noted.session.used_at = session.used_at;
+            noted.is_stale = true;
+            return Ok(());
+        }
+        self.note(session)
+    }
+
+    /// Puts a session first in its index.
+    fn note(&mut self, session: &Remembered) -> io::Result<()> {
+        let (at, is_stale) = (Instant::now(), false);
+        let noted = Noted { session: session.clone(), at, is_stale };
+        self.noted.insert((session.agent.clone(), session.id.clone()), noted);
         let dropped = index::change(&self.folder, &session.cwd, |sessions| {
             sessions.retain(|it| it.agent != session.agent || it.id != session.id);
             sessions.insert(0, session.clone());
@@ -151,6 +205,19 @@ impl Keeper {
             self.transcripts.forget(&old.agent, &old.id);
         }
         Ok(())
+    }
+}
+
+impl Keeper {
+    /// Brings the indexes up to date.
+    fn note_stale(&mut self) {
+        let stale = self.noted.values().filter(|noted| noted.is_stale);
+        let mut stale: Vec<Remembered> = stale.map(|noted| noted.session.clone()).collect();
+        stale.sort_by_key(|session| session.used_at);
+        for session in stale {
+            let result = self.note(&session);
+            complain(&session.cwd, "a session was not noted", result);
+        }
     }
 }
 

@@ -89,6 +89,29 @@ async fn two_programs_lose_nothing_of_each_other() {
 }
 
 #[tokio::test]
+async fn a_session_that_is_let_go_a_moment_later_is_waited_for() {
+    let folder = Folder::new("last");
+    let one = folder.store();
+    one.keep(session("1"), false, vec![(0, note("a"))]);
+    one.flush();
+    let other = folder.store();
+    let agent = "fake".into();
+    assert!(other.last("/elsewhere".into(), &agent).await.is_none());
+    let waiting = other.last("/a project/ü".into(), &agent);
+    let ending = async {
+        assert!(other.recall("/a project/ü".into()).await[0].open);
+        drop(one);
+    };
+    let (last, ()) = tokio::join!(waiting, ending);
+    assert!(!last.unwrap().open);
+    // One that stays open is told as such.
+    let again = folder.store();
+    again.keep(session("1"), false, vec![(1, note("b"))]);
+    again.flush();
+    assert!(other.last("/a project/ü".into(), &agent).await.unwrap().open);
+}
+
+#[tokio::test]
 async fn a_forgotten_session_is_gone_with_what_was_said() {
     let folder = Folder::new("forget");
     let store = folder.store();
