@@ -9,16 +9,14 @@ pub mod process;
 pub mod quirks;
 pub mod redact;
 mod stderr;
-pub mod strays;
 pub mod table;
 pub mod trace;
-pub mod watch;
 
 use crate::core::effect::{AgentEffect, ToAgent};
 use crate::core::event::{AgentId, FromAgent};
+use crate::process::group::Watchdog;
 use parking_lot::Mutex;
 use peer::Tokens;
-use process::Watchdog;
 use redact::Redactor;
 use std::collections::HashMap;
 use std::sync::Arc;

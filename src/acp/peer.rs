@@ -135,6 +135,10 @@ impl Peer {
             Answer::Text(_) => method == Method::Read,
             Answer::Written => method == Method::Write,
             Answer::Permission(_) => method == Method::Permission,
+            Answer::Terminal(_) => method == Method::CreateTerminal,
+            Answer::Output { .. } => method == Method::TerminalOutput,
+            Answer::Exited(_) => method == Method::WaitForExit,
+            Answer::Done => matches!(method, Method::KillTerminal | Method::ReleaseTerminal),
             Answer::Error { .. } => true,
         };
         let line = match outgoing::answer(&id, answer) {

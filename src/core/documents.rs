@@ -32,6 +32,9 @@ impl State {
         let (session, roots) = (session.clone(), chat.roots());
         let effect = match request {
             AgentRequest::Permission(request) => return self.asked(id, agent, token, request),
+            AgentRequest::Terminal(request) => {
+                return self.terminal_asked(id, agent, token, request);
+            }
             AgentRequest::Read { path, line, limit } => {
                 Effect::Read { token, session, path, line, limit, roots }
             }
@@ -218,7 +221,7 @@ impl State {
     }
 }
 
-fn cancelled() -> Answer {
+pub(super) fn cancelled() -> Answer {
     let message = "the user cancelled the turn".to_owned();
     Answer::Error { code: REQUEST_CANCELLED, message }
 }

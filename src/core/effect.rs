@@ -1,5 +1,6 @@
 //! All we do. `State` makes these; the bridge has edges carry them out.
 
+use super::command::ToTerminal;
 use super::event::{
     AgentId, BufferFact, CallId, ChatId, FileChange, SessionAct, Timer, Token, Told,
 };
@@ -8,10 +9,11 @@ use super::status::Status;
 use crate::session::agent::{AgentConfig, McpServer};
 use crate::session::author::Author;
 use crate::session::content::Content;
-use crate::session::ids::{AgentName, AuthMethodId, SessionId};
+use crate::session::ids::{AgentName, AuthMethodId, SessionId, TerminalId};
 use crate::session::permission::Outcome;
 use crate::session::prompt::Prompt;
 use crate::session::remembered::Remembered;
+use crate::session::terminal::TerminalExit;
 use crate::session::tool_call::Diff;
 use crate::session::transcript::Entry;
 use crate::session::update::{Command, ConfigOption, OptionValue};
@@ -99,6 +101,8 @@ pub enum Effect {
         /// The agent reads buffers through us, not the disk.
         reads_buffers: bool,
     },
+    /// With a command in a terminal of ours.
+    Terminal(TerminalId, ToTerminal),
     /// Take note of what has happened to the buffer of a file.
     Buffer {
         /// Which file, as the buffer names it.
@@ -228,6 +232,19 @@ pub enum ToEditor {
         filetype: &'static str,
         /// What it says.
         text: String,
+    },
+    /// More of what a command wrote, for a terminal buffer.
+    Terminal {
+        /// The chat.
+        chat: ChatId,
+        /// Which terminal.
+        terminal: TerminalId,
+        /// The command line.
+        title: String,
+        /// Whether the buffer is to be opened, empty, before.
+        open: bool,
+        /// What a terminal is told.
+        bytes: Vec<u8>,
     },
     /// A prompt goes back to the user.
     Draft(ChatId, Prompt),
@@ -440,6 +457,21 @@ pub enum Answer {
     Written,
     /// To `session/request_permission`.
     Permission(Outcome),
+    /// To `terminal/create`.
+    Terminal(TerminalId),
+    /// To `terminal/output`.
+    Output {
+        /// The end of what the command wrote, as plain text.
+        text: String,
+        /// Whether there was more.
+        truncated: bool,
+        /// How it ended, if it has.
+        exit: Option<TerminalExit>,
+    },
+    /// To `terminal/wait_for_exit`.
+    Exited(TerminalExit),
+    /// To `terminal/kill` and `terminal/release`.
+    Done,
     /// An error to any of them.
     Error {
         /// JSON-RPC or ACP code.

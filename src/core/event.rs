@@ -1,13 +1,15 @@
 //! All that happens. Edges make these; only `State` reads them.
 
+use super::command::FromTerminal;
 use super::policy::{Policy, Unsaved};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
 use crate::session::agent::{AgentConfig, AgentInfo};
-use crate::session::ids::{AgentName, OptionId, SessionId, ToolCallId};
+use crate::session::ids::{AgentName, OptionId, SessionId, TerminalId, ToolCallId};
 use crate::session::permission::PermissionRequest;
 use crate::session::prompt::Prompt;
 use crate::session::remembered::{Listed, Remembered};
+use crate::session::terminal::request::TerminalRequest;
 use crate::session::transcript::Entry;
 use crate::session::update::{ConfigOption, Modes, Update};
 use std::path::PathBuf;
@@ -48,6 +50,8 @@ pub enum Event {
         /// What there is.
         gathered: Gathered,
     },
+    /// Something has happened in a terminal of ours.
+    Terminal(TerminalId, FromTerminal),
     /// Something has happened to the buffer of this file, as the buffer names it.
     Buffer(PathBuf, BufferFact),
     /// Watched files changed on disk; their real paths.
@@ -268,6 +272,15 @@ pub enum UserAction {
         /// Which call.
         tool_call: ToolCallId,
     },
+    /// Wants a terminal in a buffer of its own, live; or has closed that buffer.
+    ShowTerminal {
+        /// In which chat.
+        chat: Option<ChatId>,
+        /// Which.
+        terminal: TerminalId,
+        /// Whether there is such a buffer from now on.
+        show: bool,
+    },
     /// `:RatInfo`.
     ShowInfo(Option<ChatId>),
     /// `:RatTrace`.
@@ -398,6 +411,8 @@ pub enum AgentRequest {
     },
     /// `session/request_permission`.
     Permission(PermissionRequest),
+    /// `terminal/*`.
+    Terminal(TerminalRequest),
 }
 
 /// An answer to a call of ours.

@@ -273,6 +273,7 @@ impl State {
             chat.queue.push_front(prompt.clone());
         }
         chat.transcript.settle_tools(tools);
+        self.end_terminals(id);
         let unpaid = self.debts.iter().filter(|(_, debt)| debt.chat == id);
         let unpaid: Vec<_> = unpaid.map(|(token, _)| *token).collect();
         for token in unpaid {

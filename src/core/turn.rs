@@ -91,13 +91,16 @@ impl State {
         turn.cancelled = true;
         chat.changed = true;
         chat.queue_paused = !chat.queue.is_empty();
-        chat.transcript.settle_tools(ToolStatus::Cancelled);
         let after = chat.config.timeouts.cancel;
         if let (Some(agent), Some(session)) = (agent, session) {
             self.act(agent, ToAgent::Cancel(session));
         }
         self.settle_permissions(id);
         self.settle_files(id);
+        self.cancel_terminals(id);
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.transcript.settle_tools(ToolStatus::Cancelled);
+        }
         self.effects.push(Effect::Timer { timer: Timer::CancelGrace(id, number), after });
     }
 
@@ -314,7 +317,7 @@ impl State {
 
 impl Chat {
     /// Where what the agent says goes: while a session is loaded, to what it says again.
-    fn spoken(&mut self) -> &mut Transcript {
+    pub(super) fn spoken(&mut self) -> &mut Transcript {
         self.replay.as_mut().unwrap_or(&mut self.transcript)
     }
 

@@ -6,7 +6,7 @@ use crate::core::status::{Status, WaitingPermission};
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::prompt::{Attachment, Prompt};
 use crate::session::tool_call::Diff;
-use crate::session::update::{ConfigOption, OptionValue};
+use crate::session::update::{Command, ConfigOption, OptionValue};
 use crate::view::line::Line;
 use crate::view::patch::{Op, Patch};
 use rmpv::Value;
@@ -69,6 +69,16 @@ fn message(message: ToEditor) -> Value {
                 ]),
             )
         }
+        ToEditor::Terminal { chat, terminal, title, open, bytes } => (
+            "terminal",
+            map([
+                ("chat", chat.0.into()),
+                ("terminal", terminal.as_str().into()),
+                ("title", title.into()),
+                ("open", open.into()),
+                ("bytes", Value::Binary(bytes)),
+            ]),
+        ),
         ToEditor::Draft(chat, Prompt { text, attachments }) => {
             let attachments = Value::Array(attachments.into_iter().map(attachment).collect());
             let fields =
@@ -82,19 +92,7 @@ fn message(message: ToEditor) -> Value {
             let options = options.into_iter().map(config_option).collect();
             ("options", map([("chat", chat.0.into()), ("options", Value::Array(options))]))
         }
-        ToEditor::Commands(chat, commands) => {
-            let commands = commands.into_iter().map(|command| {
-                map([
-                    ("name", command.name.into()),
-                    ("description", command.description.into()),
-                    ("hint", optional(command.hint)),
-                ])
-            });
-            (
-                "commands",
-                map([("chat", chat.0.into()), ("commands", Value::Array(commands.collect()))]),
-            )
-        }
+        ToEditor::Commands(chat, commands) => ("commands", self::commands(chat, commands)),
         ToEditor::Diff { chat, request, title, files } => {
             ("diff", diff(chat, request, title, files))
         }
@@ -189,6 +187,17 @@ fn session(item: SessionItem) -> Value {
         ("chat", optional(item.chat.map(|chat| chat.0))),
         ("elsewhere", item.open_elsewhere.into()),
     ])
+}
+
+fn commands(chat: ChatId, commands: Vec<Command>) -> Value {
+    let commands = commands.into_iter().map(|command| {
+        map([
+            ("name", command.name.into()),
+            ("description", command.description.into()),
+            ("hint", optional(command.hint)),
+        ])
+    });
+    map([("chat", chat.0.into()), ("commands", Value::Array(commands.collect()))])
 }
 
 fn attachment(attachment: Attachment) -> Value {
