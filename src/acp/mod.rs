@@ -13,7 +13,8 @@ pub mod table;
 pub mod trace;
 
 use crate::core::effect::{AgentEffect, ToAgent};
-use crate::core::event::{AgentId, FromAgent};
+use crate::core::event::AgentId;
+use crate::core::event::agent::FromAgent;
 use crate::process::group::Watchdog;
 use parking_lot::Mutex;
 use peer::Tokens;

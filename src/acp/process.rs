@@ -1,6 +1,6 @@
 //! The process of an agent: how it is started, its pipes, and how it ended. Nothing of what is said.
 
-use crate::core::event::ExitCause;
+use crate::core::event::agent::ExitCause;
 use crate::process::group::{Group, Watchdog, signal_name};
 use crate::process::program;
 use crate::process::strays::{self, Mark};

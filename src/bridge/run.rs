@@ -3,9 +3,8 @@
 use super::editor::NvimEditor;
 use crate::acp::Agents;
 use crate::core::effect::{Effect, Gather, Keeping};
-use crate::core::event::{
-    ChatId, Event, FileChange, FileOutcome, Gathered, INTERNAL_ERROR, INVALID_PARAMS, Token,
-};
+use crate::core::event::agent::{INTERNAL_ERROR, INVALID_PARAMS};
+use crate::core::event::{ChatId, Event, FileChange, FileOutcome, Gathered, Token};
 use crate::core::policy::{Unsaved, WriteDirty};
 use crate::files::watch::Watcher;
 use crate::files::{FileError, Files, ReadRequest, Via, WriteRequest, Written};

@@ -1,10 +1,10 @@
 //! Files: what agents read and write through us, and where they may. What they change on disk is in `changes`.
 
 use super::effect::{Answer, Effect, Level};
-use super::event::{
-    AgentId, AgentRequest, ChatId, FileOutcome, INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND,
-    REQUEST_CANCELLED, Token,
+use super::event::agent::{
+    AgentRequest, INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED,
 };
+use super::event::{AgentId, ChatId, FileOutcome, Token};
 use super::policy::WriteDirty;
 use super::state::{Debt, Question, State};
 use crate::session::author::Author;

@@ -2,7 +2,8 @@
 
 use super::chat::{Chat, Phase, Turn};
 use super::effect::{Call, Happened, Level, ToAgent, ToEditor};
-use super::event::{AgentId, CallError, ChatId, Exit, ExitCause, Wish};
+use super::event::agent::{CallError, Exit, ExitCause};
+use super::event::{AgentId, ChatId, Wish};
 use super::link::{Link, Stage};
 use super::policy::Policy;
 use super::state::{Expected, Owner, State};

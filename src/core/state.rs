@@ -3,9 +3,8 @@
 
 use super::chat::{Chat, Phase};
 use super::effect::{AgentEffect, Answer, Call, Effect, Level, ToAgent, ToEditor};
-use super::event::{
-    AgentId, CallError, CallId, ChatId, Event, FromAgent, Reply, Timer, Token, UserAction,
-};
+use super::event::agent::{CallError, FromAgent, Reply};
+use super::event::{AgentId, CallId, ChatId, Event, Timer, Token, UserAction};
 use super::link::Link;
 use super::listing::Listing;
 use super::terminals::{Feed, Owned};

@@ -2,10 +2,13 @@
 
 use super::chat::Phase;
 use super::effect::{Answer, Call, Effect, Gather, Keeping, ToAgent, ToEditor};
+use super::event::agent::{
+    AUTH_REQUIRED, AgentRequest, CallError, Exit, ExitCause, FromAgent, Reply, SessionSetup,
+    StopReason,
+};
 use super::event::{
-    AUTH_REQUIRED, AgentId, AgentRequest, CallError, CallId, ChangedFile, ChatId, Event, Exit,
-    ExitCause, FileOutcome, FromAgent, Gathered, PermissionChoice, Reply, SessionSetup, StopReason,
-    Timer, Token, Told, UnsavedFile, UserAction, Wish,
+    AgentId, CallId, ChangedFile, ChatId, Event, FileOutcome, Gathered, PermissionChoice, Timer,
+    Token, Told, UnsavedFile, UserAction, Wish,
 };
 use super::policy::{Policy, Unsaved, WriteDirty};
 use super::state::State;

@@ -2,7 +2,8 @@
 
 use super::chat::{Chat, Phase};
 use super::effect::{Effect, Happened, Level, ToAgent, ToEditor};
-use super::event::{CallError, CallId, ChatId, StopReason, Timer};
+use super::event::agent::{CallError, StopReason};
+use super::event::{CallId, ChatId, Timer};
 use super::state::{Question, State};
 use super::{login, words};
 use crate::session::content::Content;

@@ -5,8 +5,9 @@ use rat_nvim::acp::codec::{self};
 use rat_nvim::acp::peer::{Outcome, Peer, Tokens};
 use rat_nvim::core::command::{FromTerminal, ToTerminal};
 use rat_nvim::core::effect::{Effect, Happened, Keeping, Level, ToAgent, ToEditor, View};
+use rat_nvim::core::event::agent::FromAgent;
 use rat_nvim::core::event::{
-    AgentId, Event, FileOutcome, FromAgent, Gathered, PermissionChoice, UserAction, Wish,
+    AgentId, Event, FileOutcome, Gathered, PermissionChoice, UserAction, Wish,
 };
 use rat_nvim::core::policy::{Policy, Unsaved};
 use rat_nvim::core::state::State;

@@ -4,8 +4,9 @@
 mod support;
 
 use rat_nvim::core::effect::{Answer, Call, Place, ToAgent};
-use rat_nvim::core::event::{
-    AgentId, AgentRequest, CallError, ExitCause, FromAgent, Reply, StopReason,
+use rat_nvim::core::event::AgentId;
+use rat_nvim::core::event::agent::{
+    AgentRequest, CallError, ExitCause, FromAgent, Reply, StopReason,
 };
 use rat_nvim::process::group::Watchdog;
 use rat_nvim::process::strays::Mark;

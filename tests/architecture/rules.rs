@@ -62,6 +62,7 @@ const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/look.lua", "marks the lines being drawn, for that moment only"),
     ("lua/rat/code.lua", "marks code in the lines being drawn, for that moment only"),
     ("lua/rat/scratch.lua", "fills windows for reading: information, log, traffic"),
+    ("lua/rat/slash.lua", "writes the chosen command into the prompt, and its hint behind it"),
     ("lua/rat/above.lua", "shows above the prompt what waits and what goes with it"),
 ];
 

@@ -4,7 +4,7 @@ use super::fields::{Fields, texts, whole};
 use super::tool;
 use super::update::json;
 use crate::acp::table;
-use crate::core::event::{AgentRequest, INVALID_PARAMS};
+use crate::core::event::agent::{AgentRequest, INVALID_PARAMS};
 use crate::session::ids::{SessionId, TerminalId};
 use crate::session::permission::{OptionKind, PermissionOption, PermissionRequest};
 use crate::session::terminal::request::{CreateTerminal, TerminalRequest};

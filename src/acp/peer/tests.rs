@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::acp::codec::parse;
-use crate::core::event::{AgentRequest, StopReason};
+use crate::core::event::agent::{AgentRequest, StopReason};
 use crate::session::permission::Outcome as Decision;
 use crate::session::update::Update;
 use proptest::prelude::*;

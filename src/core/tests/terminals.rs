@@ -3,9 +3,10 @@
 use super::{World, prompt};
 use crate::core::command::{FromTerminal, ToTerminal};
 use crate::core::effect::{Answer, ToEditor};
-use crate::core::event::{
-    AgentRequest, Event, FromAgent, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED, Token, UserAction,
+use crate::core::event::agent::{
+    AgentRequest, FromAgent, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED,
 };
+use crate::core::event::{Event, Token, UserAction};
 use crate::session::ids::TerminalId;
 use crate::session::terminal::TerminalExit;
 use crate::session::terminal::request::{CreateTerminal, TerminalRequest};
