@@ -6,7 +6,7 @@
 //!        ┌────────┬─┴──────┬────────┐
 //!      nvim      acp     files     host  edges: translate and carry out, never decide policy
 //!        └────────┴─┬──────┴────────┘
-//!                 core                   Event in, Effects out
+//!                 core       process     Event in, Effects out; what acp and host share of processes
 //!              ┌────┴────┐
 //!             view       │
 //!              │  └───┐  │
@@ -19,6 +19,8 @@ pub mod acp;
 pub mod files;
 pub mod host;
 pub mod nvim;
+
+pub mod process;
 
 pub mod core;
 

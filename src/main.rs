@@ -1,4 +1,4 @@
-//! Which face of the program is meant: the bridge that Neovim starts, the tour, or the watchdog of an agent.
+//! Which face of the program is meant: the bridge that Neovim starts, the tour, or the watchdog of a process.
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ struct Arguments {
 enum Face {
     /// Plays the built-in tour: an agent on stdin and stdout that needs no key and no network.
     Tour,
-    /// Ends an agent and all it started when stdin closes.
+    /// Ends a process and all it started when stdin closes.
     #[command(hide = true)]
     WatchGroup {
         /// Its process group.
@@ -29,6 +29,8 @@ fn main() -> ExitCode {
     match Arguments::parse().face {
         None => rat_nvim::bridge::run(),
         Some(Face::Tour) => rat_nvim::tour::run(),
-        Some(Face::WatchGroup { group, mark }) => rat_nvim::acp::watch::watch_group(group, &mark),
+        Some(Face::WatchGroup { group, mark }) => {
+            rat_nvim::process::watch::watch_group(group, &mark)
+        }
     }
 }

@@ -10,7 +10,7 @@ use rat_nvim::acp::convert::chunk::LastIds;
 use rat_nvim::acp::convert::reply::{self, Kind};
 use rat_nvim::acp::convert::{outgoing, request, update};
 use rat_nvim::core::effect::{Answer, Call, Place};
-use rat_nvim::core::event::FromAgent;
+use rat_nvim::core::event::agent::FromAgent;
 use rat_nvim::session::agent::{AgentCapabilities, McpServer};
 use rat_nvim::session::content::Content;
 use rat_nvim::session::permission::Outcome;

@@ -97,8 +97,11 @@ fn a_boolean_goes_out_as_one() {
     agent.reply(&request, json!({"configOptions": options("code", "f1", true)}));
     nvim.command("RatOption Web search on");
     nvim.poll_screen("has no option \"Web\"");
-    nvim.command("RatOption web");
-    nvim.poll_screen("on (now)");
+    nvim.poll("the option is on", |nvim| {
+        nvim.input("<Esc>");
+        nvim.command("RatOption web");
+        nvim.screen().contains("on (now)")
+    });
 }
 
 #[test]

@@ -243,6 +243,81 @@ fn deciding_a_conflict() {
     }
 }
 
+/// Runs a script in a terminal that a tool call of this title shows, gives the terminal.
+fn run(scene: &mut Scene, title: &str, script: &str) -> String {
+    let session = json!(scene.session);
+    let params = json!({"sessionId": session, "command": "/bin/sh", "args": ["-c", script]});
+    let answer = scene.agent.request("terminal/create", params).unwrap();
+    let terminal = answer["terminalId"].as_str().unwrap().to_owned();
+    scene.update(json!({
+        "sessionUpdate": "tool_call", "toolCallId": terminal, "kind": "execute", "title": title,
+        "status": "in_progress", "rawInput": {"command": script},
+        "content": [{"type": "terminal", "terminalId": terminal}],
+    }));
+    terminal
+}
+
+fn on_terminal(scene: &mut Scene, method: &str, terminal: &str) {
+    let params = json!({"sessionId": scene.session, "terminalId": terminal});
+    scene.agent.request(&format!("terminal/{method}"), params).unwrap();
+}
+
+fn ended(scene: &mut Scene, terminal: &str, status: &str) {
+    on_terminal(scene, "wait_for_exit", terminal);
+    let update =
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": terminal, "status": status});
+    scene.update(update);
+}
+
+#[test]
+fn a_command_that_runs_in_a_terminal() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        let _turn = scene.prompt();
+        scene.leave_the_chat();
+        let script = "echo ok test_one; echo ok test_two; exec sleep 600";
+        let terminal = run(&mut scene, "Run the tests", script);
+        scene.nvim.poll_screen("ok test_two");
+        scene.nvim.expect_screen("terminal-running");
+        assert!(scene.nvim.screen().contains("<CR> opens"), "no key for the terminal");
+        on_terminal(&mut scene, "kill", &terminal);
+        scene.nvim.expect_screen("terminal-killed");
+    }
+}
+
+#[test]
+fn commands_that_ran_in_terminals() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        let _turn = scene.prompt();
+        scene.leave_the_chat();
+        let done = run(&mut scene, "Run the tests", "printf '\\033[32m3 passed\\033[0m\\n'");
+        ended(&mut scene, &done, "completed");
+        on_terminal(&mut scene, "release", &done);
+        let failed = run(&mut scene, "Build", "echo 10%; echo error: no such file >&2; exit 2");
+        ended(&mut scene, &failed, "failed");
+        scene.nvim.poll_screen("exit 2");
+        scene.nvim.expect_screen("terminal-done");
+    }
+}
+
+#[test]
+fn more_output_than_a_card_shows() {
+    for size in SIZES {
+        let mut scene = Scene::open(size);
+        let _turn = scene.prompt();
+        scene.leave_the_chat();
+        let script = "seq -f 'line %g' 100; until test -e gate; do sleep 0.02; done";
+        let terminal = run(&mut scene, "Count", script);
+        scene.nvim.poll_screen("line 100");
+        scene.nvim.expect_screen("terminal-long");
+        assert!(scene.nvim.screen().contains("<CR> shows all"), "no key for all of it");
+        std::fs::write(scene.nvim.cwd().join("gate"), "").unwrap();
+        ended(&mut scene, &terminal, "completed");
+        scene.nvim.expect_screen("terminal-long-done");
+    }
+}
+
 #[test]
 fn failed() {
     for size in SIZES {

@@ -62,8 +62,8 @@ fn initialize_says_who_we_are_and_promises_what_we_do() {
     let capabilities = &params["clientCapabilities"];
     assert_eq!(capabilities["fs"]["readTextFile"], json!(true));
     assert_eq!(capabilities["fs"]["writeTextFile"], json!(true));
-    // Nothing runs terminals yet, so nothing may say so.
-    assert_ne!(capabilities["terminal"], json!(true));
+    assert_eq!(capabilities["terminal"], json!(true));
+    assert_eq!(capabilities["_meta"], json!({"terminal_output": true}));
     assert_eq!(open(&mut agent).params["mcpServers"], json!([]));
     nvim.poll_state("ready");
 }

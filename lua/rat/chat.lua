@@ -302,7 +302,7 @@ end
 --- Fills a buffer that was opened by its name, by `:edit` or from a session file.
 ---@param buf integer
 function M.read(buf)
-  if scratch.naming() then
+  if scratch.naming() or require("rat.terminal").owns(buf) then
     return
   end
   local chat, view = M.of(buf)

@@ -102,6 +102,10 @@ function handlers.scratch(payload)
   require("rat.scratch").show(payload)
 end
 
+function handlers.terminal(payload)
+  require("rat.terminal").arrived(payload)
+end
+
 function handlers.open(payload)
   require("rat.location").open(payload.path, payload.line, payload.follow)
 end

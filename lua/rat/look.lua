@@ -223,6 +223,8 @@ function M.action(buf, row)
     return { kind = "location", path = path, line = number ~= 0 and number or nil }
   elseif kind == "O" then
     return { kind = "output", tool_call = rest }
+  elseif kind == "T" then
+    return { kind = "terminal", terminal = rest }
   end
   return { kind = "permission", id = tonumber(rest) }
 end

@@ -123,6 +123,25 @@ function M.side(path, side, lines, writable)
   return buf
 end
 
+--- Shows a buffer in a split of its own, closed with `q`.
+---@param buf integer
+---@param title string
+---@param opts {focus: boolean, wrap: boolean}
+function M.split(buf, title, opts)
+  vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = buf, desc = "Close", nowait = true })
+  local win = vim.fn.bufwinid(buf)
+  if win == -1 then
+    local beside = require("rat.location").users_window() or 0
+    win = vim.api.nvim_open_win(buf, false, { split = "below", win = beside })
+  end
+  local bar = require("rat.status").escape(title) .. "%=%#RatKey#q%* close "
+  local options = { winbar = bar, wrap = opts.wrap, number = false, list = false }
+  require("rat.dress").set(win, options)
+  if opts.focus then
+    vim.api.nvim_set_current_win(win)
+  end
+end
+
 --- Shows lines in a split of their own, closed with `q`.
 ---@param scratch {name: string, title: string, filetype: string, lines: string[], focus: boolean}
 function M.show(scratch)
@@ -131,17 +150,7 @@ function M.show(scratch)
   vim.bo[buf].syntax = scratch.filetype
   vim.bo[buf].bufhidden = "wipe"
   M.fill(buf, scratch.lines)
-  vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = buf, desc = "Close", nowait = true })
-  local win = vim.fn.bufwinid(buf)
-  if win == -1 then
-    local beside = require("rat.location").users_window() or 0
-    win = vim.api.nvim_open_win(buf, false, { split = "below", win = beside })
-  end
-  local bar = require("rat.status").escape(scratch.title) .. "%=%#RatKey#q%* close "
-  require("rat.dress").set(win, { winbar = bar, wrap = true, number = false, list = false })
-  if scratch.focus then
-    vim.api.nvim_set_current_win(win)
-  end
+  M.split(buf, scratch.title, { focus = scratch.focus, wrap = true })
 end
 
 --- Shows lines in a float in the middle of the screen, closed with `q` or by leaving it.

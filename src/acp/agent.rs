@@ -3,12 +3,14 @@
 
 use super::codec::{self, Line, Lines};
 use super::peer::{Outcome, Peer, Tokens};
-use super::process::{self, Group, Pipes, Watchdog};
+use super::process::{self, Pipes};
 use super::stderr::Tail;
 use super::trace::{self, Trace};
 use super::{Batch, Graces};
 use crate::core::effect::ToAgent;
-use crate::core::event::{AgentId, CallError, CallId, Exit, ExitCause, FromAgent};
+use crate::core::event::agent::{CallError, Exit, ExitCause, FromAgent};
+use crate::core::event::{AgentId, CallId};
+use crate::process::group::{Group, Watchdog};
 use crate::session::agent::AgentConfig;
 use nix::sys::signal::Signal;
 use parking_lot::Mutex;

@@ -6,7 +6,8 @@ use super::convert::chunk::LastIds;
 use super::convert::request::{self, Method, Refusal};
 use super::convert::{meta, outgoing, reply, update};
 use crate::core::effect::{Answer, Call};
-use crate::core::event::{CallError, CallId, FromAgent, INTERNAL_ERROR, Reply, Token};
+use crate::core::event::agent::{CallError, FromAgent, INTERNAL_ERROR, Reply};
+use crate::core::event::{CallId, Token};
 use crate::session::agent::AgentCapabilities;
 use crate::session::ids::SessionId;
 use crate::session::update::Update;
@@ -138,6 +139,10 @@ impl Peer {
             Answer::Text(_) => method == Method::Read,
             Answer::Written => method == Method::Write,
             Answer::Permission(_) => method == Method::Permission,
+            Answer::Terminal(_) => method == Method::CreateTerminal,
+            Answer::Output { .. } => method == Method::TerminalOutput,
+            Answer::Exited(_) => method == Method::WaitForExit,
+            Answer::Done => matches!(method, Method::KillTerminal | Method::ReleaseTerminal),
             Answer::Error { .. } => true,
         };
         let line = match outgoing::answer(&id, answer) {

@@ -47,7 +47,6 @@ pub fn handles(rows: &[Row], name: &str) -> bool {
     rows.iter().any(|row| row.name == name && row.fate == Fate::Handled)
 }
 
-const TERMINALS: &str = "terminals are not built yet";
 const ELICITATION: &str = "elicitation is not built yet";
 const MCP: &str = "we host no MCP servers";
 const PROVIDERS: &str = "an agent's models are configured with the agent";
@@ -88,11 +87,11 @@ pub const TO_CLIENT: &[Row] = &[
     handled("session/request_permission"),
     handled("fs/read_text_file"),
     handled("fs/write_text_file"),
-    refused("terminal/create", TERMINALS),
-    refused("terminal/output", TERMINALS),
-    refused("terminal/wait_for_exit", TERMINALS),
-    refused("terminal/kill", TERMINALS),
-    refused("terminal/release", TERMINALS),
+    handled("terminal/create"),
+    handled("terminal/output"),
+    handled("terminal/wait_for_exit"),
+    handled("terminal/kill"),
+    handled("terminal/release"),
     refused("elicitation/create", ELICITATION),
     ignored("elicitation/complete", ELICITATION),
     ignored("auth/status_update", UNSTABLE).behind("auth.status"),
@@ -170,7 +169,7 @@ pub const STOP_REASONS: &[Row] = &[
 pub const CLIENT_CAPABILITIES: &[Row] = &[
     handled("fs.readTextFile"),
     handled("fs.writeTextFile"),
-    refused("terminal", TERMINALS),
+    handled("terminal"),
     handled("session"),
     handled("session.notices"),
     handled("session.compaction"),

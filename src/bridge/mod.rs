@@ -6,14 +6,18 @@ pub mod editor;
 mod run;
 mod terminate;
 
-use crate::acp::{Agents, Batch, Graces, process::Watchdog};
+use crate::acp::{Agents, Batch, Graces};
+use crate::core::command::FromTerminal;
 use crate::core::event::Event;
 use crate::core::state::State;
 use crate::host::store::Store;
+use crate::host::terminals::Terminals;
 use crate::log::{self, Log};
 use crate::nvim::client::{Client, FromNvim, NvimError};
 use crate::nvim::decode::{self, Said};
 use crate::nvim::{encode, stdio};
+use crate::process::group::Watchdog;
+use crate::session::ids::TerminalId;
 use rmpv::Value;
 use run::Runner;
 use std::process::ExitCode;
@@ -31,13 +35,13 @@ const FLOOD: usize = 8 * 1024;
 /// So do so many messages within one pause.
 const FLOOD_MESSAGES: usize = 100;
 
-/// How long agents get once Neovim, which waits for us, wants to end. Their watchdogs end what is left.
-const HURRY: Duration = Duration::from_millis(300);
+/// How long agents and commands get once Neovim, which waits for us, wants to end. Watchdogs end what is left.
+const HURRY: Duration = Duration::from_millis(100);
 
 /// The variable that names the folder for what outlives Neovim.
 const STATE_FOLDER: &str = "RAT_STATE_DIR";
 
-/// Batches of what agents said that wait to be taken in; beyond them agents wait.
+/// Batches of what agents said, and pieces of what commands wrote, that wait to be taken in; beyond them they wait.
 const BATCHES: usize = 16;
 
 /// Speaks with the Neovim on stdin and stdout until it is gone.
@@ -74,6 +78,7 @@ struct Bridge {
     log: Option<Log>,
     from_nvim: mpsc::UnboundedReceiver<FromNvim>,
     from_agents: mpsc::Receiver<Batch>,
+    from_terminals: mpsc::Receiver<(TerminalId, FromTerminal)>,
     done: mpsc::UnboundedReceiver<Event>,
     drawn: mpsc::UnboundedReceiver<Result<Value, NvimError>>,
     drawn_sender: mpsc::UnboundedSender<Result<Value, NvimError>>,
@@ -89,16 +94,18 @@ impl Bridge {
         let (reader, writer) = stdio::streams()?;
         let (nvim_sender, from_nvim) = mpsc::unbounded_channel();
         let (agents_sender, from_agents) = mpsc::channel(BATCHES);
+        let (terminals_sender, from_terminals) = mpsc::channel(BATCHES);
         let (done_sender, done) = mpsc::unbounded_channel();
         let (drawn_sender, drawn) = mpsc::unbounded_channel();
         let client = Client::connect(reader, writer, nvim_sender);
         let watchdog = Watchdog::of_this_program()
-            .inspect_err(|error| tracing::error!(%error, "agents have no watchdog"))
+            .inspect_err(|error| tracing::error!(%error, "processes have no watchdog"))
             .ok();
-        let agents = Agents::new(agents_sender, watchdog, Graces::default());
+        let agents = Agents::new(agents_sender, watchdog.clone(), Graces::default());
+        let terminals = Terminals::new(terminals_sender, watchdog);
         let folder = std::env::var_os(STATE_FOLDER).filter(|folder| !folder.is_empty());
         let store = Store::open(folder.map(Into::into));
-        let runner = Runner::new(client.clone(), agents, store, done_sender);
+        let runner = Runner::new(client.clone(), agents, terminals, store, done_sender);
         Ok(Self {
             state: State::default(),
             runner,
@@ -106,6 +113,7 @@ impl Bridge {
             log,
             from_nvim,
             from_agents,
+            from_terminals,
             done,
             drawn,
             drawn_sender,
@@ -131,7 +139,10 @@ impl Bridge {
                     }
                     None => break,
                 },
-                () = terminate.wait() => break,
+                () = terminate.wait() => {
+                    tracing::info!("asked to end");
+                    break;
+                }
                 Some(answer) = self.drawn.recv() => self.frame_done(answer),
                 Some(event) = self.done.recv() => self.happened(event),
                 // Before more is taken in: a flood must not keep from the screen what is known already.
@@ -145,19 +156,34 @@ impl Bridge {
                         self.happened(Event::Agent(agent, from));
                     }
                 }
+                Some((terminal, happened)) = self.from_terminals.recv() => {
+                    self.happened(Event::Terminal(terminal, happened));
+                }
             }
         }
+        self.part(&mut terminate).await;
+    }
+
+    /// Answers what is open and ends all there is. Neovim asks its jobs to end when it leaves, and waits for them: then
+    /// agents still hear the answers, and the watchdogs do the rest.
+    async fn part(&mut self, terminate: &mut Terminate) {
         for effect in self.state.farewell() {
             self.runner.run(effect);
         }
-        self.runner.flush();
         let hurry = async {
             terminate.wait().await;
             tokio::time::sleep(HURRY).await;
         };
-        tokio::select! {
-            () = self.runner.shutdown() => {}
-            () = hurry => tracing::info!("agents are left to their watchdogs"),
+        let hurried = tokio::select! {
+            () = self.runner.shutdown() => false,
+            () = hurry => true,
+        };
+        if hurried {
+            tracing::info!("agents and commands are left to their watchdogs");
+            self.runner.flush();
+            drop(self.log.take());
+            // Not by way of destructors, which would end agents without asking them first.
+            std::process::exit(0);
         }
     }
 

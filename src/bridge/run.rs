@@ -3,15 +3,15 @@
 use super::editor::NvimEditor;
 use crate::acp::Agents;
 use crate::core::effect::{Effect, Gather, Keeping};
-use crate::core::event::{
-    ChatId, Event, FileChange, FileOutcome, Gathered, INTERNAL_ERROR, INVALID_PARAMS, Token,
-};
+use crate::core::event::agent::{INTERNAL_ERROR, INVALID_PARAMS};
+use crate::core::event::{ChatId, Event, FileChange, FileOutcome, Gathered, Token};
 use crate::core::policy::{Unsaved, WriteDirty};
 use crate::files::carry;
 use crate::files::watch::Watcher;
 use crate::files::{FileError, Files, ReadRequest, Via, WriteRequest, Written};
 use crate::host::paths::{PathError, Roots};
 use crate::host::store::Store;
+use crate::host::terminals::Terminals;
 use crate::nvim::client::Client;
 use crate::session::author::Author;
 use parking_lot::Mutex;
@@ -33,6 +33,7 @@ const CARRY_LIMIT: Duration = Duration::from_secs(10);
 pub(super) struct Runner {
     client: Client,
     agents: Agents,
+    terminals: Terminals,
     files: Arc<Files>,
     store: Arc<Store>,
     watcher: Option<Arc<Mutex<Watcher>>>,
@@ -45,6 +46,7 @@ impl Runner {
     pub(super) fn new(
         client: Client,
         agents: Agents,
+        terminals: Terminals,
         store: Store,
         done: mpsc::UnboundedSender<Event>,
     ) -> Self {
@@ -53,7 +55,8 @@ impl Runner {
             .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
             .ok();
         let store = Arc::new(store);
-        Self { client, agents, files, store, watcher, adopting: Arc::default(), done }
+        let adopting = Arc::default();
+        Self { client, agents, terminals, files, store, watcher, adopting, done }
     }
 
     /// Says to Neovim who we are, and has it follow its buffers.
@@ -77,14 +80,16 @@ impl Runner {
         self.store.flush();
     }
 
-    /// Ends every agent.
+    /// Ends every agent and every command that runs for one, and waits for what is still to be written down.
     pub(super) async fn shutdown(&mut self) {
-        self.agents.shutdown().await;
+        tokio::join!(self.agents.shutdown(), self.terminals.shutdown());
+        self.flush();
     }
 
     pub(super) fn run(&mut self, effect: Effect) {
         match effect {
             Effect::Agent(effect) => self.agents.run(effect),
+            Effect::Terminal(terminal, action) => self.terminals.run(terminal, action),
             Effect::Read { token, session, path, line, limit, roots } => {
                 let files = Arc::clone(&self.files);
                 self.answer(token, async move {

@@ -1,10 +1,10 @@
 //! Files: what agents read and write through us, and where they may. What they change on disk is in `changes`.
 
 use super::effect::{Answer, Effect, Level};
-use super::event::{
-    AgentId, AgentRequest, ChatId, FileOutcome, INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND,
-    REQUEST_CANCELLED, Token,
+use super::event::agent::{
+    AgentRequest, INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED,
 };
+use super::event::{AgentId, ChatId, FileOutcome, Token};
 use super::policy::WriteDirty;
 use super::state::{Debt, Question, State};
 use crate::session::author::Author;
@@ -32,6 +32,9 @@ impl State {
         let (session, roots) = (session.clone(), chat.roots());
         let effect = match request {
             AgentRequest::Permission(request) => return self.asked(id, agent, token, request),
+            AgentRequest::Terminal(request) => {
+                return self.terminal_asked(id, agent, token, request);
+            }
             AgentRequest::Read { path, line, limit } => {
                 Effect::Read { token, session, path, line, limit, roots }
             }
@@ -218,7 +221,7 @@ impl State {
     }
 }
 
-fn cancelled() -> Answer {
+pub(super) fn cancelled() -> Answer {
     let message = "the user cancelled the turn".to_owned();
     Answer::Error { code: REQUEST_CANCELLED, message }
 }

@@ -1,20 +1,25 @@
 //! All we do. `State` makes these; the bridge has edges carry them out.
 
+mod call;
+
+pub use call::{Call, Place};
+
+use super::command::ToTerminal;
 use super::event::{
     AgentId, BufferFact, CallId, ChatId, FileChange, SessionAct, Timer, Token, Told,
 };
 use super::policy::{Unsaved, WriteDirty};
 use super::status::Status;
-use crate::session::agent::{AgentConfig, McpServer};
+use crate::session::agent::AgentConfig;
 use crate::session::author::Author;
-use crate::session::content::Content;
-use crate::session::ids::{AgentName, AuthMethodId, SessionId};
+use crate::session::ids::{AgentName, SessionId, TerminalId};
 use crate::session::permission::Outcome;
 use crate::session::prompt::Prompt;
 use crate::session::remembered::Remembered;
+use crate::session::terminal::TerminalExit;
 use crate::session::tool_call::Diff;
 use crate::session::transcript::Entry;
-use crate::session::update::{Command, ConfigOption, Meta, OptionValue};
+use crate::session::update::{Command, ConfigOption, Meta};
 use crate::view::patch::Patch;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -99,6 +104,8 @@ pub enum Effect {
         /// The agent reads buffers through us, not the disk.
         reads_buffers: bool,
     },
+    /// With a command in a terminal of ours.
+    Terminal(TerminalId, ToTerminal),
     /// Take note of what has happened to the buffer of a file.
     Buffer {
         /// Which file, as the buffer names it.
@@ -231,6 +238,19 @@ pub enum ToEditor {
         /// What it says.
         text: String,
     },
+    /// More of what a command wrote, for a terminal buffer.
+    Terminal {
+        /// The chat.
+        chat: ChatId,
+        /// Which terminal.
+        terminal: TerminalId,
+        /// The command line.
+        title: String,
+        /// Whether the buffer is to be opened, empty, before.
+        open: bool,
+        /// What a terminal is told.
+        bytes: Vec<u8>,
+    },
     /// A prompt goes back to the user.
     Draft(ChatId, Prompt),
     /// A login in a terminal of the editor's (ACP terminal authentication).
@@ -362,105 +382,6 @@ pub enum ToAgent {
     Stop,
 }
 
-/// A call of ours.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Call {
-    /// `initialize`; the edge fills in who we are and what we can do.
-    Initialize,
-    /// `authenticate`.
-    Authenticate(AuthMethodId),
-    /// `logout`.
-    Logout,
-    /// `session/new`.
-    NewSession(Place),
-    /// `session/load`.
-    Load(SessionId, Place),
-    /// `session/resume`.
-    Resume(SessionId, Place),
-    /// `session/list` of a folder, from this page on.
-    List(PathBuf, Option<String>),
-    /// `session/fork`.
-    Fork(SessionId, Place),
-    /// `session/close`.
-    Close(SessionId),
-    /// `session/delete`.
-    Delete(SessionId),
-    /// `session/prompt`.
-    Prompt {
-        /// Where.
-        session: SessionId,
-        /// What.
-        blocks: Vec<Content>,
-    },
-    /// `session/set_config_option`.
-    SetOption {
-        /// Where.
-        session: SessionId,
-        /// Which option.
-        option: String,
-        /// To what; of a select only what is chosen counts.
-        value: OptionValue,
-    },
-    /// `session/set_mode`.
-    SetMode {
-        /// Where.
-        session: SessionId,
-        /// Which mode.
-        mode: String,
-    },
-}
-
-impl Call {
-    /// The method as it stands on the wire.
-    pub fn method(&self) -> &'static str {
-        match self {
-            Self::Initialize => "initialize",
-            Self::Authenticate(_) => "authenticate",
-            Self::Logout => "logout",
-            Self::NewSession(_) => "session/new",
-            Self::Load(..) => "session/load",
-            Self::Resume(..) => "session/resume",
-            Self::List(..) => "session/list",
-            Self::Fork(..) => "session/fork",
-            Self::Close(_) => "session/close",
-            Self::Delete(_) => "session/delete",
-            Self::Prompt { .. } => "session/prompt",
-            Self::SetOption { .. } => "session/set_config_option",
-            Self::SetMode { .. } => "session/set_mode",
-        }
-    }
-
-    /// The session it is about; of one that is yet to begin only the answer says.
-    pub fn session(&self) -> Option<&SessionId> {
-        match self {
-            Self::Load(session, _)
-            | Self::Resume(session, _)
-            | Self::Close(session)
-            | Self::Delete(session)
-            | Self::Prompt { session, .. }
-            | Self::SetOption { session, .. }
-            | Self::SetMode { session, .. } => Some(session),
-            Self::Initialize
-            | Self::Authenticate(_)
-            | Self::Logout
-            | Self::NewSession(_)
-            | Self::List(..)
-            | Self::Fork(..) => None,
-        }
-    }
-}
-
-/// Where a session works.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
-    /// Absolute.
-    pub cwd: PathBuf,
-    /// Further roots, sent only to agents that take them.
-    pub directories: Vec<PathBuf>,
-    /// MCP servers the agent can reach.
-    pub mcp_servers: Vec<McpServer>,
-}
-
 /// An answer to a request of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
@@ -470,6 +391,21 @@ pub enum Answer {
     Written,
     /// To `session/request_permission`.
     Permission(Outcome),
+    /// To `terminal/create`.
+    Terminal(TerminalId),
+    /// To `terminal/output`.
+    Output {
+        /// The end of what the command wrote, as plain text.
+        text: String,
+        /// Whether there was more.
+        truncated: bool,
+        /// How it ended, if it has.
+        exit: Option<TerminalExit>,
+    },
+    /// To `terminal/wait_for_exit`.
+    Exited(TerminalExit),
+    /// To `terminal/kill` and `terminal/release`.
+    Done,
     /// An error to any of them.
     Error {
         /// JSON-RPC or ACP code.

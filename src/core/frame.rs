@@ -21,6 +21,7 @@ impl State {
     pub fn has_frame(&self) -> bool {
         !self.before.is_empty()
             || !self.after.is_empty()
+            || self.has_feed()
             || self
                 .chats
                 .values()
@@ -52,6 +53,7 @@ impl State {
                 frame.push(ToEditor::Status(Box::new(chat.status())));
             }
         }
+        self.feed(&mut frame);
         frame.append(&mut self.after);
         Frame { messages: frame, bytes: FRAME - room }
     }

@@ -5,6 +5,7 @@ use super::event::ChatId;
 use super::state::State;
 use crate::session::agent::McpServer;
 use crate::session::ids::ToolCallId;
+use crate::session::terminal::MOST;
 use crate::view::card;
 use std::fmt::Write;
 
@@ -95,13 +96,17 @@ impl State {
         let Some(entry) = chat.transcript.find_tool(tool_call) else { return };
         let call = &entry.call;
         let mut text = format!("{} {}\n", card::kind(call.kind), card::title(call));
+        let terminals = call.terminals().filter_map(|id| chat.terminal(id));
+        let terminals = terminals.map(|shown| shown.account(MOST));
         let sections = [
             call.input.as_ref().map(|input| input.json.clone()),
             Some(card::output_text(call)),
             call.output.clone().filter(|output| *output != card::output_text(call)),
             call.meta.as_ref().map(|meta| format!("_meta {meta}")),
         ];
-        for section in sections.into_iter().flatten().filter(|section| !section.is_empty()) {
+        for section in
+            sections.into_iter().flatten().chain(terminals).filter(|section| !section.is_empty())
+        {
             text.push('\n');
             text.push_str(section.trim_end_matches('\n'));
             text.push('\n');

@@ -2,7 +2,8 @@
 
 use super::chat::{Chat, Phase, Turn};
 use super::effect::{Call, Happened, Level, ToAgent, ToEditor};
-use super::event::{AgentId, CallError, ChatId, Exit, ExitCause, Wish};
+use super::event::agent::{CallError, Exit, ExitCause};
+use super::event::{AgentId, ChatId, Wish};
 use super::link::{Link, Stage};
 use super::policy::Policy;
 use super::state::{Expected, Owner, State};
@@ -273,6 +274,7 @@ impl State {
             chat.queue.push_front(prompt.clone());
         }
         chat.transcript.settle_tools(tools);
+        self.end_terminals(id);
         let unpaid = self.debts.iter().filter(|(_, debt)| debt.chat == id);
         let unpaid: Vec<_> = unpaid.map(|(token, _)| *token).collect();
         for token in unpaid {

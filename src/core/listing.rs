@@ -1,7 +1,8 @@
 //! Sessions to choose from: those remembered and those agents know of; and what the user does with one.
 
 use super::effect::{Call, Effect, Keeping, Level, SessionItem, ToAgent, ToEditor};
-use super::event::{AgentId, CallError, ChatId, INVALID_PARAMS, Reply, SessionAct};
+use super::event::agent::{CallError, INVALID_PARAMS, Reply};
+use super::event::{AgentId, ChatId, SessionAct};
 use super::link::{Link, Stage};
 use super::state::{Expected, Owner, State};
 use super::words;

@@ -2,7 +2,8 @@
 
 use super::chat::Phase;
 use super::effect::{Call, Level, ToAgent, ToEditor};
-use super::event::{AUTH_REQUIRED, AgentId, CallError, CallId, ChatId, Reply};
+use super::event::agent::{AUTH_REQUIRED, CallError, Reply};
+use super::event::{AgentId, CallId, ChatId};
 use super::link::Stage;
 use super::state::{Expected, Owner, Question, State};
 use super::words;

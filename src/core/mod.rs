@@ -1,6 +1,7 @@
 //! The pure core: everything that happens is an [`event::Event`], everything we do is an [`effect::Effect`],
 //! only [`state::State`] decides. No clock, no disk, no lock in here.
 
+pub mod command;
 pub mod effect;
 pub mod event;
 pub mod policy;
@@ -23,6 +24,7 @@ mod note;
 mod options;
 mod permit;
 mod sessions;
+mod terminals;
 mod turn;
 mod words;
 

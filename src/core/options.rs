@@ -3,7 +3,8 @@
 
 use super::chat::{Chat, Phase};
 use super::effect::{Call, Level, ToEditor};
-use super::event::{CallError, ChatId};
+use super::event::ChatId;
+use super::event::agent::CallError;
 use super::state::{Expected, State};
 use super::words;
 use crate::session::update::{ConfigOption, OptionValue};

@@ -2,7 +2,8 @@
 
 use super::chat::{Chat, Phase};
 use super::effect::{Call, Effect, Keeping, Place};
-use super::event::{CallError, ChatId, NOT_FOUND, SessionSetup, Wish};
+use super::event::agent::{CallError, NOT_FOUND, SessionSetup};
+use super::event::{ChatId, Wish};
 use super::state::{Expected, State};
 use super::{login, words};
 use crate::session::agent::{AgentCapabilities, McpServer};

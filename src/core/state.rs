@@ -3,13 +3,13 @@
 
 use super::chat::{Chat, Phase};
 use super::effect::{AgentEffect, Answer, Call, Effect, Level, ToAgent, ToEditor};
-use super::event::{
-    AgentId, CallError, CallId, ChatId, Event, FromAgent, Reply, Timer, Token, UserAction,
-};
+use super::event::agent::{CallError, FromAgent, Reply};
+use super::event::{AgentId, CallId, ChatId, Event, Timer, Token, UserAction};
 use super::link::Link;
 use super::listing::Listing;
+use super::terminals::{Feed, Owned};
 use super::words;
-use crate::session::ids::{AuthMethodId, SessionId};
+use crate::session::ids::{AuthMethodId, SessionId, TerminalId};
 use crate::session::update::Update;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -27,6 +27,10 @@ pub struct State {
     pub(super) debts: HashMap<Token, Debt>,
     /// What agents owe us.
     pub(super) calls: HashMap<CallId, (Owner, Expected)>,
+    /// Commands that run for agents.
+    pub(super) terminals: BTreeMap<TerminalId, Owned>,
+    /// Terminals that have a buffer of their own.
+    pub(super) feeds: Vec<Feed>,
     /// Questions of ours the user has not answered.
     pub(super) questions: BTreeMap<u64, Question>,
     /// The sessions the user was shown last.
@@ -121,6 +125,7 @@ impl State {
             Event::User(action) => self.user_did(action),
             Event::File { token, outcome } => self.file_done(token, outcome),
             Event::Adopted { chat, changes, failed } => self.adopted(chat, changes, failed),
+            Event::Terminal(terminal, happened) => self.terminal_said(&terminal, happened),
             Event::Buffer(path, fact) => self.buffer(path, fact),
             Event::DiskChanged(paths) => self.disk_changed(&paths),
             Event::Gathered { chat, turn, unsaved, gathered } => {
@@ -260,6 +265,9 @@ impl State {
             UserAction::ShowDiff { chat, id } => self.show_diff(chat, id),
             UserAction::ShowOutput { chat, tool_call } => {
                 self.with_chat(chat, |state, id| state.show_output(id, &tool_call));
+            }
+            UserAction::ShowTerminal { chat, terminal, show } => {
+                self.with_chat(chat, |state, id| state.show_terminal(id, terminal, show));
             }
             UserAction::ShowInfo(chat) => self.with_chat(chat, Self::show_info),
             UserAction::ShowTrace(chat) => self.with_chat(chat, Self::show_trace),

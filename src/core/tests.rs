@@ -2,10 +2,13 @@
 
 use super::chat::Phase;
 use super::effect::{Answer, Call, Effect, Gather, Keeping, ToAgent, ToEditor};
+use super::event::agent::{
+    AUTH_REQUIRED, AgentRequest, CallError, Exit, ExitCause, FromAgent, Reply, SessionSetup,
+    StopReason,
+};
 use super::event::{
-    AUTH_REQUIRED, AgentId, AgentRequest, CallError, CallId, ChangedFile, ChatId, Event, Exit,
-    ExitCause, FileOutcome, FromAgent, Gathered, PermissionChoice, Reply, SessionSetup, StopReason,
-    Timer, Token, Told, UnsavedFile, UserAction, Wish,
+    AgentId, CallId, ChangedFile, ChatId, Event, FileOutcome, Gathered, PermissionChoice, Timer,
+    Token, Told, UnsavedFile, UserAction, Wish,
 };
 use super::policy::{Policy, Unsaved, WriteDirty};
 use super::state::State;
@@ -80,6 +83,8 @@ struct World {
     asked: Vec<Token>,
     answered: HashMap<Token, Vec<Answer>>,
     files: Vec<Token>,
+    /// Commands that were started and are not both ended and released.
+    commands: Vec<terminals::Command>,
     questions: Vec<u64>,
     seen: Vec<ToEditor>,
     timers: Vec<Timer>,
@@ -124,6 +129,7 @@ impl World {
                 Effect::Read { token, .. } | Effect::Write { token, .. } => self.files.push(token),
                 Effect::Gather(gather) => self.gathers.push(gather),
                 Effect::TurnOver { told, taken, .. } => self.over.push((told, taken)),
+                Effect::Terminal(terminal, action) => self.terminal(&terminal, &action),
                 Effect::Keep(keeping) => self.kept.push(keeping),
                 Effect::Timer { timer, .. } => self.timers.push(timer),
                 Effect::Adopt { paths, .. } => self.adopts.push(paths),
@@ -269,6 +275,7 @@ enum Step {
     Read,
     Write,
     FileDone(u8),
+    Terminal(terminals::Step),
     Update(u8),
     Allow,
     Deny,
@@ -295,6 +302,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Read),
         2 => Just(Step::Write),
         3 => (0..5u8).prop_map(Step::FileDone),
+        4 => terminals::step().prop_map(Step::Terminal),
         2 => (0..3u8).prop_map(Step::Update),
         1 => Just(Step::Allow),
         1 => Just(Step::Deny),
@@ -346,6 +354,7 @@ fn play(world: &mut World, step: Step) {
             let path = "/project/a".into();
             world.request(AgentRequest::Write { path, content: String::new() });
         }
+        Step::Terminal(step) => terminals::play(world, step),
         Step::FileDone(kind) => {
             if let Some(token) = world.files.pop() {
                 let outcome = match kind {
@@ -463,4 +472,5 @@ proptest! {
 mod follow;
 mod links;
 mod note;
+mod terminals;
 mod turn;

@@ -2,7 +2,8 @@
 
 use super::chat::{Chat, Phase};
 use super::effect::{Effect, Happened, Level, ToAgent, ToEditor};
-use super::event::{CallError, CallId, ChatId, StopReason, Timer};
+use super::event::agent::{CallError, StopReason};
+use super::event::{CallId, ChatId, Timer};
 use super::state::{Question, State};
 use super::{login, words};
 use crate::session::content::Content;
@@ -91,13 +92,16 @@ impl State {
         turn.cancelled = true;
         chat.changed = true;
         chat.queue_paused = !chat.queue.is_empty();
-        chat.transcript.settle_tools(ToolStatus::Cancelled);
         let after = chat.config.timeouts.cancel;
         if let (Some(agent), Some(session)) = (agent, session) {
             self.act(agent, ToAgent::Cancel(session));
         }
         self.settle_permissions(id);
         self.settle_files(id);
+        self.cancel_terminals(id);
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.transcript.settle_tools(ToolStatus::Cancelled);
+        }
         self.effects.push(Effect::Timer { timer: Timer::CancelGrace(id, number), after });
     }
 

@@ -1,6 +1,8 @@
 //! What the user is told when something fails: one line that says what happened and what to do.
 
-use super::event::{AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Reply, StopReason};
+use super::event::agent::{
+    AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Reply, StopReason,
+};
 use crate::session::agent::AgentConfig;
 
 /// The version of the protocol we speak.

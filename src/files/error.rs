@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::editor::EditorError;
-use crate::core::event::{INTERNAL_ERROR, NOT_FOUND};
+use crate::core::event::agent::{INTERNAL_ERROR, NOT_FOUND};
 
 /// Why a file could not be read or written. Each says what happened and what to do, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -86,6 +86,11 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
         "output" => {
             UserAction::ShowOutput { chat: chat(), tool_call: fields.text("tool_call")?.into() }
         }
+        "terminal" => UserAction::ShowTerminal {
+            chat: chat(),
+            terminal: fields.text("terminal")?.into(),
+            show: fields.flag("show"),
+        },
         "answer" => {
             UserAction::Answer { id: fields.number("id").ok_or("answer: no id")?, index: index() }
         }

@@ -70,6 +70,16 @@ fn message(message: ToEditor) -> Value {
                 ]),
             )
         }
+        ToEditor::Terminal { chat, terminal, title, open, bytes } => (
+            "terminal",
+            map([
+                ("chat", chat.0.into()),
+                ("terminal", terminal.as_str().into()),
+                ("title", title.into()),
+                ("open", open.into()),
+                ("bytes", Value::Binary(bytes)),
+            ]),
+        ),
         ToEditor::Draft(chat, Prompt { text, attachments }) => {
             let attachments = Value::Array(attachments.into_iter().map(attachment).collect());
             let fields =
@@ -84,10 +94,7 @@ fn message(message: ToEditor) -> Value {
             ("options", map([("chat", chat.0.into()), ("options", Value::Array(options))]))
         }
         ToEditor::Meta { chat, session, meta } => ("meta", self::meta(chat, session, meta)),
-        ToEditor::Commands(chat, commands) => {
-            let commands = commands.into_iter().map(command).collect();
-            ("commands", map([("chat", chat.0.into()), ("commands", Value::Array(commands))]))
-        }
+        ToEditor::Commands(chat, commands) => ("commands", self::commands(chat, commands)),
         ToEditor::Diff { chat, request, title, files } => {
             ("diff", diff(chat, request, title, files))
         }
@@ -103,14 +110,6 @@ fn meta(chat: ChatId, session: Option<SessionId>, meta: Meta) -> Value {
         ("id", optional(meta.id)),
         ("json", optional(meta.json)),
         ("size", meta.size.into()),
-    ])
-}
-
-fn command(command: Command) -> Value {
-    map([
-        ("name", command.name.into()),
-        ("description", command.description.into()),
-        ("hint", optional(command.hint)),
     ])
 }
 
@@ -201,6 +200,17 @@ fn session(item: SessionItem) -> Value {
         ("chat", optional(item.chat.map(|chat| chat.0))),
         ("elsewhere", item.open_elsewhere.into()),
     ])
+}
+
+fn commands(chat: ChatId, commands: Vec<Command>) -> Value {
+    let commands = commands.into_iter().map(|command| {
+        map([
+            ("name", command.name.into()),
+            ("description", command.description.into()),
+            ("hint", optional(command.hint)),
+        ])
+    });
+    map([("chat", chat.0.into()), ("commands", Value::Array(commands.collect()))])
 }
 
 fn attachment(attachment: Attachment) -> Value {

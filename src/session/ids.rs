@@ -71,6 +71,10 @@ id!(
     AuthMethodId
 );
 id!(
+    /// A terminal, ours or an agent's (ACP `terminalId`).
+    TerminalId
+);
+id!(
     /// The name an agent has in the configuration, such as `claude`.
     AgentName
 );

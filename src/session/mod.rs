@@ -7,6 +7,7 @@ pub mod ids;
 pub mod compaction;
 pub mod content;
 pub mod media;
+pub mod terminal;
 pub mod tool_call;
 pub mod update;
 

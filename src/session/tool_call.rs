@@ -1,7 +1,8 @@
 //! Tool calls: what an agent does with its tools (ACP tool calls).
 
 use super::content::Content;
-use super::ids::ToolCallId;
+use super::ids::{TerminalId, ToolCallId};
+use super::terminal::TerminalNews;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -81,8 +82,8 @@ pub enum ToolContent {
     Content(Content),
     /// A change to a file.
     Diff(Diff),
-    /// A terminal of ours, shown by its id.
-    Terminal(String),
+    /// What a terminal shows, ours or one of the agent's own.
+    Terminal(TerminalId),
     /// A kind of item we do not know.
     Unknown {
         /// Its `type`.
@@ -120,6 +121,8 @@ pub struct ToolCallPatch {
     pub input: Option<ToolInput>,
     /// What came out, as text; shown where there is no content.
     pub output: Option<String>,
+    /// What happened in terminals of the agent's own, oldest first.
+    pub terminals: Vec<(TerminalId, TerminalNews)>,
 }
 
 /// A tool call as known now.
@@ -167,7 +170,17 @@ impl ToolCall {
 
     /// Takes over what the patch has, leaves the rest.
     pub fn apply(&mut self, patch: ToolCallPatch) {
-        let ToolCallPatch { title, name, kind, status, content, locations, input, output } = patch;
+        let ToolCallPatch {
+            title,
+            name,
+            kind,
+            status,
+            content,
+            locations,
+            input,
+            output,
+            terminals: _,
+        } = patch;
         if let Some(title) = title {
             self.title = title;
         }
@@ -194,6 +207,14 @@ impl ToolCall {
             (new, old) => new.or(old),
         };
         self.output = output.or_else(|| self.output.take());
+    }
+
+    /// The terminals among the content, in order.
+    pub fn terminals(&self) -> impl Iterator<Item = &TerminalId> {
+        self.content.iter().filter_map(|item| match item {
+            ToolContent::Terminal(id) => Some(id),
+            _ => None,
+        })
     }
 
     /// The diffs among the content, in order.

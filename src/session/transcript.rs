@@ -1,10 +1,13 @@
 //! The conversation as a list of entries that only grows at the end; each change marks its entry dirty for the view.
 //! How it looks is not known here.
 
+mod terminals;
+
 use super::compaction::Compaction;
 use super::content::Content;
-use super::ids::{MessageId, OptionId, ToolCallId};
+use super::ids::{MessageId, OptionId, TerminalId, ToolCallId};
 use super::permission::{OptionKind, PermissionOption};
+use super::terminal::Terminal;
 use super::tool_call::{ToolCall, ToolCallPatch, ToolStatus};
 use super::update::{PlanEntry, Role, Severity};
 use serde::{Deserialize, Serialize};
@@ -104,6 +107,9 @@ pub struct Transcript {
     /// What has changed since it was written down.
     unkept: BTreeSet<usize>,
     calls: HashMap<ToolCallId, usize>,
+    terminals: HashMap<TerminalId, Terminal>,
+    /// The tool calls that show each of them.
+    shown: HashMap<TerminalId, BTreeSet<usize>>,
     /// The plan entry of the running turn.
     plan: Option<usize>,
     compactions: HashMap<String, Compaction>,
@@ -158,7 +164,7 @@ impl Transcript {
     /// What has changed since this was asked last, with where it stands; to be written down.
     pub fn take_unkept(&mut self) -> Vec<(usize, Entry)> {
         let changed = std::mem::take(&mut self.unkept).into_iter();
-        changed.map(|index| (index, self.entries[index].clone())).collect()
+        changed.map(|index| (index, self.to_keep(index))).collect()
     }
 
     /// Has all of it written down again, for a session of another name.
@@ -293,9 +299,16 @@ impl Transcript {
     pub fn tool(&mut self, id: &ToolCallId, patch: ToolCallPatch) -> &mut ToolEntry {
         let index = self.tool_index(id);
         self.touch(index);
-        let entry = self.tool_at(index);
-        entry.call.apply(patch);
-        entry
+        for (terminal, news) in &patch.terminals {
+            self.terminal_told(terminal, news);
+        }
+        self.tool_at(index).call.apply(patch);
+        if let Entry::Tool(entry) = &self.entries[index] {
+            for terminal in entry.call.terminals() {
+                self.shown.entry(terminal.clone()).or_default().insert(index);
+            }
+        }
+        self.tool_at(index)
     }
 
     /// Keeps what the agent added to what it said of a tool call, as JSON text.

@@ -2,21 +2,22 @@
 
 use super::diff;
 use super::line::{Action, Class, Line, Look, Span, Style};
+use super::terminal;
 use crate::session::content::Content;
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::tool_call::{Location, ToolCall, ToolContent, ToolKind, ToolStatus};
-use crate::session::transcript::{Asked, Decision, Note, ToolEntry, describe};
+use crate::session::transcript::{Asked, Decision, Note, ToolEntry, Transcript, describe};
 use crate::session::update::{PlanEntry, PlanStatus, Severity};
 use std::path::{Path, PathBuf};
 
 /// Lines of output shown in a card.
-const OUTPUT: usize = 40;
+pub(super) const OUTPUT: usize = 40;
 /// Lines of changes shown in a card.
 const CHANGES: usize = 80;
 /// Places shown before the rest of them is folded.
 const PLACES: usize = 4;
 /// Output with more lines than this begins folded.
-const UNFOLDED: usize = 8;
+pub(super) const UNFOLDED: usize = 8;
 
 /// What drawing needs to know beside what is drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -132,7 +133,7 @@ fn begins_with(text: &str, word: &str) -> bool {
 }
 
 /// A tool call as a card.
-pub fn tool(entry: &ToolEntry, scene: &Scene) -> Card {
+pub fn tool(entry: &ToolEntry, transcript: &Transcript, scene: &Scene) -> Card {
     let call = &entry.call;
     let mut card = Card { lines: vec![tool_title(entry, scene)], fold: None };
     command(&mut card, entry);
@@ -151,6 +152,15 @@ pub fn tool(entry: &ToolEntry, scene: &Scene) -> Card {
     }
     changes(&mut card, call, scene);
     output(&mut card, call);
+    for id in call.terminals() {
+        match transcript.terminal(id) {
+            Some(shown) => terminal::show(&mut card, call, id, shown),
+            None => {
+                let line = Line::of(Class::Note, format!("nothing is known of terminal {id}"));
+                card.lines.push(line.with_prefix("  │ ", Look::Dim));
+            }
+        }
+    }
     if let Some(asked) = &entry.asked {
         permission(&mut card, asked, call);
     }
@@ -243,23 +253,22 @@ fn output(card: &mut Card, call: &ToolCall) {
     };
 }
 
-/// All text a call produced: its content, else its raw output.
+/// All text a call produced, but for what stands in terminals: its content, else its raw output.
 pub fn output_text(call: &ToolCall) -> String {
     let mut out = String::new();
     for item in &call.content {
         let piece = match item {
             ToolContent::Content(Content::Text(text)) => without_fence(text).to_owned(),
             ToolContent::Content(content) => format!("[{}]", describe(content)),
-            ToolContent::Terminal(id) => format!("[terminal {id}]"),
             ToolContent::Unknown { kind } => format!("[content of the unknown kind \"{kind}\"]"),
-            ToolContent::Diff(_) => continue,
+            ToolContent::Diff(_) | ToolContent::Terminal(_) => continue,
         };
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
         }
         out.push_str(&piece);
     }
-    if out.is_empty() && call.diffs().next().is_none() {
+    if out.is_empty() && call.diffs().next().is_none() && call.terminals().next().is_none() {
         return call.output.clone().unwrap_or_default();
     }
     out

@@ -50,7 +50,7 @@ impl ChatView {
         while patch.bytes < budget
             && let Some(index) = transcript.first_dirty()
         {
-            if !self.draw(index, transcript.entries(), scene, budget, &mut patch) {
+            if !self.draw(index, transcript, scene, budget, &mut patch) {
                 break;
             }
             transcript.drawn(index);
@@ -62,11 +62,12 @@ impl ChatView {
     fn draw(
         &mut self,
         index: usize,
-        entries: &[Entry],
+        transcript: &Transcript,
         scene: &Scene,
         budget: usize,
         patch: &mut Patch,
     ) -> bool {
+        let entries = transcript.entries();
         if index == self.drawn.len() {
             self.begin(index, entries, scene, patch);
         }
@@ -80,7 +81,7 @@ impl ChatView {
                 draw_message(message, at, attachments, (tail, *closing), budget, patch)
             }
             (entry, Body::Lines { lines, fold }) => {
-                let card = block(entry, scene);
+                let card = block(entry, transcript, scene);
                 patch.replace(row, lines, &card.lines);
                 if let Some((first, last)) = card.fold.filter(|_| card.fold != *fold) {
                     patch.ops.push(Op::Fold { first: row + first, last: row + last });
@@ -159,9 +160,9 @@ fn header(role: &str, name: &str) -> Line {
     Line::new("", &style)
 }
 
-fn block(entry: &Entry, scene: &Scene) -> Card {
+fn block(entry: &Entry, transcript: &Transcript, scene: &Scene) -> Card {
     match entry {
-        Entry::Tool(tool) => card::tool(tool, scene),
+        Entry::Tool(tool) => card::tool(tool, transcript, scene),
         Entry::Plan(plan) => Card { lines: card::plan(plan), fold: None },
         Entry::Note(note) => Card { lines: card::note(note), fold: None },
         Entry::Banner(text) => Card { lines: vec![Line::of(Class::Note, text)], fold: None },

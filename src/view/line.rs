@@ -163,6 +163,8 @@ pub enum Action {
     },
     /// Shows all a tool call produced.
     Output(String),
+    /// Shows a terminal in a buffer of its own.
+    Terminal(String),
     /// Answers a request for permission.
     Permission(u64),
 }
@@ -207,6 +209,9 @@ impl Style {
             }
             Some(Action::Output(id)) => {
                 let _ = write!(out, "O{}", id.replace('|', "\u{1}"));
+            }
+            Some(Action::Terminal(id)) => {
+                let _ = write!(out, "T{}", id.replace('|', "\u{1}"));
             }
             Some(Action::Permission(id)) => {
                 let _ = write!(out, "P{id}");

@@ -10,4 +10,5 @@ pub mod card;
 pub mod chat;
 pub mod diff;
 pub mod plan;
+pub mod terminal;
 pub mod tools;

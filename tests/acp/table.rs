@@ -6,7 +6,7 @@ use rat_nvim::acp::convert::request::{self, Method};
 use rat_nvim::acp::convert::{chunk::LastIds, outgoing, update};
 use rat_nvim::acp::table::{self, Fate, Row, handles};
 use rat_nvim::core::effect::{Call, Place};
-use rat_nvim::core::event::{Reply, StopReason};
+use rat_nvim::core::event::agent::{Reply, StopReason};
 use rat_nvim::session::agent::{AgentCapabilities, AuthKind, McpServer};
 use rat_nvim::session::update::{OptionValue, Update};
 use serde_json::{Value as Json, json};

@@ -3,15 +3,19 @@
 
 use rat_nvim::acp::codec::{self};
 use rat_nvim::acp::peer::{Outcome, Peer, Tokens};
+use rat_nvim::core::command::{FromTerminal, ToTerminal};
 use rat_nvim::core::effect::{Effect, Happened, Keeping, Level, ToAgent, ToEditor, View};
+use rat_nvim::core::event::agent::FromAgent;
 use rat_nvim::core::event::{
-    AgentId, Event, FileOutcome, FromAgent, Gathered, PermissionChoice, UserAction, Wish,
+    AgentId, Event, FileOutcome, Gathered, PermissionChoice, UserAction, Wish,
 };
 use rat_nvim::core::policy::{Policy, Unsaved};
 use rat_nvim::core::state::State;
 use rat_nvim::core::status::ChatState;
 use rat_nvim::session::agent::{AgentConfig, Timeouts};
+use rat_nvim::session::ids::TerminalId;
 use rat_nvim::session::prompt::Prompt;
+use rat_nvim::session::terminal::TerminalExit;
 use rat_nvim::view::line::Line;
 use rat_nvim::view::patch::{Op, Patch};
 use serde_json::{Value as Json, json};
@@ -221,6 +225,7 @@ impl World {
                 self.events.push_back(Event::Gathered { chat, turn, unsaved, gathered });
             }
             Effect::Keep(keeping) => self.keep(keeping),
+            Effect::Terminal(terminal, action) => self.command(&terminal, &action),
             _ => {}
         }
     }
@@ -233,6 +238,20 @@ impl World {
             Keeping::Reread(chat, ..) => self.events.push_back(Event::Reread(chat, Vec::new())),
             Keeping::Note(..) | Keeping::Forget(..) => {}
         }
+    }
+
+    /// A command writes a line and runs until it is ended.
+    fn command(&mut self, terminal: &TerminalId, action: &ToTerminal) {
+        let said = match action {
+            ToTerminal::Start(_) => {
+                vec![FromTerminal::Started, FromTerminal::Output(b"a line\n".to_vec())]
+            }
+            ToTerminal::Kill | ToTerminal::Release => {
+                let exit = TerminalExit { code: None, signal: Some("SIGTERM".to_owned()) };
+                vec![FromTerminal::Exited(exit, Duration::from_secs(1))]
+            }
+        };
+        self.events.extend(said.into_iter().map(|said| Event::Terminal(terminal.clone(), said)));
     }
 
     fn act(&mut self, id: AgentId, action: ToAgent) {

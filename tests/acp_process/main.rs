@@ -3,13 +3,14 @@
 
 mod support;
 
-use rat_nvim::acp::process::Watchdog;
-use rat_nvim::acp::strays::Mark;
-use rat_nvim::acp::watch;
 use rat_nvim::core::effect::{Answer, Call, Place, ToAgent};
-use rat_nvim::core::event::{
-    AgentId, AgentRequest, CallError, ExitCause, FromAgent, Reply, StopReason,
+use rat_nvim::core::event::AgentId;
+use rat_nvim::core::event::agent::{
+    AgentRequest, CallError, ExitCause, FromAgent, Reply, StopReason,
 };
+use rat_nvim::process::group::Watchdog;
+use rat_nvim::process::strays::Mark;
+use rat_nvim::process::watch;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

@@ -1,11 +1,10 @@
 //! A bridge that only notes what it hears, and agents that are a few lines of Python.
 
-use rat_nvim::acp::process::Watchdog;
 use rat_nvim::acp::{Agents, Batch, Graces};
 use rat_nvim::core::effect::{AgentEffect, Answer, Call, ToAgent};
-use rat_nvim::core::event::{
-    AgentId, AgentRequest, CallError, CallId, Exit, FromAgent, Reply, Token,
-};
+use rat_nvim::core::event::agent::{AgentRequest, CallError, Exit, FromAgent, Reply};
+use rat_nvim::core::event::{AgentId, CallId, Token};
+use rat_nvim::process::group::Watchdog;
 use rat_nvim::session::agent::{AgentConfig, Timeouts};
 use rat_nvim::session::update::Update;
 use std::path::Path;

@@ -10,15 +10,16 @@ pub(crate) fn check(root: &Path) -> Vec<String> {
     problems
 }
 
-/// `doc/contributing.md` names tests as `file::function` or `file::module`.
+/// `doc/contributing.md` names tests as `file::function` or `file::module`, those of the sources as
+/// `src::room::file::function`.
 fn named_tests(root: &Path) -> Vec<String> {
     let text = read(&root.join("doc/contributing.md"));
     let names = text.split('`').skip(1).step_by(2);
     let mut count = 0;
     let mut problems = Vec::new();
-    for (file, test) in names.filter_map(|name| name.split_once("::")) {
+    for (file, test) in names.filter_map(|name| name.rsplit_once("::")) {
         count += 1;
-        let sources = sources(&root.join("tests"), file);
+        let sources = sources(root, file);
         let found = sources.iter().any(|path| {
             path.file_stem().is_some_and(|stem| stem == test)
                 || read(path).contains(&format!("fn {test}("))
@@ -33,13 +34,15 @@ fn named_tests(root: &Path) -> Vec<String> {
     problems
 }
 
-/// The file of a test binary, or all files of its folder.
-fn sources(tests: &Path, name: &str) -> Vec<PathBuf> {
-    let file = tests.join(format!("{name}.rs"));
+/// The file of a test binary, or all files of its folder; the file of a module.
+fn sources(root: &Path, name: &str) -> Vec<PathBuf> {
+    let place = name.replace("::", "/");
+    let place = root.join(if name.starts_with("src::") { place } else { format!("tests/{place}") });
+    let file = place.with_extension("rs");
     if file.is_file() {
         return vec![file];
     }
-    let Ok(entries) = std::fs::read_dir(tests.join(name)) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(place) else { return Vec::new() };
     entries.filter_map(Result::ok).map(|entry| entry.path()).collect()
 }
 

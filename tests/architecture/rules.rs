@@ -6,12 +6,16 @@ use super::tree::{File, Tree};
 const FLOORS: &[(&str, &[&str])] = &[
     (
         "bridge",
-        &["nvim", "acp", "files", "host", "core", "view", "session", "edit", "config", "log"],
+        &[
+            "nvim", "acp", "files", "host", "process", "core", "view", "session", "edit", "config",
+            "log",
+        ],
     ),
     ("nvim", &["core", "view", "session", "edit"]),
-    ("acp", &["core", "view", "session", "edit"]),
+    ("acp", &["process", "core", "view", "session", "edit"]),
     ("files", &["core", "view", "session", "edit"]),
-    ("host", &["core", "view", "session", "edit"]),
+    ("host", &["process", "core", "view", "session", "edit"]),
+    ("process", &[]),
     ("core", &["view", "session", "edit"]),
     ("view", &["session", "edit"]),
     ("session", &[]),
@@ -58,6 +62,7 @@ const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/look.lua", "marks the lines being drawn, for that moment only"),
     ("lua/rat/code.lua", "marks code in the lines being drawn, for that moment only"),
     ("lua/rat/scratch.lua", "fills windows for reading: information, log, traffic"),
+    ("lua/rat/slash.lua", "writes the chosen command into the prompt, and its hint behind it"),
     ("lua/rat/above.lua", "shows above the prompt what waits and what goes with it"),
 ];
 
@@ -65,7 +70,7 @@ const WRITERS: &[(&str, &str)] = &[
 const MACHINE: &[(&str, &str)] = &[("/wo", "rk/"), ("/ro", "ot/")];
 
 const LONGEST_FILE: usize = 500;
-const LONGEST_MAP: usize = 200;
+const LONGEST_MAP: usize = 220;
 
 /// Everything that breaks a rule, as `file:line: what`.
 pub(crate) fn check(tree: &Tree) -> Vec<String> {

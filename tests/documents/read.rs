@@ -1,6 +1,6 @@
 //! `fs/read_text_file`: unsaved text, parts, shapes, and what is no text.
 
-use rat_nvim::core::event::{INTERNAL_ERROR, NOT_FOUND};
+use rat_nvim::core::event::agent::{INTERNAL_ERROR, NOT_FOUND};
 
 use super::nvim::Nvim;
 

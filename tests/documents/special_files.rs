@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use rat_nvim::core::event::NOT_FOUND;
+use rat_nvim::core::event::agent::NOT_FOUND;
 
 use super::nvim::{Nvim, within};
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rat_nvim::core::event::INTERNAL_ERROR;
+use rat_nvim::core::event::agent::INTERNAL_ERROR;
 
 use super::nvim::Nvim;
 

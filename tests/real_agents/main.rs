@@ -3,6 +3,7 @@
 
 mod agents;
 mod answers;
+mod commands;
 mod documents;
 mod edits;
 mod end;

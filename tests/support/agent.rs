@@ -202,6 +202,11 @@ impl Agent {
         answer.get("error").map_or_else(|| Ok(answer["result"].clone()), |error| Err(error.clone()))
     }
 
+    /// Does not want the answer to a request any more (`$/cancel_request`).
+    pub fn withdraw(&mut self, pending: Pending) {
+        self.notify("$/cancel_request", json!({"requestId": pending.0}));
+    }
+
     /// Whether the answer to a request has come by now; it stays to be expected.
     pub fn is_answered(&mut self, pending: Pending) -> bool {
         self.take_reports();

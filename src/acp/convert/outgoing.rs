@@ -5,6 +5,7 @@ use crate::session::agent::{AgentCapabilities, McpServer};
 use crate::session::content::Content;
 use crate::session::ids::SessionId;
 use crate::session::permission::Outcome;
+use crate::session::terminal::TerminalExit;
 use crate::session::update::OptionValue;
 use agent_client_protocol_schema::{ProtocolVersion, v1};
 use serde::Serialize;
@@ -108,8 +109,24 @@ pub fn answer(id: &RawValue, answer: &Answer) -> Result<String, Unsayable> {
             };
             result(id, &v1::RequestPermissionResponse::new(outcome))
         }
+        Answer::Terminal(terminal) => {
+            result(id, &v1::CreateTerminalResponse::new(terminal.to_string()))
+        }
+        Answer::Output { text, truncated, exit } => {
+            let exit = exit.as_ref().map(exit_status);
+            let output = v1::TerminalOutputResponse::new(text.as_str(), *truncated);
+            result(id, &output.exit_status(exit))
+        }
+        Answer::Exited(exit) => {
+            result(id, &v1::WaitForTerminalExitResponse::new(exit_status(exit)))
+        }
+        Answer::Done => result(id, &v1::KillTerminalResponse::new()),
         Answer::Error { code, message } => Ok(error(id, *code, message)),
     }
+}
+
+fn exit_status(exit: &TerminalExit) -> v1::TerminalExitStatus {
+    v1::TerminalExitStatus::new().exit_code(exit.code).signal(exit.signal.clone())
 }
 
 /// An error answer.
@@ -140,12 +157,13 @@ fn initialize() -> v1::InitializeRequest {
         .client_capabilities(capabilities())
 }
 
-/// What we can do right now: an advertised capability is a promise. Terminals and elicitation
-/// are not here because nothing carries them out yet.
+/// What we can do right now: an advertised capability is a promise. Elicitation is not here because nothing
+/// carries it out yet. With `terminal_output` agents tell what commands they run themselves write.
 fn capabilities() -> v1::ClientCapabilities {
     v1::ClientCapabilities::new()
         .fs(v1::FileSystemCapabilities::new().read_text_file(true).write_text_file(true))
-        .terminal(false)
+        .terminal(true)
+        .meta(v1::Meta::from_iter([("terminal_output".to_owned(), true.into())]))
         .auth(v1::AuthCapabilities::new().terminal(true))
         .session(
             v1::ClientSessionCapabilities::new()

@@ -5,7 +5,7 @@ use super::options;
 use super::update::json;
 use crate::acp::quirks;
 use crate::core::effect::Call;
-use crate::core::event::{CallError, INTERNAL_ERROR, Reply, SessionSetup, StopReason};
+use crate::core::event::agent::{CallError, INTERNAL_ERROR, Reply, SessionSetup, StopReason};
 use crate::session::agent::{AgentCapabilities, AgentInfo, AuthKind, AuthMethod};
 use crate::session::prompt::PromptCapabilities;
 use crate::session::remembered::Listed;

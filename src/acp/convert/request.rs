@@ -1,12 +1,14 @@
 //! What agents may ask of us, in our words, and why some of it is refused at once.
 
-use super::fields::{Fields, whole};
+use super::fields::{Fields, texts, whole};
 use super::tool;
 use super::update::json;
 use crate::acp::table;
-use crate::core::event::{AgentRequest, INVALID_PARAMS};
-use crate::session::ids::SessionId;
+use crate::core::event::agent::{AgentRequest, INVALID_PARAMS};
+use crate::session::ids::{SessionId, TerminalId};
 use crate::session::permission::{OptionKind, PermissionOption, PermissionRequest};
+use crate::session::terminal::request::{CreateTerminal, TerminalRequest};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// JSON-RPC `method not found`.
@@ -36,11 +38,30 @@ pub enum Method {
     Write,
     /// `session/request_permission`.
     Permission,
+    /// `terminal/create`.
+    CreateTerminal,
+    /// `terminal/output`.
+    TerminalOutput,
+    /// `terminal/wait_for_exit`.
+    WaitForExit,
+    /// `terminal/kill`.
+    KillTerminal,
+    /// `terminal/release`.
+    ReleaseTerminal,
 }
 
 impl Method {
     /// Every method there is.
-    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Permission];
+    pub const ALL: [Self; 8] = [
+        Self::Read,
+        Self::Write,
+        Self::Permission,
+        Self::CreateTerminal,
+        Self::TerminalOutput,
+        Self::WaitForExit,
+        Self::KillTerminal,
+        Self::ReleaseTerminal,
+    ];
 
     /// The name on the wire.
     pub fn name(self) -> &'static str {
@@ -48,6 +69,11 @@ impl Method {
             Self::Read => "fs/read_text_file",
             Self::Write => "fs/write_text_file",
             Self::Permission => "session/request_permission",
+            Self::CreateTerminal => "terminal/create",
+            Self::TerminalOutput => "terminal/output",
+            Self::WaitForExit => "terminal/wait_for_exit",
+            Self::KillTerminal => "terminal/kill",
+            Self::ReleaseTerminal => "terminal/release",
         }
     }
 }
@@ -82,6 +108,13 @@ pub fn decode(method: Method, params: Option<&str>) -> Result<(SessionId, AgentR
             content: required(&mut params, "content")?,
         },
         Method::Permission => AgentRequest::Permission(permission(&mut params)?),
+        Method::CreateTerminal => {
+            AgentRequest::Terminal(TerminalRequest::Create(create_terminal(&mut params)?))
+        }
+        Method::TerminalOutput => on_terminal(&mut params, TerminalRequest::Output)?,
+        Method::WaitForExit => on_terminal(&mut params, TerminalRequest::WaitForExit)?,
+        Method::KillTerminal => on_terminal(&mut params, TerminalRequest::Kill)?,
+        Method::ReleaseTerminal => on_terminal(&mut params, TerminalRequest::Release)?,
     };
     Ok((session, request))
 }
@@ -98,6 +131,38 @@ fn count(params: &mut Fields, key: &str) -> Result<Option<u32>, Refusal> {
     let number = whole(&value)
         .ok_or_else(|| Refusal::params(format!("{key} must be a whole number, not {value}")))?;
     Ok(Some(u32::try_from(number).unwrap_or(u32::MAX)))
+}
+
+fn on_terminal(
+    params: &mut Fields,
+    request: fn(TerminalId) -> TerminalRequest,
+) -> Result<AgentRequest, Refusal> {
+    let terminal = required(params, "terminalId")?.into();
+    Ok(AgentRequest::Terminal(request(terminal)))
+}
+
+fn create_terminal(params: &mut Fields) -> Result<CreateTerminal, Refusal> {
+    let command = required(params, "command")?;
+    if command.trim().is_empty() {
+        return Err(Refusal::params("command must not be empty"));
+    }
+    let args = match params.any("args") {
+        None => Vec::new(),
+        Some(Value::Array(items)) if items.iter().all(Value::is_string) => texts(items),
+        Some(_) => return Err(Refusal::params("args must be strings")),
+    };
+    let cwd = params.any("cwd").map(|cwd| match cwd {
+        Value::String(cwd) => Ok(PathBuf::from(cwd)),
+        _ => Err(Refusal::params("cwd must be a string")),
+    });
+    let limit = params.any("outputByteLimit").map(|limit| {
+        let huge = limit.as_f64().filter(|limit| *limit >= 9e15).map(|_| u64::MAX);
+        whole(&limit).or(huge).ok_or_else(|| {
+            Refusal::params(format!("outputByteLimit must be a whole number, not {limit}"))
+        })
+    });
+    let env = params.pairs("env");
+    Ok(CreateTerminal { command, args, env, cwd: cwd.transpose()?, limit: limit.transpose()? })
 }
 
 fn permission(params: &mut Fields) -> Result<PermissionRequest, Refusal> {

@@ -3,6 +3,9 @@
 use super::content;
 use super::fields::{self, Fields};
 use crate::acp::quirks;
+use crate::session::ids::TerminalId;
+use crate::session::terminal::request::{is_shell_flag, quoted};
+use crate::session::terminal::{TerminalExit, TerminalNews};
 use crate::session::tool_call::{
     Diff, Location, ToolCallPatch, ToolContent, ToolInput, ToolKind, ToolStatus,
 };
@@ -21,6 +24,7 @@ pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
         locations: fields.objects("locations").map(|all| all.filter_map(location).collect()),
         input: fields.any("rawInput").and_then(input),
         output: fields.any("rawOutput").as_ref().and_then(output),
+        terminals: fields.object("_meta").map(terminals).unwrap_or_default(),
     };
     quirks::take_apart(&mut patch);
     patch
@@ -61,7 +65,7 @@ fn item(value: Value) -> ToolContent {
     let known = match kind.as_str() {
         "content" => fields.any("content").map(|block| ToolContent::Content(content::block(block))),
         "diff" => diff(&mut fields).map(ToolContent::Diff),
-        "terminal" => fields.text("terminalId").map(ToolContent::Terminal),
+        "terminal" => fields.text("terminalId").map(|id| ToolContent::Terminal(id.into())),
         // A content block without the `content` around it: the specification's own example, and real agents.
         bare if content::is_kind(bare) => {
             Some(ToolContent::Content(content::of_kind(bare, fields)))
@@ -85,6 +89,28 @@ fn location(mut fields: Fields) -> Option<Location> {
     Some(Location { path, line: line.filter(|line| *line > 0) })
 }
 
+/// What agents tell in `_meta` of terminals of their own, once we said that we show it (`outgoing::capabilities`).
+fn terminals(mut meta: Fields) -> Vec<(TerminalId, TerminalNews)> {
+    let mut news = Vec::new();
+    let mut tell = |key: &str, what: fn(&mut Fields) -> Option<TerminalNews>| {
+        let Some(mut fields) = meta.object(key) else { return };
+        let id = fields.text("terminal_id").map(TerminalId::from);
+        news.extend(id.zip(what(&mut fields)));
+    };
+    tell("terminal_info", |_| Some(TerminalNews::Begun));
+    // Either is what was written since the last.
+    for key in ["terminal_output", "terminal_output_delta"] {
+        tell(key, |fields| fields.text("data").map(TerminalNews::Output));
+    }
+    tell("terminal_exit", |fields| Some(TerminalNews::Exited(exit(fields))));
+    news
+}
+
+fn exit(fields: &mut Fields) -> TerminalExit {
+    let code = fields.whole("exit_code").and_then(|code| u32::try_from(code).ok());
+    TerminalExit { code, signal: fields.text("signal") }
+}
+
 /// What went into the tool. An empty object says nothing: agents announce a call before its input is known.
 fn input(value: Value) -> Option<ToolInput> {
     if value.as_object().is_some_and(serde_json::Map::is_empty) {
@@ -106,19 +132,9 @@ fn command_line(value: Value) -> Option<String> {
     };
     match words.as_slice() {
         [] => None,
-        [_, flag, line] if matches!(flag.as_str(), "-c" | "-lc" | "-ic" | "-lic") => {
-            Some(line.clone())
-        }
+        [_, flag, line] if is_shell_flag(flag) => Some(line.clone()),
         words => Some(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
     }
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// What came out, as text: the text itself where the agent wraps it, else the JSON.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::acp::codec::parse;
-use crate::core::event::{AgentRequest, StopReason};
+use crate::core::event::agent::{AgentRequest, StopReason};
 use crate::session::permission::Outcome as Decision;
 use crate::session::update::Update;
 use proptest::prelude::*;
@@ -69,17 +69,7 @@ fn what_we_did_not_advertise_and_what_is_malformed_is_refused_here() {
         assert_eq!(answer["id"], 3);
         (answer["error"]["code"].as_i64().unwrap(), answer["error"]["message"].to_string())
     };
-    let unknown = [
-        "terminal/create",
-        "terminal/output",
-        "terminal/wait_for_exit",
-        "terminal/kill",
-        "terminal/release",
-        "elicitation/create",
-        "mcp/message",
-        "_x/y",
-        "session/update",
-    ];
+    let unknown = ["elicitation/create", "mcp/message", "_x/y", "session/update"];
     for method in unknown {
         let params = r#"{"sessionId":"s","terminalId":"t"}"#;
         let (code, message) = refused(&format!(r#""method":"{method}","params":{params}"#));
@@ -95,6 +85,8 @@ fn what_we_did_not_advertise_and_what_is_malformed_is_refused_here() {
         format!(r#"{read},"params":{{"sessionId":"s","path":"/a","limit":"all"}}"#),
         r#""method":"fs/write_text_file","params":{"sessionId":"s","path":"/a"}"#.to_owned(),
         r#""method":"session/request_permission","params":{"sessionId":"s"}"#.to_owned(),
+        r#""method":"terminal/create","params":{"sessionId":"s"}"#.to_owned(),
+        r#""method":"terminal/output","params":{"sessionId":"s"}"#.to_owned(),
     ];
     for request in malformed {
         assert_eq!(refused(&request).0, -32602, "{request}");

@@ -1,4 +1,4 @@
-//! What an agent has started outside its process group, found by a mark in the environment that everything inherits.
+//! What a process has started outside its process group, found by a mark in the environment that everything inherits.
 //! Parents die and shells begin sessions of their own, so neither descent nor groups say enough.
 
 use nix::sys::signal::{Signal, kill};
@@ -7,18 +7,18 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The variable that agents get beside those of their configuration.
+/// The variable that all that is started for an agent gets beside its own.
 pub const VARIABLE: &str = "RAT_NVIM_AGENT";
 
 /// How often what appears while the others are ended is looked for.
 const ROUNDS: usize = 5;
 
-/// The mark of one agent.
+/// The mark of one process and all it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark(String);
 
 impl Mark {
-    /// One that no other agent has.
+    /// One that no other has.
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();

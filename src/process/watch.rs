@@ -1,5 +1,5 @@
-//! The watchdog: a process of its own that ends an agent and all it started when the bridge dies without having
-//! done so. It holds nothing but a pipe from the bridge, and knows nothing of agents.
+//! The watchdog: a process of its own that ends another and all that started when the bridge dies without having
+//! done so. It holds nothing but a pipe from the bridge.
 
 use super::strays::Mark;
 use nix::sys::signal::{SigSet, Signal, killpg};

@@ -1,0 +1,260 @@
+//! Terminals: commands that run for an agent, played without a process.
+
+use super::{World, prompt};
+use crate::core::command::{FromTerminal, ToTerminal};
+use crate::core::effect::{Answer, ToEditor};
+use crate::core::event::agent::{
+    AgentRequest, FromAgent, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED,
+};
+use crate::core::event::{Event, Token, UserAction};
+use crate::session::ids::TerminalId;
+use crate::session::terminal::TerminalExit;
+use crate::session::terminal::request::{CreateTerminal, TerminalRequest};
+use crate::session::tool_call::{ToolCallPatch, ToolContent};
+use crate::session::update::Update;
+use proptest::prelude::*;
+use std::time::Duration;
+
+/// A command as the edge has it.
+#[derive(Debug, Clone)]
+pub(super) struct Command {
+    id: TerminalId,
+    started: bool,
+    exited: bool,
+    kills: usize,
+    released: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Step {
+    Create,
+    /// What the agent asks of the terminal with this number, which may not be there.
+    Ask(u8, usize),
+    /// What happens to one of the commands.
+    Happen(u8, usize),
+    Show(usize),
+}
+
+pub(super) fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        2 => Just(Step::Create),
+        3 => (0..4u8, 0..4usize).prop_map(|(what, which)| Step::Ask(what, which)),
+        4 => (0..5u8, 0..4usize).prop_map(|(what, which)| Step::Happen(what, which)),
+        1 => (0..4usize).prop_map(Step::Show),
+    ]
+}
+
+pub(super) fn play(world: &mut World, step: Step) {
+    let id = |world: &World, which: usize| {
+        let command = world.commands.get(which);
+        command.map_or_else(|| "unknown".into(), |command| command.id.clone())
+    };
+    match step {
+        Step::Create => world.request(create("make")),
+        Step::Ask(what, which) => {
+            let id = id(world, which);
+            world.request(AgentRequest::Terminal(match what {
+                0 => TerminalRequest::Output(id),
+                1 => TerminalRequest::WaitForExit(id),
+                2 => TerminalRequest::Kill(id),
+                _ => TerminalRequest::Release(id),
+            }));
+        }
+        Step::Happen(what, which) => world.command(what, which),
+        Step::Show(which) => {
+            let terminal = id(world, which);
+            let action = UserAction::ShowTerminal { chat: None, terminal, show: true };
+            world.happen(Event::User(action));
+        }
+    }
+}
+
+fn create(command: &str) -> AgentRequest {
+    let command = command.to_owned();
+    let create = CreateTerminal { command, ..CreateTerminal::default() };
+    AgentRequest::Terminal(TerminalRequest::Create(create))
+}
+
+fn exit() -> TerminalExit {
+    TerminalExit { code: Some(3), signal: None }
+}
+
+impl World {
+    /// The edge carries out what it is told.
+    pub(super) fn terminal(&mut self, id: &TerminalId, action: &ToTerminal) {
+        if matches!(action, ToTerminal::Start(_)) {
+            let (started, exited, kills, released) = (false, false, 0, false);
+            return self.commands.push(Command {
+                id: id.clone(),
+                started,
+                exited,
+                kills,
+                released,
+            });
+        }
+        let command = self.commands.iter_mut().find(|command| command.id == *id);
+        if let Some(command) = command {
+            assert!(!command.released, "{id} was released twice");
+            command.kills += 1;
+            command.released = *action == ToTerminal::Release;
+        }
+        self.commands.retain(|command| !(command.released && command.exited));
+    }
+
+    /// Something happens to a command, as far as it can.
+    fn command(&mut self, what: u8, which: usize) {
+        let Some(command) = self.commands.get_mut(which) else { return };
+        let id = command.id.clone();
+        let happened = match (command.started, what) {
+            (false, 0) => {
+                self.commands.remove(which);
+                FromTerminal::NotStarted("no".to_owned())
+            }
+            (false, 4) => {
+                let released = command.released;
+                (command.started, command.exited) = (true, true);
+                if released {
+                    self.commands.remove(which);
+                }
+                FromTerminal::Exited(TerminalExit::default(), Duration::ZERO)
+            }
+            (false, _) => {
+                command.started = true;
+                FromTerminal::Started
+            }
+            (true, 0..2) if !command.exited => {
+                command.exited = true;
+                if command.released {
+                    self.commands.remove(which);
+                }
+                FromTerminal::Exited(exit(), Duration::ZERO)
+            }
+            _ => FromTerminal::Output(b"output\n".to_vec()),
+        };
+        self.happen(Event::Terminal(id, happened));
+    }
+
+    /// Has a command running, gives its terminal.
+    fn running(&mut self) -> TerminalId {
+        self.request(create("make"));
+        self.command(1, self.commands.len() - 1);
+        self.commands.last().unwrap().id.clone()
+    }
+
+    fn ask(&mut self, request: TerminalRequest) -> u64 {
+        self.request(AgentRequest::Terminal(request));
+        self.next_token
+    }
+
+    fn is_error(&self, token: u64, wanted: i64) -> bool {
+        matches!(self.answers_to(token), [Answer::Error { code, .. }] if *code == wanted)
+    }
+}
+
+#[test]
+fn a_terminal_has_a_name_once_its_command_runs() {
+    let mut world = World::ready();
+    world.request(create("make"));
+    assert_eq!(world.answers_to(1), []);
+    world.command(1, 0);
+    let id = world.commands[0].id.clone();
+    assert_eq!(world.answers_to(1), [Answer::Terminal(id)]);
+}
+
+#[test]
+fn a_terminal_whose_request_was_withdrawn_is_nobodys() {
+    let mut world = World::ready();
+    world.request(create("make"));
+    world.say(FromAgent::Withdrawn(Token(1)));
+    assert!(world.is_error(1, REQUEST_CANCELLED));
+    world.command(1, 0);
+    assert!(world.commands[0].released);
+}
+
+#[test]
+fn who_waits_is_answered_when_the_command_ends() {
+    let mut world = World::ready();
+    let id = world.running();
+    let waits = [0; 2].map(|_| world.ask(TerminalRequest::WaitForExit(id.clone())));
+    let kill = world.ask(TerminalRequest::Kill(id.clone()));
+    assert!(waits.iter().chain([&kill]).all(|token| world.answers_to(*token).is_empty()));
+    world.command(0, 0);
+    for wait in waits {
+        assert_eq!(world.answers_to(wait), [Answer::Exited(exit())]);
+    }
+    assert_eq!(world.answers_to(kill), [Answer::Done]);
+    let late = world.ask(TerminalRequest::WaitForExit(id));
+    assert_eq!(world.answers_to(late), [Answer::Exited(exit())]);
+}
+
+#[test]
+fn a_released_terminal_has_no_name_and_its_command_ends() {
+    let mut world = World::ready();
+    let id = world.running();
+    let wait = world.ask(TerminalRequest::WaitForExit(id.clone()));
+    let release = world.ask(TerminalRequest::Release(id.clone()));
+    assert!(world.is_error(wait, REQUEST_CANCELLED));
+    assert_eq!(world.answers_to(release), [Answer::Done]);
+    assert!(world.commands[0].released);
+    let output = world.ask(TerminalRequest::Output(id));
+    assert!(world.is_error(output, NOT_FOUND));
+}
+
+#[test]
+fn a_cancel_ends_what_the_turn_waits_for() {
+    let mut world = World::ready();
+    world.happen(prompt("go"));
+    let ids = [0; 3].map(|_| world.running());
+    world.ask(TerminalRequest::WaitForExit(ids[1].clone()));
+    let content = Some(vec![ToolContent::Terminal(ids[2].clone())]);
+    let patch = Box::new(ToolCallPatch { content, ..ToolCallPatch::default() });
+    let update = Update::ToolCall { id: "call".into(), patch };
+    world.say(FromAgent::Update { session: "s".into(), update });
+    world.happen(Event::User(UserAction::Cancel(None)));
+    let kills: Vec<usize> = world.commands.iter().map(|command| command.kills).collect();
+    assert_eq!(kills, [0, 1, 1]);
+    world.request(create("make"));
+    assert!(world.is_error(world.next_token, REQUEST_CANCELLED));
+}
+
+#[test]
+fn the_folder_of_a_command_is_absolute() {
+    let mut world = World::ready();
+    let cwd = Some("sub".into());
+    let create = CreateTerminal { command: "ls".to_owned(), cwd, ..CreateTerminal::default() };
+    let token = world.ask(TerminalRequest::Create(create));
+    assert!(world.is_error(token, INVALID_PARAMS));
+    assert!(world.commands.is_empty());
+}
+
+#[test]
+fn a_terminal_buffer_is_told_what_is_new_and_what_is_left_out() {
+    let mut world = World::ready();
+    let terminal = world.running();
+    let told = |world: &mut World| {
+        let seen = std::mem::take(&mut world.seen);
+        let bytes = seen.into_iter().filter_map(|told| match told {
+            ToEditor::Terminal { bytes, open, .. } => Some((open, bytes)),
+            _ => None,
+        });
+        bytes.collect::<Vec<_>>()
+    };
+    let show = |show| {
+        let terminal = terminal.clone();
+        Event::User(UserAction::ShowTerminal { chat: None, terminal, show })
+    };
+    world.command(9, 0);
+    assert_eq!(told(&mut world), []);
+    world.happen(show(true));
+    assert_eq!(told(&mut world), [(true, b"output\n".to_vec())]);
+    world.command(9, 0);
+    assert_eq!(told(&mut world), [(false, b"output\n".to_vec())]);
+    let flood = FromTerminal::Output(vec![b'x'; 1 << 20]);
+    world.happen(Event::Terminal(terminal.clone(), flood));
+    let (_, bytes) = told(&mut world).remove(0);
+    assert!(bytes.len() <= 9 << 10, "{}", bytes.len());
+    world.happen(show(false));
+    told(&mut world);
+    world.command(9, 0);
+    assert_eq!(told(&mut world), []);
+}

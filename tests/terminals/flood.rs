@@ -1,0 +1,117 @@
+//! A command that writes without end: neither Neovim nor the bridge stall or grow by it. The figures go to stderr.
+
+use super::Talk;
+use serde_json::json;
+use std::io::Write;
+
+/// Longest that Neovim may be kept from a key, in milliseconds.
+const LIMIT_MS: f64 = 16.0;
+
+/// So often all of it happens: one run may be disturbed by others on the machine.
+const ROUNDS: usize = 5;
+
+/// What a command writes, in bytes: a hundred megabytes, or what a build without optimisation reads in as long.
+const FLOOD: usize = if cfg!(debug_assertions) { 20_000_000 } else { 100_000_000 };
+
+/// Notes how long nothing else ran. Its clock stands still while Neovim waits for a processor that others use, where
+/// the system tells (`man 5 proc`, schedstat).
+const WATCH: &str = r#"
+    local function clock()
+      local file, waited = io.open("/proc/self/schedstat"), nil
+      if file then
+        waited = select(2, file:read("*n", "*n"))
+        file:close()
+      end
+      return vim.uv.hrtime() - (waited or 0)
+    end
+    local last = clock()
+    _G.gap = 0
+    _G.watch = _G.watch or vim.uv.new_timer()
+    _G.watch:start(0, 1, function()
+      local now = clock()
+      _G.gap, last = math.max(_G.gap, now - last), now
+    end)
+"#;
+
+fn note(figures: &str) {
+    // Fails only where nobody reads.
+    let _ = writeln!(std::io::stderr(), "{figures}");
+}
+
+/// Memory in use, in MiB (`man 5 proc`).
+fn memory(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) / 1024
+}
+
+/// Has a command write into the card of its call, and into a terminal buffer where there is one. Gives how long
+/// Neovim was held up at most, in milliseconds.
+fn flood(talk: &mut Talk, call: &str, in_buffer: bool) -> f64 {
+    let line = r"\033[32m0123456789 0123456789 0123456789 0123456789\033[0m";
+    let terminal = talk.script(&format!(
+        "until test -e gate; do sleep 0.02; done; yes \"$(printf '{line}')\" | head -c {FLOOD}; \
+         echo; echo the end of {call}"
+    ));
+    talk.show(call, call, &[&terminal]);
+    talk.poll_line("runs · <CR> opens it");
+    let name = format!("rat://fake/1/{terminal}");
+    if in_buffer {
+        super::shown::go_to(talk, "runs");
+        talk.nvim.input("<CR>");
+        talk.nvim.poll("the terminal", |nvim| {
+            nvim.lua("return vim.api.nvim_buf_get_name(0)", json!([])) == json!(name)
+        });
+    }
+    let wait = talk.ask("wait_for_exit", &terminal);
+    talk.nvim.lua(WATCH, json!([]));
+    let gate = talk.nvim.cwd().join("gate");
+    std::fs::write(&gate, "").unwrap();
+    let agent = &mut talk.agent;
+    // Nothing is asked of Neovim meanwhile.
+    agent.expect_answer(wait).unwrap();
+    talk.poll_line(&format!("the end of {call}"));
+    let gap = talk.nvim.lua("_G.watch:stop() return _G.gap / 1e6", json!([])).as_f64().unwrap();
+    if in_buffer {
+        talk.nvim.poll("the end in the terminal", |nvim| {
+            nvim.buffer_lines(&name).iter().any(|line| line == &format!("the end of {call}"))
+        });
+        talk.nvim.command("bwipeout!");
+    }
+    std::fs::remove_file(gate).unwrap();
+    talk.on("release", &terminal).unwrap();
+    gap
+}
+
+/// The shortest of the longest times Neovim was held up, over some floods.
+fn best(talk: &mut Talk, what: &str, in_buffer: bool) -> f64 {
+    let mut best = f64::INFINITY;
+    for round in 0..ROUNDS {
+        let gap = flood(talk, &format!("{what} {round}"), in_buffer);
+        note(&format!("{what}: Neovim was held for {gap:.1} ms"));
+        best = best.min(gap);
+        if best <= LIMIT_MS {
+            break;
+        }
+    }
+    best
+}
+
+/// ACP 110.
+/// First into a card, and then into a terminal buffer, too.
+#[test]
+fn a_flood_neither_stalls_nor_grows_without_end() {
+    let mut talk = Talk::start();
+    let (nvim, bridge) = (talk.nvim.pid(), talk.binary());
+    let before = (memory(nvim), memory(bridge));
+    let card = best(&mut talk, "card", false);
+    let after_card = (memory(nvim), memory(bridge));
+    let buffer = best(&mut talk, "buffer", true);
+    let after = (memory(nvim), memory(bridge));
+    note(&format!("MiB of Neovim and the bridge: {before:?}, {after_card:?}, {after:?}"));
+    assert!(card <= LIMIT_MS, "a card held Neovim for {card} ms");
+    assert!(buffer <= LIMIT_MS, "a terminal buffer held Neovim for {buffer} ms");
+    assert!(after_card.0 < before.0 + 48, "Neovim grew to {} MiB", after_card.0);
+    assert!(after.0 < before.0 + 192, "Neovim grew to {} MiB", after.0);
+    assert!(after.1 < before.1 + 32, "the bridge grew to {} MiB", after.1);
+}
