@@ -12,7 +12,7 @@ use rat_nvim::acp::convert::{outgoing, request, update};
 use rat_nvim::core::effect::{Answer, Call, Place};
 use rat_nvim::core::event::agent::FromAgent;
 use rat_nvim::session::agent::{AgentCapabilities, McpServer};
-use rat_nvim::session::content::Content;
+use rat_nvim::session::content::{About, Content};
 use rat_nvim::session::permission::Outcome;
 use rat_nvim::session::update::Update;
 use serde::Deserialize;
@@ -208,9 +208,24 @@ fn prompts_carry_what_they_were_given() {
     let uri = || "file:///a.rs#L1-2".to_owned();
     let blocks = vec![
         Content::Text("hi\n".into()),
-        Content::Resource { uri: uri(), mime: Some("text/x-rust".into()), text: "fn".into() },
-        Content::ResourceLink { uri: uri(), name: "a.rs".into(), mime: None },
-        Content::Image { mime: "image/png".into(), data: "aGk=".into(), uri: None },
+        Content::Resource {
+            uri: uri(),
+            mime: Some("text/x-rust".into()),
+            text: "fn".into(),
+            about: About::default(),
+        },
+        Content::ResourceLink {
+            uri: uri(),
+            name: "a.rs".into(),
+            mime: None,
+            about: About::default(),
+        },
+        Content::Image {
+            mime: "image/png".into(),
+            data: "aGk=".into(),
+            uri: None,
+            about: About::default(),
+        },
         Content::Unknown { kind: "hologram".into() },
     ];
     let prompt = Call::Prompt { session: "s".into(), blocks };

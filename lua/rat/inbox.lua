@@ -59,6 +59,14 @@ function handlers.commands(payload)
   end
 end
 
+function handlers.offer(payload)
+  require("rat.content").offered(payload)
+end
+
+function handlers.exported(payload)
+  require("rat.content").exported(payload)
+end
+
 function handlers.meta(payload)
   require("rat.meta").arrived(payload)
 end

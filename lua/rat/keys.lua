@@ -42,6 +42,8 @@ local function act(of, what)
     require("rat.location").open(what.path, what.line)
   elseif kind == "output" then
     rpc.notify("output", { chat = of.id, tool_call = what.tool_call })
+  elseif kind == "content" then
+    rpc.notify("content", { chat = of.id, id = what.content, act = "offer" })
   elseif kind == "terminal" then
     require("rat.terminal").open(of, what.terminal)
   elseif kind == "permission" then

@@ -8,10 +8,11 @@ local M = {}
 local EPHEMERAL = api.nvim_create_namespace("rat.look")
 
 ---@class rat.Action
----@field kind "location"|"output"|"permission"
+---@field kind "location"|"output"|"permission"|"terminal"|"content"
 ---@field path? string
 ---@field line? integer
 ---@field tool_call? string
+---@field content? string
 ---@field id? integer
 
 ---@class rat.Look
@@ -225,6 +226,8 @@ function M.action(buf, row)
     return { kind = "output", tool_call = rest }
   elseif kind == "T" then
     return { kind = "terminal", terminal = rest }
+  elseif kind == "C" then
+    return { kind = "content", content = rest }
   end
   return { kind = "permission", id = tonumber(rest) }
 end

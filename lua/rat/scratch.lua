@@ -72,15 +72,22 @@ function M.make(name, filetype, writable)
   return buf
 end
 
+---@param buf integer
+---@param first integer row; -1 is behind the last
+---@param lines string[]
+local function fill(buf, first, lines)
+  local modifiable = vim.bo[buf].modifiable
+  vim.bo[buf].modifiable = true
+  vim.api.nvim_buf_set_lines(buf, first, -1, false, lines)
+  vim.bo[buf].modifiable = modifiable
+  vim.bo[buf].modified = false
+end
+
 --- Puts lines in place of all there are.
 ---@param buf integer
 ---@param lines string[]
 function M.fill(buf, lines)
-  local modifiable = vim.bo[buf].modifiable
-  vim.bo[buf].modifiable = true
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  vim.bo[buf].modifiable = modifiable
-  vim.bo[buf].modified = false
+  fill(buf, 0, lines)
 end
 
 --- Whether nothing is written in a buffer.
@@ -99,6 +106,18 @@ function M.insert(buf, lines)
   vim.bo[buf].modified = false
 end
 
+--- Highlights a text as a file of this name would be, but without a filetype: no plugin and no server takes it for one.
+---@param buf integer
+---@param path string
+---@param lines string[]
+local function highlight_like(buf, path, lines)
+  local filetype = vim.filetype.match({ filename = path, contents = lines }) or ""
+  local language = vim.treesitter.language.get_lang(filetype)
+  if filetype ~= "" and not pcall(vim.treesitter.start, buf, language) then
+    vim.bo[buf].syntax = filetype
+  end
+end
+
 --- One side of a comparison with a file. It goes with its window.
 ---@param path string
 ---@param side string its name in the buffer's
@@ -114,12 +133,7 @@ function M.side(path, side, lines, writable)
   M.fill(buf, lines)
   vim.bo[buf].undolevels = levels
   M.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, vim.fs.basename(path)))
-  -- Highlighted, but without a filetype: no plugin and no server takes it for the file.
-  local filetype = vim.filetype.match({ filename = path, contents = lines }) or ""
-  local language = vim.treesitter.language.get_lang(filetype)
-  if filetype ~= "" and not pcall(vim.treesitter.start, buf, language) then
-    vim.bo[buf].syntax = filetype
-  end
+  highlight_like(buf, path, lines)
   return buf
 end
 
@@ -142,14 +156,30 @@ function M.split(buf, title, opts)
   end
 end
 
+---@class rat.Scratch
+---@field name string
+---@field title string
+---@field filetype string
+---@field like? string the name of a file it is like
+---@field more boolean it goes on what is there
+---@field lines string[]
+---@field focus boolean
+
 --- Shows lines in a split of their own, closed with `q`.
----@param scratch {name: string, title: string, filetype: string, lines: string[], focus: boolean}
+---@param scratch rat.Scratch
 function M.show(scratch)
+  if scratch.more then
+    local buf = M.find(scratch.name)
+    return buf and fill(buf, -1, scratch.lines)
+  end
   local buf = M.make(scratch.name, "")
   -- The text is somebody else's: highlighted, but no filetype plugin runs on it.
   vim.bo[buf].syntax = scratch.filetype
   vim.bo[buf].bufhidden = "wipe"
   M.fill(buf, scratch.lines)
+  if scratch.like then
+    highlight_like(buf, scratch.like, scratch.lines)
+  end
   M.split(buf, scratch.title, { focus = scratch.focus, wrap = true })
 end
 

@@ -2,6 +2,7 @@
 
 use super::editor::NvimEditor;
 use crate::acp::Agents;
+use crate::core::content::{Bytes, Export, Exported};
 use crate::core::effect::{Effect, Gather, Keeping};
 use crate::core::event::agent::{INTERNAL_ERROR, INVALID_PARAMS};
 use crate::core::event::{ChatId, Event, FileChange, FileOutcome, Gathered, Token};
@@ -9,11 +10,13 @@ use crate::core::policy::{Unsaved, WriteDirty};
 use crate::files::carry;
 use crate::files::watch::Watcher;
 use crate::files::{FileError, Files, ReadRequest, Via, WriteRequest, Written};
+use crate::host::export;
 use crate::host::paths::{PathError, Roots};
 use crate::host::store::Store;
 use crate::host::terminals::Terminals;
 use crate::nvim::client::Client;
 use crate::session::author::Author;
+use crate::session::content::ContentId;
 use parking_lot::Mutex;
 use rmpv::Value;
 use std::path::{Path, PathBuf};
@@ -155,6 +158,7 @@ impl Runner {
                     async move { files.turn_over(&session, told, taken, reads_buffers).await },
                 );
             }
+            Effect::Export { chat, id, export, bytes } => self.export(chat, id, export, bytes),
             Effect::Keep(keeping) => self.keep(keeping),
             Effect::Watch(roots) => self.watch(roots),
             Effect::Timer { timer, after } => self.spawn(async move {
@@ -166,6 +170,15 @@ impl Runner {
                 let _ = self.done.send(Event::Trace { name, text: text.unwrap_or_default() });
             }
         }
+    }
+
+    fn export(&self, chat: ChatId, id: ContentId, export: Export, bytes: Bytes) {
+        self.spawn(async move {
+            let own = export.clone();
+            let written = tokio::task::spawn_blocking(move || export::write(&own, bytes)).await;
+            let outcome = written.unwrap_or_else(|error| Exported::Failed(error.to_string()));
+            Event::Exported(chat, id, export, outcome)
+        });
     }
 
     fn keep(&self, keeping: Keeping) {

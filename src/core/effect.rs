@@ -5,6 +5,7 @@ mod call;
 pub use call::{Call, Place};
 
 use super::command::ToTerminal;
+use super::content::{Bytes, Export, Offer};
 use super::event::{
     AgentId, BufferFact, CallId, ChatId, FileChange, SessionAct, Timer, Token, Told,
 };
@@ -12,6 +13,7 @@ use super::policy::{Unsaved, WriteDirty};
 use super::status::Status;
 use crate::session::agent::AgentConfig;
 use crate::session::author::Author;
+use crate::session::content::ContentId;
 use crate::session::ids::{AgentName, SessionId, TerminalId};
 use crate::session::permission::Outcome;
 use crate::session::prompt::Prompt;
@@ -114,6 +116,17 @@ pub enum Effect {
         fact: BufferFact,
         /// Where files may lie.
         roots: Vec<PathBuf>,
+    },
+    /// Write content to a file. `Event::Exported` follows, always.
+    Export {
+        /// Of which chat.
+        chat: ChatId,
+        /// Which.
+        id: ContentId,
+        /// Where to, and what for.
+        export: Export,
+        /// What.
+        bytes: Bytes,
     },
     /// Write down or bring back what outlives Neovim.
     Keep(Keeping),
@@ -230,14 +243,7 @@ pub enum ToEditor {
     /// A question of ours that needs no answer any more.
     Unask(u64),
     /// Text in a buffer of its own.
-    Scratch {
-        /// The buffer's name after `rat://`.
-        name: String,
-        /// Its filetype.
-        filetype: &'static str,
-        /// What it says.
-        text: String,
-    },
+    Scratch(Scratch),
     /// More of what a command wrote, for a terminal buffer.
     Terminal {
         /// The chat.
@@ -275,6 +281,21 @@ pub enum ToEditor {
         /// What.
         meta: Meta,
     },
+    /// What can be done with content.
+    Offer(Box<Offer>),
+    /// Content is in a file now, or there was one before.
+    Exported {
+        /// Of which chat.
+        chat: ChatId,
+        /// Which.
+        id: ContentId,
+        /// Where.
+        path: PathBuf,
+        /// Nothing is written: there is a file of that name.
+        exists: bool,
+        /// What is done with the file, in the editor's own word.
+        then: Option<String>,
+    },
     /// What can be set in a session.
     Options(ChatId, Vec<ConfigOption>),
     /// What the agent offers as `/command`.
@@ -290,6 +311,21 @@ pub enum ToEditor {
         /// The files.
         files: Vec<Diff>,
     },
+}
+
+/// Text in a buffer of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scratch {
+    /// The buffer's name after `rat://`.
+    pub name: String,
+    /// Its filetype.
+    pub filetype: &'static str,
+    /// What it says.
+    pub text: String,
+    /// The name of a file whose filetype it has, where it has none of ours.
+    pub like: Option<String>,
+    /// It goes on what the buffer says already.
+    pub more: bool,
 }
 
 /// A session that can be chosen.

@@ -3,10 +3,12 @@
 pub mod agent;
 
 use super::command::FromTerminal;
+use super::content::{ContentAct, Export, Exported};
 use super::policy::{Policy, Unsaved};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
 use crate::session::agent::AgentConfig;
+use crate::session::content::ContentId;
 use crate::session::ids::{AgentName, OptionId, SessionId, TerminalId, ToolCallId};
 use crate::session::prompt::{FilesRead, Prompt};
 use crate::session::remembered::Remembered;
@@ -51,6 +53,8 @@ pub enum Event {
     },
     /// Something has happened in a terminal of ours.
     Terminal(TerminalId, FromTerminal),
+    /// Content was to be written to a file.
+    Exported(ChatId, ContentId, Export, Exported),
     /// Something has happened to the buffer of this file, as the buffer names it.
     Buffer(PathBuf, BufferFact),
     /// Watched files changed on disk; their real paths.
@@ -281,6 +285,15 @@ pub enum UserAction {
         terminal: TerminalId,
         /// Whether there is such a buffer from now on.
         show: bool,
+    },
+    /// Something with content that is no text.
+    Content {
+        /// In which chat.
+        chat: Option<ChatId>,
+        /// Which.
+        id: ContentId,
+        /// What.
+        act: ContentAct,
     },
     /// `:RatInfo`.
     ShowInfo(Option<ChatId>),

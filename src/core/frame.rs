@@ -1,6 +1,6 @@
 //! What the editor is told at the end of a turn of the loop: one ordered list, of bounded size.
 
-use super::effect::{ToEditor, View};
+use super::effect::{Scratch, ToEditor, View};
 use super::state::State;
 use crate::view::patch::Patch;
 
@@ -16,7 +16,36 @@ pub struct Frame {
     pub bytes: usize,
 }
 
+/// Cuts what is too much for one frame off a text, between two lines.
+fn split(scratch: &mut Scratch) -> Option<Scratch> {
+    if scratch.text.len() <= FRAME {
+        return None;
+    }
+    let room = (0..=FRAME).rev().find(|end| scratch.text.is_char_boundary(*end))?;
+    let head = &scratch.text[..room];
+    let end = match head.rfind('\n') {
+        Some(end) => end,
+        None => head.len() + scratch.text[head.len()..].find('\n')?,
+    };
+    let text = scratch.text.split_off(end + 1);
+    (!text.is_empty()).then(|| Scratch { text, more: true, ..scratch.clone() })
+}
+
 impl State {
+    /// Shows text in a buffer of its own, `like` the file of that name.
+    pub(super) fn show_text(
+        &mut self,
+        name: String,
+        filetype: &'static str,
+        text: String,
+        like: Option<String>,
+    ) {
+        // What is still to come of an earlier text has no place any more.
+        self.after.retain(|it| !matches!(it, ToEditor::Scratch(old) if old.name == name));
+        let scratch = Scratch { name, filetype, text, like, more: false };
+        self.after.push(ToEditor::Scratch(scratch));
+    }
+
     /// Whether the editor has to be told something.
     pub fn has_frame(&self) -> bool {
         !self.before.is_empty()
@@ -54,7 +83,40 @@ impl State {
             }
         }
         self.feed(&mut frame);
-        frame.append(&mut self.after);
+        for message in std::mem::take(&mut self.after) {
+            frame.push(match message {
+                ToEditor::Scratch(mut scratch) => {
+                    self.after.extend(split(&mut scratch).map(ToEditor::Scratch));
+                    ToEditor::Scratch(scratch)
+                }
+                other => other,
+            });
+        }
         Frame { messages: frame, bytes: FRAME - room }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_cut_is_whole_lines_and_adds_up(lines in prop::collection::vec(0..40_000usize, 0..12), last in "a?é?") {
+            let text = lines.iter().map(|len| "é".repeat(*len) + "\n").collect::<String>() + &last;
+            let name = String::new();
+            let mut rest = Some(Scratch { name, filetype: "", text: text.clone(), like: None, more: false });
+            let (mut joined, mut pieces) = (String::new(), 0);
+            while let Some(mut scratch) = rest {
+                rest = split(&mut scratch);
+                prop_assert_eq!(scratch.more, pieces > 0);
+                prop_assert!(rest.is_none() || scratch.text.ends_with('\n'));
+                prop_assert!(scratch.text.len() <= FRAME || scratch.text.lines().count() == 1);
+                joined += &scratch.text;
+                pieces += 1;
+            }
+            prop_assert_eq!(joined, text);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What `:RatInfo` and its like show: facts about an agent as text.
 
-use super::effect::{Effect, ToEditor};
+use super::effect::Effect;
 use super::event::ChatId;
 use super::state::State;
 use crate::session::agent::McpServer;
@@ -80,7 +80,7 @@ impl State {
             row("MCP server", &format!("{name} ({kind}{note})"));
         }
         let name = format!("{}/{}/info", chat.name(), id.0);
-        self.after.push(ToEditor::Scratch { name, filetype: "ratinfo", text: out });
+        self.show_text(name, "ratinfo", out, None);
     }
 
     pub(super) fn show_trace(&mut self, id: ChatId) {
@@ -119,6 +119,6 @@ impl State {
             text.push_str(&changes.unified_diff().header(&path, &path).to_string());
         }
         let name = format!("{}/{}/{tool_call}", chat.name(), id.0);
-        self.after.push(ToEditor::Scratch { name, filetype: "ratoutput", text });
+        self.show_text(name, "ratoutput", text, None);
     }
 }

@@ -8,6 +8,7 @@ pub mod policy;
 pub mod status;
 
 pub mod chat;
+pub mod content;
 pub mod frame;
 pub mod link;
 pub mod state;

@@ -7,7 +7,7 @@ use super::event::{ChatId, Gathered, Told, UnsavedFile};
 use super::policy::Unsaved;
 use super::state::{Expected, Question, State};
 use crate::edit::unified::{FileDiff, bounded};
-use crate::session::content::Content;
+use crate::session::content::{About, Content};
 use crate::session::prompt::{Attachment, FilesRead, Packed, Prompt, PromptCapabilities};
 use crate::session::update::Severity;
 
@@ -52,6 +52,7 @@ impl Notes {
             uri: file.uri.clone(),
             mime: None,
             text: file.text.content(),
+            about: About::default(),
         }));
         let others: Vec<&FileDiff> = others.iter().map(|file| &file.diff).collect();
         notes.note(UNSAVED, |files| format!("unsaved changes of {files}"), &others);

@@ -126,6 +126,7 @@ impl State {
             Event::File { token, outcome } => self.file_done(token, outcome),
             Event::Adopted { chat, changes, failed } => self.adopted(chat, changes, failed),
             Event::Terminal(terminal, happened) => self.terminal_said(&terminal, happened),
+            Event::Exported(chat, id, export, outcome) => self.exported(chat, id, export, outcome),
             Event::Buffer(path, fact) => self.buffer(path, fact),
             Event::DiskChanged(paths) => self.disk_changed(&paths),
             Event::Gathered { chat, turn, unsaved, gathered } => {
@@ -136,7 +137,7 @@ impl State {
             Event::Reread(chat, entries) => self.reread_done(chat, entries),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
             Event::Trace { name, text } => {
-                self.after.push(ToEditor::Scratch { name, filetype: "json", text });
+                self.show_text(name, "json", text, None);
             }
         }
         std::mem::take(&mut self.effects)
@@ -268,6 +269,9 @@ impl State {
             }
             UserAction::ShowTerminal { chat, terminal, show } => {
                 self.with_chat(chat, |state, id| state.show_terminal(id, terminal, show));
+            }
+            UserAction::Content { chat, id, act } => {
+                self.with_chat(chat, |state, chat| state.content(chat, &id, act));
             }
             UserAction::ShowInfo(chat) => self.with_chat(chat, Self::show_info),
             UserAction::ShowTrace(chat) => self.with_chat(chat, Self::show_trace),

@@ -134,6 +134,7 @@ impl World {
                 Effect::Timer { timer, .. } => self.timers.push(timer),
                 Effect::Adopt { paths, .. } => self.adopts.push(paths),
                 Effect::Buffer { .. }
+                | Effect::Export { .. }
                 | Effect::Prepare { .. }
                 | Effect::Seen { .. }
                 | Effect::Trace { .. }

@@ -1,9 +1,11 @@
 //! From msgpack to our words: what `require("rat.rpc").notify` sends. What makes no sense is an error in words; it
 //! never panics.
 
+use crate::core::content::{ContentAct, Export};
 use crate::core::event::{BufferFact, ChatId, PermissionChoice, SessionAct, UserAction, Wish};
 use crate::core::policy::{Policy, Unsaved, WriteDirty};
 use crate::session::agent::{AgentConfig, McpServer, Timeouts};
+use crate::session::content::ContentId;
 use crate::session::prompt::{Attachment, Body, Prompt};
 use rmpv::Value;
 use std::path::PathBuf;
@@ -94,6 +96,11 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
         "answer" => {
             UserAction::Answer { id: fields.number("id").ok_or("answer: no id")?, index: index() }
         }
+        "content" => UserAction::Content {
+            chat: chat(),
+            id: ContentId::decode(&fields.text("id")?).ok_or("content: no such id")?,
+            act: content_act(&fields)?,
+        },
         "show" => match fields.text("what")?.as_str() {
             "trace" => UserAction::ShowTrace(chat()),
             _ => UserAction::ShowInfo(chat()),
@@ -125,6 +132,19 @@ fn wish(fields: &Fields<'_>) -> Result<Wish, String> {
         "fork" => Wish::Fork(session()?),
         _ => Wish::Open,
     })
+}
+
+fn content_act(fields: &Fields<'_>) -> Result<ContentAct, String> {
+    match fields.text("act")?.as_str() {
+        "offer" => Ok(ContentAct::Offer),
+        "show" => Ok(ContentAct::Show),
+        "write" => Ok(ContentAct::Export(Export {
+            path: fields.text("path")?.into(),
+            replace: fields.flag("replace"),
+            then: fields.text("use").ok(),
+        })),
+        other => Err(format!("content: nothing is called {other}")),
+    }
 }
 
 fn session_act(word: &str) -> Result<SessionAct, String> {

@@ -1,6 +1,8 @@
 //! From our words to msgpack: what `lua/rat/ui.lua` and `lua/rat/inbox.lua` are handed.
 
-use crate::core::effect::{Happened, Level, SessionItem, ToEditor, View};
+mod content;
+
+use crate::core::effect::{Happened, Level, Scratch, SessionItem, ToEditor, View};
 use crate::core::event::{ChatId, SessionAct};
 use crate::core::status::{Status, WaitingPermission};
 use crate::session::ids::SessionId;
@@ -57,18 +59,10 @@ fn message(message: ToEditor) -> Value {
             ("sessions", sessions(act, &cwd, items, more))
         }
         ToEditor::Unask(id) => ("unask", map([("id", id.into())])),
-        ToEditor::Scratch { name, filetype, text } => {
-            let lines = text.lines().map(Value::from).collect();
-            (
-                "scratch",
-                map([
-                    ("name", format!("rat://{name}").into()),
-                    ("title", name.into()),
-                    ("filetype", filetype.into()),
-                    ("lines", Value::Array(lines)),
-                    ("focus", true.into()),
-                ]),
-            )
+        ToEditor::Scratch(scratch) => ("scratch", self::scratch(scratch)),
+        ToEditor::Offer(offer) => ("offer", content::offer(*offer)),
+        ToEditor::Exported { chat, id, path, exists, then } => {
+            ("exported", content::exported(chat, &id, &path, exists, then))
         }
         ToEditor::Terminal { chat, terminal, title, open, bytes } => (
             "terminal",
@@ -100,6 +94,19 @@ fn message(message: ToEditor) -> Value {
         }
     };
     Value::Array(vec![kind.into(), payload])
+}
+
+fn scratch(scratch: Scratch) -> Value {
+    let lines = scratch.text.lines().map(Value::from).collect();
+    map([
+        ("name", format!("rat://{}", scratch.name).into()),
+        ("title", scratch.name.into()),
+        ("filetype", scratch.filetype.into()),
+        ("like", optional(scratch.like)),
+        ("more", scratch.more.into()),
+        ("lines", Value::Array(lines)),
+        ("focus", true.into()),
+    ])
 }
 
 fn meta(chat: ChatId, session: Option<SessionId>, meta: Meta) -> Value {

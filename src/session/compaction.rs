@@ -2,7 +2,6 @@
 //! line; how that looks is not known here.
 
 use super::content::Content;
-use super::transcript::describe;
 use super::update::{Patch, Severity};
 
 /// What an agent has said of one compaction so far.
@@ -57,7 +56,7 @@ impl Compaction {
             (word, None) => (Severity::Info, format!("shortening the context: {word}")),
         };
         if let Some(first) = self.summary.first() {
-            line = format!("{line} · {}", describe(first));
+            line = format!("{line} · {}", first.words());
         }
         (severity, line)
     }

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod author;
 pub mod ids;
 
+pub mod address;
 pub mod compaction;
 pub mod content;
 pub mod media;

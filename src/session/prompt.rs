@@ -1,8 +1,7 @@
 //! Prompts: what the user says, and what goes with it, in the richest form an agent takes. Nothing is read or sent here.
 
-use super::content::Content;
+use super::content::{About, Content, size};
 use super::media::Media;
-use super::transcript::size;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -145,7 +144,12 @@ impl Attachment {
     }
 
     fn link(&self) -> Content {
-        Content::ResourceLink { uri: self.address(), name: self.title(), mime: self.mime.clone() }
+        Content::ResourceLink {
+            uri: self.address(),
+            name: self.title(),
+            mime: self.mime.clone(),
+            about: About::default(),
+        }
     }
 
     fn pack_text(&self, text: &str, takes: PromptCapabilities, out: &mut Vec<Content>) {
@@ -154,6 +158,7 @@ impl Attachment {
                 uri: self.address(),
                 mime: self.mime.clone(),
                 text: text.to_owned(),
+                about: About::default(),
             });
             return;
         }
@@ -222,15 +227,18 @@ impl Attachment {
                 mime: media.mime.to_owned(),
                 data: data.clone(),
                 uri: Some(self.uri.clone()),
+                about: About::default(),
             },
             Some(media) if media.is_audio() => {
-                Content::Audio { mime: media.mime.to_owned(), data: data.clone() }
+                let (mime, data) = (media.mime.to_owned(), data.clone());
+                Content::Audio { mime, data, about: About::default() }
             }
             _ if !takes.embedded => return Err(None),
             media => Content::Blob {
                 uri: self.uri.clone(),
                 mime: media.map(|media| media.mime.to_owned()).or_else(|| self.mime.clone()),
                 data: data.clone(),
+                about: About::default(),
             },
         };
         Ok((bytes, content))

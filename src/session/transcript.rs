@@ -4,11 +4,11 @@
 mod terminals;
 
 use super::compaction::Compaction;
-use super::content::Content;
+use super::content::{Content, ContentId};
 use super::ids::{MessageId, OptionId, TerminalId, ToolCallId};
 use super::permission::{OptionKind, PermissionOption};
 use super::terminal::Terminal;
-use super::tool_call::{ToolCall, ToolCallPatch, ToolStatus};
+use super::tool_call::{ToolCall, ToolCallPatch, ToolContent, ToolStatus};
 use super::update::{PlanEntry, Role, Severity};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
@@ -38,8 +38,28 @@ pub struct Message {
     pub id: Option<MessageId>,
     /// The text, byte for byte as it came.
     pub text: String,
-    /// What went with it, in words: attached files, images.
-    pub attachments: Vec<String>,
+    /// What went with it: attached files, images.
+    pub attachments: Vec<Attached>,
+}
+
+/// What goes with a message beside its text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Attached {
+    /// Something of the user's, in words.
+    Words(String),
+    /// Content that is no text.
+    Content(Content),
+}
+
+impl Attached {
+    /// What it is, in one line.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Words(words) => words.clone(),
+            Self::Content(content) => content.words(),
+        }
+    }
 }
 
 /// A tool call and what the user was asked about it.
@@ -221,6 +241,7 @@ impl Transcript {
         text.clone_into(&mut self.echo);
         self.plan = None;
         let text = text.to_owned();
+        let attachments = attachments.into_iter().map(Attached::Words).collect();
         self.push(Entry::Message(Message { role: Role::User, id: None, text, attachments }));
         self.entries.len() - 1
     }
@@ -231,7 +252,7 @@ impl Transcript {
         if let Some(Entry::Message(message)) = self.entries.get_mut(index)
             && !titles.is_empty()
         {
-            message.attachments.extend(titles);
+            message.attachments.extend(titles.into_iter().map(Attached::Words));
             self.echo.push_str(text);
             self.touch(index);
         }
@@ -281,14 +302,14 @@ impl Transcript {
     }
 
     fn placeholder(&mut self, role: Role, content: &Content) {
-        let words = describe(content);
+        let what = Attached::Content(content.clone());
         match self.entries.last_mut() {
             Some(Entry::Message(last)) if last.role == role && last.text.is_empty() => {
-                last.attachments.push(words);
+                last.attachments.push(what);
                 self.touch(self.entries.len() - 1);
             }
             _ => {
-                let attachments = vec![words];
+                let attachments = vec![what];
                 let text = String::new();
                 self.push(Entry::Message(Message { role, id: None, text, attachments }));
             }
@@ -309,6 +330,23 @@ impl Transcript {
             }
         }
         self.tool_at(index)
+    }
+
+    /// The content that stands there.
+    pub fn content(&self, id: &ContentId) -> Option<&Content> {
+        match id {
+            ContentId::Message(entry, item) => match self.entries.get(*entry)? {
+                Entry::Message(message) => match message.attachments.get(*item)? {
+                    Attached::Content(content) => Some(content),
+                    Attached::Words(_) => None,
+                },
+                _ => None,
+            },
+            ContentId::Tool(item, call) => match self.find_tool(call)?.call.content.get(*item)? {
+                ToolContent::Content(content) => Some(content),
+                _ => None,
+            },
+        }
     }
 
     /// Keeps what the agent added to what it said of a tool call, as JSON text.
@@ -424,28 +462,5 @@ impl Transcript {
             Entry::Plan(plan) => Some(plan.as_slice()),
             _ => None,
         })
-    }
-}
-
-/// What content that is no text is, in one line.
-pub fn describe(content: &Content) -> String {
-    match content {
-        Content::Text(text) => text.lines().next().unwrap_or_default().to_owned(),
-        Content::Image { mime, data, .. } => format!("image {mime}, {}", size(data.len() / 4 * 3)),
-        Content::Audio { mime, data } => format!("audio {mime}, {}", size(data.len() / 4 * 3)),
-        Content::ResourceLink { uri, name, .. } if name.is_empty() => uri.clone(),
-        Content::ResourceLink { uri, name, .. } => format!("{name} ({uri})"),
-        Content::Resource { uri, text, .. } => format!("{uri}, {}", size(text.len())),
-        Content::Blob { uri, data, .. } => format!("{uri}, {}", size(data.len() / 4 * 3)),
-        Content::Unknown { kind } => format!("content of the unknown kind \"{kind}\""),
-    }
-}
-
-/// A number of bytes for people.
-pub fn size(bytes: usize) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{} KiB", bytes / 1024),
-        _ => format!("{} MiB", bytes / 1_048_576),
     }
 }

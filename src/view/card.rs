@@ -1,12 +1,13 @@
 //! Cards: tool calls, plans and notes as lines.
 
+use super::content;
 use super::diff;
 use super::line::{Action, Class, Line, Look, Span, Style};
 use super::terminal;
-use crate::session::content::Content;
+use crate::session::content::{Content, ContentId};
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::tool_call::{Location, ToolCall, ToolContent, ToolKind, ToolStatus};
-use crate::session::transcript::{Asked, Decision, Note, ToolEntry, Transcript, describe};
+use crate::session::transcript::{Asked, Decision, Note, ToolEntry, Transcript};
 use crate::session::update::{PlanEntry, PlanStatus, Severity};
 use std::path::{Path, PathBuf};
 
@@ -152,6 +153,7 @@ pub fn tool(entry: &ToolEntry, transcript: &Transcript, scene: &Scene) -> Card {
     }
     changes(&mut card, call, scene);
     output(&mut card, call);
+    others(&mut card, call);
     for id in call.terminals() {
         match transcript.terminal(id) {
             Some(shown) => terminal::show(&mut card, call, id, shown),
@@ -230,19 +232,23 @@ fn title_names_change(call: &ToolCall, scene: &Scene) -> bool {
 }
 
 fn output(card: &mut Card, call: &ToolCall) {
-    let text = output_text(call);
+    let text = text_of(call, |_| None);
     let text = text.trim_matches('\n');
     if text.is_empty() {
         return;
     }
     let first = card.lines.len();
     let mut lines = text.lines();
+    let mut cut = 0;
     for line in lines.by_ref().take(OUTPUT) {
-        card.lines.push(Line::of(Class::Body, line).with_prefix("  │ ", Look::Dim));
+        let shown = content::clipped(line, content::WIDTH);
+        cut += usize::from(shown != line);
+        card.lines.push(Line::of(Class::Body, shown).with_prefix("  │ ", Look::Dim));
     }
-    let hidden = lines.count();
-    if hidden > 0 {
-        card.lines.push(more(call, hidden, "lines"));
+    match lines.count() {
+        0 if cut > 0 => card.lines.push(more(call, cut, "long lines")),
+        0 => {}
+        hidden => card.lines.push(more(call, hidden, "lines")),
     }
     let last = card.lines.len() - 1;
     card.fold = match card.fold {
@@ -253,13 +259,35 @@ fn output(card: &mut Card, call: &ToolCall) {
     };
 }
 
+/// Content that is no text: each in rows of its own, which no fold hides.
+fn others(card: &mut Card, call: &ToolCall) {
+    for (item, content) in call.content.iter().enumerate() {
+        match content {
+            ToolContent::Content(content) if content.text().is_none() => {
+                let id = ContentId::Tool(item, call.id.clone());
+                card.lines.extend(content::rows(content, id, "  │ ", Class::Body));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// All text a call produced, but for what stands in terminals: its content, else its raw output.
 pub fn output_text(call: &ToolCall) -> String {
-    let mut out = String::new();
+    text_of(call, |content| Some(format!("[{}]", content.words())))
+}
+
+/// The same, with these words for content that is no text.
+fn text_of(call: &ToolCall, words: impl Fn(&Content) -> Option<String>) -> String {
+    let (mut out, mut others) = (String::new(), false);
     for item in &call.content {
         let piece = match item {
             ToolContent::Content(Content::Text(text)) => without_fence(text).to_owned(),
-            ToolContent::Content(content) => format!("[{}]", describe(content)),
+            ToolContent::Content(content) => {
+                others = true;
+                let Some(words) = words(content) else { continue };
+                words
+            }
             ToolContent::Unknown { kind } => format!("[content of the unknown kind \"{kind}\"]"),
             ToolContent::Diff(_) | ToolContent::Terminal(_) => continue,
         };
@@ -268,7 +296,8 @@ pub fn output_text(call: &ToolCall) -> String {
         }
         out.push_str(&piece);
     }
-    if out.is_empty() && call.diffs().next().is_none() && call.terminals().next().is_none() {
+    let nothing = out.is_empty() && !others;
+    if nothing && call.diffs().next().is_none() && call.terminals().next().is_none() {
         return call.output.clone().unwrap_or_default();
     }
     out

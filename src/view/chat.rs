@@ -1,10 +1,12 @@
 //! The transcript as a buffer: what of it is drawn, and the patch that draws what is not.
 
 use super::card::{self, Card, Scene};
+use super::content;
 use super::line::{Class, Line, Look, Style};
 use super::patch::{Op, Patch};
 use super::tail::Tail;
-use crate::session::transcript::{Entry, Message, Transcript};
+use crate::session::content::ContentId;
+use crate::session::transcript::{Attached, Entry, Message, Transcript};
 use crate::session::update::Role;
 
 /// What is drawn of a transcript.
@@ -28,7 +30,42 @@ enum Body {
     /// Lines that are replaced where they differ.
     Lines { lines: Vec<Line>, fold: Option<(usize, usize)> },
     /// Text that grows.
-    Message { attachments: Vec<Line>, tail: Option<Tail>, closing: usize },
+    Message { attachments: Rows, tail: Option<Tail>, closing: usize },
+}
+
+/// The rows before the text of a message.
+#[derive(Debug, Default)]
+struct Rows {
+    lines: Vec<Line>,
+    /// What of the message they show; there is only ever more of it.
+    items: usize,
+}
+
+impl Rows {
+    fn draw(
+        &mut self,
+        message: &Message,
+        (index, row): (usize, usize),
+        thought: bool,
+        patch: &mut Patch,
+    ) {
+        if self.items == message.attachments.len() {
+            return;
+        }
+        self.items = message.attachments.len();
+        let title = thought.then(|| header("thought", "Thinking"));
+        let what = message.attachments.iter().enumerate().flat_map(|(item, what)| match what {
+            Attached::Words(words) => {
+                vec![Line::of(Class::Note, words).with_prefix("+ ", Look::Dim)]
+            }
+            Attached::Content(content) => {
+                content::rows(content, ContentId::Message(index, item), "+ ", Class::Note)
+            }
+        });
+        let new: Vec<Line> = title.into_iter().chain(what).collect();
+        patch.replace(row, &self.lines, &new);
+        self.lines = new;
+    }
 }
 
 impl Drawn {
@@ -37,7 +74,9 @@ impl Drawn {
             + match &self.body {
                 Body::Lines { lines, .. } => lines.len(),
                 Body::Message { attachments, tail, closing } => {
-                    attachments.len() + tail.as_ref().map_or(0, |tail| tail.rows() + 1) + closing
+                    attachments.lines.len()
+                        + tail.as_ref().map_or(0, |tail| tail.rows() + 1)
+                        + closing
                 }
             }
     }
@@ -105,9 +144,12 @@ impl ChatView {
                 // Folded from the start. The fold's last line closes it, so that the text grows inside.
                 let title = header("thought", "Thinking");
                 lines.extend([title.clone(), Line::default(), Line::default()]);
-                Body::Message { attachments: vec![title], tail: Some(Tail::plain()), closing: 1 }
+                let attachments = Rows { lines: vec![title], items: 0 };
+                Body::Message { attachments, tail: Some(Tail::plain()), closing: 1 }
             }
-            Entry::Message(_) => Body::Message { attachments: Vec::new(), tail: None, closing: 0 },
+            Entry::Message(_) => {
+                Body::Message { attachments: Rows::default(), tail: None, closing: 0 }
+            }
             _ => Body::Lines { lines: Vec::new(), fold: None },
         };
         let thought = lines.len() - head;
@@ -174,21 +216,13 @@ fn block(entry: &Entry, transcript: &Transcript, scene: &Scene) -> Card {
 fn draw_message(
     message: &Message,
     (index, row): (usize, usize),
-    attachments: &mut Vec<Line>,
+    attachments: &mut Rows,
     (tail, closing): (&mut Option<Tail>, usize),
     budget: usize,
     patch: &mut Patch,
 ) -> bool {
-    if closing == 0 {
-        let new: Vec<Line> = message
-            .attachments
-            .iter()
-            .map(|what| Line::of(Class::Note, what.as_str()).with_prefix("+ ", Look::Dim))
-            .collect();
-        patch.replace(row, attachments, &new);
-        *attachments = new;
-    }
-    let row = row + attachments.len();
+    attachments.draw(message, (index, row), closing > 0, patch);
+    let row = row + attachments.lines.len();
     if tail.is_none() && !message.text.is_empty() {
         patch.lines(row, row, vec![Line::default()]);
         *tail = Some(Tail::new(index));
@@ -210,7 +244,7 @@ fn draw_message(
 mod tests {
     use super::super::patch::testing;
     use super::{ChatView, Line, Scene};
-    use crate::session::content::Content;
+    use crate::session::content::{About, Content};
     use crate::session::ids::ToolCallId;
     use crate::session::tool_call::{Diff, ToolCallPatch, ToolContent, ToolStatus};
     use crate::session::transcript::{Entry, Transcript};
@@ -220,6 +254,7 @@ mod tests {
     #[derive(Debug, Clone)]
     enum Step {
         Chunk(Role, String),
+        Image(Role),
         Tool(u8, ToolStatus, String),
         Diff(u8, String),
         Plan(usize),
@@ -232,9 +267,11 @@ mod tests {
     fn step() -> impl Strategy<Value = Step> {
         let text = "[a-c \n`#*-]{0,30}";
         let role = prop_oneof![Just(Role::Agent), Just(Role::Thought), Just(Role::User)];
+        let other = prop_oneof![Just(Role::Agent), Just(Role::Thought)];
         let status = prop_oneof![Just(ToolStatus::InProgress), Just(ToolStatus::Completed)];
         prop_oneof![
             4 => (role, text).prop_map(|(role, text)| Step::Chunk(role, text)),
+            1 => other.prop_map(Step::Image),
             3 => (0..4u8, status, "[ab\n]{0,40}").prop_map(|(id, status, text)| Step::Tool(id, status, text)),
             1 => (0..4u8, "[ab\n]{0,20}").prop_map(|(id, text)| Step::Diff(id, text)),
             1 => (0..4usize).prop_map(Step::Plan),
@@ -249,6 +286,11 @@ mod tests {
         let id = |id: u8| ToolCallId::from(id.to_string());
         match step {
             Step::Chunk(role, text) => transcript.chunk(role, None, &Content::Text(text)),
+            Step::Image(role) => {
+                let (uri, about) = ("/a".to_owned(), About::default());
+                let text = "a\n".repeat(12);
+                transcript.chunk(role, None, &Content::Resource { uri, mime: None, text, about });
+            }
             Step::Tool(number, status, text) => {
                 let content = Some(vec![ToolContent::Content(Content::Text(text))]);
                 let patch =

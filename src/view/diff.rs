@@ -1,12 +1,16 @@
 //! How a change to a file looks: added and deleted lines with some lines around them.
 
 use super::card::Scene;
+use super::content;
 use super::line::{Action, Class, Line, Look, Style};
 use crate::session::tool_call::Diff;
 use similar::{ChangeTag, TextDiff};
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
+
+/// Characters of a line that are shown: what is changed in code has room, what no eye reads has not.
+const WIDTH: usize = 2000;
 
 /// The lines of one diff: the file's name, then its changes. At most `limit` lines of changes; the second value is
 /// how many were left out.
@@ -34,7 +38,7 @@ pub fn lines(diff: &Diff, scene: &Scene, limit: usize) -> (Vec<Line>, usize) {
                 ChangeTag::Delete => (Class::Deleted, "  │ - ", Look::Bad),
             };
             let text = change.value().trim_end_matches(['\n', '\r']);
-            out.push(Line::of(class, text).with_prefix(sign, look));
+            out.push(Line::of(class, content::clipped(text, WIDTH)).with_prefix(sign, look));
         }
     }
     (out, hidden)

@@ -1,6 +1,7 @@
 //! One drawn line: its text and how it looks. The look travels as one short string a line, which Lua reads only
 //! for lines on the screen (`lua/rat/look.lua` is the other end).
 
+use crate::session::content::ContentId;
 use std::fmt::Write;
 
 /// What a line is as a whole. The letter is what goes over the wire.
@@ -167,6 +168,8 @@ pub enum Action {
     Terminal(String),
     /// Answers a request for permission.
     Permission(u64),
+    /// Offers what can be done with content that is no text.
+    Content(ContentId),
 }
 
 /// How a line looks and what it does.
@@ -215,6 +218,9 @@ impl Style {
             }
             Some(Action::Permission(id)) => {
                 let _ = write!(out, "P{id}");
+            }
+            Some(Action::Content(id)) => {
+                let _ = write!(out, "C{}", id.encode().replace('|', "\u{1}"));
             }
         }
         out.push('|');

@@ -8,6 +8,7 @@ pub mod tail;
 
 pub mod card;
 pub mod chat;
+mod content;
 pub mod diff;
 pub mod plan;
 pub mod terminal;

@@ -9,7 +9,7 @@ use rat_nvim::core::effect::{Answer, Call, Place};
 use rat_nvim::core::event::{PermissionChoice, UserAction, Wish};
 use rat_nvim::core::status::ChatState;
 use rat_nvim::session::agent::{AgentCapabilities, McpServer};
-use rat_nvim::session::content::Content;
+use rat_nvim::session::content::{About, Content};
 use rat_nvim::session::permission::Outcome;
 use serde_json::{Value as Json, json};
 
@@ -207,11 +207,21 @@ fn we_say_nothing_the_protocol_has_no_word_for() {
     let uri = || "file:///a".to_owned();
     let blocks = vec![
         Content::Text("t".into()),
-        Content::Image { mime: "image/png".into(), data: "aGk=".into(), uri: Some(uri()) },
-        Content::Audio { mime: "audio/ogg".into(), data: "aGk=".into() },
-        Content::ResourceLink { uri: uri(), name: "a".into(), mime: Some("text/plain".into()) },
-        Content::Resource { uri: uri(), mime: None, text: "t".into() },
-        Content::Blob { uri: uri(), mime: None, data: "aGk=".into() },
+        Content::Image {
+            mime: "image/png".into(),
+            data: "aGk=".into(),
+            uri: Some(uri()),
+            about: About::default(),
+        },
+        Content::Audio { mime: "audio/ogg".into(), data: "aGk=".into(), about: About::default() },
+        Content::ResourceLink {
+            uri: uri(),
+            name: "a".into(),
+            mime: Some("text/plain".into()),
+            about: About::default(),
+        },
+        Content::Resource { uri: uri(), mime: None, text: "t".into(), about: About::default() },
+        Content::Blob { uri: uri(), mime: None, data: "aGk=".into(), about: About::default() },
     ];
     let able = AgentCapabilities {
         directories: true,

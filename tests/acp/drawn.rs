@@ -218,10 +218,25 @@ fn contents() -> Vec<(&'static str, Json)> {
     vec![
         ("text", text("Hello *you*")),
         ("image", json!({"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"})),
+        (
+            "image, with all that is said of it",
+            json!({"type": "image", "data": "iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAYAAAA=", "mimeType": "image/png",
+                "uri": "https://a.b/c\u{202e}.png", "annotations": {"audience": ["user"], "priority": 0.8}}),
+        ),
         ("audio", json!({"type": "audio", "data": "aGVsbG8=", "mimeType": "audio/ogg"})),
         (
             "resource_link",
             json!({"type": "resource_link", "uri": "file:///project/a.rs", "name": "a.rs"}),
+        ),
+        (
+            "resource_link, with all that is said of it",
+            json!({"type": "resource_link", "uri": "https://a.b/c", "name": "c", "title": "A title\nin two",
+                "description": "About it", "mimeType": "text/html", "size": 20480,
+                "annotations": {"audience": ["assistant"], "priority": 7, "lastModified": "?"}}),
+        ),
+        (
+            "resource, long",
+            resource(json!({"uri": "file:///project/long.txt", "text": "a line\n".repeat(1000)})),
         ),
         ("resource", resource(json!({"uri": "file:///project/a.rs", "text": "fn main() {}\n"}))),
         ("resource, binary", resource(json!({"uri": "file:///project/a.bin", "blob": "aGVsbG8="}))),
@@ -236,8 +251,9 @@ fn each_kind_of_content_is_drawn_as_the_golden_file_says() {
         .into_iter()
         .map(|(name, content)| {
             let message = update("agent_message_chunk", json!({"content": content}));
+            let thought = update("agent_thought_chunk", json!({"content": content}));
             let item = json!({"type": "content", "content": content});
-            (name, vec![message, call(json!({"content": [item]}))])
+            (name, vec![message, thought, call(json!({"content": [item]}))])
         })
         .collect();
     covers(&cases, table::CONTENT);

@@ -1,7 +1,7 @@
 //! Content blocks as agents send them (ACP content).
 
-use super::fields::Fields;
-use crate::session::content::Content;
+use super::fields::{Fields, texts};
+use crate::session::content::{About, Audience, Content};
 use serde_json::Value;
 
 /// One content block. A kind we do not know, or one that lacks what it needs, is `Unknown`.
@@ -35,32 +35,51 @@ fn unknown(kind: &str) -> Content {
 }
 
 fn known(kind: &str, fields: &mut Fields) -> Option<Content> {
+    let about = about(fields);
     Some(match kind {
         "text" => Content::Text(fields.text("text")?),
         "image" => Content::Image {
             data: fields.text("data")?,
             mime: fields.text("mimeType").unwrap_or_default(),
             uri: fields.text("uri"),
+            about,
         },
         "audio" => Content::Audio {
             data: fields.text("data")?,
             mime: fields.text("mimeType").unwrap_or_default(),
+            about,
         },
         "resource_link" => {
             let uri = fields.text("uri")?;
             let name = fields.text("name").unwrap_or_else(|| uri.clone());
-            Content::ResourceLink { uri, name, mime: fields.text("mimeType") }
+            Content::ResourceLink { uri, name, mime: fields.text("mimeType"), about }
         }
-        "resource" => resource(fields.object("resource")?)?,
+        "resource" => resource(fields.object("resource")?, about)?,
         _ => return None,
     })
 }
 
-fn resource(mut fields: Fields) -> Option<Content> {
+fn about(fields: &mut Fields) -> About {
+    let mut notes = fields.object("annotations").unwrap_or_default();
+    let audience = texts(notes.list("audience").unwrap_or_default());
+    About {
+        title: fields.text("title"),
+        description: fields.text("description"),
+        size: fields.whole("size"),
+        audience: match audience.as_slice() {
+            [only] if only == "user" => Some(Audience::User),
+            [only] if only == "assistant" => Some(Audience::Assistant),
+            _ => None,
+        },
+        priority: notes.float("priority").filter(|priority| (0.0..=1.0).contains(priority)),
+    }
+}
+
+fn resource(mut fields: Fields, about: About) -> Option<Content> {
     let uri = fields.text("uri")?;
     let mime = fields.text("mimeType");
     if let Some(text) = fields.text("text") {
-        return Some(Content::Resource { uri, mime, text });
+        return Some(Content::Resource { uri, mime, text, about });
     }
-    Some(Content::Blob { uri, mime, data: fields.text("blob")? })
+    Some(Content::Blob { uri, mime, data: fields.text("blob")?, about })
 }

@@ -214,19 +214,21 @@ fn http_headers(headers: &[(String, String)]) -> Vec<v1::HttpHeader> {
 fn block(content: &Content) -> Option<v1::ContentBlock> {
     Some(match content {
         Content::Text(text) => v1::ContentBlock::Text(v1::TextContent::new(text)),
-        Content::Image { mime, data, uri } => {
+        Content::Image { mime, data, uri, .. } => {
             v1::ContentBlock::Image(v1::ImageContent::new(data, mime).uri(uri.clone()))
         }
-        Content::Audio { mime, data } => v1::ContentBlock::Audio(v1::AudioContent::new(data, mime)),
-        Content::ResourceLink { uri, name, mime } => {
+        Content::Audio { mime, data, .. } => {
+            v1::ContentBlock::Audio(v1::AudioContent::new(data, mime))
+        }
+        Content::ResourceLink { uri, name, mime, .. } => {
             v1::ContentBlock::ResourceLink(v1::ResourceLink::new(name, uri).mime_type(mime.clone()))
         }
-        Content::Resource { uri, mime, text } => {
+        Content::Resource { uri, mime, text, .. } => {
             resource(v1::EmbeddedResourceResource::TextResourceContents(
                 v1::TextResourceContents::new(text, uri).mime_type(mime.clone()),
             ))
         }
-        Content::Blob { uri, mime, data } => {
+        Content::Blob { uri, mime, data, .. } => {
             resource(v1::EmbeddedResourceResource::BlobResourceContents(
                 v1::BlobResourceContents::new(data, uri).mime_type(mime.clone()),
             ))

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::core::effect::Happened;
+use crate::session::content::About;
 
 /// A world whose prompt "go" waits for what goes with it.
 fn waiting(unsaved: Unsaved) -> World {
@@ -24,10 +25,10 @@ fn sent(world: &World) -> Vec<&str> {
 }
 
 fn attachments(world: &World) -> Vec<String> {
-    use crate::session::transcript::Entry;
+    use crate::session::transcript::{Attached, Entry};
     let entries = world.state.chats[&ChatId(1)].transcript.entries();
     let message = entries.iter().find_map(|entry| match entry {
-        Entry::Message(message) => Some(message.attachments.clone()),
+        Entry::Message(message) => Some(message.attachments.iter().map(Attached::words).collect()),
         _ => None,
     });
     message.unwrap()
@@ -123,7 +124,8 @@ fn texts_are_embedded_where_the_agent_takes_them_and_they_have_room() {
     world.happen(Event::Gathered { chat: ChatId(1), turn, unsaved: Unsaved::Embed, gathered });
     let resources: Vec<_> = world.sent[0].iter().filter(|it| it.text().is_none()).collect();
     let uri = "file:///project/small".to_owned();
-    assert_eq!(resources, [&Content::Resource { uri, mime: None, text: "2\n".to_owned() }]);
+    let (text, about) = ("2\n".to_owned(), About::default());
+    assert_eq!(resources, [&Content::Resource { uri, mime: None, text, about }]);
     assert!(sent(&world)[2].contains("+++ b/large\n"));
     assert_eq!(attachments(&world), ["unsaved text of 1 file", "unsaved changes of 1 file"]);
 }

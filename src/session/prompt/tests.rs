@@ -37,8 +37,8 @@ fn images_and_sound_go_where_the_agent_takes_them() {
     let png = || file("a.png", Some("image/png"));
     let Packed { blocks, notices } = packed(png(), read(PNG), ALL);
     let uri = Some("file:///p/a.png".to_owned());
-    let (mime, data) = ("image/png".to_owned(), encode(PNG));
-    assert_eq!((blocks, notices), (vec![Content::Image { mime, data, uri }], Vec::new()));
+    let (mime, data, about) = ("image/png".to_owned(), encode(PNG), About::default());
+    assert_eq!((blocks, notices), (vec![Content::Image { mime, data, uri, about }], Vec::new()));
     let takes = PromptCapabilities { image: false, ..ALL };
     let Packed { blocks, notices } = packed(png(), read(PNG), takes);
     assert_eq!(blocks, [link("a.png", Some("image/png"))]);

@@ -1,0 +1,49 @@
+//! What can be done with content, and what came of it, as `lua/rat/content.lua` takes it.
+
+use super::{map, optional};
+use crate::core::content::Offer;
+use crate::core::event::ChatId;
+use crate::session::address::Address;
+use crate::session::content::ContentId;
+use rmpv::Value;
+use std::path::Path;
+
+pub(super) fn offer(offer: Offer) -> Value {
+    let (path, line, url, host) = match offer.address {
+        Some(Address::File { path, line }) => {
+            (Some(path.to_string_lossy().into_owned()), line, None, None)
+        }
+        Some(Address::Web { url, host }) => (None, None, Some(url), Some(host)),
+        None => (None, None, None, None),
+    };
+    map([
+        ("chat", offer.chat.0.into()),
+        ("id", offer.id.encode().into()),
+        ("title", offer.title.into()),
+        ("name", offer.name.into()),
+        ("text", offer.text.into()),
+        ("image", offer.image.into()),
+        ("opens", offer.opens.into()),
+        ("saves", offer.saves.into()),
+        ("path", optional(path)),
+        ("line", optional(line)),
+        ("url", optional(url)),
+        ("host", optional(host)),
+    ])
+}
+
+pub(super) fn exported(
+    chat: ChatId,
+    id: &ContentId,
+    path: &Path,
+    exists: bool,
+    then: Option<String>,
+) -> Value {
+    map([
+        ("chat", chat.0.into()),
+        ("id", id.encode().into()),
+        ("path", path.to_string_lossy().as_ref().into()),
+        ("exists", exists.into()),
+        ("use", optional(then)),
+    ])
+}
