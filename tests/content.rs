@@ -1,4 +1,4 @@
-//! Content in real Neovim: images, sound and other files that go with prompts.
+//! Content in real Neovim: images, sound and other files that go with prompts, and what agents send of them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
 #![allow(
     clippy::needless_pass_by_value,
@@ -173,4 +173,257 @@ fn a_prompt_that_comes_back_has_its_files() {
     let sent = talk.sent();
     assert_eq!(sent[1]["data"], PNG64);
     assert_eq!(sent.len(), 2, "once, though it is attached and named");
+}
+
+/// What agents send.
+impl Talk {
+    /// With what the user would be asked or shown replaced by what the test looks at.
+    fn hears(takes: Json) -> Self {
+        let mut talk = Self::start(takes);
+        talk.nvim.command("RatSend");
+        talk.nvim.lua(
+            r"
+            Opened, Asked = {}, {}
+            vim.ui.open = function(what) table.insert(Opened, what) end
+            vim.ui.input = function(opts, on_confirm)
+              table.insert(Asked, opts.default)
+              on_confirm(Path)
+            end",
+            json!([]),
+        );
+        talk
+    }
+
+    fn says(&mut self, content: &Json) {
+        let update = json!({"sessionUpdate": "agent_message_chunk", "content": content});
+        self.agent.update("s1", update);
+    }
+
+    /// Presses `<CR>` on the row of the transcript that holds this text.
+    fn enter(&mut self, text: &str) {
+        self.nvim.poll_screen(text);
+        let code = r#"
+            local win = vim.fn.bufwinid("rat://fake/1")
+            vim.api.nvim_set_current_win(win)
+            for row, line in ipairs(vim.api.nvim_buf_get_lines(0, 0, -1, false)) do
+              if line:find(..., 1, true) then vim.api.nvim_win_set_cursor(win, { row, 0 }) end
+            end"#;
+        self.nvim.lua(code, json!([text]));
+        self.nvim.input("<CR>");
+    }
+
+    fn opened(&mut self) -> Vec<Json> {
+        self.nvim.lua("return Opened", json!([])).as_array().cloned().unwrap_or_default()
+    }
+
+    fn poll_opened(&mut self) -> String {
+        let opened = self.nvim.poll_for("something opened", |nvim| {
+            nvim.lua("return Opened[1]", json!([])).as_str().map(str::to_owned)
+        });
+        self.nvim.lua("Opened = {}", json!([]));
+        opened
+    }
+
+    fn save_as(&mut self, path: &std::path::Path) {
+        self.nvim.lua("Path = ...", json!([path]));
+    }
+}
+
+fn image() -> Json {
+    json!({"type": "image", "mimeType": "image/png", "data": PNG64, "uri": "file:///elsewhere/a/cat.jpg"})
+}
+
+fn resource(uri: &str, text: &str) -> Json {
+    json!({"type": "resource", "resource": {"uri": uri, "text": text}})
+}
+
+/// ACP 63.
+#[test]
+fn an_image_is_opened_with_another_program_when_it_is_asked_for() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut talk = Talk::hears(json!({}));
+    talk.says(&image());
+    talk.enter("640×480");
+    talk.nvim.poll_screen("1  Open with another program");
+    assert!(!talk.nvim.screen().contains("Show the image"), "there is no plugin for it");
+    assert!(talk.opened().is_empty(), "not before it is chosen");
+    talk.nvim.input("1");
+    let path = PathBuf::from(talk.poll_opened());
+    assert!(path.ends_with("cat.png"), "called what it is: {path:?}");
+    assert_eq!(std::fs::read(&path).unwrap(), PNG);
+    let folder = path.parent().unwrap();
+    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let own = talk.nvim.lua("return vim.fs.dirname(vim.fn.tempname())", json!([]));
+    assert_eq!(folder.parent().unwrap().to_str(), own.as_str(), "it goes with Neovim");
+}
+
+/// ACP 63.
+#[test]
+fn content_of_a_tool_call_is_saved_and_replaces_nothing_unasked() {
+    let mut talk = Talk::hears(json!({}));
+    let content = json!([{"type": "content", "content": image()}]);
+    let call = json!({"sessionUpdate": "tool_call", "toolCallId": "a|b", "title": "Look", "content": content});
+    talk.agent.update("s1", call);
+    let folder = talk.nvim.folder().folder("project");
+    let (new, old) = (folder.join("new.png"), talk.file("old.png", b"mine"));
+    talk.save_as(&new);
+    talk.enter("640×480");
+    talk.nvim.poll_screen("2  Save as");
+    talk.nvim.input("2");
+    talk.nvim.poll_screen("saved as ");
+    assert_eq!(std::fs::read(&new).unwrap(), PNG);
+    assert_eq!(talk.nvim.lua("return Asked[1]", json!([])), "cat.png");
+
+    talk.save_as(&old);
+    talk.enter("640×480");
+    talk.nvim.poll_screen("2  Save as");
+    talk.nvim.input("2");
+    talk.nvim.poll_screen("1  Replace it");
+    assert_eq!(std::fs::read(&old).unwrap(), b"mine");
+    let other = folder.join("other.png");
+    talk.save_as(&other);
+    talk.nvim.input("2");
+    talk.nvim.poll("it under another name", |_| other.exists());
+
+    talk.save_as(&old);
+    talk.enter("640×480");
+    talk.nvim.poll_screen("2  Save as");
+    talk.nvim.input("2");
+    talk.nvim.poll_screen("1  Replace it");
+    talk.nvim.input("1");
+    talk.nvim.poll("it replaced", |_| std::fs::read(&old).unwrap() == PNG);
+
+    // What stood there is another thing by the time it is chosen.
+    talk.enter("640×480");
+    talk.nvim.poll_screen("2  Save as");
+    let gone = json!({"sessionUpdate": "tool_call_update", "toolCallId": "a|b", "content": []});
+    talk.agent.update("s1", gone);
+    talk.nvim.poll("the card without it", |nvim| {
+        !nvim.buffer_lines("rat://fake/1").concat().contains("640×480")
+    });
+    talk.nvim.input("2");
+    talk.nvim.poll_screen("it is not there any more");
+}
+
+/// ACP 63.
+#[test]
+fn a_resource_is_shown_whole_and_highlighted_and_runs_nothing() {
+    let mut talk = Talk::hears(json!({}));
+    let line = "local x = 1 -- 0123456789 0123456789 0123456789\n";
+    let long = line.repeat(10_000) + "-- vim: set ft=evil:\nlast = true\n";
+    talk.says(&resource("file:///elsewhere/a.lua", &long));
+    talk.nvim.poll_screen("… 9994 more lines · <CR> shows all");
+    talk.enter("9994 more lines");
+    talk.nvim.poll_screen("Show the text");
+    talk.nvim.input("1");
+    talk.nvim.poll_for("all of it", |nvim| {
+        let lines = nvim.lua("return vim.api.nvim_buf_line_count(0)", json!([]));
+        (lines == 10_002).then_some(())
+    });
+    assert_eq!(talk.nvim.lua("return vim.fn.getline('$')", json!([])), "last = true");
+    let highlighted =
+        "return vim.treesitter.highlighter.active[vim.api.nvim_get_current_buf()] ~= nil";
+    assert_eq!(talk.nvim.lua(highlighted, json!([])), json!(true));
+    assert_eq!(talk.nvim.lua("return vim.bo.filetype", json!([])), "");
+    assert_eq!(talk.nvim.lua("return vim.bo.modifiable", json!([])), json!(false));
+}
+
+/// ACP 63.
+#[test]
+fn a_link_leads_to_a_line_of_a_file_or_asks_before_it_leaves() {
+    let mut talk = Talk::hears(json!({}));
+    let file = talk.file("some words.txt", b"one\ntwo\nthree\n");
+    let link = |uri: &str, name: &str| json!({"type": "resource_link", "uri": uri, "name": name});
+    talk.says(&link(&format!("{}#L3", uri(&file)), "to a file"));
+    talk.says(&link("file:///nowhere/at/all.txt", "to nothing"));
+    let address = "https://good.org@evil.example/".to_owned() + &"path/".repeat(60) + "end";
+    talk.says(&link(&address, "to a page"));
+    talk.says(&link("javascript:alert(1)", "to a script"));
+
+    talk.enter("to a file");
+    talk.nvim.poll("the line", |nvim| {
+        nvim.lua("return { vim.fn.expand('%:t'), vim.fn.line('.') }", json!([]))
+            == json!(["some words.txt", 3])
+    });
+    talk.enter("to nothing");
+    talk.nvim.poll_screen("/nowhere/at/all.txt is not there");
+    talk.enter("to a script");
+    talk.nvim.poll_screen("nothing can be done with it here");
+
+    talk.enter("to a page");
+    talk.nvim.poll_screen("The host is evil.example");
+    let shown = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):gsub('%s', '')";
+    let shown = talk.nvim.lua(shown, json!([]));
+    assert!(shown.as_str().unwrap().contains(&address), "the whole address: {shown}");
+    assert!(talk.opened().is_empty());
+    talk.nvim.input("3");
+    talk.enter("to a page");
+    talk.nvim.poll_screen("The host is evil.example");
+    talk.nvim.input("1");
+    assert_eq!(talk.poll_opened(), address);
+}
+
+/// ACP 63.
+#[test]
+fn images_are_shown_by_the_plugin_the_user_has() {
+    let mut talk = Talk::hears(json!({}));
+    talk.nvim.lua(
+        r#"
+        package.loaded["snacks.image"] = { config = {}, supports_terminal = function() return true end }
+        package.loaded["snacks.image.buf"] = { attach = function(buf, opts)
+          Shown = { vim.api.nvim_buf_get_name(buf), opts.src }
+        end }"#,
+        json!([]),
+    );
+    talk.says(&image());
+    let show = |talk: &mut Talk| {
+        talk.nvim.lua("Shown = nil", json!([]));
+        talk.enter("640×480");
+        talk.nvim.poll_screen("1  Show the image");
+        talk.nvim.input("1");
+        let shown = talk.nvim.poll_for("an image", |nvim| {
+            Some(nvim.lua("return Shown", json!([]))).filter(|shown| !shown.is_null())
+        });
+        assert_eq!(shown[0], "rat://image/cat.png");
+        assert_eq!(std::fs::read(shown[1].as_str().unwrap()).unwrap(), PNG);
+        talk.nvim.input("q");
+    };
+    show(&mut talk);
+    talk.nvim.lua(
+        r#"
+        package.loaded["snacks.image"].supports_terminal = function() return false end
+        package.loaded["image"] = { hijack_buffer = function(path, _, buf)
+          Shown = { vim.api.nvim_buf_get_name(buf), path }
+        end }"#,
+        json!([]),
+    );
+    show(&mut talk);
+}
+
+/// ACP 63.
+#[test]
+fn what_an_agent_sends_harms_nobody() {
+    let mut talk = Talk::hears(json!({}));
+    let name = "\u{1b}]0;x\u{7}\u{202e}gnp.exe\nname";
+    talk.says(&json!({"type": "resource_link", "uri": "x:y", "name": name}));
+    talk.nvim.poll_screen("link · ");
+    let line = "return vim.fn.getbufline('rat://fake/1', 1, '$')";
+    let lines = talk.nvim.lua(line, json!([])).to_string();
+    assert!(!lines.contains("\\u001b") && !lines.contains('\u{202e}'), "{lines}");
+    // A program for the desktop in the dress of an image.
+    let blob =
+        json!({"uri": "file:///a.png", "mimeType": "image/png", "blob": "W0Rlc2t0b3AgRW50cnld"});
+    talk.says(&json!({"type": "resource", "resource": blob}));
+    talk.enter("15 B");
+    talk.nvim.poll_screen("Save as");
+    assert!(!talk.nvim.screen().contains("Open with another program"));
+    talk.nvim.input("<Esc>");
+    // A line of a megabyte costs a row.
+    let call = |text: &str| {
+        let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+        json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Look", "content": content})
+    };
+    talk.agent.update("s1", call(&"x".repeat(1 << 20)));
+    talk.nvim.poll_screen("… long lines are cut · <CR> shows all");
+    assert!(talk.opened().is_empty());
 }

@@ -245,7 +245,12 @@ pub fn plain(text: &str, most: usize) -> String {
         c.is_control()
             || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    let mut chars = text.chars().map(|c| if misleads(c) { '\u{fffd}' } else { c });
+    let shown = |c: char| match c {
+        '\t' | '\n' | '\r' => ' ',
+        c if misleads(c) => '\u{fffd}',
+        c => c,
+    };
+    let mut chars = text.chars().map(shown);
     let mut out: String = chars.by_ref().take(most).collect();
     if chars.next().is_some() {
         out.push('…');
@@ -285,7 +290,7 @@ mod tests {
         assert_eq!(
             link.words(),
             format!(
-                "link · Two\u{fffd}lines\u{fffd}[31m\u{fffd} · {address} · 2 KiB · for the model · priority 0.5"
+                "link · Two lines\u{fffd}[31m\u{fffd} · {address} · 2 KiB · for the model · priority 0.5"
             )
         );
     }

@@ -239,14 +239,14 @@ fn output(card: &mut Card, call: &ToolCall) {
     }
     let first = card.lines.len();
     let mut lines = text.lines();
-    let mut cut = 0;
+    let mut cut = false;
     for line in lines.by_ref().take(OUTPUT) {
         let shown = content::clipped(line, content::WIDTH);
-        cut += usize::from(shown != line);
+        cut |= shown != line;
         card.lines.push(Line::of(Class::Body, shown).with_prefix("  │ ", Look::Dim));
     }
     match lines.count() {
-        0 if cut > 0 => card.lines.push(more(call, cut, "long lines")),
+        0 if cut => card.lines.push(all(call, "long lines are cut")),
         0 => {}
         hidden => card.lines.push(more(call, hidden, "lines")),
     }
@@ -318,10 +318,14 @@ fn without_fence(text: &str) -> &str {
 }
 
 fn more(call: &ToolCall, hidden: usize, what: &str) -> Line {
+    all(call, &format!("{hidden} more {what}"))
+}
+
+/// Says that not all is shown, and leads there.
+fn all(call: &ToolCall, why: &str) -> Line {
     let action = Some(Action::Output(call.id.to_string()));
     let style = Style { action, ..Style::new(Class::Note) };
-    Line::new(format!("… {hidden} more {what} · <CR> shows all"), &style)
-        .with_prefix("  │ ", Look::Dim)
+    Line::new(format!("… {why} · <CR> shows all"), &style).with_prefix("  │ ", Look::Dim)
 }
 
 fn permission(card: &mut Card, asked: &Asked, call: &ToolCall) {
