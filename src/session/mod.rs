@@ -8,6 +8,7 @@ pub mod compaction;
 pub mod content;
 pub mod terminal;
 pub mod tool_call;
+pub mod turn;
 pub mod update;
 
 pub mod permission;

@@ -3,6 +3,7 @@
 use super::content::Content;
 use super::ids::{MessageId, ToolCallId};
 use super::tool_call::ToolCallPatch;
+use super::turn::Activity;
 use serde::{Deserialize, Serialize};
 
 /// A field that may be left as it is, cleared, or set (ACP three-state fields).
@@ -91,6 +92,8 @@ pub enum Update {
         /// The piece.
         content: Content,
     },
+    /// Whether the agent works at it; said by agents that do not say so by their answer to the prompt.
+    Activity(Activity),
     /// Something we do not know; one quiet row of the display.
     Unknown {
         /// Its `sessionUpdate`.
