@@ -241,7 +241,20 @@ impl State {
             Update::Chunk { role, message, content } => {
                 chat.chunk(role, message.as_ref(), &content);
             }
+            Update::Message { role, message, content } => {
+                chat.spoken().message(role, &message, &content);
+            }
             Update::ToolCall { id: call, patch } => self.tool_call(id, &call, *patch),
+            Update::ToolContent { id: call, content } => {
+                let there = chat.spoken().find_tool(&call);
+                let mut all = there.map(|tool| tool.call.content.clone()).unwrap_or_default();
+                all.push(content);
+                let patch = ToolCallPatch { content: Some(all), ..ToolCallPatch::default() };
+                self.tool_call(id, &call, patch);
+            }
+            Update::Terminal { id: terminal, news } => {
+                chat.spoken().terminal_told(&terminal, &news)
+            }
             Update::Plan(plan) => {
                 chat.spoken().plan(plan);
                 chat.changed = true;

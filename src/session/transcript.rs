@@ -40,6 +40,15 @@ pub struct Message {
     pub text: String,
     /// What went with it, in words: attached files, images.
     pub attachments: Vec<String>,
+    /// How often it was said anew; else the text only grows.
+    #[serde(default)]
+    pub said_anew: u32,
+}
+
+impl Message {
+    fn new(role: Role, id: Option<MessageId>, text: String, attachments: Vec<String>) -> Self {
+        Self { role, id, text, attachments, said_anew: 0 }
+    }
 }
 
 /// A tool call and what the user was asked about it.
@@ -221,7 +230,7 @@ impl Transcript {
         text.clone_into(&mut self.echo);
         self.plan = None;
         let text = text.to_owned();
-        self.push(Entry::Message(Message { role: Role::User, id: None, text, attachments }));
+        self.push(Entry::Message(Message::new(Role::User, None, text, attachments)));
         self.entries.len() - 1
     }
 
@@ -259,7 +268,24 @@ impl Transcript {
         }
         let text = piece.clone();
         let attachments = Vec::new();
-        self.push(Entry::Message(Message { role, id: id.cloned(), text, attachments }));
+        self.push(Entry::Message(Message::new(role, id.cloned(), text, attachments)));
+    }
+
+    /// A message is this, whatever was said of it.
+    pub fn message(&mut self, role: Role, id: &MessageId, content: &[Content]) {
+        let known = self.entries.iter().rposition(|entry| {
+            matches!(entry, Entry::Message(it) if it.role == role && it.id.as_ref() == Some(id))
+        });
+        let Some(index) = known else {
+            return content.iter().for_each(|piece| self.chunk(role, Some(id), piece));
+        };
+        if let Entry::Message(message) = &mut self.entries[index] {
+            message.text = content.iter().filter_map(Content::text).collect();
+            let others = content.iter().filter(|piece| piece.text().is_none());
+            message.attachments = others.map(describe).collect();
+            message.said_anew += 1;
+        }
+        self.touch(index);
     }
 
     /// An agent may repeat our own prompt; it is already there.
@@ -290,7 +316,7 @@ impl Transcript {
             _ => {
                 let attachments = vec![words];
                 let text = String::new();
-                self.push(Entry::Message(Message { role, id: None, text, attachments }));
+                self.push(Entry::Message(Message::new(role, None, text, attachments)));
             }
         }
     }

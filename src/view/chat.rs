@@ -28,7 +28,7 @@ enum Body {
     /// Lines that are replaced where they differ.
     Lines { lines: Vec<Line>, fold: Option<(usize, usize)> },
     /// Text that grows.
-    Message { attachments: Vec<Line>, tail: Option<Tail>, closing: usize },
+    Message { attachments: Vec<Line>, tail: Option<Tail>, closing: usize, said_anew: u32 },
 }
 
 impl Drawn {
@@ -36,7 +36,7 @@ impl Drawn {
         self.head
             + match &self.body {
                 Body::Lines { lines, .. } => lines.len(),
-                Body::Message { attachments, tail, closing } => {
+                Body::Message { attachments, tail, closing, .. } => {
                     attachments.len() + tail.as_ref().map_or(0, |tail| tail.rows() + 1) + closing
                 }
             }
@@ -76,8 +76,11 @@ impl ChatView {
         let before = drawn.rows();
         let row = self.rows - after + drawn.head;
         let done = match (&entries[index], &mut drawn.body) {
-            (Entry::Message(message), Body::Message { attachments, tail, closing }) => {
+            (Entry::Message(message), Body::Message { attachments, tail, closing, said_anew }) => {
                 let at = (index, row);
+                if std::mem::replace(said_anew, message.said_anew) != message.said_anew {
+                    erase(row + attachments.len(), tail, patch);
+                }
                 draw_message(message, at, attachments, (tail, *closing), budget, patch)
             }
             (entry, Body::Lines { lines, fold }) => {
@@ -105,9 +108,16 @@ impl ChatView {
                 // Folded from the start. The fold's last line closes it, so that the text grows inside.
                 let title = header("thought", "Thinking");
                 lines.extend([title.clone(), Line::default(), Line::default()]);
-                Body::Message { attachments: vec![title], tail: Some(Tail::plain()), closing: 1 }
+                Body::Message {
+                    attachments: vec![title],
+                    tail: Some(Tail::plain()),
+                    closing: 1,
+                    said_anew: 0,
+                }
             }
-            Entry::Message(_) => Body::Message { attachments: Vec::new(), tail: None, closing: 0 },
+            Entry::Message(_) => {
+                Body::Message { attachments: Vec::new(), tail: None, closing: 0, said_anew: 0 }
+            }
             _ => Body::Lines { lines: Vec::new(), fold: None },
         };
         let thought = lines.len() - head;
@@ -170,6 +180,14 @@ fn block(entry: &Entry, transcript: &Transcript, scene: &Scene) -> Card {
     }
 }
 
+/// Takes the text of a message away, which begins at this row; of thoughts an empty line stays.
+fn erase(row: usize, tail: &mut Option<Tail>, patch: &mut Patch) {
+    let Some(drawn) = tail.take() else { return };
+    let kept = drawn.is_plain().then(Line::default);
+    patch.lines(row, row + drawn.rows() + 1, kept.into_iter().collect());
+    *tail = drawn.is_plain().then(Tail::plain);
+}
+
 /// Draws what is new of the message with this index, whose body begins at this row.
 fn draw_message(
     message: &Message,
@@ -220,6 +238,7 @@ mod tests {
     #[derive(Debug, Clone)]
     enum Step {
         Chunk(Role, String),
+        Whole(Role, u8, String),
         Tool(u8, ToolStatus, String),
         Diff(u8, String),
         Plan(usize),
@@ -231,10 +250,11 @@ mod tests {
 
     fn step() -> impl Strategy<Value = Step> {
         let text = "[a-c \n`#*-]{0,30}";
-        let role = prop_oneof![Just(Role::Agent), Just(Role::Thought), Just(Role::User)];
+        let role = || prop_oneof![Just(Role::Agent), Just(Role::Thought), Just(Role::User)];
         let status = prop_oneof![Just(ToolStatus::InProgress), Just(ToolStatus::Completed)];
         prop_oneof![
-            4 => (role, text).prop_map(|(role, text)| Step::Chunk(role, text)),
+            4 => (role(), text).prop_map(|(role, text)| Step::Chunk(role, text)),
+            2 => (role(), 0..3u8, text).prop_map(|(role, id, text)| Step::Whole(role, id, text)),
             3 => (0..4u8, status, "[ab\n]{0,40}").prop_map(|(id, status, text)| Step::Tool(id, status, text)),
             1 => (0..4u8, "[ab\n]{0,20}").prop_map(|(id, text)| Step::Diff(id, text)),
             1 => (0..4usize).prop_map(Step::Plan),
@@ -249,6 +269,10 @@ mod tests {
         let id = |id: u8| ToolCallId::from(id.to_string());
         match step {
             Step::Chunk(role, text) => transcript.chunk(role, None, &Content::Text(text)),
+            Step::Whole(role, number, text) => {
+                let id = number.to_string().as_str().into();
+                transcript.message(role, &id, &[Content::Text(text)]);
+            }
             Step::Tool(number, status, text) => {
                 let content = Some(vec![ToolContent::Content(Content::Text(text))]);
                 let patch =

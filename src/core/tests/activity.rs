@@ -1,7 +1,10 @@
-//! Turns whose end is told by updates.
+//! What version 2 of the protocol says in its own way: turns whose end is told by updates, things told piece by piece.
 
 use super::*;
 use crate::core::effect::Level;
+use crate::session::terminal::TerminalNews;
+use crate::session::tool_call::ToolContent;
+use crate::session::transcript::Entry;
 use crate::session::turn::Activity;
 
 /// The agent takes in the oldest prompt, if that is the call it has to answer.
@@ -88,4 +91,55 @@ fn a_turn_that_fails_is_told_once_and_the_next_one_works() {
     assert_eq!(world.stands(), ChatState::Ready);
     world.happen(prompt("again"));
     assert_eq!((world.stands(), prompts(&world)), (ChatState::Running, 1));
+}
+
+#[test]
+fn what_a_tool_call_and_its_terminal_show_may_come_piece_by_piece() {
+    let mut world = World::ready();
+    world.happen(prompt("go"));
+    let tell = |world: &mut World, update| {
+        world.say(FromAgent::Update { session: "s".into(), update });
+    };
+    let text = ToolContent::Content(Content::Text("first".to_owned()));
+    let items = [text, ToolContent::Terminal("t".into())];
+    for content in items.clone() {
+        tell(&mut world, Update::ToolContent { id: "1".into(), content });
+    }
+    let news = [
+        TerminalNews::Output(b"lost".to_vec()),
+        TerminalNews::Whole(b"one\n".to_vec()),
+        TerminalNews::Output(b"two\n".to_vec()),
+    ];
+    for news in news {
+        tell(&mut world, Update::Terminal { id: "t".into(), news });
+    }
+    let transcript = &world.state.chats[&ChatId(1)].transcript;
+    assert_eq!(transcript.find_tool(&"1".into()).unwrap().call.content, items);
+    let shown = transcript.terminal(&"t".into()).unwrap().text(100);
+    assert_eq!(shown, ("one\ntwo\n".to_owned(), false));
+}
+
+#[test]
+fn a_message_that_is_said_anew_stands_where_it_stood() {
+    let mut world = World::ready();
+    world.happen(prompt("go"));
+    let text = |words: &str| Content::Text(words.to_owned());
+    let mut tell = |id: &str, words: &[&str]| {
+        let content = words.iter().map(|words| text(words)).collect();
+        let update = Update::Message { role: Role::Agent, message: id.into(), content };
+        world.say(FromAgent::Update { session: "s".into(), update });
+    };
+    tell("1", &["a first ", "try"]);
+    tell("2", &["next"]);
+    tell("1", &["better"]);
+    tell("2", &[]);
+    let (role, message, content) = (Role::Agent, Some("2".into()), text("last"));
+    let update = Update::Chunk { role, message, content };
+    world.say(FromAgent::Update { session: "s".into(), update });
+    let said =
+        world.state.chats[&ChatId(1)].transcript.entries().iter().filter_map(|it| match it {
+            Entry::Message(message) if message.role == Role::Agent => Some(message.text.as_str()),
+            _ => None,
+        });
+    assert_eq!(said.collect::<Vec<_>>(), ["better", "last"]);
 }
