@@ -38,6 +38,8 @@ pub enum Phase {
 pub struct Turn {
     /// The prompt's call; none while it is found out what goes with the prompt.
     pub call: Option<CallId>,
+    /// The agent tells by updates when it is over; it may have begun it by itself.
+    pub told_by_updates: bool,
     /// What was sent, to be sent again after a login.
     pub prompt: Prompt,
     /// Where in the transcript that stands.
@@ -48,6 +50,19 @@ pub struct Turn {
     pub cancelled: bool,
     /// What came with the prompt about files the agent wrote.
     pub told: Vec<Told>,
+}
+
+impl Turn {
+    /// A turn whose prompt has not gone out.
+    pub(super) fn new(number: u64, prompt: Prompt, entry: usize) -> Self {
+        let (cancelled, told) = (false, Vec::new());
+        Self { call: None, told_by_updates: false, prompt, entry, number, cancelled, told }
+    }
+
+    /// Whether the agent knows nothing of it yet.
+    pub(super) fn is_unsent(&self) -> bool {
+        self.call.is_none() && !self.told_by_updates
+    }
 }
 
 /// A request for permission that waits for the user.

@@ -1,6 +1,6 @@
 //! The life of an agent and of the chats on it: started, introduced, ended, explained.
 
-use super::chat::{Chat, Phase, Turn};
+use super::chat::{Chat, Phase};
 use super::effect::{Call, Happened, Level, ToAgent, ToEditor};
 use super::event::agent::{CallError, Exit, ExitCause};
 use super::event::{AgentId, ChatId, Wish};
@@ -254,7 +254,7 @@ impl State {
     fn let_go(&mut self, id: ChatId, tools: ToolStatus) {
         self.settle_all(id, tools);
         let turn = self.chats.get(&id).and_then(Chat::turn);
-        let is_busy = turn.is_some_and(|turn| turn.call.is_some() && !turn.cancelled);
+        let is_busy = turn.is_some_and(|turn| !turn.is_unsent() && !turn.cancelled);
         self.keep(id);
         self.leave(id, is_busy);
     }
@@ -269,9 +269,11 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.replay = None;
         chat.reloaded = false;
-        if let Phase::Running(Turn { call: None, prompt, .. }) = &chat.phase {
+        if let Phase::Running(turn) = &chat.phase
+            && turn.is_unsent()
+        {
             // It has not gone out, so it is the first to go when there is an agent again.
-            chat.queue.push_front(prompt.clone());
+            chat.queue.push_front(turn.prompt.clone());
         }
         chat.transcript.settle_tools(tools);
         self.end_terminals(id);

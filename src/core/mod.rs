@@ -13,6 +13,7 @@ pub mod frame;
 pub mod link;
 pub mod state;
 
+mod activity;
 mod changes;
 mod documents;
 mod info;

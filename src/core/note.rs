@@ -98,8 +98,7 @@ impl State {
         chat.turns += 1;
         let (number, policy) = (chat.turns, chat.policy);
         let alone = prompt.files().next().is_none();
-        let turn = Turn { call: None, prompt, entry, number, cancelled: false, told: Vec::new() };
-        self.enter(id, Phase::Running(turn));
+        self.enter(id, Phase::Running(Turn::new(number, prompt, entry)));
         self.after.push(ToEditor::Autocommand(Happened::TurnStart(id)));
         match policy.unsaved {
             Unsaved::Ignore if alone => {
@@ -213,7 +212,7 @@ impl State {
     /// The chat and its turn, if that waits for what goes with the prompt.
     fn unsent(&self, id: ChatId) -> Option<(&Chat, &Turn)> {
         let chat = self.chats.get(&id)?;
-        chat.turn().filter(|turn| turn.call.is_none()).map(|turn| (chat, turn))
+        chat.turn().filter(|turn| turn.is_unsent()).map(|turn| (chat, turn))
     }
 
     /// The agent is done with the turn's prompt: what came with it is known to the agent if it has taken the prompt in,
@@ -225,7 +224,7 @@ impl State {
             return;
         };
         let told = std::mem::take(&mut turn.told);
-        if turn.call.is_some() {
+        if !turn.is_unsent() {
             self.effects.push(Effect::TurnOver { session, told, taken, reads_buffers });
         }
     }

@@ -222,8 +222,9 @@ impl State {
                 self.restored(id, setup);
             }
             (Expected::Load | Expected::Resume, Err(error)) => self.not_restored(id, &error),
-            (Expected::Turn, Ok(Reply::Turn(stop))) => self.turn_ended(id, call, &stop),
-            (Expected::Turn, Err(error)) => self.turn_failed(id, call, &error),
+            (Expected::Turn, Ok(Reply::Turn(stop))) => self.turn_answered(id, call, &stop),
+            (Expected::Turn, Ok(Reply::Accepted)) => self.prompt_accepted(id, call),
+            (Expected::Turn, Err(error)) => self.prompt_refused(id, call, &error),
             (Expected::Option(_), Ok(Reply::Options(options))) => self.option_set(id, options),
             (Expected::Option(name), Err(error)) => self.option_refused(id, &name, &error),
             (Expected::Mode(mode), Ok(_)) => self.mode_set(id, mode),

@@ -4,7 +4,6 @@ use super::chat::Phase;
 use super::effect::{Answer, Call, Effect, Gather, Keeping, ToAgent, ToEditor};
 use super::event::agent::{
     AUTH_REQUIRED, AgentRequest, CallError, Exit, ExitCause, FromAgent, Reply, SessionSetup,
-    StopReason,
 };
 use super::event::{
     AgentId, CallId, ChangedFile, ChatId, Event, FileOutcome, Gathered, PermissionChoice, Timer,
@@ -21,6 +20,7 @@ use crate::session::ids::SessionId;
 use crate::session::permission::{OptionKind, Outcome, PermissionOption, PermissionRequest};
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::{ToolCallPatch, ToolStatus};
+use crate::session::turn::StopReason;
 use crate::session::update::{Role, Update};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -278,6 +278,8 @@ enum Step {
     FileDone(u8),
     Terminal(terminals::Step),
     Update(u8),
+    Activity(u8),
+    Accept,
     Allow,
     Deny,
     Choose(u64),
@@ -305,6 +307,8 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0..5u8).prop_map(Step::FileDone),
         4 => terminals::step().prop_map(Step::Terminal),
         2 => (0..3u8).prop_map(Step::Update),
+        2 => (0..3u8).prop_map(Step::Activity),
+        1 => Just(Step::Accept),
         1 => Just(Step::Allow),
         1 => Just(Step::Deny),
         1 => (0..12u64).prop_map(Step::Choose),
@@ -375,6 +379,8 @@ fn play(world: &mut World, step: Step) {
                 Update::ToolCall { id: call.to_string().as_str().into(), patch: Box::new(patch) };
             world.say(FromAgent::Update { session: "s".into(), update });
         }
+        Step::Activity(kind) => activity::says(world, kind),
+        Step::Accept => activity::accept(world),
         Step::Allow => world.happen(choose(None, PermissionChoice::Allow)),
         Step::Deny => world.happen(choose(None, PermissionChoice::Deny(Some("why".to_owned())))),
         Step::Choose(id) => {
@@ -470,6 +476,7 @@ proptest! {
     }
 }
 
+mod activity;
 mod follow;
 mod links;
 mod note;

@@ -2,7 +2,7 @@
 
 use super::chat::{Chat, Phase};
 use super::effect::{Effect, Happened, Level, ToAgent, ToEditor};
-use super::event::agent::{CallError, StopReason};
+use super::event::agent::CallError;
 use super::event::{CallId, ChatId, Timer};
 use super::state::{Question, State};
 use super::{login, words};
@@ -11,6 +11,7 @@ use crate::session::ids::ToolCallId;
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::{ToolCallPatch, ToolKind, ToolStatus};
 use crate::session::transcript::{Note, Transcript};
+use crate::session::turn::StopReason;
 use crate::session::update::{Role, Severity, Update};
 use std::path::PathBuf;
 
@@ -83,7 +84,7 @@ impl State {
             return self.notify(Level::Info, "there is no turn to cancel");
         };
         let number = turn.number;
-        if turn.call.is_none() {
+        if turn.is_unsent() {
             return self.call_off(id);
         }
         if turn.cancelled {
@@ -129,8 +130,16 @@ impl State {
         }
     }
 
-    pub(super) fn turn_ended(&mut self, id: ChatId, call: CallId, stop: &StopReason) {
-        let Some(chat) = self.running(id, call) else { return };
+    /// The answer to the prompt says how its turn ended.
+    pub(super) fn turn_answered(&mut self, id: ChatId, call: CallId, stop: &StopReason) {
+        if self.running(id, call).is_some() {
+            self.turn_ended(id, stop);
+        }
+    }
+
+    /// The running turn is over.
+    pub(super) fn turn_ended(&mut self, id: ChatId, stop: &StopReason) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
         let cancelled = chat.turn().is_some_and(|turn| turn.cancelled);
         // Some agents say that a cancelled turn simply ended.
         let stop = if cancelled { &StopReason::Cancelled } else { stop };
@@ -163,8 +172,16 @@ impl State {
         self.end_turn(id, pause, words::stop_reason(stop));
     }
 
-    pub(super) fn turn_failed(&mut self, id: ChatId, call: CallId, error: &CallError) {
-        let turn = self.running(id, call).and_then(|chat| chat.turn().cloned());
+    /// The answer to the prompt is an error.
+    pub(super) fn prompt_refused(&mut self, id: ChatId, call: CallId, error: &CallError) {
+        if self.running(id, call).is_some() {
+            self.turn_failed(id, error);
+        }
+    }
+
+    /// The running turn has come to nothing.
+    pub(super) fn turn_failed(&mut self, id: ChatId, error: &CallError) {
+        let turn = self.chats.get(&id).and_then(|chat| chat.turn().cloned());
         let Some(turn) = turn else { return };
         self.over(id, turn.cancelled);
         let Some(chat) = self.chats.get_mut(&id) else { return };
@@ -197,7 +214,7 @@ impl State {
     }
 
     /// The chat, if this call is its running turn.
-    fn running(&mut self, id: ChatId, call: CallId) -> Option<&mut Chat> {
+    pub(super) fn running(&mut self, id: ChatId, call: CallId) -> Option<&mut Chat> {
         self.chats
             .get_mut(&id)
             .filter(|chat| chat.turn().is_some_and(|turn| turn.call == Some(call)))
@@ -224,7 +241,20 @@ impl State {
             Update::Chunk { role, message, content } => {
                 chat.chunk(role, message.as_ref(), &content);
             }
+            Update::Message { role, message, content } => {
+                chat.spoken().message(role, &message, &content);
+            }
             Update::ToolCall { id: call, patch } => self.tool_call(id, &call, *patch),
+            Update::ToolContent { id: call, content } => {
+                let there = chat.spoken().find_tool(&call);
+                let mut all = there.map(|tool| tool.call.content.clone()).unwrap_or_default();
+                all.push(content);
+                let patch = ToolCallPatch { content: Some(all), ..ToolCallPatch::default() };
+                self.tool_call(id, &call, patch);
+            }
+            Update::Terminal { id: terminal, news } => {
+                chat.spoken().terminal_told(&terminal, &news)
+            }
             Update::Plan(plan) => {
                 chat.spoken().plan(plan);
                 chat.changed = true;
@@ -268,6 +298,7 @@ impl State {
                 chat.spoken().compaction(&key, |it| it.add(content));
             }
             Update::Meta(meta) => self.meta(id, meta),
+            Update::Activity(activity) => self.activity(id, activity),
             Update::Unknown { tag, problem } => {
                 let title = match problem {
                     Some(problem) => format!("an update \"{tag}\" that makes no sense: {problem}"),

@@ -1,9 +1,8 @@
 //! What the user is told when something fails: one line that says what happened and what to do.
 
-use super::event::agent::{
-    AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Reply, StopReason,
-};
+use super::event::agent::{AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Reply};
 use crate::session::agent::AgentConfig;
+use crate::session::turn::StopReason;
 
 /// The version of the protocol we speak.
 pub(super) const PROTOCOL_VERSION: u16 = 1;

@@ -10,6 +10,7 @@ pub mod content;
 pub mod media;
 pub mod terminal;
 pub mod tool_call;
+pub mod turn;
 pub mod update;
 
 pub mod permission;

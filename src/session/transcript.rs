@@ -40,6 +40,9 @@ pub struct Message {
     pub text: String,
     /// What went with it: attached files, images.
     pub attachments: Vec<Attached>,
+    /// How often it was said anew; else the text only grows.
+    #[serde(default)]
+    pub said_anew: u32,
 }
 
 /// What goes with a message beside its text.
@@ -59,6 +62,12 @@ impl Attached {
             Self::Words(words) => words.clone(),
             Self::Content(content) => content.words(),
         }
+    }
+}
+
+impl Message {
+    fn new(role: Role, id: Option<MessageId>, text: String, attachments: Vec<Attached>) -> Self {
+        Self { role, id, text, attachments, said_anew: 0 }
     }
 }
 
@@ -242,7 +251,7 @@ impl Transcript {
         self.plan = None;
         let text = text.to_owned();
         let attachments = attachments.into_iter().map(Attached::Words).collect();
-        self.push(Entry::Message(Message { role: Role::User, id: None, text, attachments }));
+        self.push(Entry::Message(Message::new(Role::User, None, text, attachments)));
         self.entries.len() - 1
     }
 
@@ -280,7 +289,24 @@ impl Transcript {
         }
         let text = piece.clone();
         let attachments = Vec::new();
-        self.push(Entry::Message(Message { role, id: id.cloned(), text, attachments }));
+        self.push(Entry::Message(Message::new(role, id.cloned(), text, attachments)));
+    }
+
+    /// A message is this, whatever was said of it.
+    pub fn message(&mut self, role: Role, id: &MessageId, content: &[Content]) {
+        let known = self.entries.iter().rposition(|entry| {
+            matches!(entry, Entry::Message(it) if it.role == role && it.id.as_ref() == Some(id))
+        });
+        let Some(index) = known else {
+            return content.iter().for_each(|piece| self.chunk(role, Some(id), piece));
+        };
+        if let Entry::Message(message) = &mut self.entries[index] {
+            message.text = content.iter().filter_map(Content::text).collect();
+            let others = content.iter().filter(|piece| piece.text().is_none());
+            message.attachments = others.cloned().map(Attached::Content).collect();
+            message.said_anew += 1;
+        }
+        self.touch(index);
     }
 
     /// An agent may repeat our own prompt; it is already there.
@@ -311,7 +337,7 @@ impl Transcript {
             _ => {
                 let attachments = vec![what];
                 let text = String::new();
-                self.push(Entry::Message(Message { role, id: None, text, attachments }));
+                self.push(Entry::Message(Message::new(role, None, text, attachments)));
             }
         }
     }

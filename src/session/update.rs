@@ -1,8 +1,10 @@
 //! What an agent tells us while it works (ACP `session/update`).
 
 use super::content::Content;
-use super::ids::{MessageId, ToolCallId};
-use super::tool_call::ToolCallPatch;
+use super::ids::{MessageId, TerminalId, ToolCallId};
+use super::terminal::TerminalNews;
+use super::tool_call::{ToolCallPatch, ToolContent};
+use super::turn::Activity;
 use serde::{Deserialize, Serialize};
 
 /// A field that may be left as it is, cleared, or set (ACP three-state fields).
@@ -40,12 +42,35 @@ pub enum Update {
         /// The piece.
         content: Content,
     },
+    /// A whole message, said for the first time or anew.
+    Message {
+        /// Who speaks.
+        role: Role,
+        /// Which message.
+        message: MessageId,
+        /// All of it.
+        content: Vec<Content>,
+    },
     /// A tool call is announced or changes; an unknown id announces it.
     ToolCall {
         /// Which.
         id: ToolCallId,
         /// What changes.
         patch: Box<ToolCallPatch>,
+    },
+    /// A tool call has produced one thing more.
+    ToolContent {
+        /// Which.
+        id: ToolCallId,
+        /// What.
+        content: ToolContent,
+    },
+    /// Something happens in a terminal of the agent's own.
+    Terminal {
+        /// Which.
+        id: TerminalId,
+        /// What.
+        news: TerminalNews,
     },
     /// Replaces the whole plan; empty clears it.
     Plan(Vec<PlanEntry>),
@@ -93,6 +118,8 @@ pub enum Update {
     },
     /// What came with the update or the answer before it, for Lua.
     Meta(Meta),
+    /// Whether the agent works at it; said by agents that do not say so by their answer to the prompt.
+    Activity(Activity),
     /// Something we do not know; one quiet row of the display.
     Unknown {
         /// Its `sessionUpdate`.

@@ -30,15 +30,15 @@ enum Body {
     /// Lines that are replaced where they differ.
     Lines { lines: Vec<Line>, fold: Option<(usize, usize)> },
     /// Text that grows.
-    Message { attachments: Rows, tail: Option<Tail>, closing: usize },
+    Message { attachments: Rows, tail: Option<Tail>, closing: usize, said_anew: u32 },
 }
 
 /// The rows before the text of a message.
 #[derive(Debug, Default)]
 struct Rows {
     lines: Vec<Line>,
-    /// What of the message they show; there is only ever more of it.
-    items: usize,
+    /// How much of the message they show; there is only more of it unless it is said anew.
+    items: Option<usize>,
 }
 
 impl Rows {
@@ -49,10 +49,10 @@ impl Rows {
         thought: bool,
         patch: &mut Patch,
     ) {
-        if self.items == message.attachments.len() {
+        let items = Some(message.attachments.len());
+        if std::mem::replace(&mut self.items, items) == items {
             return;
         }
-        self.items = message.attachments.len();
         let title = thought.then(|| header("thought", "Thinking"));
         let what = message.attachments.iter().enumerate().flat_map(|(item, what)| match what {
             Attached::Words(words) => {
@@ -73,7 +73,7 @@ impl Drawn {
         self.head
             + match &self.body {
                 Body::Lines { lines, .. } => lines.len(),
-                Body::Message { attachments, tail, closing } => {
+                Body::Message { attachments, tail, closing, .. } => {
                     attachments.lines.len()
                         + tail.as_ref().map_or(0, |tail| tail.rows() + 1)
                         + closing
@@ -115,8 +115,12 @@ impl ChatView {
         let before = drawn.rows();
         let row = self.rows - after + drawn.head;
         let done = match (&entries[index], &mut drawn.body) {
-            (Entry::Message(message), Body::Message { attachments, tail, closing }) => {
+            (Entry::Message(message), Body::Message { attachments, tail, closing, said_anew }) => {
                 let at = (index, row);
+                if std::mem::replace(said_anew, message.said_anew) != message.said_anew {
+                    erase(row + attachments.lines.len(), tail, patch);
+                    attachments.items = None;
+                }
                 draw_message(message, at, attachments, (tail, *closing), budget, patch)
             }
             (entry, Body::Lines { lines, fold }) => {
@@ -144,11 +148,12 @@ impl ChatView {
                 // Folded from the start. The fold's last line closes it, so that the text grows inside.
                 let title = header("thought", "Thinking");
                 lines.extend([title.clone(), Line::default(), Line::default()]);
-                let attachments = Rows { lines: vec![title], items: 0 };
-                Body::Message { attachments, tail: Some(Tail::plain()), closing: 1 }
+                let attachments = Rows { lines: vec![title], items: None };
+                Body::Message { attachments, tail: Some(Tail::plain()), closing: 1, said_anew: 0 }
             }
             Entry::Message(_) => {
-                Body::Message { attachments: Rows::default(), tail: None, closing: 0 }
+                let attachments = Rows::default();
+                Body::Message { attachments, tail: None, closing: 0, said_anew: 0 }
             }
             _ => Body::Lines { lines: Vec::new(), fold: None },
         };
@@ -212,6 +217,14 @@ fn block(entry: &Entry, transcript: &Transcript, scene: &Scene) -> Card {
     }
 }
 
+/// Takes the text of a message away, which begins at this row; of thoughts an empty line stays.
+fn erase(row: usize, tail: &mut Option<Tail>, patch: &mut Patch) {
+    let Some(drawn) = tail.take() else { return };
+    let kept = drawn.is_plain().then(Line::default);
+    patch.lines(row, row + drawn.rows() + 1, kept.into_iter().collect());
+    *tail = drawn.is_plain().then(Tail::plain);
+}
+
 /// Draws what is new of the message with this index, whose body begins at this row.
 fn draw_message(
     message: &Message,
@@ -255,6 +268,7 @@ mod tests {
     enum Step {
         Chunk(Role, String),
         Image(Role),
+        Whole(Role, u8, String),
         Tool(u8, ToolStatus, String),
         Diff(u8, String),
         Plan(usize),
@@ -266,11 +280,12 @@ mod tests {
 
     fn step() -> impl Strategy<Value = Step> {
         let text = "[a-c \n`#*-]{0,30}";
-        let role = prop_oneof![Just(Role::Agent), Just(Role::Thought), Just(Role::User)];
+        let role = || prop_oneof![Just(Role::Agent), Just(Role::Thought), Just(Role::User)];
         let other = prop_oneof![Just(Role::Agent), Just(Role::Thought)];
         let status = prop_oneof![Just(ToolStatus::InProgress), Just(ToolStatus::Completed)];
         prop_oneof![
-            4 => (role, text).prop_map(|(role, text)| Step::Chunk(role, text)),
+            4 => (role(), text).prop_map(|(role, text)| Step::Chunk(role, text)),
+            2 => (role(), 0..3u8, text).prop_map(|(role, id, text)| Step::Whole(role, id, text)),
             1 => other.prop_map(Step::Image),
             3 => (0..4u8, status, "[ab\n]{0,40}").prop_map(|(id, status, text)| Step::Tool(id, status, text)),
             1 => (0..4u8, "[ab\n]{0,20}").prop_map(|(id, text)| Step::Diff(id, text)),
@@ -290,6 +305,10 @@ mod tests {
                 let (uri, about) = ("/a".to_owned(), About::default());
                 let text = "a\n".repeat(12);
                 transcript.chunk(role, None, &Content::Resource { uri, mime: None, text, about });
+            }
+            Step::Whole(role, number, text) => {
+                let id = number.to_string().as_str().into();
+                transcript.message(role, &id, &[Content::Text(text)]);
             }
             Step::Tool(number, status, text) => {
                 let content = Some(vec![ToolContent::Content(Content::Text(text))]);

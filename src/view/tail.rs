@@ -53,6 +53,11 @@ impl Tail {
         Self { plain: true, ..Self::default() }
     }
 
+    /// Whether its lines all look like thoughts.
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
     /// How many rows are drawn beyond the first.
     pub fn rows(&self) -> usize {
         self.row

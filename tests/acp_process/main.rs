@@ -5,12 +5,11 @@ mod support;
 
 use rat_nvim::core::effect::{Answer, Call, Place, ToAgent};
 use rat_nvim::core::event::AgentId;
-use rat_nvim::core::event::agent::{
-    AgentRequest, CallError, ExitCause, FromAgent, Reply, StopReason,
-};
+use rat_nvim::core::event::agent::{AgentRequest, CallError, ExitCause, FromAgent, Reply};
 use rat_nvim::process::group::Watchdog;
 use rat_nvim::process::strays::Mark;
 use rat_nvim::process::watch;
+use rat_nvim::session::turn::StopReason;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! Commands that Claude runs itself and tells of in `_meta`. It tells what they wrote when they have ended.
+//! Commands that agents run themselves. OpenCode tells what they write while they run, Claude when they have ended, in
+//! `_meta`.
 
 use serde_json::json;
 
@@ -25,5 +26,21 @@ fn what_claudes_commands_write_is_shown_as_a_terminal() {
         let lines = chat.nvim.lua(shown, json!([])).to_string();
         (lines.contains("first") && lines.contains("second")).then_some(())
     });
+    chat.finish();
+}
+
+#[test]
+fn what_opencodes_commands_write_is_shown_while_they_run() {
+    let mut chat = Chat::open(Kind::OpenCode, &[]);
+    // Not as the prompt and the card have it, which repeat the command.
+    chat.ask("[[shell echo $((40 + 2)) steps; until [ -f go ]; do sleep 0.05; done; echo over]]");
+    chat.answer("allow_once");
+    chat.wait_for_text("42 steps");
+    assert_eq!(chat.nvim.status()["state"], json!("running"));
+    assert!(!chat.transcript().contains("\nover"), "{}", chat.transcript());
+    std::fs::write(chat.path("go"), "").unwrap();
+    chat.ends("end_turn");
+    let transcript = chat.transcript();
+    assert!(transcript.contains("42 steps\nover"), "{transcript}");
     chat.finish();
 }

@@ -5,10 +5,11 @@ use super::options;
 use super::update::json;
 use crate::acp::quirks;
 use crate::core::effect::Call;
-use crate::core::event::agent::{CallError, INTERNAL_ERROR, Reply, SessionSetup, StopReason};
+use crate::core::event::agent::{CallError, INTERNAL_ERROR, Reply, SessionSetup};
 use crate::session::agent::{AgentCapabilities, AgentInfo, AuthKind, AuthMethod};
 use crate::session::prompt::PromptCapabilities;
 use crate::session::remembered::Listed;
+use crate::session::turn::StopReason;
 use serde_json::Value;
 
 /// What the answer to a call looks like.

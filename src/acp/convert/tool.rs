@@ -100,7 +100,7 @@ fn terminals(mut meta: Fields) -> Vec<(TerminalId, TerminalNews)> {
     tell("terminal_info", |_| Some(TerminalNews::Begun));
     // Either is what was written since the last.
     for key in ["terminal_output", "terminal_output_delta"] {
-        tell(key, |fields| fields.text("data").map(TerminalNews::Output));
+        tell(key, |fields| fields.text("data").map(|text| TerminalNews::Output(text.into_bytes())));
     }
     tell("terminal_exit", |fields| Some(TerminalNews::Exited(exit(fields))));
     news

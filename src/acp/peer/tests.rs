@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::acp::codec::parse;
-use crate::core::event::agent::{AgentRequest, StopReason};
+use crate::core::event::agent::AgentRequest;
 use crate::session::permission::Outcome as Decision;
+use crate::session::turn::StopReason;
 use crate::session::update::Update;
 use proptest::prelude::*;
 

@@ -6,6 +6,7 @@ use crate::session::ids::SessionId;
 use crate::session::permission::PermissionRequest;
 use crate::session::remembered::Listed;
 use crate::session::terminal::request::TerminalRequest;
+use crate::session::turn::StopReason;
 use crate::session::update::{ConfigOption, Meta, Modes, Update};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -87,8 +88,10 @@ pub enum Reply {
     Sessions(Vec<Listed>, Option<String>),
     /// To `session/set_config_option`: all options as they are now.
     Options(Vec<ConfigOption>),
-    /// To `session/prompt`.
+    /// To `session/prompt`, when the turn is over (ACP version 1).
     Turn(StopReason),
+    /// To `session/prompt`, when it is taken in (ACP version 2): `Update::Activity` tells of the turn.
+    Accepted,
     /// To calls whose answer says nothing.
     Done,
 }
@@ -100,23 +103,6 @@ pub struct SessionSetup {
     pub modes: Option<Modes>,
     /// Options.
     pub options: Vec<ConfigOption>,
-}
-
-/// Why a turn ended (ACP `stopReason`).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StopReason {
-    /// The agent is done.
-    EndTurn,
-    /// The model's limit of tokens.
-    MaxTokens,
-    /// The agent's limit of requests.
-    MaxTurnRequests,
-    /// The agent will not; the prompt and what followed are not in its context.
-    Refusal,
-    /// Cancelled.
-    Cancelled,
-    /// A reason we do not know.
-    Unknown(String),
 }
 
 /// Why a call of ours got no result.

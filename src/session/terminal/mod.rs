@@ -20,6 +20,9 @@ pub const SHOWN: usize = 512 << 10;
 /// Commands that took less are told without how long.
 const WORTH_TELLING: Duration = Duration::from_secs(1);
 
+/// Ends any sequence that has begun, and clears a terminal.
+const CLEAR: &str = "\x18\x1bc";
+
 /// How a command ended (ACP `TerminalExitStatus`); both are `None` where nobody knows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TerminalExit {
@@ -29,13 +32,15 @@ pub struct TerminalExit {
     pub signal: Option<String>,
 }
 
-/// What an agent says of a terminal of its own (`_meta` of tool calls).
+/// What an agent says of a terminal of its own (`_meta` of tool calls; ACP version 2, terminal updates).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminalNews {
     /// It is there.
     Begun,
     /// Its command has written this.
-    Output(String),
+    Output(Vec<u8>),
+    /// This is all that its command has written.
+    Whole(Vec<u8>),
     /// Its command has ended.
     Exited(TerminalExit),
 }
@@ -78,6 +83,14 @@ impl Terminal {
     pub fn append(&mut self, bytes: &[u8]) {
         let Self { scanner, lines, ring, .. } = self;
         scanner.feed(bytes, |piece| take(piece, lines, ring));
+    }
+
+    /// What the command wrote is this, whatever was known of it.
+    pub fn replace(&mut self, bytes: &[u8]) {
+        self.scanner = Scanner::default();
+        self.lines = Lines::new(SHOWN);
+        self.ring.push(CLEAR);
+        self.append(bytes);
     }
 
     /// The command has ended and writes nothing more.
@@ -202,6 +215,16 @@ mod tests {
         assert_eq!(text("[  ] wait\r[ok\x1b[K\n"), "[ok\n");
         assert_eq!(text("50%\x1b[2K\x1b[1G100%\n"), "100%\n");
         assert_eq!(text("ab\x1b[1Dc\x1b[2Cd"), "ac  d");
+    }
+
+    #[test]
+    fn what_is_told_whole_replaces_what_was_there() {
+        let mut terminal = Terminal::default();
+        terminal.append(b"old\n\x1b[3");
+        let before = terminal.end();
+        terminal.replace(b"new\n");
+        assert_eq!(terminal.text(MOST), ("new\n".to_owned(), false));
+        assert_eq!(terminal.bytes(before, MOST).1, b"\x18\x1bcnew\n");
     }
 
     #[test]

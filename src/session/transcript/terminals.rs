@@ -12,13 +12,14 @@ const KEPT: usize = 16 << 10;
 
 impl Transcript {
     /// An agent says what happens in a terminal of its own.
-    pub(super) fn terminal_told(&mut self, id: &TerminalId, news: &TerminalNews) {
+    pub fn terminal_told(&mut self, id: &TerminalId, news: &TerminalNews) {
         let terminal = self.terminals.entry(id.clone()).or_default();
         match news {
             // What runs in ours we know ourselves.
             _ if terminal.command.is_some() => {}
             TerminalNews::Begun => {}
-            TerminalNews::Output(text) => terminal.append(text.as_bytes()),
+            TerminalNews::Output(bytes) => terminal.append(bytes),
+            TerminalNews::Whole(bytes) => terminal.replace(bytes),
             TerminalNews::Exited(exit) => terminal.finish(exit.clone(), None),
         }
         self.terminal_changed(id);
