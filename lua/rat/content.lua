@@ -9,10 +9,7 @@ local M = {}
 ---@field id string
 ---@field title string what it is
 ---@field name string for a file of it
----@field text boolean
----@field image boolean
----@field opens boolean
----@field saves boolean
+---@field can ("show"|"picture"|"open"|"save")[]
 ---@field path? string where its address leads
 ---@field line? integer
 ---@field url? string
@@ -91,7 +88,7 @@ local acts = {
   {
     words = "Show the text",
     fits = function(offer)
-      return offer.text
+      return vim.list_contains(offer.can, "show")
     end,
     run = function(offer)
       tell(offer, "show")
@@ -100,7 +97,7 @@ local acts = {
   {
     words = "Show the image",
     fits = function(offer)
-      return offer.image and require("rat.picture").can()
+      return vim.list_contains(offer.can, "picture") and require("rat.picture").can()
     end,
     run = function(offer)
       write_aside(offer, "show")
@@ -109,7 +106,7 @@ local acts = {
   {
     words = "Open with another program",
     fits = function(offer)
-      return offer.opens
+      return vim.list_contains(offer.can, "open")
     end,
     run = function(offer)
       write_aside(offer, "open")
@@ -118,7 +115,7 @@ local acts = {
   {
     words = "Save as …",
     fits = function(offer)
-      return offer.saves
+      return vim.list_contains(offer.can, "save")
     end,
     run = function(offer)
       save(offer, offer.name)

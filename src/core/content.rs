@@ -20,16 +20,23 @@ pub struct Offer {
     pub title: String,
     /// A name for a file of it, without a folder.
     pub name: String,
-    /// It is text that can be shown.
-    pub text: bool,
-    /// It is an image that can be shown.
-    pub image: bool,
-    /// It is of a kind that other programs may be given.
-    pub opens: bool,
-    /// There is something to be saved.
-    pub saves: bool,
+    /// What can be done with it itself.
+    pub can: Vec<Can>,
     /// Where its address leads.
     pub address: Option<Address>,
+}
+
+/// Something that can be done with content itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Can {
+    /// Its text can be shown.
+    Show,
+    /// It is an image, for who can show one.
+    Picture,
+    /// Another program can be given it.
+    Open,
+    /// It can be written to a file.
+    Save,
 }
 
 /// What is done with content.
@@ -131,16 +138,19 @@ impl State {
 fn offer(chat: ChatId, id: &ContentId, content: &Content) -> Offer {
     let media = content.data().and_then(media::sniff_base64);
     let text = matches!(content, Content::Resource { .. });
+    let can = [
+        (text, Can::Show),
+        (media.is_some_and(|media| media.is_image()), Can::Picture),
+        // What would run what it is given is never handed on: only kinds that are known by how they begin.
+        (media.is_some(), Can::Open),
+        (text || content.data().is_some(), Can::Save),
+    ];
     Offer {
         chat,
         id: id.clone(),
         title: content.words(),
         name: name(content),
-        text,
-        image: media.is_some_and(|media| media.is_image()),
-        // What would run what it is given is never handed on: only kinds that are known by how they begin.
-        opens: media.is_some(),
-        saves: text || content.data().is_some(),
+        can: can.into_iter().filter(|(fits, _)| *fits).map(|(_, can)| can).collect(),
         address: content.uri().and_then(address),
     }
 }
@@ -191,11 +201,9 @@ mod tests {
 
     #[test]
     fn what_is_not_known_by_its_bytes_is_not_given_to_other_programs() {
-        let offer = |content| offer(ChatId(1), &ContentId::Message(0, 0), &content);
-        let script = offer(blob("file:///a.desktop", "W0Rlc2t0b3AgRW50cnld"));
-        assert_eq!((script.opens, script.saves, script.image), (false, true, false));
-        let image = offer(blob("file:///a", "iVBORw0KGgoAAAA"));
-        assert_eq!((image.opens, image.saves, image.image), (true, true, true));
-        assert!(!offer(blob("file:///a", "")).saves);
+        let can = |data| offer(ChatId(1), &ContentId::Message(0, 0), &blob("file:///a", data)).can;
+        assert_eq!(can("W0Rlc2t0b3AgRW50cnld"), [Can::Save]);
+        assert_eq!(can("iVBORw0KGgoAAAA"), [Can::Picture, Can::Open, Can::Save]);
+        assert_eq!(can(""), []);
     }
 }

@@ -76,13 +76,7 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
         "permission" => UserAction::Permission {
             chat: chat(),
             id: fields.number("id"),
-            choice: match (fields.text("option"), fields.flag("allow")) {
-                (Ok(option), _) => PermissionChoice::Option(option.into()),
-                (Err(_), true) => PermissionChoice::Allow,
-                (Err(_), false) => PermissionChoice::Deny(
-                    fields.text("reason").ok().filter(|reason| !reason.is_empty()),
-                ),
-            },
+            choice: permission_choice(&fields),
         },
         "diff" => UserAction::ShowDiff { chat: chat(), id: fields.number("id") },
         "output" => {
@@ -132,6 +126,16 @@ fn wish(fields: &Fields<'_>) -> Result<Wish, String> {
         "fork" => Wish::Fork(session()?),
         _ => Wish::Open,
     })
+}
+
+fn permission_choice(fields: &Fields<'_>) -> PermissionChoice {
+    match (fields.text("option"), fields.flag("allow")) {
+        (Ok(option), _) => PermissionChoice::Option(option.into()),
+        (Err(_), true) => PermissionChoice::Allow,
+        (Err(_), false) => {
+            PermissionChoice::Deny(fields.text("reason").ok().filter(|reason| !reason.is_empty()))
+        }
+    }
 }
 
 fn content_act(fields: &Fields<'_>) -> Result<ContentAct, String> {

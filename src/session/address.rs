@@ -53,20 +53,23 @@ fn line(fragment: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn file(path: &str, line: Option<u32>) -> Option<Address> {
-        Some(Address::File { path: path.into(), line })
+    fn to_file(uri: &str) -> (String, Option<u32>) {
+        match address(uri) {
+            Some(Address::File { path, line }) => (path.to_string_lossy().into_owned(), line),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
     fn files_are_found_with_their_line() {
-        assert_eq!(address("file:///a%20b/c.rs"), file("/a b/c.rs", None));
-        assert_eq!(address("file:///a.rs#L7"), file("/a.rs", Some(7)));
-        assert_eq!(address("file:///a.rs#L7-L9"), file("/a.rs", Some(7)));
-        assert_eq!(address("file:///a.rs#12"), file("/a.rs", Some(12)));
-        assert_eq!(address("file:///a.rs#L0"), file("/a.rs", None));
-        assert_eq!(address("file:///a.rs#intro"), file("/a.rs", None));
-        assert_eq!(address("file:///a.rs#L99999999999"), file("/a.rs", None));
-        assert_eq!(address("/a.rs"), file("/a.rs", None));
+        assert_eq!(to_file("file:///a%20b/c.rs"), ("/a b/c.rs".to_owned(), None));
+        assert_eq!(to_file("file:///a.rs#L7"), ("/a.rs".to_owned(), Some(7)));
+        assert_eq!(to_file("file:///a.rs#L7-L9"), ("/a.rs".to_owned(), Some(7)));
+        assert_eq!(to_file("file:///a.rs#12"), ("/a.rs".to_owned(), Some(12)));
+        assert_eq!(to_file("file:///a.rs#L0"), ("/a.rs".to_owned(), None));
+        assert_eq!(to_file("file:///a.rs#intro"), ("/a.rs".to_owned(), None));
+        assert_eq!(to_file("file:///a.rs#L99999999999"), ("/a.rs".to_owned(), None));
+        assert_eq!(to_file("/a.rs"), ("/a.rs".to_owned(), None));
         assert_eq!(address("file://elsewhere/a.rs"), None);
     }
 

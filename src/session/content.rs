@@ -267,7 +267,7 @@ pub fn size(bytes: usize) -> String {
     }
 }
 
-fn is_large(data: &String) -> bool {
+fn is_large(data: &str) -> bool {
     data.len() > MOST_KEPT
 }
 

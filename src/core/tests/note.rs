@@ -3,6 +3,7 @@
 use super::*;
 use crate::core::effect::Happened;
 use crate::session::content::About;
+use crate::session::prompt::{Attachment, Body, FileRead};
 
 /// A world whose prompt "go" waits for what goes with it.
 fn waiting(unsaved: Unsaved) -> World {
@@ -48,6 +49,45 @@ fn a_note_goes_along_and_is_shown() {
     );
     let shown = ["changes of 1 file that the agent has not seen", "unsaved changes of 2 files"];
     assert_eq!(attachments(&world), shown);
+}
+
+/// A prompt with nothing but a file that has to be read.
+fn file_prompt() -> Event {
+    let attachment = Attachment {
+        uri: "file:///project/a.bin".to_owned(),
+        label: "a.bin".to_owned(),
+        lines: None,
+        mime: None,
+        body: Body::File("/project/a.bin".into()),
+    };
+    let prompt = Prompt { text: String::new(), attachments: vec![attachment] };
+    Event::User(UserAction::Prompt { chat: None, prompt })
+}
+
+#[test]
+fn files_are_waited_for_where_nothing_else_goes_along() {
+    let mut world = World::ready_with(Unsaved::Ignore);
+    world.happen(file_prompt());
+    assert_eq!(world.gathers[0].files, ["/project/a.bin"].map(PathBuf::from));
+    let turn = world.gathers[0].turn;
+    let read = FileRead::Data { data: "AAE=".to_owned(), size: 2, media: None };
+    let gathered = Gathered {
+        unsaved: vec![unsaved_file("a")],
+        files: [("/project/a.bin".into(), read)].into(),
+        ..Gathered::default()
+    };
+    world.happen(Event::Gathered { chat: ChatId(1), turn, unsaved: Unsaved::Ignore, gathered });
+    assert!(matches!(&world.sent[0][..], [Content::ResourceLink { .. }]), "{:?}", world.sent);
+}
+
+#[test]
+fn a_prompt_of_nothing_but_a_file_that_is_gone_comes_back() {
+    let mut world = World::ready_with(Unsaved::Note);
+    world.happen(file_prompt());
+    world.gathered(0);
+    assert!(world.sent.is_empty());
+    assert_eq!(world.stands(), ChatState::Ready);
+    assert!(world.seen.iter().any(|told| matches!(told, ToEditor::Draft(..))));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What can be done with content, and what came of it, as `lua/rat/content.lua` takes it.
 
 use super::{map, optional};
-use crate::core::content::Offer;
+use crate::core::content::{Can, Offer};
 use crate::core::event::ChatId;
 use crate::session::address::Address;
 use crate::session::content::ContentId;
@@ -21,15 +21,21 @@ pub(super) fn offer(offer: Offer) -> Value {
         ("id", offer.id.encode().into()),
         ("title", offer.title.into()),
         ("name", offer.name.into()),
-        ("text", offer.text.into()),
-        ("image", offer.image.into()),
-        ("opens", offer.opens.into()),
-        ("saves", offer.saves.into()),
+        ("can", Value::Array(offer.can.into_iter().map(|can| word(can).into()).collect())),
         ("path", optional(path)),
         ("line", optional(line)),
         ("url", optional(url)),
         ("host", optional(host)),
     ])
+}
+
+fn word(can: Can) -> &'static str {
+    match can {
+        Can::Show => "show",
+        Can::Picture => "picture",
+        Can::Open => "open",
+        Can::Save => "save",
+    }
 }
 
 pub(super) fn exported(
