@@ -96,7 +96,7 @@ fn every_kind_of_update_is_drawn_or_deliberately_quiet() {
     for text in [
         "◦ Thinking",
         "A message.",
-        "image image/png, 6 B",
+        "image · image/png · 5 B",
         "hologram",
         "○ A step",
         "✓ search A call",
