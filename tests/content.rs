@@ -427,3 +427,29 @@ fn what_an_agent_sends_harms_nobody() {
     talk.nvim.poll_screen("… long lines are cut · <CR> shows all");
     assert!(talk.opened().is_empty());
 }
+
+/// ACP 63.
+#[test]
+fn a_thought_stays_folded_with_what_stands_in_it() {
+    let mut talk = Talk::hears(json!({}));
+    let thinks = |talk: &mut Talk, content: &Json| {
+        let update = json!({"sessionUpdate": "agent_thought_chunk", "content": content});
+        talk.agent.update("s1", update);
+    };
+    thinks(&mut talk, &image());
+    thinks(&mut talk, &resource("file:///elsewhere/a.lua", "one\ntwo\n"));
+    thinks(&mut talk, &text("So that is it.\nYes."));
+    talk.says(&text("It is a cat."));
+    talk.nvim.poll_screen("It is a cat.");
+    let lines = talk.nvim.buffer_lines("rat://fake/1");
+    let row = |what: &str| lines.iter().position(|line| line.contains(what)).unwrap() + 1;
+    let fold = r#"
+        local row = ...
+        return vim.api.nvim_win_call(vim.fn.bufwinid("rat://fake/1"), function()
+          return { vim.fn.foldclosed(row), vim.fn.foldclosedend(row) }
+        end)"#;
+    let whole = talk.nvim.lua(fold, json!([row("640×480")]));
+    assert_eq!(whole, json!([row("640×480") - 1, row("Yes.") + 1]), "{lines:?}");
+    assert_eq!(talk.nvim.lua(fold, json!([row("Yes.")])), whole);
+    assert_eq!(talk.nvim.lua(fold, json!([row("It is a cat.")])), json!([-1, -1]));
+}

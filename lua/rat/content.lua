@@ -28,7 +28,7 @@ end
 ---@param use "show"|"open" what for
 local function write_aside(offer, use)
   local folder = vim.fn.tempname()
-  vim.fn.mkdir(folder, "", "0700")
+  vim.fn.mkdir(folder, "", tonumber("700", 8))
   tell(offer, "write", { path = vim.fs.joinpath(folder, offer.name), use = use })
 end
 

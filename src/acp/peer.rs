@@ -211,12 +211,17 @@ impl Peer {
                 else {
                     return;
                 };
-                let is_chunk = matches!(update, Update::Chunk { .. });
-                out.events.push(FromAgent::Update { session: session.clone(), update });
-                // There are too many chunks, and what comes with them is the same each time.
-                if let Some(meta) = (!is_chunk).then(|| meta::of_update(params)).flatten() {
-                    out.events.push(FromAgent::Update { session, update: Update::Meta(meta) });
-                }
+                let meta = match &update {
+                    // There are too many of them, and what comes with them is the same each time.
+                    Update::Chunk { .. } => None,
+                    _ => meta::of_update(params),
+                };
+                let meta = meta.map(|meta| FromAgent::Update {
+                    session: session.clone(),
+                    update: Update::Meta(meta),
+                });
+                out.events.push(FromAgent::Update { session, update });
+                out.events.extend(meta);
             }
             "$/cancel_request" => out.events.extend(self.withdrawn(params)),
             // Unknown notifications are ignored (ACP extensibility).

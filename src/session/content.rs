@@ -214,6 +214,7 @@ impl Content {
             media.and_then(|media| media.pixels).map(|(width, height)| format!("{width}×{height}")),
             self.mime().map(|mime| plain(mime, NAME)),
             self.bytes().map(|bytes| size(usize::try_from(bytes).unwrap_or(usize::MAX))),
+            self.lacks_data().then(|| "without data".to_owned()),
             self.about().and_then(|about| about.audience).map(|audience| match audience {
                 Audience::User => "for you".to_owned(),
                 Audience::Assistant => "for the model".to_owned(),
@@ -224,6 +225,12 @@ impl Content {
                 .map(|description| plain(description, NAME)),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+
+    /// Whether what should have data has none: the agent gave none, or they were too large to be written down.
+    fn lacks_data(&self) -> bool {
+        let has_some = matches!(self, Self::Image { .. } | Self::Audio { .. } | Self::Blob { .. });
+        has_some && self.data().is_none()
     }
 
     /// How many bytes it has, where that is known.
@@ -318,6 +325,7 @@ mod tests {
         };
         assert_eq!(kept(&image(MOST_KEPT)), image(MOST_KEPT));
         assert_eq!(kept(&image(MOST_KEPT + 1)), image(0));
+        assert_eq!(image(0).words(), "image · image/png · without data");
         // As it was written down by an earlier version.
         let old = r#"{"Image":{"mime":"image/png","data":"AAAA","uri":null}}"#;
         assert_eq!(serde_json::from_str::<Content>(old).unwrap(), image(4));

@@ -55,3 +55,17 @@ fn head(diff: &Diff, scene: &Scene, line: Option<u32>) -> Line {
     };
     Line::new(format!("{path}{new}"), &style).with_prefix("  │ ", Look::Dim)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_nobody_reads_is_cut_and_one_of_code_is_not() {
+        let code = "é".repeat(WIDTH);
+        let diff = Diff { path: "/a".into(), old: None, new: format!("{code}\n{code}+\n") };
+        let (lines, hidden) = lines(&diff, &Scene::default(), 10);
+        assert_eq!((lines[1].text.clone(), hidden), (code.clone(), 0));
+        assert_eq!(lines[2].text, code + "…");
+    }
+}
