@@ -9,6 +9,9 @@ use crate::session::content::{Content, ContentId, plain};
 use crate::session::media;
 use std::path::{Path, PathBuf};
 
+/// A longer text is shown without colours, in bytes: a parser would hold the editor up.
+const MOST_HIGHLIGHTED: usize = 1 << 20;
+
 /// What can be done with content, as the editor is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
@@ -94,7 +97,8 @@ impl State {
             }
             ContentAct::Show => {
                 let Content::Resource { text, .. } = content else { return };
-                let (text, like) = (text.clone(), Some(name(content)));
+                let text = text.clone();
+                let like = (text.len() <= MOST_HIGHLIGHTED).then(|| name(content));
                 let agent = self.chats[&chat].name();
                 let name = format!("{agent}/{}/{}", chat.0, id.encode());
                 self.show_text(name, "", text, like);

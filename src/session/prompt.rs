@@ -176,19 +176,21 @@ impl Attachment {
         room: &mut usize,
         out: &mut Packed,
     ) {
-        let failed = match read {
-            Some(FileRead::Failed(why)) => Some(why.as_str()),
-            None => Some("it was not read"),
-            Some(_) => None,
-        };
-        if let Some(why) = failed {
-            return out.notices.push(format!("{} is left out: {why}", self.label));
-        }
-        match self.whole(read, takes, *room) {
-            Ok((size, block)) => {
-                *room -= size;
-                out.blocks.push(block);
+        let left_out = |why: &str| format!("{} is left out: {why}", self.label);
+        let whole = match read {
+            None => return out.notices.push(left_out("it was not read")),
+            Some(FileRead::Failed(why)) => return out.notices.push(left_out(why)),
+            Some(FileRead::TooLarge(bytes)) => Err(Some(self.too_large(*bytes))),
+            Some(FileRead::Data { data, size, media }) if size <= room => {
+                self.whole(data, *media, takes).inspect(|_| *room -= size)
             }
+            Some(FileRead::Data { .. }) => {
+                let most = size(MOST_TOGETHER);
+                Err(Some(format!("all files of a prompt have {most} at most")))
+            }
+        };
+        match whole {
+            Ok(block) => out.blocks.push(block),
             Err(why) => {
                 out.blocks.push(self.link());
                 let notice = why.map(|why| format!("{} goes as a link: {why}", self.label));
@@ -197,51 +199,33 @@ impl Attachment {
         }
     }
 
-    /// The file itself with its size, if it can go; else why not, where that is worth a word.
+    /// The file itself, if the agent takes it; else why not, where that is worth a word.
     fn whole(
         &self,
-        read: Option<&FileRead>,
+        data: &str,
+        media: Option<Media>,
         takes: PromptCapabilities,
-        room: usize,
-    ) -> Result<(usize, Content), Option<String>> {
-        let (data, bytes, media) = match read {
-            Some(FileRead::Data { data, size, media }) => (data, *size, *media),
-            Some(FileRead::TooLarge(bytes)) => return Err(Some(self.too_large(*bytes))),
-            Some(FileRead::Failed(_)) | None => return Err(None),
-        };
-        let content = match media {
-            Some(media) if media.is_image() && !takes.image => {
-                return Err(Some("the agent takes no images".to_owned()));
+    ) -> Result<Content, Option<String>> {
+        let (data, about) = (data.to_owned(), About::default());
+        match media {
+            Some(media) if media.is_image() && takes.image => {
+                let uri = Some(self.uri.clone());
+                Ok(Content::Image { mime: media.mime.to_owned(), data, uri, about })
             }
-            Some(media) if media.is_audio() && !takes.audio => {
-                return Err(Some("the agent takes no sound".to_owned()));
+            Some(media) if media.is_image() => Err(Some("the agent takes no images".to_owned())),
+            Some(media) if media.is_audio() && takes.audio => {
+                Ok(Content::Audio { mime: media.mime.to_owned(), data, about })
             }
+            Some(media) if media.is_audio() => Err(Some("the agent takes no sound".to_owned())),
             None if self.is_named("image/") => {
-                return Err(Some("it is no PNG, JPEG, GIF or WebP image".to_owned()));
+                Err(Some("it is no PNG, JPEG, GIF or WebP image".to_owned()))
             }
-            _ if bytes > room => {
-                let most = size(MOST_TOGETHER);
-                return Err(Some(format!("all files of a prompt have {most} at most")));
+            _ if !takes.embedded => Err(None),
+            media => {
+                let mime = media.map(|media| media.mime.to_owned()).or_else(|| self.mime.clone());
+                Ok(Content::Blob { uri: self.uri.clone(), mime, data, about })
             }
-            Some(media) if media.is_image() => Content::Image {
-                mime: media.mime.to_owned(),
-                data: data.clone(),
-                uri: Some(self.uri.clone()),
-                about: About::default(),
-            },
-            Some(media) if media.is_audio() => {
-                let (mime, data) = (media.mime.to_owned(), data.clone());
-                Content::Audio { mime, data, about: About::default() }
-            }
-            _ if !takes.embedded => return Err(None),
-            media => Content::Blob {
-                uri: self.uri.clone(),
-                mime: media.map(|media| media.mime.to_owned()).or_else(|| self.mime.clone()),
-                data: data.clone(),
-                about: About::default(),
-            },
-        };
-        Ok((bytes, content))
+        }
     }
 
     fn too_large(&self, bytes: u64) -> String {

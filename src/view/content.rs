@@ -12,25 +12,24 @@ pub(super) const WIDTH: usize = 400;
 pub(super) fn rows(content: &Content, id: ContentId, prefix: &str, class: Class) -> Vec<Line> {
     let style = |class| Style { action: Some(Action::Content(id.clone())), ..Style::new(class) };
     let words = content.words();
-    let Content::Unknown { .. } = content else {
-        let mut rows = vec![
-            Line::new(format!("{words} · <CR>"), &style(class)).with_prefix(prefix, Look::Dim),
-        ];
-        if let Content::Resource { text, .. } = content {
-            let mut lines = text.lines();
-            let shown =
-                lines.by_ref().take(ROWS).map(|line| Line::of(Class::Body, clipped(line, WIDTH)));
-            rows.extend(shown.map(|line| line.with_prefix("  │ ", Look::Dim)));
-            let hidden = lines.count();
-            if hidden > 0 {
-                let text = format!("… {hidden} more lines · <CR> shows all");
-                let line = Line::new(text, &style(Class::Note));
-                rows.push(line.with_prefix("  │ ", Look::Dim));
-            }
+    if let Content::Unknown { .. } = content {
+        return vec![Line::of(class, words).with_prefix(prefix, Look::Dim)];
+    }
+    let title = Line::new(format!("{words} · <CR>"), &style(class)).with_prefix(prefix, Look::Dim);
+    let mut rows = vec![title];
+    if let Content::Resource { text, .. } = content {
+        let mut lines = text.lines();
+        let shown =
+            lines.by_ref().take(ROWS).map(|line| Line::of(Class::Body, clipped(line, WIDTH)));
+        rows.extend(shown.map(|line| line.with_prefix("  │ ", Look::Dim)));
+        let hidden = lines.count();
+        if hidden > 0 {
+            let text = format!("… {hidden} more lines · <CR> shows all");
+            let line = Line::new(text, &style(Class::Note));
+            rows.push(line.with_prefix("  │ ", Look::Dim));
         }
-        return rows;
-    };
-    vec![Line::of(class, words).with_prefix(prefix, Look::Dim)]
+    }
+    rows
 }
 
 /// A line with no more than so many characters.
