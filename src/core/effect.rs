@@ -1,6 +1,7 @@
 //! All we do. `State` makes these; the bridge has edges carry them out.
 
 use super::command::ToTerminal;
+use super::elicitation::News;
 use super::event::{
     AgentId, BufferFact, CallId, ChatId, FileChange, SessionAct, Timer, Token, Told,
 };
@@ -9,6 +10,7 @@ use super::status::Status;
 use crate::session::agent::{AgentConfig, McpServer};
 use crate::session::author::Author;
 use crate::session::content::Content;
+use crate::session::elicitation::Action;
 use crate::session::ids::{AgentName, AuthMethodId, SessionId, TerminalId};
 use crate::session::permission::Outcome;
 use crate::session::prompt::Prompt;
@@ -202,6 +204,8 @@ pub enum ToEditor {
     Notify(Level, String),
     /// A `User` autocommand.
     Autocommand(Happened),
+    /// News of a form or an address that an agent wants the user to see to.
+    Elicitation(ChatId, u64, News),
     /// A question of ours.
     Ask {
         /// To find the answer by.
@@ -328,6 +332,8 @@ pub enum Happened {
     TurnEnd(ChatId, String),
     /// An agent waits for permission.
     Permission(ChatId, u64, String),
+    /// An agent asks the user for something; its mode.
+    Elicitation(ChatId, u64, &'static str),
     /// A file changed.
     FileChanged(ChatId, FileChange),
     /// Something failed.
@@ -449,7 +455,7 @@ pub struct Place {
 }
 
 /// An answer to a request of an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// To `fs/read_text_file`.
     Text(String),
@@ -472,6 +478,8 @@ pub enum Answer {
     Exited(TerminalExit),
     /// To `terminal/kill` and `terminal/release`.
     Done,
+    /// To `elicitation/create`.
+    Elicitation(Action),
     /// An error to any of them.
     Error {
         /// JSON-RPC or ACP code.

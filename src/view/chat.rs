@@ -1,6 +1,7 @@
 //! The transcript as a buffer: what of it is drawn, and the patch that draws what is not.
 
 use super::card::{self, Card, Scene};
+use super::elicitation;
 use super::line::{Class, Line, Look, Style};
 use super::patch::{Op, Patch};
 use super::tail::Tail;
@@ -160,7 +161,9 @@ enum Speaker {
 fn speaker(entry: &Entry) -> Option<Speaker> {
     match entry {
         Entry::Message(Message { role: Role::User, .. }) => Some(Speaker::User),
-        Entry::Message(_) | Entry::Tool(_) | Entry::Plan(_) => Some(Speaker::Agent),
+        Entry::Message(_) | Entry::Tool(_) | Entry::Plan(_) | Entry::Elicitation(_) => {
+            Some(Speaker::Agent)
+        }
         Entry::Banner(_) | Entry::Note(_) => None,
     }
 }
@@ -174,6 +177,9 @@ fn block(entry: &Entry, transcript: &Transcript, scene: &Scene) -> Card {
     match entry {
         Entry::Tool(tool) => card::tool(tool, transcript, scene),
         Entry::Plan(plan) => Card { lines: card::plan(plan), fold: None },
+        Entry::Elicitation(elicited) => {
+            Card { lines: elicitation::lines(elicited, scene), fold: None }
+        }
         Entry::Note(note) => Card { lines: card::note(note), fold: None },
         Entry::Banner(text) => Card { lines: vec![Line::of(Class::Note, text)], fold: None },
         Entry::Message(_) => Card::default(),

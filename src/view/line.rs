@@ -167,6 +167,8 @@ pub enum Action {
     Terminal(String),
     /// Answers a request for permission.
     Permission(u64),
+    /// Opens a form, or what is said of an address.
+    Form(u64),
 }
 
 /// How a line looks and what it does.
@@ -215,6 +217,9 @@ impl Style {
             }
             Some(Action::Permission(id)) => {
                 let _ = write!(out, "P{id}");
+            }
+            Some(Action::Form(id)) => {
+                let _ = write!(out, "F{id}");
             }
         }
         out.push('|');

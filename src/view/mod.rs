@@ -9,6 +9,7 @@ pub mod tail;
 pub mod card;
 pub mod chat;
 pub mod diff;
+pub mod elicitation;
 pub mod plan;
 pub mod terminal;
 pub mod tools;
