@@ -59,8 +59,7 @@ impl State {
         let number = self.next_id();
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let Elicitation { message, tool_call, wants } = elicitation;
-        // What a call of ours has to know is not part of the turn.
-        let cancelled = call.is_none() && chat.turn().is_some_and(|turn| turn.cancelled);
+        let cancelled = is_of_turn(chat, call) && chat.turn().is_some_and(|turn| turn.cancelled);
         let became = if cancelled { Became::Cancelled } else { Became::Waiting };
         chat.transcript.elicit(Elicited::new(number, &message, &wants, became));
         if cancelled {
@@ -146,7 +145,10 @@ impl State {
 
     /// The user has cancelled the turn.
     pub(super) fn cancel_elicitations(&mut self, id: ChatId) {
-        self.call_back(id, |asking| asking.call.is_none());
+        let Some(chat) = self.chats.get(&id) else { return };
+        let of_turn = chat.elicitations.iter().filter(|asking| is_of_turn(chat, asking.call));
+        let of_turn: Vec<u64> = of_turn.map(|asking| asking.id).collect();
+        self.call_back(id, |asking| of_turn.contains(&asking.id));
     }
 
     /// The turn is over, and its tool calls with it.
@@ -193,4 +195,9 @@ impl State {
             return self.notify(Level::Info, text);
         }
     }
+}
+
+/// Whether a request belongs to what a cancel of the turn ends: another call of ours, such as a login, it does not.
+fn is_of_turn(chat: &Chat, call: Option<CallId>) -> bool {
+    call.is_none() || chat.turn().is_some_and(|turn| turn.call == call)
 }

@@ -95,8 +95,8 @@ fn kind(key: &str, fields: &mut Fields) -> Kind {
             },
         },
         "integer" => {
-            let (least, most) = (fields.float("minimum"), fields.float("maximum"));
-            Kind::Integer(least.map(f64::ceil).map(integer), most.map(f64::floor).map(integer))
+            let least = limit(fields, "minimum", f64::ceil);
+            Kind::Integer(least, limit(fields, "maximum", f64::floor))
         }
         "number" => Kind::Number(fields.float("minimum"), fields.float("maximum")),
         "boolean" => Kind::Boolean,
@@ -112,10 +112,11 @@ fn kind(key: &str, fields: &mut Fields) -> Kind {
     }
 }
 
-/// The nearest whole number there is a room for.
-#[allow(clippy::cast_possible_truncation, reason = "it saturates")]
-fn integer(number: f64) -> i64 {
-    number as i64
+/// A limit of whole numbers; one with a fraction is moved to the next whole number it allows.
+fn limit(fields: &mut Fields, key: &str, round: fn(f64) -> f64) -> Option<i64> {
+    let limit = fields.any(key)?;
+    #[allow(clippy::cast_possible_truncation, reason = "what is too large counts as the largest")]
+    limit.as_i64().or_else(|| limit.as_f64().map(|limit| round(limit) as i64))
 }
 
 fn pattern(key: &str, source: &str) -> Option<Pattern> {

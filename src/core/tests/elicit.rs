@@ -189,6 +189,13 @@ fn whoever_does_not_need_it_any_more_it_is_cancelled() {
         assert_eq!(*answered(&world, token), Action::Cancel);
         assert_eq!(became(&world), [Became::Cancelled]);
     }
+    // One that belongs to the prompt is waited for by it.
+    let mut world = in_turn();
+    let [(call, Call::Prompt { .. })] = world.calls[..] else { panic!("{:?}", world.calls) };
+    let token = ask(&mut world, Scope::Call(call), form(), false);
+    assert_eq!(world.stands(), ChatState::Waiting);
+    world.happen(Event::User(UserAction::Cancel(None)));
+    assert_eq!(*answered(&world, token), Action::Cancel);
     // One that comes after the cancel does not even open.
     let mut world = in_turn();
     world.happen(Event::User(UserAction::Cancel(None)));
