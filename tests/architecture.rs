@@ -163,7 +163,7 @@ fn each_broken_rule_is_found() {
             format!("{lua}local rat = require(\"rat\")\n"),
             "requires at the top level",
         ),
-        ("doc/architecture.md", "\n".repeat(221), "has 221 lines"),
+        ("doc/architecture.md", "\n".repeat(241), "has 241 lines"),
         ("doc/path.md", format!("see {}/design.md\n", "/work"), "a path of one machine"),
     ];
     for (name, text, problem) in broken {
