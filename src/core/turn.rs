@@ -255,7 +255,7 @@ impl State {
                 self.tool_call(id, &call, patch);
             }
             Update::Terminal { id: terminal, news } => {
-                chat.spoken().terminal_told(&terminal, &news)
+                chat.spoken().terminal_told(&terminal, &news);
             }
             Update::Plan(plan) => {
                 chat.spoken().plan(plan);
