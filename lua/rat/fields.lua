@@ -21,7 +21,7 @@ end
 ---@param row? rat.Row what all its rows have
 local function wrap(rows, text, width, row)
   local indent = row and row.text or " "
-  local lines = require("rat.toast").wrap(text, width - #indent)
+  local lines = require("rat.toast").wrap(text, width - vim.fn.strdisplaywidth(indent))
   for _, line in ipairs(lines) do
     local new = vim.tbl_extend("force", row or {}, { text = indent .. one_line(line) })
     rows[#rows + 1] = new
@@ -101,7 +101,8 @@ function M.rows(form, width, keys)
       rows[#rows + 1] = { text = " " .. key, look = "n|||" }
     end
   end
-  wrap(rows, form.message, width)
+  -- Marked, so that nothing in it passes for a row of ours.
+  wrap(rows, form.message, width, { text = " │ ", look = "q|||" })
   if form.title then
     wrap(rows, form.title, width, { text = " ", look = "2|||" })
   end
