@@ -30,6 +30,7 @@ local commands = {
   RatPlan = { desc = "Show or hide the agent's plan" },
   RatTools = { desc = "Show or hide the agent's tool calls" },
   RatPermission = { desc = "Choose for the oldest waiting permission request" },
+  RatForm = { desc = "Fill in what an agent asks for" },
   RatAllow = { desc = "Allow the oldest waiting permission request once" },
   RatDeny = { nargs = "*", desc = "Reject the oldest waiting permission request" },
   RatConflicts = { bang = true, desc = "Decide where you and an agent changed the same lines" },

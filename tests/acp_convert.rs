@@ -87,6 +87,9 @@ fn requests_are_read_as_the_golden_file_says() {
             "fs/write_text_file" => {
                 check_schema::<v1::WriteTextFileRequest>(fixture, params.unwrap());
             }
+            "elicitation/create" => {
+                check_schema::<v1::CreateElicitationRequest>(fixture, params.unwrap());
+            }
             _ => check_schema::<v1::RequestPermissionRequest>(fixture, params.unwrap()),
         }
         let read = request::method(name).and_then(|method| request::decode(method, params));

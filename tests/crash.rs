@@ -150,7 +150,7 @@ fn bytes_that_are_no_utf8_do_no_harm() {
 fn unknown_requests_are_refused_and_unknown_notifications_ignored() {
     let mut talk = Talk::start();
     talk.prompt("go");
-    for method in ["elicitation/create", "_vendor/secret", "session/prompt"] {
+    for method in ["mcp/message", "_vendor/secret", "session/prompt"] {
         let error = talk.agent.request(method, json!({"sessionId": talk.session})).unwrap_err();
         assert_eq!(error["code"], json!(-32601), "{method}");
     }

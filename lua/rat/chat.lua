@@ -31,6 +31,7 @@ local M = {}
 ---@field queued string[] prompts that wait for the end of the turn
 ---@field queue_paused boolean
 ---@field permissions rat.Permission[]
+---@field elicitations {id: integer, mode: "form"|"url", message: string}[]
 ---@field usage? {used: integer, size: integer, cost: number?, unit: string?}
 ---@field mode? string
 ---@field plan? {done: integer, total: integer}
@@ -66,7 +67,14 @@ local views = {
 ---@param detail? string
 ---@return rat.Status
 local function blank_status(state, detail)
-  return { state = state, detail = detail, queued = {}, queue_paused = false, permissions = {} }
+  return {
+    state = state,
+    detail = detail,
+    queued = {},
+    queue_paused = false,
+    permissions = {},
+    elicitations = {},
+  }
 end
 
 ---@param agent string
@@ -284,6 +292,7 @@ function M.lost(reason)
     end
   end
   require("rat.permission").update()
+  require("rat.form").update()
 end
 
 ---@param name string

@@ -179,6 +179,10 @@ function M.RatPermission()
   require("rat.permission").open()
 end
 
+function M.RatForm()
+  require("rat.form").open()
+end
+
 function M.RatAllow()
   require("rat.permission").answer(true)
 end

@@ -41,6 +41,7 @@ function handlers.status(payload)
   end
   require("rat.above").show(chat)
   require("rat.permission").update()
+  require("rat.form").update()
 end
 
 function handlers.notify(payload)
@@ -73,6 +74,18 @@ end
 
 function handlers.login(payload)
   require("rat.login").open(payload)
+end
+
+function handlers.elicitation(payload)
+  require("rat.form").asked(payload)
+end
+
+function handlers.problems(payload)
+  require("rat.form").problems(payload)
+end
+
+function handlers.browse(payload)
+  require("rat.form").browse(payload)
 end
 
 function handlers.options(payload)

@@ -109,7 +109,9 @@ function M.statusline()
     return ""
   end
   local chat = require("rat.chat").current()
-  return require("rat.status").statusline(chat, require("rat.permission").all())
+  local asked = require("rat.permission").all()
+  vim.list_extend(asked, require("rat.form").all())
+  return require("rat.status").statusline(chat, asked)
 end
 
 return M

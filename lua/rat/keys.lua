@@ -48,6 +48,8 @@ local function act(of, what)
     require("rat.terminal").open(of, what.terminal)
   elseif kind == "permission" then
     permission.open(of, what.id)
+  elseif kind == "form" then
+    require("rat.form").open(what.id)
   elseif kind == "fold" then
     vim.cmd("normal! zv")
   end

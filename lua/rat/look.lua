@@ -8,7 +8,7 @@ local M = {}
 local EPHEMERAL = api.nvim_create_namespace("rat.look")
 
 ---@class rat.Action
----@field kind "location"|"output"|"permission"|"terminal"|"content"
+---@field kind "location"|"output"|"permission"|"terminal"|"content"|"form"
 ---@field path? string
 ---@field line? integer
 ---@field tool_call? string
@@ -224,6 +224,8 @@ function M.action(buf, row)
     return { kind = "location", path = path, line = number ~= 0 and number or nil }
   elseif kind == "O" then
     return { kind = "output", tool_call = rest }
+  elseif kind == "F" then
+    return { kind = "form", id = tonumber(rest) }
   elseif kind == "T" then
     return { kind = "terminal", terminal = rest }
   elseif kind == "C" then

@@ -140,8 +140,8 @@ return {
           name = "open",
           type = "string",
           choices = { "chat", "always", "never" },
-          doc = "When the chooser opens by itself: while you are in a window of the chat and"
-            .. " type nothing, whenever Normal mode is idle, or never.",
+          doc = "When the chooser, or a form (|rat-forms|), opens by itself: while you are in a"
+            .. " window of the chat and type nothing, whenever Normal mode is idle, or never.",
         },
       },
     },

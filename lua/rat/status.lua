@@ -72,6 +72,15 @@ end
 
 ---@param status rat.Status
 ---@return string?
+local function asked(status)
+  local count = #status.elicitations
+  if count > 0 then
+    return count == 1 and ":RatForm" or count .. " :RatForm"
+  end
+end
+
+---@param status rat.Status
+---@return string?
 local function queue(status)
   local count = #(status.queued or {})
   if count > 0 then
@@ -131,6 +140,7 @@ function M.transcript_bar(chat, width)
   local status = chat.status
   local parts = {}
   vim.list_extend(parts, { waiting(status) or nil })
+  vim.list_extend(parts, { asked(status) or nil })
   vim.list_extend(parts, { conflicts() or nil })
   vim.list_extend(parts, { queue(status) or nil })
   vim.list_extend(parts, { percent(status.usage) or nil })
@@ -167,6 +177,9 @@ local function keys_now(status, blank)
     return { { ":RatPermission", "answer" }, { "<C-c>", "cancel" } }
   elseif #status.permissions == 1 then
     return vim.list_extend(answers(status.permissions[1], blank), { { "<C-c>", "cancel" } })
+  elseif #status.elicitations > 0 then
+    local other = status.state == "ready" and { "<CR>", "send" } or { "<C-c>", "cancel" }
+    return { { ":RatForm", "answer" }, other }
   end
   local keys = prompt_keys[status.state] or prompt_keys.ready
   if #(status.queued or {}) == 0 then
@@ -197,7 +210,13 @@ end
 ---@return table status `state` is "stopped" where there is no chat
 function M.status(chat)
   if not chat then
-    return { state = "stopped", queued = {}, queue_paused = false, permissions = {} }
+    return {
+      state = "stopped",
+      queued = {},
+      queue_paused = false,
+      permissions = {},
+      elicitations = {},
+    }
   end
   local status = vim.deepcopy(chat.status)
   status.chat = chat.id
@@ -210,7 +229,7 @@ end
 
 --- A short text for 'statusline', escaped; empty where there is no chat.
 ---@param chat rat.Chat?
----@param all rat.Permission[] the requests waiting in all chats
+---@param all (rat.Permission|rat.Form)[] the requests waiting in all chats
 ---@return string
 function M.statusline(chat, all)
   if not chat then

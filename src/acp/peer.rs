@@ -3,10 +3,12 @@
 
 use super::codec::Message;
 use super::convert::chunk::LastIds;
-use super::convert::request::{self, Method, Refusal};
+use super::convert::elicitation::{self, Named};
+use super::convert::request::{self, Asked, Method, Refusal};
 use super::convert::{meta, outgoing, reply, update};
 use crate::core::effect::{Answer, Call};
-use crate::core::event::agent::{CallError, FromAgent, INTERNAL_ERROR, Reply};
+use crate::core::elicitation::Scope;
+use crate::core::event::agent::{CallError, FromAgent, INTERNAL_ERROR, INVALID_PARAMS, Reply};
 use crate::core::event::{CallId, Token};
 use crate::session::agent::AgentCapabilities;
 use crate::session::ids::SessionId;
@@ -143,6 +145,7 @@ impl Peer {
             Answer::Output { .. } => method == Method::TerminalOutput,
             Answer::Exited(_) => method == Method::WaitForExit,
             Answer::Done => matches!(method, Method::KillTerminal | Method::ReleaseTerminal),
+            Answer::Elicitation(_) => method == Method::Elicitation,
             Answer::Error { .. } => true,
         };
         let line = match outgoing::answer(&id, answer) {
@@ -188,19 +191,41 @@ impl Peer {
         if !self.open {
             return;
         }
-        let understood = request::method(method)
-            .and_then(|method| Ok((method, request::decode(method, params.map(RawValue::get))?)));
+        let token = self.tokens.next();
+        let understood = request::method(method).and_then(|method| {
+            let asked = request::decode(method, params.map(RawValue::get))?;
+            Ok((method, self.event(token, asked)?))
+        });
         match understood {
-            Ok((method, (session, request))) => {
-                let token = self.tokens.next();
+            Ok((method, event)) => {
                 self.owed.insert(token, Owed { id: id.to_owned(), method });
-                out.events.push(FromAgent::Request { token, session, request });
+                out.events.push(event);
             }
             Err(Refusal { code, message }) => {
                 tracing::warn!(target: "acp", method, code, message, "refused");
                 out.lines.push(outgoing::error(id, code, &message));
             }
         }
+    }
+
+    fn event(&self, token: Token, asked: Asked) -> Result<FromAgent, Refusal> {
+        let (scope, elicitation) = match asked {
+            Asked::Session(session, request) => {
+                return Ok(FromAgent::Request { token, session, request });
+            }
+            Asked::User(scope, elicitation) => (scope, elicitation),
+        };
+        let scope = match scope {
+            Named::Session(session) => Scope::Session(session),
+            Named::Request(id) => {
+                let ours = id.as_i64().or_else(|| id.as_str()?.parse().ok());
+                let pending = ours.and_then(|ours| self.calls.get(&ours));
+                let message = format!("requestId {id} names no request that waits");
+                let pending = pending.ok_or(Refusal { code: INVALID_PARAMS, message })?;
+                Scope::Call(pending.call)
+            }
+        };
+        Ok(FromAgent::Elicitation { token, scope, elicitation })
     }
 
     fn notified(&mut self, method: &str, params: Option<&RawValue>, out: &mut Outcome) {
@@ -222,6 +247,10 @@ impl Peer {
                 });
                 out.events.push(FromAgent::Update { session, update });
                 out.events.extend(meta);
+            }
+            "elicitation/complete" => {
+                out.events
+                    .extend(elicitation::complete(params).map(FromAgent::ElicitationComplete));
             }
             "$/cancel_request" => out.events.extend(self.withdrawn(params)),
             // Unknown notifications are ignored (ACP extensibility).

@@ -65,6 +65,12 @@ impl Redactor {
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.json(item)),
             Value::Object(map) => {
+                if map.get("action").is_some_and(|action| action == "accept")
+                    && let Some(content) = map.get_mut("content")
+                {
+                    // What the user filled in (ACP elicitation).
+                    *content = filled_in(content);
+                }
                 for (key, value) in map {
                     match key.as_str() {
                         "env" | "headers" | "accounts" => hide(value),
@@ -87,6 +93,17 @@ fn hide(value: &mut Value) {
         }
         Value::Null => {}
         other => *other = HIDDEN.into(),
+    }
+}
+
+/// The keys of a form without what was entered, whatever they are called.
+fn filled_in(content: &Value) -> Value {
+    match content {
+        Value::Object(map) => {
+            let hidden = |key: &String| (key.clone(), Value::from(HIDDEN));
+            Value::Object(map.keys().map(hidden).collect())
+        }
+        _ => HIDDEN.into(),
     }
 }
 
@@ -123,6 +140,16 @@ mod tests {
             assert!(!shown.contains(secret), "{secret} in {shown}");
         }
         assert!(shown.contains(r#""name":"A""#) && shown.contains("seven"), "{shown}");
+    }
+
+    /// ACP 136.
+    #[test]
+    fn what_the_user_filled_in_is_hidden() {
+        let content = json!({"name": "one", "list": ["two"], "n": 3, "env": {"name": "four"}});
+        let mut value = json!({"id": 1, "result": {"action": "accept", "content": content}});
+        Redactor::default().json(&mut value);
+        let hidden = json!({"name": HIDDEN, "list": HIDDEN, "n": HIDDEN, "env": HIDDEN});
+        assert_eq!(value["result"], json!({"action": "accept", "content": hidden}));
     }
 
     /// ACP 136.

@@ -47,7 +47,6 @@ pub fn handles(rows: &[Row], name: &str) -> bool {
     rows.iter().any(|row| row.name == name && row.fate == Fate::Handled)
 }
 
-const ELICITATION: &str = "elicitation is not built yet";
 const MCP: &str = "we host no MCP servers";
 const PROVIDERS: &str = "an agent's models are configured with the agent";
 const PLANS: &str = "unstable: the plan is one list, as the stable protocol has it";
@@ -92,8 +91,8 @@ pub const TO_CLIENT: &[Row] = &[
     handled("terminal/wait_for_exit"),
     handled("terminal/kill"),
     handled("terminal/release"),
-    refused("elicitation/create", ELICITATION),
-    ignored("elicitation/complete", ELICITATION),
+    handled("elicitation/create"),
+    handled("elicitation/complete"),
     ignored("auth/status_update", UNSTABLE).behind("auth.status"),
     refused("mcp/message", MCP).behind("mcpCapabilities.acp"),
 ];
@@ -143,7 +142,7 @@ pub const CONTENT: &[Row] = &[
 pub const TOOL_CONTENT: &[Row] = &[handled("content"), handled("diff"), handled("terminal")];
 
 /// The modes of an elicitation; any other is refused, too.
-pub const ELICITATION_MODES: &[Row] = &[refused("form", ELICITATION), refused("url", ELICITATION)];
+pub const ELICITATION_MODES: &[Row] = &[handled("form"), handled("url")];
 
 /// The types of authentication methods; `agent` is the one without a type.
 pub const AUTH_METHODS: &[Row] = &[handled("agent"), handled("terminal")];
@@ -176,9 +175,9 @@ pub const CLIENT_CAPABILITIES: &[Row] = &[
     handled("session.configOptions"),
     handled("session.configOptions.boolean"),
     handled("auth.terminal"),
-    refused("elicitation", ELICITATION),
-    refused("elicitation.form", ELICITATION),
-    refused("elicitation.url", ELICITATION),
+    handled("elicitation"),
+    handled("elicitation.form"),
+    handled("elicitation.url"),
     refused("plan", PLANS).behind("unstable_plan_operations"),
     refused("subagents", SUBAGENTS).behind("unstable_subagents"),
 ];

@@ -19,6 +19,9 @@ const FRAMES: usize = 10_000;
 /// How much of one frame is kept, in bytes.
 const KEPT: usize = 32 << 10;
 
+/// The answer to a form, as we write it.
+const FILLED_IN: &str = r#""action":"accept""#;
+
 /// Where a frame came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -246,6 +249,13 @@ impl Frame {
         codec::parse(&text).map(|message| Head::of(&message)).unwrap_or_default()
     }
 
+    /// What is no JSON, as text, unless it may hold what the user filled in.
+    fn beginning(&self) -> String {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let is_form = self.direction == Direction::ToAgent && text.contains(FILLED_IN);
+        if is_form { String::new() } else { text.into_owned() }
+    }
+
     /// Notes a request, or takes the time since it where this is its answer.
     fn latency(
         &self,
@@ -263,8 +273,8 @@ impl Frame {
     }
 
     fn entry(&self, head: Head, latency: Option<Duration>, redactor: &Redactor) -> Entry {
-        let mut message = serde_json::from_slice(&self.bytes)
-            .unwrap_or_else(|_| String::from_utf8_lossy(&self.bytes).into());
+        let mut message =
+            serde_json::from_slice(&self.bytes).unwrap_or_else(|_| self.beginning().into());
         redactor.json(&mut message);
         Entry {
             t: self.at.as_secs_f64(),
@@ -319,6 +329,19 @@ mod tests {
         assert_eq!(all[0].id.as_deref(), Some(r#"",\"result\":""#));
         assert_eq!(all[1].method.as_deref(), Some("session/update"));
         assert!(all[0].size > KEPT && all[0].message.as_str().unwrap().len() < 1000);
+    }
+
+    /// ACP 136.
+    #[test]
+    fn a_form_is_never_shown_however_long_it_is() {
+        let mut trace = Trace::new(Redactor::default());
+        for filling in [1, KEPT] {
+            let content = format!(r#"{{"name":"secret{}"}}"#, "x".repeat(filling));
+            let result = format!(r#"{{"action":"accept","content":{content}}}"#);
+            trace.said(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+        }
+        let shown = trace.jsonl();
+        assert!(shown.lines().count() == 2 && !shown.contains("secret"), "{shown}");
     }
 
     #[test]

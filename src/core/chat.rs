@@ -1,11 +1,12 @@
 //! One conversation: what it is, how it stands, what waits. It answers questions about itself; what happens next is
 //! decided in `state`.
 
+use super::elicit::Asking;
 use super::event::{AgentId, CallId, ChatId, Token, Told, Wish};
 use super::policy::Policy;
 use super::status::{ChatState, Status, WaitingPermission};
 use crate::session::agent::{AgentConfig, AgentInfo};
-use crate::session::ids::{SessionId, ToolCallId};
+use crate::session::ids::{ElicitationId, SessionId, ToolCallId};
 use crate::session::permission::PermissionOption;
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::ToolStatus;
@@ -134,6 +135,10 @@ pub struct Chat {
     pub queue_paused: bool,
     /// Requests for permission, oldest first.
     pub permissions: Vec<Waiting>,
+    /// What its agent asks the user for, oldest first.
+    pub elicitations: Vec<Asking>,
+    /// What the user has opened and the agent waits for, with our numbers of the requests.
+    pub opened: Vec<(ElicitationId, u64)>,
     /// How many questions of ours about this chat are open.
     pub questions: usize,
     /// Turns so far.
@@ -192,6 +197,8 @@ impl Chat {
             queue: VecDeque::new(),
             queue_paused: false,
             permissions: Vec::new(),
+            elicitations: Vec::new(),
+            opened: Vec::new(),
             questions: 0,
             turns: 0,
             usage: None,
@@ -270,12 +277,14 @@ impl Chat {
             Phase::Starting(_) => ChatState::Starting,
             Phase::Ready => ChatState::Ready,
             Phase::Running(Turn { cancelled: true, .. }) => ChatState::Cancelling,
-            Phase::Running(_) if !self.permissions.is_empty() || self.questions > 0 => {
-                ChatState::Waiting
-            }
+            Phase::Running(_) if self.waits_for_user() => ChatState::Waiting,
             Phase::Running(_) => ChatState::Running,
             Phase::Failed(_) => ChatState::Failed,
         }
+    }
+
+    fn waits_for_user(&self) -> bool {
+        !self.permissions.is_empty() || !self.elicitations.is_empty() || self.questions > 0
     }
 
     /// How it stands, whole.
@@ -290,6 +299,7 @@ impl Chat {
             queued: self.queue.iter().map(|prompt| prompt.text.clone()).collect(),
             queue_paused: self.queue_paused && !self.queue.is_empty(),
             permissions: self.permissions.iter().map(|it| self.waiting(it)).collect(),
+            elicitations: self.elicitations.iter().map(Asking::status).collect(),
             usage: self.usage.clone(),
             mode: self.mode(),
             plan: self.plan(),
@@ -299,11 +309,9 @@ impl Chat {
     fn detail(&self) -> Option<String> {
         match &self.phase {
             Phase::Failed(why) => Some(why.clone()),
+            Phase::Starting(_) | Phase::Ready if !self.elicitations.is_empty() => self.asked(),
             Phase::Starting(what) => Some((*what).to_owned()),
-            Phase::Running(_) if self.state() == ChatState::Waiting => {
-                let entry = self.transcript.find_tool(&self.permissions.first()?.tool_call)?;
-                Some(format!("may it {}?", card::deed(&entry.call, &self.scene())))
-            }
+            Phase::Running(_) if self.state() == ChatState::Waiting => self.asked(),
             Phase::Running(_) => {
                 let tool = self.transcript.tools().next_back();
                 let running = tool.filter(|tool| tool.call.status == ToolStatus::InProgress);
@@ -314,6 +322,15 @@ impl Chat {
             Phase::Ready => self.title.clone(),
             Phase::Stopped => None,
         }
+    }
+
+    /// What the user is asked first.
+    fn asked(&self) -> Option<String> {
+        let Some(waiting) = self.permissions.first() else {
+            return self.elicitations.first().map(|asking| asking.message.clone());
+        };
+        let entry = self.transcript.find_tool(&waiting.tool_call)?;
+        Some(format!("may it {}?", card::deed(&entry.call, &self.scene())))
     }
 
     fn waiting(&self, waiting: &Waiting) -> WaitingPermission {

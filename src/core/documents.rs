@@ -53,7 +53,7 @@ impl State {
         self.effects.push(effect);
     }
 
-    fn no_session(&mut self, agent: AgentId, token: Token, session: &SessionId) {
+    pub(super) fn no_session(&mut self, agent: AgentId, token: Token, session: &SessionId) {
         if let Some(chat) = self.chats_on(agent).first() {
             self.debts.insert(token, Debt { agent, chat: *chat, file: None });
         }
@@ -69,6 +69,9 @@ impl State {
         });
         if let Some((id, waiting)) = found {
             return self.conclude(id, &waiting, None);
+        }
+        if self.elicitation_withdrawn(token) {
+            return;
         }
         let message = "the request was withdrawn".to_owned();
         self.pay(token, Answer::Error { code: REQUEST_CANCELLED, message });

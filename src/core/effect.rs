@@ -6,6 +6,7 @@ pub use call::{Call, Place};
 
 use super::command::ToTerminal;
 use super::content::{Bytes, Export, Offer};
+use super::elicitation::News;
 use super::event::{
     AgentId, BufferFact, CallId, ChatId, FileChange, SessionAct, Timer, Token, Told,
 };
@@ -14,6 +15,7 @@ use super::status::Status;
 use crate::session::agent::AgentConfig;
 use crate::session::author::Author;
 use crate::session::content::ContentId;
+use crate::session::elicitation::Action;
 use crate::session::ids::{AgentName, SessionId, TerminalId};
 use crate::session::permission::Outcome;
 use crate::session::prompt::Prompt;
@@ -220,6 +222,8 @@ pub enum ToEditor {
     Notify(Level, String),
     /// A `User` autocommand.
     Autocommand(Happened),
+    /// News of a form or an address that an agent wants the user to see to.
+    Elicitation(ChatId, u64, News),
     /// A question of ours.
     Ask {
         /// To find the answer by.
@@ -378,6 +382,8 @@ pub enum Happened {
     TurnEnd(ChatId, String),
     /// An agent waits for permission.
     Permission(ChatId, u64, String),
+    /// An agent asks the user for something; its mode.
+    Elicitation(ChatId, u64, &'static str),
     /// A file changed.
     FileChanged(ChatId, FileChange),
     /// Something failed.
@@ -419,7 +425,7 @@ pub enum ToAgent {
 }
 
 /// An answer to a request of an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// To `fs/read_text_file`.
     Text(String),
@@ -442,6 +448,8 @@ pub enum Answer {
     Exited(TerminalExit),
     /// To `terminal/kill` and `terminal/release`.
     Done,
+    /// To `elicitation/create`.
+    Elicitation(Action),
     /// An error to any of them.
     Error {
         /// JSON-RPC or ACP code.

@@ -4,6 +4,7 @@ pub mod agent;
 
 use super::command::FromTerminal;
 use super::content::{ContentAct, Export, Exported};
+use super::elicitation::Choice;
 use super::policy::{Policy, Unsaved};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
@@ -262,6 +263,15 @@ pub enum UserAction {
         id: Option<u64>,
         /// What.
         choice: PermissionChoice,
+    },
+    /// What the user does with a form or an address.
+    Elicitation {
+        /// In which chat.
+        chat: ChatId,
+        /// Which one.
+        id: u64,
+        /// What.
+        choice: Choice,
     },
     /// Wants the changes of a waiting request in native diff mode.
     ShowDiff {

@@ -262,6 +262,7 @@ impl State {
     /// Settles all that waits in a chat, whoever it waits for.
     pub(super) fn settle_all(&mut self, id: ChatId, tools: ToolStatus) {
         self.settle_permissions(id);
+        self.settle_elicitations(id);
         self.over(id, false);
         self.calls.retain(|_, (owner, _)| *owner != Owner::Chat(id));
         self.unask(|question| question.chat() == id);

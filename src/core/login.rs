@@ -184,6 +184,7 @@ impl State {
         let agent = self.link_of(id).map(|(agent, _)| agent);
         if let (Some(call), Some(agent)) = (call, agent) {
             self.act(agent, ToAgent::Withdraw(call));
+            self.call_over(call);
         }
         call.is_some()
     }

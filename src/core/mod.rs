@@ -3,6 +3,7 @@
 
 pub mod command;
 pub mod effect;
+pub mod elicitation;
 pub mod event;
 pub mod policy;
 pub mod status;
@@ -16,6 +17,7 @@ pub mod state;
 mod activity;
 mod changes;
 mod documents;
+pub mod elicit;
 mod info;
 mod keep;
 mod life;

@@ -152,6 +152,10 @@ impl State {
             FromAgent::Request { token, session, request } => {
                 self.request(agent, token, &session, request);
             }
+            FromAgent::Elicitation { token, scope, elicitation } => {
+                self.elicited(agent, token, &scope, *elicitation);
+            }
+            FromAgent::ElicitationComplete(name) => self.elicitation_complete(agent, &name),
             FromAgent::Withdrawn(token) => self.withdrawn(token),
             FromAgent::Answer { call, result } => self.answer_came(call, result),
             FromAgent::Meta(meta) => self.meta_of_agent(agent, &meta),
@@ -178,6 +182,7 @@ impl State {
     }
 
     fn answer_came(&mut self, call: CallId, result: Result<Reply, CallError>) {
+        self.call_over(call);
         let Some((owner, expected)) = self.calls.remove(&call) else { return };
         // The end of the process says more than what it left unanswered.
         if result == Err(CallError::Closed) {
@@ -264,6 +269,7 @@ impl State {
             }
             UserAction::ResumeQueue(chat) => self.with_chat(chat, Self::resume_queue),
             UserAction::Permission { chat, id, choice } => self.permission(chat, id, choice),
+            UserAction::Elicitation { chat, id, choice } => self.elicitation(chat, id, choice),
             UserAction::ShowDiff { chat, id } => self.show_diff(chat, id),
             UserAction::ShowOutput { chat, tool_call } => {
                 self.with_chat(chat, |state, id| state.show_output(id, &tool_call));

@@ -60,6 +60,8 @@ pub struct Status {
     pub queue_paused: bool,
     /// Requests that wait for the user, oldest first.
     pub permissions: Vec<WaitingPermission>,
+    /// What the agent asks the user for, oldest first.
+    pub elicitations: Vec<WaitingElicitation>,
     /// How full the context is.
     pub usage: Option<Usage>,
     /// The session's mode.
@@ -85,4 +87,15 @@ pub struct WaitingPermission {
     pub options: Vec<PermissionOption>,
     /// How many diffs it shows.
     pub diffs: usize,
+}
+
+/// A form or an address that waits for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingElicitation {
+    /// Our number of it.
+    pub id: u64,
+    /// `form` or `url`.
+    pub mode: &'static str,
+    /// Why the agent asks.
+    pub message: String,
 }

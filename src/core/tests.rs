@@ -277,6 +277,7 @@ enum Step {
     Write,
     FileDone(u8),
     Terminal(terminals::Step),
+    Elicit(elicit::Step),
     Update(u8),
     Activity(u8),
     Accept,
@@ -306,6 +307,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Write),
         3 => (0..5u8).prop_map(Step::FileDone),
         4 => terminals::step().prop_map(Step::Terminal),
+        4 => elicit::step().prop_map(Step::Elicit),
         2 => (0..3u8).prop_map(Step::Update),
         2 => (0..3u8).prop_map(Step::Activity),
         1 => Just(Step::Accept),
@@ -360,6 +362,7 @@ fn play(world: &mut World, step: Step) {
             world.request(AgentRequest::Write { path, content: String::new() });
         }
         Step::Terminal(step) => terminals::play(world, step),
+        Step::Elicit(step) => elicit::play(world, step),
         Step::FileDone(kind) => {
             if let Some(token) = world.files.pop() {
                 let outcome = match kind {
@@ -477,6 +480,7 @@ proptest! {
 }
 
 mod activity;
+mod elicit;
 mod follow;
 mod links;
 mod note;

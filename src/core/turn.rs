@@ -98,6 +98,7 @@ impl State {
             self.act(agent, ToAgent::Cancel(session));
         }
         self.settle_permissions(id);
+        self.cancel_elicitations(id);
         self.settle_files(id);
         self.cancel_terminals(id);
         if let Some(chat) = self.chats.get_mut(&id) {
@@ -222,6 +223,7 @@ impl State {
 
     pub(super) fn end_turn(&mut self, id: ChatId, pause: bool, stop_reason: &str) {
         self.settle_permissions(id);
+        self.end_elicitations(id);
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.queue_paused = pause && !chat.queue.is_empty();
             // Gemini says nothing more of a call the user has rejected.

@@ -78,6 +78,7 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
             id: fields.number("id"),
             choice: permission_choice(&fields),
         },
+        "elicitation" => super::form::action(&fields)?,
         "diff" => UserAction::ShowDiff { chat: chat(), id: fields.number("id") },
         "output" => {
             UserAction::ShowOutput { chat: chat(), tool_call: fields.text("tool_call")?.into() }
@@ -237,18 +238,18 @@ fn timeouts(fields: &Fields<'_>) -> Timeouts {
 }
 
 /// The fields of a Lua table.
-struct Fields<'a> {
-    value: &'a Value,
-    name: &'a str,
+pub(super) struct Fields<'a> {
+    pub(super) value: &'a Value,
+    pub(super) name: &'a str,
 }
 
 impl<'a> Fields<'a> {
-    fn get(&self, key: &str) -> Option<&'a Value> {
+    pub(super) fn get(&self, key: &str) -> Option<&'a Value> {
         let fields = self.value.as_map()?;
         fields.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
     }
 
-    fn text(&self, key: &str) -> Result<String, String> {
+    pub(super) fn text(&self, key: &str) -> Result<String, String> {
         match self.get(key) {
             Some(Value::String(text)) => Ok(String::from_utf8_lossy(text.as_bytes()).into_owned()),
             Some(Value::Binary(bytes)) => Ok(String::from_utf8_lossy(bytes).into_owned()),
@@ -256,7 +257,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn number(&self, key: &str) -> Option<u64> {
+    pub(super) fn number(&self, key: &str) -> Option<u64> {
         let value = self.get(key)?;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "Lua's numbers")]
         value.as_u64().or_else(|| value.as_f64().filter(|it| *it >= 0.0).map(|it| it as u64))
@@ -266,11 +267,11 @@ impl<'a> Fields<'a> {
         self.get(key).and_then(Value::as_bool).unwrap_or(false)
     }
 
-    fn list(&self, key: &str) -> &'a [Value] {
+    pub(super) fn list(&self, key: &str) -> &'a [Value] {
         self.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    fn texts(&self, key: &str) -> Vec<String> {
+    pub(super) fn texts(&self, key: &str) -> Vec<String> {
         self.list(key).iter().filter_map(|it| it.as_str().map(str::to_owned)).collect()
     }
 

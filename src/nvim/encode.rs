@@ -52,6 +52,7 @@ fn message(message: ToEditor) -> Value {
             ("notify", map([("level", level.into()), ("text", text.into())]))
         }
         ToEditor::Autocommand(happened) => ("event", self::happened(happened)),
+        ToEditor::Elicitation(chat, id, news) => super::form::message(chat, id, news),
         ToEditor::Ask { id, title, items } => {
             ("ask", map([("id", id.into()), ("title", title.into()), ("items", strings(items))]))
         }
@@ -297,6 +298,7 @@ fn status(status: Status) -> Value {
         ("queued", strings(status.queued)),
         ("queue_paused", status.queue_paused.into()),
         ("permissions", Value::Array(permissions)),
+        ("elicitations", super::form::waiting(status.elicitations)),
         ("usage", optional(usage)),
         ("mode", optional(status.mode)),
         ("plan", optional(plan)),
@@ -336,6 +338,10 @@ fn happened(happened: Happened) -> Value {
             "RatPermission",
             map([("chat", chat.0.into()), ("id", id.into()), ("title", title.into())]),
         ),
+        Happened::Elicitation(chat, id, mode) => (
+            "RatElicitation",
+            map([("chat", chat.0.into()), ("id", id.into()), ("mode", mode.into())]),
+        ),
         Happened::FileChanged(chat, change) => (
             "RatFileChanged",
             map([
@@ -354,16 +360,16 @@ fn happened(happened: Happened) -> Value {
     map([("name", name.into()), ("data", data)])
 }
 
-fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
+pub(super) fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
     // A missing field and `vim.NIL` are different things in Lua: what is not there is left out.
     let there = fields.into_iter().filter(|(_, value)| !value.is_nil());
     Value::Map(there.map(|(name, value)| (name.into(), value)).collect())
 }
 
-fn optional(value: Option<impl Into<Value>>) -> Value {
+pub(super) fn optional(value: Option<impl Into<Value>>) -> Value {
     value.map_or(Value::Nil, Into::into)
 }
 
-fn strings(texts: Vec<String>) -> Value {
+pub(super) fn strings(texts: Vec<String>) -> Value {
     Value::Array(texts.into_iter().map(Value::from).collect())
 }

@@ -3,4 +3,5 @@
 pub mod client;
 pub mod decode;
 pub mod encode;
+mod form;
 pub mod stdio;

@@ -78,3 +78,7 @@ id!(
     /// The name an agent has in the configuration, such as `claude`.
     AgentName
 );
+id!(
+    /// An elicitation by an address, as its agent named it (ACP `elicitationId`).
+    ElicitationId
+);

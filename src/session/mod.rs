@@ -13,6 +13,7 @@ pub mod tool_call;
 pub mod turn;
 pub mod update;
 
+pub mod elicitation;
 pub mod permission;
 pub mod prompt;
 pub mod remembered;

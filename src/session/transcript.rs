@@ -1,7 +1,10 @@
 //! The conversation as a list of entries that only grows at the end; each change marks its entry dirty for the view.
 //! How it looks is not known here.
 
+mod elicitations;
 mod terminals;
+
+pub use elicitations::{About, Became, Elicited};
 
 use super::compaction::Compaction;
 use super::content::{Content, ContentId};
@@ -25,6 +28,8 @@ pub enum Entry {
     Tool(Box<ToolEntry>),
     /// The plan, as it stood last in its turn.
     Plan(Vec<PlanEntry>),
+    /// What the user was asked to fill in or to open.
+    Elicitation(Elicited),
     /// Something that happened: how a turn ended, a notice, an error.
     Note(Note),
 }
@@ -176,6 +181,9 @@ impl Transcript {
     pub fn restore(entries: Vec<Entry>) -> Self {
         let mut transcript = Self { entries, ..Self::default() };
         for (index, entry) in transcript.entries.iter_mut().enumerate() {
+            if let Entry::Elicitation(elicited) = entry {
+                elicited.restore();
+            }
             if let Entry::Tool(tool) = entry {
                 transcript.calls.insert(tool.call.id.clone(), index);
                 if let Some(asked) = &mut tool.asked

@@ -1,10 +1,10 @@
 //! The transcript as a buffer: what of it is drawn, and the patch that draws what is not.
 
 use super::card::{self, Card, Scene};
-use super::content;
 use super::line::{Class, Line, Look, Style};
 use super::patch::{Op, Patch};
 use super::tail::Tail;
+use super::{content, elicitation};
 use crate::session::content::ContentId;
 use crate::session::transcript::{Attached, Entry, Message, Transcript};
 use crate::session::update::Role;
@@ -197,7 +197,9 @@ enum Speaker {
 fn speaker(entry: &Entry) -> Option<Speaker> {
     match entry {
         Entry::Message(Message { role: Role::User, .. }) => Some(Speaker::User),
-        Entry::Message(_) | Entry::Tool(_) | Entry::Plan(_) => Some(Speaker::Agent),
+        Entry::Message(_) | Entry::Tool(_) | Entry::Plan(_) | Entry::Elicitation(_) => {
+            Some(Speaker::Agent)
+        }
         Entry::Banner(_) | Entry::Note(_) => None,
     }
 }
@@ -211,6 +213,9 @@ fn block(entry: &Entry, transcript: &Transcript, scene: &Scene) -> Card {
     match entry {
         Entry::Tool(tool) => card::tool(tool, transcript, scene),
         Entry::Plan(plan) => Card { lines: card::plan(plan), fold: None },
+        Entry::Elicitation(elicited) => {
+            Card { lines: elicitation::lines(elicited, scene), fold: None }
+        }
         Entry::Note(note) => Card { lines: card::note(note), fold: None },
         Entry::Banner(text) => Card { lines: vec![Line::of(Class::Note, text)], fold: None },
         Entry::Message(_) => Card::default(),

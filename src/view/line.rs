@@ -170,6 +170,8 @@ pub enum Action {
     Permission(u64),
     /// Offers what can be done with content that is no text.
     Content(ContentId),
+    /// Opens a form, or what is said of an address.
+    Form(u64),
 }
 
 /// How a line looks and what it does.
@@ -221,6 +223,9 @@ impl Style {
             }
             Some(Action::Content(id)) => {
                 let _ = write!(out, "C{}", id.encode().replace('|', "\u{1}"));
+            }
+            Some(Action::Form(id)) => {
+                let _ = write!(out, "F{id}");
             }
         }
         out.push('|');

@@ -10,6 +10,7 @@ pub mod card;
 pub mod chat;
 mod content;
 pub mod diff;
+pub mod elicitation;
 pub mod plan;
 pub mod terminal;
 pub mod tools;

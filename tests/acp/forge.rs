@@ -246,7 +246,8 @@ impl<'a> Forge<'a> {
             "path" | "cwd" => format!("/project/{}.rs", self.choose(3)),
             "additionalDirectories" => "/more".to_owned(),
             "data" | "blob" => "aGVsbG8=".to_owned(),
-            "uri" | "url" => "file:///project/a%20b.txt".to_owned(),
+            "uri" => "file:///project/a%20b.txt".to_owned(),
+            "url" => "https://example.com/a%20b".to_owned(),
             "toolCallId" | "compactionId" | "messageId" => format!("id-{}", self.choose(3)),
             "updatedAt" | "lastModified" => "2026-11-21T10:00:00Z".to_owned(),
             _ => match self.filling {

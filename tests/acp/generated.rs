@@ -6,6 +6,7 @@ use crate::schema::{Schema, UNSTABLE, V1, V2};
 use crate::world::World;
 use proptest::prelude::*;
 use rat_nvim::acp::table::{self, handles};
+use rat_nvim::core::elicitation::Choice;
 use rat_nvim::core::event::PermissionChoice;
 use rat_nvim::core::status::ChatState;
 use serde_json::{Value as Json, json};
@@ -46,6 +47,7 @@ fn goes_on(world: &mut World, what: &dyn std::fmt::Debug) {
     while !world.waiting.is_empty() {
         world.decide(PermissionChoice::Deny(None));
     }
+    world.answer_forms(&Choice::Decline);
     world.answer("session/prompt", &json!({"stopReason": "end_turn"}));
     assert_eq!(world.stands, ChatState::Ready, "{what:?}");
     world.prompt("and now?");
@@ -120,6 +122,12 @@ fn answer_to(world: &World, id: &Json) -> Result<Json, i64> {
     }
 }
 
+/// Whether an elicitation is of a mode we did not advertise, or belongs to a request that we did not make.
+fn is_of_nobody(params: &Json) -> bool {
+    let known = ["form", "url"].iter().any(|mode| params["mode"] == *mode);
+    !known || !params["sessionId"].is_string()
+}
+
 fn check_request(method: &str, forged: &Forged) {
     let params = &forged.json;
     let mut world = World::in_a_turn();
@@ -131,11 +139,15 @@ fn check_request(method: &str, forged: &Forged) {
             world.decide(PermissionChoice::Deny(None));
         }
     }
+    world.answer_forms(&Choice::Accept(Vec::new()));
+    world.answer_forms(&Choice::Decline);
     let answer = answer_to(&world, &id);
     if !handles(table::TO_CLIENT, method) {
         assert_eq!(answer, Err(-32601), "{method}: {params}");
     } else if forged.harm < Harm::Strict && params.get("terminalId").is_some() {
         assert_eq!(answer, Err(-32002), "{method}, of a terminal nobody made: {params}");
+    } else if method == "elicitation/create" && is_of_nobody(params) {
+        assert_eq!(answer, Err(-32602), "{params}");
     } else if forged.harm < Harm::Strict {
         assert!(answer.is_ok(), "{method} is what the schema allows: {params}: {answer:?}");
     } else {

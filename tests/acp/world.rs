@@ -5,9 +5,10 @@ use rat_nvim::acp::codec::{self};
 use rat_nvim::acp::peer::{Outcome, Peer, Tokens};
 use rat_nvim::core::command::{FromTerminal, ToTerminal};
 use rat_nvim::core::effect::{Effect, Happened, Keeping, Level, ToAgent, ToEditor, View};
+use rat_nvim::core::elicitation::Choice;
 use rat_nvim::core::event::agent::FromAgent;
 use rat_nvim::core::event::{
-    AgentId, Event, FileOutcome, Gathered, PermissionChoice, UserAction, Wish,
+    AgentId, ChatId, Event, FileOutcome, Gathered, PermissionChoice, UserAction, Wish,
 };
 use rat_nvim::core::policy::{Policy, Unsaved};
 use rat_nvim::core::state::State;
@@ -49,6 +50,8 @@ pub(crate) struct World {
     pub(crate) views: HashMap<&'static str, Vec<Line>>,
     /// What the user was told, in one line each.
     pub(crate) told: Vec<(Level, String)>,
+    /// Forms and addresses that wait: the chat and our number of each.
+    pub(crate) asking: Vec<(ChatId, u64)>,
     /// Requests for permission that wait, by our numbers.
     pub(crate) waiting: Vec<u64>,
     /// How many files were written.
@@ -118,6 +121,13 @@ impl World {
     /// The user decides the oldest request for permission.
     pub(crate) fn decide(&mut self, choice: PermissionChoice) {
         self.user(UserAction::Permission { chat: None, id: None, choice });
+    }
+
+    /// The user does this with every form and address that waits.
+    pub(crate) fn answer_forms(&mut self, choice: &Choice) {
+        for (chat, id) in self.asking.clone() {
+            self.user(UserAction::Elicitation { chat, id, choice: choice.clone() });
+        }
     }
 
     /// The oldest call of ours with this method is answered.
@@ -302,6 +312,8 @@ impl World {
             }
             ToEditor::Status(status) => {
                 self.stands = status.state;
+                self.asking.retain(|(chat, _)| *chat != status.chat);
+                self.asking.extend(status.elicitations.iter().map(|it| (status.chat, it.id)));
                 self.waiting = status.permissions.iter().map(|waiting| waiting.id).collect();
             }
             ToEditor::Notify(level, text) => self.told.push((level, text)),

@@ -7,6 +7,7 @@ mod commands;
 mod documents;
 mod edits;
 mod end;
+mod forms;
 mod images;
 mod sessions;
 #[path = "../support/mod.rs"]

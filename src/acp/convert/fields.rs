@@ -16,6 +16,11 @@ impl Fields {
         }
     }
 
+    /// All that is there, in order.
+    pub(super) fn entries(self) -> impl Iterator<Item = (String, Value)> {
+        self.0.into_iter()
+    }
+
     /// What stands there.
     pub(super) fn any_or_null(&mut self, key: &str) -> Option<Value> {
         self.0.remove(key)

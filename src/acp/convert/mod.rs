@@ -3,6 +3,7 @@
 
 pub mod chunk;
 mod content;
+pub mod elicitation;
 mod fields;
 pub mod meta;
 mod options;

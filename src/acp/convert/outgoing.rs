@@ -1,5 +1,6 @@
 //! What we say to agents, as JSON lines without their end, built from the schema's own types.
 
+use super::elicitation;
 use crate::core::effect::{Answer, Call, Place};
 use crate::session::agent::{AgentCapabilities, McpServer};
 use crate::session::content::Content;
@@ -121,6 +122,7 @@ pub fn answer(id: &RawValue, answer: &Answer) -> Result<String, Unsayable> {
             result(id, &v1::WaitForTerminalExitResponse::new(exit_status(exit)))
         }
         Answer::Done => result(id, &v1::KillTerminalResponse::new()),
+        Answer::Elicitation(action) => result(id, &elicitation::response(action)),
         Answer::Error { code, message } => Ok(error(id, *code, message)),
     }
 }
@@ -157,13 +159,17 @@ fn initialize() -> v1::InitializeRequest {
         .client_capabilities(capabilities())
 }
 
-/// What we can do right now: an advertised capability is a promise. Elicitation is not here because nothing
-/// carries it out yet. With `terminal_output` agents tell what commands they run themselves write.
+/// What we can do right now: an advertised capability is a promise. With `terminal_output` agents tell what commands they run themselves write.
 fn capabilities() -> v1::ClientCapabilities {
     v1::ClientCapabilities::new()
         .fs(v1::FileSystemCapabilities::new().read_text_file(true).write_text_file(true))
         .terminal(true)
         .meta(v1::Meta::from_iter([("terminal_output".to_owned(), true.into())]))
+        .elicitation(
+            v1::ElicitationCapabilities::new()
+                .form(v1::ElicitationFormCapabilities::new())
+                .url(v1::ElicitationUrlCapabilities::new()),
+        )
         .auth(v1::AuthCapabilities::new().terminal(true))
         .session(
             v1::ClientSessionCapabilities::new()

@@ -1,10 +1,12 @@
 //! What agents may ask of us, in our words, and why some of it is refused at once.
 
+use super::elicitation::{self, Named};
 use super::fields::{Fields, texts, whole};
 use super::tool;
 use super::update::json;
 use crate::acp::table;
 use crate::core::event::agent::{AgentRequest, INVALID_PARAMS};
+use crate::session::elicitation::Elicitation;
 use crate::session::ids::{SessionId, TerminalId};
 use crate::session::permission::{OptionKind, PermissionOption, PermissionRequest};
 use crate::session::terminal::request::{CreateTerminal, TerminalRequest};
@@ -24,7 +26,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn params(message: impl Into<String>) -> Self {
+    pub(super) fn params(message: impl Into<String>) -> Self {
         Self { code: INVALID_PARAMS, message: message.into() }
     }
 }
@@ -48,11 +50,13 @@ pub enum Method {
     KillTerminal,
     /// `terminal/release`.
     ReleaseTerminal,
+    /// `elicitation/create`.
+    Elicitation,
 }
 
 impl Method {
     /// Every method there is.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Read,
         Self::Write,
         Self::Permission,
@@ -61,6 +65,7 @@ impl Method {
         Self::WaitForExit,
         Self::KillTerminal,
         Self::ReleaseTerminal,
+        Self::Elicitation,
     ];
 
     /// The name on the wire.
@@ -74,6 +79,7 @@ impl Method {
             Self::WaitForExit => "terminal/wait_for_exit",
             Self::KillTerminal => "terminal/kill",
             Self::ReleaseTerminal => "terminal/release",
+            Self::Elicitation => "elicitation/create",
         }
     }
 }
@@ -89,15 +95,27 @@ pub fn method(name: &str) -> Result<Method, Refusal> {
     })
 }
 
+/// A request that somebody has to see answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// Of a session.
+    Session(SessionId, AgentRequest),
+    /// The user is to fill in or to open something.
+    User(Named, Box<Elicitation>),
+}
+
 /// Reads the params of a request. Paths are taken as they are: whether they are absolute and allowed is decided
 /// elsewhere. Params that lack what the method needs are refused with -32602.
-pub fn decode(method: Method, params: Option<&str>) -> Result<(SessionId, AgentRequest), Refusal> {
+pub fn decode(method: Method, params: Option<&str>) -> Result<Asked, Refusal> {
     let mut params = params
         .and_then(json)
         .and_then(Fields::of)
         .ok_or_else(|| Refusal::params("params must be an object"))?;
-    let session = required(&mut params, "sessionId")?.into();
     let request = match method {
+        Method::Elicitation => {
+            let (scope, elicitation) = elicitation::create(&mut params)?;
+            return Ok(Asked::User(scope, Box::new(elicitation)));
+        }
         Method::Read => AgentRequest::Read {
             path: PathBuf::from(required(&mut params, "path")?),
             line: count(&mut params, "line")?,
@@ -116,7 +134,8 @@ pub fn decode(method: Method, params: Option<&str>) -> Result<(SessionId, AgentR
         Method::KillTerminal => on_terminal(&mut params, TerminalRequest::Kill)?,
         Method::ReleaseTerminal => on_terminal(&mut params, TerminalRequest::Release)?,
     };
-    Ok((session, request))
+    let session = required(&mut params, "sessionId")?.into();
+    Ok(Asked::Session(session, request))
 }
 
 fn required(params: &mut Fields, key: &str) -> Result<String, Refusal> {

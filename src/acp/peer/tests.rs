@@ -70,7 +70,7 @@ fn what_we_did_not_advertise_and_what_is_malformed_is_refused_here() {
         assert_eq!(answer["id"], 3);
         (answer["error"]["code"].as_i64().unwrap(), answer["error"]["message"].to_string())
     };
-    let unknown = ["elicitation/create", "mcp/message", "_x/y", "session/update"];
+    let unknown = ["mcp/message", "_x/y", "session/update"];
     for method in unknown {
         let params = r#"{"sessionId":"s","terminalId":"t"}"#;
         let (code, message) = refused(&format!(r#""method":"{method}","params":{params}"#));

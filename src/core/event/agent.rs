@@ -1,8 +1,10 @@
 //! What comes from an agent, and how it ends. What is made of it is decided in `core`.
 
 use super::{CallId, Token};
+use crate::core::elicitation::Scope;
 use crate::session::agent::AgentInfo;
-use crate::session::ids::SessionId;
+use crate::session::elicitation::Elicitation;
+use crate::session::ids::{ElicitationId, SessionId};
 use crate::session::permission::PermissionRequest;
 use crate::session::remembered::Listed;
 use crate::session::terminal::request::TerminalRequest;
@@ -30,6 +32,17 @@ pub enum FromAgent {
         /// What is asked.
         request: AgentRequest,
     },
+    /// `elicitation/create`: the user has to answer it.
+    Elicitation {
+        /// To answer with.
+        token: Token,
+        /// What it belongs to.
+        scope: Scope,
+        /// What is asked.
+        elicitation: Box<Elicitation>,
+    },
+    /// `elicitation/complete`: what the user opened is done.
+    ElicitationComplete(ElicitationId),
     /// `$/cancel_request`: the agent does not want the answer any more (it still gets one).
     Withdrawn(Token),
     /// The answer to a call of ours.

@@ -1,0 +1,128 @@
+--- Forms: what is entered, what is told of it, when they open. What may be entered is the binary's to know.
+local check = dofile("tests/support/check.lua")
+local case, same = check.case, check.same
+
+local fields = {
+  { key = "t", title = "Text", required = true, kind = "text", allows = "text", choices = {} },
+  { key = "b", title = "Flag", required = false, kind = "boolean", allows = "-", choices = {} },
+  {
+    key = "s",
+    title = "Several",
+    required = false,
+    kind = "several",
+    allows = "any of 2",
+    choices = { { value = "x", name = "Ex" }, { value = "y", name = "Why" } },
+    value = { "x" },
+  },
+}
+
+---@param ids integer[] what waits
+local function status(nvim, ids)
+  local waiting = vim.tbl_map(function(id)
+    return { id = id, mode = "form", message = "Which?" }
+  end, ids)
+  nvim:status({ state = #ids > 0 and "waiting" or "running", elicitations = waiting })
+end
+
+local function ask(nvim, id, message)
+  local form = { chat = 1, id = id, mode = "form", message = message or "Which?", fields = fields }
+  nvim:say("elicitation", form)
+end
+
+local function open()
+  local nvim = check.start()
+  nvim:open_chat()
+  status(nvim, { 1 })
+  ask(nvim, 1)
+  nvim:poll("vim.bo.filetype == 'ratform'")
+  return nvim
+end
+
+case("the cursor begins at what is needed and goes from field to field", function()
+  local nvim = open()
+  local line = function()
+    return nvim:lua("return vim.api.nvim_get_current_line()")
+  end
+  same(line(), " Text: nothing yet")
+  for _, text in ipairs({ " Flag: nothing yet", " Several: ", "   [x] Ex", "   [ ] Why" }) do
+    nvim:input("<Tab>")
+    same(line(), text)
+  end
+  nvim:input("<S-Tab><S-Tab>")
+  same(line(), " Several: ")
+end)
+
+case("what is entered is told as it is, and what is not there is left out", function()
+  local nvim = open()
+  nvim:input("<Tab><CR>")
+  nvim:heard("elicitation", 1)
+  nvim:input("<Tab><Tab><Tab><CR>")
+  local heard = nvim:heard("elicitation", 2)
+  local entered = { { key = "b", value = true }, { key = "s", value = { "x", "y" } } }
+  same(heard, { chat = 1, id = 1, action = "check", entered = entered })
+  -- A flag that nothing is said of at first may be left out again.
+  nvim:input("<S-Tab><S-Tab><S-Tab><CR><CR>")
+  same(#nvim:heard("elicitation", 4).entered, 1)
+  nvim:input("ga")
+  same(nvim:heard("elicitation", 5).action, "accept")
+  nvim:input("ga")
+  nvim:input("gr")
+  same(nvim:heard("elicitation", 5).action, "accept", "one answer is on its way")
+end)
+
+case("problems show once the user has been there, or wants to send", function()
+  local nvim = open()
+  local problems = { { key = "t", line = "is needed" }, { key = "b", line = "is odd" } }
+  nvim:input("<Tab><CR>")
+  nvim:heard("elicitation", 1)
+  nvim:say("problems", { chat = 1, id = 1, problems = problems })
+  check.contains(nvim:screen(), "✗ is odd")
+  same(nvim:screen():find("is needed", 1, true), nil)
+  same(nvim:lua("return vim.api.nvim_get_current_line()"), " Flag: yes")
+  nvim:input("ga")
+  nvim:heard("elicitation", 2)
+  nvim:say("problems", { chat = 1, id = 1, problems = problems })
+  check.contains(nvim:screen(), "✗ is needed")
+  same(nvim:lua("return vim.api.nvim_get_current_line()"), " Flag: yes", "the cursor stays")
+  nvim:input("ga")
+  same(nvim:heard("elicitation", 3).action, "accept")
+  status(nvim, {})
+  nvim:poll("vim.bo.filetype == 'ratprompt'")
+end)
+
+case("one that was taken back before the editor heard of it never opens", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  status(nvim, {})
+  ask(nvim, 7)
+  same(nvim:lua("return #require('rat.form').all()"), 0)
+end)
+
+case("a second one does not open over the first", function()
+  local nvim = check.start()
+  nvim:lua("require('rat').setup({ permission = { open = 'always' } })")
+  nvim:open_chat()
+  status(nvim, { 1 })
+  ask(nvim, 1, "First?")
+  nvim:poll_screen("First?")
+  status(nvim, { 1, 2 })
+  ask(nvim, 2, "Second?")
+  nvim:lua(
+    "Idle = 0; require('rat.idle').when(function() return true end, function() Idle = 1 end)"
+  )
+  nvim:poll("Idle == 1")
+  same(nvim:screen():find("Second?", 1, true), nil)
+  nvim:input("gr")
+  nvim:poll_screen("Second?")
+end)
+
+case("a form stays whole when the screen changes its size", function()
+  local nvim = open()
+  nvim:command("set columns=64 lines=20")
+  check.contains(nvim:screen(), "Text: nothing yet")
+  check.contains(nvim:screen(), "q cancel")
+  nvim:command("set columns=120 lines=40")
+  check.contains(nvim:screen(), "Text: nothing yet")
+end)
+
+check.finish()
