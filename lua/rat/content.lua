@@ -14,6 +14,7 @@ local M = {}
 ---@field line? integer
 ---@field url? string
 ---@field host? string
+---@field warnings string[] what to beware of there
 
 ---@param offer {chat: integer, id: string}
 ---@param act string
@@ -65,8 +66,8 @@ end
 --- Asks before it opens a page, with the whole address in sight.
 ---@param offer rat.Offer
 local function open_page(offer)
-  local odd = offer.host:find("xn--", 1, true) and ", a name with letters beyond a to z" or ""
-  local question = ("Open %s in the browser? The host is %s%s"):format(offer.url, offer.host, odd)
+  local question = ("Open %s in the browser? The host is %s"):format(offer.url, offer.host)
+  question = table.concat({ question, unpack(offer.warnings) }, "; ")
   local items = { "Open it", "Copy the address", "Leave it" }
   require("rat.select").open(items, { prompt = question }, function(_, index)
     if index == 1 then

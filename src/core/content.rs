@@ -169,7 +169,7 @@ fn name(content: &Content) -> String {
     };
     let path = match content.uri().and_then(address) {
         Some(Address::File { path, .. }) => path,
-        Some(Address::Web { url, .. }) => url.split(['?', '#']).next().unwrap_or_default().into(),
+        Some(Address::Web(page)) => page.url.split(['?', '#']).next().unwrap_or_default().into(),
         None => content.uri().map(PathBuf::from).unwrap_or_default(),
     };
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());

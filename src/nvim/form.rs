@@ -5,7 +5,8 @@ use super::encode::{map, optional, strings};
 use crate::core::elicitation::{Choice, News};
 use crate::core::event::{ChatId, UserAction};
 use crate::core::status::WaitingElicitation;
-use crate::session::elicitation::{Address, Field, Form, Given, Kind, Problem, Wants};
+use crate::session::address::Page;
+use crate::session::elicitation::{Field, Form, Given, Kind, Problem, Wants};
 use rmpv::Value;
 
 /// The kind and the payload of a message.
@@ -36,7 +37,7 @@ fn asked(message: String, wants: Wants) -> Value {
             ("description", optional(description)),
             ("fields", Value::Array(fields.into_iter().map(field).collect())),
         ]),
-        Wants::Address(_, Address { url, host, warnings }) => map([
+        Wants::Address(_, Page { url, host, warnings }) => map([
             mode,
             message,
             ("url", url.into()),

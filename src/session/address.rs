@@ -1,7 +1,8 @@
-//! Where an address leads: a place in a file, or a page of the web. It looks at the address alone.
+//! Where an address leads: a place in a file, or a page of the web, and what to beware of there. It looks at the address
+//! alone, and opens nothing.
 
 use std::path::PathBuf;
-use url::Url;
+use url::{Host, Url, quirks};
 
 /// Where an address leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,12 +15,43 @@ pub enum Address {
         line: Option<u32>,
     },
     /// To the web.
-    Web {
-        /// The whole address in ASCII: what looks like another letter stands there as what it is.
-        url: String,
-        /// The host alone, in ASCII.
-        host: String,
-    },
+    Web(Page),
+}
+
+/// A page of the web.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The whole address in ASCII, as it would be opened: what looks like another letter stands there as what it is.
+    pub url: String,
+    /// Where it leads, in ASCII.
+    pub host: String,
+    /// What to beware of, one line each.
+    pub warnings: Vec<String>,
+}
+
+impl Page {
+    /// Reads an address. Why it is none that may be opened, in one line.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let url = Url::parse(text).map_err(|error| format!("url is no address ({error})"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(format!("url has to be https or http, not {}", url.scheme()));
+        }
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let mut warnings = Vec::new();
+        if !url.username().is_empty() || url.password().is_some() {
+            warnings.push(format!("what stands before @ is a user name: this leads to {host}"));
+        }
+        if let Some(Host::Domain(domain)) = url.host()
+            && domain.split('.').any(|label| label.starts_with("xn--"))
+        {
+            let shown = quirks::domain_to_unicode(domain);
+            warnings.push(format!("the host looks like \"{shown}\", which may imitate another"));
+        }
+        if url.scheme() == "http" {
+            warnings.push("http: others can read and change what goes there".to_owned());
+        }
+        Ok(Self { url: url.into(), host, warnings })
+    }
 }
 
 /// Reads an address; `None` where it leads nowhere we can go.
@@ -34,10 +66,7 @@ pub fn address(uri: &str) -> Option<Address> {
             let path = url.to_file_path().ok()?;
             Some(Address::File { path, line: url.fragment().and_then(line) })
         }
-        "http" | "https" => {
-            let host = url.host_str()?.to_owned();
-            Some(Address::Web { url: url.into(), host })
-        }
+        "http" | "https" => Page::read(uri).ok().map(Address::Web),
         _ => None,
     }
 }
@@ -73,16 +102,29 @@ mod tests {
         assert_eq!(address("file://elsewhere/a.rs"), None);
     }
 
+    /// ACP 128.
     #[test]
-    fn pages_say_whole_where_they_are() {
-        let web = |uri| match address(uri) {
-            Some(Address::Web { url, host }) => (url, host),
-            other => panic!("{other:?}"),
+    fn a_page_says_where_it_leads_and_what_to_beware_of() {
+        let plain = Page::read("https://example.com:8443/a?b=c#d").unwrap();
+        assert_eq!(plain.url, "https://example.com:8443/a?b=c#d");
+        assert_eq!((plain.host.as_str(), plain.warnings.len()), ("example.com", 0));
+        let warned = |url: &str, word: &str| {
+            let page = Page::read(url).unwrap();
+            assert!(page.url.is_ascii(), "{page:?}");
+            assert!(page.warnings.iter().any(|it| it.contains(word)), "{word}: {page:?}");
+            page
         };
-        let (url, host) = web("https://good.org@evil.org/\u{202e}x");
-        assert_eq!(host, "evil.org");
-        assert!(url.is_ascii() && url.starts_with("https://good.org@evil.org/%E2"), "{url}");
-        assert_eq!(web("http://ex\u{430}mple.org").1, "xn--exmple-4nf.org");
+        warned("http://example.com", "http:");
+        // The first letter is Cyrillic, written as it is and in punycode.
+        let imitated = warned("https://\u{430}pple.com/", "\"\u{430}pple.com\"");
+        assert_eq!(imitated, warned("https://xn--pple-43d.com/", "imitate"));
+        assert_eq!(imitated.host, "xn--pple-43d.com");
+        let trap = warned("https://example.com@evil.test/login", "leads to evil.test");
+        assert_eq!(trap.host, "evil.test");
+        warned("https://:secret@evil.test/", "user name");
+        // Nothing that is shown hides or turns what follows.
+        let hidden = Page::read("https://a.b/\u{202e}gpj.exe\u{0}\n").unwrap();
+        assert_eq!(hidden.url, "https://a.b/%E2%80%AEgpj.exe");
     }
 
     #[test]

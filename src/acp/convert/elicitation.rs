@@ -4,8 +4,9 @@
 use super::fields::{Fields, texts, whole};
 use super::request::Refusal;
 use super::update::json;
+use crate::session::address::Page;
 use crate::session::elicitation::{
-    Action, Address, Elicitation, Field, Form, Format, Given, Kind, Pattern, Value, Wants,
+    Action, Elicitation, Field, Form, Format, Given, Kind, Pattern, Value, Wants,
 };
 use crate::session::ids::{ElicitationId, SessionId};
 use crate::session::update::Choice;
@@ -48,7 +49,7 @@ fn address(params: &mut Fields) -> Result<Wants, Refusal> {
     let id = params.text("elicitationId");
     let id = id.ok_or_else(|| Refusal::params("elicitationId must be a string"))?;
     let url = params.text("url").ok_or_else(|| Refusal::params("url must be a string"))?;
-    Ok(Wants::Address(id.into(), Address::read(&url).map_err(Refusal::params)?))
+    Ok(Wants::Address(id.into(), Page::read(&url).map_err(Refusal::params)?))
 }
 
 fn form(params: &mut Fields) -> Result<Form, Refusal> {

@@ -8,10 +8,9 @@ use crate::core::event::agent::{
 };
 use crate::core::event::{ChatId, Event, Token, UserAction};
 use crate::core::status::ChatState;
+use crate::session::address::Page;
 use crate::session::agent::{AuthKind, AuthMethod};
-use crate::session::elicitation::{
-    Action, Address, Elicitation, Field, Form, Given, Kind, Value, Wants,
-};
+use crate::session::elicitation::{Action, Elicitation, Field, Form, Given, Kind, Value, Wants};
 use crate::session::transcript::{Became, Entry};
 use proptest::prelude::*;
 
@@ -73,7 +72,7 @@ fn form() -> Wants {
 }
 
 fn address() -> Wants {
-    Wants::Address("e".into(), Address::read("https://example.com/a").unwrap())
+    Wants::Address("e".into(), Page::read("https://example.com/a").unwrap())
 }
 
 fn entered(name: &str) -> Vec<(String, Given)> {

@@ -3,18 +3,22 @@
 use super::{map, optional};
 use crate::core::content::{Can, Offer};
 use crate::core::event::ChatId;
-use crate::session::address::Address;
+use crate::session::address::{Address, Page};
 use crate::session::content::ContentId;
 use rmpv::Value;
 use std::path::Path;
 
 pub(super) fn offer(offer: Offer) -> Value {
-    let (path, line, url, host) = match offer.address {
+    let (path, line, page) = match offer.address {
         Some(Address::File { path, line }) => {
-            (Some(path.to_string_lossy().into_owned()), line, None, None)
+            (Some(path.to_string_lossy().into_owned()), line, None)
         }
-        Some(Address::Web { url, host }) => (None, None, Some(url), Some(host)),
-        None => (None, None, None, None),
+        Some(Address::Web(page)) => (None, None, Some(page)),
+        None => (None, None, None),
+    };
+    let (url, host, warnings) = match page {
+        Some(Page { url, host, warnings }) => (Some(url), Some(host), warnings),
+        None => (None, None, Vec::new()),
     };
     map([
         ("chat", offer.chat.0.into()),
@@ -26,6 +30,7 @@ pub(super) fn offer(offer: Offer) -> Value {
         ("line", optional(line)),
         ("url", optional(url)),
         ("host", optional(host)),
+        ("warnings", Value::Array(warnings.into_iter().map(Value::from).collect())),
     ])
 }
 

@@ -1,7 +1,6 @@
 //! What an agent asks the user to fill in or to open (ACP elicitation): the form, what is entered, what is sent. Whom it
 //! is shown to and how is not known here.
 
-mod address;
 mod field;
 mod format;
 mod pattern;
@@ -9,11 +8,11 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
-pub use address::Address;
 pub use field::{Field, Kind};
 pub use format::Format;
 pub use pattern::Pattern;
 
+use super::address::Page;
 use super::ids::{ElicitationId, ToolCallId};
 
 /// A request, as it comes in.
@@ -33,7 +32,7 @@ pub enum Wants {
     /// Fill in a form (ACP mode `form`).
     Form(Form),
     /// Open an address, and do there what the agent does not see (ACP mode `url`).
-    Address(ElicitationId, Address),
+    Address(ElicitationId, Page),
 }
 
 impl Wants {

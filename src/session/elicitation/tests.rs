@@ -1,4 +1,4 @@
-//! Formats, addresses and the words for what is allowed and wrong, by example.
+//! Formats and the words for what is allowed and wrong, by example.
 
 use super::*;
 use crate::session::update::Choice;
@@ -70,31 +70,6 @@ fn formats_are_told_apart_from_what_only_looks_like_them() {
         assert!(Format::named(name).is_some(), "{name}");
     }
     assert_eq!(Format::named("iban"), None);
-}
-
-/// ACP 128.
-#[test]
-fn an_address_says_where_it_leads_and_what_to_beware_of() {
-    let plain = Address::read("https://example.com:8443/a?b=c#d").unwrap();
-    assert_eq!(plain.url, "https://example.com:8443/a?b=c#d");
-    assert_eq!((plain.host.as_str(), plain.warnings.len()), ("example.com", 0));
-    let warned = |url: &str, word: &str| {
-        let address = Address::read(url).unwrap();
-        assert!(address.url.is_ascii(), "{address:?}");
-        assert!(address.warnings.iter().any(|it| it.contains(word)), "{word}: {address:?}");
-        address
-    };
-    warned("http://example.com", "http:");
-    // The first letter is Cyrillic, written as it is and in punycode.
-    let imitated = warned("https://\u{430}pple.com/", "\"\u{430}pple.com\"");
-    assert_eq!(imitated, warned("https://xn--pple-43d.com/", "imitate"));
-    assert_eq!(imitated.host, "xn--pple-43d.com");
-    let trap = warned("https://example.com@evil.test/login", "leads to evil.test");
-    assert_eq!(trap.host, "evil.test");
-    warned("https://:secret@evil.test/", "user name");
-    // Nothing that is shown hides or turns what follows.
-    let hidden = Address::read("https://a.b/\u{202e}gpj.exe\u{0}\n").unwrap();
-    assert_eq!(hidden.url, "https://a.b/%E2%80%AEgpj.exe");
 }
 
 /// ACP 126.

@@ -2,7 +2,8 @@
 //! was entered.
 
 use super::{Entry, Transcript};
-use crate::session::elicitation::{Address, Wants};
+use crate::session::address::Page;
+use crate::session::elicitation::Wants;
 use serde::{Deserialize, Serialize};
 
 /// A request in the transcript.
@@ -59,7 +60,7 @@ impl Elicited {
             Wants::Form(form) => {
                 About::Fields(form.fields.iter().map(|field| field.title.clone()).collect())
             }
-            Wants::Address(_, Address { url, host, warnings }) => About::Address {
+            Wants::Address(_, Page { url, host, warnings }) => About::Address {
                 host: host.clone(),
                 url: Some(url.clone()),
                 warnings: warnings.clone(),
@@ -103,7 +104,7 @@ mod tests {
     /// ACP 136.
     #[test]
     fn an_address_is_written_down_by_its_host_alone_and_waits_for_nobody_afterwards() {
-        let address = Address::read("https://example.com/?token=secret").unwrap();
+        let address = Page::read("https://example.com/?token=secret").unwrap();
         let wants = Wants::Address(ElicitationId::from("e"), address);
         let mut transcript = Transcript::default();
         transcript.elicit(Elicited::new(1, "Log in.", &wants, Became::Waiting));
