@@ -12,8 +12,7 @@ use crate::session::agent::AgentConfig;
 use crate::session::content::ContentId;
 use crate::session::ids::{AgentName, OptionId, SessionId, TerminalId, ToolCallId};
 use crate::session::prompt::{FilesRead, Prompt};
-use crate::session::remembered::Remembered;
-use crate::session::transcript::Entry;
+use crate::session::remembered::{Past, Remembered};
 use agent::FromAgent;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,7 +64,7 @@ pub enum Event {
     /// The sessions of a folder, for the user to choose from.
     Remembered(PathBuf, Vec<Remembered>),
     /// What was said in the session a chat goes on with.
-    Reread(ChatId, Vec<Entry>),
+    Reread(ChatId, Past),
     /// A timer that was set has run out.
     Timer(Timer),
     /// The traffic that was asked for.

@@ -5,9 +5,8 @@ use super::event::ChatId;
 use super::link::Stage;
 use super::state::State;
 use crate::session::ids::{AgentName, SessionId};
-use crate::session::remembered::Remembered;
+use crate::session::remembered::{Past, Remembered};
 use crate::session::tool_call::ToolStatus;
-use crate::session::transcript::Entry;
 
 /// A title taken from a prompt has at most so many characters.
 const TITLE: usize = 80;
@@ -32,6 +31,9 @@ impl State {
             open: true,
         };
         let anew = std::mem::take(&mut chat.keep_anew);
+        if anew {
+            chat.transcript.keep_all();
+        }
         let entries = chat.transcript.take_unkept();
         self.effects.push(Effect::Keep(Keeping::Note(Box::new(remembered), anew, entries)));
     }
@@ -85,9 +87,10 @@ impl State {
     }
 
     /// What was said in the session that is to go on.
-    pub(super) fn reread_done(&mut self, id: ChatId, entries: Vec<Entry>) {
+    pub(super) fn reread_done(&mut self, id: ChatId, past: Past) {
         if let Some(chat) = self.chats.get_mut(&id) {
-            chat.past = entries;
+            chat.past = past.entries;
+            chat.keep_anew = past.has_gaps;
         }
         self.store_answered(id);
     }

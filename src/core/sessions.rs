@@ -49,6 +49,10 @@ impl State {
     }
 
     fn begin(&mut self, id: ChatId) {
+        if let Some(chat) = self.chats.get_mut(&id) {
+            // What was said in another session stands above it.
+            chat.keep_anew = true;
+        }
         self.open_with(id, Call::NewSession, Expected::NewSession);
     }
 
@@ -80,9 +84,9 @@ impl State {
         let past = said.unwrap_or_else(|| std::mem::take(&mut chat.past));
         if !past.is_empty() {
             chat.transcript = Transcript::restore(past);
-            chat.transcript.keep_all();
             chat.redraw();
         }
+        chat.keep_anew = true;
         chat.transcript.note(Severity::Info, "a fork of the session begins here", Vec::new());
         self.open_with(id, |place| Call::Fork(session, place), Expected::Fork);
     }

@@ -482,6 +482,7 @@ proptest! {
 mod activity;
 mod elicit;
 mod follow;
+mod keep;
 mod links;
 mod note;
 mod terminals;

@@ -1,6 +1,7 @@
 //! What is remembered of a session when Neovim has ended, so that it can go on.
 
 use super::ids::{AgentName, SessionId};
+use super::transcript::Entry;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -22,6 +23,15 @@ pub struct Remembered {
     /// Whether some Neovim has it open; never written down.
     #[serde(skip)]
     pub open: bool,
+}
+
+/// What was said in a session, as far as it was written down.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Past {
+    /// In order.
+    pub entries: Vec<Entry>,
+    /// Some are missing: those after them stand elsewhere now than where they were written down.
+    pub has_gaps: bool,
 }
 
 /// What an agent says of one of its sessions (ACP session list).

@@ -204,7 +204,7 @@ impl Transcript {
         changed.map(|index| (index, self.to_keep(index))).collect()
     }
 
-    /// Has all of it written down again, for a session of another name.
+    /// Has all of it written down, not only what has changed.
     pub fn keep_all(&mut self) {
         self.unkept = (0..self.entries.len()).collect();
     }

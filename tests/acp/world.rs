@@ -16,6 +16,7 @@ use rat_nvim::core::status::ChatState;
 use rat_nvim::session::agent::{AgentConfig, Timeouts};
 use rat_nvim::session::ids::TerminalId;
 use rat_nvim::session::prompt::Prompt;
+use rat_nvim::session::remembered::Past;
 use rat_nvim::session::terminal::TerminalExit;
 use rat_nvim::view::line::Line;
 use rat_nvim::view::patch::{Op, Patch};
@@ -245,7 +246,9 @@ impl World {
         match keeping {
             Keeping::Recall(chat, ..) => self.events.push_back(Event::Recalled(chat, None)),
             Keeping::List(cwd) => self.events.push_back(Event::Remembered(cwd, Vec::new())),
-            Keeping::Reread(chat, ..) => self.events.push_back(Event::Reread(chat, Vec::new())),
+            Keeping::Reread(chat, ..) => {
+                self.events.push_back(Event::Reread(chat, Past::default()))
+            }
             Keeping::Note(..) | Keeping::Forget(..) => {}
         }
     }

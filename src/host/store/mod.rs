@@ -6,7 +6,7 @@ mod names;
 mod transcripts;
 
 use crate::session::ids::{AgentName, SessionId};
-use crate::session::remembered::Remembered;
+use crate::session::remembered::{Past, Remembered};
 use crate::session::transcript::Entry;
 use std::collections::HashMap;
 use std::io;
@@ -38,7 +38,7 @@ enum Job {
     Keep(Box<Remembered>, bool, Vec<(usize, Entry)>),
     Forget(PathBuf, AgentName, SessionId),
     Recall(PathBuf, oneshot::Sender<Vec<Remembered>>),
-    Reread(AgentName, SessionId, oneshot::Sender<Vec<Entry>>),
+    Reread(AgentName, SessionId, oneshot::Sender<Past>),
     Flush(mpsc::Sender<()>),
 }
 
@@ -94,7 +94,7 @@ impl Store {
     }
 
     /// What was said in a session, as far as it was written down.
-    pub async fn reread(&self, agent: AgentName, session: SessionId) -> Vec<Entry> {
+    pub async fn reread(&self, agent: AgentName, session: SessionId) -> Past {
         let (answer, answered) = oneshot::channel();
         self.give(Job::Reread(agent, session, answer));
         answered.await.unwrap_or_default()
@@ -160,11 +160,11 @@ impl Keeper {
                 let _ = answer.send(sessions);
             }
             Job::Reread(agent, session, answer) => {
-                let entries = self.transcripts.read(&agent, &session).unwrap_or_else(|error| {
+                let past = self.transcripts.read(&agent, &session).unwrap_or_else(|error| {
                     complain(&self.folder, "a transcript cannot be read", Err(error));
-                    Vec::new()
+                    Past::default()
                 });
-                let _ = answer.send(entries);
+                let _ = answer.send(past);
             }
             Job::Flush(done) => {
                 self.note_stale();

@@ -60,11 +60,11 @@ async fn what_was_kept_is_there_after_a_restart() {
     let [one] = &store.recall("/a project/ü".into()).await[..] else { panic!("not one") };
     assert_eq!((one.title.as_deref(), one.open), (Some("title"), false));
     assert!(one.used_at > 1_700_000_000);
-    let entries = store.reread("fake".into(), "1".into()).await;
+    let entries = store.reread("fake".into(), "1".into()).await.entries;
     assert_eq!(entries, [note("a"), note("B"), note("c")]);
     assert!(store.recall("/elsewhere".into()).await.is_empty());
     store.keep(session("1"), true, vec![(0, note("all of it"))]);
-    assert_eq!(store.reread("fake".into(), "1".into()).await, [note("all of it")]);
+    assert_eq!(store.reread("fake".into(), "1".into()).await.entries, [note("all of it")]);
 }
 
 #[tokio::test]
@@ -81,11 +81,11 @@ async fn two_programs_lose_nothing_of_each_other() {
     // The one who has a session open writes its transcript.
     one.keep(session("one1"), false, vec![(0, note("one"))]);
     one.flush();
-    let entries = other.reread("fake".into(), "one1".into()).await;
+    let entries = other.reread("fake".into(), "one1".into()).await.entries;
     other.keep(session("one1"), false, vec![(0, note("other"))]);
     other.flush();
     assert_eq!(entries, [note("one")]);
-    assert_eq!(one.reread("fake".into(), "one1".into()).await, [note("one")]);
+    assert_eq!(one.reread("fake".into(), "one1".into()).await.entries, [note("one")]);
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn a_forgotten_session_is_gone_with_what_was_said() {
     store.keep(session("2"), false, vec![(0, note("a"))]);
     store.forget("/a project/ü".into(), "fake".into(), "1".into());
     assert_eq!(ids(&store).await, ["2"]);
-    assert!(store.reread("fake".into(), "1".into()).await.is_empty());
+    assert!(store.reread("fake".into(), "1".into()).await.entries.is_empty());
 }
 
 #[tokio::test]
@@ -144,7 +144,31 @@ async fn a_line_that_was_cut_off_costs_itself_only() {
     let file = folder.0.join("transcripts/fake-1.jsonl");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, &text[..text.len() - 5]).unwrap();
-    assert_eq!(folder.store().reread("fake".into(), "1".into()).await, [note("a")]);
+    assert_eq!(folder.store().reread("fake".into(), "1".into()).await.entries, [note("a")]);
+}
+
+#[tokio::test]
+async fn a_transcript_that_misses_something_is_told_as_such_until_it_is_written_anew() {
+    let folder = Folder::new("gaps");
+    let store = folder.store();
+    let entries = [(0, note("a")), (1, note("b")), (2, note("c"))];
+    store.keep(session("1"), false, entries.to_vec());
+    store.flush();
+    let reread = async || store.reread("fake".into(), "1".into()).await;
+    assert!(!reread().await.has_gaps);
+    let file = folder.0.join("transcripts/fake-1.jsonl");
+    let whole = fs::read_to_string(&file).unwrap();
+    for (missing, left) in
+        [(2, vec![note("a"), note("c")]), (0, vec![note("a"), note("b"), note("c")])]
+    {
+        let mut lines: Vec<&str> = whole.lines().collect();
+        lines[missing] = "{\"at\":";
+        fs::write(&file, lines.join("\n") + "\n").unwrap();
+        assert_eq!(reread().await, Past { entries: left, has_gaps: true });
+    }
+    store.keep(session("1"), true, entries.to_vec());
+    let entries = entries.map(|(_, entry)| entry).to_vec();
+    assert_eq!(reread().await, Past { entries, has_gaps: false });
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use super::index::{private, private_folder};
 use super::names::escaped;
 use crate::session::ids::{AgentName, SessionId};
-use crate::session::remembered::Remembered;
+use crate::session::remembered::{Past, Remembered};
 use crate::session::transcript::Entry;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
@@ -81,17 +81,19 @@ impl Transcripts {
     }
 
     /// The entries in order. Lines that make no sense are left out: a later version may have written them.
-    pub(super) fn read(&self, agent: &AgentName, id: &SessionId) -> io::Result<Vec<Entry>> {
+    pub(super) fn read(&self, agent: &AgentName, id: &SessionId) -> io::Result<Past> {
         let path = self.path(agent, id);
         let file = match File::open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Past::default()),
             file => file?,
         };
         let mut lines = BufReader::new(file).split(b'\n');
         let head = lines.next().transpose()?.unwrap_or_default();
-        let head: Version = serde_json::from_slice(&head)?;
-        if head.version != VERSION {
-            return Err(io::Error::other(format!("version {} of another rat.nvim", head.version)));
+        let head = serde_json::from_slice::<Version>(&head);
+        if let Ok(Version { version }) = head
+            && version != VERSION
+        {
+            return Err(io::Error::other(format!("version {version} of another rat.nvim")));
         }
         let mut entries = BTreeMap::new();
         for line in lines {
@@ -99,7 +101,8 @@ impl Transcripts {
                 entries.insert(at, entry);
             }
         }
-        Ok(entries.into_values().collect())
+        let has_gaps = head.is_err() || entries.keys().copied().ne(0..entries.len());
+        Ok(Past { entries: entries.into_values().collect(), has_gaps })
     }
 
     /// Whether some program has it open, be it this one.
