@@ -57,7 +57,8 @@ async fn what_was_kept_is_there_after_a_restart() {
     store.flush();
     drop(store);
     let store = folder.store();
-    let [one] = &store.recall("/a project/ü".into()).await[..] else { panic!("not one") };
+    assert_eq!(ids(&store).await, ["1"]);
+    let one = store.last("/a project/ü".into(), &"fake".into()).await.unwrap();
     assert_eq!((one.title.as_deref(), one.open), (Some("title"), false));
     assert!(one.used_at > 1_700_000_000);
     let entries = store.reread("fake".into(), "1".into()).await.entries;
@@ -145,6 +146,52 @@ async fn a_line_that_was_cut_off_costs_itself_only() {
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, &text[..text.len() - 5]).unwrap();
     assert_eq!(folder.store().reread("fake".into(), "1".into()).await.entries, [note("a")]);
+}
+
+#[tokio::test]
+async fn what_follows_a_line_that_was_cut_off_is_a_line_of_its_own() {
+    let folder = Folder::new("torn");
+    let store = folder.store();
+    store.keep(session("1"), false, vec![(0, note("a")), (1, note("b"))]);
+    store.flush();
+    drop(store);
+    let file = folder.0.join("transcripts/fake-1.jsonl");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, &text[..text.len() - 5]).unwrap();
+    let store = folder.store();
+    assert!(!store.last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
+    store.keep(session("1"), false, vec![(1, note("c"))]);
+    assert_eq!(store.reread("fake".into(), "1".into()).await.entries, [note("a"), note("c")]);
+}
+
+/// Set where files may not grow, as on a full disk.
+const FULL: &str = "RAT_TEST_STORE_FULL";
+
+#[test]
+fn what_has_no_room_leaves_what_is_there() {
+    if std::env::var_os(FULL).is_none() {
+        let name = "host::store::tests::what_has_no_room_leaves_what_is_there";
+        let limited = std::process::Command::new("sh")
+            .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact \"$1\" --nocapture"])
+            .arg(std::env::current_exe().unwrap())
+            .arg(name)
+            .env(FULL, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&limited.stdout);
+        return assert!(limited.status.success() && said.contains("1 passed"), "{limited:?}");
+    }
+    let folder = Folder::new("full");
+    let store = folder.store();
+    store.keep(session("1"), false, vec![(0, note("a"))]);
+    store.flush();
+    let file = folder.0.join("transcripts/fake-1.jsonl");
+    let before = fs::read(&file).unwrap();
+    let large = "x".repeat(64 << 10);
+    assert!(fs::write(folder.0.join("probe"), &large).is_err(), "the limit holds");
+    store.keep(session("1"), false, vec![(1, note("b")), (2, note(&large))]);
+    store.flush();
+    assert!(fs::read(&file).unwrap() == before, "nothing half written stays");
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// The form of the lines.
@@ -76,8 +77,7 @@ impl Transcripts {
         for (at, entry) in entries {
             line(&mut lines, &Written { at: *at, entry })?;
         }
-        // At once: a program that is killed leaves whole lines, but for the last one.
-        file.write_all(&lines)
+        append(file, &lines)
     }
 
     /// The entries in order. Lines that make no sense are left out: a later version may have written them.
@@ -130,10 +130,13 @@ impl Transcripts {
     fn hold(&mut self, path: &Path) -> io::Result<Option<&mut Flock<File>>> {
         if !self.held.contains_key(path) {
             private_folder(&self.folder)?;
-            let file = private(File::options().create(true).append(true)).open(path)?;
+            let file = private(File::options().create(true).read(true).append(true)).open(path)?;
             let held = Flock::lock(file, FlockArg::LockExclusiveNonblock)
                 .inspect_err(|_| tracing::warn!(path = %path.display(), "open elsewhere"))
                 .ok();
+            if let Some(file) = &held {
+                end_line(file)?;
+            }
             self.held.insert(path.to_owned(), held);
         }
         Ok(self.held.get_mut(path).and_then(Option::as_mut))
@@ -143,6 +146,25 @@ impl Transcripts {
         let (agent, id) = (escaped(agent.as_str()), escaped(id.as_str()));
         self.folder.join(format!("{agent}-{id}.jsonl"))
     }
+}
+
+/// Adds lines, all of them or none. At once: a program that is killed leaves whole lines, but for the last one.
+fn append(mut file: &File, lines: &[u8]) -> io::Result<()> {
+    let end = file.metadata()?.len();
+    file.write_all(lines).inspect_err(|_| {
+        if let Err(error) = file.set_len(end) {
+            tracing::error!(%error, "half a line stays in a transcript");
+        }
+    })
+}
+
+/// Ends a line that was cut off, so that it costs itself only.
+fn end_line(file: &File) -> io::Result<()> {
+    let mut last = [b'\n'];
+    if let Some(at) = file.metadata()?.len().checked_sub(1) {
+        file.read_exact_at(&mut last, at)?;
+    }
+    if last == *b"\n" { Ok(()) } else { append(file, b"\n") }
 }
 
 fn line(out: &mut Vec<u8>, value: &impl Serialize) -> io::Result<()> {
