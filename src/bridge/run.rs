@@ -17,6 +17,7 @@ use crate::host::terminals::Terminals;
 use crate::nvim::client::Client;
 use crate::session::author::Author;
 use crate::session::content::ContentId;
+use crate::session::remembered::Kept;
 use parking_lot::Mutex;
 use rmpv::Value;
 use std::path::{Path, PathBuf};
@@ -184,7 +185,13 @@ impl Runner {
     fn keep(&self, keeping: Keeping) {
         let store = Arc::clone(&self.store);
         match keeping {
-            Keeping::Note(session, anew, entries) => store.keep(*session, anew, entries),
+            Keeping::Note(session, anew, entries) => {
+                let (agent, id) = (session.agent.clone(), session.id.clone());
+                let kept = store.keep(*session, anew, entries);
+                self.spawn(
+                    async move { Event::Kept(agent, id, kept.await.unwrap_or(Kept::Written)) },
+                );
+            }
             Keeping::Forget(cwd, agent, session) => store.forget(cwd, agent, session),
             Keeping::Recall(chat, agent, cwd) => {
                 self.spawn(async move { Event::Recalled(chat, store.last(cwd, &agent).await) });

@@ -115,6 +115,8 @@ pub struct Chat {
     pub past: Vec<Entry>,
     /// All of the transcript is to be written down, not only what is new.
     pub keep_anew: bool,
+    /// It is not written down just now, which the user has been told.
+    pub unkept: bool,
     /// Whether the running process has that session open.
     pub live: bool,
     /// Whether it has ever read a file through us.
@@ -187,6 +189,7 @@ impl Chat {
             awaits_store: false,
             past: Vec::new(),
             keep_anew: false,
+            unkept: false,
             live: false,
             reads_through_us: false,
             phase: Phase::Stopped,

@@ -153,7 +153,7 @@ pub enum Effect {
 /// What is done with what outlives Neovim.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Keeping {
-    /// A session was used; with what has changed in its transcript, or all of it from now on.
+    /// A session was used; with what has changed in its transcript, or all of it from now on. `Event::Kept` follows.
     Note(Box<Remembered>, bool, Vec<(usize, Entry)>),
     /// Forget a session of this folder.
     Forget(PathBuf, AgentName, SessionId),

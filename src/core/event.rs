@@ -12,7 +12,7 @@ use crate::session::agent::AgentConfig;
 use crate::session::content::ContentId;
 use crate::session::ids::{AgentName, OptionId, SessionId, TerminalId, ToolCallId};
 use crate::session::prompt::{FilesRead, Prompt};
-use crate::session::remembered::{Past, Remembered};
+use crate::session::remembered::{Kept, Past, Remembered};
 use agent::FromAgent;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,6 +65,8 @@ pub enum Event {
     Remembered(PathBuf, Vec<Remembered>),
     /// What was said in the session a chat goes on with.
     Reread(ChatId, Past),
+    /// What was to be written down of a session of an agent of this name was, or was not.
+    Kept(AgentName, SessionId, Kept),
     /// A timer that was set has run out.
     Timer(Timer),
     /// The traffic that was asked for.

@@ -5,8 +5,9 @@ use super::event::ChatId;
 use super::link::Stage;
 use super::state::State;
 use crate::session::ids::{AgentName, SessionId};
-use crate::session::remembered::{Past, Remembered};
+use crate::session::remembered::{Kept, Past, Remembered};
 use crate::session::tool_call::ToolStatus;
+use crate::session::update::Severity;
 
 /// A title taken from a prompt has at most so many characters.
 const TITLE: usize = 80;
@@ -38,10 +39,40 @@ impl State {
         self.effects.push(Effect::Keep(Keeping::Note(Box::new(remembered), anew, entries)));
     }
 
+    /// What became of what was to be written down. That it was not is told once.
+    pub(super) fn kept(&mut self, agent: &AgentName, session: &SessionId, kept: Kept) {
+        let Some(id) = self.open_as(agent, session) else { return };
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let problem = match kept {
+            Kept::Written => {
+                chat.unkept = false;
+                return;
+            }
+            Kept::Behind => {
+                chat.keep_anew = true;
+                return self.keep(id);
+            }
+            Kept::Elsewhere => {
+                "another Neovim has this session open: what is said here is not kept until it lets go"
+                    .to_owned()
+            }
+            Kept::Failed(why) => {
+                format!("what is said here could not be written down and is not kept ({why})")
+            }
+        };
+        if !std::mem::replace(&mut chat.unkept, true) {
+            chat.transcript.note(Severity::Warning, problem, Vec::new());
+        }
+    }
+
     /// Neovim is about to end: what agents wait for is answered, and what is not written down yet is.
     pub fn farewell(&mut self) -> Vec<Effect> {
         for id in self.chats.keys().copied().collect::<Vec<_>>() {
             self.settle_all(id, ToolStatus::Cancelled);
+            if let Some(chat) = self.chats.get_mut(&id) {
+                // No answer will be heard: all of it goes, should it be possible now.
+                chat.keep_anew |= chat.unkept;
+            }
             self.keep(id);
         }
         std::mem::take(&mut self.effects)

@@ -25,6 +25,19 @@ pub struct Remembered {
     pub open: bool,
 }
 
+/// What became of what was to be written down of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// It is written down, or nothing of any session ever is.
+    Written,
+    /// Another program has the session open and writes it.
+    Elsewhere,
+    /// It could be written now, but what came before it was not: all is needed, not only what has changed.
+    Behind,
+    /// It could not be written; why.
+    Failed(String),
+}
+
 /// What was said in a session, as far as it was written down.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Past {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::core::event::agent::NOT_FOUND;
-use crate::session::remembered::Past;
+use crate::session::remembered::{Kept, Past};
 use crate::session::transcript::{Entry, Transcript};
 use std::collections::BTreeMap;
 
@@ -104,4 +104,41 @@ fn what_was_read_with_gaps_is_written_down_anew() {
     world.answer();
     turn(&mut world, "three");
     assert_eq!(anew(&world), 0, "what is there stays");
+}
+
+#[test]
+fn what_is_not_kept_is_told_once_and_kept_whole_later() {
+    let mut world = going_on(past(false));
+    world.answer();
+    turn(&mut world, "three");
+    let tell = |world: &mut World, kept| {
+        world.kept.clear();
+        world.happen(Event::Kept("fake".into(), "old".into(), kept));
+    };
+    let notes = |world: &World| {
+        let about =
+            |entry: &&Entry| matches!(entry, Entry::Note(note) if note.title.contains("not kept"));
+        said(world).values().filter(about).count()
+    };
+    for kept in [Kept::Written, Kept::Elsewhere, Kept::Elsewhere, Kept::Failed("full".to_owned())] {
+        tell(&mut world, kept);
+        assert_eq!(world.kept, []);
+    }
+    assert_eq!(notes(&world), 1);
+    tell(&mut world, Kept::Behind);
+    assert_eq!(files(&world.kept)[&SessionId::from("old")], said(&world));
+    tell(&mut world, Kept::Written);
+    tell(&mut world, Kept::Failed("full".to_owned()));
+    assert_eq!(notes(&world), 2);
+    // Of what becomes of the last words nothing will be heard.
+    let last: Vec<Keeping> = world
+        .state
+        .farewell()
+        .into_iter()
+        .filter_map(|effect| match effect {
+            Effect::Keep(keeping) => Some(keeping),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(files(&last)[&SessionId::from("old")], said(&world));
 }

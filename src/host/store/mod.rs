@@ -6,7 +6,7 @@ mod names;
 mod transcripts;
 
 use crate::session::ids::{AgentName, SessionId};
-use crate::session::remembered::{Past, Remembered};
+use crate::session::remembered::{Kept, Past, Remembered};
 use crate::session::transcript::Entry;
 use std::collections::HashMap;
 use std::io;
@@ -35,7 +35,7 @@ pub struct Store {
 }
 
 enum Job {
-    Keep(Box<Remembered>, bool, Vec<(usize, Entry)>),
+    Keep(Box<Remembered>, bool, Vec<(usize, Entry)>, oneshot::Sender<Kept>),
     Forget(PathBuf, AgentName, SessionId),
     Recall(PathBuf, oneshot::Sender<Vec<Remembered>>),
     Reread(AgentName, SessionId, oneshot::Sender<Past>),
@@ -62,9 +62,16 @@ impl Store {
     }
 
     /// Notes that a session was used just now, and what has changed in its transcript; or that this is now all of it. From
-    /// now on this program is the one that writes it, if none has been.
-    pub fn keep(&self, session: Remembered, anew: bool, entries: Vec<(usize, Entry)>) {
-        self.give(Job::Keep(Box::new(session), anew, entries));
+    /// now on this program is the one that writes it, if none has been. Gives what becomes of it, where sessions are kept.
+    pub fn keep(
+        &self,
+        session: Remembered,
+        anew: bool,
+        entries: Vec<(usize, Entry)>,
+    ) -> oneshot::Receiver<Kept> {
+        let (answer, answered) = oneshot::channel();
+        self.give(Job::Keep(Box::new(session), anew, entries, answer));
+        answered
     }
 
     /// Forgets a session and what was said in it.
@@ -134,10 +141,15 @@ struct Noted {
 impl Keeper {
     fn work(&mut self, job: Job) {
         match job {
-            Job::Keep(mut session, anew, entries) => {
+            Job::Keep(mut session, anew, entries, answer) => {
                 session.used_at = now();
-                let result = self.keep(&session, anew, &entries);
-                complain(&session.cwd, "a session was not kept", result);
+                let kept = self.transcripts.write(&session, anew, &entries);
+                let _ = answer.send(kept.unwrap_or_else(|error| {
+                    let why = error.to_string();
+                    complain(&session.cwd, "a transcript was not written", Err(error));
+                    Kept::Failed(why)
+                }));
+                complain(&session.cwd, "a session was not noted", self.used(&session));
             }
             Job::Forget(cwd, agent, id) => {
                 self.transcripts.forget(&agent, &id);
@@ -173,13 +185,8 @@ impl Keeper {
         }
     }
 
-    fn keep(
-        &mut self,
-        session: &Remembered,
-        anew: bool,
-        entries: &[(usize, Entry)],
-    ) -> io::Result<()> {
-        self.transcripts.write(session, anew, entries)?;
+    /// A session was used just now.
+    fn used(&mut self, session: &Remembered) -> io::Result<()> {
         let noted = self.noted.get_mut(&(session.agent.clone(), session.id.clone()));
         if let Some(noted) = noted
             && noted.session.title == session.title

@@ -113,6 +113,39 @@ async fn a_session_that_is_let_go_a_moment_later_is_waited_for() {
 }
 
 #[tokio::test]
+async fn a_session_that_was_open_elsewhere_is_written_whole_once_it_is_let_go() {
+    let folder = Folder::new("elsewhere");
+    let one = folder.store();
+    assert_eq!(one.keep(session("1"), false, vec![(0, note("a"))]).await, Ok(Kept::Written));
+    let other = folder.store();
+    let keep = |anew, entries| other.keep(session("1"), anew, entries);
+    let (b, c) = ((1, note("b")), (2, note("c")));
+    assert_eq!(keep(false, vec![b.clone()]).await, Ok(Kept::Elsewhere));
+    assert_eq!(keep(true, vec![b.clone()]).await, Ok(Kept::Elsewhere));
+    drop(one);
+    assert!(!folder.store().last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
+    assert_eq!(keep(false, vec![c.clone()]).await, Ok(Kept::Behind));
+    assert_eq!(keep(true, vec![(0, note("a")), b]).await, Ok(Kept::Written));
+    assert_eq!(keep(false, vec![c]).await, Ok(Kept::Written));
+    let entries = other.reread("fake".into(), "1".into()).await.entries;
+    assert_eq!(entries, [note("a"), note("b"), note("c")]);
+}
+
+#[tokio::test]
+async fn two_who_look_whether_a_session_is_open_do_not_take_each_other_for_it() {
+    let folder = Folder::new("look");
+    let one = folder.store();
+    one.keep(session("1"), false, vec![(0, note("a"))]);
+    one.flush();
+    drop(one);
+    let store = folder.store();
+    assert!(!store.last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
+    let file = fs::File::open(folder.0.join("transcripts/fake-1.jsonl")).unwrap();
+    let _looking = nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockSharedNonblock).unwrap();
+    assert!(!store.recall("/a project/ü".into()).await[0].open);
+}
+
+#[tokio::test]
 async fn a_forgotten_session_is_gone_with_what_was_said() {
     let folder = Folder::new("forget");
     let store = folder.store();
@@ -189,9 +222,15 @@ fn what_has_no_room_leaves_what_is_there() {
     let before = fs::read(&file).unwrap();
     let large = "x".repeat(64 << 10);
     assert!(fs::write(folder.0.join("probe"), &large).is_err(), "the limit holds");
-    store.keep(session("1"), false, vec![(1, note("b")), (2, note(&large))]);
-    store.flush();
+    let keep = |anew, entries| store.keep(session("1"), anew, entries).blocking_recv().unwrap();
+    let kept = keep(false, vec![(1, note("b")), (2, note(&large))]);
+    assert!(matches!(&kept, Kept::Failed(why) if why.contains("large")), "{kept:?}");
     assert!(fs::read(&file).unwrap() == before, "nothing half written stays");
+    // What was not written is asked for.
+    assert_eq!(keep(false, vec![(3, note("c"))]), Kept::Behind);
+    assert!(fs::read(&file).unwrap() == before);
+    assert_eq!(keep(true, vec![(0, note("a")), (1, note("b"))]), Kept::Written);
+    assert_eq!(keep(false, vec![(2, note("c"))]), Kept::Written);
 }
 
 #[tokio::test]

@@ -4,8 +4,9 @@
 use super::index::{private, private_folder};
 use super::names::escaped;
 use crate::session::ids::{AgentName, SessionId};
-use crate::session::remembered::{Past, Remembered};
+use crate::session::remembered::{Kept, Past, Remembered};
 use crate::session::transcript::Entry;
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -16,6 +17,9 @@ use std::path::{Path, PathBuf};
 
 /// The form of the lines.
 const VERSION: u32 = 1;
+
+/// So often a file that others only look at is tried again.
+const LOOKS: usize = 100;
 
 /// The first line.
 #[derive(Serialize)]
@@ -48,8 +52,17 @@ struct Version {
 #[derive(Debug)]
 pub(super) struct Transcripts {
     folder: PathBuf,
-    /// Those this program has open. `None` where another one has it: that one writes.
-    held: HashMap<PathBuf, Option<Flock<File>>>,
+    /// Those this program has open.
+    held: HashMap<PathBuf, Held>,
+}
+
+/// A transcript that this program has open.
+#[derive(Debug, Default)]
+struct Held {
+    /// `None` where another program has it open, too, and writes it.
+    file: Option<Flock<File>>,
+    /// Something was not written: only all of it makes it right.
+    is_behind: bool,
 }
 
 impl Transcripts {
@@ -57,27 +70,19 @@ impl Transcripts {
         Self { folder: folder.join("transcripts"), held: HashMap::new() }
     }
 
-    /// Adds what has changed, or begins `anew` with it. Nothing happens where another program has the session open.
+    /// Adds what has changed, or begins `anew` with it. Nothing is written where another program has the session open, or
+    /// where something is missing before it.
     pub(super) fn write(
         &mut self,
         session: &Remembered,
         anew: bool,
         entries: &[(usize, Entry)],
-    ) -> io::Result<()> {
+    ) -> io::Result<Kept> {
         let path = self.path(&session.agent, &session.id);
-        let Some(file) = self.hold(&path)? else { return Ok(()) };
-        let mut lines = Vec::new();
-        if anew {
-            file.set_len(0)?;
-        }
-        if file.metadata()?.len() == 0 {
-            let Remembered { agent, id, cwd, .. } = session;
-            line(&mut lines, &Head { version: VERSION, agent, session: id, cwd })?;
-        }
-        for (at, entry) in entries {
-            line(&mut lines, &Written { at: *at, entry })?;
-        }
-        append(file, &lines)
+        let held = self.held.entry(path.clone()).or_default();
+        let kept = held.write(&path, session, anew, entries);
+        held.is_behind = !matches!(kept, Ok(Kept::Written));
+        kept
     }
 
     /// The entries in order. Lines that make no sense are left out: a later version may have written them.
@@ -111,9 +116,8 @@ impl Transcripts {
         if self.held.contains_key(&path) {
             return true;
         }
-        // The lock is let go at once.
-        File::open(path)
-            .is_ok_and(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock).is_err())
+        // Shared, and let go at once: who looks does not keep others from looking.
+        File::open(path).is_ok_and(|file| Flock::lock(file, FlockArg::LockSharedNonblock).is_err())
     }
 
     pub(super) fn forget(&mut self, agent: &AgentName, id: &SessionId) {
@@ -126,26 +130,63 @@ impl Transcripts {
         }
     }
 
-    /// The file, if it is ours to write.
-    fn hold(&mut self, path: &Path) -> io::Result<Option<&mut Flock<File>>> {
-        if !self.held.contains_key(path) {
-            private_folder(&self.folder)?;
-            let file = private(File::options().create(true).read(true).append(true)).open(path)?;
-            let held = Flock::lock(file, FlockArg::LockExclusiveNonblock)
-                .inspect_err(|_| tracing::warn!(path = %path.display(), "open elsewhere"))
-                .ok();
-            if let Some(file) = &held {
-                end_line(file)?;
-            }
-            self.held.insert(path.to_owned(), held);
-        }
-        Ok(self.held.get_mut(path).and_then(Option::as_mut))
-    }
-
     fn path(&self, agent: &AgentName, id: &SessionId) -> PathBuf {
         let (agent, id) = (escaped(agent.as_str()), escaped(id.as_str()));
         self.folder.join(format!("{agent}-{id}.jsonl"))
     }
+}
+
+impl Held {
+    fn write(
+        &mut self,
+        path: &Path,
+        session: &Remembered,
+        anew: bool,
+        entries: &[(usize, Entry)],
+    ) -> io::Result<Kept> {
+        if self.file.is_none() {
+            self.file = hold(path)?;
+        }
+        let Some(file) = &self.file else { return Ok(Kept::Elsewhere) };
+        if self.is_behind && !anew {
+            return Ok(Kept::Behind);
+        }
+        let mut lines = Vec::new();
+        if anew || file.metadata()?.len() == 0 {
+            let Remembered { agent, id, cwd, .. } = session;
+            line(&mut lines, &Head { version: VERSION, agent, session: id, cwd })?;
+        }
+        for (at, entry) in entries {
+            line(&mut lines, &Written { at: *at, entry })?;
+        }
+        if anew {
+            file.set_len(0)?;
+        }
+        append(file, &lines)?;
+        Ok(Kept::Written)
+    }
+}
+
+/// The file, if it is ours to write.
+fn hold(path: &Path) -> io::Result<Option<Flock<File>>> {
+    path.parent().map_or(Ok(()), private_folder)?;
+    let mut file = private(File::options().create(true).read(true).append(true)).open(path)?;
+    for _ in 0..LOOKS {
+        let taken = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(held) => {
+                end_line(&held)?;
+                return Ok(Some(held));
+            }
+            Err((file, Errno::EWOULDBLOCK)) => file,
+            Err((_, error)) => return Err(error.into()),
+        };
+        match Flock::lock(taken, FlockArg::LockSharedNonblock) {
+            // Somebody was only looking whether it is open.
+            Ok(shared) => file = shared.unlock().map_err(|(_, error)| error)?,
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(None)
 }
 
 /// Adds lines, all of them or none. At once: a program that is killed leaves whole lines, but for the last one.
