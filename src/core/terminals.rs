@@ -126,7 +126,9 @@ impl State {
             Stage::Starting(_) | Stage::Running => None,
         };
         let shown = self.chats.get(&id).and_then(|chat| chat.terminal(terminal));
-        let (text, truncated) = shown.map(|shown| shown.text(limit)).unwrap_or_default();
+        // Of a command that has ended long ago nothing may be left.
+        let (text, truncated) =
+            shown.map_or_else(|| (String::new(), true), |shown| shown.text(limit));
         self.pay(token, Answer::Output { text, truncated, exit });
     }
 
@@ -276,7 +278,7 @@ impl State {
     pub(super) fn has_feed(&self) -> bool {
         self.feeds.iter().any(|feed| {
             let shown = self.chats.get(&feed.chat).and_then(|chat| chat.terminal(&feed.terminal));
-            !feed.opened || shown.is_some_and(|shown| shown.end() > feed.at)
+            shown.is_some_and(|shown| !feed.opened || shown.end() > feed.at)
         })
     }
 

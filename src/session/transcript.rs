@@ -10,12 +10,12 @@ use super::compaction::Compaction;
 use super::content::{Content, ContentId};
 use super::ids::{MessageId, OptionId, TerminalId, ToolCallId};
 use super::permission::{OptionKind, PermissionOption};
-use super::terminal::Terminal;
 use super::tool_call::{ToolCall, ToolCallPatch, ToolContent, ToolStatus};
 use super::update::{PlanEntry, Role, Severity};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use terminals::Shelf;
 
 /// One thing in the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -141,7 +141,7 @@ pub struct Transcript {
     /// What has changed since it was written down.
     unkept: BTreeSet<usize>,
     calls: HashMap<ToolCallId, usize>,
-    terminals: HashMap<TerminalId, Terminal>,
+    terminals: Shelf,
     /// The tool calls that show each of them.
     shown: HashMap<TerminalId, BTreeSet<usize>>,
     /// The plan entry of the running turn.

@@ -148,6 +148,11 @@ impl Lines {
         lines
     }
 
+    /// What they take of memory, in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.done.capacity() + self.line.capacity() * size_of::<char>()
+    }
+
     /// How many lines there were, also those that are gone.
     pub(super) fn count(&self) -> usize {
         self.breaks + usize::from(!self.line.is_empty())

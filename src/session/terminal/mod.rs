@@ -155,6 +155,12 @@ impl Terminal {
         self.ring.from(from, most)
     }
 
+    /// What it takes of memory, in bytes.
+    pub fn size(&self) -> usize {
+        let command = self.command.as_ref().map_or(0, String::capacity);
+        size_of::<Self>() + command + self.lines.size() + self.ring.size()
+    }
+
     /// The place after the last byte.
     pub fn end(&self) -> u64 {
         self.ring.end()
@@ -263,8 +269,10 @@ mod tests {
         assert!(cut && all.len() >= MOST && all.len() < MOST + (128 << 10), "{}", all.len());
         assert!(terminal.bytes(0, usize::MAX).1.len() <= SHOWN);
         assert_eq!(terminal.count(), 409_600);
+        assert!(terminal.size() > MOST + SHOWN);
         terminal.release();
         assert!(terminal.text(usize::MAX).0.len() <= SHOWN);
+        assert!(terminal.size() >= SHOWN && terminal.size() < 4 * SHOWN, "{}", terminal.size());
     }
 
     proptest! {

@@ -73,6 +73,11 @@ impl Ring {
         self.gone + self.bytes.len() as u64
     }
 
+    /// What they take of memory, in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.bytes.capacity() + self.starts.capacity() * size_of::<u64>()
+    }
+
     /// At most `most` bytes from a place on, and where they really begin: later, where what stood there is gone.
     pub(super) fn from(&self, place: u64, most: usize) -> (u64, Vec<u8>) {
         let start = place.clamp(self.gone, self.end());

@@ -1,5 +1,9 @@
 //! The terminals that tool calls of a conversation show. What runs in them is not known here.
 
+mod shelf;
+
+pub(super) use shelf::Shelf;
+
 use super::{Entry, ToolEntry, Transcript};
 use crate::session::content::Content;
 use crate::session::ids::TerminalId;
@@ -13,21 +17,23 @@ const KEPT: usize = 16 << 10;
 impl Transcript {
     /// An agent says what happens in a terminal of its own.
     pub fn terminal_told(&mut self, id: &TerminalId, news: &TerminalNews) {
-        let terminal = self.terminals.entry(id.clone()).or_default();
-        match news {
+        if self.terminals.get(id).is_none() {
+            self.terminals.insert(id, Terminal::default());
+        }
+        self.terminals.change(id, |terminal| match news {
             // What runs in ours we know ourselves.
             _ if terminal.command.is_some() => {}
             TerminalNews::Begun => {}
             TerminalNews::Output(bytes) => terminal.append(bytes),
             TerminalNews::Whole(bytes) => terminal.replace(bytes),
             TerminalNews::Exited(exit) => terminal.finish(exit.clone(), None),
-        }
+        });
         self.terminal_changed(id);
     }
 
     /// A command begins to run in a terminal of ours.
     pub fn begin_terminal(&mut self, id: &TerminalId, terminal: Terminal) {
-        self.terminals.insert(id.clone(), terminal);
+        self.terminals.insert(id, terminal);
         self.terminal_changed(id);
     }
 
@@ -38,10 +44,8 @@ impl Transcript {
 
     /// Something happens in a terminal.
     pub fn change_terminal(&mut self, id: &TerminalId, change: impl FnOnce(&mut Terminal)) {
-        if let Some(terminal) = self.terminals.get_mut(id) {
-            change(terminal);
-            self.terminal_changed(id);
-        }
+        self.terminals.change(id, change);
+        self.terminal_changed(id);
     }
 
     /// A command of ours could not be started: the call that wanted it says why.
@@ -74,19 +78,26 @@ impl Transcript {
             // Written down once, not with each piece of output.
             self.unkept.extend(shown());
         }
+        while let Some((id, terminal)) = self.terminals.spare() {
+            self.replace_terminal(&id, &terminal);
+        }
+    }
+
+    /// There is no room for a terminal any more: from now on what is written down of it is what is shown.
+    fn replace_terminal(&mut self, id: &TerminalId, terminal: &Terminal) {
+        for index in self.shown.remove(id).into_iter().flatten() {
+            if let Entry::Tool(tool) = &mut self.entries[index] {
+                in_words(&mut tool.call.content, |shown| (shown == id).then_some(terminal));
+                self.touch(index);
+            }
+        }
     }
 
     /// An entry as it is written down: terminals do not outlive Neovim, but the end of what they showed does.
     pub(super) fn to_keep(&self, index: usize) -> Entry {
         let mut entry = self.entries[index].clone();
         if let Entry::Tool(tool) = &mut entry {
-            for item in &mut tool.call.content {
-                if let ToolContent::Terminal(id) = item
-                    && let Some(terminal) = self.terminals.get(id)
-                {
-                    *item = ToolContent::Content(Content::Text(terminal.account(KEPT)));
-                }
-            }
+            in_words(&mut tool.call.content, |id| self.terminals.get(id));
         }
         entry
     }
@@ -100,6 +111,17 @@ impl Transcript {
             }
             _ => false,
         })
+    }
+}
+
+/// Puts an account in the place of each terminal that is known.
+fn in_words<'a>(content: &mut [ToolContent], known: impl Fn(&TerminalId) -> Option<&'a Terminal>) {
+    for item in content {
+        if let ToolContent::Terminal(id) = item
+            && let Some(terminal) = known(id)
+        {
+            *item = ToolContent::Content(Content::Text(terminal.account(KEPT)));
+        }
     }
 }
 
@@ -133,6 +155,37 @@ mod tests {
         let [(0, Entry::Tool(tool))] = &kept[..] else { panic!("{kept:?}") };
         let text = "$ make\na line\n[exit 0]".to_owned();
         assert_eq!(tool.call.content, [ToolContent::Content(Content::Text(text))]);
+    }
+
+    #[test]
+    fn the_oldest_terminal_becomes_text_where_there_is_no_room_for_more() {
+        let mut transcript = shown(&"0".into());
+        transcript.terminals = Shelf::new(100 << 10);
+        for number in 0..20 {
+            let id = TerminalId::from(number.to_string());
+            let content = Some(vec![ToolContent::Terminal(id.clone())]);
+            let patch = ToolCallPatch { content, ..ToolCallPatch::default() };
+            transcript.tool(&format!("call {number}").as_str().into(), patch);
+            transcript.begin_terminal(&id, Terminal::new(format!("make {number}"), 0));
+            let line = format!("line {number}\n");
+            transcript.change_terminal(&id, |terminal| {
+                terminal.append(line.repeat(1000).as_bytes());
+            });
+            let exit = TerminalExit { code: Some(0), signal: None };
+            transcript.change_terminal(&id, |terminal| terminal.finish(exit, None));
+        }
+        let content = |call: &str| &transcript.find_tool(&call.into()).unwrap().call.content[..];
+        // Each call that showed it.
+        for call in ["call", "call 0"] {
+            let [ToolContent::Content(Content::Text(text))] = content(call) else {
+                panic!("{call}")
+            };
+            assert!(text.starts_with("$ make 0\n") && text.ends_with("line 0\n[exit 0]"), "{text}");
+        }
+        assert!(transcript.terminal(&"0".into()).is_none());
+        assert_eq!(content("call 19"), [ToolContent::Terminal("19".into())]);
+        assert!(transcript.terminal(&"19".into()).is_some());
+        assert!(transcript.dirty.contains(&0) && transcript.unkept.contains(&0));
     }
 
     #[test]
