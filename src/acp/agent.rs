@@ -233,7 +233,13 @@ impl<'a> Life<'a> {
             }
             ToAgent::Cancel(session) => peer.cancel(&session, outcome),
             ToAgent::Withdraw(call) => peer.withdraw(call, outcome),
-            ToAgent::Answer { token, answer } => peer.answer(token, &answer, outcome),
+            ToAgent::Answer { token, answer } => {
+                let waited = peer.waits_for_user();
+                peer.answer(token, &answer, outcome);
+                if waited {
+                    self.give_time_anew();
+                }
+            }
             ToAgent::Start { .. } => tracing::error!(target: "acp", "started already"),
             // Taken out by `listen`.
             ToAgent::Stop => {}
@@ -241,7 +247,17 @@ impl<'a> Life<'a> {
         self.settle();
     }
 
+    /// All calls may take as long as if they were made now.
+    fn give_time_anew(&mut self) {
+        let now = Instant::now();
+        let all = std::mem::take(&mut self.deadlines).into_iter();
+        self.deadlines = all.map(|((_, call), timeout)| ((now + timeout, call), timeout)).collect();
+    }
+
     fn expire(&mut self) {
+        if self.peer.waits_for_user() {
+            return self.give_time_anew();
+        }
         let now = Instant::now();
         while let Some(entry) = self.deadlines.first_entry()
             && entry.key().0 <= now

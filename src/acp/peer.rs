@@ -121,6 +121,12 @@ impl Peer {
         }
     }
 
+    /// Whether the agent waits for the user, and cannot be blamed for being late.
+    pub fn waits_for_user(&self) -> bool {
+        let asks = |owed: &Owed| matches!(owed.method, Method::Permission | Method::Elicitation);
+        self.owed.values().any(asks)
+    }
+
     /// Ends the wait for `call` after `waited` and tells the agent so. Nothing happens where the answer came.
     pub fn expire(&mut self, call: CallId, waited: Duration, out: &mut Outcome) {
         let Some(id) = self.id_of(call) else {

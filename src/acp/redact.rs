@@ -71,8 +71,12 @@ impl Redactor {
                     // What the user filled in (ACP elicitation).
                     *content = filled_in(content);
                 }
+                // What is to be opened, and where MCP servers are: both may carry what opens a door.
+                let is_door = map.get("mode").is_some_and(|mode| mode == "url")
+                    || map.contains_key("headers");
                 for (key, value) in map {
                     match key.as_str() {
+                        "url" if is_door => *value = host_alone(value),
                         "env" | "headers" | "accounts" => hide(value),
                         key if is_secret(key) && value.is_string() => hide(value),
                         _ => self.json(value),
@@ -94,6 +98,13 @@ fn hide(value: &mut Value) {
         Value::Null => {}
         other => *other = HIDDEN.into(),
     }
+}
+
+/// An address up to its host.
+fn host_alone(url: &Value) -> Value {
+    let url = url.as_str().and_then(|url| url::Url::parse(url).ok());
+    let place = url.as_ref().and_then(|url| Some((url.scheme(), url.host_str()?)));
+    place.map_or(HIDDEN.into(), |(scheme, host)| format!("{scheme}://{host}/{HIDDEN}").into())
 }
 
 /// The keys of a form without what was entered, whatever they are called.
@@ -140,6 +151,20 @@ mod tests {
             assert!(!shown.contains(secret), "{secret} in {shown}");
         }
         assert!(shown.contains(r#""name":"A""#) && shown.contains("seven"), "{shown}");
+    }
+
+    /// ACP 136.
+    #[test]
+    fn of_addresses_that_open_doors_the_host_stays() {
+        let mut value = json!({
+            "params": {"mode": "url", "url": "https://me:one@a.test/two?code=three", "message": "m"},
+            "mcpServers": [{"type": "http", "url": "http://b.test:1/four", "headers": []}],
+            "rawInput": {"url": "https://c.test/page"},
+        });
+        Redactor::default().json(&mut value);
+        assert_eq!(value["params"]["url"], "https://a.test/[redacted]");
+        assert_eq!(value["mcpServers"][0]["url"], "http://b.test/[redacted]");
+        assert_eq!(value["rawInput"]["url"], "https://c.test/page");
     }
 
     /// ACP 136.

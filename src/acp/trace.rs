@@ -249,11 +249,12 @@ impl Frame {
         codec::parse(&text).map(|message| Head::of(&message)).unwrap_or_default()
     }
 
-    /// What is no JSON, as text, unless it may hold what the user filled in.
+    /// What is no JSON, as text, unless it may hold what the user filled in or is to open.
     fn beginning(&self) -> String {
         let text = String::from_utf8_lossy(&self.bytes);
         let is_form = self.direction == Direction::ToAgent && text.contains(FILLED_IN);
-        if is_form { String::new() } else { text.into_owned() }
+        let is_address = text.contains("elicitation/create");
+        if is_form || is_address { String::new() } else { text.into_owned() }
     }
 
     /// Notes a request, or takes the time since it where this is its answer.

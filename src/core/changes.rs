@@ -56,7 +56,7 @@ impl State {
         // who did it, and that is who has a tool call for it.
         let running = self.chats.values().filter(|chat| chat.turn().is_some());
         let touching = |chat: &Chat| {
-            let tool_call = paths.first().and_then(|path| chat.transcript.touching(path));
+            let tool_call = paths.first().and_then(|path| chat.said().touching(path));
             (chat.id, tool_call)
         };
         let mut running: Vec<_> = running.map(touching).collect();

@@ -332,12 +332,12 @@ impl Chat {
         let Some(waiting) = self.permissions.first() else {
             return self.elicitations.first().map(|asking| asking.message.clone());
         };
-        let entry = self.transcript.find_tool(&waiting.tool_call)?;
+        let entry = self.said().find_tool(&waiting.tool_call)?;
         Some(format!("may it {}?", card::deed(&entry.call, &self.scene())))
     }
 
     fn waiting(&self, waiting: &Waiting) -> WaitingPermission {
-        let entry = self.transcript.find_tool(&waiting.tool_call);
+        let entry = self.said().find_tool(&waiting.tool_call);
         WaitingPermission {
             id: waiting.id,
             tool_call: waiting.tool_call.to_string(),

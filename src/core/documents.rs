@@ -39,13 +39,10 @@ impl State {
                 Effect::Read { token, session, path, line, limit, roots }
             }
             AgentRequest::Write { path, content } => {
-                let base = chat.transcript.allowed(&path, &content).map(str::to_owned);
+                let base = chat.said().allowed(&path, &content).map(str::to_owned);
                 let dirty = chat.policy.write_dirty;
-                let by = Author {
-                    session,
-                    turn: chat.turns,
-                    tool_call: chat.transcript.touching(&path),
-                };
+                let by =
+                    Author { session, turn: chat.turns, tool_call: chat.said().touching(&path) };
                 Effect::Write { token, by, path, content, base, dirty, roots }
             }
         };

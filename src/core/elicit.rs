@@ -61,7 +61,7 @@ impl State {
         let Elicitation { message, tool_call, wants } = elicitation;
         let cancelled = is_of_turn(chat, call) && chat.turn().is_some_and(|turn| turn.cancelled);
         let became = if cancelled { Became::Cancelled } else { Became::Waiting };
-        chat.transcript.elicit(Elicited::new(number, &message, &wants, became));
+        chat.spoken().elicit(Elicited::new(number, &message, &wants, became));
         if cancelled {
             return self.pay(token, Answer::Elicitation(Action::Cancel));
         }
@@ -128,7 +128,7 @@ impl State {
     fn resolve(&mut self, id: ChatId, asking: &Asking, action: Action, became: Became) {
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.elicitations.retain(|it| it.id != asking.id);
-            chat.transcript.elicitation_became(asking.id, became);
+            chat.spoken().elicitation_became(asking.id, became);
             chat.changed = true;
         }
         self.pay(asking.token, Answer::Elicitation(action));
@@ -190,7 +190,7 @@ impl State {
                 continue;
             };
             let (_, number) = chat.opened.remove(at);
-            chat.transcript.elicitation_became(number, Became::Complete);
+            chat.spoken().elicitation_became(number, Became::Complete);
             let text = format!("{}: what you opened in the browser is done", chat.agent_title());
             return self.notify(Level::Info, text);
         }

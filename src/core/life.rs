@@ -9,6 +9,7 @@ use super::policy::Policy;
 use super::state::{Expected, Owner, State};
 use super::words;
 use crate::session::agent::{AgentConfig, AgentInfo};
+use crate::session::ids::SessionId;
 use crate::session::tool_call::ToolStatus;
 use crate::session::transcript::Entry;
 use crate::session::update::Severity;
@@ -264,7 +265,7 @@ impl State {
         self.settle_permissions(id);
         self.settle_elicitations(id);
         self.over(id, false);
-        self.calls.retain(|_, (owner, _)| *owner != Owner::Chat(id));
+        self.give_up_calls(id);
         self.unask(|question| question.chat() == id);
         self.count_questions();
         let Some(chat) = self.chats.get_mut(&id) else { return };
@@ -289,6 +290,32 @@ impl State {
         }
     }
 
+    /// Nobody waits for the answers to the chat's calls any more. The agent is told, but for a prompt, whose turn is
+    /// cancelled in its own way.
+    fn give_up_calls(&mut self, id: ChatId) {
+        let agent = self.link_of(id).filter(|(_, link)| link.stage != Stage::Gone);
+        let agent = agent.map(|(agent, _)| agent);
+        let its = self.calls.extract_if(|_, (owner, _)| *owner == Owner::Chat(id));
+        let mut its: Vec<_> = its.map(|(call, (_, expected))| (call, expected)).collect();
+        its.sort_unstable_by_key(|(call, _)| *call);
+        for (call, expected) in its {
+            let Some(agent) = agent.filter(|_| expected != Expected::Turn) else { continue };
+            self.act(agent, ToAgent::Withdraw(call));
+            if matches!(expected, Expected::NewSession | Expected::Fork) {
+                self.calls.insert(call, (Owner::Agent(agent), Expected::Unwanted));
+            }
+        }
+    }
+
+    /// A session has begun that nobody waits for.
+    pub(super) fn close_unwanted(&mut self, agent: AgentId, session: SessionId) {
+        let Some(link) = self.links.get(&agent).filter(|link| link.info.capabilities.close) else {
+            return;
+        };
+        let timeout = link.config.timeouts.request;
+        self.call_as(Owner::Agent(agent), Call::Close(session), Expected::Nothing, timeout);
+    }
+
     /// Takes the chat off its agent, which ends if it was the last; else only the session is closed (ACP session close).
     fn leave(&mut self, id: ChatId, is_busy: bool) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
@@ -300,7 +327,8 @@ impl State {
         if self.chats_on(agent).is_empty() {
             self.calls.retain(|_, (owner, _)| *owner != Owner::Agent(agent));
             self.links.remove(&agent);
-            return self.act(agent, ToAgent::Stop);
+            self.act(agent, ToAgent::Stop);
+            return self.list_without(agent);
         }
         let Some(link) = self.links.get(&agent).filter(|link| link.stage != Stage::Gone) else {
             return;

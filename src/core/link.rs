@@ -5,6 +5,7 @@ use super::event::ChatId;
 use crate::session::agent::{AgentConfig, AgentInfo};
 use crate::session::ids::SessionId;
 use crate::session::update::Update;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 /// Updates kept for sessions we have not heard of yet.
@@ -22,7 +23,7 @@ pub struct Link {
     /// How far it is.
     pub stage: Stage,
     /// Updates for sessions whose `session/new` answer is not here yet.
-    early: Vec<(SessionId, Update)>,
+    early: VecDeque<(SessionId, Update)>,
 }
 
 /// How far a started agent is.
@@ -41,7 +42,7 @@ pub enum Stage {
 impl Link {
     /// An agent that was started just now.
     pub fn new(config: AgentConfig, cwd: PathBuf) -> Self {
-        let (info, stage, early) = (AgentInfo::default(), Stage::Greeting, Vec::new());
+        let (info, stage, early) = (AgentInfo::default(), Stage::Greeting, VecDeque::new());
         Self { config, cwd, info, stage, early }
     }
 
@@ -56,15 +57,17 @@ impl Link {
 
     /// Keeps what is said of a session before we know it: agents do not wait for us to read `session/new`'s answer.
     pub fn keep_early(&mut self, session: SessionId, update: Update) {
-        if self.early.len() < MOST_EARLY {
-            self.early.push((session, update));
+        if self.early.len() == MOST_EARLY {
+            self.early.pop_front();
         }
+        self.early.push_back((session, update));
     }
 
     /// What was said of that session so far.
     pub fn take_early(&mut self, session: &SessionId) -> Vec<Update> {
         let all = std::mem::take(&mut self.early);
-        let (its, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(of, _)| of == session);
+        let (its, others): (VecDeque<_>, VecDeque<_>) =
+            all.into_iter().partition(|(of, _)| of == session);
         self.early = others;
         its.into_iter().map(|(_, update)| update).collect()
     }

@@ -32,6 +32,8 @@ impl State {
     /// Gathers the sessions of a folder: from what is remembered and from the agents that run there and can list.
     pub(super) fn list_sessions(&mut self, act: SessionAct, cwd: PathBuf) {
         self.effects.push(Effect::Keep(Keeping::List(cwd.clone())));
+        // Pages of an older list are not of this one.
+        self.calls.retain(|_, (_, expected)| *expected != Expected::Sessions);
         let (listed, awaited, next) = (Vec::new(), Vec::new(), HashMap::new());
         let lists = |link: &Link| {
             link.stage == Stage::Ready && link.cwd == cwd && link.info.capabilities.list
@@ -53,10 +55,20 @@ impl State {
         self.show_listing();
     }
 
+    /// An agent is gone: what it would have listed is not waited for.
+    pub(super) fn list_without(&mut self, agent: AgentId) {
+        let Some(listing) = &mut self.listing else { return };
+        let awaited = listing.awaited.len();
+        listing.awaited.retain(|it| *it != agent);
+        if listing.awaited.len() < awaited {
+            self.show_listing();
+        }
+    }
+
     fn ask_for_page(&mut self, agent: AgentId, cursor: Option<String>) {
         let Some(listing) = &mut self.listing else { return };
-        listing.awaited.push(agent);
         let Some(link) = self.links.get(&agent) else { return };
+        listing.awaited.push(agent);
         let timeout = link.config.timeouts.request;
         let request = Call::List(listing.cwd.clone(), cursor);
         self.call_as(Owner::Agent(agent), request, Expected::Sessions, timeout);
@@ -102,8 +114,7 @@ impl State {
     fn show_listing(&mut self) {
         let Some(listing) = &self.listing else { return };
         let Some(remembered) = &listing.remembered else { return };
-        // An agent that ended meanwhile says nothing any more.
-        if listing.awaited.iter().any(|agent| self.links.contains_key(agent)) {
+        if !listing.awaited.is_empty() {
             return;
         }
         let mut items: Vec<SessionItem> = Vec::new();

@@ -25,13 +25,13 @@ impl State {
         let decision = if cancelled { Decision::Cancelled } else { Decision::Waiting };
         let PermissionRequest { tool_call, patch, options } = request;
         let asked = Asked { id: number, options: options.clone(), decision };
-        chat.transcript.ask(&tool_call, *patch, asked);
+        chat.spoken().ask(&tool_call, *patch, asked);
         chat.tools_view.touch(&tool_call);
         chat.changed = true;
         if cancelled {
             return self.pay(token, Answer::Permission(Outcome::Cancelled));
         }
-        let title = chat.transcript.find_tool(&tool_call).map(|entry| entry.call.title.clone());
+        let title = chat.said().find_tool(&tool_call).map(|entry| entry.call.title.clone());
         chat.permissions.push(Waiting { id: number, token, tool_call, options });
         let happened = Happened::Permission(id, number, title.unwrap_or_default());
         self.after.push(ToEditor::Autocommand(happened));
@@ -110,7 +110,7 @@ impl State {
             Some(option) => (Decision::Chosen(option.clone()), Outcome::Selected(option)),
             None => (Decision::Cancelled, Outcome::Cancelled),
         };
-        chat.transcript.decide(&waiting.tool_call, waiting.id, decision);
+        chat.spoken().decide(&waiting.tool_call, waiting.id, decision);
         chat.tools_view.touch(&waiting.tool_call);
         self.pay(waiting.token, Answer::Permission(outcome));
     }
@@ -126,12 +126,12 @@ impl State {
         let Some(chat) = self.chats.get(&id).filter(|_| always(&waiting.options)) else {
             return Vec::new();
         };
-        let Some(tool) = chat.transcript.find_tool(&waiting.tool_call) else { return Vec::new() };
+        let Some(tool) = chat.said().find_tool(&waiting.tool_call) else { return Vec::new() };
         chat.permissions
             .iter()
             .filter(|other| other.id != waiting.id && always(&other.options))
             .filter(|other| {
-                chat.transcript.find_tool(&other.tool_call).is_some_and(|entry| {
+                chat.said().find_tool(&other.tool_call).is_some_and(|entry| {
                     entry.call.kind == tool.call.kind && entry.call.name == tool.call.name
                 })
             })
@@ -149,7 +149,7 @@ impl State {
 
     pub(super) fn show_diff(&mut self, chat: Option<ChatId>, request: Option<u64>) {
         let found = self.waiting(chat, request).and_then(|(id, waiting)| {
-            let entry = self.chats.get(&id)?.transcript.find_tool(&waiting.tool_call)?;
+            let entry = self.chats.get(&id)?.said().find_tool(&waiting.tool_call)?;
             let files: Vec<_> = entry.call.diffs().cloned().collect();
             (!files.is_empty()).then(|| (id, waiting.id, entry.call.title.clone(), files))
         });

@@ -24,7 +24,11 @@ impl State {
             (Wish::Session(session), _) => chat.session = Some(session),
             (Wish::Last, Some(last)) if can_go_on => chat.session = Some(last),
             (Wish::Last, _) => chat.forget_past(),
-            (Wish::Fork(session), _) if can.fork => return self.fork(id, session),
+            (Wish::Fork(session), _) if can.fork => {
+                // It stays wanted until it is there: a login may come first.
+                chat.wish = Wish::Fork(session.clone());
+                return self.open_with(id, |place| Call::Fork(session, place), Expected::Fork);
+            }
             (Wish::Fork(_), _) => {
                 chat.forget_past();
                 let title =
@@ -75,10 +79,10 @@ impl State {
         }
     }
 
-    /// Begins a session where another one is now.
-    fn fork(&mut self, id: ChatId, session: SessionId) {
+    /// A session has begun where another one is now: what was said in that one is its past.
+    fn forked(&mut self, id: ChatId, session: &SessionId) {
         let Some(chat) = self.chats.get(&id) else { return };
-        let source = self.open_as(&chat.config.name, &session).and_then(|id| self.chats.get(&id));
+        let source = self.open_as(&chat.config.name, session).and_then(|id| self.chats.get(&id));
         let said = source.map(|source| source.transcript.entries().to_vec());
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let past = said.unwrap_or_else(|| std::mem::take(&mut chat.past));
@@ -88,7 +92,6 @@ impl State {
         }
         chat.keep_anew = true;
         chat.transcript.note(Severity::Info, "a fork of the session begins here", Vec::new());
-        self.open_with(id, |place| Call::Fork(session, place), Expected::Fork);
     }
 
     fn open_with(&mut self, id: ChatId, call: impl FnOnce(Place) -> Call, expected: Expected) {
@@ -100,13 +103,17 @@ impl State {
 
     pub(super) fn opened(&mut self, id: ChatId, session: &SessionId, setup: SessionSetup) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
+        if let Wish::Fork(source) = std::mem::replace(&mut chat.wish, Wish::New) {
+            self.forked(id, &source);
+        }
+        let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.session = Some(session.clone());
         set_up(chat, setup);
         tell_place(chat);
         self.tell_options(id);
         let waits = self.set_defaults(id);
-        self.enter(id, if waits { Phase::Starting("setting its options") } else { Phase::Ready });
         let early = self.link_of(id).map(|(_, link)| link.take_early(session));
+        self.enter(id, if waits { Phase::Starting("setting its options") } else { Phase::Ready });
         for update in early.unwrap_or_default() {
             self.update(id, update);
         }
@@ -143,6 +150,9 @@ impl State {
         if login::is_wanted(error) {
             return self.login(id);
         }
+        // What was asked on the way belongs to a session that there is not.
+        self.settle_permissions(id);
+        self.settle_elicitations(id);
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.replay = None;
         chat.title = None;

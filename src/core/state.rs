@@ -80,6 +80,8 @@ pub(super) enum Expected {
     LoggedOut,
     /// That a session is deleted.
     Deleted,
+    /// A session that nobody wants any more.
+    Unwanted,
     /// One that changes nothing, whatever it says.
     Nothing,
 }
@@ -171,6 +173,16 @@ impl State {
         self.chats.values().find(its).map(|chat| chat.id)
     }
 
+    /// Updates of sessions that are nobody's are not kept once nobody on the agent waits for a session.
+    fn drop_early(&mut self, id: ChatId) {
+        let Some(agent) = self.chats.get(&id).and_then(|chat| chat.agent) else { return };
+        let starts = |chat: &Chat| matches!(chat.phase, Phase::Starting(_));
+        let starts = self.chats.values().any(|chat| chat.agent == Some(agent) && starts(chat));
+        if let Some(link) = self.links.get_mut(&agent).filter(|_| !starts) {
+            link.drop_early();
+        }
+    }
+
     /// An update of a session that is nobody's, or not yet.
     fn early(&mut self, agent: AgentId, session: SessionId, update: Update) {
         let opens =
@@ -203,6 +215,9 @@ impl State {
                 (Expected::Sessions, result) => self.sessions_came(agent, result),
                 (Expected::LoggedOut, result) => self.logged_out(agent, result),
                 (Expected::Deleted, Err(error)) => self.not_deleted(agent, &error),
+                (Expected::Unwanted, Ok(Reply::Session { id, .. })) => {
+                    self.close_unwanted(agent, id);
+                }
                 _ => {}
             },
             Owner::Chat(id) => self.chat_answered(id, call, expected, result),
@@ -411,5 +426,6 @@ impl State {
                 self.watch();
             }
         }
+        self.drop_early(id);
     }
 }

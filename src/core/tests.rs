@@ -98,6 +98,7 @@ struct World {
     adopts: Vec<Vec<PathBuf>>,
     /// The ends of turns: what was told, and whether it was taken in.
     over: Vec<(Vec<Told>, bool)>,
+    withdrawn: Vec<CallId>,
     next_token: u64,
     /// How many sessions the agent has begun.
     sessions: usize,
@@ -124,7 +125,8 @@ impl World {
                         self.agent = None;
                         self.calls.clear();
                     }
-                    ToAgent::Cancel(_) | ToAgent::Withdraw(_) => {}
+                    ToAgent::Withdraw(call) => self.withdrawn.push(call),
+                    ToAgent::Cancel(_) => {}
                 },
                 Effect::Read { token, .. } | Effect::Write { token, .. } => self.files.push(token),
                 Effect::Gather(gather) => self.gathers.push(gather),
@@ -485,5 +487,6 @@ mod follow;
 mod keep;
 mod links;
 mod note;
+mod sessions;
 mod terminals;
 mod turn;

@@ -356,6 +356,11 @@ impl Chat {
         self.replay.as_mut().unwrap_or(&mut self.transcript)
     }
 
+    /// Where that is found again.
+    pub(super) fn said(&self) -> &Transcript {
+        self.replay.as_ref().unwrap_or(&self.transcript)
+    }
+
     fn chunk(
         &mut self,
         role: Role,

@@ -212,7 +212,7 @@ fn an_answer_without_what_it_needs_is_one_clear_message() {
                 assert_eq!(world.stands, ChatState::Failed, "{result}");
                 // The next prompt begins anew.
                 world.prompt("again");
-                let begins = ["initialize", "session/new"];
+                let begins = ["initialize", "session/new", "session/fork"];
                 assert!(begins.contains(&&*world.calls[0].method), "{result}: {:?}", world.calls);
             }
         }

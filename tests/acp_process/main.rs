@@ -3,12 +3,13 @@
 
 mod support;
 
-use rat_nvim::core::effect::{Answer, Call, Place, ToAgent};
-use rat_nvim::core::event::AgentId;
+use rat_nvim::core::effect::{AgentEffect, Answer, Call, Place, ToAgent};
 use rat_nvim::core::event::agent::{AgentRequest, CallError, ExitCause, FromAgent, Reply};
+use rat_nvim::core::event::{AgentId, CallId};
 use rat_nvim::process::group::Watchdog;
 use rat_nvim::process::strays::Mark;
 use rat_nvim::process::watch;
+use rat_nvim::session::permission::Outcome;
 use rat_nvim::session::turn::StopReason;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -134,6 +135,32 @@ hear()
 }
 
 #[tokio::test]
+async fn an_agent_that_waits_for_the_user_is_not_late() {
+    let mut bridge = Bridge::running(
+        r#"
+asked = hear()
+params = {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": []}
+send({"id": 5, "method": "session/request_permission", "params": params})
+hear()
+send({"id": asked["id"], "result": {"sessionId": "in time"}})
+hear()
+"#,
+    );
+    let most = Duration::from_millis(200);
+    bridge.call(1, Call::NewSession(Place::default()), Some(most));
+    let (token, _) = bridge.request().await;
+    // Another one, which asks nobody, shows that the time is over.
+    let other = AgentId(8);
+    bridge.start(other, python("hear()\nhear()\nhear()"));
+    let (request, timeout) = (Call::NewSession(Place::default()), Some(most));
+    let action = ToAgent::Call { call: CallId(2), request, timeout };
+    bridge.agents.run(AgentEffect { agent: other, action });
+    assert_eq!(bridge.reply().await, (2, Err(CallError::Timeout(most))));
+    bridge.answer(token, Answer::Permission(Outcome::Cancelled));
+    assert!(matches!(bridge.reply().await, (1, Ok(Reply::Session { .. }))));
+}
+
+#[tokio::test]
 async fn a_request_that_is_taken_back_still_gets_its_answer() {
     let mut bridge = Bridge::running(
         r#"
@@ -146,8 +173,7 @@ hear()
     );
     let (token, _) = bridge.request().await;
     assert_eq!(bridge.next().await, FromAgent::Withdrawn(token));
-    let cancelled = rat_nvim::session::permission::Outcome::Cancelled;
-    bridge.answer(token, Answer::Permission(cancelled));
+    bridge.answer(token, Answer::Permission(Outcome::Cancelled));
     assert_eq!(bridge.text().await, r#"{"outcome": {"outcome": "cancelled"}}"#);
 }
 
