@@ -247,7 +247,7 @@ impl World {
             Keeping::Recall(chat, ..) => self.events.push_back(Event::Recalled(chat, None)),
             Keeping::List(cwd) => self.events.push_back(Event::Remembered(cwd, Vec::new())),
             Keeping::Reread(chat, ..) => {
-                self.events.push_back(Event::Reread(chat, Past::default()))
+                self.events.push_back(Event::Reread(chat, Past::default()));
             }
             Keeping::Note(..) | Keeping::Forget(..) => {}
         }

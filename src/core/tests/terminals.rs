@@ -6,7 +6,7 @@ use crate::core::effect::{Answer, ToEditor};
 use crate::core::event::agent::{
     AgentRequest, FromAgent, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED,
 };
-use crate::core::event::{Event, Token, UserAction};
+use crate::core::event::{ChatId, Event, Token, UserAction};
 use crate::session::ids::TerminalId;
 use crate::session::terminal::TerminalExit;
 use crate::session::terminal::request::{CreateTerminal, TerminalRequest};
@@ -198,6 +198,28 @@ fn a_released_terminal_has_no_name_and_its_command_ends() {
     assert!(world.commands[0].released);
     let output = world.ask(TerminalRequest::Output(id));
     assert!(world.is_error(output, NOT_FOUND));
+}
+
+#[test]
+fn what_commands_that_ended_have_written_is_kept_up_to_a_limit() {
+    let mut world = World::ready();
+    let ids: Vec<TerminalId> = (0..50).map(|_| world.running()).collect();
+    for id in &ids {
+        let flood = "a line of output\n".repeat(40_000);
+        world.happen(Event::Terminal(id.clone(), FromTerminal::Output(flood.into_bytes())));
+        world.happen(Event::Terminal(id.clone(), FromTerminal::Exited(exit(), Duration::ZERO)));
+    }
+    let chat = &world.state.chats[&ChatId(1)];
+    let sizes: Vec<usize> = ids.iter().filter_map(|id| Some(chat.terminal(id)?.size())).collect();
+    let all: usize = sizes.iter().sum();
+    assert!(all <= 32 << 20 && sizes.len() < 50, "{} take {all}", sizes.len());
+    // Their agent can still name all of them.
+    let first = world.ask(TerminalRequest::Output(ids[0].clone()));
+    let nothing = Answer::Output { text: String::new(), truncated: true, exit: Some(exit()) };
+    assert_eq!(world.answers_to(first), [nothing]);
+    let last = world.ask(TerminalRequest::Output(ids[49].clone()));
+    let [Answer::Output { text, exit: Some(_), .. }] = world.answers_to(last) else { panic!() };
+    assert!(text.len() > 512 << 10, "{}", text.len());
 }
 
 #[test]
