@@ -126,6 +126,8 @@ async fn a_session_that_was_open_elsewhere_is_written_whole_once_it_is_let_go() 
     assert!(!folder.store().last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
     assert_eq!(keep(false, vec![c.clone()]).await, Ok(Kept::Behind));
     assert_eq!(keep(true, vec![(0, note("a")), b]).await, Ok(Kept::Written));
+    let third = folder.store();
+    assert_eq!(third.keep(session("1"), false, Vec::new()).await, Ok(Kept::Elsewhere));
     assert_eq!(keep(false, vec![c]).await, Ok(Kept::Written));
     let entries = other.reread("fake".into(), "1".into()).await.entries;
     assert_eq!(entries, [note("a"), note("b"), note("c")]);
@@ -228,7 +230,9 @@ fn what_has_no_room_leaves_what_is_there() {
     assert!(fs::read(&file).unwrap() == before, "nothing half written stays");
     // What was not written is asked for.
     assert_eq!(keep(false, vec![(3, note("c"))]), Kept::Behind);
+    assert!(matches!(keep(true, vec![(0, note(&large))]), Kept::Failed(_)));
     assert!(fs::read(&file).unwrap() == before);
+    assert_eq!(fs::read_dir(folder.0.join("transcripts")).unwrap().count(), 1);
     assert_eq!(keep(true, vec![(0, note("a")), (1, note("b"))]), Kept::Written);
     assert_eq!(keep(false, vec![(2, note("c"))]), Kept::Written);
 }

@@ -1,5 +1,5 @@
-//! What was said in a session: a file that only grows, a line for each entry that is new or has changed; the last line of an
-//! entry counts. Who has a session open holds a lock on its file.
+//! What was said in a session: a file that only grows or is replaced whole, a line for each entry that is new or has
+//! changed; the last line of an entry counts. Who has a session open holds a lock on its file.
 
 use super::index::{private, private_folder};
 use super::names::escaped;
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// The form of the lines.
 const VERSION: u32 = 1;
 
-/// So often a file that others only look at is tried again.
+/// So often a file that others look at, or have just replaced, is tried again.
 const LOOKS: usize = 100;
 
 /// The first line.
@@ -160,33 +160,57 @@ impl Held {
             line(&mut lines, &Written { at: *at, entry })?;
         }
         if anew {
-            file.set_len(0)?;
+            self.file = Some(replace(path, &lines)?);
+        } else {
+            append(file, &lines)?;
         }
-        append(file, &lines)?;
         Ok(Kept::Written)
     }
 }
 
 /// The file, if it is ours to write.
 fn hold(path: &Path) -> io::Result<Option<Flock<File>>> {
-    path.parent().map_or(Ok(()), private_folder)?;
-    let mut file = private(File::options().create(true).read(true).append(true)).open(path)?;
     for _ in 0..LOOKS {
-        let taken = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(held) => {
+        match Flock::lock(open(path)?, FlockArg::LockExclusiveNonblock) {
+            Ok(held) if is_at(&held, path)? => {
                 end_line(&held)?;
                 return Ok(Some(held));
             }
-            Err((file, Errno::EWOULDBLOCK)) => file,
+            // It was replaced or removed meanwhile.
+            Ok(_) => {}
+            Err((file, Errno::EWOULDBLOCK)) => {
+                // Who holds it alone writes it; others only look whether it is open.
+                if Flock::lock(file, FlockArg::LockSharedNonblock).is_err() {
+                    return Ok(None);
+                }
+            }
             Err((_, error)) => return Err(error.into()),
-        };
-        match Flock::lock(taken, FlockArg::LockSharedNonblock) {
-            // Somebody was only looking whether it is open.
-            Ok(shared) => file = shared.unlock().map_err(|(_, error)| error)?,
-            Err(_) => return Ok(None),
         }
     }
     Ok(None)
+}
+
+/// Puts a file with these lines in the place of one that is ours, or leaves that as it is. It is ours, too.
+fn replace(path: &Path, lines: &[u8]) -> io::Result<Flock<File>> {
+    let new = path.with_extension("new");
+    let file = Flock::lock(open(&new)?, FlockArg::LockExclusiveNonblock);
+    let file = file.map_err(|(_, error)| error)?;
+    let written = file.set_len(0).and_then(|()| append(&file, lines));
+    if let Err(error) = written.and_then(|()| fs::rename(&new, path)) {
+        let _ = fs::remove_file(&new);
+        return Err(error);
+    }
+    Ok(file)
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    path.parent().map_or(Ok(()), private_folder)?;
+    private(File::options().create(true).read(true).append(true)).open(path)
+}
+
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let (file, at) = (file.metadata()?, fs::metadata(path));
+    Ok(at.is_ok_and(|at| (at.dev(), at.ino()) == (file.dev(), file.ino())))
 }
 
 /// Adds lines, all of them or none. At once: a program that is killed leaves whole lines, but for the last one.
