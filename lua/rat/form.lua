@@ -113,6 +113,9 @@ end
 
 ---@param form rat.Form
 local function show(form)
+  if form.pane then
+    form.pane.take()
+  end
   close(form)
   local of = chat.get(form.chat)
   form.pane = require("rat.pane").open(form, of and of.title or "The agent")

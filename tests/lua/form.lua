@@ -125,4 +125,65 @@ case("a form stays whole when the screen changes its size", function()
   check.contains(nvim:screen(), "Text: nothing yet")
 end)
 
+--- The text field's input is open, with "rat" written in it.
+local function write()
+  local nvim = open()
+  nvim:input("<CR>")
+  nvim:poll("vim.bo.filetype == 'ratinput' and vim.fn.mode() == 'i'")
+  nvim:input("rat")
+  nvim:poll("vim.api.nvim_get_current_line() == 'rat'")
+  return nvim
+end
+
+case("what is written in a field is kept however its window is closed", function()
+  for _, keys in ipairs({ ":q<CR>", "ZZ", ":x<CR>", "<C-w>c", ":close<CR>", "<C-w>p" }) do
+    local nvim = write()
+    nvim:input("<C-Bslash><C-n>" .. keys)
+    nvim:poll("vim.bo.filetype == 'ratform'")
+    nvim:poll_screen("Text: rat")
+    local entered = { { key = "s", value = { "x" } }, { key = "t", value = "rat" } }
+    local heard = nvim:heard("elicitation", 1).entered
+    table.sort(heard, function(a, b)
+      return a.key < b.key
+    end)
+    same(heard, entered, keys)
+    same(nvim:lua("return Said"), {}, keys)
+    same(nvim:lua("return vim.v.errmsg"), "", keys)
+  end
+end)
+
+case("what is written in a field is kept when its window is closed from elsewhere", function()
+  local nvim = write()
+  nvim:lua([[
+    local input = vim.api.nvim_get_current_win()
+    vim.cmd("noautocmd wincmd p")
+    vim.api.nvim_win_close(input, true)
+  ]])
+  nvim:poll_screen("Text: rat")
+  same(nvim:lua("return Said"), {})
+end)
+
+case("asking for the form again while writing in a field keeps the text", function()
+  local nvim = write()
+  nvim:input("<Cmd>RatForm<CR>")
+  nvim:poll("vim.bo.filetype == 'ratform'")
+  nvim:poll_screen("Text: rat")
+  same(nvim:lua("return #vim.api.nvim_list_wins()"), 4, "the user's, two of the chat, the form")
+  nvim:input("ga")
+  same(nvim:heard("elicitation", 2).action, "accept")
+end)
+
+case("a form that is taken back while its input closes breaks nothing", function()
+  local nvim = write()
+  nvim:lua([[
+    vim.cmd.quit()
+    local status = vim.deepcopy(require("rat.chat").get(1).status)
+    status.chat, status.elicitations = 1, {}
+    require("rat.inbox").handle("status", status)
+  ]])
+  nvim:poll("vim.bo.filetype == 'ratprompt'")
+  same(nvim:lua("return Said"), {})
+  same(nvim:has_heard("elicitation"), false)
+end)
+
 check.finish()
