@@ -25,7 +25,7 @@ local function open_window(buf, title)
     height = math.min(api.nvim_buf_line_count(buf), MOST_LINES),
     style = "minimal",
     border = "rounded",
-    title = " " .. title:gsub("[%z\1-\31\127]+", " ") .. " ",
+    title = " " .. require("rat.text").one_line(title) .. " ",
     footer = FOOTER,
     zindex = 60,
   }

@@ -115,7 +115,7 @@ local function show(login)
   if win ~= back then
     pcall(vim.api.nvim_win_close, win, true)
   end
-  say.error("no terminal for the login: " .. tostring(problem):gsub("%s*\n%s*", " "))
+  say.error("no terminal for the login: " .. require("rat.text").one_line(tostring(problem)))
   ended(login.chat)
 end
 

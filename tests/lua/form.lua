@@ -116,6 +116,31 @@ case("a second one does not open over the first", function()
   nvim:poll_screen("Second?")
 end)
 
+case("control characters in an agent's words are blanks, in rows, titles and choices", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  status(nvim, { 1 })
+  local choices = { { value = "x", name = "E\194\1552Jx" }, { value = "y", name = "Why" } }
+  local named = { title = "Na\194\155me\27[m", required = true, allows = "-", choices = {} }
+  local asked = {
+    vim.tbl_extend("error", { key = "t", kind = "text" }, named),
+    vim.tbl_extend("force", named, { key = "c", kind = "choice", choices = choices }),
+  }
+  nvim:say("elicitation", { chat = 1, id = 1, mode = "form", message = "?", fields = asked })
+  nvim:poll("vim.bo.filetype == 'ratform'")
+  same(nvim:lua("return vim.api.nvim_get_current_line()"), " Na me [m: nothing yet")
+  nvim:input("<CR>")
+  nvim:poll("vim.bo.filetype == 'ratinput'")
+  local title = "return vim.api.nvim_win_get_config(0).title[1][1]"
+  same(nvim:lua(title), " Na me [m ")
+  nvim:input("<C-c>")
+  nvim:poll("vim.bo.filetype == 'ratform'")
+  nvim:input("<Tab><CR>")
+  nvim:poll("vim.bo.filetype == 'ratselect'")
+  same(nvim:lua(title), " Na me [m ")
+  same(nvim:lua("return vim.api.nvim_get_current_line()"), " 1  E 2Jx")
+end)
+
 case("a form stays whole when the screen changes its size", function()
   local nvim = open()
   nvim:command("set columns=64 lines=20")
