@@ -141,6 +141,32 @@ case("control characters in an agent's words are blanks, in rows, titles and cho
   same(nvim:lua("return vim.api.nvim_get_current_line()"), " 1  E 2Jx")
 end)
 
+case("what cannot be opened with the system's programs is told in one line", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  local ways = {
+    { "error('no\\ndisplay', 0)", "(no display)" },
+    { "return nil, 'no browser'", "(no browser)" },
+    { "return nil", nil },
+  }
+  local browse = { chat = 1, id = 1, url = "https://example.com/" }
+  local exported = { chat = 1, id = "x", path = "/tmp/x.png", exists = false, use = "open" }
+  for _, way in ipairs(ways) do
+    nvim:lua(("Said = {}; vim.ui.open = function() %s end"):format(way[1]))
+    nvim:say("browse", browse)
+    nvim:say("exported", exported)
+    nvim:lua("Done = false; vim.schedule(function() Done = true end)")
+    nvim:poll("Done")
+    local said = nvim:lua("return vim.tbl_map(function(m) return m[1] end, Said)")
+    local told = way[2]
+      and {
+        "[rat] could not be opened " .. way[2] .. ": https://example.com/",
+        "[rat] could not be opened " .. way[2] .. ": /tmp/x.png",
+      }
+    same(said, told or {})
+  end
+end)
+
 case("a form stays whole when the screen changes its size", function()
   local nvim = open()
   nvim:command("set columns=64 lines=20")
