@@ -76,7 +76,10 @@ function M.hand_over(what)
   local why = ok and problem or not ok and job
   if why then
     why = require("rat.text").one_line(tostring(why))
-    require("rat.say").error(("could not be opened (%s): %s"):format(why, what))
+    -- A word longer than the screen is wide would stop at the hit-enter prompt.
+    local start = vim.fn.strcharpart(what, 0, 40)
+    local shown = start == what and what or start .. "…"
+    require("rat.say").error(("could not be opened (%s): %s"):format(why, shown))
   end
 end
 
