@@ -138,6 +138,10 @@ function M.RatOption(args)
 end
 
 function M.RatLogin(args)
+  local of = chat.current()
+  if args.args == "" and of and of.id and require("rat.login").open(of.id) then
+    return
+  end
   tell("login", { method = args.args ~= "" and args.args or nil })
 end
 

@@ -54,15 +54,6 @@ local function go_to_file(offer)
   require("rat.location").open(offer.path, offer.line)
 end
 
---- Opens something with whatever the system has for it.
----@param what string a file or an address
-local function open(what)
-  local _, problem = vim.ui.open(what)
-  if problem then
-    say.error(("%s was not opened: %s"):format(what, problem))
-  end
-end
-
 --- Asks before it opens a page, with the whole address in sight.
 ---@param offer rat.Offer
 local function open_page(offer)
@@ -71,7 +62,7 @@ local function open_page(offer)
   local items = { "Open it", "Copy the address", "Leave it" }
   require("rat.select").open(items, { prompt = question }, function(_, index)
     if index == 1 then
-      open(offer.url)
+      require("rat.location").hand_over(offer.url)
     elseif index == 2 then
       vim.fn.setreg(vim.v.register, offer.url)
       say.info("the address is in the register " .. vim.v.register)
@@ -169,7 +160,7 @@ function M.exported(payload)
   if payload.use == "show" then
     return require("rat.picture").show(path)
   elseif payload.use == "open" then
-    return open(path)
+    return require("rat.location").hand_over(path)
   end
   local items = { "Replace it", "Save under another name" }
   local question = vim.fn.fnamemodify(path, ":~") .. " is there already"

@@ -1,4 +1,6 @@
 --- A form or an address as rows of text with their looks. It shows and changes nothing.
+local one_line = require("rat.text").one_line
+
 local M = {}
 
 ---@class rat.Row
@@ -9,19 +11,13 @@ local M = {}
 ---@field head? boolean the first row of its field
 ---@field needed? boolean something has to be entered there and is not
 
----@param text string
----@return string
-local function one_line(text)
-  return (text:gsub("[%z\1-\31\127]+", " "))
-end
-
 ---@param rows rat.Row[]
 ---@param text string
 ---@param width integer cells
 ---@param row? rat.Row what all its rows have
 local function wrap(rows, text, width, row)
   local indent = row and row.text or " "
-  local lines = require("rat.toast").wrap(text, width - vim.fn.strdisplaywidth(indent))
+  local lines = require("rat.text").wrap(text, width - vim.fn.strdisplaywidth(indent))
   for _, line in ipairs(lines) do
     local new = vim.tbl_extend("force", row or {}, { text = indent .. one_line(line) })
     rows[#rows + 1] = new

@@ -113,6 +113,9 @@ end
 
 ---@param form rat.Form
 local function show(form)
+  if form.pane then
+    form.pane.take()
+  end
   close(form)
   local of = chat.get(form.chat)
   form.pane = require("rat.pane").open(form, of and of.title or "The agent")
@@ -227,11 +230,7 @@ end
 --- The user has consented: opens an address in the browser.
 ---@param payload {url: string}
 function M.browse(payload)
-  local ok, job, problem = pcall(vim.ui.open, payload.url)
-  if not ok or not job then
-    local why = tostring(ok and problem or job)
-    say.warn(("the address could not be opened: copy it from the chat (%s)"):format(why))
-  end
+  require("rat.location").hand_over(payload.url)
 end
 
 return M

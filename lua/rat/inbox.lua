@@ -42,6 +42,7 @@ function handlers.status(payload)
   require("rat.above").show(chat)
   require("rat.permission").update()
   require("rat.form").update()
+  require("rat.login").update()
 end
 
 function handlers.notify(payload)
@@ -73,7 +74,7 @@ function handlers.meta(payload)
 end
 
 function handlers.login(payload)
-  require("rat.login").open(payload)
+  require("rat.login").wanted(payload)
 end
 
 function handlers.elicitation(payload)

@@ -25,18 +25,33 @@ local function open_window(buf, title)
     height = math.min(api.nvim_buf_line_count(buf), MOST_LINES),
     style = "minimal",
     border = "rounded",
-    title = " " .. title:gsub("[%z\1-\31\127]+", " ") .. " ",
+    title = " " .. require("rat.text").one_line(title) .. " ",
     footer = FOOTER,
     zindex = 60,
   }
   return api.nvim_open_win(buf, true, config)
 end
 
+---@class rat.Input
+---@field take fun() closes it with what is written there
+---@field close fun() takes it back: no text comes any more
+
+--- The user writes no more. As if it was typed: while |:stopinsert| is still to come, a message would stop at the
+--- hit-enter prompt.
+---@param win integer of the input
+local function leave_insert(win)
+  -- Where the window is gone already, the mode may have come along to one that takes no text.
+  local astray = api.nvim_get_current_win() == win or not vim.bo.modifiable
+  if astray and api.nvim_get_mode().mode:find("^[iR]") then
+    api.nvim_feedkeys(vim.keycode("<C-Bslash><C-n>"), "ni", false)
+  end
+end
+
 --- Asks for a text.
 ---@param title string
 ---@param text string what stands there at first
 ---@param on_done fun(text: string) not called where the user goes back
----@return {close: fun()} takes it back: no text comes any more
+---@return rat.Input
 function M.open(title, text, on_done)
   local back = api.nvim_get_current_win()
   local buf = api.nvim_create_buf(false, true)
@@ -45,6 +60,8 @@ function M.open(title, text, on_done)
   require("rat.scratch").fill(buf, vim.split(text, "\n", { plain = true }))
   local win = open_window(buf, title)
   local open = true
+  ---@type string[]?
+  local written
   local function shut()
     if api.nvim_win_is_valid(win) then
       local current = api.nvim_get_current_win() == win
@@ -59,13 +76,10 @@ function M.open(title, text, on_done)
       return
     end
     open = false
-    local lines = api.nvim_buf_get_lines(buf, 0, -1, false)
-    if api.nvim_get_current_win() == win and api.nvim_get_mode().mode:find("^[iR]") then
-      -- As if it was typed: while |:stopinsert| is still to come, a message would stop at the hit-enter prompt.
-      api.nvim_feedkeys(vim.keycode("<C-Bslash><C-n>"), "ni", false)
-    end
+    local lines = take and (written or api.nvim_buf_get_lines(buf, 0, -1, false))
+    leave_insert(win)
     shut()
-    if take then
+    if lines then
       on_done(table.concat(lines, "\n"))
     end
   end
@@ -84,11 +98,13 @@ function M.open(title, text, on_done)
       api.nvim_win_set_height(win, math.min(api.nvim_buf_line_count(buf), MOST_LINES))
     end,
   })
-  api.nvim_create_autocmd("WinLeave", {
+  api.nvim_create_autocmd({ "WinLeave", "BufWinLeave" }, {
     buffer = buf,
     once = true,
     callback = function()
-      -- A window cannot be closed while it is being left. What was written there is meant.
+      -- What was written there is meant. A window cannot be closed while it is being left, and once it is, the buffer may
+      -- be gone.
+      written = api.nvim_buf_get_lines(buf, 0, -1, false)
       vim.schedule(function()
         finish(true)
       end)
@@ -96,6 +112,9 @@ function M.open(title, text, on_done)
   })
   vim.cmd.startinsert({ bang = true })
   return {
+    take = function()
+      finish(true)
+    end,
     close = function()
       finish(false)
     end,

@@ -1,4 +1,4 @@
---- Shows a place in a file in a window of the user's, never in one of ours.
+--- Shows a place in a file in a window of the user's, never in one of ours, and hands what is no text to the system.
 local M = {}
 
 ---@param win integer
@@ -66,6 +66,20 @@ function M.open(path, line, stay)
   end
   if stay and vim.api.nvim_win_is_valid(back) then
     vim.api.nvim_set_current_win(back)
+  end
+end
+
+--- Opens something with whatever the system, or the user's own `vim.ui.open`, has for it.
+---@param what string a file or an address
+function M.hand_over(what)
+  local ok, job, problem = pcall(vim.ui.open, what)
+  local why = ok and problem or not ok and job
+  if why then
+    why = require("rat.text").one_line(tostring(why))
+    -- A word longer than the screen is wide would stop at the hit-enter prompt.
+    local start = vim.fn.strcharpart(what, 0, 40)
+    local shown = start == what and what or start .. "…"
+    require("rat.say").error(("could not be opened (%s): %s"):format(why, shown))
   end
 end
 

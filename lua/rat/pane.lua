@@ -6,6 +6,7 @@ local M = {}
 
 ---@class rat.Pane
 ---@field draw fun() shows the form as it is now
+---@field take fun() takes what is being written in a field
 ---@field close fun() without an answer
 
 --- Narrower or lower than this, a window over the others leaves too little of either.
@@ -127,7 +128,7 @@ end
 
 ---@param form rat.Form
 ---@param row rat.Row?
----@return {close: fun()}? open what the user chooses or writes in
+---@return rat.Choice|rat.Input|nil open what the user chooses or writes in
 local function edit(form, row)
   local field = row
     and vim.iter(form.fields or {}):find(function(field)
@@ -157,7 +158,7 @@ end
 ---@field buf integer
 ---@field win integer
 ---@field rows rat.Row[]
----@field edited? {close: fun()} what is open over it
+---@field edited? rat.Choice|rat.Input what is open over it
 ---@field room? rat.Room of the windows that had to make room
 
 ---@param pane rat.OpenPane
@@ -358,6 +359,11 @@ function M.open(form, agent)
     draw = function()
       if pane.open and api.nvim_win_is_valid(win) then
         draw(pane)
+      end
+    end,
+    take = function()
+      if pane.edited and pane.edited.take then
+        pane.edited.take()
       end
     end,
     close = function()

@@ -1,5 +1,6 @@
 --- Lets the user choose: with their own `vim.ui.select`, or with an equal of the built-in one that does not block.
 local idle = require("rat.idle")
+local one_line = require("rat.text").one_line
 
 local M = {}
 
@@ -18,12 +19,6 @@ local FOOTER = " <CR> choose · <Esc> close "
 local function built_in()
   local source = debug.getinfo(vim.ui.select, "S").source
   return source:find("lua/vim/ui.lua", 1, true) ~= nil
-end
-
----@param text string
----@return string
-local function one_line(text)
-  return (text:gsub("[%z\1-\31\127]+", " "))
 end
 
 --- As wide as the chat, where the user is in it: half a row of it would show beside the frame.
@@ -121,7 +116,7 @@ local function open_own(items, opts, on_choice)
   local width = width_for(lines, title)
   -- A question too long for the frame stands whole above its answers.
   local fits = vim.fn.strdisplaywidth(title) <= width
-  local head = fits and {} or require("rat.toast").wrap(title, width - 2)
+  local head = fits and {} or require("rat.text").wrap(title, width - 2)
   for i, line in ipairs(head) do
     head[i] = " " .. line
   end

@@ -1,18 +1,13 @@
 --- The words for how a chat stands: winbars, statusline, `status()`. Reads, never changes anything.
-local M = {}
+local one_line = require("rat.text").one_line
 
---- One line without control characters.
----@param text string
----@return string
-local function plain(text)
-  return (text:gsub("[%z\1-\31\127]+", " "):gsub("\194[\128-\159]", " "))
-end
+local M = {}
 
 --- Makes a text of somebody else's safe for 'statusline' and 'winbar': one line, nothing evaluated.
 ---@param text string
 ---@return string
 function M.escape(text)
-  return (plain(text):gsub("%%", "%%%%"))
+  return (one_line(text):gsub("%%", "%%%%"))
 end
 
 local escape = M.escape
@@ -148,7 +143,7 @@ function M.transcript_bar(chat, width)
   local room = width - cells(title) - cells(state) - 5
   local tail = fitting(parts, room)
   room = room - cells(tail) - 2
-  local detail = plain(status.detail or "")
+  local detail = one_line(status.detail or "")
   detail = (detail ~= "" and room >= 6) and ": " .. escape(shorten(detail, room)) or ""
   return ("%%#RatBar# %s %s%s%%*%s%%<%%= %s "):format(
     title,

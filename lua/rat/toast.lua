@@ -1,4 +1,6 @@
 --- Shows a message too long for the command line without stopping at the hit-enter prompt. Takes no focus and no key.
+local wrap = require("rat.text").wrap
+
 local M = {}
 
 --- How long it stays where nothing is typed, in milliseconds.
@@ -13,26 +15,6 @@ local groups = {
 
 ---@type integer?
 local window
-
---- Breaks a text into lines between its words.
----@param text string
----@param width integer cells
----@return string[]
-function M.wrap(text, width)
-  local lines = {}
-  for _, paragraph in ipairs(vim.split(text, "\n", { plain = true })) do
-    local line = ""
-    for word in paragraph:gmatch("%S+") do
-      local longer = line == "" and word or line .. " " .. word
-      if line ~= "" and vim.fn.strdisplaywidth(longer) > width then
-        lines[#lines + 1], longer = line, word
-      end
-      line = longer
-    end
-    lines[#lines + 1] = line
-  end
-  return lines
-end
 
 --- Keeps the text for |:messages|, a line at a time: several at once would stop at the prompt.
 ---@param lines string[]
@@ -78,8 +60,8 @@ end
 ---@param level integer of |vim.log.levels|
 function M.show(text, level)
   local group = groups[level] or "Normal"
-  local lines = M.wrap(text, math.max(20, math.min(76, vim.o.columns - 6)))
-  remember(M.wrap(text, math.max(20, vim.v.echospace)), group)
+  local lines = wrap(text, math.max(20, math.min(76, vim.o.columns - 6)))
+  remember(wrap(text, math.max(20, vim.v.echospace)), group)
   close()
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = "wipe"

@@ -330,7 +330,7 @@ impl Chat {
     /// What the user is asked first.
     fn asked(&self) -> Option<String> {
         let Some(waiting) = self.permissions.first() else {
-            return self.elicitations.first().map(|asking| asking.message.clone());
+            return self.elicitations.first().map(Asking::gist);
         };
         let entry = self.said().find_tool(&waiting.tool_call)?;
         Some(format!("may it {}?", card::deed(&entry.call, &self.scene())))

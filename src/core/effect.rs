@@ -275,6 +275,8 @@ pub enum ToEditor {
         env: BTreeMap<String, String>,
         /// Where.
         cwd: PathBuf,
+        /// Whether the user has just asked for it: it need not wait for them.
+        by_user: bool,
     },
     /// What an agent adds to what the protocol says.
     Meta {

@@ -28,11 +28,20 @@ pub struct Asking {
     tool_call: Option<ToolCallId>,
 }
 
+/// Characters of a message that stand in a status: it is told again with each change of anything else.
+const GIST: usize = 200;
+
 impl Asking {
     /// What the editor is told of it each time.
     pub(super) fn status(&self) -> WaitingElicitation {
         let (id, mode) = (self.id, self.wants.mode());
-        WaitingElicitation { id, mode, message: self.message.clone() }
+        WaitingElicitation { id, mode, message: self.gist() }
+    }
+
+    /// How its message begins: a line at most.
+    pub(super) fn gist(&self) -> String {
+        let first = self.message.trim_start().lines().next().unwrap_or_default();
+        first.chars().take(GIST).collect()
     }
 }
 

@@ -24,6 +24,10 @@ fn offered(methods: &[AuthMethod]) -> Vec<&AuthMethod> {
 impl State {
     /// The chat cannot go on before a login. Picks a way, asking where there are several, or one that opens a terminal.
     pub(super) fn login(&mut self, id: ChatId) {
+        self.pick_login(id, false);
+    }
+
+    fn pick_login(&mut self, id: ChatId, by_user: bool) {
         let Some((_, link)) = self.link_of(id) else { return };
         let joins = matches!(link.stage, Stage::LoggingIn(_));
         if !joins {
@@ -43,7 +47,7 @@ impl State {
         };
         if let Some(method) = chosen.copied().or(only) {
             let method = method.id.clone();
-            return self.authenticate(id, &method);
+            return self.authenticate(id, &method, by_user);
         }
         let name = chat.agent_title();
         let items: Vec<String> = offered.iter().map(|method| method.name.clone()).collect();
@@ -67,7 +71,7 @@ impl State {
         } else if known.is_empty() {
             return self.notify(Level::Info, format!("{title} offers no login here"));
         }
-        let Some(method) = method else { return self.login(id) };
+        let Some(method) = method else { return self.pick_login(id, true) };
         if !known.contains(&method) {
             let text = format!("{title} has no login \"{method}\", only {}", known.join(", "));
             return self.notify(Level::Error, text);
@@ -78,7 +82,7 @@ impl State {
         if let Some((_, link)) = self.link_of(id) {
             link.stage = Stage::LoggingIn(id);
         }
-        self.authenticate(id, &method.into());
+        self.authenticate(id, &method.into(), true);
     }
 
     pub(super) fn login_answered(
@@ -88,12 +92,12 @@ impl State {
         index: Option<usize>,
     ) {
         match index.and_then(|index| methods.get(index)) {
-            Some(method) => self.authenticate(id, method),
+            Some(method) => self.authenticate(id, method, true),
             None => self.not_logged_in(id, "no login was chosen"),
         }
     }
 
-    fn authenticate(&mut self, id: ChatId, method: &AuthMethodId) {
+    fn authenticate(&mut self, id: ChatId, method: &AuthMethodId, by_user: bool) {
         let Some(chat) = self.chats.get(&id) else { return };
         let Some(method) = chat.info.auth_methods.iter().find(|it| it.id == *method) else {
             return;
@@ -107,8 +111,8 @@ impl State {
                 let command = command.cloned().collect();
                 let env = [&config.base_env, &config.env, &env].into_iter().flatten().cloned();
                 let env = env.collect();
-                let login = ToEditor::Login { chat: id, title, command, env, cwd };
-                self.enter(id, Phase::Starting("logging in: see the terminal"));
+                let login = ToEditor::Login { chat: id, title, command, env, cwd, by_user };
+                self.enter(id, Phase::Starting("logging in: see the terminal, or :RatLogin"));
                 self.after.push(login);
             }
             _ => {

@@ -81,8 +81,8 @@ fn message(message: ToEditor) -> Value {
                 [("chat", chat.0.into()), ("text", text.into()), ("attachments", attachments)];
             ("draft", map(fields))
         }
-        ToEditor::Login { chat, title, command, env, cwd } => {
-            ("login", login(chat, title, command, env, &cwd))
+        ToEditor::Login { chat, title, command, env, cwd, by_user } => {
+            ("login", login(chat, title, command, env, &cwd, by_user))
         }
         ToEditor::Options(chat, options) => {
             let options = options.into_iter().map(config_option).collect();
@@ -127,6 +127,7 @@ fn login(
     command: Vec<String>,
     env: BTreeMap<String, String>,
     cwd: &Path,
+    by_user: bool,
 ) -> Value {
     let env = env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
     map([
@@ -135,6 +136,7 @@ fn login(
         ("command", strings(command)),
         ("env", Value::Map(env)),
         ("cwd", cwd.to_string_lossy().as_ref().into()),
+        ("by_user", by_user.into()),
     ])
 }
 

@@ -1,6 +1,7 @@
 //! What the user was asked to fill in or to open, as lines of the transcript.
 
-use super::card::Scene;
+use super::card::{OUTPUT, Scene};
+use super::content::{WIDTH, clipped};
 use super::line::{Action, Class, Line, Look, Span, Style};
 use crate::session::transcript::{About, Became, Elicited};
 
@@ -25,13 +26,21 @@ pub fn lines(elicited: &Elicited, scene: &Scene) -> Vec<Line> {
     let style = |class| Style { action: action.clone(), ..Style::new(class) };
     let title = format!("{} {what}", scene.agent);
     let mut lines = vec![Line::new(title, &style(Class::Title)).with_prefix(icon, look)];
-    for line in elicited.message.trim().lines() {
-        lines.push(Line::new(line, &style(Class::Body)).with_prefix("  │ ", Look::Dim));
+    let mut message = elicited.message.trim().lines();
+    for line in message.by_ref().take(OUTPUT) {
+        let line = Line::new(clipped(line, WIDTH), &style(Class::Body));
+        lines.push(line.with_prefix("  │ ", Look::Dim));
+    }
+    let hidden = message.count();
+    if hidden > 0 {
+        let more = format!("… {hidden} more lines");
+        lines.push(Line::new(more, &style(Class::Note)).with_prefix("  │ ", Look::Dim));
     }
     match &elicited.about {
         About::Fields(titles) => {
             for title in titles.iter().take(TITLES) {
-                lines.push(Line::new(title, &style(Class::Note)).with_prefix("  │ · ", Look::Dim));
+                let line = Line::new(clipped(title, WIDTH), &style(Class::Note));
+                lines.push(line.with_prefix("  │ · ", Look::Dim));
             }
             if titles.len() > TITLES {
                 let more = format!("… {} more", titles.len() - TITLES);
@@ -63,4 +72,42 @@ pub fn lines(elicited: &Elicited, scene: &Scene) -> Vec<Line> {
     };
     lines.push(Line::new(text, &style(Class::Note)).with_prefix("  └ ", look));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_is_cut_with_a_note_and_an_address_is_not() {
+        let url = format!("https://example.com/{}", "x".repeat(WIDTH));
+        let address = |message: String| Elicited {
+            id: 1,
+            message,
+            about: About::Address {
+                host: "example.com".into(),
+                url: Some(url.clone()),
+                warnings: Vec::new(),
+            },
+            became: Became::Waiting,
+        };
+        let drawn = |message: String| lines(&address(message), &Scene::default());
+        let short = drawn("why\n".repeat(OUTPUT));
+        assert!(short.iter().all(|line| !line.text.contains("more lines")));
+        let long = drawn("why\n".repeat(OUTPUT + 1000));
+        assert_eq!(long.len(), short.len() + 1);
+        assert!(long.iter().any(|line| line.text == "… 1000 more lines"));
+        assert!(long.iter().any(|line| line.text == url), "it is shown whole");
+        let wide = drawn("x".repeat(60_000));
+        assert!(wide[1].text.chars().count() == WIDTH + 1);
+    }
+
+    #[test]
+    fn a_long_title_of_a_field_is_cut() {
+        let about = About::Fields(vec!["x".repeat(60_000); TITLES]);
+        let form = Elicited { id: 1, message: "?".into(), about, became: Became::Waiting };
+        let longest =
+            lines(&form, &Scene::default()).iter().map(|line| line.text.chars().count()).max();
+        assert_eq!(longest, Some(WIDTH + 1));
+    }
 }

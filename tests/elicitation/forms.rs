@@ -245,3 +245,24 @@ fn what_is_asked_in_a_way_we_do_not_know_is_refused() {
     }
     assert_eq!(talk.nvim.status()["elicitations"], json!([]));
 }
+
+#[test]
+fn a_long_message_is_whole_in_the_form_and_cut_elsewhere() {
+    let mut talk = Talk::start();
+    let message = format!("{}\n{}the end", "why ".repeat(100), "and why\n".repeat(100));
+    let schema = json!({"type": "object", "properties": {}});
+    let pending = talk.ask(json!({"mode": "form", "message": message, "requestedSchema": schema}));
+    talk.nvim.poll_screen("ga send");
+    let rows = talk.nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)", json!([]));
+    assert!(rows.as_array().unwrap().iter().any(|row| row == " │ the end"), "{rows}");
+    let status = talk.nvim.status();
+    assert_eq!(status["elicitations"][0]["message"], json!("why ".repeat(50)));
+    talk.poll_transcript("… 62 more lines");
+    assert!(!talk.transcript().contains("the end"));
+    let long = "x".repeat(64 * 1024);
+    let params = json!({"sessionId": "s1", "mode": "form", "message": long, "requestedSchema": {}});
+    let error = talk.agent.request("elicitation/create", params).unwrap_err();
+    assert_eq!(error["code"], json!(-32602), "{error}");
+    talk.nvim.input("q");
+    assert_eq!(talk.answer(pending), json!({"action": "cancel"}));
+}

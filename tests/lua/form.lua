@@ -116,6 +116,57 @@ case("a second one does not open over the first", function()
   nvim:poll_screen("Second?")
 end)
 
+case("control characters in an agent's words are blanks, in rows, titles and choices", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  status(nvim, { 1 })
+  local choices = { { value = "x", name = "E\194\1552Jx" }, { value = "y", name = "Why" } }
+  local named = { title = "Na\194\155me\27[m", required = true, allows = "-", choices = {} }
+  local asked = {
+    vim.tbl_extend("error", { key = "t", kind = "text" }, named),
+    vim.tbl_extend("force", named, { key = "c", kind = "choice", choices = choices }),
+  }
+  nvim:say("elicitation", { chat = 1, id = 1, mode = "form", message = "?", fields = asked })
+  nvim:poll("vim.bo.filetype == 'ratform'")
+  same(nvim:lua("return vim.api.nvim_get_current_line()"), " Na me [m: nothing yet")
+  nvim:input("<CR>")
+  nvim:poll("vim.bo.filetype == 'ratinput'")
+  local title = "return vim.api.nvim_win_get_config(0).title[1][1]"
+  same(nvim:lua(title), " Na me [m ")
+  nvim:input("<C-c>")
+  nvim:poll("vim.bo.filetype == 'ratform'")
+  nvim:input("<Tab><CR>")
+  nvim:poll("vim.bo.filetype == 'ratselect'")
+  same(nvim:lua(title), " Na me [m ")
+  same(nvim:lua("return vim.api.nvim_get_current_line()"), " 1  E 2Jx")
+end)
+
+case("what cannot be opened with the system's programs is told in one line", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  local ways = {
+    { "error('no\\ndisplay', 0)", "(no display)" },
+    { "return nil, 'no browser'", "(no browser)" },
+    { "return nil", nil },
+  }
+  local browse = { chat = 1, id = 1, url = "https://example.com/" }
+  local exported = { chat = 1, id = "x", path = "/tmp/x.png", exists = false, use = "open" }
+  for _, way in ipairs(ways) do
+    nvim:lua(("Said = {}; vim.ui.open = function() %s end"):format(way[1]))
+    nvim:say("browse", browse)
+    nvim:say("exported", exported)
+    nvim:lua("Done = false; vim.schedule(function() Done = true end)")
+    nvim:poll("Done")
+    local said = nvim:lua("return vim.tbl_map(function(m) return m[1] end, Said)")
+    local told = way[2]
+      and {
+        "[rat] could not be opened " .. way[2] .. ": https://example.com/",
+        "[rat] could not be opened " .. way[2] .. ": /tmp/x.png",
+      }
+    same(said, told or {})
+  end
+end)
+
 case("a form stays whole when the screen changes its size", function()
   local nvim = open()
   nvim:command("set columns=64 lines=20")
@@ -123,6 +174,67 @@ case("a form stays whole when the screen changes its size", function()
   check.contains(nvim:screen(), "q cancel")
   nvim:command("set columns=120 lines=40")
   check.contains(nvim:screen(), "Text: nothing yet")
+end)
+
+--- The text field's input is open, with "rat" written in it.
+local function write()
+  local nvim = open()
+  nvim:input("<CR>")
+  nvim:poll("vim.bo.filetype == 'ratinput' and vim.fn.mode() == 'i'")
+  nvim:input("rat")
+  nvim:poll("vim.api.nvim_get_current_line() == 'rat'")
+  return nvim
+end
+
+case("what is written in a field is kept however its window is closed", function()
+  for _, keys in ipairs({ ":q<CR>", "ZZ", ":x<CR>", "<C-w>c", ":close<CR>", "<C-w>p" }) do
+    local nvim = write()
+    nvim:input("<C-Bslash><C-n>" .. keys)
+    nvim:poll("vim.bo.filetype == 'ratform'")
+    nvim:poll_screen("Text: rat")
+    local entered = { { key = "s", value = { "x" } }, { key = "t", value = "rat" } }
+    local heard = nvim:heard("elicitation", 1).entered
+    table.sort(heard, function(a, b)
+      return a.key < b.key
+    end)
+    same(heard, entered, keys)
+    same(nvim:lua("return Said"), {}, keys)
+    same(nvim:lua("return vim.v.errmsg"), "", keys)
+  end
+end)
+
+case("what is written in a field is kept when its window is closed from elsewhere", function()
+  local nvim = write()
+  nvim:lua([[
+    local input = vim.api.nvim_get_current_win()
+    vim.cmd("noautocmd wincmd p")
+    vim.api.nvim_win_close(input, true)
+  ]])
+  nvim:poll_screen("Text: rat")
+  same(nvim:lua("return Said"), {})
+end)
+
+case("asking for the form again while writing in a field keeps the text", function()
+  local nvim = write()
+  nvim:input("<Cmd>RatForm<CR>")
+  nvim:poll("vim.bo.filetype == 'ratform'")
+  nvim:poll_screen("Text: rat")
+  same(nvim:lua("return #vim.api.nvim_list_wins()"), 4, "the user's, two of the chat, the form")
+  nvim:input("ga")
+  same(nvim:heard("elicitation", 2).action, "accept")
+end)
+
+case("a form that is taken back while its input closes breaks nothing", function()
+  local nvim = write()
+  nvim:lua([[
+    vim.cmd.quit()
+    local status = vim.deepcopy(require("rat.chat").get(1).status)
+    status.chat, status.elicitations = 1, {}
+    require("rat.inbox").handle("status", status)
+  ]])
+  nvim:poll("vim.bo.filetype == 'ratprompt'")
+  same(nvim:lua("return Said"), {})
+  same(nvim:has_heard("elicitation"), false)
 end)
 
 check.finish()

@@ -22,8 +22,18 @@ pub enum Named {
     Request(Json),
 }
 
-/// Reads `elicitation/create`. Refused are modes we did not advertise, and what lacks the form or the address.
-pub(super) fn create(params: &mut Fields) -> Result<(Named, Elicitation), Refusal> {
+/// Bytes of a request's params. Nobody reads more, and the editor is told of it in one message.
+const LONGEST: usize = 64 * 1024;
+/// Choices of one field. All of them are drawn each time one of them changes.
+const CHOICES: usize = 500;
+
+/// Reads `elicitation/create`, with the length of its params in bytes. Refused are modes we did not advertise, what lacks
+/// the form or the address, and what is too long to be shown.
+pub(super) fn create(params: &mut Fields, bytes: usize) -> Result<(Named, Elicitation), Refusal> {
+    if bytes > LONGEST {
+        let text = format!("an elicitation of {bytes} bytes is too long, at most {LONGEST} can be");
+        return Err(Refusal::params(text));
+    }
     let message =
         params.text("message").ok_or_else(|| Refusal::params("message must be a string"))?;
     let wants = match params.text("mode").as_deref() {
@@ -62,11 +72,14 @@ fn form(params: &mut Fields) -> Result<Form, Refusal> {
         let required = required.contains(&key);
         field(key, property, required)
     });
-    Ok(Form {
-        fields: fields.collect(),
-        title: schema.text("title"),
-        description: schema.text("description"),
-    })
+    let fields: Vec<Field> = fields.collect();
+    let long = fields.iter().find(|field| field.kind.choices().len() > CHOICES);
+    if let Some(Field { key, kind, .. }) = long {
+        let count = kind.choices().len();
+        let text = format!("{key} has {count} choices, at most {CHOICES} can be in one field");
+        return Err(Refusal::params(text));
+    }
+    Ok(Form { fields, title: schema.text("title"), description: schema.text("description") })
 }
 
 fn field(key: String, property: Json, required: bool) -> Field {

@@ -107,13 +107,14 @@ pub enum Asked {
 /// Reads the params of a request. Paths are taken as they are: whether they are absolute and allowed is decided
 /// elsewhere. Params that lack what the method needs are refused with -32602.
 pub fn decode(method: Method, params: Option<&str>) -> Result<Asked, Refusal> {
+    let bytes = params.map_or(0, str::len);
     let mut params = params
         .and_then(json)
         .and_then(Fields::of)
         .ok_or_else(|| Refusal::params("params must be an object"))?;
     let request = match method {
         Method::Elicitation => {
-            let (scope, elicitation) = elicitation::create(&mut params)?;
+            let (scope, elicitation) = elicitation::create(&mut params, bytes)?;
             return Ok(Asked::User(scope, Box::new(elicitation)));
         }
         Method::Read => AgentRequest::Read {

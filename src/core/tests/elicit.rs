@@ -276,3 +276,23 @@ fn one_that_belongs_to_a_login_is_asked_in_its_chat_and_ends_with_it() {
         panic!("{:?}", world.answers_to(nobodys))
     };
 }
+
+#[test]
+fn a_status_says_how_a_message_begins_however_long_it_is() {
+    let mut world = in_turn();
+    let message = format!("\n{}\n{}", "é".repeat(300), "more\n".repeat(1000));
+    world.next_token += 1;
+    let (token, wants) = (Token(world.next_token), form());
+    world.asked.push(token);
+    let elicitation = Box::new(Elicitation { message: message.clone(), tool_call: None, wants });
+    let scope = Scope::Session("s".into());
+    world.say(FromAgent::Elicitation { token, scope, elicitation });
+    let status = world.state.chats[&ChatId(1)].status();
+    assert_eq!(status.elicitations[0].message, "é".repeat(200));
+    assert_eq!(status.detail, Some("é".repeat(200)));
+    let news = world.seen.iter().find_map(|told| match told {
+        ToEditor::Elicitation(_, _, News::Asked(message, _)) => Some(message),
+        _ => None,
+    });
+    assert_eq!(news, Some(&message), "the form has all of it");
+}

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 fn read(params: &Json) -> Result<(Named, Elicitation), Refusal> {
-    create(&mut Fields::of(params.clone()).unwrap())
+    create(&mut Fields::of(params.clone()).unwrap(), params.to_string().len())
 }
 
 fn form_of(schema: &Json) -> Form {
@@ -249,4 +249,25 @@ fn answers_stand_on_the_wire_as_the_protocol_has_them() {
         said(Action::Accept(Some(content))),
         r#"{"action":"accept","content":{"i":3,"n":2.5,"s":["x","y"]}}"#
     );
+}
+
+#[test]
+fn what_is_too_long_to_be_shown_is_refused_and_says_what_can_be() {
+    let with = |message: &str, schema: Json| json!({"sessionId": "s", "mode": "form", "message": message, "requestedSchema": schema});
+    let rest = with("", json!({"properties": {}})).to_string().len();
+    assert!(read(&with(&"x".repeat(LONGEST - rest), json!({"properties": {}}))).is_ok());
+    let text = refusal(&with(&"x".repeat(LONGEST - rest + 1), json!({"properties": {}})));
+    assert_eq!(text, "an elicitation of 65537 bytes is too long, at most 65536 can be");
+    let choices = |count: usize| (0..count).map(|n| json!(n.to_string())).collect::<Vec<_>>();
+    for several in [false, true] {
+        let schema = |count| {
+            let of = choices(count);
+            let one = json!({"type": "string", "enum": of});
+            let property = if several { json!({"type": "array", "items": one}) } else { one };
+            json!({"properties": {"a": {"type": "boolean"}, "b": property}})
+        };
+        assert!(read(&with("?", schema(CHOICES))).is_ok());
+        let text = refusal(&with("?", schema(CHOICES + 1)));
+        assert_eq!(text, "b has 501 choices, at most 500 can be in one field");
+    }
 }
