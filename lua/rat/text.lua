@@ -8,7 +8,23 @@ function M.one_line(text)
   return (text:gsub("[%z\1-\31\127]+", " "):gsub("\194[\128-\159]", " "))
 end
 
---- Breaks a text into lines between its words.
+--- The beginning of a word that fits into a line, and the rest of it.
+---@param word string
+---@param width integer cells
+---@return string, string
+local function cut(word, width)
+  local used, at = 0, 0
+  for _, char in ipairs(vim.fn.split(word, "\\zs")) do
+    used = used + vim.fn.strdisplaywidth(char)
+    if used > width and at > 0 then
+      break
+    end
+    at = at + #char
+  end
+  return word:sub(1, at), word:sub(at + 1)
+end
+
+--- Breaks a text into lines between its words, and within those that are longer than a line.
 ---@param text string
 ---@param width integer cells
 ---@return string[]
@@ -20,6 +36,9 @@ function M.wrap(text, width)
       local longer = line == "" and word or line .. " " .. word
       if line ~= "" and vim.fn.strdisplaywidth(longer) > width then
         lines[#lines + 1], longer = line, word
+      end
+      while vim.fn.strdisplaywidth(longer) > width and vim.fn.strchars(longer) > 1 do
+        lines[#lines + 1], longer = cut(longer, width)
       end
       line = longer
     end
