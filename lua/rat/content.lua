@@ -57,8 +57,9 @@ end
 --- Asks before it opens a page, with the whole address in sight.
 ---@param offer rat.Offer
 local function open_page(offer)
-  local question = ("Open %s in the browser? The host is %s"):format(offer.url, offer.host)
-  question = table.concat({ question, unpack(offer.warnings) }, "; ")
+  -- The host first: of a long address it is what counts.
+  local beware = table.concat({ "The host is " .. offer.host, unpack(offer.warnings) }, "; ")
+  local question = ("%s. Open %s in the browser?"):format(beware, offer.url)
   local items = { "Open it", "Copy the address", "Leave it" }
   require("rat.select").open(items, { prompt = question }, function(_, index)
     if index == 1 then

@@ -19,7 +19,8 @@ case("a word that is longer than a line breaks within itself", function()
 end)
 
 case("control characters become spaces", function()
-  local one = check.start():lua("return require('rat.text').one_line(...)", "a\r\nb\27c\194\155d é")
+  local one =
+    check.start():lua("return require('rat.text').one_line(...)", "a\r\nb\27c\194\155d é")
   same(one, "a b c d é")
 end)
 
