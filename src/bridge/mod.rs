@@ -234,7 +234,7 @@ impl Bridge {
                 }
             }
             Ok(_) => {}
-            Err(error) => tracing::error!(%error, "Neovim could not draw a frame"),
+            Err(error) => error.log("Neovim could not draw a frame"),
         }
     }
 }

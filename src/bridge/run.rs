@@ -74,7 +74,7 @@ impl Runner {
                 client.lua("rat.rpc", "connected", vec![hello]).await,
             ];
             for error in answers.into_iter().filter_map(Result::err) {
-                tracing::error!(%error, "Neovim does not know us");
+                error.log("Neovim does not know us");
             }
         });
     }
@@ -272,6 +272,7 @@ impl Runner {
                 let _turn = one_by_one.lock().await;
                 match files.disk_changed(&path, &by).await {
                     Ok(None) => {}
+                    Err(_) if client.is_gone() => return,
                     Ok(Some(written)) => changes.extend(all_changes(&written)),
                     Err(error) => {
                         tracing::warn!(path = %path.display(), %error, "a buffer does not follow");
@@ -336,7 +337,7 @@ async fn loaded(client: &Client, modified: bool) -> Vec<PathBuf> {
         Ok(Value::Array(files)) => files.iter().filter_map(Value::as_str).map(Into::into).collect(),
         Ok(_) => Vec::new(),
         Err(error) => {
-            tracing::error!(%error, "Neovim does not say which files are loaded");
+            error.log("Neovim does not say which files are loaded");
             Vec::new()
         }
     }

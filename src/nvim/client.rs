@@ -41,6 +41,16 @@ pub enum NvimError {
     Gone,
 }
 
+impl NvimError {
+    /// Writes down that `what` failed. The end of Neovim is no failure, and told elsewhere.
+    pub fn log(&self, what: &str) {
+        match self {
+            Self::Lua(error) => tracing::error!(%error, "{what}"),
+            Self::Gone => tracing::debug!("{what}: {self}"),
+        }
+    }
+}
+
 /// A handle to call Neovim with; cheap to clone.
 #[derive(Clone)]
 pub struct Client {
@@ -93,6 +103,11 @@ impl Client {
         all.push(function.into());
         all.extend(args);
         self.request("nvim_exec_lua", vec![CALL.into(), Value::Array(all)]).await
+    }
+
+    /// Whether Neovim has ended, or closed the connection.
+    pub fn is_gone(&self) -> bool {
+        self.gone.is_cancelled()
     }
 
     /// Calls an API function (`:help api`).
