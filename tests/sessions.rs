@@ -54,13 +54,19 @@ fn converse(nvim: &mut Nvim, agent: &mut Agent, session: &str, prompt: &str, ans
     nvim.poll_state("ready");
 }
 
-/// A Neovim in which a session `s1` was used and that has ended; and the one after it.
-fn after_a_restart(can: &Json) -> (Nvim, Agent) {
+/// A Neovim in which a session `s1` was used, with an agent that can do this.
+fn used(can: &Json) -> (Nvim, Agent) {
     let mut nvim = Nvim::start(wide());
     let mut agent = nvim.listen();
     start(&mut nvim, &mut agent, can);
     open(&mut agent, "s1");
     converse(&mut nvim, &mut agent, "s1", "what I asked", "what it answered");
+    (nvim, agent)
+}
+
+/// The same, ended; and the Neovim after it.
+fn after_a_restart(can: &Json) -> (Nvim, Agent) {
+    let (mut nvim, mut agent) = used(can);
     nvim.quit();
     agent.expect_gone();
     let mut nvim = nvim.beside(wide());
@@ -189,11 +195,7 @@ fn a_new_session_is_a_matter_of_a_bang_or_of_an_option() {
 #[test]
 fn what_was_said_survives_the_sudden_end_of_neovim() {
     let resume = can(false, &["resume"]);
-    let mut nvim = Nvim::start(wide());
-    let mut agent = nvim.listen();
-    start(&mut nvim, &mut agent, &resume);
-    open(&mut agent, "s1");
-    converse(&mut nvim, &mut agent, "s1", "what I asked", "what it answered");
+    let (mut nvim, mut agent) = used(&resume);
     nvim.send("and a prompt");
     agent.expect_request("session/prompt");
     nvim.poll_state("running");
@@ -228,11 +230,7 @@ fn a_session_that_another_neovim_has_open_is_left_to_it() {
 /// ACP 50, 51.
 #[test]
 fn sessions_are_listed_page_by_page_and_the_chosen_one_is_loaded() {
-    let mut nvim = Nvim::start(wide());
-    let mut agent = nvim.listen();
-    start(&mut nvim, &mut agent, &can(true, &["list"]));
-    open(&mut agent, "s1");
-    converse(&mut nvim, &mut agent, "s1", "what I asked", "what it answered");
+    let (mut nvim, mut agent) = used(&can(true, &["list"]));
     nvim.command("RatSessions");
     let request = agent.expect_request("session/list");
     let cwd = json!(nvim.cwd());
@@ -272,11 +270,7 @@ fn sessions_are_listed_page_by_page_and_the_chosen_one_is_loaded() {
 
 #[test]
 fn a_list_that_fails_or_is_out_of_date_is_told_and_what_is_known_is_shown() {
-    let mut nvim = Nvim::start(wide());
-    let mut agent = nvim.listen();
-    start(&mut nvim, &mut agent, &can(true, &["list"]));
-    open(&mut agent, "s1");
-    converse(&mut nvim, &mut agent, "s1", "what I asked", "what it answered");
+    let (mut nvim, mut agent) = used(&can(true, &["list"]));
     nvim.command("RatSessions");
     let request = agent.expect_request("session/list");
     agent.reply_error(&request, -32603, "the database is locked");
@@ -297,11 +291,7 @@ fn a_list_that_fails_or_is_out_of_date_is_told_and_what_is_known_is_shown() {
 
 #[test]
 fn a_fork_begins_with_what_was_said() {
-    let mut nvim = Nvim::start(wide());
-    let mut agent = nvim.listen();
-    start(&mut nvim, &mut agent, &can(true, &["fork"]));
-    open(&mut agent, "s1");
-    converse(&mut nvim, &mut agent, "s1", "what I asked", "what it answered");
+    let (mut nvim, mut agent) = used(&can(true, &["fork"]));
     nvim.command("RatSessions fork");
     choose(&mut nvim, "Begin a session from which one?", "what I asked");
     let request = agent.expect_request("session/fork");
@@ -316,11 +306,7 @@ fn a_fork_begins_with_what_was_said() {
 /// ACP 48, 52.
 #[test]
 fn a_deleted_session_is_closed_and_gone_and_its_chat_begins_anew() {
-    let mut nvim = Nvim::start(wide());
-    let mut agent = nvim.listen();
-    start(&mut nvim, &mut agent, &can(false, &["close", "delete", "resume"]));
-    open(&mut agent, "s1");
-    converse(&mut nvim, &mut agent, "s1", "what I asked", "what it answered");
+    let (mut nvim, mut agent) = used(&can(false, &["close", "delete", "resume"]));
     nvim.command("RatSessions delete");
     choose(&mut nvim, "Delete which session?", "what I asked");
     choose(&mut nvim, "for good?", "Delete it");
@@ -369,11 +355,7 @@ fn a_closed_session_leaves_the_others_alone() {
 #[test]
 fn a_title_is_taken_and_cleared_and_remembered() {
     let resume = can(false, &["resume"]);
-    let mut nvim = Nvim::start(wide());
-    let mut agent = nvim.listen();
-    start(&mut nvim, &mut agent, &resume);
-    open(&mut agent, "s1");
-    converse(&mut nvim, &mut agent, "s1", "what I asked", "what it answered");
+    let (mut nvim, mut agent) = used(&resume);
     let info = |fields: Json| {
         let mut update = json!({"sessionUpdate": "session_info_update"});
         update.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());

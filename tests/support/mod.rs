@@ -28,6 +28,19 @@ pub use temp::TempFolder;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// Lua that makes `clock()`: nanoseconds that stand still while Neovim waits for a processor that others use, where the
+/// system tells (`man 5 proc`, schedstat).
+pub const CLOCK: &str = r#"
+    local function clock()
+      local file, waited = io.open("/proc/self/schedstat"), nil
+      if file then
+        waited = select(2, file:read("*n", "*n"))
+        file:close()
+      end
+      return vim.uv.hrtime() - (waited or 0)
+    end
+"#;
+
 /// How long anything may take before a test fails: far more than any of it needs, also on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 

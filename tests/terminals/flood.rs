@@ -1,6 +1,7 @@
 //! A command that writes without end: neither Neovim nor the bridge stall or grow by it. The figures go to stderr.
 
 use super::Talk;
+use super::support::CLOCK;
 use serde_json::json;
 use std::io::Write;
 
@@ -13,17 +14,8 @@ const ROUNDS: usize = 5;
 /// What a command writes, in bytes: a hundred megabytes, or what a build without optimisation reads in as long.
 const FLOOD: usize = if cfg!(debug_assertions) { 20_000_000 } else { 100_000_000 };
 
-/// Notes how long nothing else ran. Its clock stands still while Neovim waits for a processor that others use, where
-/// the system tells (`man 5 proc`, schedstat).
-const WATCH: &str = r#"
-    local function clock()
-      local file, waited = io.open("/proc/self/schedstat"), nil
-      if file then
-        waited = select(2, file:read("*n", "*n"))
-        file:close()
-      end
-      return vim.uv.hrtime() - (waited or 0)
-    end
+/// Notes how long nothing else ran, after `CLOCK`.
+const WATCH: &str = r"
     local last = clock()
     _G.gap = 0
     _G.watch = _G.watch or vim.uv.new_timer()
@@ -31,7 +23,7 @@ const WATCH: &str = r#"
       local now = clock()
       _G.gap, last = math.max(_G.gap, now - last), now
     end)
-"#;
+";
 
 fn note(figures: &str) {
     // Fails only where nobody reads.
@@ -64,7 +56,7 @@ fn flood(talk: &mut Talk, call: &str, in_buffer: bool) -> f64 {
         });
     }
     let wait = talk.ask("wait_for_exit", &terminal);
-    talk.nvim.lua(WATCH, json!([]));
+    talk.nvim.lua(&format!("{CLOCK}{WATCH}"), json!([]));
     let gate = talk.nvim.cwd().join("gate");
     std::fs::write(&gate, "").unwrap();
     let agent = &mut talk.agent;

@@ -170,9 +170,8 @@ async fn of_a_folder_the_newest_hundred_are_remembered() {
     assert_eq!(fs::read_dir(folder.0.join("transcripts")).unwrap().count(), 100);
 }
 
-#[tokio::test]
-async fn a_line_that_was_cut_off_costs_itself_only() {
-    let folder = Folder::new("cut");
+/// Leaves a transcript of two entries whose last line was cut off.
+fn tear(folder: &Folder) {
     let store = folder.store();
     store.keep(session("1"), false, vec![(0, note("a")), (1, note("b"))]);
     store.flush();
@@ -180,19 +179,19 @@ async fn a_line_that_was_cut_off_costs_itself_only() {
     let file = folder.0.join("transcripts/fake-1.jsonl");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, &text[..text.len() - 5]).unwrap();
+}
+
+#[tokio::test]
+async fn a_line_that_was_cut_off_costs_itself_only() {
+    let folder = Folder::new("cut");
+    tear(&folder);
     assert_eq!(folder.store().reread("fake".into(), "1".into()).await.entries, [note("a")]);
 }
 
 #[tokio::test]
 async fn what_follows_a_line_that_was_cut_off_is_a_line_of_its_own() {
     let folder = Folder::new("torn");
-    let store = folder.store();
-    store.keep(session("1"), false, vec![(0, note("a")), (1, note("b"))]);
-    store.flush();
-    drop(store);
-    let file = folder.0.join("transcripts/fake-1.jsonl");
-    let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, &text[..text.len() - 5]).unwrap();
+    tear(&folder);
     let store = folder.store();
     assert!(!store.last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
     store.keep(session("1"), false, vec![(1, note("c"))]);
