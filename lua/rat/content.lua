@@ -47,11 +47,7 @@ end
 
 ---@param offer rat.Offer
 local function go_to_file(offer)
-  local stat = vim.uv.fs_stat(offer.path)
-  if not stat or stat.type ~= "file" then
-    return say.warn(offer.path .. (stat and " is no file" or " is not there"))
-  end
-  require("rat.location").open(offer.path, offer.line)
+  require("rat.location").open({ path = offer.path, line = offer.line })
 end
 
 --- Asks before it opens a page, with the whole address in sight.

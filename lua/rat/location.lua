@@ -1,4 +1,5 @@
---- Shows a place in a file in a window of the user's, never in one of ours, and hands what is no text to the system.
+--- Shows a place in a file in a window of the user's, never in one of ours, and hands what is no text to the system. Only
+--- what is on the file system is ever opened: a name that an agent made up is a name, not a command.
 local M = {}
 
 ---@param win integer
@@ -28,7 +29,36 @@ function M.users_window()
   return fits(there) and there or nil
 end
 
----@param path string
+--- A name for a file that can be read as nothing else: absolute, without `//`, which all names of other schemes have.
+---@param path string absolute
+---@param real string where it leads
+---@return string
+local function plain_name(path, real)
+  local name = vim.fs.normalize(path, { expand_env = false })
+  return vim.uv.fs_realpath(name) == real and name or real
+end
+
+--- The file or folder that a path names.
+---@param path string as an agent wrote it
+---@param cwd string what a relative path starts from
+---@return string? name absolute
+---@return string? problem why there is nothing to open, in words that follow the path
+function M.resolve(path, cwd)
+  if path:find("%c") then
+    return nil, "is not the name of a file"
+  end
+  local absolute = path:sub(1, 1) == "/" and path or vim.fs.joinpath(cwd, path)
+  local real = vim.uv.fs_realpath(absolute)
+  local stat = real and vim.uv.fs_stat(real)
+  if not (real and stat) then
+    return nil, "does not exist"
+  elseif stat.type ~= "file" and stat.type ~= "directory" then
+    return nil, ("is a %s, not a file"):format(stat.type)
+  end
+  return plain_name(absolute, real)
+end
+
+---@param path string absolute
 ---@return integer buf
 local function buffer_of(path)
   local real = vim.uv.fs_realpath(path)
@@ -41,31 +71,116 @@ local function buffer_of(path)
   return vim.fn.bufadd(path)
 end
 
---- Shows a place in a file, in a window that was there before ours.
----@param path string
----@param line? integer from 1
----@param stay? boolean the user stays where they are
-function M.open(path, line, stay)
-  local back = vim.api.nvim_get_current_win()
+--- Runs with options of Neovim's set to other values.
+---@param options table<string, any>
+---@param action fun()
+local function with_options(options, action)
+  local before = {}
+  for name, value in pairs(options) do
+    before[name] = vim.go[name]
+    vim.go[name] = value
+  end
+  local ok, problem = pcall(action)
+  for name, value in pairs(before) do
+    vim.go[name] = value
+  end
+  assert(ok, problem)
+end
+
+--- Shows a buffer in a window, its file read as a file whatever its name looks like.
+---@param win integer
+---@param buf integer
+---@param modelines boolean whether the file's modelines count
+local function show(win, buf, modelines)
+  local ignored = vim.go.eventignore
+  local options = { eventignore = ignored == "" and "BufReadCmd" or ignored .. ",BufReadCmd" }
+  if not modelines then
+    options.modelines = 0
+  end
+  with_options(options, function()
+    vim.api.nvim_win_set_buf(win, buf)
+  end)
+end
+
+---@class rat.Place
+---@field path string
+---@field line? integer from 1
+---@field cwd? string what a relative path starts from; without it Neovim's
+---@field modelines? boolean false: the file's modelines do not count
+
+--- Shows a place in a file, in a window that was there before ours. Where there is no such file, the user is told.
+---@param place rat.Place
+---@return boolean opened
+function M.open(place)
+  local path, problem = M.resolve(place.path, place.cwd or vim.fn.getcwd())
+  if not path then
+    require("rat.say").warn(("%s %s"):format(place.path, problem))
+    return false
+  end
   local buf = buffer_of(path)
   local win = M.users_window()
   if not win then
-    local place = { split = "left", win = -1 }
-    win = vim.api.nvim_open_win(buf, false, place)
+    win = vim.api.nvim_open_win(
+      vim.api.nvim_create_buf(false, true),
+      false,
+      { split = "left", win = -1 }
+    )
+    vim.bo[vim.api.nvim_win_get_buf(win)].bufhidden = "wipe"
   elseif vim.bo[vim.api.nvim_win_get_buf(win)].modified and not vim.o.hidden then
-    win = vim.api.nvim_open_win(buf, false, { split = "above", win = win })
+    win =
+      vim.api.nvim_open_win(vim.api.nvim_win_get_buf(win), false, { split = "above", win = win })
   end
   vim.api.nvim_set_current_win(win)
   vim.cmd("normal! m'")
   vim.bo[buf].buflisted = true
-  vim.api.nvim_win_set_buf(win, buf)
-  if line then
+  show(win, buf, place.modelines ~= false)
+  if place.line then
     local last = vim.api.nvim_buf_line_count(buf)
-    vim.api.nvim_win_set_cursor(win, { math.max(1, math.min(line, last)), 0 })
+    vim.api.nvim_win_set_cursor(win, { math.max(1, math.min(place.line, last)), 0 })
     vim.cmd("normal! zv")
   end
-  if stay and vim.api.nvim_win_is_valid(back) then
-    vim.api.nvim_set_current_win(back)
+  return true
+end
+
+--- The file under the cursor with its line, where there is one: `src/main.rs`, `src/main.rs:7`, `(src/main.rs:7:2)`.
+---@param cwd string
+---@return rat.Place?
+local function under_cursor(cwd)
+  local column = vim.api.nvim_win_get_cursor(0)[2] + 1
+  local text = vim.api.nvim_get_current_line()
+  for first, word, after in text:gmatch("()([^%s\"'`()<>|,;]+)()") do
+    if first <= column and column < after then
+      local line = tonumber(word:match(":(%d+)"))
+      for _, path in ipairs({ word, (word:gsub(":%d+.*$", "")), (word:gsub("[.:!?]+$", "")) }) do
+        if M.resolve(path, cwd) then
+          return { path = path, line = line, cwd = cwd }
+        end
+      end
+    end
+  end
+end
+
+--- Opens the file under the cursor.
+---@param cwd? string what a relative path starts from; without it Neovim's
+function M.open_under_cursor(cwd)
+  local place = under_cursor(cwd or vim.fn.getcwd())
+  if place then
+    M.open(place)
+  else
+    require("rat.say").info("there is no file under the cursor")
+  end
+end
+
+--- Neovim's own keys that open the file under the cursor, |gf|.
+M.FILE_KEYS = { "gf", "gF", "<C-w>f", "<C-w><C-f>", "<C-w>F", "<C-w>gf", "<C-w>gF" }
+
+--- Maps them in a buffer that shows an agent's words: Neovim's own ones take `term://..` for the name of a file, too.
+---@param buf integer
+function M.guard_keys(buf)
+  for _, lhs in ipairs(M.FILE_KEYS) do
+    vim.keymap.set({ "n", "x" }, lhs, function()
+      M.open_under_cursor()
+    end, { buffer = buf, desc = "rat: open the file under the cursor" })
   end
 end
 

@@ -19,8 +19,7 @@ end
 ---@param text string
 ---@param level integer
 local function notify(text, level)
-  -- What agents say may hold control characters: Vimscript has no NUL, and nobody can read the others.
-  text = "[rat] " .. text:gsub("[%z\1-\8\11-\31\127]", " ")
+  text = "[rat] " .. require("rat.text").one_line(text)
   vim.schedule(function()
     if is_own() then
       -- A second message before the screen is drawn would stop at the prompt, too.

@@ -5,8 +5,8 @@ use super::effect::{Effect, Level, ToEditor};
 use super::event::ChatId;
 use super::state::State;
 use crate::session::address::{Address, address};
-use crate::session::content::{Content, ContentId, plain};
-use crate::session::media;
+use crate::session::content::{Content, ContentId};
+use crate::session::{label, media};
 use std::path::{Path, PathBuf};
 
 /// A longer text is shown without colours, in bytes: a parser would hold the editor up.
@@ -177,8 +177,8 @@ fn name(content: &Content) -> String {
     let end = media.map(|media| media.extension.to_owned()).or(own);
     let stem = stem(&path).map(|stem| stem.trim_start_matches('.').to_owned());
     let stem = stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| kind.to_owned());
-    let name = end.map_or(stem.clone(), |end| format!("{}.{end}", plain(&stem, 80)));
-    plain(&name, 100).replace(['/', '\u{fffd}', '…'], "_")
+    let name = end.map_or(stem.clone(), |end| format!("{}.{end}", label::short(&stem, 80)));
+    label::short(&name, 100).replace(['/', '\u{fffd}', '…'], "_")
 }
 
 #[cfg(test)]

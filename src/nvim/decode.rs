@@ -76,6 +76,7 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
         "permission" => UserAction::Permission {
             chat: chat(),
             id: fields.number("id"),
+            revision: fields.number("revision"),
             choice: permission_choice(&fields),
         },
         "elicitation" => super::form::action(&fields)?,

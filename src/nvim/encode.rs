@@ -2,10 +2,12 @@
 
 mod content;
 
+use super::data::{Data, map};
 use crate::core::effect::{Happened, Level, Scratch, SessionItem, ToEditor, View};
 use crate::core::event::{ChatId, SessionAct};
 use crate::core::status::{Status, WaitingPermission};
 use crate::session::ids::SessionId;
+use crate::session::label;
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::prompt::{Attachment, Body, Prompt};
 use crate::session::tool_call::Diff;
@@ -18,18 +20,18 @@ use std::path::Path;
 
 /// A frame as the batch `rat.ui.apply` takes: `{kind, payload}` pairs, in order.
 pub fn frame(frame: Vec<ToEditor>) -> Value {
-    Value::Array(frame.into_iter().map(message).collect())
+    Data::list(frame.into_iter().map(message)).into_value()
 }
 
-fn message(message: ToEditor) -> Value {
+fn message(message: ToEditor) -> Data {
     let (kind, payload) = match message {
         ToEditor::Chat { chat, agent, title, cwd, show, focus } => (
             "chat",
             map([
                 ("chat", chat.0.into()),
-                ("agent", agent.into()),
-                ("title", title.into()),
-                ("cwd", cwd.to_string_lossy().as_ref().into()),
+                ("agent", Data::handle(agent)),
+                ("title", Data::label(title)),
+                ("cwd", Data::path(&cwd)),
                 ("show", show.into()),
                 ("focus", focus.into()),
             ]),
@@ -39,7 +41,7 @@ fn message(message: ToEditor) -> Value {
             "draw",
             map([
                 ("chat", chat.0.into()),
-                ("view", self::view(view).into()),
+                ("view", Data::word(self::view(view))),
                 ("ops", ops(reset, patch)),
             ]),
         ),
@@ -49,13 +51,21 @@ fn message(message: ToEditor) -> Value {
                 Level::Warn => "warn",
                 Level::Error => "error",
             };
-            ("notify", map([("level", level.into()), ("text", text.into())]))
+            ("notify", map([("level", Data::word(level)), ("text", Data::label(text))]))
         }
         ToEditor::Autocommand(happened) => ("event", self::happened(happened)),
         ToEditor::Elicitation(chat, id, news) => super::form::message(chat, id, news),
-        ToEditor::Ask { id, title, items } => {
-            ("ask", map([("id", id.into()), ("title", title.into()), ("items", strings(items))]))
-        }
+        ToEditor::Ask { id, chat, title, items, by_user, lasting } => (
+            "ask",
+            map([
+                ("id", id.into()),
+                ("chat", chat.0.into()),
+                ("title", Data::label(title)),
+                ("items", labels(items)),
+                ("by_user", by_user.into()),
+                ("lasting", lasting.into()),
+            ]),
+        ),
         ToEditor::Sessions { act, cwd, items, more } => {
             ("sessions", sessions(act, &cwd, items, more))
         }
@@ -69,24 +79,26 @@ fn message(message: ToEditor) -> Value {
             "terminal",
             map([
                 ("chat", chat.0.into()),
-                ("terminal", terminal.as_str().into()),
-                ("title", title.into()),
+                ("terminal", Data::handle(terminal)),
+                ("title", Data::label(title)),
                 ("open", open.into()),
-                ("bytes", Value::Binary(bytes)),
+                ("bytes", Data::terminal(bytes)),
             ]),
         ),
-        ToEditor::Draft(chat, Prompt { text, attachments }) => {
-            let attachments = Value::Array(attachments.into_iter().map(attachment).collect());
-            let fields =
-                [("chat", chat.0.into()), ("text", text.into()), ("attachments", attachments)];
-            ("draft", map(fields))
-        }
+        ToEditor::Draft(chat, Prompt { text, attachments }) => (
+            "draft",
+            map([
+                ("chat", chat.0.into()),
+                ("text", Data::buffer(text)),
+                ("attachments", Data::list(attachments.into_iter().map(attachment))),
+            ]),
+        ),
         ToEditor::Login { chat, title, command, env, cwd, by_user } => {
             ("login", login(chat, title, command, env, &cwd, by_user))
         }
         ToEditor::Options(chat, options) => {
-            let options = options.into_iter().map(config_option).collect();
-            ("options", map([("chat", chat.0.into()), ("options", Value::Array(options))]))
+            let options = Data::list(options.into_iter().map(config_option));
+            ("options", map([("chat", chat.0.into()), ("options", options)]))
         }
         ToEditor::Meta { chat, session, meta } => ("meta", self::meta(chat, session, meta)),
         ToEditor::Commands(chat, commands) => ("commands", self::commands(chat, commands)),
@@ -94,29 +106,28 @@ fn message(message: ToEditor) -> Value {
             ("diff", diff(chat, request, title, files))
         }
     };
-    Value::Array(vec![kind.into(), payload])
+    Data::list([Data::word(kind), payload])
 }
 
-fn scratch(scratch: Scratch) -> Value {
-    let lines = scratch.text.lines().map(Value::from).collect();
+fn scratch(scratch: Scratch) -> Data {
     map([
-        ("name", format!("rat://{}", scratch.name).into()),
-        ("title", scratch.name.into()),
-        ("filetype", scratch.filetype.into()),
-        ("like", optional(scratch.like)),
+        ("name", Data::handle(format!("rat://{}", scratch.name))),
+        ("title", Data::label(scratch.name)),
+        ("filetype", Data::word(scratch.filetype)),
+        ("like", Data::optional(scratch.like, Data::label)),
         ("more", scratch.more.into()),
-        ("lines", Value::Array(lines)),
+        ("lines", Data::list(scratch.text.lines().map(Data::buffer))),
         ("focus", true.into()),
     ])
 }
 
-fn meta(chat: ChatId, session: Option<SessionId>, meta: Meta) -> Value {
+fn meta(chat: ChatId, session: Option<SessionId>, meta: Meta) -> Data {
     map([
         ("chat", chat.0.into()),
-        ("session_id", optional(session.as_ref().map(SessionId::as_str))),
-        ("kind", meta.kind.into()),
-        ("id", optional(meta.id)),
-        ("json", optional(meta.json)),
+        ("session_id", Data::optional(session, Data::handle)),
+        ("kind", Data::handle(meta.kind)),
+        ("id", Data::optional(meta.id, Data::handle)),
+        ("json", Data::optional(meta.json, Data::handle)),
         ("size", meta.size.into()),
     ])
 }
@@ -128,57 +139,57 @@ fn login(
     env: BTreeMap<String, String>,
     cwd: &Path,
     by_user: bool,
-) -> Value {
-    let env = env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+) -> Data {
+    let env = env.into_iter().map(|(name, value)| (name, Data::handle(value)));
     map([
         ("chat", chat.0.into()),
-        ("title", title.into()),
-        ("command", strings(command)),
-        ("env", Value::Map(env)),
-        ("cwd", cwd.to_string_lossy().as_ref().into()),
+        ("title", Data::label(title)),
+        ("command", Data::list(command.into_iter().map(Data::handle))),
+        ("env", Data::pairs(env)),
+        ("cwd", Data::path(cwd)),
         ("by_user", by_user.into()),
     ])
 }
 
-fn diff(chat: ChatId, request: Option<u64>, title: String, files: Vec<Diff>) -> Value {
+fn diff(chat: ChatId, request: Option<u64>, title: String, files: Vec<Diff>) -> Data {
     let files = files.into_iter().map(|file| {
         map([
-            ("path", file.path.to_string_lossy().as_ref().into()),
-            ("old", file.old.unwrap_or_default().into()),
-            ("new", file.new.into()),
+            ("path", Data::path_label(&file.path)),
+            ("old", Data::buffer(file.old.unwrap_or_default())),
+            ("new", Data::buffer(file.new)),
         ])
     });
     map([
         ("chat", chat.0.into()),
-        ("id", optional(request)),
-        ("title", title.into()),
-        ("files", Value::Array(files.collect())),
+        ("id", request.into()),
+        ("title", Data::label(title)),
+        ("files", Data::list(files)),
     ])
 }
 
-fn config_option(option: ConfigOption) -> Value {
+fn config_option(option: ConfigOption) -> Data {
     let (kind, current, choices) = match option.value {
         OptionValue::Boolean(on) => {
-            ("boolean", Value::from(if on { "on" } else { "off" }), Vec::new())
+            ("boolean", Data::word(if on { "on" } else { "off" }), Vec::new())
         }
-        OptionValue::Select { current, choices } => ("select", current.into(), choices),
+        OptionValue::Select { current, choices } => ("select", Data::handle(current), choices),
     };
     let choices = choices.into_iter().map(|choice| {
         map([
-            ("value", choice.value.into()),
-            ("name", choice.name.into()),
-            ("description", optional(choice.description)),
-            ("group", optional(choice.group)),
+            ("value", Data::handle(choice.value)),
+            ("name", Data::label(choice.name)),
+            ("description", Data::optional(choice.description, Data::label)),
+            ("group", Data::optional(choice.group, Data::label)),
         ])
     });
     map([
-        ("id", option.id.into()),
-        ("name", option.name.into()),
-        ("description", optional(option.description)),
-        ("category", optional(option.category)),
-        ("type", kind.into()),
+        ("id", Data::handle(option.id)),
+        ("name", Data::label(option.name)),
+        ("description", Data::optional(option.description, Data::label)),
+        ("category", Data::optional(option.category, Data::handle)),
+        ("type", Data::word(kind)),
         ("current", current),
-        ("choices", Value::Array(choices.collect())),
+        ("choices", Data::list(choices)),
     ])
 }
 
@@ -191,50 +202,53 @@ fn session_act(act: SessionAct) -> &'static str {
     }
 }
 
-fn sessions(act: SessionAct, cwd: &Path, items: Vec<SessionItem>, more: bool) -> Value {
+fn sessions(act: SessionAct, cwd: &Path, items: Vec<SessionItem>, more: bool) -> Data {
     map([
-        ("act", session_act(act).into()),
-        ("cwd", cwd.to_string_lossy().as_ref().into()),
-        ("items", Value::Array(items.into_iter().map(session).collect())),
+        ("act", Data::word(session_act(act))),
+        ("cwd", Data::path(cwd)),
+        ("items", Data::list(items.into_iter().map(session))),
         ("more", more.into()),
     ])
 }
 
-fn session(item: SessionItem) -> Value {
+fn session(item: SessionItem) -> Data {
+    let title = item.title.filter(|title| !title.trim().is_empty());
     map([
-        ("agent", item.agent.as_str().into()),
-        ("session", item.id.as_str().into()),
-        ("title", optional(item.title)),
-        ("used_at", optional(item.used_at)),
-        ("updated_at", optional(item.updated_at)),
-        ("chat", optional(item.chat.map(|chat| chat.0))),
+        ("agent", Data::handle(item.agent)),
+        ("session", Data::handle(&item.id)),
+        ("title", Data::label(title.as_deref().unwrap_or(item.id.as_str()))),
+        ("used_at", item.used_at.into()),
+        ("updated_at", Data::optional(item.updated_at, Data::label)),
+        ("chat", item.chat.map(|chat| chat.0).into()),
         ("elsewhere", item.open_elsewhere.into()),
     ])
 }
 
-fn commands(chat: ChatId, commands: Vec<Command>) -> Value {
-    let commands = commands.into_iter().map(|command| {
+/// A command whose name would be shown as another is none that the user could type.
+fn commands(chat: ChatId, commands: Vec<Command>) -> Data {
+    let commands = commands.into_iter().filter(|command| label::is_plain(&command.name));
+    let commands = commands.map(|command| {
         map([
-            ("name", command.name.into()),
-            ("description", command.description.into()),
-            ("hint", optional(command.hint)),
+            ("name", Data::label(command.name)),
+            ("description", Data::prose(command.description)),
+            ("hint", Data::optional(command.hint, Data::label)),
         ])
     });
-    map([("chat", chat.0.into()), ("commands", Value::Array(commands.collect()))])
+    map([("chat", chat.0.into()), ("commands", Data::list(commands))])
 }
 
-fn attachment(attachment: Attachment) -> Value {
+fn attachment(attachment: Attachment) -> Data {
     let (first, last) = attachment.lines.unzip();
     let (key, body) = match attachment.body {
-        Body::Text(text) => ("text", text.into()),
-        Body::File(path) => ("path", path.to_string_lossy().as_ref().into()),
+        Body::Text(text) => ("text", Data::buffer(text)),
+        Body::File(path) => ("path", Data::path(&path)),
     };
     map([
-        ("uri", attachment.uri.into()),
-        ("label", attachment.label.into()),
-        ("first", optional(first)),
-        ("last", optional(last)),
-        ("mime", optional(attachment.mime)),
+        ("uri", Data::handle(attachment.uri)),
+        ("label", Data::label(attachment.label)),
+        ("first", first.into()),
+        ("last", last.into()),
+        ("mime", Data::optional(attachment.mime, Data::handle)),
         (key, body),
     ])
 }
@@ -247,79 +261,83 @@ fn view(view: View) -> &'static str {
     }
 }
 
-fn ops(reset: bool, patch: Patch) -> Value {
-    let first = reset.then(|| Value::Array(vec!["r".into()]));
-    Value::Array(first.into_iter().chain(patch.ops.into_iter().map(op)).collect())
+fn ops(reset: bool, patch: Patch) -> Data {
+    let first = reset.then(|| Data::list([Data::word("r")]));
+    Data::list(first.into_iter().chain(patch.ops.into_iter().map(op)))
 }
 
-fn op(op: Op) -> Value {
-    Value::Array(match op {
+fn op(op: Op) -> Data {
+    let looks = |looks: Vec<String>| Data::list(looks.into_iter().map(Data::handle));
+    match op {
         Op::Lines { first, last, lines } => {
             let mut texts = Vec::with_capacity(lines.len());
-            let mut looks = Vec::with_capacity(lines.len());
+            let mut all = Vec::with_capacity(lines.len());
             let mut prefixes = Vec::new();
             for (row, Line { text, look, prefix }) in lines.into_iter().enumerate() {
-                texts.push(text.into());
-                looks.push(look.into());
+                texts.push(Data::buffer(text));
+                all.push(look);
                 if let Some((prefix, look)) = prefix {
-                    prefixes.extend([row.into(), prefix.into(), look.letter().to_string().into()]);
+                    let group = Data::handle(look.letter().to_string());
+                    prefixes.extend([row.into(), Data::label(prefix), group]);
                 }
             }
-            let (texts, looks) = (Value::Array(texts), Value::Array(looks));
-            vec!["l".into(), first.into(), last.into(), texts, looks, Value::Array(prefixes)]
+            let (texts, prefixes) = (Data::list(texts), Data::list(prefixes));
+            Data::list([Data::word("l"), first.into(), last.into(), texts, looks(all), prefixes])
         }
-        Op::Text { row, col, text, looks } => {
-            let pieces = text.split('\n').map(Value::from).collect();
-            vec!["t".into(), row.into(), col.into(), Value::Array(pieces), strings(looks)]
+        Op::Text { row, col, text, looks: all } => {
+            let pieces = Data::list(text.split('\n').map(Data::buffer));
+            Data::list([Data::word("t"), row.into(), col.into(), pieces, looks(all)])
         }
-        Op::Looks { row, looks } => vec!["s".into(), row.into(), strings(looks)],
-        Op::Fold { first, last } => vec!["f".into(), first.into(), last.into()],
-    })
+        Op::Looks { row, looks: all } => Data::list([Data::word("s"), row.into(), looks(all)]),
+        Op::Fold { first, last } => Data::list([Data::word("f"), first.into(), last.into()]),
+    }
 }
 
-fn status(status: Status) -> Value {
-    let usage = status.usage.map(|usage| {
+fn status(status: Status) -> Data {
+    let usage = status.usage.map_or(Data::NIL, |usage| {
         let (cost, unit) = usage.cost.unzip();
         map([
             ("used", usage.used.into()),
             ("size", usage.size.into()),
-            ("cost", optional(cost)),
-            ("unit", optional(unit)),
+            ("cost", cost.into()),
+            ("unit", Data::optional(unit, Data::label)),
         ])
     });
-    let plan =
-        status.plan.map(|(done, total)| map([("done", done.into()), ("total", total.into())]));
-    let permissions = status.permissions.into_iter().map(permission).collect();
+    let plan = status
+        .plan
+        .map_or(Data::NIL, |(done, total)| map([("done", done.into()), ("total", total.into())]));
     map([
         ("chat", status.chat.0.into()),
-        ("agent", status.agent.into()),
-        ("title", status.title.into()),
-        ("session_id", optional(status.session)),
-        ("state", status.state.word().into()),
-        ("detail", optional(status.detail)),
-        ("queued", strings(status.queued)),
+        ("agent", Data::handle(status.agent)),
+        ("title", Data::label(status.title)),
+        ("session_id", Data::optional(status.session, Data::handle)),
+        ("state", Data::word(status.state.word())),
+        ("detail", Data::optional(status.detail, Data::label)),
+        ("queued", Data::list(status.queued.into_iter().map(Data::prose))),
         ("queue_paused", status.queue_paused.into()),
-        ("permissions", Value::Array(permissions)),
+        ("permissions", Data::list(status.permissions.into_iter().map(permission))),
         ("elicitations", super::form::waiting(status.elicitations)),
-        ("usage", optional(usage)),
-        ("mode", optional(status.mode)),
-        ("plan", optional(plan)),
+        ("usage", usage),
+        ("mode", Data::optional(status.mode, Data::label)),
+        ("plan", plan),
     ])
 }
 
-fn permission(permission: WaitingPermission) -> Value {
+fn permission(permission: WaitingPermission) -> Data {
     map([
         ("id", permission.id.into()),
-        ("tool_call", permission.tool_call.into()),
-        ("title", permission.title.into()),
-        ("kind", permission.kind.into()),
-        ("command", optional(permission.command)),
-        ("options", Value::Array(permission.options.into_iter().map(option).collect())),
+        ("tool_call", Data::handle(permission.tool_call)),
+        ("title", Data::label(permission.title)),
+        ("kind", Data::word(permission.kind)),
+        ("command", Data::optional(permission.command, Data::prose)),
+        ("asks", Data::prose(permission.asks)),
+        ("revision", permission.revision.into()),
+        ("options", Data::list(permission.options.into_iter().map(option))),
         ("diffs", permission.diffs.into()),
     ])
 }
 
-fn option(option: PermissionOption) -> Value {
+fn option(option: PermissionOption) -> Data {
     let kind = match option.kind {
         OptionKind::AllowOnce => "allow_once",
         OptionKind::AllowAlways => "allow_always",
@@ -327,51 +345,45 @@ fn option(option: PermissionOption) -> Value {
         OptionKind::RejectAlways => "reject_always",
         OptionKind::Unknown => "unknown",
     };
-    map([("id", option.id.as_str().into()), ("name", option.name.into()), ("kind", kind.into())])
+    map([
+        ("id", Data::handle(option.id)),
+        ("name", Data::label(option.name)),
+        ("kind", Data::word(kind)),
+    ])
 }
 
-fn happened(happened: Happened) -> Value {
+fn happened(happened: Happened) -> Data {
     let (name, data) = match happened {
         Happened::TurnStart(chat) => ("RatTurnStart", map([("chat", chat.0.into())])),
         Happened::TurnEnd(chat, reason) => {
-            ("RatTurnEnd", map([("chat", chat.0.into()), ("stop_reason", reason.into())]))
+            ("RatTurnEnd", map([("chat", chat.0.into()), ("stop_reason", Data::label(reason))]))
         }
         Happened::Permission(chat, id, title) => (
             "RatPermission",
-            map([("chat", chat.0.into()), ("id", id.into()), ("title", title.into())]),
+            map([("chat", chat.0.into()), ("id", id.into()), ("title", Data::label(title))]),
         ),
         Happened::Elicitation(chat, id, mode) => (
             "RatElicitation",
-            map([("chat", chat.0.into()), ("id", id.into()), ("mode", mode.into())]),
+            map([("chat", chat.0.into()), ("id", id.into()), ("mode", Data::word(mode))]),
         ),
         Happened::FileChanged(chat, change) => (
             "RatFileChanged",
             map([
                 ("chat", chat.0.into()),
-                ("path", change.path.to_string_lossy().as_ref().into()),
+                ("path", Data::path(&change.path)),
                 ("hunks", change.hunks.into()),
                 ("conflicts", change.conflicts.into()),
                 ("deleted", change.deleted.into()),
-                ("via", change.via.into()),
+                ("via", Data::word(change.via)),
             ]),
         ),
         Happened::Error(chat, message) => {
-            ("RatError", map([("chat", chat.0.into()), ("message", message.into())]))
+            ("RatError", map([("chat", chat.0.into()), ("message", Data::label(message))]))
         }
     };
-    map([("name", name.into()), ("data", data)])
+    map([("name", Data::word(name)), ("data", data)])
 }
 
-pub(super) fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
-    // A missing field and `vim.NIL` are different things in Lua: what is not there is left out.
-    let there = fields.into_iter().filter(|(_, value)| !value.is_nil());
-    Value::Map(there.map(|(name, value)| (name.into(), value)).collect())
-}
-
-pub(super) fn optional(value: Option<impl Into<Value>>) -> Value {
-    value.map_or(Value::Nil, Into::into)
-}
-
-pub(super) fn strings(texts: Vec<String>) -> Value {
-    Value::Array(texts.into_iter().map(Value::from).collect())
+pub(super) fn labels(texts: Vec<String>) -> Data {
+    Data::list(texts.into_iter().map(Data::label))
 }

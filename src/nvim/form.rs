@@ -1,7 +1,8 @@
 //! Forms and addresses to and from the editor: what `lua/rat/form.lua` is handed, and what it sends. It checks nothing.
 
+use super::data::{Data, map};
 use super::decode::Fields;
-use super::encode::{map, optional, strings};
+use super::encode::labels;
 use crate::core::elicitation::{Choice, News};
 use crate::core::event::{ChatId, UserAction};
 use crate::core::status::WaitingElicitation;
@@ -10,44 +11,49 @@ use crate::session::elicitation::{Field, Form, Given, Kind, Problem, Wants};
 use rmpv::Value;
 
 /// The kind and the payload of a message.
-pub(super) fn message(chat: ChatId, id: u64, news: News) -> (&'static str, Value) {
+pub(super) fn message(chat: ChatId, id: u64, news: News) -> (&'static str, Data) {
     let about = [("chat", chat.0.into()), ("id", id.into())];
-    let (kind, fields) = match news {
-        News::Asked(message, wants) => ("elicitation", asked(message, wants)),
-        News::Problems(problems) => ("problems", map([("problems", self::problems(problems))])),
-        News::Open(url) => ("browse", map([("url", url.into())])),
-    };
-    match (map(about), fields) {
-        (Value::Map(mut about), Value::Map(fields)) => {
-            about.extend(fields);
-            (kind, Value::Map(about))
+    match news {
+        News::Asked(message, wants) => ("elicitation", asked(about, message, wants)),
+        News::Problems(all) => {
+            let [chat, id] = about;
+            ("problems", map([chat, id, ("problems", problems(all))]))
         }
-        (_, fields) => (kind, fields),
+        News::Open(url) => {
+            let [chat, id] = about;
+            // Parsed and in ASCII: it is opened as it stands there.
+            ("browse", map([chat, id, ("url", Data::handle(url))]))
+        }
     }
 }
 
-fn asked(message: String, wants: Wants) -> Value {
-    let mode = ("mode", wants.mode().into());
-    let message = ("message", message.into());
+fn asked(about: [(&'static str, Data); 2], message: String, wants: Wants) -> Data {
+    let [chat, id] = about;
+    let mode = ("mode", Data::word(wants.mode()));
+    let message = ("message", Data::prose(message));
     match wants {
         Wants::Form(Form { title, description, fields }) => map([
+            chat,
+            id,
             mode,
             message,
-            ("title", optional(title)),
-            ("description", optional(description)),
-            ("fields", Value::Array(fields.into_iter().map(field).collect())),
+            ("title", Data::optional(title, Data::label)),
+            ("description", Data::optional(description, Data::prose)),
+            ("fields", Data::list(fields.into_iter().map(field))),
         ]),
         Wants::Address(_, Page { url, host, warnings }) => map([
+            chat,
+            id,
             mode,
             message,
-            ("url", url.into()),
-            ("host", host.into()),
-            ("warnings", strings(warnings)),
+            ("url", Data::label(url)),
+            ("host", Data::label(host)),
+            ("warnings", labels(warnings)),
         ]),
     }
 }
 
-fn field(field: Field) -> Value {
+fn field(field: Field) -> Data {
     let kind = match &field.kind {
         Kind::Text { .. } => "text",
         Kind::Integer(..) | Kind::Number(..) => "number",
@@ -58,42 +64,46 @@ fn field(field: Field) -> Value {
     };
     let choices = field.kind.choices().iter().map(|choice| {
         map([
-            ("value", choice.value.as_str().into()),
-            ("name", choice.name.as_str().into()),
-            ("description", optional(choice.description.as_deref())),
+            ("value", Data::handle(&choice.value)),
+            ("name", Data::label(&choice.name)),
+            ("description", Data::optional(choice.description.as_deref(), Data::label)),
         ])
     });
     map([
-        ("key", field.key.into()),
-        ("title", field.title.into()),
-        ("description", optional(field.description)),
+        ("key", Data::handle(&field.key)),
+        ("title", Data::label(&field.title)),
+        ("description", Data::optional(field.description.as_deref(), Data::prose)),
         ("required", field.required.into()),
-        ("kind", kind.into()),
-        ("allows", field.kind.allows().into()),
-        ("choices", Value::Array(choices.collect())),
-        ("value", field.default.map_or(Value::Nil, given)),
+        ("kind", Data::word(kind)),
+        ("allows", Data::prose(field.kind.allows())),
+        ("choices", Data::list(choices)),
+        ("value", field.default.map_or(Data::NIL, |value| given(&field.kind, value))),
     ])
 }
 
-fn given(given: Given) -> Value {
+/// What stands in a field at first: the text of one is shown and edited, the values of choices come back as they are.
+fn given(kind: &Kind, given: Given) -> Data {
     match given {
-        Given::Text(text) => text.into(),
+        Given::Text(text) if matches!(kind, Kind::Choice(_)) => Data::handle(text),
+        Given::Text(text) => Data::prose(text),
         Given::Flag(flag) => flag.into(),
-        Given::Several(values) => strings(values),
+        Given::Several(values) => Data::list(values.into_iter().map(Data::handle)),
     }
 }
 
-fn problems(problems: Vec<Problem>) -> Value {
-    let problem = |(key, line): Problem| map([("key", key.into()), ("line", line.into())]);
-    Value::Array(problems.into_iter().map(problem).collect())
+fn problems(problems: Vec<Problem>) -> Data {
+    let problem =
+        |(key, line): Problem| map([("key", Data::handle(key)), ("line", Data::label(line))]);
+    Data::list(problems.into_iter().map(problem))
 }
 
 /// Those that wait, for the status.
-pub(super) fn waiting(all: Vec<WaitingElicitation>) -> Value {
+pub(super) fn waiting(all: Vec<WaitingElicitation>) -> Data {
     let one = |it: WaitingElicitation| {
-        map([("id", it.id.into()), ("mode", it.mode.into()), ("message", it.message.into())])
+        let message = Data::label(it.message);
+        map([("id", it.id.into()), ("mode", Data::word(it.mode)), ("message", message)])
     };
-    Value::Array(all.into_iter().map(one).collect())
+    Data::list(all.into_iter().map(one))
 }
 
 /// What the user does with one.

@@ -1,7 +1,7 @@
 //! Content blocks (ACP content), both those an agent sends and those we send, and what one that is no text is in words.
 
 use super::ids::ToolCallId;
-use super::media;
+use super::{label, media};
 use serde::{Deserialize, Serialize};
 
 /// Longer base64 data are not written down with a conversation, in bytes.
@@ -194,9 +194,9 @@ impl Content {
     /// What it is, in one line without control characters: kind, name, pixels, type, size, for whom.
     pub fn words(&self) -> String {
         let (kind, name) = match self {
-            Self::Text(text) => return plain(text.lines().next().unwrap_or_default(), NAME),
+            Self::Text(text) => return label::short(text.lines().next().unwrap_or_default(), NAME),
             Self::Unknown { kind } => {
-                return format!("content of the unknown kind \"{}\"", plain(kind, NAME));
+                return format!("content of the unknown kind \"{}\"", label::short(kind, NAME));
             }
             Self::Image { .. } => ("image", None),
             Self::Audio { .. } => ("audio", None),
@@ -209,10 +209,10 @@ impl Content {
         let uri = self.uri().filter(|uri| name.is_none_or(|name| name != uri));
         let parts = [
             Some(kind.to_owned()),
-            name.map(|name| plain(name, NAME)),
-            uri.map(|uri| plain(uri, NAME)),
+            name.map(|name| label::short(name, NAME)),
+            uri.map(|uri| label::short(uri, NAME)),
             media.and_then(|media| media.pixels).map(|(width, height)| format!("{width}×{height}")),
-            self.mime().map(|mime| plain(mime, NAME)),
+            self.mime().map(|mime| label::short(mime, NAME)),
             self.bytes().map(|bytes| size(usize::try_from(bytes).unwrap_or(usize::MAX))),
             self.lacks_data().then(|| "without data".to_owned()),
             self.about().and_then(|about| about.audience).map(|audience| match audience {
@@ -222,7 +222,7 @@ impl Content {
             self.about().and_then(|about| about.priority).map(|it| format!("priority {it}")),
             self.about()
                 .and_then(|about| about.description.as_ref())
-                .map(|description| plain(description, NAME)),
+                .map(|description| label::short(description, NAME)),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
@@ -243,26 +243,6 @@ impl Content {
                 .or_else(|| self.about().and_then(|about| about.size)),
         }
     }
-}
-
-/// A text in one line, shortened to so many characters, without what a terminal or a reader could be misled by: control
-/// characters and those that turn the direction of writing.
-pub fn plain(text: &str, most: usize) -> String {
-    let misleads = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let shown = |c: char| match c {
-        '\t' | '\n' | '\r' => ' ',
-        c if misleads(c) => '\u{fffd}',
-        c => c,
-    };
-    let mut chars = text.chars().map(shown);
-    let mut out: String = chars.by_ref().take(most).collect();
-    if chars.next().is_some() {
-        out.push('…');
-    }
-    out
 }
 
 /// A number of bytes for people.

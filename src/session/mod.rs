@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod author;
 pub mod ids;
+pub mod label;
 
 pub mod address;
 pub mod compaction;

@@ -2,6 +2,7 @@
 //! for lines on the screen (`lua/rat/look.lua` is the other end).
 
 use crate::session::content::ContentId;
+use crate::session::label;
 use std::fmt::Write;
 
 /// What a line is as a whole. The letter is what goes over the wire.
@@ -246,17 +247,14 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line of `text` in `style`. Newlines become spaces: one line stays one line.
-    pub fn new(text: impl Into<String>, style: &Style) -> Self {
-        let mut text = text.into();
-        if text.contains(['\n', '\r']) {
-            text = text.replace("\r\n", " ").replace(['\n', '\r'], " ");
-        }
+    /// A line of `text` in `style`, with nothing in it that ends a line or misleads a reader (`session::label`).
+    pub fn new(text: impl AsRef<str>, style: &Style) -> Self {
+        let text = label::line(text.as_ref()).into_owned();
         Self { text, look: style.encode(), prefix: None }
     }
 
     /// A line of one class.
-    pub fn of(class: Class, text: impl Into<String>) -> Self {
+    pub fn of(class: Class, text: impl AsRef<str>) -> Self {
         Self::new(text, &Style::new(class))
     }
 

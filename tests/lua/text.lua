@@ -18,10 +18,18 @@ case("a word that is longer than a line breaks within itself", function()
   same(wrap("日本", 1), { "日", "本" })
 end)
 
-case("control characters become spaces", function()
-  local one =
-    check.start():lua("return require('rat.text').one_line(...)", "a\r\nb\27c\194\155d é")
-  same(one, "a b c d é")
+case("what misleads a terminal or a reader is replaced", function()
+  local nvim = check.start()
+  local mark = "\239\191\189"
+  for text, wanted in pairs({
+    ["a\r\nb\tc"] = "a b c",
+    ["a\27c\194\155d é"] = "a" .. mark .. "c" .. mark .. "d é",
+    ["\226\128\174x\226\128\139"] = mark .. "x" .. mark,
+    ["name\155]52;\255"] = "name" .. mark .. "]52;" .. mark,
+    ["zwj \226\128\141 \240\159\152\128"] = "zwj \226\128\141 \240\159\152\128",
+  }) do
+    same(nvim:lua("return require('rat.text').one_line(...)", text), wanted)
+  end
 end)
 
 check.finish()

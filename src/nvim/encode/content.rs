@@ -1,18 +1,16 @@
 //! What can be done with content, and what came of it, as `lua/rat/content.lua` takes it.
 
-use super::{map, optional};
+use super::labels;
 use crate::core::content::{Can, Offer};
 use crate::core::event::ChatId;
+use crate::nvim::data::{Data, map};
 use crate::session::address::{Address, Page};
 use crate::session::content::ContentId;
-use rmpv::Value;
 use std::path::Path;
 
-pub(super) fn offer(offer: Offer) -> Value {
+pub(super) fn offer(offer: Offer) -> Data {
     let (path, line, page) = match offer.address {
-        Some(Address::File { path, line }) => {
-            (Some(path.to_string_lossy().into_owned()), line, None)
-        }
+        Some(Address::File { path, line }) => (Some(path), line, None),
         Some(Address::Web(page)) => (None, None, Some(page)),
         None => (None, None, None),
     };
@@ -22,15 +20,15 @@ pub(super) fn offer(offer: Offer) -> Value {
     };
     map([
         ("chat", offer.chat.0.into()),
-        ("id", offer.id.encode().into()),
-        ("title", offer.title.into()),
-        ("name", offer.name.into()),
-        ("can", Value::Array(offer.can.into_iter().map(|can| word(can).into()).collect())),
-        ("path", optional(path)),
-        ("line", optional(line)),
-        ("url", optional(url)),
-        ("host", optional(host)),
-        ("warnings", Value::Array(warnings.into_iter().map(Value::from).collect())),
+        ("id", Data::handle(offer.id.encode())),
+        ("title", Data::label(offer.title)),
+        ("name", Data::label(offer.name)),
+        ("can", Data::list(offer.can.into_iter().map(|can| Data::word(word(can))))),
+        ("path", Data::optional(path, |path| Data::path(&path))),
+        ("line", line.into()),
+        ("url", Data::optional(url, Data::label)),
+        ("host", Data::optional(host, Data::label)),
+        ("warnings", labels(warnings)),
     ])
 }
 
@@ -49,12 +47,12 @@ pub(super) fn exported(
     path: &Path,
     exists: bool,
     then: Option<String>,
-) -> Value {
+) -> Data {
     map([
         ("chat", chat.0.into()),
-        ("id", id.encode().into()),
-        ("path", path.to_string_lossy().as_ref().into()),
+        ("id", Data::handle(id.encode())),
+        ("path", Data::path(path)),
         ("exists", exists.into()),
-        ("use", optional(then)),
+        ("use", Data::optional(then, Data::handle)),
     ])
 }

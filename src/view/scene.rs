@@ -1,0 +1,126 @@
+//! What drawing needs to know beside what is drawn: which folder paths are shown from, and what may be gone to.
+
+use super::line::Action;
+use crate::session::label;
+use crate::session::tool_call::{ToolCall, ToolKind};
+use std::path::{Component, Path, PathBuf};
+
+/// What drawing needs to know beside what is drawn.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Scene {
+    /// Paths below it are shown relative to it.
+    pub cwd: PathBuf,
+    /// What the agent is called.
+    pub agent: String,
+}
+
+impl Scene {
+    /// A path as the user would write it.
+    pub fn shorten(&self, path: &Path) -> String {
+        path.strip_prefix(&self.cwd).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
+    /// Whether a path lies in the folder for certain.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        let path = self.cwd.join(path);
+        path.starts_with(&self.cwd) && !path.components().any(|part| part == Component::ParentDir)
+    }
+
+    /// What `<CR>` does on a line that shows this path: nothing where it is not shown as what it is.
+    pub(super) fn go_to(&self, path: &Path, line: Option<u32>) -> Option<Action> {
+        let path = self.cwd.join(path).to_string_lossy().into_owned();
+        label::is_plain(&path).then_some(Action::Location { path, line })
+    }
+
+    /// The first line of a call's title, with paths of the folder as the user would write them. A command stands as it
+    /// would run.
+    pub(super) fn title(&self, call: &ToolCall) -> String {
+        let title = title(call).lines().next().unwrap_or_default();
+        let runs = call.input.as_ref().is_some_and(|input| input.command.is_some());
+        if runs || matches!(call.kind, ToolKind::Execute | ToolKind::Other) {
+            return title.to_owned();
+        }
+        let root = format!("{}/", self.cwd.display());
+        // Some agents leave out the slash before a path's first folder.
+        let title = title.strip_prefix(root.trim_start_matches('/')).unwrap_or(title);
+        without_root(title, &root)
+    }
+}
+
+/// What a call is called.
+pub fn title(call: &ToolCall) -> &str {
+    let title = call.title.trim();
+    match (&call.name, title.is_empty()) {
+        (_, false) => title,
+        (Some(name), true) => name,
+        (None, true) => "tool call",
+    }
+}
+
+/// A text without the root of paths in it, each of which begins a word and goes on below the root.
+fn without_root(text: &str, root: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(root).filter(|_| root.len() > 1) {
+        let (before, found) = rest.split_at(at);
+        let (found, after) = found.split_at(root.len());
+        out.push_str(before);
+        let begins = out.chars().next_back().is_none_or(is_around);
+        let goes_on = after.chars().next().is_some_and(|next| next != '/' && !is_around(next));
+        if !(begins && goes_on) {
+            out.push_str(found);
+        }
+        rest = after;
+    }
+    out + rest
+}
+
+/// Whether a path ends at this character.
+fn is_around(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '<' | '>')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_paths_of_the_folder_are_shortened() {
+        let scene = Scene { cwd: "/proj".into(), agent: String::new() };
+        let shown = |title: &str, kind| {
+            let call = ToolCall { title: title.into(), kind, ..ToolCall::new("t".into()) };
+            scene.title(&call)
+        };
+        assert_eq!(shown("Read /proj/src/a.rs", ToolKind::Read), "Read src/a.rs");
+        assert_eq!(shown("Edit `/proj/a` and '/proj/b'", ToolKind::Edit), "Edit `a` and 'b'");
+        assert_eq!(shown("proj/src/a.rs", ToolKind::Edit), "src/a.rs");
+        for (title, kind) in [
+            ("rm -rf /proj/", ToolKind::Execute),
+            ("rm -rf /proj/src", ToolKind::Execute),
+            ("Delete /proj/", ToolKind::Delete),
+            ("Delete /proj/ and more", ToolKind::Delete),
+            ("Move /backup/proj/data", ToolKind::Move),
+            ("Read /proj//etc/passwd", ToolKind::Read),
+            ("Call /proj/tool", ToolKind::Other),
+        ] {
+            assert_eq!(shown(title, kind), title);
+        }
+    }
+
+    #[test]
+    fn only_what_is_shown_as_what_it_is_can_be_gone_to() {
+        let scene = Scene { cwd: "/proj".into(), agent: String::new() };
+        let path = |path: &str| match scene.go_to(Path::new(path), None) {
+            Some(Action::Location { path, .. }) => Some(path),
+            _ => None,
+        };
+        assert_eq!(path("/a").as_deref(), Some("/a"));
+        assert_eq!(path("src/a").as_deref(), Some("/proj/src/a"));
+        assert_eq!(path("term://sh").as_deref(), Some("/proj/term://sh"));
+        for hostile in ["/a\u{202e}b", "/a\nb", "/a\0", "/a\u{1b}[31m"] {
+            assert_eq!(path(hostile), None, "{hostile:?}");
+        }
+        assert!(scene.holds(Path::new("src/a")) && scene.holds(Path::new("/proj/a")));
+        assert!(!scene.holds(Path::new("../a")) && !scene.holds(Path::new("/proj/../etc")));
+        assert!(!scene.holds(Path::new("/project")));
+    }
+}
