@@ -346,7 +346,7 @@ fn a_link_leads_to_a_line_of_a_file_or_asks_before_it_leaves() {
             == json!(["some words.txt", 3])
     });
     talk.enter("to nothing");
-    talk.nvim.poll_screen("/nowhere/at/all.txt is not there");
+    talk.nvim.poll_screen("/nowhere/at/all.txt does not exist");
     talk.enter("to a script");
     talk.nvim.poll_screen("nothing can be done with it here");
 

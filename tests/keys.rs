@@ -51,7 +51,7 @@ impl Talk {
         let params = json!({"sessionId": session, "toolCall": call, "options": options});
         let request = agent.ask("session/request_permission", params);
         nvim.poll_state("waiting");
-        nvim.poll_screen("[9] Option 9");
+        nvim.poll_screen("[g9] Option 9");
         Self { nvim, agent, session, prompt, request }
     }
 
@@ -176,7 +176,13 @@ fn every_key_of_the_prompt_does_what_it_says() {
             talk.expect_prompt(&["/review"]);
         }
         ("n", "g?") => expect_help(talk),
-        ("n", digit) if digit.len() == 1 => expect_answer(talk, digit),
+        (_, "gf" | "gF" | "<C-w>f" | "<C-w><C-f>" | "<C-w>F" | "<C-w>gf" | "<C-w>gF") => {
+            talk.nvim.input("isee file.txt:2.<Esc>");
+            talk.nvim.input(&format!("{}{key}", if mode == "x" { "v" } else { "" }));
+            let place = "{ vim.fn.expand('%:t'), vim.fn.line('.') }";
+            talk.is_in("the place", place, &json!(["file.txt", 2]));
+        }
+        ("n", key) => expect_answer(talk, key),
         _ => panic!("{mode} {key} is listed and has no case"),
     });
 }
@@ -184,9 +190,10 @@ fn every_key_of_the_prompt_does_what_it_says() {
 #[test]
 fn every_key_of_the_transcript_does_what_it_says() {
     press_all("chat", |talk, mode, key| match (mode, key) {
-        ("n", "<CR>" | "gf") => {
+        (_, "<CR>" | "gf" | "gF")
+        | (_, "<C-w>f" | "<C-w><C-f>" | "<C-w>F" | "<C-w>gf" | "<C-w>gF") => {
             talk.go_to("Look");
-            talk.nvim.input(key);
+            talk.nvim.input(&format!("{}{key}", if mode == "x" { "v" } else { "" }));
             talk.is_in(
                 "the place",
                 "{ vim.fn.expand('%:t'), vim.fn.line('.') }",
@@ -207,7 +214,7 @@ fn every_key_of_the_transcript_does_what_it_says() {
         }
         ("n", "gd") => {
             talk.nvim.input(key);
-            talk.nvim.poll_screen("ga allow");
+            talk.nvim.poll_screen("ga allow  gr reject");
             talk.is_in("native diff mode", "vim.wo.diff", &json!(true));
         }
         ("n", "i" | "a" | "o") => {
@@ -225,17 +232,28 @@ fn every_key_of_the_transcript_does_what_it_says() {
             talk.is_in("the user's window alone", "vim.fn.winnr('$')", &json!(1));
         }
         ("n", "g?") => expect_help(talk),
-        ("n", digit) if digit.len() == 1 => expect_answer(talk, digit),
+        ("n", key) => expect_answer(talk, key),
         _ => panic!("{mode} {key} is listed and has no case"),
     });
 }
 
-fn expect_answer(talk: &mut Talk, digit: &str) {
+/// Keys that answer the request: `ga`, `gr`, and `g` with an option's number.
+fn expect_answer(talk: &mut Talk, key: &str) {
     if talk.nvim.lua("return vim.bo.filetype", json!([])) == "rat" {
         talk.go_to("Option 1");
     }
-    talk.nvim.input(digit);
-    talk.expect_option(&format!("o{digit}"));
+    talk.nvim.input(key);
+    match key {
+        "ga" => talk.expect_option("o1"),
+        "gr" => {
+            let cancelled = json!({"outcome": {"outcome": "cancelled"}});
+            assert_eq!(talk.agent.expect_answer(talk.request), Ok(cancelled));
+        }
+        _ => {
+            let digit = key.strip_prefix('g').filter(|digit| digit.parse::<u8>().is_ok());
+            talk.expect_option(&format!("o{}", digit.expect("a key without a case")));
+        }
+    }
 }
 
 fn expect_help(talk: &mut Talk) {

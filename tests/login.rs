@@ -73,7 +73,8 @@ fn in_terminal() -> (Nvim, Agent) {
     agent.reply_error(&request, -32000, "log in first");
     nvim.poll_screen("wants a login");
     assert!(!nvim.screen().text().contains("By telepathy"), "nobody knows how");
-    nvim.input("1");
+    nvim.poll_screen("<CR> choose");
+    nvim.input("1<CR>");
     nvim.poll_screen("as someone in");
     nvim.poll_screen("nvim: none");
     (nvim, agent)
@@ -116,7 +117,8 @@ fn a_prompt_that_needs_a_login_waits_for_it() {
     let prompt = agent.expect_request("session/prompt");
     agent.reply_error(&prompt, -32000, "expired");
     nvim.poll_screen("wants a login");
-    nvim.input("2");
+    nvim.poll_screen("<CR> choose");
+    nvim.input("2<CR>");
     let request = agent.expect_request("authenticate");
     assert_eq!(request.params, json!({"methodId": "web"}));
     agent.reply(&request, Json::Null);

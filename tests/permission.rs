@@ -106,10 +106,10 @@ fn the_card_shows_command_folder_and_the_options_in_the_agents_order() {
         "$ make clean",
         "make test && rm -rf /srv/old",
         "in /srv/new",
-        "[1] No",
-        "[2] Yes",
-        "[3] Yes, always",
-        "1-3 · :RatAllow · :RatDeny",
+        "[g1] No",
+        "[g2] Yes",
+        "[g3] Yes, always",
+        "ga allow once · gr reject",
     ];
     turn.nvim.poll_screen(rows[7]);
     let lines = turn.nvim.screen().lines();
@@ -182,45 +182,141 @@ fn deny_rejects_and_its_reason_is_the_next_prompt() {
 }
 
 #[test]
-fn a_digit_answers_the_card_under_the_cursor() {
+fn a_key_with_the_options_number_answers_the_card_under_the_cursor() {
     let mut turn = Turn::start();
     let first = turn.ask(call("one"));
     let second = turn.ask(call("two"));
     turn.nvim.poll_screen("Edit two.txt");
     turn.go_to("two.txt");
     turn.nvim.lua("vim.fn.search('Yes, always')", json!([]));
-    turn.nvim.input("1");
+    turn.nvim.input("g1");
     assert_eq!(turn.answer(second), selected("r1"));
     assert!(!turn.agent.is_answered(first));
     turn.nvim.poll_screen("✗ No");
     turn.go_to("one.txt");
-    turn.nvim.input("2");
+    turn.nvim.input("ga");
     assert_eq!(turn.answer(first), selected("a1"));
     turn.nvim.poll_screen("✓ Yes");
 }
 
 #[test]
-fn a_digit_that_is_not_meant_for_a_request_stays_a_count() {
+fn digits_are_counts_on_a_card_and_in_an_empty_prompt() {
     let mut turn = Turn::start();
     let pending = turn.ask(call("one"));
-    turn.nvim.poll_screen("[3] Yes, always");
-    turn.go_to("Fake agent 1.0.0");
-    turn.nvim.input("3j");
+    turn.nvim.poll_screen("[g3] Yes, always");
     let line = "return vim.fn.line('.')";
-    turn.nvim.poll("the fourth line", |nvim| nvim.lua(line, json!([])) == 4);
     turn.go_to("Yes, always");
     let last = turn.nvim.lua(line, json!([])).as_u64().unwrap();
-    turn.nvim.input("9k");
-    turn.nvim.poll("further up", |nvim| nvim.lua(line, json!([])).as_u64().unwrap() < last);
+    turn.nvim.input("2k");
+    turn.nvim.poll("two lines up", |nvim| nvim.lua(line, json!([])).as_u64() == Some(last - 2));
+    turn.nvim.input("3");
+    turn.nvim.input("j");
     turn.nvim
         .lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('rat://fake/1/prompt'))", json!([]));
-    turn.nvim.input("ione two three<Esc>02w");
-    turn.nvim.poll("the third word", |nvim| {
-        nvim.lua("return vim.fn.expand('<cword>')", json!([])) == "three"
-    });
+    turn.nvim.input("3k2jione<Esc>");
+    turn.nvim.poll("the text", |nvim| nvim.buffer_lines("rat://fake/1/prompt") == ["one"]);
     assert!(!turn.agent.is_answered(pending));
-    turn.nvim.input("dd2");
-    assert_eq!(turn.answer(pending), selected("a1"));
+    turn.nvim.input("gr");
+    assert_eq!(turn.answer(pending), selected("r1"));
+}
+
+#[test]
+fn a_lasting_answer_is_never_chosen_by_a_command_but_shown() {
+    let lasting = |kind: &str| json!([{"optionId": "x", "name": "From now on", "kind": kind}]);
+    let keys = [("allow_always", "RatAllow", "ga"), ("reject_always", "RatDeny", "gr")];
+    for (kind, command, key) in keys {
+        let mut turn = Turn::start();
+        let pending = turn.ask_with(call("one"), lasting(kind));
+        turn.nvim.command(command);
+        turn.nvim.poll_screen("only lasting answers are offered");
+        turn.nvim.poll_screen("1  From now on");
+        turn.nvim.input("<CR><Esc>");
+        turn.go_to("one.txt");
+        turn.nvim.input(key);
+        turn.nvim.poll_screen("1  From now on");
+        assert!(!turn.agent.is_answered(pending));
+        turn.nvim.input("1");
+        assert_eq!(turn.answer(pending), selected("x"));
+    }
+}
+
+#[test]
+fn a_request_that_changes_while_it_waits_asks_anew() {
+    let mut turn = Turn::start();
+    let run = |command: &str| json!({"toolCallId": "run", "title": "Run it", "kind": "execute", "rawInput": {"command": command}});
+    let pending = turn.ask(run("make test"));
+    turn.nvim.command("RatPermission");
+    turn.nvim.poll_screen("$ make test");
+    turn.nvim.poll_screen("<CR> choose");
+    let stale = turn.nvim.status()["permissions"][0].clone();
+    let mut update = run("rm -rf /");
+    update["sessionUpdate"] = json!("tool_call_update");
+    turn.agent.update(&turn.session, update);
+    turn.nvim.poll("the new command", |nvim| {
+        nvim.status()["permissions"][0]["command"] == json!("rm -rf /")
+    });
+    turn.nvim.poll("no chooser with the old one", |nvim| {
+        !nvim.screen().contains("make test") || !nvim.screen().contains("<CR> choose")
+    });
+    // An answer that was on its way when the request changed.
+    let late = "require('rat.rpc').notify('permission', {
+          chat = 1, id = ...,  revision = select(2, ...), option = 'a1' })";
+    turn.nvim.lua(late, json!([stale["id"], stale["revision"]]));
+    turn.nvim.poll_screen("the request has changed since you saw it");
+    assert!(!turn.agent.is_answered(pending));
+    turn.nvim.command("RatDeny");
+    assert_eq!(turn.answer(pending), selected("r1"));
+}
+
+#[test]
+fn what_an_answer_is_about_is_in_sight() {
+    for (call, wanted) in [
+        (json!({"title": "ls -la\nrm -rf X", "kind": "execute"}), vec!["ls -la", "rm -rf X"]),
+        (json!({"title": "rm -rf CWD/", "kind": "execute"}), vec!["rm -rf CWD/"]),
+        (json!({"title": "cp /backup CWD", "kind": "other"}), vec!["cp /backup CWD"]),
+        (json!({"rawInput": {"command": ["/x/evil", "-c", "ls"]}}), vec!["$ /x/evil -c ls"]),
+        (json!({"rawInput": {"command": "rm", "args": ["-rf", "a b"]}}), vec!["$ rm -rf 'a b'"]),
+        (json!({"rawInput": {"sql": "drop table t", "n": 3}}), vec!["sql: drop table t", "n: 3"]),
+        (json!({"rawInput": {"file_path": "/etc/passwd"}}), vec!["file_path: /etc/passwd"]),
+        (json!({"rawInput": "rm -rf /srv"}), vec!["rm -rf /srv"]),
+        (json!({"title": "Read a.txt", "locations": [{"path": "/etc/a.txt"}]}), vec!["/etc/a.txt"]),
+    ] {
+        let mut turn = Turn::start();
+        let cwd = turn.nvim.cwd().display().to_string();
+        let mut call: Json = serde_json::from_str(&call.to_string().replace("CWD", &cwd)).unwrap();
+        call["toolCallId"] = json!("t");
+        turn.ask(call.clone());
+        turn.nvim.poll_screen("ga allow once");
+        let card = turn.nvim.buffer_lines("rat://fake/1").join("\n");
+        let prefixes = "return table.concat(vim.tbl_map(function(mark)
+              return mark[4].virt_text[1][1]
+            end, vim.api.nvim_buf_get_extmarks(vim.fn.bufnr('^rat://fake/1$'),
+              vim.api.nvim_create_namespace('rat.prefix'), 0, -1, { details = true })))";
+        let prefixes = turn.nvim.lua(prefixes, json!([])).as_str().unwrap().to_owned();
+        turn.nvim.command("RatPermission");
+        turn.nvim.poll_screen("<CR> choose");
+        for text in wanted {
+            let text = text.replace("CWD", &cwd);
+            assert!(card.contains(text.trim_start_matches("$ ")), "{text}: {call}\n{card}");
+            assert!(!text.starts_with("$ ") || prefixes.contains("$ "), "{call}");
+            let asks = turn.nvim.status()["permissions"][0]["asks"].clone();
+            assert!(asks.as_str().unwrap().contains(&text), "{text}: {asks}");
+        }
+    }
+}
+
+#[test]
+fn a_command_that_waits_for_permission_is_not_drawn_as_running() {
+    let mut turn = Turn::start();
+    let update = json!({
+        "sessionUpdate": "tool_call", "toolCallId": "run", "title": "make test", "kind": "execute",
+        "content": [{"type": "terminal", "terminalId": "t"}], "_meta": {"terminal_info": {"terminal_id": "t"}},
+    });
+    turn.agent.update(&turn.session, update);
+    turn.ask(json!({"toolCallId": "run"}));
+    turn.nvim.poll_screen("waiting for permission · <CR> opens it");
+    turn.nvim.command("RatAllow");
+    turn.nvim.poll_screen("runs · <CR> opens it");
 }
 
 /// ACP 78.
@@ -261,17 +357,35 @@ fn cancelling_answers_every_waiting_request_and_every_later_one() {
 #[test]
 fn always_settles_the_requests_that_ask_the_same() {
     let mut turn = Turn::start();
-    let first = turn.ask(call("one"));
-    let same = turn.ask(call("two"));
-    let other_kind = turn.ask(json!({"toolCallId": "run", "title": "Run", "kind": "execute"}));
-    turn.nvim.poll_screen("Run");
+    let cwd = turn.nvim.cwd().to_owned();
+    let edit = |id: &str, path: &str| {
+        let mut call = call(id);
+        call["name"] = json!("edit_file");
+        call["locations"] = json!([{"path": cwd.join(path)}]);
+        call
+    };
+    let run = |id: &str, command: &str| json!({"toolCallId": id, "title": command, "kind": "execute", "name": "bash"});
+    let first = turn.ask(edit("one", "one.txt"));
+    let same = turn.ask(edit("two", "sub/two.txt"));
+    let outside = turn.ask(edit("three", "../three.txt"));
+    let other_tool = turn.ask(call("four"));
+    let list = turn.ask(run("five", "ls"));
+    let remove = turn.ask(run("six", "rm -rf x"));
+    let list_again = turn.ask(run("seven", "ls"));
+    turn.nvim.poll_screen("rm -rf x");
     turn.go_to("one.txt");
-    turn.nvim.lua("vim.fn.search('Yes, always')", json!([]));
-    turn.nvim.input("3");
+    turn.nvim.input("g3");
     assert_eq!(turn.answer(first), selected("a2"));
     assert_eq!(turn.answer(same), selected("a2"));
-    turn.nvim.poll("one that waits", |nvim| waiting(nvim) == 1);
-    assert!(!turn.agent.is_answered(other_kind));
+    turn.nvim.poll("five that wait", |nvim| waiting(nvim) == 5);
+    turn.go_to("ls");
+    turn.nvim.input("g3");
+    assert_eq!(turn.answer(list), selected("a2"));
+    assert_eq!(turn.answer(list_again), selected("a2"));
+    turn.nvim.poll("three that wait", |nvim| waiting(nvim) == 3);
+    for pending in [outside, other_tool, remove] {
+        assert!(!turn.agent.is_answered(pending));
+    }
 }
 
 #[test]
@@ -323,9 +437,9 @@ fn an_option_of_an_unknown_kind_can_be_chosen() {
     let mut turn = Turn::start();
     let options = json!([{"optionId": "x", "name": "Ask me in an hour", "kind": "allow_later"}]);
     let pending = turn.ask_with(call("one"), options);
-    turn.nvim.poll_screen("[1] Ask me in an hour");
+    turn.nvim.poll_screen("[g1] Ask me in an hour");
     turn.go_to("one.txt");
-    turn.nvim.input("1");
+    turn.nvim.input("g1");
     assert_eq!(turn.answer(pending), selected("x"));
 }
 

@@ -105,8 +105,8 @@ fn the_users_own_picker_gets_the_request_and_its_answer_counts() {
     let pending = turn.ask(&["file.txt"]);
     turn.poll_picker();
     let asked = turn.nvim.lua("return { asked[1].names, asked[1].prompt }", json!([]));
-    assert_eq!(asked, json!([["Yes", "No", "Show the diff"], "Fake agent: Edit"]));
-    turn.nvim.lua("asked[1].choose(asked[1].items[2], 2)", json!([]));
+    assert_eq!(asked, json!([["Decide later", "Yes", "No", "Show the diff"], "Fake agent: Edit"]));
+    turn.nvim.lua("asked[1].choose(asked[1].items[3], 3)", json!([]));
     assert_eq!(turn.answer(pending), selected("no"));
     turn.nvim.poll_state("running");
 }
@@ -122,7 +122,7 @@ fn a_picker_that_is_dismissed_leaves_the_request_waiting() {
     assert!(!turn.agent.is_answered(pending));
     assert_eq!(turn.nvim.status()["state"], json!("waiting"));
     turn.nvim.command("RatPermission");
-    turn.nvim.lua("asked[2].choose(asked[2].items[1], 1)", json!([]));
+    turn.nvim.lua("asked[2].choose(asked[2].items[2], 2)", json!([]));
     assert_eq!(turn.answer(pending), selected("yes"));
 }
 
@@ -137,7 +137,7 @@ fn a_picker_answered_late_changes_nothing() {
     assert_eq!(turn.answer(first), selected("no"));
     turn.nvim.poll_state("running");
     let second = turn.ask(&[]);
-    turn.nvim.lua("asked[1].choose(asked[1].items[1], 1)", json!([]));
+    turn.nvim.lua("asked[1].choose(asked[1].items[2], 2)", json!([]));
     // What is sent after it in the same order shows that it was not sent.
     turn.nvim.command("RatDeny");
     assert_eq!(turn.answer(second), selected("no"));
@@ -156,6 +156,13 @@ fn chat_opens_in_the_chat_only_and_once_nothing_is_typed() {
     turn.nvim.poll_screen("writing");
     assert_eq!(turn.pickers(), json!(0), "opened while the user was writing");
     turn.nvim.input("<Esc>");
+    turn.poll_idle();
+    assert_eq!(turn.pickers(), json!(0), "opened over a draft");
+    turn.enter("rat://fake/1");
+    turn.poll_idle();
+    assert_eq!(turn.pickers(), json!(0), "opened beside a draft");
+    turn.enter("rat://fake/1/prompt");
+    turn.nvim.input("dd");
     turn.poll_picker();
 }
 
@@ -194,7 +201,7 @@ fn our_own_chooser_blocks_nothing_and_gives_the_focus_back() {
     assert!(!turn.nvim.mode_is_blocked());
     turn.agent.say(&turn.session, "still drawing");
     turn.nvim.poll_screen("still drawing");
-    turn.nvim.input("j<CR>");
+    turn.nvim.input("jj<CR>");
     assert_eq!(turn.answer(pending), selected("no"));
     turn.nvim.poll("no chooser", |nvim| !nvim.screen().contains("<CR> choose"));
     assert_eq!(turn.layout(), before);
@@ -202,12 +209,14 @@ fn our_own_chooser_blocks_nothing_and_gives_the_focus_back() {
 
 #[test]
 fn our_own_chooser_takes_a_digit_and_closes_when_answered_elsewhere() {
-    let mut turn = Turn::start(json!({"permission": {"open": "always"}}));
+    let mut turn = Turn::start(json!({"permission": {"open": "never"}}));
     let pending = turn.ask(&[]);
+    turn.nvim.command("RatPermission");
     turn.nvim.poll_screen("<CR> choose");
     turn.nvim.input("2");
     assert_eq!(turn.answer(pending), selected("no"));
     let pending = turn.ask(&[]);
+    turn.nvim.command("RatPermission");
     turn.nvim.poll_screen("<CR> choose");
     turn.nvim.input("<Esc>");
     turn.nvim.poll("no chooser", |nvim| !nvim.screen().contains("<CR> choose"));
@@ -217,6 +226,56 @@ fn our_own_chooser_takes_a_digit_and_closes_when_answered_elsewhere() {
     turn.nvim.command("RatCancel");
     turn.nvim.poll("no chooser", |nvim| !nvim.screen().contains("<CR> choose"));
     assert_eq!(turn.answer(pending), json!({"outcome": "cancelled"}));
+}
+
+#[test]
+fn a_chooser_that_opens_by_itself_takes_no_key_that_was_meant_for_something_else() {
+    let mut turn = Turn::start(json!({"permission": {"open": "always"}}));
+    let pending = turn.ask(&[]);
+    turn.nvim.poll("the chooser", |nvim| nvim.screen().contains("2  No"));
+    // Typed on and on, as for the file: what stands in the chooser's frame says when it takes keys.
+    turn.nvim.input("10j<CR>2<CR>:1<CR>");
+    turn.nvim.poll_screen("<CR> choose");
+    assert!(!turn.agent.is_answered(pending));
+    turn.nvim.input("<CR>");
+    turn.nvim.input("1");
+    assert!(turn.nvim.screen().contains("<CR> choose"), "<CR> without a move chose something");
+    turn.nvim.input("<CR>");
+    assert_eq!(turn.answer(pending), selected("yes"));
+}
+
+#[test]
+fn an_answer_of_a_picker_that_was_typed_for_something_else_asks_again() {
+    let mut turn = Turn::start(json!({"permission": {"open": "always"}}));
+    turn.nvim.lua(PICKER, json!([]));
+    let pending = turn.ask(&[]);
+    turn.poll_picker();
+    // A key that follows at once, and chooses.
+    turn.nvim.lua(
+        "vim.keymap.set('n', 'x', function() asked[1].choose(asked[1].items[2], 2) end)
+         vim.api.nvim_input('x')",
+        json!([]),
+    );
+    turn.nvim.poll("the second picker", |nvim| nvim.lua("return #asked", json!([])) == json!(2));
+    assert!(!turn.agent.is_answered(pending));
+    turn.nvim.lua("asked[2].choose(asked[2].items[2], 2)", json!([]));
+    assert_eq!(turn.answer(pending), selected("yes"));
+}
+
+#[test]
+fn a_chooser_shows_more_answers_than_there_are_digits() {
+    let mut turn = Turn::start(json!({"permission": {"open": "never"}}));
+    let options: Vec<_> = (1..=12)
+        .map(|n| json!({"optionId": format!("o{n}"), "name": format!("Option {n}"), "kind": "allow_once"}))
+        .collect();
+    let call = json!({"toolCallId": "t", "title": "Choose"});
+    let params = json!({"sessionId": turn.session, "toolCall": call, "options": options});
+    let pending = turn.agent.ask("session/request_permission", params);
+    turn.nvim.poll_events("RatPermission", 1);
+    turn.nvim.command("RatPermission");
+    turn.nvim.poll_screen("   Option 12");
+    turn.nvim.input("G<CR>");
+    assert_eq!(turn.answer(pending), selected("o12"));
 }
 
 #[test]
@@ -250,12 +309,12 @@ fn a_native_diff_shows_each_file_and_closing_it_restores_the_layout() {
 
 #[test]
 fn a_native_diff_answers_with_its_keys() {
-    for (keys, option) in [("ga", "yes"), ("gr", "no"), ("1", "yes"), ("2", "no")] {
+    for (keys, option) in [("ga", "yes"), ("gr", "no"), ("g1", "yes"), ("g2", "no")] {
         let mut turn = Turn::start(json!({"permission": {"open": "never"}}));
         let pending = turn.ask(&["file.txt"]);
         turn.enter("rat://fake/1");
         turn.nvim.input("gd");
-        turn.nvim.poll_screen("ga allow");
+        turn.nvim.poll_screen("ga allow  gr reject");
         turn.nvim.input(keys);
         assert_eq!(turn.answer(pending), selected(option), "{keys}");
         turn.nvim
@@ -266,9 +325,10 @@ fn a_native_diff_answers_with_its_keys() {
 #[test]
 fn diff_tab_shows_the_diff_by_itself_and_closes_it_with_the_request() {
     let mut turn = Turn::start(json!({"diff": "tab"}));
+    turn.enter("rat://fake/1/prompt");
     let before = turn.layout();
     let pending = turn.ask(&["file.txt"]);
-    turn.nvim.poll_screen("ga allow");
+    turn.nvim.poll_screen("ga allow  gr reject");
     assert_eq!(turn.nvim.lua("return vim.fn.tabpagenr('$')", json!([])), json!(2));
     turn.nvim.command("RatCancel");
     assert_eq!(turn.answer(pending), json!({"outcome": "cancelled"}));
@@ -281,9 +341,9 @@ fn the_chooser_leads_to_the_diff() {
     let mut turn = Turn::start(json!({}));
     let pending = turn.ask(&["file.txt"]);
     turn.enter("rat://fake/1");
-    turn.nvim.poll_screen("3  Show the diff");
-    turn.nvim.input("3");
-    turn.nvim.poll_screen("ga allow");
+    turn.nvim.poll_screen("<CR> choose");
+    turn.nvim.input("3<CR>");
+    turn.nvim.poll_screen("ga allow  gr reject");
     turn.nvim.input("ga");
     assert_eq!(turn.answer(pending), selected("yes"));
 }

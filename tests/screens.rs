@@ -131,7 +131,7 @@ fn waiting_for_a_permission_while_the_user_is_in_a_file() {
         scene.work();
         scene.ask_to_edit();
         scene.nvim.expect_screen("permission");
-        for key in ["[1] Allow", ":RatAllow", ":RatDeny"] {
+        for key in ["[g1] Allow", ":RatAllow", ":RatDeny"] {
             assert!(scene.nvim.screen().contains(key), "{key} is not on the screen");
         }
     }

@@ -21,6 +21,8 @@ local M = {}
 ---@field title string
 ---@field kind string
 ---@field command? string
+---@field asks string all that is asked, in several lines
+---@field revision integer it grows when what is asked changes
 ---@field options {id: string, name: string, kind: string}[] in the agent's order
 ---@field diffs integer how many files it shows changes of
 
@@ -292,6 +294,7 @@ function M.lost(reason)
     end
   end
   require("rat.permission").update()
+  require("rat.question").lost()
   require("rat.form").update()
 end
 

@@ -209,9 +209,12 @@ function M.RatLog()
   if not vim.uv.fs_stat(path) then
     return say.info("nothing has been logged yet")
   end
-  require("rat.location").open(path, math.huge)
-  vim.bo.readonly = true
-  vim.bo.autoread = true
+  -- It holds words of agents: none of them is a modeline.
+  if require("rat.location").open({ path = path, line = math.huge, modelines = false }) then
+    vim.bo.modeline = false
+    vim.bo.readonly = true
+    vim.bo.autoread = true
+  end
 end
 
 function M.RatTrace()

@@ -72,17 +72,28 @@ local function answer_hint(one)
 end
 
 ---@param one rat.DiffTab
-local function show_file(one)
+---@param by_itself? boolean it opens by itself: no key is meant for it yet
+local function show_file(one, by_itself)
   local file = one.diff.files[one.at]
   local name = status.escape(vim.fn.fnamemodify(file.path, ":."))
   local count = #one.diff.files > 1 and (" %d of %d"):format(one.at, #one.diff.files) or ""
   local next_file = #one.diff.files > 1 and "  %#RatKey#]f%* next" or ""
-  for _, side in ipairs({ "left", "right" }) do
+  local bufs = {}
+  for i, side in ipairs({ "left", "right" }) do
     local win = one[side]
-    local buf = side_buffer(file.path, side, side == "left" and file.old or file.new)
-    vim.api.nvim_win_set_buf(win, buf)
-    M.map(buf, one)
+    bufs[i] = side_buffer(file.path, side, side == "left" and file.old or file.new)
+    vim.api.nvim_win_set_buf(win, bufs[i])
     vim.api.nvim_win_call(win, vim.cmd.diffthis)
+  end
+  local function map_keys()
+    for _, buf in ipairs(bufs) do
+      M.map(buf, one)
+    end
+  end
+  if by_itself then
+    require("rat.attention").hold_keys(bufs, map_keys)
+  else
+    map_keys()
   end
   local set = require("rat.dress").set
   set(one.left, { winbar = (" %%#RatBar#%%<%s%%*%s%s"):format(name, count, next_file) })
@@ -171,7 +182,7 @@ local keys = {
 local function help()
   local lines = {
     " ]c [c   next, previous change ",
-    " 1 .. 9  answer with that option of the request ",
+    " g1 .. g9  answer with that option of the request ",
     " g?      list these keys ",
   }
   for i, entry in ipairs(keys) do
@@ -182,17 +193,12 @@ end
 
 ---@param one rat.DiffTab
 ---@param digit integer
----@return string
 local function pick(one, digit)
   local of = require("rat.chat").get(one.diff.chat)
   local id = one.diff.id
-  if of and id and vim.v.count == 0 and permission.pick(of, id, digit) then
-    vim.schedule(function()
-      close(one)
-    end)
-    return ""
+  if of and id and permission.pick(of, id, digit) then
+    close(one)
   end
-  return tostring(digit)
 end
 
 --- Maps the keys in one side of a diff.
@@ -206,14 +212,15 @@ function M.map(buf, one)
   end
   vim.keymap.set("n", "g?", help, { buffer = buf, nowait = true, desc = "rat: list the keys" })
   for digit = 1, 9 do
-    vim.keymap.set("n", tostring(digit), function()
-      return pick(one, digit)
-    end, { buffer = buf, expr = true, nowait = true, desc = "rat: answer" })
+    vim.keymap.set("n", "g" .. digit, function()
+      pick(one, digit)
+    end, { buffer = buf, nowait = true, desc = "rat: answer" })
   end
 end
 
 ---@param diff rat.Diff
-local function show(diff)
+---@param by_itself boolean
+local function show(diff, by_itself)
   for _, one in ipairs(open) do
     if key(one.diff.chat, one.diff.id) == key(diff.chat, diff.id) then
       return vim.api.nvim_set_current_win(one.right)
@@ -228,7 +235,7 @@ local function show(diff)
   local tab = vim.api.nvim_get_current_tabpage()
   local one = { diff = diff, tab = tab, back = back, left = left, right = right, at = 1 }
   open[#open + 1] = one
-  show_file(one)
+  show_file(one, by_itself)
 end
 
 --- The binary sends a diff: at once where the user asked for it, else when they type nothing.
@@ -237,15 +244,17 @@ function M.arrived(diff)
   local name = key(diff.chat, diff.id)
   if wanted[name] or not diff.id then
     wanted[name] = nil
-    return show(diff)
+    return show(diff, false)
   end
   local function waits()
     local of = require("rat.chat").get(diff.chat)
-    return of ~= nil and permission.request(of, diff.id) ~= nil
+    return of ~= nil
+      and permission.request(of, diff.id) ~= nil
+      and require("rat.attention").is_free(of)
   end
   offered[name] = require("rat.idle").when(waits, function()
     offered[name] = nil
-    show(diff)
+    show(diff, true)
   end)
 end
 

@@ -112,13 +112,14 @@ function M.hide(form)
 end
 
 ---@param form rat.Form
-local function show(form)
+---@param by_itself? boolean the user has not just asked for it
+local function show(form, by_itself)
   if form.pane then
     form.pane.take()
   end
   close(form)
   local of = chat.get(form.chat)
-  form.pane = require("rat.pane").open(form, of and of.title or "The agent")
+  form.pane = require("rat.pane").open(form, of and of.title or "The agent", by_itself)
 end
 
 ---@param form rat.Form
@@ -135,11 +136,11 @@ local function open_by_itself(form)
     if busy then
       return false
     end
-    local here = chat.of(vim.api.nvim_get_current_buf())
-    return policy == "always" or (here ~= nil and here.id == form.chat)
+    local of = chat.get(form.chat)
+    return of ~= nil and require("rat.attention").is_free(of)
   end, function()
     form.wait = nil
-    show(form)
+    show(form, true)
   end)
   form.wait = {
     close = function()

@@ -96,24 +96,12 @@ function handlers.options(payload)
   end
 end
 
---- Questions of the binary's that are open, or wait to open.
----@type table<integer, rat.Choice>
-local questions = {}
-
 function handlers.ask(payload)
-  local id, opts = payload.id, { prompt = payload.title }
-  questions[id] = require("rat.select").when_idle(payload.items, opts, function(_, index)
-    questions[id] = nil
-    require("rat.rpc").notify("answer", { id = id, index = index })
-  end)
+  require("rat.question").asked(payload)
 end
 
 function handlers.unask(payload)
-  local question = questions[payload.id]
-  if question then
-    questions[payload.id] = nil
-    question.close()
-  end
+  require("rat.question").withdrawn(payload.id)
 end
 
 function handlers.sessions(payload)
@@ -126,10 +114,6 @@ end
 
 function handlers.terminal(payload)
   require("rat.terminal").arrived(payload)
-end
-
-function handlers.open(payload)
-  require("rat.location").open(payload.path, payload.line, payload.follow)
 end
 
 function handlers.draft(payload)

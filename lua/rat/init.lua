@@ -111,7 +111,8 @@ function M.statusline()
   local chat = require("rat.chat").current()
   local asked = require("rat.permission").all()
   vim.list_extend(asked, require("rat.form").all())
-  return require("rat.status").statusline(chat, asked)
+  local count = #asked + require("rat.question").count()
+  return require("rat.status").statusline(chat, count)
 end
 
 return M

@@ -23,13 +23,11 @@ local function open_window(buf, title)
     col = 1,
     width = math.max(20, api.nvim_win_get_width(parent) - 6),
     height = math.min(api.nvim_buf_line_count(buf), MOST_LINES),
-    style = "minimal",
-    border = "rounded",
-    title = " " .. require("rat.text").one_line(title) .. " ",
+    title = " " .. title .. " ",
     footer = FOOTER,
     zindex = 60,
   }
-  return api.nvim_open_win(buf, true, config)
+  return require("rat.float").open(buf, config)
 end
 
 ---@class rat.Input

@@ -39,7 +39,7 @@ end
 local function act(of, what)
   local kind = what and what.kind
   if kind == "location" then
-    require("rat.location").open(what.path, what.line)
+    require("rat.location").open({ path = what.path, line = what.line, cwd = of.cwd })
   elseif kind == "output" then
     rpc.notify("output", { chat = of.id, tool_call = what.tool_call })
   elseif kind == "content" then
@@ -55,23 +55,41 @@ local function act(of, what)
   end
 end
 
+--- The request meant where the user is: of the card under the cursor, else the only one that waits.
+---@param of rat.Chat
+---@return rat.Request?
+local function request_meant(of)
+  local in_prompt = select(2, chat.of(vim.api.nvim_get_current_buf())) == "prompt"
+  local id = not in_prompt and request_here() or permission.only(of)
+  local request = id and permission.request(of, id)
+  if not request then
+    local several = #of.status.permissions > 1
+    require("rat.say").info(
+      several and "several requests wait: put the cursor on one, or `:RatPermission`"
+        or "no permission request is waiting"
+    )
+  end
+  return request
+end
+
+---@param allow boolean
+---@return fun(of: rat.Chat)
+local function decide(allow)
+  return function(of)
+    local request = request_meant(of)
+    if request then
+      permission.decide(request, allow)
+    end
+  end
+end
+
 ---@param of rat.Chat
 ---@param lhs string
----@return string
 local function answer(of, lhs)
-  local buf = vim.api.nvim_get_current_buf()
-  local id
-  if select(2, chat.of(buf)) ~= "prompt" then
-    id = request_here()
-  elseif scratch.is_empty(buf) then
-    -- Where there is no text, a count has no use.
-    id = permission.only(of)
+  local request, number = request_meant(of), tonumber(lhs:sub(-1))
+  if request and not permission.pick(of, request.permission.id, number) then
+    require("rat.say").info(("the request has no answer %d"):format(number))
   end
-  -- A digit of a count that has begun stays a digit.
-  if id and vim.v.count == 0 and permission.pick(of, id, tonumber(lhs)) then
-    return ""
-  end
-  return lhs
 end
 
 ---@param of rat.Chat
@@ -199,14 +217,6 @@ local transcript_keys = {
   },
   {
     modes = { "n" },
-    lhs = "gf",
-    doc = "open the location",
-    run = function(of)
-      act(of, action())
-    end,
-  },
-  {
-    modes = { "n" },
     lhs = "]]",
     doc = "next message",
     run = function()
@@ -236,15 +246,37 @@ for _, lhs in ipairs({ "i", "a", "o" }) do
   })
 end
 
+---@param of rat.Chat
+local function open_file(of)
+  local what = action()
+  if what and what.kind == "location" then
+    return act(of, what)
+  end
+  require("rat.location").open_under_cursor(of.cwd)
+end
+
 ---@type rat.Key[]
-local answer_keys = {}
+local file_keys = {}
+for i, lhs in ipairs(require("rat.location").FILE_KEYS) do
+  file_keys[i] = {
+    modes = { "n", "x" },
+    lhs = lhs,
+    doc = "open the location, or the file under the cursor",
+    run = open_file,
+  }
+end
+
+---@type rat.Key[]
+local answer_keys = {
+  { modes = { "n" }, lhs = "ga", doc = "allow the request once", run = decide(true) },
+  { modes = { "n" }, lhs = "gr", doc = "reject the request", run = decide(false) },
+}
 for digit = 1, 9 do
-  answer_keys[digit] = {
+  answer_keys[digit + 2] = {
     modes = { "n" },
-    lhs = tostring(digit),
-    doc = "answer the permission request of the card; in the prompt while it is empty",
+    lhs = "g" .. digit,
+    doc = "answer the request with that option",
     run = answer,
-    expr = true,
   }
 end
 
@@ -256,6 +288,7 @@ function M.of(view)
   for _, part in ipairs({
     view == "prompt" and prompt_keys or transcript_keys,
     answer_keys,
+    file_keys,
     view ~= "prompt" and view_keys or {},
     everywhere,
   }) do

@@ -79,7 +79,8 @@ end
 local function start(login, back)
   local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
   vim.bo[buf].bufhidden = "wipe"
-  require("rat.dress").set(win, { winbar = require("rat.status").escape(login.title) })
+  local hint = login.by_user and "" or "%=%#RatKey#i%* to type "
+  require("rat.dress").set(win, { winbar = require("rat.status").escape(login.title) .. hint })
   local env = vim.tbl_extend("force", login.env, { TERM = "xterm-256color" })
   -- A terminal's program is told where this Neovim listens; the agent's is not to know.
   local command = vim.list_extend({ "env", "-u", "NVIM" }, login.command)
@@ -97,7 +98,10 @@ local function start(login, back)
   if not ok or job <= 0 then
     error(("%s cannot be started (%s)"):format(login.command[1], job), 0)
   end
-  vim.cmd.startinsert()
+  -- What is being typed where a terminal opens by itself is not meant for its program.
+  if login.by_user then
+    vim.cmd.startinsert()
+  end
 end
 
 --- Opens the terminal below; it goes when the login has worked, and stays to be read when it has not.
@@ -134,10 +138,8 @@ end
 ---@param login rat.Login
 ---@return boolean
 local function ready(login)
-  local here = chat.of(vim.api.nvim_get_current_buf())
-  return login.by_user
-    or require("rat.config").get().permission.open == "always"
-    or (here ~= nil and here.id == login.chat)
+  local of = chat.get(login.chat)
+  return login.by_user or of ~= nil and require("rat.attention").is_free(of)
 end
 
 --- An agent wants a login in a terminal. It takes the focus and every key, so it waits until none is typed, and unless
@@ -166,6 +168,7 @@ end
 function M.open(id)
   local login = forget(id)
   if login then
+    login.by_user = true
     show(login)
   end
   return login ~= nil

@@ -42,7 +42,7 @@ end
 --- Over the chat, in the lower right corner; in a narrow Neovim below everything.
 ---@param height integer
 ---@param title string
----@param footer string
+---@param footer? string
 ---@return vim.api.keyset.win_config
 local function place(height, title, footer)
   if is_narrow() then
@@ -55,10 +55,7 @@ local function place(height, title, footer)
     col = vim.o.columns,
     width = width_now(),
     height = math.max(1, math.min(height, vim.o.lines - 6)),
-    style = "minimal",
-    border = "rounded",
     title = title,
-    title_pos = "left",
     footer = footer,
     zindex = 55,
   }
@@ -67,9 +64,11 @@ end
 --- A split has no border that could name the keys.
 ---@param form rat.Form
 ---@param width integer
+---@param takes_keys boolean
 ---@return rat.Row[]
-local function rows_of(form, width)
-  return require("rat.fields").rows(form, width, is_narrow() and HELP[form.mode] or nil)
+local function rows_of(form, width, takes_keys)
+  local keys = is_narrow() and takes_keys and HELP[form.mode] or nil
+  return require("rat.fields").rows(form, width, keys)
 end
 
 ---@param form rat.Form
@@ -159,6 +158,7 @@ end
 ---@field win integer
 ---@field rows rat.Row[]
 ---@field edited? rat.Choice|rat.Input what is open over it
+---@field takes_keys boolean not before a pause, where it opened by itself
 ---@field room? rat.Room of the windows that had to make room
 
 ---@param pane rat.OpenPane
@@ -231,7 +231,7 @@ local function draw(pane)
   local look, scratch = require("rat.look"), require("rat.scratch")
   local width = api.nvim_win_get_width(pane.win)
   local here = row_here(pane)
-  pane.rows = rows_of(pane.form, width)
+  pane.rows = rows_of(pane.form, width, pane.takes_keys)
   local lines, looks = {}, {}
   for i, row in ipairs(pane.rows) do
     lines[i], looks[i] = row.text, row.look or ""
@@ -315,8 +315,13 @@ end
 ---@param config vim.api.keyset.win_config
 ---@return integer win
 local function open_window(buf, config)
-  local win = require("rat.room").open(buf, config)
-  api.nvim_set_current_win(win)
+  local win
+  if config.relative then
+    win = require("rat.float").open(buf, config)
+  else
+    win = require("rat.room").open(buf, config)
+    api.nvim_set_current_win(win)
+  end
   local options = { wrap = true, linebreak = false, cursorline = true, winfixbuf = true }
   require("rat.dress").set(win, options)
   return win
@@ -332,8 +337,9 @@ end
 --- Opens the window and puts the user into it.
 ---@param form rat.Form
 ---@param agent string who asks
+---@param by_itself? boolean no key is meant for it yet
 ---@return rat.Pane
-function M.open(form, agent)
+function M.open(form, agent, by_itself)
   local back = api.nvim_get_current_win()
   local buf = api.nvim_create_buf(false, true)
   require("rat.scratch").dress(buf, "ratform")
@@ -343,15 +349,34 @@ function M.open(form, agent)
   local asks = form.mode == "url" and "asks you to open an address" or "asks"
   local title, footer =
     (" %s %s "):format(agent, asks), " " .. table.concat(HELP[form.mode], " · ") .. " "
-  local rows = rows_of(form, width_now())
+  local rows = rows_of(form, width_now(), true)
   local room = is_narrow() and require("rat.room").snapshot() or nil
-  local win = open_window(buf, place(height_of(rows, width_now()), title, footer))
+  -- What waits for a pause takes no keys, and so names none.
+  local named = not by_itself and footer or nil
+  local win = open_window(buf, place(height_of(rows, width_now()), title, named))
   if room then
     name_split(win, title)
   end
   ---@type rat.OpenPane
-  local pane = { open = true, form = form, buf = buf, win = win, rows = rows, room = room }
-  map_keys(pane)
+  local pane = {
+    open = true,
+    form = form,
+    buf = buf,
+    win = win,
+    rows = rows,
+    takes_keys = not by_itself,
+    room = room,
+  }
+  if by_itself then
+    require("rat.attention").hold_keys({ buf }, function()
+      pane.takes_keys = true
+      map_keys(pane)
+      draw(pane)
+      require("rat.float").name(win, { footer = footer })
+    end)
+  else
+    map_keys(pane)
+  end
   draw(pane)
   settle(pane)
   follow(pane)

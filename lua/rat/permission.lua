@@ -19,8 +19,8 @@ local arrived = 0
 ---@type table<string, boolean>
 local answered = {}
 
---- Choosers that are open or wait to open.
----@type table<string, rat.Choice>
+--- Choosers that are open or wait to open, with the revision of the request they show.
+---@type table<string, {choice: rat.Choice, revision: integer, by_itself: boolean}>
 local choosers = {}
 
 local SHOW_DIFF = "Show the diff"
@@ -64,15 +64,32 @@ function M.all()
   end, waiting())
 end
 
---- The oldest request: of the chat the user is in, else of all.
+--- What has waited longest: of the chat the user is in, else of all.
+---@param questions? boolean a question of our own counts, too
 ---@return rat.Request?
-local function oldest()
+---@return rat.Question?
+local function oldest(questions)
   local here = chat.of(vim.api.nvim_get_current_buf())
-  local found = (here and waiting(here)[1]) or waiting()[1]
-  if not found then
+  local function first(of)
+    local request = waiting(of)[1]
+    local question = questions and require("rat.question").oldest(of) or nil
+    -- Both are numbered by the binary as they come.
+    if request and question and question.id < request.permission.id then
+      return nil, question
+    end
+    return request, not request and question or nil
+  end
+  local request, question
+  if here then
+    request, question = first(here)
+  end
+  if not (request or question) then
+    request, question = first(nil)
+  end
+  if not (request or question) then
     say.info("no permission request is waiting")
   end
-  return found
+  return request, question
 end
 
 --- Answers a request with one of its options.
@@ -83,6 +100,7 @@ function M.choose(request, option)
   rpc.notify("permission", {
     chat = request.chat.id,
     id = request.permission.id,
+    revision = request.permission.revision,
     option = option,
   })
 end
@@ -98,7 +116,8 @@ local function question(request)
     items[#items + 1] = { name = SHOW_DIFF }
   end
   local opts = {
-    prompt = ("%s: %s"):format(request.chat.title, permission.command or permission.title),
+    prompt = ("%s: %s"):format(request.chat.title, permission.asks),
+    careful = true,
     format_item = function(item)
       return item.name
     end,
@@ -115,16 +134,37 @@ local function question(request)
     end
 end
 
---- Opens the chooser for a request, without one for the oldest.
+---@param request rat.Request
+---@param by_itself boolean the user has not just asked for it
+local function show(request, by_itself)
+  local name, revision = key(request), request.permission.revision
+  M.close(name)
+  local items, opts, on_choice = question(request)
+  local choice
+  if by_itself then
+    choice = require("rat.select").when_idle(items, opts, on_choice, function()
+      return require("rat.attention").is_free(request.chat)
+    end)
+  else
+    choice = require("rat.select").open(items, opts, on_choice)
+  end
+  choosers[name] = { choice = choice, revision = revision, by_itself = by_itself }
+end
+
+--- Opens the chooser for a request, without one for what has waited longest: a request, or a question of our own.
 ---@param of? rat.Chat
 ---@param id? integer
 function M.open(of, id)
-  local request = id and M.request(of, id) or oldest()
-  if request and #request.permission.options == 0 then
+  local request, asked = id and M.request(of, id) or nil, nil
+  if not id then
+    request, asked = oldest(true)
+  end
+  if asked then
+    require("rat.question").open(asked)
+  elseif request and #request.permission.options == 0 then
     say.info("the agent offers no answer to choose: :RatDeny turns it down")
   elseif request then
-    M.close(key(request))
-    choosers[key(request)] = require("rat.select").open(question(request))
+    show(request, false)
   end
 end
 
@@ -141,23 +181,17 @@ end
 ---@param request rat.Request
 local function open_by_itself(request)
   local options = config.get()
-  local policy = options.permission.open
   if options.diff == "tab" and request.permission.diffs > 0 then
     return require("rat.diff").offer(request.chat, request.permission.id)
-  elseif policy == "never" or #request.permission.options == 0 then
-    return
+  elseif options.permission.open ~= "never" and #request.permission.options > 0 then
+    show(request, true)
   end
-  local items, opts, on_choice = question(request)
-  local function ready()
-    return policy == "always" or chat.of(vim.api.nvim_get_current_buf()) == request.chat
-  end
-  choosers[key(request)] = require("rat.select").when_idle(items, opts, on_choice, ready)
 end
 
 ---@param name string
 function M.close(name)
   if choosers[name] then
-    choosers[name].close()
+    choosers[name].choice.close()
     choosers[name] = nil
   end
 end
@@ -172,6 +206,9 @@ function M.update()
       arrived = arrived + 1
       arrival[name] = arrived
       open_by_itself(request)
+    elseif choosers[name] and choosers[name].revision ~= request.permission.revision then
+      -- It asks for something else now.
+      show(request, true)
     end
   end
   for name in pairs(arrival) do
@@ -184,27 +221,39 @@ function M.update()
 end
 
 ---@param request rat.Request
+---@param kind string
 ---@return boolean
-local function can_be_allowed(request)
+local function offers(request, kind)
   return vim.iter(request.permission.options):any(function(option)
-    return option.kind == "allow_once" or option.kind == "allow_always"
+    return option.kind == kind
   end)
 end
 
---- Allows a request once or rejects it.
+--- Allows a request once or rejects it once. Where only lasting answers of that sort are offered, it shows them.
 ---@param request rat.Request
 ---@param allow boolean
 ---@param reason? string told to the agent with a rejection
 ---@return boolean decided; if not, the user was told why
 function M.decide(request, allow, reason)
-  if allow and not can_be_allowed(request) then
-    say.warn("this request offers no way to allow it: see `:RatPermission`")
-    return false
+  local once, always = "reject_once", "reject_always"
+  if allow then
+    once, always = "allow_once", "allow_always"
+  end
+  if not offers(request, once) then
+    if offers(request, always) then
+      say.warn("only lasting answers are offered: choose one")
+      show(request, false)
+      return false
+    elseif allow then
+      say.warn("this request offers no way to allow it: see `:RatPermission`")
+      return false
+    end
   end
   answered[key(request)] = true
   rpc.notify("permission", {
     chat = request.chat.id,
     id = request.permission.id,
+    revision = request.permission.revision,
     allow = allow,
     reason = reason,
   })

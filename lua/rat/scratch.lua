@@ -55,6 +55,7 @@ function M.dress(buf, filetype, writable)
     vim.bo[buf].filetype = filetype
   end
   vim.bo[buf].modified = false
+  require("rat.location").guard_keys(buf)
 end
 
 --- The buffer of this name, made if there is none.
@@ -197,14 +198,12 @@ function M.float(lines, title)
   end
   width = math.min(width, vim.o.columns - 4)
   local height = math.min(#lines, vim.o.lines - 6)
-  local win = vim.api.nvim_open_win(buf, true, {
+  local win = require("rat.float").open(buf, {
     relative = "editor",
     row = math.max(0, math.floor((vim.o.lines - height) / 2) - 2),
     col = math.max(0, math.floor((vim.o.columns - width) / 2) - 1),
     width = width,
     height = height,
-    style = "minimal",
-    border = "rounded",
     title = " " .. title .. " ",
     footer = " q closes ",
     zindex = 60,

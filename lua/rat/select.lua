@@ -10,10 +10,14 @@ local M = {}
 ---@class rat.SelectOptions
 ---@field prompt string the question
 ---@field format_item? fun(item: any): string
+---@field careful? boolean an answer has consequences: none is selected at first
 
 ---@alias rat.OnChoice fun(item: any?, index: integer?)
 
 local FOOTER = " <CR> choose · <Esc> close "
+
+--- What a careful question begins with in the user's own picker, which selects what stands first.
+local LATER = "Decide later"
 
 ---@return boolean
 local function built_in()
@@ -48,11 +52,7 @@ local function place(count, width, title)
     col = math.max(0, math.floor((vim.o.columns - width) / 2) - 1),
     width = width,
     height = height,
-    style = "minimal",
-    border = "rounded",
     title = title,
-    title_pos = title and "left" or nil,
-    footer = FOOTER,
     zindex = 60,
   }
   if require("rat.chat").of(vim.api.nvim_get_current_buf()) then
@@ -74,57 +74,97 @@ local function list_buffer(lines)
   return buf
 end
 
----@param buf integer
----@param head integer rows of the question
----@param count integer
----@param answer fun(index: integer?)
-local function map_keys(buf, head, count, answer)
+---@class rat.OpenChoice
+---@field buf integer
+---@field win integer
+---@field head integer rows of the question
+---@field count integer answers
+---@field by_itself boolean it opened by itself: digits select, and only `<CR>` chooses
+---@field answer fun(index: integer?)
+
+---@param one rat.OpenChoice
+local function map_keys(one)
   local function map(lhs, action)
-    vim.keymap.set("n", lhs, action, { buffer = buf, nowait = true })
+    vim.keymap.set("n", lhs, action, { buffer = one.buf, nowait = true })
   end
   local function take()
-    local index = vim.api.nvim_win_get_cursor(0)[1] - head
+    local index = vim.api.nvim_win_get_cursor(one.win)[1] - one.head
     if index > 0 then
-      answer(index)
+      one.answer(index)
     end
   end
   map("<CR>", take)
   map("<2-LeftMouse>", take)
   for _, lhs in ipairs({ "<Esc>", "q", "<C-c>" }) do
     map(lhs, function()
-      answer(nil)
+      one.answer(nil)
     end)
   end
-  for digit = 1, math.min(count, 9) do
+  for digit = 1, math.min(one.count, 9) do
     map(tostring(digit), function()
-      answer(digit)
+      if one.by_itself then
+        vim.api.nvim_win_set_cursor(one.win, { one.head + digit, 0 })
+      else
+        one.answer(digit)
+      end
     end)
   end
 end
 
 ---@param items any[]
 ---@param opts rat.SelectOptions
----@param on_choice rat.OnChoice
----@return rat.Choice
-local function open_own(items, opts, on_choice)
-  local lines = {}
+---@return string[]
+local function rows_of(items, opts)
+  local rows = {}
   for i, item in ipairs(items) do
-    local text = one_line((opts.format_item or tostring)(item))
-    lines[i] = (i <= 9 and " %d  %s" or "    %2$s"):format(i, text)
+    local number = i <= 9 and tostring(i) or " "
+    rows[i] = (" %s  %s"):format(number, one_line((opts.format_item or tostring)(item)))
   end
+  return rows
+end
+
+--- A question too long for the frame stands whole above its answers, and so does one without a selected answer, where the
+--- cursor begins. Of a very long one there is the beginning.
+---@param question string
+---@param width integer
+---@param careful boolean
+---@return string[]
+local function head_of(question, width, careful)
+  if not careful and vim.fn.strdisplaywidth(one_line(question)) + 2 <= width then
+    return {}
+  end
+  local rows = {}
+  for _, line in ipairs(vim.split(question, "\n", { plain = true })) do
+    vim.list_extend(rows, require("rat.text").wrap(one_line(line), width - 2))
+  end
+  local most = math.max(1, math.floor(vim.o.lines / 2))
+  if #rows > most then
+    rows = vim.list_slice(rows, 1, most)
+    rows[most] = "… all of it is in the chat"
+  end
+  return vim.tbl_map(function(row)
+    return " " .. row
+  end, rows)
+end
+
+---@param items any[]
+---@param opts rat.SelectOptions
+---@param on_choice rat.OnChoice
+---@param by_itself boolean
+---@return rat.Choice
+local function open_own(items, opts, on_choice, by_itself)
+  local rows = rows_of(items, opts)
   local title = " " .. one_line(opts.prompt) .. " "
-  local width = width_for(lines, title)
-  -- A question too long for the frame stands whole above its answers.
-  local fits = vim.fn.strdisplaywidth(title) <= width
-  local head = fits and {} or require("rat.text").wrap(title, width - 2)
-  for i, line in ipairs(head) do
-    head[i] = " " .. line
-  end
-  local buf = list_buffer(vim.list_extend(vim.list_slice(head), lines))
+  local width = width_for(rows, title)
+  local head = head_of(opts.prompt, width, opts.careful == true)
+  local buf = list_buffer(vim.list_extend(vim.list_slice(head), rows))
   local back = vim.api.nvim_get_current_win()
-  local where = place(#head + #lines, width, fits and title or nil)
-  local win = vim.api.nvim_open_win(buf, true, where)
-  vim.api.nvim_win_set_cursor(win, { #head + (#lines > 0 and 1 or 0), 0 })
+  local where = place(#head + #rows, width, #head == 0 and title or nil)
+  -- What waits for a pause takes no keys, and so names none.
+  where.footer = not by_itself and FOOTER or nil
+  local win = require("rat.float").open(buf, where)
+  local first = #head + ((#rows > 0 and not opts.careful) and 1 or 0)
+  vim.api.nvim_win_set_cursor(win, { math.max(1, first), 0 })
   require("rat.dress").set(win, { cursorline = true, wrap = false })
   local open = true
   local function close()
@@ -143,7 +183,22 @@ local function open_own(items, opts, on_choice)
       on_choice(index and items[index], index)
     end
   end
-  map_keys(buf, #head, #items, answer)
+  local one = {
+    buf = buf,
+    win = win,
+    head = #head,
+    count = #items,
+    by_itself = by_itself and opts.careful == true,
+    answer = answer,
+  }
+  if by_itself then
+    require("rat.attention").hold_keys({ buf }, function()
+      map_keys(one)
+      require("rat.float").name(win, { footer = FOOTER })
+    end)
+  else
+    map_keys(one)
+  end
   vim.api.nvim_create_autocmd("WinLeave", {
     buffer = buf,
     once = true,
@@ -155,22 +210,47 @@ local function open_own(items, opts, on_choice)
   return { close = close }
 end
 
+--- Asks with the user's own picker.
 ---@param items any[]
 ---@param opts rat.SelectOptions
 ---@param on_choice rat.OnChoice
+---@param by_itself boolean
 ---@return rat.Choice
-local function open_theirs(items, opts, on_choice)
-  local open = true
-  local question = vim.tbl_extend("force", { kind = "rat" }, opts)
-  vim.ui.select(items, question, function(item, index)
-    if open then
-      open = false
-      on_choice(item, index)
+local function open_theirs(items, opts, on_choice, by_itself)
+  local open, picker = true, require("rat.picker").before()
+  local shift = opts.careful and 1 or 0
+  local shown = vim.list_extend(opts.careful and { LATER } or {}, items)
+  local is_meant = by_itself and require("rat.attention").watch_pause()
+  ---@type rat.Choice?
+  local again
+  local question = {
+    kind = "rat",
+    prompt = one_line(opts.prompt),
+    format_item = function(item)
+      return item == LATER and LATER or one_line((opts.format_item or tostring)(item))
+    end,
+  }
+  vim.ui.select(shown, question, function(_, index)
+    if not open then
+      return
     end
+    open = false
+    index = index and index > shift and index - shift or nil
+    if is_meant and not is_meant() and index then
+      -- It was chosen by keys that were typed for something else.
+      again = M.open(items, opts, on_choice, true)
+      return
+    end
+    on_choice(index and items[index], index)
   end)
   return {
     close = function()
-      open = false
+      if again then
+        again.close()
+      elseif open then
+        open = false
+        require("rat.picker").close(picker)
+      end
     end,
   }
 end
@@ -179,9 +259,10 @@ end
 ---@param items any[]
 ---@param opts rat.SelectOptions
 ---@param on_choice rat.OnChoice nil where the user chose nothing; not called after `close`
+---@param by_itself? boolean the user has not just asked for it
 ---@return rat.Choice
-function M.open(items, opts, on_choice)
-  return (built_in() and open_own or open_theirs)(items, opts, on_choice)
+function M.open(items, opts, on_choice, by_itself)
+  return (built_in() and open_own or open_theirs)(items, opts, on_choice, by_itself == true)
 end
 
 --- Asks once the user types nothing.
@@ -195,7 +276,7 @@ function M.when_idle(items, opts, on_choice, ready)
   local wait = idle.when(ready or function()
     return true
   end, function()
-    inner = M.open(items, opts, on_choice)
+    inner = M.open(items, opts, on_choice, true)
   end)
   return {
     close = function()

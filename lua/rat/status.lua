@@ -37,32 +37,43 @@ local function percent(usage)
   end
 end
 
---- What answers a request in the prompt; one without options can only be turned down.
 ---@param permission rat.Permission
----@param blank boolean nothing is written there: digits are no counts
----@return string[][] keys with what they do
-local function answers(permission, blank)
-  local count = math.min(#permission.options, 9)
-  if count == 0 then
-    return { { ":RatDeny", "" } }
-  elseif not blank then
-    return { { ":RatAllow", "" }, { ":RatDeny", "" } }
-  end
-  local digits = count > 1 and ("1-%d"):format(count) or "1"
-  return { { digits, "answer" }, { ":RatAllow", "" } }
+---@param kind string
+---@return boolean
+local function offers(permission, kind)
+  return vim.iter(permission.options):any(function(option)
+    return option.kind == kind
+  end)
 end
 
----@param status rat.Status
+--- What answers a request in the prompt; one without options can only be turned down.
+---@param permission rat.Permission
+---@return string[][] keys with what they do
+local function answers(permission)
+  if #permission.options == 0 then
+    return { { ":RatDeny", "" } }
+  elseif not offers(permission, "allow_once") then
+    return { { ":RatPermission", "answer" }, { "gr", "reject" } }
+  end
+  return { { "ga", "allow once" }, { "gr", "reject" } }
+end
+
+---@param chat rat.Chat
 ---@return string?
-local function waiting(status)
-  local count = #status.permissions
+local function to_answer(chat)
+  local permissions = chat.status.permissions
+  local questions = require("rat.question").count(chat)
+  local count = #permissions + questions
   if count == 0 then
     return nil
-  elseif count == 1 then
-    local none = #status.permissions[1].options == 0
-    return none and ":RatDeny" or ":RatAllow :RatDeny"
+  elseif count > 1 then
+    return ("%d requests: :RatPermission"):format(count)
+  elseif questions == 1 then
+    return ":RatPermission"
+  elseif #permissions[1].options == 0 then
+    return ":RatDeny"
   end
-  return ("%d requests: :RatPermission"):format(count)
+  return offers(permissions[1], "allow_once") and ":RatAllow :RatDeny" or ":RatPermission"
 end
 
 ---@param status rat.Status
@@ -134,7 +145,7 @@ end
 function M.transcript_bar(chat, width)
   local status = chat.status
   local parts = {}
-  vim.list_extend(parts, { waiting(status) or nil })
+  vim.list_extend(parts, { to_answer(chat) or nil })
   vim.list_extend(parts, { asked(status) or nil })
   vim.list_extend(parts, { conflicts() or nil })
   vim.list_extend(parts, { queue(status) or nil })
@@ -164,16 +175,18 @@ local prompt_keys = {
   failed = { { ":RatRestart", "start again" } },
 }
 
----@param status rat.Status
----@param blank boolean nothing is written: digits are no counts
+---@param chat rat.Chat
 ---@return string[][]
-local function keys_now(status, blank)
-  if #status.permissions > 1 then
-    return { { ":RatPermission", "answer" }, { "<C-c>", "cancel" } }
-  elseif #status.permissions == 1 then
-    return vim.list_extend(answers(status.permissions[1], blank), { { "<C-c>", "cancel" } })
+local function keys_now(chat)
+  local status = chat.status
+  local count = #status.permissions + require("rat.question").count(chat)
+  local cancel = { "<C-c>", "cancel" }
+  if count > 1 or count == 1 and #status.permissions == 0 then
+    return { { ":RatPermission", "answer" }, cancel }
+  elseif count == 1 then
+    return vim.list_extend(answers(status.permissions[1]), { cancel })
   elseif #status.elicitations > 0 then
-    local other = status.state == "ready" and { "<CR>", "send" } or { "<C-c>", "cancel" }
+    local other = status.state == "ready" and { "<CR>", "send" } or cancel
     return { { ":RatForm", "answer" }, other }
   end
   local keys = prompt_keys[status.state] or prompt_keys.ready
@@ -189,11 +202,10 @@ end
 
 --- The winbar of the prompt: what the keys do now.
 ---@param chat rat.Chat
----@param blank boolean nothing is written in it
 ---@return string
-function M.prompt_bar(chat, blank)
+function M.prompt_bar(chat)
   local parts = {}
-  for _, key in ipairs(keys_now(chat.status, blank)) do
+  for _, key in ipairs(keys_now(chat)) do
     local word = key[2] ~= "" and " " .. key[2] or ""
     parts[#parts + 1] = ("%%#RatKey#%s%%*%s"):format(escape(key[1]), word)
   end
@@ -224,16 +236,16 @@ end
 
 --- A short text for 'statusline', escaped; empty where there is no chat.
 ---@param chat rat.Chat?
----@param all (rat.Permission|rat.Form)[] the requests waiting in all chats
+---@param waiting integer what waits for the user in all chats
 ---@return string
-function M.statusline(chat, all)
+function M.statusline(chat, waiting)
   if not chat then
     return ""
   end
   local parts = { escape(chat.agent) .. " " .. escape(words[chat.status.state] or "") }
-  if #all > 0 then
+  if waiting > 0 then
     parts[1] = escape(chat.agent) .. " waiting"
-    parts[2] = ("%d to answer"):format(#all)
+    parts[2] = ("%d to answer"):format(waiting)
   end
   vim.list_extend(parts, { conflicts() or nil })
   vim.list_extend(parts, { queue(chat.status) or nil })

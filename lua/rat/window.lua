@@ -268,9 +268,7 @@ end
 ---@type table<rat.View, fun(shown: rat.Chat, width: integer): string>
 local bars = {
   chat = status.transcript_bar,
-  prompt = function(shown)
-    return status.prompt_bar(shown, require("rat.scratch").is_empty(chat.buffer(shown, "prompt")))
-  end,
+  prompt = status.prompt_bar,
   plan = function(shown)
     local plan = shown.status.plan
     return plan and ("%%#RatBar# Plan %%*%d of %d"):format(plan.done, plan.total)

@@ -71,7 +71,7 @@ fn shell_call(patch: &ToolCallPatch) -> Option<(ToolInput, String)> {
     let description =
         rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(rest);
     let command = Some(patch.title.clone()?);
-    let input = ToolInput { command, cwd: Some(cwd.to_owned()), json: String::new() };
+    let input = ToolInput { command, cwd: Some(cwd.to_owned()), ..ToolInput::default() };
     Some((input, description.to_owned()))
 }
 

@@ -12,9 +12,11 @@ use crate::session::prompt::Prompt;
 use crate::session::tool_call::ToolStatus;
 use crate::session::transcript::{Entry, Transcript};
 use crate::session::update::{ConfigOption, Modes, PlanStatus, Usage};
-use crate::view::card::{self, Scene};
+use crate::view::ask;
+use crate::view::card;
 use crate::view::chat::ChatView;
 use crate::view::plan::PlanView;
+use crate::view::scene::Scene;
 use crate::view::tools::ToolsView;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -77,6 +79,8 @@ pub struct Waiting {
     pub tool_call: ToolCallId,
     /// The ways to answer.
     pub options: Vec<PermissionOption>,
+    /// How often what it asks has changed.
+    pub revision: u64,
 }
 
 /// One conversation.
@@ -348,6 +352,8 @@ impl Chat {
             command: entry
                 .and_then(|entry| entry.call.input.as_ref())
                 .and_then(|input| input.command.clone()),
+            asks: entry.map(|entry| ask::summary(&entry.call, &self.scene())).unwrap_or_default(),
+            revision: waiting.revision,
             options: waiting.options.clone(),
             diffs: entry.map_or(0, |entry| entry.call.diffs().count()),
         }

@@ -228,10 +228,16 @@ pub enum ToEditor {
     Ask {
         /// To find the answer by.
         id: u64,
+        /// The chat it is about.
+        chat: ChatId,
         /// The question.
         title: String,
         /// The answers.
         items: Vec<String>,
+        /// It follows from what the user has just done.
+        by_user: bool,
+        /// Closing it is no answer: it keeps waiting.
+        lasting: bool,
     },
     /// Sessions to choose from.
     Sessions {

@@ -262,6 +262,8 @@ pub enum UserAction {
         chat: Option<ChatId>,
         /// Which request; `None` is the oldest.
         id: Option<u64>,
+        /// Which revision of it the user has seen; `None` is whichever there is.
+        revision: Option<u64>,
         /// What.
         choice: PermissionChoice,
     },
@@ -354,9 +356,9 @@ pub enum SessionAct {
 pub enum PermissionChoice {
     /// This option.
     Option(OptionId),
-    /// Allow it, once if that is offered.
+    /// Allow it once.
     Allow,
-    /// Reject it, once if that is offered, and say why.
+    /// Reject it once, and say why.
     Deny(Option<String>),
 }
 

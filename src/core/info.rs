@@ -6,7 +6,7 @@ use super::state::State;
 use crate::session::agent::McpServer;
 use crate::session::ids::ToolCallId;
 use crate::session::terminal::MOST;
-use crate::view::card;
+use crate::view::{card, scene};
 use std::fmt::Write;
 
 impl State {
@@ -95,7 +95,7 @@ impl State {
         let Some(chat) = self.chats.get(&id) else { return };
         let Some(entry) = chat.transcript.find_tool(tool_call) else { return };
         let call = &entry.call;
-        let mut text = format!("{} {}\n", card::kind(call.kind), card::title(call));
+        let mut text = format!("{} {}\n", card::kind(call.kind), scene::title(call));
         let terminals = call.terminals().filter_map(|id| chat.terminal(id));
         let terminals = terminals.map(|shown| shown.account(MOST));
         let sections = [

@@ -1,13 +1,15 @@
 //! Requests for permission: shown, counted, answered once.
 
-use super::chat::Waiting;
+use super::chat::{Chat, Waiting};
 use super::effect::{Answer, Happened, Level, ToEditor};
 use super::event::{AgentId, ChatId, PermissionChoice, Token};
 use super::state::{Debt, State};
-use crate::session::ids::OptionId;
+use crate::session::ids::{OptionId, ToolCallId};
 use crate::session::permission::{OptionKind, Outcome, PermissionOption, PermissionRequest};
 use crate::session::prompt::Prompt;
+use crate::session::tool_call::{ToolCall, ToolKind};
 use crate::session::transcript::{Asked, Decision};
+use std::path::Component;
 
 impl State {
     /// An agent asks. The request is an update of its tool call, too, and may be the first that is heard of it.
@@ -25,14 +27,16 @@ impl State {
         let decision = if cancelled { Decision::Cancelled } else { Decision::Waiting };
         let PermissionRequest { tool_call, patch, options } = request;
         let asked = Asked { id: number, options: options.clone(), decision };
+        let before = chat.asked_about(&tool_call);
         chat.spoken().ask(&tool_call, *patch, asked);
+        chat.ask_anew(before);
         chat.tools_view.touch(&tool_call);
         chat.changed = true;
         if cancelled {
             return self.pay(token, Answer::Permission(Outcome::Cancelled));
         }
         let title = chat.said().find_tool(&tool_call).map(|entry| entry.call.title.clone());
-        chat.permissions.push(Waiting { id: number, token, tool_call, options });
+        chat.permissions.push(Waiting { id: number, token, tool_call, options, revision: 0 });
         let happened = Happened::Permission(id, number, title.unwrap_or_default());
         self.after.push(ToEditor::Autocommand(happened));
     }
@@ -41,6 +45,7 @@ impl State {
         &mut self,
         chat: Option<ChatId>,
         request: Option<u64>,
+        revision: Option<u64>,
         choice: PermissionChoice,
     ) {
         let Some((id, waiting)) = self.waiting(chat, request) else {
@@ -50,23 +55,34 @@ impl State {
             }
             return;
         };
-        let kinds = match &choice {
+        if revision.is_some_and(|seen| seen != waiting.revision) {
+            let text = "the request has changed since you saw it: look at it and answer again";
+            return self.notify(Level::Warn, text);
+        }
+        let offers = |kind| waiting.options.iter().find(|option| option.kind == kind);
+        let option = match &choice {
             PermissionChoice::Option(option) => {
                 if waiting.options.iter().any(|offered| offered.id == *option) {
                     self.settle(id, &waiting, Some(option));
                 }
                 return;
             }
-            PermissionChoice::Allow => [OptionKind::AllowOnce, OptionKind::AllowAlways],
-            PermissionChoice::Deny(_) => [OptionKind::RejectOnce, OptionKind::RejectAlways],
+            PermissionChoice::Allow => match offers(OptionKind::AllowOnce) {
+                Some(option) => Some(option.id.clone()),
+                None => {
+                    let text = "this request cannot be allowed once: choose with :RatPermission";
+                    return self.notify(Level::Warn, text);
+                }
+            },
+            PermissionChoice::Deny(_) => {
+                let once = offers(OptionKind::RejectOnce).map(|option| option.id.clone());
+                if once.is_none() && offers(OptionKind::RejectAlways).is_some() {
+                    let text = "this request cannot be rejected once: choose with :RatPermission";
+                    return self.notify(Level::Warn, text);
+                }
+                once
+            }
         };
-        let option = pick(&waiting.options, kinds);
-        if option.is_none() && choice == PermissionChoice::Allow {
-            return self.notify(
-                Level::Warn,
-                "this request offers no way to allow it: choose with :RatPermission",
-            );
-        }
         self.settle(id, &waiting, option.as_ref());
         if let PermissionChoice::Deny(Some(reason)) = choice
             && let Some(chat) = self.chats.get_mut(&id)
@@ -115,25 +131,22 @@ impl State {
         self.pay(waiting.token, Answer::Permission(outcome));
     }
 
-    /// The other waiting requests an "always" settles: of the same tool and kind, offering the same option.
+    /// The other waiting requests an "always" settles: those that offer the same answer and ask the same beyond doubt.
     fn alike(&self, id: ChatId, waiting: &Waiting, option: &OptionId) -> Vec<Waiting> {
-        let always = |options: &[PermissionOption]| {
-            options.iter().any(|it| {
-                it.id == *option
-                    && matches!(it.kind, OptionKind::AllowAlways | OptionKind::RejectAlways)
-            })
+        let offered = |options: &[PermissionOption]| {
+            let found = options.iter().find(|it| it.id == *option).cloned();
+            found.filter(|it| matches!(it.kind, OptionKind::AllowAlways | OptionKind::RejectAlways))
         };
-        let Some(chat) = self.chats.get(&id).filter(|_| always(&waiting.options)) else {
-            return Vec::new();
-        };
+        let Some(chosen) = offered(&waiting.options) else { return Vec::new() };
+        let Some(chat) = self.chats.get(&id) else { return Vec::new() };
         let Some(tool) = chat.said().find_tool(&waiting.tool_call) else { return Vec::new() };
         chat.permissions
             .iter()
-            .filter(|other| other.id != waiting.id && always(&other.options))
+            .filter(|other| other.id != waiting.id)
+            .filter(|other| offered(&other.options).as_ref() == Some(&chosen))
             .filter(|other| {
-                chat.said().find_tool(&other.tool_call).is_some_and(|entry| {
-                    entry.call.kind == tool.call.kind && entry.call.name == tool.call.name
-                })
+                let other = chat.said().find_tool(&other.tool_call);
+                other.is_some_and(|other| chat.ask_the_same(&tool.call, &other.call))
             })
             .cloned()
             .collect()
@@ -163,10 +176,52 @@ impl State {
     }
 }
 
-/// The first option of the first kind that is offered.
-fn pick(options: &[PermissionOption], kinds: [OptionKind; 2]) -> Option<OptionId> {
-    kinds
-        .into_iter()
-        .find_map(|kind| options.iter().find(|option| option.kind == kind))
-        .map(|option| option.id.clone())
+impl Chat {
+    /// A tool call that requests wait about, to be compared once it has changed.
+    pub(super) fn asked_about(&self, call: &ToolCallId) -> Option<ToolCall> {
+        let waits = self.permissions.iter().any(|waiting| waiting.tool_call == *call);
+        self.said().find_tool(call).filter(|_| waits).map(|entry| entry.call.clone())
+    }
+
+    /// A tool call has changed: if what is asked has, what the user saw of the requests about it counts no more.
+    pub(super) fn ask_anew(&mut self, before: Option<ToolCall>) {
+        let Some(before) = before else { return };
+        let now = self.said().find_tool(&before.id);
+        if now.is_none_or(|now| asks(&now.call) == asks(&before)) {
+            return;
+        }
+        for waiting in self.permissions.iter_mut().filter(|it| it.tool_call == before.id) {
+            waiting.revision += 1;
+        }
+        self.changed = true;
+    }
+
+    /// Whether a lasting answer to one is an answer to the other. Two commands are only alike where they are the same; two
+    /// reads or edits also where one tool makes them, each of files of the project.
+    fn ask_the_same(&self, one: &ToolCall, other: &ToolCall) -> bool {
+        if one.kind != other.kind || one.name != other.name {
+            return false;
+        }
+        let of_files = matches!(one.kind, ToolKind::Read | ToolKind::Edit) && one.name.is_some();
+        asks(one) == asks(other) || of_files && self.is_inside(one) && self.is_inside(other)
+    }
+
+    /// Whether a call names files, and all of them lie within the roots.
+    fn is_inside(&self, call: &ToolCall) -> bool {
+        let roots = self.roots();
+        let mut paths = call.paths().peekable();
+        paths.peek().is_some()
+            && paths.all(|path| {
+                let path = self.cwd.join(path);
+                let climbs = path.components().any(|part| part == Component::ParentDir);
+                !climbs && roots.iter().any(|root| path.starts_with(root))
+            })
+    }
+}
+
+/// What the user decides about when they decide about a tool call.
+fn asks(call: &ToolCall) -> impl PartialEq {
+    let input = call.input.as_ref().map(|input| (&input.command, &input.cwd, &input.json));
+    let diffs: Vec<_> = call.diffs().collect();
+    (&call.title, &call.name, call.kind, input, &call.locations, diffs)
 }

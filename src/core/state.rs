@@ -284,7 +284,9 @@ impl State {
                 self.with_chat(chat, |state, id| state.take_queued(id, index));
             }
             UserAction::ResumeQueue(chat) => self.with_chat(chat, Self::resume_queue),
-            UserAction::Permission { chat, id, choice } => self.permission(chat, id, choice),
+            UserAction::Permission { chat, id, revision, choice } => {
+                self.permission(chat, id, revision, choice);
+            }
             UserAction::Elicitation { chat, id, choice } => self.elicitation(chat, id, choice),
             UserAction::ShowDiff { chat, id } => self.show_diff(chat, id),
             UserAction::ShowOutput { chat, tool_call } => {
@@ -336,8 +338,10 @@ impl State {
     /// Asks the user something.
     pub(super) fn ask(&mut self, question: Question, title: String, items: Vec<String>) {
         let id = self.next_id();
+        let (chat, lasting) = (question.chat(), question.holds_turn());
+        let by_user = matches!(question, Question::Unsaved(..));
         self.questions.insert(id, question);
-        self.after.push(ToEditor::Ask { id, title, items });
+        self.after.push(ToEditor::Ask { id, chat, title, items, by_user, lasting });
     }
 
     /// Takes questions back that the user has not answered.

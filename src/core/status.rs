@@ -83,6 +83,10 @@ pub struct WaitingPermission {
     pub kind: &'static str,
     /// The whole command, where it is one.
     pub command: Option<String>,
+    /// All that is asked, in several lines.
+    pub asks: String,
+    /// It grows when what is asked changes.
+    pub revision: u64,
     /// The ways to answer.
     pub options: Vec<PermissionOption>,
     /// How many diffs it shows.

@@ -337,7 +337,8 @@ fn unsaved() -> impl Strategy<Value = Unsaved> {
 }
 
 fn play(world: &mut World, step: Step) {
-    let choose = |id, choice| Event::User(UserAction::Permission { chat: None, id, choice });
+    let choose =
+        |id, choice| Event::User(UserAction::Permission { chat: None, id, revision: None, choice });
     match step {
         Step::Gathered(files) => world.gathered(files),
         Step::Start => world.happen(start()),

@@ -319,12 +319,14 @@ impl State {
         let named = patch.locations.is_some() || patch.content.is_some();
         let replayed = chat.replay.is_some();
         let cwd = chat.cwd.clone();
+        let asked = chat.asked_about(call);
         let entry = chat.spoken().tool(call, patch);
         let places = entry.call.locations.iter().map(|location| &location.path);
         let diffs = entry.call.diffs().map(|diff| &diff.path);
         // Some agents name files as seen from there.
         let paths: Vec<PathBuf> = places.chain(diffs).map(|path| cwd.join(path)).collect();
         let kind = entry.call.kind;
+        chat.ask_anew(asked);
         chat.tools_view.touch(call);
         chat.changed = true;
         // What a loaded session says again happened long ago.

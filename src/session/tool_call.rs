@@ -4,7 +4,7 @@ use super::content::Content;
 use super::ids::{TerminalId, ToolCallId};
 use super::terminal::TerminalNews;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a tool does (ACP `ToolKind`); an unknown kind is `Other`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -98,6 +98,9 @@ pub struct ToolInput {
     pub command: Option<String>,
     /// The folder it runs in.
     pub cwd: Option<String>,
+    /// What else it has, by name, as text; an input that is no object has no name.
+    #[serde(default)]
+    pub fields: Vec<(String, String)>,
     /// The whole input as pretty-printed JSON.
     pub json: String,
 }
@@ -202,6 +205,7 @@ impl ToolCall {
             (Some(new), Some(old)) => Some(ToolInput {
                 command: new.command.or(old.command),
                 cwd: new.cwd.or(old.cwd),
+                fields: new.fields,
                 json: new.json,
             }),
             (new, old) => new.or(old),
@@ -215,6 +219,12 @@ impl ToolCall {
             ToolContent::Terminal(id) => Some(id),
             _ => None,
         })
+    }
+
+    /// The files it names: its locations, and those it shows changes of.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        let locations = self.locations.iter().map(|location| location.path.as_path());
+        locations.chain(self.diffs().map(|diff| diff.path.as_path()))
     }
 
     /// The diffs among the content, in order.

@@ -1,15 +1,17 @@
 //! Cards: tool calls, plans and notes as lines.
 
+use super::ask;
 use super::content;
 use super::diff;
 use super::line::{Action, Class, Line, Look, Span, Style};
+use super::scene::Scene;
 use super::terminal;
 use crate::session::content::{Content, ContentId};
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::tool_call::{Location, ToolCall, ToolContent, ToolKind, ToolStatus};
 use crate::session::transcript::{Asked, Decision, Note, ToolEntry, Transcript};
 use crate::session::update::{PlanEntry, PlanStatus, Severity};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Lines of output shown in a card.
 pub(super) const OUTPUT: usize = 40;
@@ -19,29 +21,6 @@ const CHANGES: usize = 80;
 const PLACES: usize = 4;
 /// Output with more lines than this begins folded.
 pub(super) const UNFOLDED: usize = 8;
-
-/// What drawing needs to know beside what is drawn.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Scene {
-    /// Paths below it are shown relative to it.
-    pub cwd: PathBuf,
-    /// What the agent is called.
-    pub agent: String,
-}
-
-impl Scene {
-    /// A path as the user would write it.
-    pub fn shorten(&self, path: &Path) -> String {
-        path.strip_prefix(&self.cwd).unwrap_or(path).to_string_lossy().into_owned()
-    }
-
-    /// A title without the folder everything is in. Some agents leave out the slash before a path's first folder.
-    fn shorten_title(&self, title: &str) -> String {
-        let root = format!("{}/", self.cwd.display());
-        let title = title.strip_prefix(root.trim_start_matches('/')).unwrap_or(title);
-        title.replace(&root, "")
-    }
-}
 
 /// Lines, and which of them begin folded (first and last, counted from the card's first line).
 #[derive(Debug, Default)]
@@ -87,25 +66,28 @@ pub fn kind(kind: ToolKind) -> &'static str {
     }
 }
 
-/// What a call is called.
-pub fn title(call: &ToolCall) -> &str {
-    let title = call.title.trim();
-    match (&call.name, title.is_empty()) {
-        (_, false) => title,
-        (Some(name), true) => name,
-        (None, true) => "tool call",
-    }
-}
-
 /// The first line of a tool call.
 pub fn tool_title(entry: &ToolEntry, scene: &Scene) -> Line {
+    titled(entry, scene, title_in(&entry.call, scene))
+}
+
+/// A tool call in one line, with the place it leads to.
+pub fn tool_row(entry: &ToolEntry, scene: &Scene) -> Line {
+    let mut text = title_in(&entry.call, scene);
+    if let Some(location) = entry.call.locations.first()
+        && !says_path(&entry.call, &location.path, scene)
+    {
+        text = format!("{text} · {}", scene.shorten(&location.path));
+    }
+    titled(entry, scene, text)
+}
+
+fn titled(entry: &ToolEntry, scene: &Scene, text: String) -> Line {
     let (icon, look) = status(entry);
     let call = &entry.call;
-    let action = match call.locations.first() {
-        Some(location) => go_to(location),
-        None => Action::Output(call.id.to_string()),
-    };
-    let text = title_in(call, scene);
+    let place = call.locations.first();
+    let action = place.and_then(|place| scene.go_to(&place.path, place.line));
+    let action = action.unwrap_or_else(|| Action::Output(call.id.to_string()));
     let word = kind(call.kind);
     // Most titles begin with the word: "Read main.rs".
     let prefix =
@@ -123,9 +105,9 @@ pub fn deed(call: &ToolCall, scene: &Scene) -> String {
     }
 }
 
-/// The first line of what a call is called, with paths as the user would write them.
+/// What stands in a card's first line.
 fn title_in(call: &ToolCall, scene: &Scene) -> String {
-    scene.shorten_title(title(call).lines().next().unwrap_or_default())
+    content::clipped(&scene.title(call), ask::TITLE)
 }
 
 /// Whether a text's first word is this one, in whatever case.
@@ -137,13 +119,13 @@ fn begins_with(text: &str, word: &str) -> bool {
 pub fn tool(entry: &ToolEntry, transcript: &Transcript, scene: &Scene) -> Card {
     let call = &entry.call;
     let mut card = Card { lines: vec![tool_title(entry, scene)], fold: None };
-    command(&mut card, entry);
+    card.lines.extend(ask::lines(entry));
     let first = card.lines.len();
     for location in places(call, scene) {
         let name = scene.shorten(&location.path);
         let text = location.line.map_or(name.clone(), |line| format!("{name}:{line}"));
         let span = Span { start: 0, end: text.len(), look: Look::Location };
-        let action = Some(go_to(location));
+        let action = scene.go_to(&location.path, location.line);
         let style = Style { spans: vec![span], action, ..Style::new(Class::Body) };
         card.lines.push(Line::new(text, &style).with_prefix("  │ ", Look::Dim));
     }
@@ -156,7 +138,7 @@ pub fn tool(entry: &ToolEntry, transcript: &Transcript, scene: &Scene) -> Card {
     others(&mut card, call);
     for id in call.terminals() {
         match transcript.terminal(id) {
-            Some(shown) => terminal::show(&mut card, call, id, shown),
+            Some(shown) => terminal::show(&mut card, entry, id, shown),
             None => {
                 let line = Line::of(Class::Note, format!("nothing is known of terminal {id}"));
                 card.lines.push(line.with_prefix("  │ ", Look::Dim));
@@ -169,39 +151,19 @@ pub fn tool(entry: &ToolEntry, transcript: &Transcript, scene: &Scene) -> Card {
     card
 }
 
-/// The whole command and where it runs, where the title does not say it already.
-fn command(card: &mut Card, entry: &ToolEntry) {
-    let Some(input) = &entry.call.input else { return };
-    if let Some(command) = &input.command
-        && (command.contains('\n') || !entry.call.title.contains(command.as_str()))
-    {
-        for (number, line) in command.lines().enumerate() {
-            let sign = if number == 0 { "  │ $ " } else { "  │   " };
-            card.lines.push(Line::of(Class::Body, line).with_prefix(sign, Look::Active));
-        }
-    }
-    if let Some(cwd) = input.cwd.as_ref().filter(|_| is_waiting(entry)) {
-        card.lines.push(Line::of(Class::Body, format!("in {cwd}")).with_prefix("  │ ", Look::Dim));
-    }
-}
-
-/// The places a call names beyond those its title leads to or its diffs show. The project itself is none.
+/// The places a call names that are not in sight otherwise, in its title or with its diffs. The project itself is none.
 fn places<'a>(call: &'a ToolCall, scene: &Scene) -> impl Iterator<Item = &'a Location> {
     let several = call.locations.len() > 1;
     call.locations.iter().filter(|location| location.path != scene.cwd).filter(move |location| {
-        let named = call.title.contains(&*location.path.to_string_lossy())
-            || location
-                .path
-                .file_name()
-                .is_some_and(|name| call.title.contains(&*name.to_string_lossy()));
+        let named = says_path(call, &location.path, scene);
         (several || !named || location.line.is_some_and(|line| line > 1))
             && !call.diffs().any(|diff| diff.path == location.path)
     })
 }
 
-fn go_to(location: &Location) -> Action {
-    let path = location.path.to_string_lossy().into_owned();
-    Action::Location { path, line: location.line }
+/// Whether the title shows the whole of a path.
+fn says_path(call: &ToolCall, path: &Path, scene: &Scene) -> bool {
+    ask::says(&scene.title(call), &scene.shorten(path))
 }
 
 fn changes(card: &mut Card, call: &ToolCall, scene: &Scene) {
@@ -228,7 +190,7 @@ fn title_names_change(call: &ToolCall, scene: &Scene) -> bool {
     else {
         return false;
     };
-    only.old.is_some() && place.path == only.path && call.title.contains(&scene.shorten(&only.path))
+    only.old.is_some() && place.path == only.path && says_path(call, &only.path, scene)
 }
 
 fn output(card: &mut Card, call: &ToolCall) {
@@ -349,18 +311,16 @@ fn choices(card: &mut Card, asked: &Asked, call: &ToolCall) {
     let action = Some(Action::Permission(asked.id));
     for (number, option) in asked.options.iter().enumerate() {
         let style = Style { action: action.clone(), ..Style::new(Class::Choice) };
-        let key = if number < 9 { format!("  [{}] ", number + 1) } else { "      ".to_owned() };
+        let key = if number < 9 { format!("  [g{}] ", number + 1) } else { "       ".to_owned() };
         card.lines.push(Line::new(&option.name, &style).with_prefix(key, Look::Key));
     }
-    let diff = call.diffs().next().map(|_| "gd diff");
-    let digits = match asked.options.len().min(9) {
-        // Nothing to choose: it can only be turned down, which the protocol calls cancelled.
-        0 => None,
-        1 => Some("1".to_owned()),
-        last => Some(format!("1-{last}")),
-    };
-    let allow = digits.as_ref().map(|_| ":RatAllow");
-    let keys = [digits.as_deref(), diff, allow, Some(":RatDeny")];
+    let offers = |kind| asked.options.iter().any(|option| option.kind == kind);
+    let keys = [
+        offers(OptionKind::AllowOnce).then_some("ga allow once"),
+        // Where nothing can be chosen, a request can only be turned down, which the protocol calls cancelled.
+        Some(if asked.options.is_empty() { ":RatDeny" } else { "gr reject" }),
+        call.diffs().next().map(|_| "gd diff"),
+    ];
     // As wide as the narrowest chat: a second row would hide one of the change.
     let hint = keys.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let style = Style { action, ..Style::new(Class::Note) };

@@ -1,8 +1,9 @@
 //! The transcript as a buffer: what of it is drawn, and the patch that draws what is not.
 
-use super::card::{self, Card, Scene};
+use super::card::{self, Card};
 use super::line::{Class, Line, Look, Style};
 use super::patch::{Op, Patch};
+use super::scene::Scene;
 use super::tail::Tail;
 use super::{content, elicitation};
 use crate::session::content::ContentId;

@@ -1,8 +1,8 @@
 //! How a change to a file looks: added and deleted lines with some lines around them.
 
-use super::card::Scene;
 use super::content;
-use super::line::{Action, Class, Line, Look, Style};
+use super::line::{Class, Line, Look, Style};
+use super::scene::Scene;
 use crate::session::tool_call::Diff;
 use similar::{ChangeTag, TextDiff};
 
@@ -49,10 +49,7 @@ fn head(diff: &Diff, scene: &Scene, line: Option<u32>) -> Line {
     let new = if diff.old.is_none() { " (new file)" } else { "" };
     // A fragment's line numbers are its own: only a whole file says where its first change is.
     let line = line.filter(|_| diff.old.is_some());
-    let style = Style {
-        action: Some(Action::Location { path: diff.path.to_string_lossy().into_owned(), line }),
-        ..Style::new(Class::DiffHead)
-    };
+    let style = Style { action: scene.go_to(&diff.path, line), ..Style::new(Class::DiffHead) };
     Line::new(format!("{path}{new}"), &style).with_prefix("  │ ", Look::Dim)
 }
 

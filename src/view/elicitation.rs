@@ -1,8 +1,9 @@
 //! What the user was asked to fill in or to open, as lines of the transcript.
 
-use super::card::{OUTPUT, Scene};
+use super::card::OUTPUT;
 use super::content::{WIDTH, clipped};
 use super::line::{Action, Class, Line, Look, Span, Style};
+use super::scene::Scene;
 use crate::session::transcript::{About, Became, Elicited};
 
 /// Titles of fields shown; the form has them all.

@@ -6,11 +6,13 @@ pub mod patch;
 pub mod markdown;
 pub mod tail;
 
+pub mod ask;
 pub mod card;
 pub mod chat;
 mod content;
 pub mod diff;
 pub mod elicitation;
 pub mod plan;
+pub mod scene;
 pub mod terminal;
 pub mod tools;

@@ -1,10 +1,12 @@
 //! What runs in a terminal as part of its tool call's card: the command, the end of what it wrote, how it ended.
 
-use super::card::{Card, OUTPUT, UNFOLDED};
+use super::ask;
+use super::card::{Card, OUTPUT, UNFOLDED, is_waiting};
 use super::line::{Action, Class, Line, Look, Style};
 use crate::session::ids::TerminalId;
 use crate::session::terminal::Terminal;
 use crate::session::tool_call::ToolCall;
+use crate::session::transcript::ToolEntry;
 
 /// Of output that is folded, so many lines are not: the last say most.
 const END: usize = 4;
@@ -13,7 +15,8 @@ const END: usize = 4;
 const WIDTH: usize = 400;
 
 /// Adds a terminal to a card. The work does not grow with what the command wrote.
-pub(super) fn show(card: &mut Card, call: &ToolCall, id: &TerminalId, terminal: &Terminal) {
+pub(super) fn show(card: &mut Card, entry: &ToolEntry, id: &TerminalId, terminal: &Terminal) {
+    let call = &entry.call;
     command(card, call, terminal);
     let first = card.lines.len();
     let most = if terminal.exit.is_some() { OUTPUT } else { UNFOLDED };
@@ -32,14 +35,14 @@ pub(super) fn show(card: &mut Card, call: &ToolCall, id: &TerminalId, terminal: 
     if terminal.exit.is_some() && card.lines.len() - first > UNFOLDED {
         card.fold = card.fold.or(Some((first, last)));
     }
-    card.lines.push(state(id, terminal));
+    card.lines.push(state(id, terminal, is_waiting(entry)));
 }
 
 /// The command, where neither the title nor the input says it.
 fn command(card: &mut Card, call: &ToolCall, terminal: &Terminal) {
     let Some(command) = &terminal.command else { return };
     let input = call.input.as_ref().and_then(|input| input.command.as_ref());
-    let said = |text: &str| text.contains(command.as_str());
+    let said = |text: &str| ask::says(text, command);
     if said(&call.title) || input.is_some_and(|input| said(input)) {
         return;
     }
@@ -50,13 +53,14 @@ fn command(card: &mut Card, call: &ToolCall, terminal: &Terminal) {
 }
 
 /// The last line: how the command stands, and the way to its terminal.
-fn state(id: &TerminalId, terminal: &Terminal) -> Line {
+fn state(id: &TerminalId, terminal: &Terminal, waits: bool) -> Line {
     let look = match &terminal.exit {
         None => Look::Active,
         Some(exit) if exit.code == Some(0) => Look::Good,
         Some(_) => Look::Bad,
     };
-    let words = terminal.ending().unwrap_or_else(|| "runs".to_owned());
+    let now = if waits { "waiting for permission" } else { "runs" };
+    let words = terminal.ending().unwrap_or_else(|| now.to_owned());
     let style = Style { action: Some(Action::Terminal(id.to_string())), ..Style::new(Class::Note) };
     Line::new(format!("{words} · <CR> opens it"), &style).with_prefix("  └ ", look)
 }
@@ -68,7 +72,8 @@ mod tests {
 
     fn card(terminal: &Terminal) -> (Vec<String>, Option<(usize, usize)>) {
         let mut card = Card::default();
-        show(&mut card, &ToolCall::new("call".into()), &"t".into(), terminal);
+        let entry = ToolEntry { call: ToolCall::new("call".into()), asked: None };
+        show(&mut card, &entry, &"t".into(), terminal);
         (card.lines.into_iter().map(|line| line.text).collect(), card.fold)
     }
 

@@ -1,8 +1,9 @@
 //! The tool call split: every tool call of the session, a line each, oldest first.
 
-use super::card::{self, Scene};
+use super::card;
 use super::line::{Class, Line};
 use super::patch::Patch;
+use super::scene::Scene;
 use crate::session::ids::ToolCallId;
 use crate::session::transcript::Transcript;
 use std::collections::{BTreeSet, HashMap};
@@ -47,7 +48,7 @@ impl ToolsView {
             calls.sort_by_key(|(id, _)| order.get(id).copied());
         }
         for (id, entry) in calls {
-            let line = card::tool_title(entry, scene);
+            let line = card::tool_row(entry, scene);
             match self.rows.get(&id) {
                 Some(row) if self.drawn[*row] == line => {}
                 Some(row) => {

@@ -44,9 +44,7 @@ fn variants(schema: &'static Schema) -> impl Iterator<Item = (usize, &'static st
 
 /// The turn ends, and the next prompt works.
 fn goes_on(world: &mut World, what: &dyn std::fmt::Debug) {
-    while !world.waiting.is_empty() {
-        world.decide(PermissionChoice::Deny(None));
-    }
+    world.deny_all();
     world.answer_forms(&Choice::Decline);
     world.answer("session/prompt", &json!({"stopReason": "end_turn"}));
     assert_eq!(world.stands, ChatState::Ready, "{what:?}");
@@ -133,12 +131,8 @@ fn check_request(method: &str, forged: &Forged) {
     let mut world = World::in_a_turn();
     let id = json!("7-é");
     world.receive(&json!({"params": params, "method": method, "id": id}));
-    while !world.waiting.is_empty() {
-        world.decide(PermissionChoice::Allow);
-        if !world.waiting.is_empty() {
-            world.decide(PermissionChoice::Deny(None));
-        }
-    }
+    world.decide(PermissionChoice::Allow);
+    world.deny_all();
     world.answer_forms(&Choice::Accept(Vec::new()));
     world.answer_forms(&Choice::Decline);
     let answer = answer_to(&world, &id);

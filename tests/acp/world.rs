@@ -12,9 +12,10 @@ use rat_nvim::core::event::{
 };
 use rat_nvim::core::policy::{Policy, Unsaved};
 use rat_nvim::core::state::State;
-use rat_nvim::core::status::ChatState;
+use rat_nvim::core::status::{ChatState, WaitingPermission};
 use rat_nvim::session::agent::{AgentConfig, Timeouts};
 use rat_nvim::session::ids::TerminalId;
+use rat_nvim::session::permission::OptionKind;
 use rat_nvim::session::prompt::Prompt;
 use rat_nvim::session::remembered::Past;
 use rat_nvim::session::terminal::TerminalExit;
@@ -54,7 +55,7 @@ pub(crate) struct World {
     /// Forms and addresses that wait: the chat and our number of each.
     pub(crate) asking: Vec<(ChatId, u64)>,
     /// Requests for permission that wait, by our numbers.
-    pub(crate) waiting: Vec<u64>,
+    pub(crate) waiting: Vec<WaitingPermission>,
     /// How many files were written.
     pub(crate) writes: usize,
     /// How the chat stands.
@@ -121,7 +122,19 @@ impl World {
 
     /// The user decides the oldest request for permission.
     pub(crate) fn decide(&mut self, choice: PermissionChoice) {
-        self.user(UserAction::Permission { chat: None, id: None, choice });
+        self.user(UserAction::Permission { chat: None, id: None, revision: None, choice });
+    }
+
+    /// The user turns down all that waits for permission, with a lasting answer where no other is offered.
+    pub(crate) fn deny_all(&mut self) {
+        while let Some(oldest) = self.waiting.first().cloned() {
+            self.decide(PermissionChoice::Deny(None));
+            if self.waiting.contains(&oldest) {
+                let option = oldest.options.iter().find(|it| it.kind == OptionKind::RejectAlways);
+                let option = option.expect("a lasting answer is the only one").id.clone();
+                self.decide(PermissionChoice::Option(option));
+            }
+        }
     }
 
     /// The user does this with every form and address that waits.
@@ -317,7 +330,7 @@ impl World {
                 self.stands = status.state;
                 self.asking.retain(|(chat, _)| *chat != status.chat);
                 self.asking.extend(status.elicitations.iter().map(|it| (status.chat, it.id)));
-                self.waiting = status.permissions.iter().map(|waiting| waiting.id).collect();
+                self.waiting.clone_from(&status.permissions);
             }
             ToEditor::Notify(level, text) => self.told.push((level, text)),
             ToEditor::Autocommand(Happened::Error(_, why)) => self.told.push((Level::Error, why)),

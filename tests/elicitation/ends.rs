@@ -87,6 +87,7 @@ fn a_login_may_ask_before_there_is_a_session() {
         "message": "Or there.", "elicitationId": "e", "url": "https://example.com/"}),
     );
     nvim.poll_screen("Team: nothing yet");
+    nvim.poll_screen("<CR> edit");
     nvim.input("<CR>");
     nvim.poll_screen("<CR> done");
     nvim.input("rats<CR>");

@@ -153,6 +153,9 @@ fn a_form_opens_by_itself_only_where_nothing_is_typed_and_is_named_everywhere() 
     talk.nvim.poll_screen("writing");
     assert!(!talk.nvim.screen().contains("ga send"), "opened while the user was writing");
     talk.nvim.input("<Esc>");
+    talk.poll_idle();
+    assert!(!talk.nvim.screen().contains("ga send"), "opened over a draft");
+    talk.nvim.input("dd");
     talk.nvim.poll_screen("ga send");
     talk.nvim.input("gh");
     talk.poll_gone("ga send");
@@ -174,6 +177,7 @@ fn several_forms_wait_one_behind_the_other() {
     talk.nvim.input("gr");
     assert_eq!(talk.answer(first), json!({"action": "decline"}));
     talk.nvim.poll_screen("Second: nothing yet");
+    talk.nvim.poll_screen("ga send");
     talk.nvim.input("gr");
     assert_eq!(talk.answer(second), json!({"action": "decline"}));
 }

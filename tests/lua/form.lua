@@ -35,6 +35,7 @@ local function open()
   status(nvim, { 1 })
   ask(nvim, 1)
   nvim:poll("vim.bo.filetype == 'ratform'")
+  nvim:poll_keys("<CR>")
   return nvim
 end
 
@@ -112,11 +113,12 @@ case("a second one does not open over the first", function()
   )
   nvim:poll("Idle == 1")
   same(nvim:screen():find("Second?", 1, true), nil)
+  nvim:poll_keys("<CR>")
   nvim:input("gr")
   nvim:poll_screen("Second?")
 end)
 
-case("control characters in an agent's words are blanks, in rows, titles and choices", function()
+case("control characters in an agent's words are marks, in rows, titles and choices", function()
   local nvim = check.start()
   nvim:open_chat()
   status(nvim, { 1 })
@@ -128,17 +130,21 @@ case("control characters in an agent's words are blanks, in rows, titles and cho
   }
   nvim:say("elicitation", { chat = 1, id = 1, mode = "form", message = "?", fields = asked })
   nvim:poll("vim.bo.filetype == 'ratform'")
-  same(nvim:lua("return vim.api.nvim_get_current_line()"), " Na me [m: nothing yet")
+  nvim:poll_keys("<CR>")
+  same(
+    nvim:lua("return vim.api.nvim_get_current_line()"),
+    " Na\239\191\189me\239\191\189[m: nothing yet"
+  )
   nvim:input("<CR>")
   nvim:poll("vim.bo.filetype == 'ratinput'")
   local title = "return vim.api.nvim_win_get_config(0).title[1][1]"
-  same(nvim:lua(title), " Na me [m ")
+  same(nvim:lua(title), " Na\239\191\189me\239\191\189[m ")
   nvim:input("<C-c>")
   nvim:poll("vim.bo.filetype == 'ratform'")
   nvim:input("<Tab><CR>")
   nvim:poll("vim.bo.filetype == 'ratselect'")
-  same(nvim:lua(title), " Na me [m ")
-  same(nvim:lua("return vim.api.nvim_get_current_line()"), " 1  E 2Jx")
+  same(nvim:lua(title), " Na\239\191\189me\239\191\189[m ")
+  same(nvim:lua("return vim.api.nvim_get_current_line()"), " 1  E\239\191\1892Jx")
 end)
 
 case("what cannot be opened with the system's programs is told in one line", function()
@@ -171,7 +177,7 @@ case("a form stays whole when the screen changes its size", function()
   local nvim = open()
   nvim:command("set columns=64 lines=20")
   check.contains(nvim:screen(), "Text: nothing yet")
-  check.contains(nvim:screen(), "q cancel")
+  nvim:poll_screen("q cancel")
   nvim:command("set columns=120 lines=40")
   check.contains(nvim:screen(), "Text: nothing yet")
 end)

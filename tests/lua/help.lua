@@ -21,7 +21,7 @@ case("every command, function and key is in it", function()
   end
   for _, view in ipairs({ "chat", "prompt" }) do
     for _, key in ipairs(require("rat.keys").of(view)) do
-      if not key.lhs:match("^%d$") then
+      if not key.lhs:match("^g%d$") then
         check.contains(text, key.lhs)
       end
     end

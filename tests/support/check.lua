@@ -120,6 +120,11 @@ function Child:poll_screen(text)
   end
 end
 
+--- Waits until the current buffer takes keys: what opened by itself holds them back at first.
+function Child:poll_keys(lhs)
+  self:poll(("vim.fn.maparg(%q, 'n', false, true).desc ~= 'rat: not meant for this'"):format(lhs))
+end
+
 --- What the binary was told under a name; waits for the first.
 ---@return table payload of the last one
 function Child:heard(name, count)
@@ -185,6 +190,8 @@ function M.permission(id, diffs)
     id = id,
     tool_call = "t" .. id,
     title = "Edit main.rs",
+    asks = "Edit main.rs",
+    revision = 0,
     kind = "edit",
     diffs = diffs or 0,
     options = {

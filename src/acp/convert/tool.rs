@@ -4,7 +4,7 @@ use super::content;
 use super::fields::{self, Fields};
 use crate::acp::quirks;
 use crate::session::ids::TerminalId;
-use crate::session::terminal::request::{is_shell_flag, quoted};
+use crate::session::terminal::request::{quoted, runs_line};
 use crate::session::terminal::{TerminalExit, TerminalNews};
 use crate::session::tool_call::{
     Diff, Location, ToolCallPatch, ToolContent, ToolInput, ToolKind, ToolStatus,
@@ -111,28 +111,76 @@ fn exit(fields: &mut Fields) -> TerminalExit {
     TerminalExit { code, signal: fields.text("signal") }
 }
 
+/// A field of an input is kept with so many bytes; all of them are in its JSON.
+const FIELD: usize = 16 * 1024;
+/// So many of them.
+const FIELDS: usize = 64;
+
 /// What went into the tool. An empty object says nothing: agents announce a call before its input is known.
 fn input(value: Value) -> Option<ToolInput> {
     if value.as_object().is_some_and(serde_json::Map::is_empty) {
         return None;
     }
     let json = format!("{value:#}");
-    let mut fields = Fields::of(value).unwrap_or_default();
-    let command = ["command", "cmd"].into_iter().find_map(|key| fields.any(key));
-    let cwd = ["cwd", "workdir", "working_directory"].into_iter().find_map(|key| fields.text(key));
-    Some(ToolInput { command: command.and_then(command_line), cwd, json })
+    let Value::Object(map) = value else {
+        return Some(ToolInput {
+            fields: vec![(String::new(), as_text(value))],
+            json,
+            ..ToolInput::default()
+        });
+    };
+    let mut input = ToolInput { json, ..ToolInput::default() };
+    let args = map.get("args").cloned();
+    for (name, value) in map {
+        match name.as_str() {
+            "command" | "cmd" if input.command.is_none() => {
+                input.command = command_line(value, args.as_ref());
+            }
+            "args" if args.as_ref().is_some_and(Value::is_array) => {}
+            "cwd" | "workdir" | "working_directory" if input.cwd.is_none() && value.is_string() => {
+                input.cwd = Some(as_text(value));
+            }
+            _ if value.is_null() || input.fields.len() == FIELDS => {}
+            _ => input.fields.push((name, as_text(value))),
+        }
+    }
+    // Words for a command that there is none of.
+    if let Some(args) = args.filter(|args| input.command.is_none() && args.is_array()) {
+        input.fields.push(("args".to_owned(), as_text(args)));
+    }
+    Some(input)
 }
 
-/// A command given as one line, as `[shell, "-c", line]`, or as words.
-fn command_line(value: Value) -> Option<String> {
+/// A value as text, cut to what is kept of one.
+fn as_text(value: Value) -> String {
+    let mut text = match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    if text.len() > FIELD {
+        let end = (0..=FIELD).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        let cut = text.len() - end;
+        text.truncate(end);
+        text += &format!("… ({cut} more bytes)");
+    }
+    text
+}
+
+/// A command given as one line, as `[shell, "-c", line]`, or as words, with the words that follow it.
+fn command_line(value: Value, args: Option<&Value>) -> Option<String> {
+    let args = args.and_then(Value::as_array).cloned().map(fields::texts).unwrap_or_default();
     let words = match value {
-        Value::String(line) => return Some(line),
-        Value::Array(items) => fields::texts(items),
+        Value::String(line) if args.is_empty() => return Some(line),
+        Value::String(line) => {
+            let args = args.iter().map(|word| quoted(word));
+            return Some(std::iter::once(line).chain(args).collect::<Vec<_>>().join(" "));
+        }
+        Value::Array(items) => fields::texts(items).into_iter().chain(args).collect::<Vec<_>>(),
         _ => return None,
     };
     match words.as_slice() {
         [] => None,
-        [_, flag, line] if is_shell_flag(flag) => Some(line.clone()),
+        [shell, flag, line] if runs_line(shell, flag) => Some(line.clone()),
         words => Some(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
     }
 }

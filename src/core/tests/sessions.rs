@@ -82,7 +82,12 @@ fn what_is_asked_while_a_session_is_loaded_stays_to_be_answered() {
     let tool = chat.transcript.find_tool(&"1".into()).expect("its card");
     assert!(tool.asked.is_some());
     let choice = PermissionChoice::Allow;
-    world.happen(Event::User(UserAction::Permission { chat: None, id: None, choice }));
+    world.happen(Event::User(UserAction::Permission {
+        chat: None,
+        id: None,
+        revision: None,
+        choice,
+    }));
     assert_eq!(world.answers_to(1), [Answer::Permission(Outcome::Selected("yes".into()))]);
 }
 

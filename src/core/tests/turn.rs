@@ -25,7 +25,12 @@ fn an_always_settles_requests_that_are_alike() {
     world.permission("1");
     world.permission("2");
     let choice = PermissionChoice::Option("always".into());
-    world.happen(Event::User(UserAction::Permission { chat: None, id: None, choice }));
+    world.happen(Event::User(UserAction::Permission {
+        chat: None,
+        id: None,
+        revision: None,
+        choice,
+    }));
     let always = [Answer::Permission(Outcome::Selected("always".into()))];
     assert_eq!(world.answers_to(1), always);
     assert_eq!(world.answers_to(2), always);

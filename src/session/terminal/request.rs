@@ -37,7 +37,7 @@ impl CreateTerminal {
     /// The command line as a user would write it; of a shell's, what the shell runs.
     pub fn line(&self) -> String {
         if let [flag, line] = &self.args[..]
-            && is_shell_flag(flag)
+            && runs_line(&self.command, flag)
         {
             return line.clone();
         }
@@ -46,9 +46,13 @@ impl CreateTerminal {
     }
 }
 
-/// Whether what follows is a command line for a shell.
-pub fn is_shell_flag(flag: &str) -> bool {
-    matches!(flag, "-c" | "-lc" | "-ic" | "-lic")
+/// Whether a program with this flag is one of the system's own shells that runs a command line. Another program of that
+/// name may do anything.
+pub fn runs_line(program: &str, flag: &str) -> bool {
+    let folders = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
+    let name = folders.iter().find_map(|folder| program.strip_prefix(folder)).unwrap_or(program);
+    matches!(name, "sh" | "bash" | "dash" | "zsh" | "ksh" | "fish")
+        && matches!(flag, "-c" | "-lc" | "-ic" | "-lic")
 }
 
 /// A word as a shell would have it.
@@ -75,5 +79,7 @@ mod tests {
         assert_eq!(line("git", &["commit", "-m", "it's", ""]), r"git commit -m 'it'\''s' ''");
         assert_eq!(line("/bin/bash", &["-lc", "a && b"]), "a && b");
         assert_eq!(line("grep", &["-c", "a b", "c"]), "grep -c 'a b' c");
+        assert_eq!(line("/x/sh", &["-c", "ls"]), "/x/sh -c ls");
+        assert_eq!(line("evil", &["-c", "ls"]), "evil -c ls");
     }
 }

@@ -1,0 +1,92 @@
+--- Where something that an agent wants may open by itself, and which keys are meant for it then.
+local chat = require("rat.chat")
+
+local M = {}
+
+--- What opened by itself takes no key before none has come for so long, in milliseconds: those on their way were typed for
+--- something else.
+local PAUSE_MS = 500
+
+--- Whether something of a chat may open by itself where the user is: not in a file, unless they have chosen so, and never
+--- over a prompt that holds text.
+---@param of rat.Chat
+---@return boolean
+function M.is_free(of)
+  local policy = require("rat.config").get().permission.open
+  local here = chat.of(vim.api.nvim_get_current_buf())
+  if
+    policy == "never" or (here and not require("rat.scratch").is_empty(chat.buffer(here, "prompt")))
+  then
+    return false
+  end
+  return policy == "always" or here == of
+end
+
+---@return string[] every key that a user may be typing
+local function all_keys()
+  local keys = { "<lt>", "<Bar>", "<Bslash>", "<Space>", "<CR>", "<Tab>", "<BS>", "<Del>", "<Esc>" }
+  vim.list_extend(keys, { "<Up>", "<Down>", "<Left>", "<Right>", "<Home>", "<End>" })
+  vim.list_extend(keys, { "<PageUp>", "<PageDown>", "<Insert>" })
+  for byte = 0x21, 0x7e do
+    local char = string.char(byte)
+    if not char:find("[<|\\]") then
+      keys[#keys + 1] = char
+    end
+  end
+  for byte = 0x61, 0x7a do
+    keys[#keys + 1] = ("<C-%s>"):format(string.char(byte))
+  end
+  return keys
+end
+
+--- Holds every key back from buffers that opened by themselves until the user pauses.
+---@param bufs integer[]
+---@param on_pause fun() from now on keys are meant for them; not called once the first of them is gone
+function M.hold_keys(bufs, on_pause)
+  local timer = assert(vim.uv.new_timer())
+  local keys = all_keys()
+  local function release()
+    timer:close()
+    if not vim.api.nvim_buf_is_valid(bufs[1]) then
+      return
+    end
+    for _, buf in ipairs(bufs) do
+      for _, lhs in ipairs(vim.api.nvim_buf_is_valid(buf) and keys or {}) do
+        pcall(vim.keymap.del, "n", lhs, { buffer = buf })
+      end
+    end
+    on_pause()
+  end
+  local function wait()
+    if not timer:is_closing() then
+      timer:start(PAUSE_MS, 0, vim.schedule_wrap(release))
+    end
+  end
+  for _, buf in ipairs(bufs) do
+    for _, lhs in ipairs(keys) do
+      vim.keymap.set(
+        "n",
+        lhs,
+        wait,
+        { buffer = buf, nowait = true, desc = "rat: not meant for this" }
+      )
+    end
+  end
+  wait()
+end
+
+--- Watches whether the user pauses, for what opened by itself and whose keys are not ours.
+---@return fun(): boolean meant whether no key has come, or one after a pause; ends the watch
+function M.watch_pause()
+  local last, typed, paused = vim.uv.now(), false, false
+  local namespace = vim.on_key(function()
+    local now = vim.uv.now()
+    typed, paused, last = true, paused or now - last >= PAUSE_MS, now
+  end)
+  return function()
+    vim.on_key(nil, namespace)
+    return paused or not typed
+  end
+end
+
+return M
