@@ -190,8 +190,7 @@ fn every_key_of_the_prompt_does_what_it_says() {
 #[test]
 fn every_key_of_the_transcript_does_what_it_says() {
     press_all("chat", |talk, mode, key| match (mode, key) {
-        (_, "<CR>" | "gf" | "gF")
-        | (_, "<C-w>f" | "<C-w><C-f>" | "<C-w>F" | "<C-w>gf" | "<C-w>gF") => {
+        (_, "<CR>" | "gf" | "gF" | "<C-w>f" | "<C-w><C-f>" | "<C-w>F" | "<C-w>gf" | "<C-w>gF") => {
             talk.go_to("Look");
             talk.nvim.input(&format!("{}{key}", if mode == "x" { "v" } else { "" }));
             talk.is_in(
@@ -251,7 +250,7 @@ fn expect_answer(talk: &mut Talk, key: &str) {
         }
         _ => {
             let digit = key.strip_prefix('g').filter(|digit| digit.parse::<u8>().is_ok());
-            talk.expect_option(&format!("o{}", digit.expect("a key without a case")));
+            talk.expect_option(&format!("o{}", digit.unwrap()));
         }
     }
 }

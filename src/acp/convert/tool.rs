@@ -153,17 +153,15 @@ fn input(value: Value) -> Option<ToolInput> {
 
 /// A value as text, cut to what is kept of one.
 fn as_text(value: Value) -> String {
-    let mut text = match value {
+    let text = match value {
         Value::String(text) => text,
         other => other.to_string(),
     };
-    if text.len() > FIELD {
-        let end = (0..=FIELD).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
-        let cut = text.len() - end;
-        text.truncate(end);
-        text += &format!("… ({cut} more bytes)");
+    if text.len() <= FIELD {
+        return text;
     }
-    text
+    let end = (0..=FIELD).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    format!("{}… ({} more bytes)", &text[..end], text.len() - end)
 }
 
 /// A command given as one line, as `[shell, "-c", line]`, or as words, with the words that follow it.
