@@ -313,8 +313,8 @@ async fn unseen(files: Arc<Files>, client: Client, gather: Gather) -> Gathered {
     // What was saved just now is new to the agent, too.
     let from = if save { Instant::now() } else { now };
     let changed = files.changed(&session, &cwd, reads_buffers, from + NOTE_LIMIT).await;
-    let files = carry::read_all(carried, Instant::now() + CARRY_LIMIT).await;
-    Gathered { unsaved, changed, problems, files }
+    let carried = carry::read_all(files.disks(), carried, Instant::now() + CARRY_LIMIT).await;
+    Gathered { unsaved, changed, problems, files: carried }
 }
 
 /// Watches nothing yet; what changes becomes an event.

@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
-use super::disk::{self, DiskFacts};
+use super::disk::DiskFacts;
 use super::document::{Document, Known, MOST_TRIES, Made, Open, beside};
 use super::editor::Then;
 use super::error::FileError;
+use super::limits::{MOST_AHEAD, MOST_TEXT};
 use super::on_disk::OnDisk;
 use super::write::difference;
 use super::{Via, Written};
@@ -27,11 +28,11 @@ impl Document {
 
     async fn follow_disk(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
         let session = &by.session;
-        let facts = disk::facts(&self.path);
+        let facts = self.facts().await?;
         if facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts) {
             return Ok(None);
         }
-        if facts.is_none() && !disk::is_missing(&self.path) {
+        if facts.is_none() && !self.is_missing().await? {
             return Ok(None); // Agents name folders, too.
         }
         self.finish_reading().await?;
@@ -147,7 +148,7 @@ impl Document {
         };
         self.synced = text.map(|text| OnDisk { text: Arc::clone(text), facts, encoding });
         // One that was never on disk, or whose end is known.
-        if open.buffer.stamp.is_none() || !disk::is_missing(&self.path) {
+        if open.buffer.stamp.is_none() || !self.is_missing().await? {
             return Ok(None);
         }
         self.editor.file_gone(open.buffer.id).await?;
@@ -159,7 +160,17 @@ impl Document {
     /// A file that is not loaded: there is something to tell only if we know what was there before.
     async fn closed_changed(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
         let session = &by.session;
-        let Some(file) = self.on_disk(None).await? else { return Ok(None) };
+        let is_known = self.synced.is_some() || self.known.contains_key(session);
+        let most = if is_known { MOST_TEXT } else { MOST_AHEAD };
+        let file = match self.on_disk_up_to(most, None).await {
+            // Nobody looks at it, and nobody knows what it was.
+            Err(FileError::Large { .. }) => {
+                self.synced = None;
+                return Ok(None);
+            }
+            file => file?,
+        };
+        let Some(file) = file else { return Ok(None) };
         self.take_sent(&file.text);
         self.note_on_disk(session, Some(&file.text));
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);

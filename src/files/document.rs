@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::disk;
+use super::disks::Disks;
 use super::editor::{Buffer, BufferId, Editor, EditorError, Found, Lines, Outcome, Stamp, Then};
 use super::error::FileError;
 use super::on_disk::OnDisk;
 use super::read::Partial;
 use super::unsaved::Aware;
-use super::{Origin, Via, Written};
+use super::{DiskFacts, Origin, Via, Written};
 use crate::edit::{Edit, Hunk, Record, Shape, Text, rebase, replay};
 use crate::session::author::Author;
 use crate::session::ids::SessionId;
@@ -34,10 +34,13 @@ pub(super) const MOST_TRIES: usize = 8;
 pub(super) struct Document {
     pub(super) path: PathBuf,
     pub(super) editor: Arc<dyn Editor>,
+    pub(super) disks: Arc<Disks>,
     /// The text Neovim last read or wrote, as it stands on disk.
     pub(super) synced: Option<OnDisk>,
     /// What each session last read or wrote.
     pub(super) known: HashMap<SessionId, Known>,
+    /// As which the file stood when a session read lines of it that were not held as a whole: its text refers to that.
+    pub(super) glimpsed: HashMap<SessionId, DiskFacts>,
     /// What the models of sessions last read from the disk itself, or sent since, whose tools read through us without
     /// telling them.
     pub(super) models: HashMap<SessionId, Arc<Text>>,
@@ -103,13 +106,15 @@ pub(super) enum Made {
 }
 
 impl Document {
-    pub(super) fn new(path: PathBuf, editor: Arc<dyn Editor>) -> Self {
+    pub(super) fn new(path: PathBuf, editor: Arc<dyn Editor>, disks: Arc<Disks>) -> Self {
         let (known, sent, written) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self {
             path,
             editor,
+            disks,
             synced: None,
             known,
+            glimpsed: HashMap::new(),
             models: HashMap::new(),
             sent,
             written,
@@ -160,6 +165,7 @@ impl Document {
     /// Forgets what a session knows; `true` if nothing is left to know.
     pub(super) fn forget(&mut self, session: &SessionId) -> bool {
         self.known.remove(session);
+        self.glimpsed.remove(session);
         self.models.remove(session);
         self.sent.remove(session);
         self.written.remove(session);
@@ -225,7 +231,7 @@ impl Document {
 
     /// The file's text, from memory where nobody has written it since.
     async fn file_of(&mut self, buffer: &Buffer) -> Result<Option<OnDisk>, FileError> {
-        let facts = disk::facts(&self.path);
+        let facts = self.facts().await?;
         let kept = self.synced.as_ref().filter(|synced| Some(synced.facts) == facts);
         if let Some(synced) = kept.filter(|synced| synced.is_read_as(buffer)) {
             return Ok(Some(synced.clone()));

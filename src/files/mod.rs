@@ -4,11 +4,13 @@
 mod adopt;
 pub mod carry;
 mod disk;
+pub mod disks;
 mod document;
 pub mod editor;
 mod encoding;
 mod error;
 mod facts;
+mod limits;
 mod on_disk;
 mod read;
 mod unsaved;
@@ -22,6 +24,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::Mutex as Queue;
 
+use self::disks::Disks;
 use self::document::Document;
 use self::editor::Editor;
 use crate::core::event::BufferFact;
@@ -114,6 +117,7 @@ pub struct Written {
 #[derive(Debug)]
 pub struct Files {
     editor: Arc<dyn Editor>,
+    disks: Arc<Disks>,
     documents: Mutex<HashMap<PathBuf, Arc<Queue<Document>>>>,
     /// Held while it is noted what a turn has left.
     turn_over: Queue<()>,
@@ -122,7 +126,18 @@ pub struct Files {
 impl Files {
     /// Documents that may be loaded in `editor`.
     pub fn new(editor: Arc<dyn Editor>) -> Self {
-        Self { editor, documents: Mutex::default(), turn_over: Queue::default() }
+        Self::on(editor, Disks::default())
+    }
+
+    /// The same, on these file systems.
+    pub fn on(editor: Arc<dyn Editor>, disks: Disks) -> Self {
+        let (documents, turn_over) = (Mutex::default(), Queue::default());
+        Self { editor, disks: Arc::new(disks), documents, turn_over }
+    }
+
+    /// The file systems they lie on.
+    pub fn disks(&self) -> &Arc<Disks> {
+        &self.disks
     }
 
     /// The text of a file as it would be saved now: unsaved changes are in it, a byte order mark is
@@ -238,7 +253,8 @@ impl Files {
     fn document(&self, path: &Path) -> Arc<Queue<Document>> {
         let mut documents = self.documents.lock();
         let document = documents.entry(path.to_owned()).or_insert_with(|| {
-            Arc::new(Queue::new(Document::new(path.to_owned(), Arc::clone(&self.editor))))
+            let (editor, disks) = (Arc::clone(&self.editor), Arc::clone(&self.disks));
+            Arc::new(Queue::new(Document::new(path.to_owned(), editor, disks)))
         });
         Arc::clone(document)
     }

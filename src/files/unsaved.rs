@@ -1,7 +1,6 @@
 //! What an agent cannot see of documents: text that is not saved, and what others made of the files it wrote. It saves
 //! what it is told to and changes no text.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,7 +9,6 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::Files;
-use super::disk;
 use super::document::{Document, Made, Open, beside};
 use super::editor::Then;
 use super::error::FileError;
@@ -40,6 +38,13 @@ type Finding<T> = JoinHandle<Result<Option<T>, FileError>>;
 type Unsaved = (UnsavedFile, Option<String>);
 
 impl Files {
+    /// A folder by its real path, where that can be had.
+    async fn real(&self, folder: &Path) -> PathBuf {
+        let own = folder.to_owned();
+        let real = self.disks.call(folder, move |_| own.canonicalize()).await;
+        real.ok().and_then(Result::ok).unwrap_or_else(|| folder.to_owned())
+    }
+
     /// The unsaved changes of these files (real paths), shown as seen from `cwd`. With `save` the buffers are saved:
     /// only those where that fails are left, each with a line that says why. What is not there by the deadline is left
     /// out.
@@ -50,7 +55,7 @@ impl Files {
         save: bool,
         deadline: Instant,
     ) -> (Vec<UnsavedFile>, Vec<String>) {
-        let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
+        let cwd = self.real(cwd).await;
         let task = |path: PathBuf| {
             let (document, label) = (self.document(&path), label(&path, &cwd));
             let work =
@@ -75,7 +80,7 @@ impl Files {
         let Ok(_turn_over) = timeout_at(deadline, self.turn_over.lock()).await else {
             return Vec::new();
         };
-        let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
+        let cwd = self.real(cwd).await;
         let tasks = self.all().into_iter().map(|(path, document)| {
             let (session, label) = (session.clone(), label(&path, &cwd));
             let work = tokio::spawn(async move {
@@ -176,7 +181,7 @@ impl Document {
         let then = Then::Save { eol: open.text.shape().final_newline };
         match self.make(open, Vec::new(), then).await? {
             Made::Done { after, stamp, .. } => {
-                let facts = disk::facts(&self.path).map(|facts| facts.as_stamped(stamp));
+                let facts = self.facts().await?.map(|facts| facts.as_stamped(stamp));
                 let encoding = open.buffer.encoding.clone();
                 self.synced = facts.map(|facts| OnDisk { text: after, facts, encoding });
                 Ok(())
@@ -249,9 +254,11 @@ impl Document {
         session: &SessionId,
         reads_buffers: bool,
     ) -> Result<(), FileError> {
-        let facts = disk::facts(&self.path);
-        let is_old = facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts);
-        if !self.written.contains_key(session) || is_old {
+        if !self.written.contains_key(session) {
+            return Ok(());
+        }
+        let facts = self.facts().await?;
+        if facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts) {
             return Ok(());
         }
         let found = self.find().await?;

@@ -40,6 +40,9 @@ impl Document {
             return Err(self.not_text("what was sent holds NUL bytes".to_owned()));
         }
         self.finish_reading().await?;
+        if request.base.is_none() {
+            self.know_glimpsed(&request.by.session).await?;
+        }
         let mut adopted = None;
         for _ in 0..MOST_TRIES {
             let result = match self.open_with_disk().await? {
@@ -96,7 +99,7 @@ impl Document {
         }
         let plan = self.plan(request, open, file.as_ref()).await?;
         if plan.is_there {
-            self.known.insert(request.by.session.clone(), Known::new(plan.theirs));
+            self.learn(request.by.session.clone(), Known::new(plan.theirs));
             return Ok(Some(self.written(request, &open.text, &open.text, Vec::new())));
         }
         if let Some(reason) = open.buffer.locked.clone() {
@@ -126,14 +129,14 @@ impl Document {
             }
         } else {
             // If somebody was quick to write the file again, that is not what Neovim wrote.
-            let facts = disk::facts(&self.path).map(|facts| facts.as_stamped(stamp));
+            let facts = self.facts().await?.map(|facts| facts.as_stamped(stamp));
             self.synced = facts.map(|facts| {
                 let encoding = open.buffer.encoding.clone();
                 OnDisk { text: saved, facts, encoding }
             });
         }
         let known = known(plan.theirs, plan.hunks, &open.text, &before, &after).await?;
-        self.known.insert(request.by.session.clone(), known);
+        self.learn(request.by.session.clone(), known);
         let hunks = difference(&before, &after).await?;
         self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
         let mut written = self.written(request, &before, &after, hunks);
@@ -193,7 +196,7 @@ impl Document {
         if same {
             return Ok(true);
         }
-        if disk::facts(&self.path) != expected.map(|expected| expected.facts) {
+        if self.facts().await? != expected.map(|expected| expected.facts) {
             return Ok(false);
         }
         let file = self.put(text, encoding).await?;
@@ -209,8 +212,7 @@ impl Document {
         encoding: &Encoding,
     ) -> Result<OnDisk, FileError> {
         let bytes = self.to_bytes(Arc::clone(&text), encoding).await?;
-        let path = self.path.clone();
-        let facts = beside(move || disk::write(&path, &bytes)).await?;
+        let facts = self.disk(move |path, call| disk::write(path, &bytes, call)).await?;
         let facts = facts.map_err(|error| FileError::writing(self.path.clone(), &error))?;
         Ok(OnDisk { text, facts, encoding: encoding.clone() })
     }
@@ -266,7 +268,7 @@ impl Document {
             let put = self.put(Arc::clone(&after), encoding).await?;
             self.synced = Some(put);
         }
-        self.known.insert(request.by.session.clone(), Known::new(Arc::new(theirs)));
+        self.learn(request.by.session.clone(), Known::new(Arc::new(theirs)));
         self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
         self.changed_unopened(&before, &after);
         let mut written = self.written(request, &before, &after, hunks);
