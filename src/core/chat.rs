@@ -4,6 +4,7 @@
 use super::elicit::Asking;
 use super::event::{AgentId, CallId, ChatId, Token, Told, Wish};
 use super::policy::Policy;
+use super::reach::{Allowed, Reach};
 use super::status::{ChatState, Status, WaitingPermission};
 use crate::session::agent::{AgentConfig, AgentInfo};
 use crate::session::ids::{ElicitationId, SessionId, ToolCallId};
@@ -93,10 +94,10 @@ pub struct Chat {
     pub directories: Vec<PathBuf>,
     /// What the user has chosen about files.
     pub policy: Policy,
-    /// Folders outside the roots the user allowed.
-    pub allowed: Vec<PathBuf>,
-    /// Folders outside the roots the user refused.
-    pub refused: Vec<PathBuf>,
+    /// What the user allowed outside the roots.
+    pub allowed: Vec<Allowed>,
+    /// What the user refused there.
+    pub refused: Vec<Allowed>,
     /// The process, while there is one.
     pub agent: Option<AgentId>,
     /// The process there was last, for its traffic.
@@ -234,9 +235,9 @@ impl Chat {
     }
 
     /// Where files may lie.
-    pub fn roots(&self) -> Vec<PathBuf> {
-        let configured = std::iter::once(&self.cwd).chain(&self.directories);
-        configured.chain(&self.allowed).cloned().collect()
+    pub fn reach(&self) -> Reach {
+        let roots = std::iter::once(&self.cwd).chain(&self.directories).cloned().collect();
+        Reach { roots, allowed: self.allowed.clone() }
     }
 
     /// Whether its agent reads files through us, unsaved text included.

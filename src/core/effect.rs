@@ -11,6 +11,7 @@ use super::event::{
     AgentId, BufferFact, CallId, ChatId, FileChange, SessionAct, Timer, Token, Told,
 };
 use super::policy::{Unsaved, WriteDirty};
+use super::reach::Reach;
 use super::status::Status;
 use crate::session::agent::AgentConfig;
 use crate::session::author::Author;
@@ -47,7 +48,7 @@ pub enum Effect {
         /// How many lines.
         limit: Option<u32>,
         /// Where files may lie.
-        roots: Vec<PathBuf>,
+        reach: Reach,
     },
     /// Write a file for an agent.
     Write {
@@ -64,7 +65,7 @@ pub enum Effect {
         /// What becomes of unsaved changes in its buffer.
         dirty: WriteDirty,
         /// Where files may lie.
-        roots: Vec<PathBuf>,
+        reach: Reach,
     },
     /// See whether an agent changed these files on disk, and have open buffers follow.
     Adopt {
@@ -75,14 +76,14 @@ pub enum Effect {
         /// Which; none means every open file.
         paths: Vec<PathBuf>,
         /// Where files may lie.
-        roots: Vec<PathBuf>,
+        reach: Reach,
     },
     /// An agent is about to change these files: have their texts at hand.
     Prepare {
         /// Which.
         paths: Vec<PathBuf>,
         /// Where files may lie.
-        roots: Vec<PathBuf>,
+        reach: Reach,
     },
     /// An agent has read these files from the disk itself.
     Seen {
@@ -91,7 +92,7 @@ pub enum Effect {
         /// Which.
         paths: Vec<PathBuf>,
         /// Where files may lie.
-        roots: Vec<PathBuf>,
+        reach: Reach,
         /// Whether only its tools read through us, without telling its model.
         by_model: bool,
     },
@@ -117,7 +118,7 @@ pub enum Effect {
         /// What.
         fact: BufferFact,
         /// Where files may lie.
-        roots: Vec<PathBuf>,
+        reach: Reach,
     },
     /// Write content to a file. `Event::Exported` follows, always.
     Export {
@@ -132,8 +133,8 @@ pub enum Effect {
     },
     /// Write down or bring back what outlives Neovim.
     Keep(Keeping),
-    /// Watch the loaded files below these folders, and no others, for changes on disk.
-    Watch(Vec<PathBuf>),
+    /// Watch the loaded files there, and no others, for changes on disk.
+    Watch(Reach),
     /// Come back after a while.
     Timer {
         /// With this.
@@ -178,7 +179,7 @@ pub struct Gather {
     /// Where paths are shown from.
     pub cwd: PathBuf,
     /// Where files may lie.
-    pub roots: Vec<PathBuf>,
+    pub reach: Reach,
     /// What becomes of unsaved text: with `Save` it is saved first, with `Ignore` not looked at.
     pub unsaved: Unsaved,
     /// The agent reads buffers through us, not the disk.

@@ -160,8 +160,13 @@ pub enum FileOutcome {
     },
     /// Nothing is written: the user's unsaved changes would have to be saved with it, and the user asked first.
     Unsaved(PathBuf),
-    /// The path lies outside the roots: this folder would have to be allowed.
-    Outside(PathBuf),
+    /// The path lies outside what the agent may touch: the user would have to allow it.
+    Outside {
+        /// The file, by its real path.
+        file: PathBuf,
+        /// Its folder, unless that holds more than anybody means to allow with a file.
+        folder: Option<PathBuf>,
+    },
     /// It failed.
     Failed {
         /// JSON-RPC or ACP code.

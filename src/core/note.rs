@@ -118,7 +118,7 @@ impl State {
             turn: turn.number,
             session,
             cwd: chat.cwd.clone(),
-            roots: chat.roots(),
+            reach: chat.reach(),
             unsaved: if reads_buffers { Unsaved::Ignore } else { unsaved },
             reads_buffers,
             files: turn.prompt.files().map(Into::into).collect(),

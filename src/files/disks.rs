@@ -149,6 +149,11 @@ impl Disks {
         }
     }
 
+    /// Whether both lie on one file system.
+    pub fn are_one(&self, one: &Path, other: &Path) -> bool {
+        (self.finder)(one) == (self.finder)(other)
+    }
+
     fn gate(&self, path: &Path) -> Arc<Gate> {
         let place = (self.finder)(path);
         let gate = || Gate { free: Arc::new(Semaphore::new(MOST_CALLS)), given_up: 0.into() };
