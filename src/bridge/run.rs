@@ -187,13 +187,11 @@ impl Runner {
         let store = Arc::clone(&self.store);
         match keeping {
             Keeping::Note(session, anew, entries) => {
-                let (agent, id) = (session.agent.clone(), session.id.clone());
+                let key = session.key();
                 let kept = store.keep(*session, anew, entries);
-                self.spawn(
-                    async move { Event::Kept(agent, id, kept.await.unwrap_or(Kept::Written)) },
-                );
+                self.spawn(async move { Event::Kept(key, kept.await.unwrap_or(Kept::Written)) });
             }
-            Keeping::Forget(cwd, agent, session) => store.forget(cwd, agent, session),
+            Keeping::Forget(session) => store.forget(session),
             Keeping::Recall(chat, agent, cwd) => {
                 self.spawn(async move { Event::Recalled(chat, store.last(cwd, &agent).await) });
             }
@@ -201,8 +199,8 @@ impl Runner {
                 let sessions = store.recall(cwd.clone()).await;
                 Event::Remembered(cwd, sessions)
             }),
-            Keeping::Reread(chat, agent, session) => {
-                self.spawn(async move { Event::Reread(chat, store.reread(agent, session).await) });
+            Keeping::Reread(chat, session) => {
+                self.spawn(async move { Event::Reread(chat, store.reread(session).await) });
             }
         }
     }

@@ -18,7 +18,7 @@ impl State {
     /// them.
     pub(super) fn adopt(&mut self, id: ChatId, tool_call: Option<ToolCallId>, paths: Vec<PathBuf>) {
         let Some(chat) = self.chats.get(&id) else { return };
-        let Some(session) = chat.session.clone() else { return };
+        let Some(session) = chat.key() else { return };
         let by = Author { session, turn: chat.turns, tool_call };
         self.effects.push(Effect::Adopt { chat: id, by, paths, reach: chat.reach() });
     }
@@ -26,7 +26,7 @@ impl State {
     /// An agent that reads the disk itself refers to what it saw there; one that reads through us to what we said.
     pub(super) fn seen(&mut self, id: ChatId, paths: Vec<PathBuf>) {
         let Some(chat) = self.chats.get(&id) else { return };
-        let Some(session) = chat.session.clone() else { return };
+        let Some(session) = chat.key() else { return };
         if !chat.reads_buffers() {
             let by_model = chat.info.quirks.model_reads_disk;
             self.effects.push(Effect::Seen { session, paths, reach: chat.reach(), by_model });

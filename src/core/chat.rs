@@ -7,9 +7,11 @@ use super::policy::Policy;
 use super::reach::{Allowed, Reach};
 use super::status::{ChatState, Status, WaitingPermission};
 use crate::session::agent::{AgentConfig, AgentInfo};
+use crate::session::author::SessionKey;
 use crate::session::ids::{ElicitationId, SessionId, ToolCallId};
 use crate::session::permission::PermissionOption;
 use crate::session::prompt::Prompt;
+use crate::session::remembered::StoreKey;
 use crate::session::tool_call::ToolStatus;
 use crate::session::transcript::{Entry, Transcript};
 use crate::session::update::{ConfigOption, Modes, PlanStatus, Usage};
@@ -232,6 +234,17 @@ impl Chat {
                 first.to_uppercase().chain(letters).collect::<String>()
             })
         })
+    }
+
+    /// By what a session of its agent, where it works, is found again.
+    pub fn store_key(&self, id: SessionId) -> StoreKey {
+        StoreKey { cwd: self.cwd.clone(), agent: self.config.name.clone(), id }
+    }
+
+    /// Its session among those of all agents.
+    pub fn key(&self) -> Option<SessionKey> {
+        let session = self.session.clone()?;
+        Some(SessionKey { chat: self.id, session })
     }
 
     /// Where files may lie.

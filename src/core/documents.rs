@@ -9,7 +9,7 @@ use super::event::{AgentId, ChatId, FileOutcome, Token};
 use super::policy::WriteDirty;
 use super::reach::Allowed;
 use super::state::{Debt, Question, State};
-use crate::session::author::Author;
+use crate::session::author::{Author, SessionKey};
 use crate::session::ids::SessionId;
 use std::path::{Path, PathBuf};
 
@@ -31,20 +31,23 @@ impl State {
         };
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.reads_through_us |= matches!(request, AgentRequest::Read { .. });
-        let (session, reach) = (session.clone(), chat.reach());
+        let (key, reach) = (SessionKey { chat: id, session: session.clone() }, chat.reach());
         let effect = match request {
             AgentRequest::Permission(request) => return self.asked(id, agent, token, request),
             AgentRequest::Terminal(request) => {
                 return self.terminal_asked(id, agent, token, request);
             }
             AgentRequest::Read { path, line, limit } => {
-                Effect::Read { token, session, path, line, limit, reach }
+                Effect::Read { token, session: key, path, line, limit, reach }
             }
             AgentRequest::Write { path, content } => {
                 let base = chat.said().allowed(&path, &content).map(str::to_owned);
                 let dirty = chat.policy.write_dirty;
-                let by =
-                    Author { session, turn: chat.turns, tool_call: chat.said().touching(&path) };
+                let by = Author {
+                    session: key,
+                    turn: chat.turns,
+                    tool_call: chat.said().touching(&path),
+                };
                 Effect::Write { token, by, path, content, base, dirty, reach }
             }
         };

@@ -14,13 +14,13 @@ use super::policy::{Unsaved, WriteDirty};
 use super::reach::Reach;
 use super::status::Status;
 use crate::session::agent::AgentConfig;
-use crate::session::author::Author;
+use crate::session::author::{Author, SessionKey};
 use crate::session::content::ContentId;
 use crate::session::elicitation::Action;
 use crate::session::ids::{AgentName, SessionId, TerminalId};
 use crate::session::permission::Outcome;
 use crate::session::prompt::Prompt;
-use crate::session::remembered::Remembered;
+use crate::session::remembered::{Remembered, StoreKey};
 use crate::session::terminal::TerminalExit;
 use crate::session::tool_call::Diff;
 use crate::session::transcript::Entry;
@@ -40,7 +40,7 @@ pub enum Effect {
         /// The request that waits for it.
         token: Token,
         /// Who reads.
-        session: SessionId,
+        session: SessionKey,
         /// As sent.
         path: PathBuf,
         /// First line, counted from 1.
@@ -88,7 +88,7 @@ pub enum Effect {
     /// An agent has read these files from the disk itself.
     Seen {
         /// Who.
-        session: SessionId,
+        session: SessionKey,
         /// Which.
         paths: Vec<PathBuf>,
         /// Where files may lie.
@@ -101,7 +101,7 @@ pub enum Effect {
     /// A turn is over: from now on others change the files the agent wrote.
     TurnOver {
         /// Whose.
-        session: SessionId,
+        session: SessionKey,
         /// What came with the prompt.
         told: Vec<Told>,
         /// Whether the agent has taken that in.
@@ -156,15 +156,15 @@ pub enum Effect {
 pub enum Keeping {
     /// A session was used; with what has changed in its transcript, or all of it from now on. `Event::Kept` follows.
     Note(Box<Remembered>, bool, Vec<(usize, Entry)>),
-    /// Forget a session of this folder.
-    Forget(PathBuf, AgentName, SessionId),
+    /// Forget a session.
+    Forget(StoreKey),
     /// The session of this agent that was used last in this folder, for a chat that goes on with it. `Event::Recalled`
     /// follows, always.
     Recall(ChatId, AgentName, PathBuf),
     /// The sessions of this folder, for the user to choose from. `Event::Remembered` follows, always.
     List(PathBuf),
     /// What was said in a session, for a chat that goes on with it. `Event::Reread` follows, always.
-    Reread(ChatId, AgentName, SessionId),
+    Reread(ChatId, StoreKey),
 }
 
 /// What is to be found out before a prompt goes out.
@@ -175,7 +175,7 @@ pub struct Gather {
     /// For which turn.
     pub turn: u64,
     /// Whose.
-    pub session: SessionId,
+    pub session: SessionKey,
     /// Where paths are shown from.
     pub cwd: PathBuf,
     /// Where files may lie.

@@ -9,10 +9,11 @@ use super::policy::{Policy, Unsaved};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
 use crate::session::agent::AgentConfig;
+pub use crate::session::author::ChatId;
 use crate::session::content::ContentId;
 use crate::session::ids::{AgentName, OptionId, SessionId, TerminalId, ToolCallId};
 use crate::session::prompt::{FilesRead, Prompt};
-use crate::session::remembered::{Kept, Past, Remembered};
+use crate::session::remembered::{Kept, Past, Remembered, StoreKey};
 use agent::FromAgent;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,8 +66,8 @@ pub enum Event {
     Remembered(PathBuf, Vec<Remembered>),
     /// What was said in the session a chat goes on with.
     Reread(ChatId, Past),
-    /// What was to be written down of a session of an agent of this name was, or was not.
-    Kept(AgentName, SessionId, Kept),
+    /// What was to be written down of a session was, or was not.
+    Kept(StoreKey, Kept),
     /// A timer that was set has run out.
     Timer(Timer),
     /// The traffic that was asked for.
@@ -371,10 +372,6 @@ pub enum Timer {
     /// The agent has not ended its turn since it was cancelled; the number is the turn's.
     CancelGrace(ChatId, u64),
 }
-
-/// One conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ChatId(pub u32);
 
 /// One started agent process; a restart gets a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

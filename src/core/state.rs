@@ -137,7 +137,7 @@ impl State {
             Event::Recalled(chat, sessions) => self.recalled(chat, sessions),
             Event::Remembered(cwd, sessions) => self.remembered(&cwd, sessions),
             Event::Reread(chat, past) => self.reread_done(chat, past),
-            Event::Kept(agent, session, kept) => self.kept(&agent, &session, kept),
+            Event::Kept(session, kept) => self.kept(&session, kept),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
             Event::Trace { name, text } => {
                 self.show_text(name, "json", text, None);

@@ -13,8 +13,7 @@ use super::on_disk::OnDisk;
 use super::write::difference;
 use super::{Via, Written};
 use crate::edit::{Hunk, Kept, Taken, Text, diff, leave, refine, take_in};
-use crate::session::author::Author;
-use crate::session::ids::SessionId;
+use crate::session::author::{Author, SessionKey};
 
 impl Document {
     pub(super) async fn disk_changed(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
@@ -96,7 +95,7 @@ impl Document {
 
     async fn take(
         &self,
-        session: &SessionId,
+        session: &SessionKey,
         open: &Open,
         file: &OnDisk,
     ) -> Result<Taken, FileError> {
@@ -190,7 +189,7 @@ impl Document {
     /// the file is no more known to it than it was, also if it is in the file only now.
     async fn leaves(
         &mut self,
-        session: &SessionId,
+        session: &SessionKey,
         was: Option<Arc<Text>>,
         file: &Arc<Text>,
     ) -> Result<(), FileError> {

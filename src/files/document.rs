@@ -17,8 +17,7 @@ use super::read::Partial;
 use super::unsaved::Aware;
 use super::{DiskFacts, Origin, Via, Written};
 use crate::edit::{Edit, Hunk, Record, Shape, Text, rebase, replay};
-use crate::session::author::Author;
-use crate::session::ids::SessionId;
+use crate::session::author::{Author, SessionKey};
 
 /// How soon a change is tried again that Neovim did not let be made, and how much later each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -38,16 +37,16 @@ pub(super) struct Document {
     /// The text Neovim last read or wrote, as it stands on disk.
     pub(super) synced: Option<OnDisk>,
     /// What each session last read or wrote.
-    pub(super) known: HashMap<SessionId, Known>,
+    pub(super) known: HashMap<SessionKey, Known>,
     /// As which the file stood when a session read lines of it that were not held as a whole: its text refers to that.
-    pub(super) glimpsed: HashMap<SessionId, DiskFacts>,
+    pub(super) glimpsed: HashMap<SessionKey, DiskFacts>,
     /// What the models of sessions last read from the disk itself, or sent since, whose tools read through us without
     /// telling them.
-    pub(super) models: HashMap<SessionId, Arc<Text>>,
+    pub(super) models: HashMap<SessionKey, Arc<Text>>,
     /// What each session last sent and may still write to the disk itself.
-    pub(super) sent: HashMap<SessionId, Arc<Text>>,
+    pub(super) sent: HashMap<SessionKey, Arc<Text>>,
     /// The sessions that wrote it, and what they know of it since.
-    pub(super) written: HashMap<SessionId, Aware>,
+    pub(super) written: HashMap<SessionKey, Aware>,
     /// What agents and others did to it since the first of them changed it.
     record: Option<Record<Origin>>,
     /// What came in from the disk before a write that was refused then: it is told with the next look at the disk.
@@ -163,7 +162,7 @@ impl Document {
     }
 
     /// Forgets what a session knows; `true` if nothing is left to know.
-    pub(super) fn forget(&mut self, session: &SessionId) -> bool {
+    pub(super) fn forget(&mut self, session: &SessionKey) -> bool {
         self.known.remove(session);
         self.glimpsed.remove(session);
         self.models.remove(session);

@@ -30,8 +30,7 @@ use self::editor::Editor;
 use crate::core::event::BufferFact;
 use crate::core::policy::WriteDirty;
 use crate::edit::{Hunk, Kept, Record, Text};
-use crate::session::author::Author;
-use crate::session::ids::SessionId;
+use crate::session::author::{Author, SessionKey};
 
 pub use self::disk::DiskFacts;
 pub use self::error::FileError;
@@ -40,7 +39,7 @@ pub use self::error::FileError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadRequest {
     /// Who reads.
-    pub session: SessionId,
+    pub session: SessionKey,
     /// The real path, as `host::paths` gives it.
     pub path: PathBuf,
     /// First line, from 1; 0 is taken for 1.
@@ -188,14 +187,14 @@ impl Files {
     }
 
     /// `session` has read the file from the disk itself: its next write refers to that text.
-    pub async fn seen(&self, path: &Path, session: &SessionId) -> Result<(), FileError> {
+    pub async fn seen(&self, path: &Path, session: &SessionKey) -> Result<(), FileError> {
         let (document, session) = (self.document(path), session.clone());
         finish(async move { document.lock().await.seen(&session).await }).await
     }
 
     /// The same for an agent whose model reads the disk and whose tools read through us: what they read right before a
     /// write tells nothing of what the model knows.
-    pub async fn seen_by_model(&self, path: &Path, session: &SessionId) -> Result<(), FileError> {
+    pub async fn seen_by_model(&self, path: &Path, session: &SessionKey) -> Result<(), FileError> {
         let (document, session) = (self.document(path), session.clone());
         finish(async move { document.lock().await.seen_by_model(&session).await }).await
     }
@@ -228,7 +227,7 @@ impl Files {
     }
 
     /// Forgets what a session knows, when it is over.
-    pub async fn forget(&self, session: &SessionId) {
+    pub async fn forget(&self, session: &SessionKey) {
         for (path, document) in self.all() {
             let is_idle = document.lock().await.forget(session);
             drop(document);

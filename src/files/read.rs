@@ -11,7 +11,7 @@ use super::editor::{Buffer, BufferId, EditorError, Encoding, Lines};
 use super::error::FileError;
 use super::limits::{MOST_AHEAD, MOST_EXCERPT, MOST_FOR_LINES, MOST_SKIPPED, MOST_TEXT, megabytes};
 use crate::edit::Text;
-use crate::session::ids::SessionId;
+use crate::session::author::SessionKey;
 
 /// Lines that were answered before the text they stand in was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) struct Partial {
     pub(super) id: BufferId,
     tick: i64,
     /// Who has read them.
-    sessions: Vec<SessionId>,
+    sessions: Vec<SessionKey>,
 }
 
 /// Up to so many lines are fetched by themselves where the whole text is not at hand.
@@ -69,7 +69,7 @@ impl Document {
     }
 
     /// What a session read or sent last.
-    pub(super) fn learn(&mut self, session: SessionId, known: Known) {
+    pub(super) fn learn(&mut self, session: SessionKey, known: Known) {
         self.glimpsed.remove(&session);
         self.known.insert(session, known);
     }
@@ -78,7 +78,7 @@ impl Document {
     /// file's facts.
     async fn glimpse(
         &mut self,
-        session: &SessionId,
+        session: &SessionKey,
         lines: Range<usize>,
         buffer: Option<&Buffer>,
     ) -> Result<Option<String>, FileError> {
@@ -130,7 +130,7 @@ impl Document {
 
     /// Fetches the text whose lines a session has read by themselves, for what it writes refers to that. Refused if it is
     /// another one by now.
-    pub(super) async fn know_glimpsed(&mut self, session: &SessionId) -> Result<(), FileError> {
+    pub(super) async fn know_glimpsed(&mut self, session: &SessionKey) -> Result<(), FileError> {
         let Some(facts) = self.glimpsed.get(session).copied() else { return Ok(()) };
         let found = self.find().await?;
         match self.on_disk(found.as_ref().map(|found| &found.buffer)).await? {
@@ -145,7 +145,7 @@ impl Document {
     /// Lines by themselves. The whole text they stand in is fetched afterwards, once for all who read parts of it.
     fn part(
         &mut self,
-        session: &SessionId,
+        session: &SessionKey,
         buffer: &Buffer,
         lines: Lines,
     ) -> Result<(String, Option<BufferId>), FileError> {
@@ -203,7 +203,7 @@ impl Document {
     }
 
     /// Notes that `session` has read the file from the disk itself.
-    pub(super) async fn seen(&mut self, session: &SessionId) -> Result<(), FileError> {
+    pub(super) async fn seen(&mut self, session: &SessionKey) -> Result<(), FileError> {
         let found = self.find().await?;
         let buffer = found.as_ref().map(|found| &found.buffer);
         let facts = self.facts().await?;
@@ -219,7 +219,7 @@ impl Document {
     }
 
     /// The same where only tools of the agent read through us, without telling its model.
-    pub(super) async fn seen_by_model(&mut self, session: &SessionId) -> Result<(), FileError> {
+    pub(super) async fn seen_by_model(&mut self, session: &SessionKey) -> Result<(), FileError> {
         self.seen(session).await?;
         if let Some(text) = self.known.get(session).and_then(|known| known.text.clone()) {
             self.models.insert(session.clone(), text);

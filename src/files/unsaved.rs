@@ -16,7 +16,7 @@ use super::on_disk::OnDisk;
 use crate::core::event::{ChangedFile, Told, UnsavedFile};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
-use crate::session::ids::SessionId;
+use crate::session::author::SessionKey;
 
 /// What a session knows of a file it wrote, where that is more than `Known::text`.
 ///
@@ -71,7 +71,7 @@ impl Files {
     /// those, else on disk. What is not there by the deadline is left out.
     pub async fn changed(
         &self,
-        session: &SessionId,
+        session: &SessionKey,
         cwd: &Path,
         reads_buffers: bool,
         deadline: Instant,
@@ -95,7 +95,7 @@ impl Files {
     /// own doing, but for what Neovim wrote there and what it was to be told.
     pub async fn turn_over(
         &self,
-        session: &SessionId,
+        session: &SessionKey,
         told: Vec<Told>,
         taken: bool,
         reads_buffers: bool,
@@ -194,23 +194,23 @@ impl Document {
     }
 
     /// Notes that `session` has sent a text of this file.
-    pub(super) fn note_written(&mut self, session: &SessionId) {
+    pub(super) fn note_written(&mut self, session: &SessionKey) {
         let known = self.read_or_sent(session).cloned();
         self.written.insert(session.clone(), Aware { text: known.clone(), known });
     }
 
     /// Notes that `session` has brought the file into this state on disk itself; `None` is no file.
-    pub(super) fn note_on_disk(&mut self, session: &SessionId, text: Option<&Arc<Text>>) {
+    pub(super) fn note_on_disk(&mut self, session: &SessionKey, text: Option<&Arc<Text>>) {
         let known = self.read_or_sent(session).cloned();
         self.written.insert(session.clone(), Aware { known, text: text.cloned() });
     }
 
-    fn read_or_sent(&self, session: &SessionId) -> Option<&Arc<Text>> {
+    fn read_or_sent(&self, session: &SessionKey) -> Option<&Arc<Text>> {
         self.known.get(session).and_then(|known| known.text.as_ref())
     }
 
     /// What a session that has written this file knows of it; `None` is no file.
-    fn knows(&self, session: &SessionId) -> Option<Arc<Text>> {
+    fn knows(&self, session: &SessionKey) -> Option<Arc<Text>> {
         let known = self.read_or_sent(session);
         match self.written.get(session) {
             Some(aware) if same(aware.known.as_ref(), known) => aware.text.clone(),
@@ -220,7 +220,7 @@ impl Document {
 
     async fn changed(
         &mut self,
-        session: &SessionId,
+        session: &SessionKey,
         label: &str,
         reads_buffers: bool,
     ) -> Result<Option<ChangedFile>, FileError> {
@@ -242,7 +242,7 @@ impl Document {
     }
 
     /// The session has taken in what it was told, unless it has learned something newer meanwhile.
-    fn take_told(&mut self, session: &SessionId, told: Told) {
+    fn take_told(&mut self, session: &SessionKey, told: Told) {
         if same(self.knows(session).as_ref(), told.was.as_ref()) {
             self.note_on_disk(session, told.now.as_ref());
         }
@@ -251,7 +251,7 @@ impl Document {
     /// What is on disk at the end of a turn and was not written by Neovim or by us, the session has written.
     async fn take_stock(
         &mut self,
-        session: &SessionId,
+        session: &SessionKey,
         reads_buffers: bool,
     ) -> Result<(), FileError> {
         if !self.written.contains_key(session) {

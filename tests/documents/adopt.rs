@@ -143,7 +143,7 @@ async fn a_text_written_once_more_is_not_new_whoever_is_taken_for_its_writer() {
     nvim.command("autocmd BufWritePre * %s/ *$//e").await;
     nvim.write(&path, "a\nB  \n").await.unwrap();
     nvim.put("a.txt", "a\nB  \n");
-    let other = Author { session: "other".into(), ..super::nvim::author() };
+    let other = Author { session: super::nvim::session_of("other"), ..super::nvim::author() };
     assert!(within(nvim.files.disk_changed(&path, &other)).await.unwrap().is_none());
     assert_eq!((nvim.text().await, nvim.disk("a.txt")), ("a\nB".into(), "a\nB\n".into()));
 }
@@ -170,7 +170,7 @@ async fn a_save_after_a_refused_write_of_a_touched_file_asks_nothing() {
     nvim.write(&path, &TEN.replace("3\n", "agent\n")).await.unwrap();
     let time = SystemTime::now() + Duration::from_secs(2);
     std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
-    let other = Author { session: "other".into(), ..super::nvim::author() };
+    let other = Author { session: super::nvim::session_of("other"), ..super::nvim::author() };
     let stale = WriteRequest {
         by: other.clone(),
         path: path.clone(),
