@@ -29,6 +29,8 @@ use tokio::time::{Instant, timeout_at};
 
 /// So long a prompt waits for what goes with it.
 const NOTE_LIMIT: Duration = Duration::from_secs(2);
+/// So long for what the turn before has left on disk to come into the buffers.
+const LOOK_LIMIT: Duration = Duration::from_secs(5);
 /// So long for buffers to be saved: a formatter may take its time.
 const SAVE_LIMIT: Duration = Duration::from_secs(10);
 /// So long for the files that go with it: the user has chosen them.
@@ -110,12 +112,12 @@ impl Runner {
                     }
                 });
             }
-            Effect::Write { token, by, path, content, base, dirty, reach } => {
+            Effect::Write { token, by, path, content, base, dirty, repeats, reach } => {
                 let files = Arc::clone(&self.files);
                 self.answer(token, async move {
                     match check(files.disks(), &reach, &path).await {
                         Ok(path) => {
-                            let request = WriteRequest { by, path, content, base, dirty };
+                            let request = WriteRequest { by, path, content, base, dirty, repeats };
                             let result = files.write(request).await;
                             result.map_or_else(failed_write, |it| written(it, dirty))
                         }
@@ -264,6 +266,7 @@ impl Runner {
     fn adopt(&self, chat: ChatId, by: Author, paths: Vec<PathBuf>, reach: Reach) {
         let (files, client, done) = (self.files.clone(), self.client.clone(), self.done.clone());
         let one_by_one = Arc::clone(&self.adopting);
+        let look = files.begin_look(by.session.clone());
         tokio::spawn(async move {
             let paths = if paths.is_empty() { loaded(&client, false).await } else { paths };
             let (mut changes, mut failed) = (Vec::new(), Vec::new());
@@ -279,6 +282,7 @@ impl Runner {
                     }
                 }
             }
+            drop(look);
             if !changes.is_empty() || !failed.is_empty() {
                 let _ = done.send(Event::Adopted { chat, changes, failed });
             }
@@ -288,6 +292,10 @@ impl Runner {
 
 async fn unseen(files: Arc<Files>, client: Client, gather: Gather) -> Gathered {
     let Gather { session, cwd, reach, unsaved, reads_buffers, files: carried, .. } = gather;
+    // What the turn before has left on disk would look like the user's doing until it is in the buffers.
+    if !files.looked(&session, Instant::now() + LOOK_LIMIT).await {
+        tracing::warn!("a prompt goes before buffers have followed the turn before it");
+    }
     let (now, save) = (Instant::now(), unsaved == Unsaved::Save);
     let open = async {
         let disks = files.disks();

@@ -43,12 +43,13 @@ impl State {
             AgentRequest::Write { path, content } => {
                 let base = chat.said().allowed(&path, &content).map(str::to_owned);
                 let dirty = chat.policy.write_dirty;
+                let repeats = chat.info.quirks.writes_files_itself_too;
                 let by = Author {
                     session: key,
                     turn: chat.turns,
                     tool_call: chat.said().touching(&path),
                 };
-                Effect::Write { token, by, path, content, base, dirty, reach }
+                Effect::Write { token, by, path, content, base, dirty, repeats, reach }
             }
         };
         self.debts.insert(token, Debt { agent, chat: id, file: Some(effect.clone()) });

@@ -64,6 +64,8 @@ pub enum Effect {
         base: Option<String>,
         /// What becomes of unsaved changes in its buffer.
         dirty: WriteDirty,
+        /// Whether the agent goes on to write the same text to the disk itself.
+        repeats: bool,
         /// Where files may lie.
         reach: Reach,
     },

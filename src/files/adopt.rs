@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::disk::DiskFacts;
-use super::document::{Document, Known, MOST_TRIES, Made, Open, beside};
+use super::document::{Document, Known, MOST_TRIES, Made, Open, Sent, beside};
 use super::editor::Then;
 use super::error::FileError;
 use super::limits::{MOST_AHEAD, MOST_TEXT};
@@ -40,7 +40,7 @@ impl Document {
                 return self.closed_changed(by).await;
             };
             let Some(file) = file else { return self.deleted(by, &open).await };
-            if self.take_sent(&file.text) {
+            if self.take_sent(&file, by) {
                 self.settle(&open, file).await?;
                 return Ok(None);
             }
@@ -111,10 +111,15 @@ impl Document {
         beside(move || take_in(&read, &synced, &live, &theirs)).await
     }
 
-    /// Whether the file's text is what a session sent us last; who is taken for its writer may be wrong. Counts once.
-    pub(super) fn take_sent(&mut self, file: &Text) -> bool {
-        let is_sent = |sent: &Text| {
-            sent.same_lines(file) && sent.shape().final_newline == file.shape().final_newline
+    /// Whether the file has what a session sent us just now and was to write itself, too; who is taken for its writer may
+    /// be wrong. Counts once.
+    pub(super) fn take_sent(&mut self, file: &OnDisk, by: &Author) -> bool {
+        self.sent.retain(|session, sent| *session != by.session || sent.turn == by.turn);
+        let text = &file.text;
+        let is_sent = |sent: &Sent| {
+            sent.text.same_lines(text)
+                && sent.text.shape().final_newline == text.shape().final_newline
+                && sent.within.contains(&file.facts.time.on_clock())
         };
         let count = self.sent.len();
         self.sent.retain(|_, sent| !is_sent(sent));
@@ -170,7 +175,7 @@ impl Document {
             file => file?,
         };
         let Some(file) = file else { return Ok(None) };
-        self.take_sent(&file.text);
+        self.take_sent(&file, by);
         self.note_on_disk(session, Some(&file.text));
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
         let before = before.or_else(|| self.known.get(session).map(|known| known.left.clone()));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
@@ -44,7 +44,7 @@ pub(super) struct Document {
     /// telling them.
     pub(super) models: HashMap<SessionKey, Arc<Text>>,
     /// What each session last sent and may still write to the disk itself.
-    pub(super) sent: HashMap<SessionKey, Arc<Text>>,
+    pub(super) sent: HashMap<SessionKey, Sent>,
     /// The sessions that wrote it, and what they know of it since.
     pub(super) written: HashMap<SessionKey, Aware>,
     /// What agents and others did to it since the first of them changed it.
@@ -76,6 +76,16 @@ pub(super) struct Known {
     /// As its last change left the file, with what a formatter made of it: what came later is not
     /// its own. As it read the file, if it changed nothing since.
     pub(super) left: Arc<Text>,
+}
+
+/// A text that an agent has sent and goes on to write to the disk itself, as OpenCode does without waiting for us.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) text: Arc<Text>,
+    /// In which turn.
+    pub(super) turn: u64,
+    /// From when until when the file may have been written so, by its own time.
+    pub(super) within: Range<SystemTime>,
 }
 
 impl Known {

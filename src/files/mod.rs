@@ -11,6 +11,7 @@ mod encoding;
 mod error;
 mod facts;
 mod limits;
+mod looks;
 mod on_disk;
 mod read;
 mod unsaved;
@@ -27,6 +28,7 @@ use tokio::sync::Mutex as Queue;
 use self::disks::Disks;
 use self::document::Document;
 use self::editor::Editor;
+use self::looks::Looks;
 use crate::core::event::BufferFact;
 use crate::core::policy::WriteDirty;
 use crate::edit::{Hunk, Kept, Record, Text};
@@ -34,6 +36,7 @@ use crate::session::author::{Author, SessionKey};
 
 pub use self::disk::DiskFacts;
 pub use self::error::FileError;
+pub use self::looks::Look;
 
 /// `fs/read_text_file`, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +64,8 @@ pub struct WriteRequest {
     pub base: Option<String>,
     /// What becomes of unsaved changes in its buffer.
     pub dirty: WriteDirty,
+    /// Whether its agent goes on to write the same text to the disk itself.
+    pub repeats: bool,
 }
 
 /// Which way a change came.
@@ -120,6 +125,7 @@ pub struct Files {
     documents: Mutex<HashMap<PathBuf, Arc<Queue<Document>>>>,
     /// Held while it is noted what a turn has left.
     turn_over: Queue<()>,
+    looks: Looks,
 }
 
 impl Files {
@@ -130,8 +136,8 @@ impl Files {
 
     /// The same, on these file systems.
     pub fn on(editor: Arc<dyn Editor>, disks: Disks) -> Self {
-        let (documents, turn_over) = (Mutex::default(), Queue::default());
-        Self { editor, disks: Arc::new(disks), documents, turn_over }
+        let (documents, turn_over, looks) = (Mutex::default(), Queue::default(), Looks::default());
+        Self { editor, disks: Arc::new(disks), documents, turn_over, looks }
     }
 
     /// The file systems they lie on.

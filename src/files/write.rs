@@ -2,15 +2,21 @@
 //! it since the agent read it. Nothing of the user's is saved, lost or overwritten without a word.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use super::disk;
-use super::document::{Document, Known, MOST_TRIES, Made, Open, beside};
+use super::document::{Document, Known, MOST_TRIES, Made, Open, Sent, beside};
 use super::editor::{Encoding, Then};
 use super::error::FileError;
 use super::on_disk::OnDisk;
 use super::{Via, WriteRequest, Written};
 use crate::core::policy::WriteDirty;
 use crate::edit::{Conflict, Hunk, Text, apply, diff, merge, refine};
+
+/// So long after it was sent a text may be written once more by the agent itself; and the time of a file may lie so much
+/// before it was.
+const REPEAT_AFTER: Duration = Duration::from_secs(5);
+const REPEAT_BEFORE: Duration = Duration::from_secs(2);
 
 /// What a write will do to an open document.
 struct Plan {
@@ -39,6 +45,7 @@ impl Document {
         if request.content.contains('\0') {
             return Err(self.not_text("what was sent holds NUL bytes".to_owned()));
         }
+        let began = SystemTime::now();
         self.finish_reading().await?;
         if request.base.is_none() {
             self.know_glimpsed(&request.by.session).await?;
@@ -56,11 +63,14 @@ impl Document {
                 let known =
                     self.known.get(&request.by.session).and_then(|known| known.text.clone());
                 if let (Ok(_), Some(text)) = (&result, known) {
-                    // It may go on to write that to the disk itself.
                     if let Some(model) = self.models.get_mut(&request.by.session) {
                         *model = Arc::clone(&text);
                     }
-                    self.sent.insert(request.by.session.clone(), text);
+                    if request.repeats {
+                        let within = began - REPEAT_BEFORE..SystemTime::now() + REPEAT_AFTER;
+                        let sent = Sent { text, turn: request.by.turn, within };
+                        self.sent.insert(request.by.session.clone(), sent);
+                    }
                 }
                 return match result {
                     Ok(written) => {
@@ -90,7 +100,7 @@ impl Document {
             && !self.is_synced(open, file).await?
             && *file.text != Text::matching(&request.content, &open.text)
         {
-            if self.take_sent(&file.text) {
+            if self.take_sent(file, &request.by) {
                 self.settle(open, file.clone()).await?;
             } else {
                 *adopted = self.adopt(&request.by, open, file).await?.or(adopted.take());

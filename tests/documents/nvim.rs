@@ -210,8 +210,26 @@ impl Nvim {
 
     pub(crate) async fn write(&self, path: &Path, content: &str) -> Result<Written, FileError> {
         let (path, content) = (path.to_owned(), content.to_owned());
+        let request = WriteRequest {
+            by: author(),
+            path,
+            content,
+            base: None,
+            dirty: WriteDirty::default(),
+            repeats: false,
+        };
+        within(self.files.write(request)).await
+    }
+
+    /// The same for an agent that goes on to write it to the disk itself.
+    pub(crate) async fn write_to_repeat(
+        &self,
+        path: &Path,
+        content: &str,
+    ) -> Result<Written, FileError> {
+        let (path, content, dirty) = (path.to_owned(), content.to_owned(), WriteDirty::default());
         let request =
-            WriteRequest { by: author(), path, content, base: None, dirty: WriteDirty::default() };
+            WriteRequest { by: author(), path, content, base: None, dirty, repeats: true };
         within(self.files.write(request)).await
     }
 

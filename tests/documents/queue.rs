@@ -19,6 +19,7 @@ async fn writes_to_one_file_happen_in_the_order_asked() {
             content,
             base: None,
             dirty: WriteDirty::default(),
+            repeats: false,
         };
         tokio::spawn(async move { files.write(request).await })
     };
@@ -85,6 +86,7 @@ async fn sessions_know_apart_and_are_forgotten() {
         content: "1\nuser and agent\n3\n".to_owned(),
         base: None,
         dirty: WriteDirty::default(),
+        repeats: false,
     };
     // This session has read line 2 as it was; the other starts from the text as it is.
     let refused = within(nvim.files.write(request(&session()))).await;

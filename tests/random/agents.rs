@@ -110,6 +110,7 @@ impl World {
             content: content.clone(),
             base: None,
             dirty: WriteDirty::default(),
+            repeats: twice,
         };
         let result = within(self.nvim.files.write(request)).await;
         if let Some(word) = &word {
