@@ -1,4 +1,5 @@
-//! Files outside the project: the user is asked once for each folder, and the agent gets an answer whatever they do.
+//! Files outside the project: the user is asked about each, may allow its folder with it, and the agent gets an answer
+//! whatever they do.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
 
 mod support;
@@ -35,7 +36,7 @@ impl Turn {
     }
 
     fn expect_question(&mut self) {
-        self.nvim.poll_screen("1  Allow this folder for the session");
+        self.nvim.poll_screen("1  Allow this file for the session");
         self.nvim.poll_screen("outside");
         assert_eq!(self.nvim.status()["state"], json!("waiting"));
     }
@@ -58,9 +59,11 @@ fn a_folder_is_allowed_once_for_all_its_files() {
     let (one, two) = (turn.read("one.txt"), turn.read("two.txt"));
     turn.expect_question();
     assert!(!turn.agent.is_answered(one));
-    turn.nvim.input("1");
+    turn.nvim.poll_screen("2  Allow its folder");
+    turn.nvim.input("2");
     assert_eq!(turn.agent.expect_answer(one).unwrap(), content("one\n"));
     assert_eq!(turn.agent.expect_answer(two).unwrap(), content("two\n"));
+    turn.nvim.poll("no question", |nvim| !nvim.screen().contains("Allow this file"));
     turn.nvim.poll_state("running");
     let path = turn.outside.join("three.txt");
     let write = json!({"sessionId": turn.session, "path": path, "content": "three\n"});
@@ -70,12 +73,67 @@ fn a_folder_is_allowed_once_for_all_its_files() {
     assert_eq!(turn.agent.expect_answer(three).unwrap(), content("three\n"));
 }
 
+/// ACP 97.
+#[test]
+fn a_file_is_allowed_by_itself() {
+    let mut turn = Turn::start();
+    let one = turn.read("one.txt");
+    turn.expect_question();
+    let whole = turn.outside.canonicalize().unwrap().join("one.txt").display().to_string();
+    turn.nvim.poll("the whole path", |nvim| unwrapped(nvim).contains(&unspaced(&whole)));
+    turn.nvim.input("1");
+    assert_eq!(turn.agent.expect_answer(one).unwrap(), content("one\n"));
+    turn.nvim.poll_state("running");
+    let again = turn.read("one.txt");
+    assert_eq!(turn.agent.expect_answer(again).unwrap(), content("one\n"));
+    // Nothing else, and nothing that takes its place.
+    let two = turn.read("two.txt");
+    turn.expect_question();
+    turn.nvim.input("<Esc>");
+    turn.expect_refusal(two);
+    turn.nvim.poll_state("running");
+    std::fs::remove_file(turn.outside.join("one.txt")).unwrap();
+    symlink(turn.outside.join("two.txt"), turn.outside.join("one.txt")).unwrap();
+    let swapped = turn.read("one.txt");
+    turn.expect_question();
+    turn.nvim.input("<Esc>");
+    turn.expect_refusal(swapped);
+}
+
+/// What stands on the screen, without the ends of its lines.
+fn unwrapped(nvim: &mut Nvim) -> String {
+    unspaced(&nvim.screen().text())
+}
+
+fn unspaced(text: &str) -> String {
+    text.chars().filter(|it| !it.is_whitespace() && *it != '│').collect()
+}
+
+/// One file of a home, or beside the project, brings nothing else with it.
+#[test]
+fn a_folder_that_holds_more_than_is_meant_is_not_offered() {
+    let mut turn = Turn::start();
+    let home = turn.nvim.lua("return vim.env.HOME", json!([])).as_str().unwrap().to_owned();
+    std::fs::write(PathBuf::from(&home).join(".netrc"), "secret\n").unwrap();
+    let beside = turn.nvim.folder().file("beside.txt", "beside\n");
+    for (path, text) in [(PathBuf::from(home).join(".netrc"), "secret\n"), (beside, "beside\n")] {
+        let params = json!({"sessionId": turn.session, "path": path});
+        let pending = turn.agent.ask("fs/read_text_file", params);
+        turn.nvim.poll_screen("1  Allow this file for the session");
+        turn.nvim.poll_screen("2  Refuse");
+        assert!(!turn.nvim.screen().contains("Allow its folder"));
+        turn.nvim.input("1");
+        assert_eq!(turn.agent.expect_answer(pending).unwrap(), content(text));
+        turn.nvim.poll("no question", |nvim| !nvim.screen().contains("Allow this file"));
+    }
+}
+
 #[test]
 fn a_refused_folder_is_refused_without_asking_again() {
     let mut turn = Turn::start();
     let one = turn.read("one.txt");
     turn.expect_question();
-    turn.nvim.input("2");
+    turn.nvim.input("3");
     turn.expect_refusal(one);
     turn.nvim.poll_state("running");
     let two = turn.read("two.txt");
@@ -106,7 +164,7 @@ fn every_way_out_of_the_project_is_asked_about() {
     symlink(turn.outside.join("new.txt"), project.join("dangling.txt")).unwrap();
     let first = turn.read("../project/folder/one.txt");
     turn.expect_question();
-    turn.nvim.input("2");
+    turn.nvim.input("3");
     turn.expect_refusal(first);
     let ways =
         ["../outside/one.txt", "link.txt", "folder/one.txt", "folder/new.txt", "dangling.txt"];
@@ -166,7 +224,7 @@ fn a_cancelled_turn_leaves_no_question_and_no_request_unanswered() {
     turn.expect_question();
     turn.nvim.command("RatCancel");
     turn.agent.expect_notification("session/cancel");
-    turn.nvim.poll("no question", |nvim| !nvim.screen().contains("Allow this folder"));
+    turn.nvim.poll("no question", |nvim| !nvim.screen().contains("Allow this file"));
     assert_eq!(turn.agent.expect_answer(one).unwrap_err()["code"], json!(-32800));
     let late = turn.read("two.txt");
     assert_eq!(turn.agent.expect_answer(late).unwrap_err()["code"], json!(-32800));
@@ -181,6 +239,6 @@ fn a_request_the_agent_withdraws_takes_its_question_with_it() {
     turn.agent.notify("$/cancel_request", json!({"requestId": 0}));
     let error = turn.agent.expect_answer(one).unwrap_err();
     assert_eq!(error["code"], json!(-32800));
-    turn.nvim.poll("no question", |nvim| !nvim.screen().contains("Allow this folder"));
+    turn.nvim.poll("no question", |nvim| !nvim.screen().contains("Allow this file"));
     turn.nvim.poll_state("running");
 }

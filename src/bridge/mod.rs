@@ -5,6 +5,7 @@ pub mod editor;
 
 mod run;
 mod terminate;
+mod within;
 
 use crate::acp::{Agents, Batch, Graces};
 use crate::core::command::FromTerminal;

@@ -1,17 +1,18 @@
 //! Carries effects out: hands each to its edge and brings back what came of it as an event. It never waits itself.
 
 use super::editor::NvimEditor;
+use super::within::{check, real};
 use crate::acp::Agents;
 use crate::core::content::{Bytes, Export, Exported};
 use crate::core::effect::{Effect, Gather, Keeping};
-use crate::core::event::agent::{INTERNAL_ERROR, INVALID_PARAMS};
+use crate::core::event::agent::INTERNAL_ERROR;
 use crate::core::event::{ChatId, Event, FileChange, FileOutcome, Gathered, Token};
 use crate::core::policy::{Unsaved, WriteDirty};
+use crate::core::reach::Reach;
 use crate::files::carry;
 use crate::files::watch::Watcher;
 use crate::files::{FileError, Files, ReadRequest, Via, WriteRequest, Written};
 use crate::host::export;
-use crate::host::paths::{PathError, Roots};
 use crate::host::store::Store;
 use crate::host::terminals::Terminals;
 use crate::nvim::client::Client;
@@ -28,6 +29,8 @@ use tokio::time::{Instant, timeout_at};
 
 /// So long a prompt waits for what goes with it.
 const NOTE_LIMIT: Duration = Duration::from_secs(2);
+/// So long for what the turn before has left on disk to come into the buffers.
+const LOOK_LIMIT: Duration = Duration::from_secs(5);
 /// So long for buffers to be saved: a formatter may take its time.
 const SAVE_LIMIT: Duration = Duration::from_secs(10);
 /// So long for the files that go with it: the user has chosen them.
@@ -94,10 +97,10 @@ impl Runner {
         match effect {
             Effect::Agent(effect) => self.agents.run(effect),
             Effect::Terminal(terminal, action) => self.terminals.run(terminal, action),
-            Effect::Read { token, session, path, line, limit, roots } => {
+            Effect::Read { token, session, path, line, limit, reach } => {
                 let files = Arc::clone(&self.files);
                 self.answer(token, async move {
-                    match check(roots, &path) {
+                    match check(files.disks(), &reach, &path).await {
                         Ok(path) => {
                             let request = ReadRequest { session, path, line, limit };
                             files
@@ -109,12 +112,12 @@ impl Runner {
                     }
                 });
             }
-            Effect::Write { token, by, path, content, base, dirty, roots } => {
+            Effect::Write { token, by, path, content, base, dirty, repeats, reach } => {
                 let files = Arc::clone(&self.files);
                 self.answer(token, async move {
-                    match check(roots, &path) {
+                    match check(files.disks(), &reach, &path).await {
                         Ok(path) => {
-                            let request = WriteRequest { by, path, content, base, dirty };
+                            let request = WriteRequest { by, path, content, base, dirty, repeats };
                             let result = files.write(request).await;
                             result.map_or_else(failed_write, |it| written(it, dirty))
                         }
@@ -122,19 +125,19 @@ impl Runner {
                     }
                 });
             }
-            Effect::Adopt { chat, by, paths, roots } => self.adopt(chat, by, paths, roots),
-            Effect::Prepare { paths, roots } => {
+            Effect::Adopt { chat, by, paths, reach } => self.adopt(chat, by, paths, reach),
+            Effect::Prepare { paths, reach } => {
                 let files = Arc::clone(&self.files);
                 tokio::spawn(async move {
-                    for path in real(roots, paths).await {
+                    for path in real(files.disks(), &reach, paths).await {
                         shrug(&path, files.prepare(&path).await);
                     }
                 });
             }
-            Effect::Seen { session, paths, roots, by_model } => {
+            Effect::Seen { session, paths, reach, by_model } => {
                 let files = Arc::clone(&self.files);
                 tokio::spawn(async move {
-                    for path in real(roots, paths).await {
+                    for path in real(files.disks(), &reach, paths).await {
                         let seen = if by_model {
                             files.seen_by_model(&path, &session).await
                         } else {
@@ -144,10 +147,10 @@ impl Runner {
                     }
                 });
             }
-            Effect::Buffer { path, fact, roots } => {
+            Effect::Buffer { path, fact, reach } => {
                 let files = Arc::clone(&self.files);
                 tokio::spawn(async move {
-                    for path in real(roots, vec![path]).await {
+                    for path in real(files.disks(), &reach, vec![path]).await {
                         shrug(&path, files.buffer(&path, fact).await);
                     }
                 });
@@ -161,7 +164,7 @@ impl Runner {
             }
             Effect::Export { chat, id, export, bytes } => self.export(chat, id, export, bytes),
             Effect::Keep(keeping) => self.keep(keeping),
-            Effect::Watch(roots) => self.watch(roots),
+            Effect::Watch(reach) => self.watch(reach),
             Effect::Timer { timer, after } => self.spawn(async move {
                 tokio::time::sleep(after).await;
                 Event::Timer(timer)
@@ -186,13 +189,11 @@ impl Runner {
         let store = Arc::clone(&self.store);
         match keeping {
             Keeping::Note(session, anew, entries) => {
-                let (agent, id) = (session.agent.clone(), session.id.clone());
+                let key = session.key();
                 let kept = store.keep(*session, anew, entries);
-                self.spawn(
-                    async move { Event::Kept(agent, id, kept.await.unwrap_or(Kept::Written)) },
-                );
+                self.spawn(async move { Event::Kept(key, kept.await.unwrap_or(Kept::Written)) });
             }
-            Keeping::Forget(cwd, agent, session) => store.forget(cwd, agent, session),
+            Keeping::Forget(session) => store.forget(session),
             Keeping::Recall(chat, agent, cwd) => {
                 self.spawn(async move { Event::Recalled(chat, store.last(cwd, &agent).await) });
             }
@@ -200,8 +201,8 @@ impl Runner {
                 let sessions = store.recall(cwd.clone()).await;
                 Event::Remembered(cwd, sessions)
             }),
-            Keeping::Reread(chat, agent, session) => {
-                self.spawn(async move { Event::Reread(chat, store.reread(agent, session).await) });
+            Keeping::Reread(chat, session) => {
+                self.spawn(async move { Event::Reread(chat, store.reread(session).await) });
             }
         }
     }
@@ -226,12 +227,12 @@ impl Runner {
     }
 
     /// Watches the loaded files below the roots, and notes their texts as they are before an agent changes them.
-    fn watch(&self, roots: Vec<PathBuf>) {
+    fn watch(&self, reach: Reach) {
         let (watcher, files, client) =
             (self.watcher.clone(), self.files.clone(), self.client.clone());
         tokio::spawn(async move {
-            let paths = if roots.is_empty() { Vec::new() } else { loaded(&client, false).await };
-            let paths = real(roots, paths).await;
+            let paths = if reach.is_empty() { Vec::new() } else { loaded(&client, false).await };
+            let paths = real(files.disks(), &reach, paths).await;
             // At once: what changes before goes unseen until a tool call ends. What is on a network may take its time.
             let wanted = paths.iter().cloned().collect();
             let watching = tokio::task::spawn_blocking(move || {
@@ -262,13 +263,14 @@ impl Runner {
 
     /// Has the buffers of these files follow what is on disk; without paths, those of all loaded ones. One after the
     /// other, so that Neovim can take in what the user types between any two.
-    fn adopt(&self, chat: ChatId, by: Author, paths: Vec<PathBuf>, roots: Vec<PathBuf>) {
+    fn adopt(&self, chat: ChatId, by: Author, paths: Vec<PathBuf>, reach: Reach) {
         let (files, client, done) = (self.files.clone(), self.client.clone(), self.done.clone());
         let one_by_one = Arc::clone(&self.adopting);
+        let look = files.begin_look(by.session.clone());
         tokio::spawn(async move {
             let paths = if paths.is_empty() { loaded(&client, false).await } else { paths };
             let (mut changes, mut failed) = (Vec::new(), Vec::new());
-            for path in real(roots, paths).await {
+            for path in real(files.disks(), &reach, paths).await {
                 let _turn = one_by_one.lock().await;
                 match files.disk_changed(&path, &by).await {
                     Ok(None) => {}
@@ -280,6 +282,7 @@ impl Runner {
                     }
                 }
             }
+            drop(look);
             if !changes.is_empty() || !failed.is_empty() {
                 let _ = done.send(Event::Adopted { chat, changes, failed });
             }
@@ -288,11 +291,16 @@ impl Runner {
 }
 
 async fn unseen(files: Arc<Files>, client: Client, gather: Gather) -> Gathered {
-    let Gather { session, cwd, roots, unsaved, reads_buffers, files: carried, .. } = gather;
+    let Gather { session, cwd, reach, unsaved, reads_buffers, files: carried, .. } = gather;
+    // What the turn before has left on disk would look like the user's doing until it is in the buffers.
+    if !files.looked(&session, Instant::now() + LOOK_LIMIT).await {
+        tracing::warn!("a prompt goes before buffers have followed the turn before it");
+    }
     let (now, save) = (Instant::now(), unsaved == Unsaved::Save);
     let open = async {
-        let modified = real(roots.clone(), loaded(&client, true).await).await;
-        (modified, real(roots, loaded(&client, false).await).await)
+        let disks = files.disks();
+        let modified = real(disks, &reach, loaded(&client, true).await).await;
+        (modified, real(disks, &reach, loaded(&client, false).await).await)
     };
     let (modified, open) = timeout_at(now + NOTE_LIMIT, open).await.unwrap_or_else(|_| {
         tracing::warn!("a prompt goes without unsaved changes: Neovim does not answer");
@@ -313,8 +321,8 @@ async fn unseen(files: Arc<Files>, client: Client, gather: Gather) -> Gathered {
     // What was saved just now is new to the agent, too.
     let from = if save { Instant::now() } else { now };
     let changed = files.changed(&session, &cwd, reads_buffers, from + NOTE_LIMIT).await;
-    let files = carry::read_all(carried, Instant::now() + CARRY_LIMIT).await;
-    Gathered { unsaved, changed, problems, files }
+    let carried = carry::read_all(files.disks(), carried, Instant::now() + CARRY_LIMIT).await;
+    Gathered { unsaved, changed, problems, files: carried }
 }
 
 /// Watches nothing yet; what changes becomes an event.
@@ -343,17 +351,6 @@ async fn loaded(client: &Client, modified: bool) -> Vec<PathBuf> {
     }
 }
 
-/// The real paths of those that lie within the roots.
-fn inside(roots: Vec<PathBuf>, paths: &[PathBuf]) -> Vec<PathBuf> {
-    let Ok(roots) = Roots::new(roots) else { return Vec::new() };
-    paths.iter().filter_map(|path| roots.check(path).ok()).collect()
-}
-
-/// The same, off the loop.
-async fn real(roots: Vec<PathBuf>, paths: Vec<PathBuf>) -> Vec<PathBuf> {
-    tokio::task::spawn_blocking(move || inside(roots, &paths)).await.unwrap_or_default()
-}
-
 /// What was done ahead of time may fail: it is done again when it is needed.
 fn shrug(path: &Path, outcome: Result<(), FileError>) {
     if let Err(error) = outcome {
@@ -361,25 +358,7 @@ fn shrug(path: &Path, outcome: Result<(), FileError>) {
     }
 }
 
-/// The real path, if it lies within the roots. A few system calls: handing them to another thread would cost more, and
-/// agents read files in small pieces.
-fn check(roots: Vec<PathBuf>, path: &Path) -> Result<PathBuf, FileOutcome> {
-    match Roots::new(roots).and_then(|roots| roots.check(path)) {
-        Ok(path) => Ok(path),
-        Err(PathError::Outside { real, .. }) if real.exists() && !real.is_file() => {
-            // There is nothing to ask the user about.
-            let message = format!("{} is not a regular file", real.display());
-            Err(FileOutcome::Failed { code: INVALID_PARAMS, message })
-        }
-        Err(PathError::Outside { real, .. }) => {
-            let folder = real.parent().map_or_else(|| real.clone(), Path::to_owned);
-            Err(FileOutcome::Outside(folder))
-        }
-        Err(error) => Err(FileOutcome::Failed { code: INVALID_PARAMS, message: error.to_string() }),
-    }
-}
-
-fn failed(error: &FileError) -> FileOutcome {
+pub(super) fn failed(error: &FileError) -> FileOutcome {
     FileOutcome::Failed { code: error.code(), message: error.to_string() }
 }
 

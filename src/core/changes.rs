@@ -4,6 +4,7 @@
 use super::chat::Chat;
 use super::effect::{Effect, Happened, Level, ToEditor};
 use super::event::{BufferFact, ChatId, FileChange};
+use super::reach::Reach;
 use super::state::State;
 use crate::session::author::Author;
 use crate::session::ids::ToolCallId;
@@ -17,35 +18,35 @@ impl State {
     /// them.
     pub(super) fn adopt(&mut self, id: ChatId, tool_call: Option<ToolCallId>, paths: Vec<PathBuf>) {
         let Some(chat) = self.chats.get(&id) else { return };
-        let Some(session) = chat.session.clone() else { return };
+        let Some(session) = chat.key() else { return };
         let by = Author { session, turn: chat.turns, tool_call };
-        self.effects.push(Effect::Adopt { chat: id, by, paths, roots: chat.roots() });
+        self.effects.push(Effect::Adopt { chat: id, by, paths, reach: chat.reach() });
     }
 
     /// An agent that reads the disk itself refers to what it saw there; one that reads through us to what we said.
     pub(super) fn seen(&mut self, id: ChatId, paths: Vec<PathBuf>) {
         let Some(chat) = self.chats.get(&id) else { return };
-        let Some(session) = chat.session.clone() else { return };
+        let Some(session) = chat.key() else { return };
         if !chat.reads_buffers() {
             let by_model = chat.info.quirks.model_reads_disk;
-            self.effects.push(Effect::Seen { session, paths, roots: chat.roots(), by_model });
+            self.effects.push(Effect::Seen { session, paths, reach: chat.reach(), by_model });
         }
     }
 
     /// Only what happens during a turn may be the agent's doing.
     pub(super) fn watch(&mut self) {
         let running = self.chats.values().filter(|chat| chat.turn().is_some());
-        let roots = running.flat_map(Chat::roots).collect();
-        self.effects.push(Effect::Watch(roots));
+        let reach = running.map(Chat::reach).collect();
+        self.effects.push(Effect::Watch(reach));
     }
 
     /// Documents know of it, as far as agents have to do with them.
     pub(super) fn buffer(&mut self, path: PathBuf, fact: BufferFact) {
-        let roots: Vec<PathBuf> = self.chats.values().flat_map(Chat::roots).collect();
-        if roots.is_empty() {
+        let reach: Reach = self.chats.values().map(Chat::reach).collect();
+        if reach.is_empty() {
             return;
         }
-        self.effects.push(Effect::Buffer { path, fact, roots });
+        self.effects.push(Effect::Buffer { path, fact, reach });
         if fact == BufferFact::Read && self.chats.values().any(|chat| chat.turn().is_some()) {
             self.watch();
         }

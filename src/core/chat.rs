@@ -4,11 +4,14 @@
 use super::elicit::Asking;
 use super::event::{AgentId, CallId, ChatId, Token, Told, Wish};
 use super::policy::Policy;
+use super::reach::{Allowed, Reach};
 use super::status::{ChatState, Status, WaitingPermission};
 use crate::session::agent::{AgentConfig, AgentInfo};
+use crate::session::author::SessionKey;
 use crate::session::ids::{ElicitationId, SessionId, ToolCallId};
 use crate::session::permission::PermissionOption;
 use crate::session::prompt::Prompt;
+use crate::session::remembered::StoreKey;
 use crate::session::tool_call::ToolStatus;
 use crate::session::transcript::{Entry, Transcript};
 use crate::session::update::{ConfigOption, Modes, PlanStatus, Usage};
@@ -97,10 +100,10 @@ pub struct Chat {
     pub directories: Vec<PathBuf>,
     /// What the user has chosen about files.
     pub policy: Policy,
-    /// Folders outside the roots the user allowed.
-    pub allowed: Vec<PathBuf>,
-    /// Folders outside the roots the user refused.
-    pub refused: Vec<PathBuf>,
+    /// What the user allowed outside the roots.
+    pub allowed: Vec<Allowed>,
+    /// What the user refused there.
+    pub refused: Vec<Allowed>,
     /// The process, while there is one.
     pub agent: Option<AgentId>,
     /// The process there was last, for its traffic.
@@ -237,10 +240,21 @@ impl Chat {
         })
     }
 
+    /// By what a session of its agent, where it works, is found again.
+    pub fn store_key(&self, id: SessionId) -> StoreKey {
+        StoreKey { cwd: self.cwd.clone(), agent: self.config.name.clone(), id }
+    }
+
+    /// Its session among those of all agents.
+    pub fn key(&self) -> Option<SessionKey> {
+        let session = self.session.clone()?;
+        Some(SessionKey { chat: self.id, session })
+    }
+
     /// Where files may lie.
-    pub fn roots(&self) -> Vec<PathBuf> {
-        let configured = std::iter::once(&self.cwd).chain(&self.directories);
-        configured.chain(&self.allowed).cloned().collect()
+    pub fn reach(&self) -> Reach {
+        let roots = std::iter::once(&self.cwd).chain(&self.directories).cloned().collect();
+        Reach { roots, allowed: self.allowed.clone() }
     }
 
     /// Whether its agent reads files through us, unsaved text included.

@@ -1,13 +1,15 @@
 //! Files: what agents read and write through us, and where they may. What they change on disk is in `changes`.
 
+use super::chat::Chat;
 use super::effect::{Answer, Effect, Level};
 use super::event::agent::{
     AgentRequest, INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED,
 };
 use super::event::{AgentId, ChatId, FileOutcome, Token};
 use super::policy::WriteDirty;
+use super::reach::Allowed;
 use super::state::{Debt, Question, State};
-use crate::session::author::Author;
+use crate::session::author::{Author, SessionKey};
 use crate::session::ids::SessionId;
 use std::path::{Path, PathBuf};
 
@@ -29,21 +31,25 @@ impl State {
         };
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.reads_through_us |= matches!(request, AgentRequest::Read { .. });
-        let (session, roots) = (session.clone(), chat.roots());
+        let (key, reach) = (SessionKey { chat: id, session: session.clone() }, chat.reach());
         let effect = match request {
             AgentRequest::Permission(request) => return self.asked(id, agent, token, request),
             AgentRequest::Terminal(request) => {
                 return self.terminal_asked(id, agent, token, request);
             }
             AgentRequest::Read { path, line, limit } => {
-                Effect::Read { token, session, path, line, limit, roots }
+                Effect::Read { token, session: key, path, line, limit, reach }
             }
             AgentRequest::Write { path, content } => {
                 let base = chat.said().allowed(&path, &content).map(str::to_owned);
                 let dirty = chat.policy.write_dirty;
-                let by =
-                    Author { session, turn: chat.turns, tool_call: chat.said().touching(&path) };
-                Effect::Write { token, by, path, content, base, dirty, roots }
+                let repeats = chat.info.quirks.writes_files_itself_too;
+                let by = Author {
+                    session: key,
+                    turn: chat.turns,
+                    tool_call: chat.said().touching(&path),
+                };
+                Effect::Write { token, by, path, content, base, dirty, repeats, reach }
             }
         };
         self.debts.insert(token, Debt { agent, chat: id, file: Some(effect.clone()) });
@@ -112,7 +118,7 @@ impl State {
                     self.notify(Level::Info, notice);
                 }
             }
-            FileOutcome::Outside(folder) => self.outside(id, token, folder),
+            FileOutcome::Outside { file, folder } => self.outside(id, token, file, folder),
             FileOutcome::Unsaved(path) => self.dirty(id, token, &path),
             FileOutcome::Failed { code: NOT_FOUND, .. } if self.wants_empty(token) => {
                 self.pay(token, Answer::Text(String::new()));
@@ -132,18 +138,22 @@ impl State {
         })
     }
 
-    /// A path outside the roots asks, once per folder.
-    fn outside(&mut self, id: ChatId, token: Token, folder: PathBuf) {
+    /// A path outside the roots asks, once for each file.
+    fn outside(&mut self, id: ChatId, token: Token, file: PathBuf, folder: Option<PathBuf>) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        if chat.refused.contains(&folder) {
-            return self.pay(token, refusal(&folder));
+        if chat.refused.iter().any(|it| it.holds(&file)) {
+            return self.pay(token, refusal(&file));
+        }
+        if chat.allowed.iter().any(|it| it.holds(&file)) {
+            // It was asked for before the user said so.
+            return self.try_again(id, &[token]);
         }
         if chat.turn().is_some_and(|turn| turn.cancelled) {
             return self.pay(token, cancelled());
         }
         let open = self.questions.values_mut().find_map(|question| match question {
-            Question::Outside { chat, folder: asked, waiting }
-                if *chat == id && *asked == folder =>
+            Question::Outside { chat, file: asked, waiting, .. }
+                if *chat == id && *asked == file =>
             {
                 Some(waiting)
             }
@@ -153,9 +163,13 @@ impl State {
             return waiting.push(token);
         }
         let title =
-            format!("{} wants to use {} outside the project", chat.agent_title(), folder.display());
-        let items = vec!["Allow this folder for the session".to_owned(), "Refuse".to_owned()];
-        self.ask(Question::Outside { chat: id, folder, waiting: vec![token] }, title, items);
+            format!("{} wants to use {} outside the project", chat.agent_title(), file.display());
+        let folder_item =
+            folder.iter().map(|it| format!("Allow its folder {} for the session", it.display()));
+        let mut items = vec!["Allow this file for the session".to_owned()];
+        items.extend(folder_item.chain(["Refuse".to_owned()]));
+        let waiting = vec![token];
+        self.ask(Question::Outside { chat: id, file, folder, waiting }, title, items);
         self.count_questions();
     }
 
@@ -192,29 +206,59 @@ impl State {
     pub(super) fn outside_answered(
         &mut self,
         id: ChatId,
-        folder: PathBuf,
+        (file, folder): (PathBuf, Option<PathBuf>),
         waiting: &[Token],
         index: Option<usize>,
     ) {
         self.count_questions();
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        if index != Some(0) {
-            if index.is_some() {
-                chat.refused.push(folder.clone());
-            }
+        let is_allowed = index == Some(0) || (index == Some(1) && folder.is_some());
+        let Some(index) = index else {
             for token in waiting {
-                self.pay(*token, refusal(&folder));
+                self.pay(*token, refusal(&file));
             }
             return;
+        };
+        let meant = match folder.filter(|_| !is_allowed || index == 1) {
+            Some(folder) => Allowed::Folder(folder),
+            None => Allowed::File(file),
+        };
+        if is_allowed { &mut chat.allowed } else { &mut chat.refused }.push(meant.clone());
+        let also = self.settle_outside(id, &meant);
+        for tokens in [waiting, &also] {
+            if is_allowed {
+                self.try_again(id, tokens);
+            } else {
+                for token in tokens {
+                    self.pay(*token, refusal(meant.path()));
+                }
+            }
         }
-        chat.allowed.push(folder);
-        let now = chat.roots();
-        for token in waiting {
+    }
+
+    /// Closes the questions about files that are settled with this one. Gives what waits for them.
+    fn settle_outside(&mut self, id: ChatId, settled: &Allowed) -> Vec<Token> {
+        let is_settled = |question: &Question| matches!(question, Question::Outside { chat, file, .. } if *chat == id && settled.holds(file));
+        let waiting = self.questions.values().filter(|it| is_settled(it));
+        let waiting = waiting.flat_map(|question| match question {
+            Question::Outside { waiting, .. } => waiting.clone(),
+            _ => Vec::new(),
+        });
+        let waiting = waiting.collect();
+        self.unask(is_settled);
+        self.count_questions();
+        waiting
+    }
+
+    /// Reads and writes that the user has been asked about, with what the agent may touch now.
+    fn try_again(&mut self, id: ChatId, tokens: &[Token]) {
+        let Some(now) = self.chats.get(&id).map(Chat::reach) else { return };
+        for token in tokens {
             let Some(mut effect) = self.debts.get(token).and_then(|debt| debt.file.clone()) else {
                 continue;
             };
-            if let Effect::Read { roots, .. } | Effect::Write { roots, .. } = &mut effect {
-                roots.clone_from(&now);
+            if let Effect::Read { reach, .. } | Effect::Write { reach, .. } = &mut effect {
+                reach.clone_from(&now);
             }
             self.effects.push(effect);
         }
@@ -226,10 +270,10 @@ pub(super) fn cancelled() -> Answer {
     Answer::Error { code: REQUEST_CANCELLED, message }
 }
 
-fn refusal(folder: &Path) -> Answer {
+fn refusal(path: &Path) -> Answer {
     let message = format!(
         "{} is outside the project and the user did not allow it: work inside the project",
-        folder.display()
+        path.display()
     );
     Answer::Error { code: INVALID_PARAMS, message }
 }

@@ -11,15 +11,16 @@ use super::event::{
     AgentId, BufferFact, CallId, ChatId, FileChange, SessionAct, Timer, Token, Told,
 };
 use super::policy::{Unsaved, WriteDirty};
+use super::reach::Reach;
 use super::status::Status;
 use crate::session::agent::AgentConfig;
-use crate::session::author::Author;
+use crate::session::author::{Author, SessionKey};
 use crate::session::content::ContentId;
 use crate::session::elicitation::Action;
 use crate::session::ids::{AgentName, SessionId, TerminalId};
 use crate::session::permission::Outcome;
 use crate::session::prompt::Prompt;
-use crate::session::remembered::Remembered;
+use crate::session::remembered::{Remembered, StoreKey};
 use crate::session::terminal::TerminalExit;
 use crate::session::tool_call::Diff;
 use crate::session::transcript::Entry;
@@ -39,7 +40,7 @@ pub enum Effect {
         /// The request that waits for it.
         token: Token,
         /// Who reads.
-        session: SessionId,
+        session: SessionKey,
         /// As sent.
         path: PathBuf,
         /// First line, counted from 1.
@@ -47,7 +48,7 @@ pub enum Effect {
         /// How many lines.
         limit: Option<u32>,
         /// Where files may lie.
-        roots: Vec<PathBuf>,
+        reach: Reach,
     },
     /// Write a file for an agent.
     Write {
@@ -63,8 +64,10 @@ pub enum Effect {
         base: Option<String>,
         /// What becomes of unsaved changes in its buffer.
         dirty: WriteDirty,
+        /// Whether the agent goes on to write the same text to the disk itself.
+        repeats: bool,
         /// Where files may lie.
-        roots: Vec<PathBuf>,
+        reach: Reach,
     },
     /// See whether an agent changed these files on disk, and have open buffers follow.
     Adopt {
@@ -75,23 +78,23 @@ pub enum Effect {
         /// Which; none means every open file.
         paths: Vec<PathBuf>,
         /// Where files may lie.
-        roots: Vec<PathBuf>,
+        reach: Reach,
     },
     /// An agent is about to change these files: have their texts at hand.
     Prepare {
         /// Which.
         paths: Vec<PathBuf>,
         /// Where files may lie.
-        roots: Vec<PathBuf>,
+        reach: Reach,
     },
     /// An agent has read these files from the disk itself.
     Seen {
         /// Who.
-        session: SessionId,
+        session: SessionKey,
         /// Which.
         paths: Vec<PathBuf>,
         /// Where files may lie.
-        roots: Vec<PathBuf>,
+        reach: Reach,
         /// Whether only its tools read through us, without telling its model.
         by_model: bool,
     },
@@ -100,7 +103,7 @@ pub enum Effect {
     /// A turn is over: from now on others change the files the agent wrote.
     TurnOver {
         /// Whose.
-        session: SessionId,
+        session: SessionKey,
         /// What came with the prompt.
         told: Vec<Told>,
         /// Whether the agent has taken that in.
@@ -117,7 +120,7 @@ pub enum Effect {
         /// What.
         fact: BufferFact,
         /// Where files may lie.
-        roots: Vec<PathBuf>,
+        reach: Reach,
     },
     /// Write content to a file. `Event::Exported` follows, always.
     Export {
@@ -132,8 +135,8 @@ pub enum Effect {
     },
     /// Write down or bring back what outlives Neovim.
     Keep(Keeping),
-    /// Watch the loaded files below these folders, and no others, for changes on disk.
-    Watch(Vec<PathBuf>),
+    /// Watch the loaded files there, and no others, for changes on disk.
+    Watch(Reach),
     /// Come back after a while.
     Timer {
         /// With this.
@@ -155,15 +158,15 @@ pub enum Effect {
 pub enum Keeping {
     /// A session was used; with what has changed in its transcript, or all of it from now on. `Event::Kept` follows.
     Note(Box<Remembered>, bool, Vec<(usize, Entry)>),
-    /// Forget a session of this folder.
-    Forget(PathBuf, AgentName, SessionId),
+    /// Forget a session.
+    Forget(StoreKey),
     /// The session of this agent that was used last in this folder, for a chat that goes on with it. `Event::Recalled`
     /// follows, always.
     Recall(ChatId, AgentName, PathBuf),
     /// The sessions of this folder, for the user to choose from. `Event::Remembered` follows, always.
     List(PathBuf),
     /// What was said in a session, for a chat that goes on with it. `Event::Reread` follows, always.
-    Reread(ChatId, AgentName, SessionId),
+    Reread(ChatId, StoreKey),
 }
 
 /// What is to be found out before a prompt goes out.
@@ -174,11 +177,11 @@ pub struct Gather {
     /// For which turn.
     pub turn: u64,
     /// Whose.
-    pub session: SessionId,
+    pub session: SessionKey,
     /// Where paths are shown from.
     pub cwd: PathBuf,
     /// Where files may lie.
-    pub roots: Vec<PathBuf>,
+    pub reach: Reach,
     /// What becomes of unsaved text: with `Save` it is saved first, with `Ignore` not looked at.
     pub unsaved: Unsaved,
     /// The agent reads buffers through us, not the disk.

@@ -9,10 +9,11 @@ use super::policy::{Policy, Unsaved};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
 use crate::session::agent::AgentConfig;
+pub use crate::session::author::ChatId;
 use crate::session::content::ContentId;
 use crate::session::ids::{AgentName, OptionId, SessionId, TerminalId, ToolCallId};
 use crate::session::prompt::{FilesRead, Prompt};
-use crate::session::remembered::{Kept, Past, Remembered};
+use crate::session::remembered::{Kept, Past, Remembered, StoreKey};
 use agent::FromAgent;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,8 +66,8 @@ pub enum Event {
     Remembered(PathBuf, Vec<Remembered>),
     /// What was said in the session a chat goes on with.
     Reread(ChatId, Past),
-    /// What was to be written down of a session of an agent of this name was, or was not.
-    Kept(AgentName, SessionId, Kept),
+    /// What was to be written down of a session was, or was not.
+    Kept(StoreKey, Kept),
     /// A timer that was set has run out.
     Timer(Timer),
     /// The traffic that was asked for.
@@ -160,8 +161,13 @@ pub enum FileOutcome {
     },
     /// Nothing is written: the user's unsaved changes would have to be saved with it, and the user asked first.
     Unsaved(PathBuf),
-    /// The path lies outside the roots: this folder would have to be allowed.
-    Outside(PathBuf),
+    /// The path lies outside what the agent may touch: the user would have to allow it.
+    Outside {
+        /// The file, by its real path.
+        file: PathBuf,
+        /// Its folder, unless that holds more than anybody means to allow with a file.
+        folder: Option<PathBuf>,
+    },
     /// It failed.
     Failed {
         /// JSON-RPC or ACP code.
@@ -368,10 +374,6 @@ pub enum Timer {
     /// The agent has not ended its turn since it was cancelled; the number is the turn's.
     CancelGrace(ChatId, u64),
 }
-
-/// One conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ChatId(pub u32);
 
 /// One started agent process; a restart gets a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

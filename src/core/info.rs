@@ -2,6 +2,7 @@
 
 use super::effect::Effect;
 use super::event::ChatId;
+use super::reach::Allowed;
 use super::state::State;
 use crate::session::agent::McpServer;
 use crate::session::ids::ToolCallId;
@@ -36,8 +37,9 @@ impl State {
         }
         row("session", status.session.as_deref().unwrap_or("none"));
         row("folder", &chat.cwd.display().to_string());
-        for directory in chat.directories.iter().chain(&chat.allowed) {
-            row("also", &directory.display().to_string());
+        let allowed = chat.allowed.iter().map(Allowed::path);
+        for path in chat.directories.iter().map(AsRef::as_ref).chain(allowed) {
+            row("also", &path.display().to_string());
         }
         if let Some(mode) = &status.mode {
             row("mode", mode);

@@ -1,11 +1,12 @@
 //! What is to outlive Neovim: written down as it comes about, and brought back when a session goes on.
 
+use super::chat::Chat;
 use super::effect::{Effect, Keeping};
 use super::event::ChatId;
 use super::link::Stage;
 use super::state::State;
-use crate::session::ids::{AgentName, SessionId};
-use crate::session::remembered::{Kept, Past, Remembered};
+use crate::session::ids::SessionId;
+use crate::session::remembered::{Kept, Past, Remembered, StoreKey};
 use crate::session::tool_call::ToolStatus;
 use crate::session::update::Severity;
 
@@ -40,8 +41,8 @@ impl State {
     }
 
     /// What became of what was to be written down. That it was not is told once.
-    pub(super) fn kept(&mut self, agent: &AgentName, session: &SessionId, kept: Kept) {
-        let Some(id) = self.open_as(agent, session) else { return };
+    pub(super) fn kept(&mut self, session: &StoreKey, kept: Kept) {
+        let Some(id) = self.open_as(session) else { return };
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let problem = match kept {
             Kept::Written => {
@@ -90,13 +91,13 @@ impl State {
     pub(super) fn reread(&mut self, id: ChatId, session: SessionId) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.awaits_store = true;
-        let agent = chat.config.name.clone();
-        self.effects.push(Effect::Keep(Keeping::Reread(id, agent, session)));
+        let key = chat.store_key(session);
+        self.effects.push(Effect::Keep(Keeping::Reread(id, key)));
     }
 
     /// The session that was used last in a chat's folder goes on, unless somebody has it open. An older one would surprise.
     pub(super) fn recalled(&mut self, id: ChatId, last: Option<Remembered>) {
-        let last = last.filter(|last| !last.open && self.open_as(&last.agent, &last.id).is_none());
+        let last = last.filter(|last| !last.open && self.open_as(&last.key()).is_none());
         let Some(chat) = self.chats.get_mut(&id) else { return };
         match last {
             Some(last) => {
@@ -108,13 +109,13 @@ impl State {
         }
     }
 
-    /// The chat that has this session of an agent of this name open.
-    pub(super) fn open_as(&self, agent: &AgentName, session: &SessionId) -> Option<ChatId> {
-        let its = self
-            .chats
-            .values()
-            .find(|chat| chat.config.name == *agent && chat.session.as_ref() == Some(session));
-        its.map(|chat| chat.id)
+    /// The chat that has this session open.
+    pub(super) fn open_as(&self, key: &StoreKey) -> Option<ChatId> {
+        let StoreKey { cwd, agent, id } = key;
+        let its = |chat: &&Chat| {
+            chat.config.name == *agent && chat.cwd == *cwd && chat.session.as_ref() == Some(id)
+        };
+        self.chats.values().find(its).map(|chat| chat.id)
     }
 
     /// What was said in the session that is to go on.

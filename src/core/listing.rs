@@ -8,7 +8,7 @@ use super::state::{Expected, Owner, State};
 use super::words;
 use crate::session::agent::AgentCapabilities;
 use crate::session::ids::{AgentName, SessionId};
-use crate::session::remembered::{Listed, Remembered};
+use crate::session::remembered::{Listed, Remembered, StoreKey};
 use crate::session::tool_call::ToolStatus;
 use crate::session::transcript::Transcript;
 use std::collections::HashMap;
@@ -26,6 +26,13 @@ pub(super) struct Listing {
     awaited: Vec<AgentId>,
     /// Where the next pages begin (ACP session list: never kept for longer).
     next: HashMap<AgentId, String>,
+}
+
+impl Listing {
+    /// By what one of its sessions is found again.
+    fn key(&self, agent: &AgentName, id: &SessionId) -> StoreKey {
+        StoreKey { cwd: self.cwd.clone(), agent: agent.clone(), id: id.clone() }
+    }
 }
 
 impl State {
@@ -125,7 +132,7 @@ impl State {
                 title: one.title.clone(),
                 used_at: Some(one.used_at),
                 updated_at: None,
-                chat: self.open_as(&one.agent, &one.id),
+                chat: self.open_as(&one.key()),
                 open_elsewhere: false,
             });
             if let Some(item) = items.last_mut() {
@@ -140,7 +147,7 @@ impl State {
                 title: one.title.clone(),
                 used_at: None,
                 updated_at: one.updated_at.clone(),
-                chat: self.open_as(agent, &one.id),
+                chat: self.open_as(&listing.key(agent, &one.id)),
                 open_elsewhere: false,
             };
             match known {
@@ -173,7 +180,8 @@ impl State {
     }
 
     pub(super) fn close_session(&mut self, agent: &AgentName, session: &SessionId) {
-        match self.open_as(agent, session) {
+        let key = self.listing.as_ref().map(|listing| listing.key(agent, session));
+        match key.and_then(|key| self.open_as(&key)) {
             Some(id) => self.stop(id),
             None => self.notify(Level::Info, "that session is not open here"),
         }
@@ -182,7 +190,8 @@ impl State {
     /// Deletes a session with the agent, where one runs that can, and forgets it here. A chat that has it open gets a new
     /// one.
     pub(super) fn delete_session(&mut self, agent: AgentName, session: SessionId, cwd: PathBuf) {
-        let open = self.open_as(&agent, &session);
+        let key = StoreKey { cwd: cwd.clone(), agent: agent.clone(), id: session.clone() };
+        let open = self.open_as(&key);
         let its = open.and_then(|id| self.link_of(id).map(|(agent, _)| agent));
         let running = its.or_else(|| {
             let fits = |link: &Link| {
@@ -210,7 +219,7 @@ impl State {
             let text = format!("forgotten here; {agent} {why} and still has the session");
             self.notify(Level::Info, text);
         }
-        self.effects.push(Effect::Keep(Keeping::Forget(cwd, agent, session)));
+        self.effects.push(Effect::Keep(Keeping::Forget(key)));
         if let Some(id) = open {
             self.begin_anew(id);
         }

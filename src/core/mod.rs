@@ -6,6 +6,7 @@ pub mod effect;
 pub mod elicitation;
 pub mod event;
 pub mod policy;
+pub mod reach;
 pub mod status;
 
 pub mod chat;

@@ -111,14 +111,14 @@ impl State {
     /// Has it found out what the agent cannot see, and what becomes of unsaved text.
     fn gather(&mut self, id: ChatId, unsaved: Unsaved) {
         let Some((chat, turn)) = self.unsent(id) else { return };
-        let Some(session) = chat.session.clone() else { return };
+        let Some(session) = chat.key() else { return };
         let reads_buffers = chat.reads_buffers();
         self.effects.push(Effect::Gather(Gather {
             chat: id,
             turn: turn.number,
             session,
             cwd: chat.cwd.clone(),
-            roots: chat.roots(),
+            reach: chat.reach(),
             unsaved: if reads_buffers { Unsaved::Ignore } else { unsaved },
             reads_buffers,
             files: turn.prompt.files().map(Into::into).collect(),
@@ -220,7 +220,7 @@ impl State {
     pub(super) fn over(&mut self, id: ChatId, taken: bool) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let reads_buffers = chat.reads_buffers();
-        let (Some(session), Phase::Running(turn)) = (chat.session.clone(), &mut chat.phase) else {
+        let (Some(session), Phase::Running(turn)) = (chat.key(), &mut chat.phase) else {
             return;
         };
         let told = std::mem::take(&mut turn.told);

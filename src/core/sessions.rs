@@ -82,7 +82,8 @@ impl State {
     /// A session has begun where another one is now: what was said in that one is its past.
     fn forked(&mut self, id: ChatId, session: &SessionId) {
         let Some(chat) = self.chats.get(&id) else { return };
-        let source = self.open_as(&chat.config.name, session).and_then(|id| self.chats.get(&id));
+        let source =
+            self.open_as(&chat.store_key(session.clone())).and_then(|id| self.chats.get(&id));
         let said = source.map(|source| source.transcript.entries().to_vec());
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let past = said.unwrap_or_else(|| std::mem::take(&mut chat.past));
@@ -158,8 +159,8 @@ impl State {
         chat.title = None;
         let lost = chat.session.take().filter(|_| is_unknown(error));
         if let Some(session) = lost {
-            let (agent, cwd) = (chat.config.name.clone(), chat.cwd.clone());
-            self.effects.push(Effect::Keep(Keeping::Forget(cwd, agent, session)));
+            let key = chat.store_key(session);
+            self.effects.push(Effect::Keep(Keeping::Forget(key)));
         }
         let title = format!(
             "the session could not be restored ({}): a new one begins, what was said before is not known to it",

@@ -47,7 +47,7 @@ pub struct State {
 pub(super) struct Debt {
     pub(super) agent: AgentId,
     pub(super) chat: ChatId,
-    /// The effect to run again when the user allows a folder; `None` for permissions.
+    /// The effect to run again when the user allows its file; `None` for permissions.
     pub(super) file: Option<Effect>,
 }
 
@@ -93,8 +93,8 @@ pub(super) enum Question {
     Kill(ChatId, u64),
     /// How to log in?
     Login(ChatId, Vec<AuthMethodId>),
-    /// May the agent use this folder?
-    Outside { chat: ChatId, folder: PathBuf, waiting: Vec<Token> },
+    /// May the agent use this file, or its folder where that can be allowed?
+    Outside { chat: ChatId, file: PathBuf, folder: Option<PathBuf>, waiting: Vec<Token> },
     /// May this write save the user's unsaved changes, too?
     Dirty(ChatId, Token),
     /// What becomes of unsaved text, for the prompt of this turn?
@@ -137,7 +137,7 @@ impl State {
             Event::Recalled(chat, sessions) => self.recalled(chat, sessions),
             Event::Remembered(cwd, sessions) => self.remembered(&cwd, sessions),
             Event::Reread(chat, past) => self.reread_done(chat, past),
-            Event::Kept(agent, session, kept) => self.kept(&agent, &session, kept),
+            Event::Kept(session, kept) => self.kept(&session, kept),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
             Event::Trace { name, text } => {
                 self.show_text(name, "json", text, None);
@@ -327,8 +327,8 @@ impl State {
         match question {
             Question::Kill(chat, turn) => self.kill_answered(chat, turn, index),
             Question::Login(chat, methods) => self.login_answered(chat, &methods, index),
-            Question::Outside { chat, folder, waiting } => {
-                self.outside_answered(chat, folder, &waiting, index);
+            Question::Outside { chat, file, folder, waiting } => {
+                self.outside_answered(chat, (file, folder), &waiting, index);
             }
             Question::Dirty(_, token) => self.dirty_answered(token, index),
             Question::Unsaved(chat, _) => self.unsaved_answered(chat, index),

@@ -371,7 +371,10 @@ fn play(world: &mut World, step: Step) {
                 let outcome = match kind {
                     0 => FileOutcome::Text("text".to_owned()),
                     1 => FileOutcome::Failed { code: -32603, message: "no".to_owned() },
-                    2 => FileOutcome::Outside("/elsewhere".into()),
+                    2 => FileOutcome::Outside {
+                        file: format!("/elsewhere/{}", world.files.len()).into(),
+                        folder: (!world.files.is_empty()).then(|| "/elsewhere".into()),
+                    },
                     3 => FileOutcome::Unsaved("/project/a".into()),
                     _ => FileOutcome::Written { changes: Vec::new(), notice: None },
                 };

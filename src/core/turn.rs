@@ -343,8 +343,8 @@ impl State {
             }
             self.adopt(id, call, paths);
         } else if named && !paths.is_empty() {
-            let roots = chat.roots();
-            self.effects.push(Effect::Prepare { paths, roots });
+            let reach = chat.reach();
+            self.effects.push(Effect::Prepare { paths, reach });
         }
         if ended {
             self.keep(id);

@@ -4,16 +4,16 @@
 
 use std::sync::Arc;
 
-use super::disk::{self, DiskFacts};
-use super::document::{Document, Known, MOST_TRIES, Made, Open, beside};
+use super::disk::DiskFacts;
+use super::document::{Document, Known, MOST_TRIES, Made, Open, Sent, beside};
 use super::editor::Then;
 use super::error::FileError;
+use super::limits::{MOST_AHEAD, MOST_TEXT};
 use super::on_disk::OnDisk;
 use super::write::difference;
 use super::{Via, Written};
 use crate::edit::{Hunk, Kept, Taken, Text, diff, leave, refine, take_in};
-use crate::session::author::Author;
-use crate::session::ids::SessionId;
+use crate::session::author::{Author, SessionKey};
 
 impl Document {
     pub(super) async fn disk_changed(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
@@ -27,11 +27,11 @@ impl Document {
 
     async fn follow_disk(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
         let session = &by.session;
-        let facts = disk::facts(&self.path);
+        let facts = self.facts().await?;
         if facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts) {
             return Ok(None);
         }
-        if facts.is_none() && !disk::is_missing(&self.path) {
+        if facts.is_none() && !self.is_missing().await? {
             return Ok(None); // Agents name folders, too.
         }
         self.finish_reading().await?;
@@ -40,7 +40,7 @@ impl Document {
                 return self.closed_changed(by).await;
             };
             let Some(file) = file else { return self.deleted(by, &open).await };
-            if self.take_sent(&file.text) {
+            if self.take_sent(&file, by) {
                 self.settle(&open, file).await?;
                 return Ok(None);
             }
@@ -95,7 +95,7 @@ impl Document {
 
     async fn take(
         &self,
-        session: &SessionId,
+        session: &SessionKey,
         open: &Open,
         file: &OnDisk,
     ) -> Result<Taken, FileError> {
@@ -111,10 +111,15 @@ impl Document {
         beside(move || take_in(&read, &synced, &live, &theirs)).await
     }
 
-    /// Whether the file's text is what a session sent us last; who is taken for its writer may be wrong. Counts once.
-    pub(super) fn take_sent(&mut self, file: &Text) -> bool {
-        let is_sent = |sent: &Text| {
-            sent.same_lines(file) && sent.shape().final_newline == file.shape().final_newline
+    /// Whether the file has what a session sent us just now and was to write itself, too; who is taken for its writer may
+    /// be wrong. Counts once.
+    pub(super) fn take_sent(&mut self, file: &OnDisk, by: &Author) -> bool {
+        self.sent.retain(|session, sent| *session != by.session || sent.turn == by.turn);
+        let text = &file.text;
+        let is_sent = |sent: &Sent| {
+            sent.text.same_lines(text)
+                && sent.text.shape().final_newline == text.shape().final_newline
+                && sent.within.contains(&file.facts.time.on_clock())
         };
         let count = self.sent.len();
         self.sent.retain(|_, sent| !is_sent(sent));
@@ -147,7 +152,7 @@ impl Document {
         };
         self.synced = text.map(|text| OnDisk { text: Arc::clone(text), facts, encoding });
         // One that was never on disk, or whose end is known.
-        if open.buffer.stamp.is_none() || !disk::is_missing(&self.path) {
+        if open.buffer.stamp.is_none() || !self.is_missing().await? {
             return Ok(None);
         }
         self.editor.file_gone(open.buffer.id).await?;
@@ -159,8 +164,18 @@ impl Document {
     /// A file that is not loaded: there is something to tell only if we know what was there before.
     async fn closed_changed(&mut self, by: &Author) -> Result<Option<Written>, FileError> {
         let session = &by.session;
-        let Some(file) = self.on_disk(None).await? else { return Ok(None) };
-        self.take_sent(&file.text);
+        let is_known = self.synced.is_some() || self.known.contains_key(session);
+        let most = if is_known { MOST_TEXT } else { MOST_AHEAD };
+        let file = match self.on_disk_up_to(most, None).await {
+            // Nobody looks at it, and nobody knows what it was.
+            Err(FileError::Large { .. }) => {
+                self.synced = None;
+                return Ok(None);
+            }
+            file => file?,
+        };
+        let Some(file) = file else { return Ok(None) };
+        self.take_sent(&file, by);
         self.note_on_disk(session, Some(&file.text));
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
         let before = before.or_else(|| self.known.get(session).map(|known| known.left.clone()));
@@ -179,7 +194,7 @@ impl Document {
     /// the file is no more known to it than it was, also if it is in the file only now.
     async fn leaves(
         &mut self,
-        session: &SessionId,
+        session: &SessionKey,
         was: Option<Arc<Text>>,
         file: &Arc<Text>,
     ) -> Result<(), FileError> {

@@ -1,6 +1,6 @@
 //! Files that go with a prompt as they are: read whole, up to a bound. What becomes of them is decided elsewhere.
 
-use super::document::beside;
+use super::disks::Disks;
 use crate::session::media::{self, HEAD};
 use crate::session::prompt::{FileRead, FilesRead, most};
 use std::fs::{File, OpenOptions};
@@ -11,11 +11,11 @@ use tokio::time::{Instant, timeout_at};
 
 /// Reads the files the user has chosen, one after the other, until then. Each is there in what it gives, be it as
 /// one that could not be read.
-pub async fn read_all(paths: Vec<PathBuf>, until: Instant) -> FilesRead {
+pub async fn read_all(disks: &Disks, paths: Vec<PathBuf>, until: Instant) -> FilesRead {
     let mut all = FilesRead::new();
     for path in paths {
         let own = path.clone();
-        let read = match timeout_at(until, beside(move || read(&own))).await {
+        let read = match timeout_at(until, disks.call(&path, move |_| read(&own))).await {
             Ok(Ok(Ok(read))) => read,
             Ok(Ok(Err(error))) => FileRead::Failed(error.to_string()),
             Ok(Err(error)) => FileRead::Failed(error.to_string()),
@@ -98,7 +98,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_no_file_is_told() {
         let until = Instant::now() + Duration::from_secs(60);
-        let read = read_all(vec!["/".into(), "/nowhere/at all".into()], until).await;
+        let read =
+            read_all(&Disks::default(), vec!["/".into(), "/nowhere/at all".into()], until).await;
         let words: Vec<_> = read.values().map(|it| format!("{it:?}")).collect();
         assert!(words[0].contains("not a regular file"), "{words:?}");
         assert!(words[1].contains("No such file"), "{words:?}");

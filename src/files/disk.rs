@@ -3,12 +3,18 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, Write};
+use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use atomic_write_file::AtomicWriteFile;
 
+use super::disks::Call;
 use super::editor::{FileTime, Stamp};
+use super::limits::{MOST_EXCERPT, MOST_TEXT, MOST_TEXT_LINES};
+
+/// So many bytes are read at once.
+const PIECE: usize = 256 << 10;
 
 /// By what a file is known again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,17 +55,110 @@ impl From<&Metadata> for DiskFacts {
     }
 }
 
-/// The bytes of a file, and the facts it had when they were read. `None`: there is no such file.
-pub(super) fn read(path: &Path) -> io::Result<Option<(Vec<u8>, DiskFacts)>> {
-    let mut file = match open(OpenOptions::new().read(true), path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+/// What is there to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Bytes {
+    /// All there is, and the facts it had then.
+    All(Vec<u8>, DiskFacts),
+    /// More than may be held; how much.
+    TooMany(u64),
+}
+
+/// The bytes of a file. `None`: there is no such file.
+pub(super) fn read(path: &Path, most: u64, call: &Call) -> io::Result<Option<Bytes>> {
+    let Some(mut file) = existing(path)? else { return Ok(None) };
     let metadata = file.metadata()?;
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.size()).unwrap_or(0));
-    file.read_to_end(&mut bytes)?;
-    Ok(Some((bytes, DiskFacts::from(&metadata))))
+    if metadata.size() > most {
+        return Ok(Some(Bytes::TooMany(metadata.size())));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.size()).unwrap_or(0) + 1);
+    let mut lines = 0;
+    loop {
+        call.goes_on()?;
+        let before = bytes.len();
+        // It may grow meanwhile.
+        let read = (&mut file).take(PIECE as u64).read_to_end(&mut bytes)?;
+        lines += memchr::memchr_iter(b'\n', &bytes[before..]).count();
+        if bytes.len() as u64 > most || lines > MOST_TEXT_LINES {
+            return Ok(Some(Bytes::TooMany(bytes.len().max(1) as u64)));
+        }
+        if read == 0 {
+            return Ok(Some(Bytes::All(bytes, DiskFacts::from(&metadata))));
+        }
+    }
+}
+
+/// What is found of some lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Excerpt {
+    /// Them with their ends, and the facts of the file.
+    Lines(Vec<u8>, DiskFacts),
+    /// The file is no text whose lines can be told by their bytes: it holds NUL bytes.
+    Nul,
+    /// They have more bytes than may be held.
+    TooLong,
+    /// They begin farther from the start than is looked.
+    TooDeep,
+}
+
+/// Some lines of a file, from 0, of which no more is held than they have. `None`: there is no such file.
+pub(super) fn excerpt(
+    path: &Path,
+    lines: Range<usize>,
+    most_skipped: u64,
+    call: &Call,
+) -> io::Result<Option<Excerpt>> {
+    let Some(mut file) = existing(path)? else { return Ok(None) };
+    let facts = DiskFacts::from(&file.metadata()?);
+    let (mut piece, mut held, mut skipped, mut at) = (vec![0; PIECE], Vec::new(), 0, 0);
+    while at < lines.end {
+        call.goes_on()?;
+        let read = match file.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => &piece[..read],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let has_nul = |bytes| memchr::memchr(0, bytes).is_some();
+        let mut rest = read;
+        if at < lines.start {
+            skipped += read.len() as u64;
+            let ends = memchr::memchr_iter(b'\n', read).count();
+            if at + ends < lines.start {
+                if has_nul(read) {
+                    return Ok(Some(Excerpt::Nul));
+                }
+                at += ends;
+                rest = &[];
+            }
+        }
+        while at < lines.end && !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest).map(|end| end + 1);
+            let (line, more) = rest.split_at(end.unwrap_or(rest.len()));
+            if has_nul(line) {
+                return Ok(Some(Excerpt::Nul));
+            }
+            if at >= lines.start {
+                if held.len() + line.len() > MOST_EXCERPT {
+                    return Ok(Some(Excerpt::TooLong));
+                }
+                held.extend_from_slice(line);
+            }
+            at += usize::from(end.is_some());
+            rest = more;
+        }
+        if at < lines.start && skipped > most_skipped {
+            return Ok(Some(Excerpt::TooDeep));
+        }
+    }
+    Ok(Some(Excerpt::Lines(held, facts)))
+}
+
+fn existing(path: &Path) -> io::Result<Option<File>> {
+    match open(OpenOptions::new().read(true), path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        file => file.map(Some),
+    }
 }
 
 /// Refuses a path that was a real one when it was decided who may touch it, and is not any more: a symbolic link has
@@ -107,19 +206,22 @@ pub(super) fn is_missing(path: &Path) -> bool {
 /// Replaces the bytes of a file, or creates it with missing parent folders. All or nothing; mode
 /// and owner stay. A file with several names (hard links) keeps them, and one in a folder that
 /// takes no new files is written too: both in place.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<DiskFacts> {
+///
+/// Where nobody waits for the call any more, nothing is changed: others may have written by then.
+pub(super) fn write(path: &Path, bytes: &[u8], call: &Call) -> io::Result<DiskFacts> {
     match open(OpenOptions::new().read(true).write(true), path) {
-        Ok(file) if file.metadata()?.nlink() > 1 => write_in_place(file, bytes)?,
-        Ok(file) => match replace(path, bytes) {
-            Err(error) if is_of_the_folder(&error) => write_in_place(file, bytes)?,
+        Ok(file) if file.metadata()?.nlink() > 1 => write_in_place(file, bytes, call)?,
+        Ok(file) => match replace(path, bytes, call) {
+            Err(error) if is_of_the_folder(&error) => write_in_place(file, bytes, call)?,
             replaced => replaced?,
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             check_real(path)?;
             if let Some(parent) = path.parent() {
+                call.goes_on()?;
                 fs::create_dir_all(parent)?;
             }
-            replace(path, bytes)?;
+            replace(path, bytes, call)?;
         }
         Err(error) => return Err(error),
     }
@@ -127,17 +229,22 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<DiskFacts> {
 }
 
 /// Gives a file back what it had, in place: where there was no room for more there is for that.
-pub(super) fn restore(path: &Path, bytes: &[u8]) -> io::Result<DiskFacts> {
+pub(super) fn restore(path: &Path, bytes: &[u8], call: &Call) -> io::Result<DiskFacts> {
     let mut file = open(OpenOptions::new().read(true).write(true), path)?;
+    call.goes_on()?;
     overwrite(&mut file, bytes)?;
     file.metadata().map(|metadata| DiskFacts::from(&metadata))
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn replace(path: &Path, bytes: &[u8], call: &Call) -> io::Result<()> {
     let mut file = AtomicWriteFile::open(path)?;
-    file.write_all(bytes)?;
+    for piece in bytes.chunks(PIECE) {
+        file.write_all(piece)?;
+        call.goes_on()?;
+    }
     // From its folder, which stays open, it comes to no other.
     check_real(path)?;
+    call.goes_on()?;
     file.commit()
 }
 
@@ -149,9 +256,13 @@ fn is_of_the_folder(error: &io::Error) -> bool {
 
 /// Not all at once, but if it fails, on a full disk for example, the file gets back what it had: it
 /// is cut only when all is written, so that there is room.
-fn write_in_place(mut file: File, bytes: &[u8]) -> io::Result<()> {
+fn write_in_place(mut file: File, bytes: &[u8], call: &Call) -> io::Result<()> {
     let mut before = Vec::new();
-    file.read_to_end(&mut before)?;
+    (&mut file).take(MOST_TEXT + 1).read_to_end(&mut before)?;
+    if before.len() as u64 > MOST_TEXT {
+        return Err(io::Error::other("it has become too large to be written in place"));
+    }
+    call.goes_on()?;
     let written = overwrite(&mut file, bytes);
     if written.is_err() {
         overwrite(&mut file, &before)?;
@@ -174,6 +285,21 @@ mod tests {
     use super::*;
 
     struct Scratch(PathBuf);
+
+    fn read(path: &Path) -> io::Result<Option<(Vec<u8>, DiskFacts)>> {
+        Ok(super::read(path, MOST_TEXT, &Call::default())?.map(|bytes| match bytes {
+            Bytes::All(bytes, facts) => (bytes, facts),
+            Bytes::TooMany(size) => panic!("{size} bytes"),
+        }))
+    }
+
+    fn write(path: &Path, bytes: &[u8]) -> io::Result<DiskFacts> {
+        super::write(path, bytes, &Call::default())
+    }
+
+    fn restore(path: &Path, bytes: &[u8]) -> io::Result<DiskFacts> {
+        super::restore(path, bytes, &Call::default())
+    }
 
     impl Scratch {
         fn new(name: &str) -> Self {
@@ -245,5 +371,40 @@ mod tests {
         assert!(read(&path("inside/file")).is_err() && read(&path("folder/file")).is_err());
         assert_eq!(fs::read(path("outside/file")).unwrap(), b"old");
         assert_eq!(fs::read_dir(path("outside")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn lines_are_found_without_holding_what_is_around_them() {
+        let scratch = Scratch::new("lines");
+        let path = scratch.0.join("lines");
+        let text: String = (0..100_000).map(|line| format!("line {line}\r\n")).collect();
+        write(&path, text.as_bytes()).unwrap();
+        let facts = facts(&path).unwrap();
+        let call = Call::default();
+        let lines = |lines| excerpt(&path, lines, u64::MAX, &call).unwrap().unwrap();
+        let found = |text: &str| Excerpt::Lines(text.into(), facts);
+        assert_eq!(lines(0..1), found("line 0\r\n"));
+        assert_eq!(lines(77_777..77_779), found("line 77777\r\nline 77778\r\n"));
+        assert_eq!(lines(99_999..200_000), found("line 99999\r\n"));
+        assert_eq!(lines(100_000..usize::MAX), found(""));
+        assert_eq!(lines(0..usize::MAX), found(&text));
+        assert_eq!(excerpt(&scratch.0.join("no"), 0..1, 0, &call).unwrap(), None);
+        assert_eq!(excerpt(&path, 90_000..90_001, 500_000, &call).unwrap(), Some(Excerpt::TooDeep));
+    }
+
+    #[test]
+    fn what_is_too_large_is_told_before_it_is_held() {
+        let scratch = Scratch::new("large");
+        let path = scratch.0.join("large");
+        let sparse = File::create(&path).unwrap();
+        sparse.set_len(1 << 40).unwrap();
+        let call = Call::default();
+        assert_eq!(super::read(&path, MOST_TEXT, &call).unwrap(), Some(Bytes::TooMany(1 << 40)));
+        assert_eq!(excerpt(&path, 0..1, 0, &call).unwrap(), Some(Excerpt::Nul));
+        // One line, and very many.
+        write(&path, &vec![b'x'; MOST_EXCERPT + 1]).unwrap();
+        assert_eq!(excerpt(&path, 0..1, 0, &call).unwrap(), Some(Excerpt::TooLong));
+        write(&path, &vec![b'\n'; MOST_TEXT_LINES + 1]).unwrap();
+        assert!(matches!(super::read(&path, MOST_TEXT, &call).unwrap(), Some(Bytes::TooMany(_))));
     }
 }

@@ -5,20 +5,19 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
-use super::disk;
+use super::disks::Disks;
 use super::editor::{Buffer, BufferId, Editor, EditorError, Found, Lines, Outcome, Stamp, Then};
 use super::error::FileError;
 use super::on_disk::OnDisk;
 use super::read::Partial;
 use super::unsaved::Aware;
-use super::{Origin, Via, Written};
+use super::{DiskFacts, Origin, Via, Written};
 use crate::edit::{Edit, Hunk, Record, Shape, Text, rebase, replay};
-use crate::session::author::Author;
-use crate::session::ids::SessionId;
+use crate::session::author::{Author, SessionKey};
 
 /// How soon a change is tried again that Neovim did not let be made, and how much later each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -34,17 +33,20 @@ pub(super) const MOST_TRIES: usize = 8;
 pub(super) struct Document {
     pub(super) path: PathBuf,
     pub(super) editor: Arc<dyn Editor>,
+    pub(super) disks: Arc<Disks>,
     /// The text Neovim last read or wrote, as it stands on disk.
     pub(super) synced: Option<OnDisk>,
     /// What each session last read or wrote.
-    pub(super) known: HashMap<SessionId, Known>,
+    pub(super) known: HashMap<SessionKey, Known>,
+    /// As which the file stood when a session read lines of it that were not held as a whole: its text refers to that.
+    pub(super) glimpsed: HashMap<SessionKey, DiskFacts>,
     /// What the models of sessions last read from the disk itself, or sent since, whose tools read through us without
     /// telling them.
-    pub(super) models: HashMap<SessionId, Arc<Text>>,
+    pub(super) models: HashMap<SessionKey, Arc<Text>>,
     /// What each session last sent and may still write to the disk itself.
-    pub(super) sent: HashMap<SessionId, Arc<Text>>,
+    pub(super) sent: HashMap<SessionKey, Sent>,
     /// The sessions that wrote it, and what they know of it since.
-    pub(super) written: HashMap<SessionId, Aware>,
+    pub(super) written: HashMap<SessionKey, Aware>,
     /// What agents and others did to it since the first of them changed it.
     record: Option<Record<Origin>>,
     /// What came in from the disk before a write that was refused then: it is told with the next look at the disk.
@@ -76,6 +78,16 @@ pub(super) struct Known {
     pub(super) left: Arc<Text>,
 }
 
+/// A text that an agent has sent and goes on to write to the disk itself, as OpenCode does without waiting for us.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) text: Arc<Text>,
+    /// In which turn.
+    pub(super) turn: u64,
+    /// From when until when the file may have been written so, by its own time.
+    pub(super) within: Range<SystemTime>,
+}
+
 impl Known {
     pub(super) fn new(text: Arc<Text>) -> Self {
         Self { text: Some(Arc::clone(&text)), left: text }
@@ -103,13 +115,15 @@ pub(super) enum Made {
 }
 
 impl Document {
-    pub(super) fn new(path: PathBuf, editor: Arc<dyn Editor>) -> Self {
+    pub(super) fn new(path: PathBuf, editor: Arc<dyn Editor>, disks: Arc<Disks>) -> Self {
         let (known, sent, written) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self {
             path,
             editor,
+            disks,
             synced: None,
             known,
+            glimpsed: HashMap::new(),
             models: HashMap::new(),
             sent,
             written,
@@ -158,8 +172,9 @@ impl Document {
     }
 
     /// Forgets what a session knows; `true` if nothing is left to know.
-    pub(super) fn forget(&mut self, session: &SessionId) -> bool {
+    pub(super) fn forget(&mut self, session: &SessionKey) -> bool {
         self.known.remove(session);
+        self.glimpsed.remove(session);
         self.models.remove(session);
         self.sent.remove(session);
         self.written.remove(session);
@@ -225,7 +240,7 @@ impl Document {
 
     /// The file's text, from memory where nobody has written it since.
     async fn file_of(&mut self, buffer: &Buffer) -> Result<Option<OnDisk>, FileError> {
-        let facts = disk::facts(&self.path);
+        let facts = self.facts().await?;
         let kept = self.synced.as_ref().filter(|synced| Some(synced.facts) == facts);
         if let Some(synced) = kept.filter(|synced| synced.is_read_as(buffer)) {
             return Ok(Some(synced.clone()));

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use thiserror::Error;
@@ -23,6 +24,16 @@ pub struct FileTime {
     pub seconds: i64,
     /// Nanoseconds beside them.
     pub nanoseconds: i64,
+}
+
+impl FileTime {
+    /// As the clock shows it; the beginning of time for one that it cannot show.
+    pub(super) fn on_clock(self) -> SystemTime {
+        let seconds = u64::try_from(self.seconds).unwrap_or(0);
+        let nanoseconds = u32::try_from(self.nanoseconds).unwrap_or(0);
+        let since = Duration::new(seconds, nanoseconds);
+        SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
+    }
 }
 
 /// By what the file that Neovim last read or wrote is told from a later one: two writes within one tick of the disk's clock

@@ -78,6 +78,11 @@ impl Encoding {
         }
     }
 
+    /// Whether a byte of a line end is never part of another character, and each line is text by itself here.
+    pub(super) fn has_plain_lines(&self) -> bool {
+        matches!(self, Self::Utf8 | Self::Latin1)
+    }
+
     /// Whether there is no character it has not.
     pub fn holds_all(&self) -> bool {
         matches!(self, Self::Utf8 | Self::Utf16(_) | Self::Ucs4(_))

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::editor::EditorError;
+use super::limits::{MOST_TEXT, megabytes};
 use crate::core::event::agent::{INTERNAL_ERROR, NOT_FOUND};
 
 /// Why a file could not be read or written. Each says what happened and what to do, in one line.
@@ -56,6 +57,25 @@ pub enum FileError {
         /// In the system's words.
         reason: String,
     },
+    /// Too large for what was asked for. Nothing was written.
+    #[error("{} {reason}", .path.display())]
+    Large {
+        /// Which file.
+        path: PathBuf,
+        /// What has which size, and what to do.
+        reason: String,
+    },
+    /// The file system it lies on does not answer. What was to be written may be written or not.
+    #[error(
+        "{}: its file system did not answer within {seconds} s: try again later, or ask the user",
+        .path.display()
+    )]
+    Silent {
+        /// Which file.
+        path: PathBuf,
+        /// How long it was waited for.
+        seconds: u64,
+    },
     /// The user changes the text faster than it can be written.
     #[error("{} keeps changing in the editor: try again", .0.display())]
     Busy(PathBuf),
@@ -81,6 +101,8 @@ impl FileError {
             | Self::Unsaved(_)
             | Self::Refused { .. }
             | Self::Disk { .. }
+            | Self::Large { .. }
+            | Self::Silent { .. }
             | Self::Busy(_)
             | Self::Held(_)
             | Self::Editor(_) => INTERNAL_ERROR,
@@ -89,6 +111,16 @@ impl FileError {
 
     pub(super) fn reading(path: PathBuf, error: &io::Error) -> Self {
         Self::Disk { path, verb: "read", reason: error.to_string() }
+    }
+
+    /// A file that is not to be held whole.
+    pub(super) fn large(path: PathBuf, size: u64) -> Self {
+        let (size, most) = (megabytes(size), megabytes(MOST_TEXT));
+        let reason = format!(
+            "has {size}, more than the {most} that can be handled as a whole: read parts of it \
+             (`line` and `limit`), and change it with another tool"
+        );
+        Self::Large { path, reason }
     }
 
     pub(super) fn writing(path: PathBuf, error: &io::Error) -> Self {

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use super::disk;
 use super::document::{Document, beside};
 use super::error::FileError;
 use crate::edit::{Text, apply, diff, merge, refine};
@@ -12,7 +11,7 @@ impl Document {
     /// The buffer is unmodified, by a save or by undoing. A save is what Neovim last wrote; an undo may have led to a text
     /// that was saved once and is not what the file has now: that must not be lost as if it were.
     pub(super) async fn became_clean(&mut self) -> Result<(), FileError> {
-        let facts = disk::facts(&self.path);
+        let facts = self.facts().await?;
         let Some(synced) = self.synced.clone().filter(|synced| Some(synced.facts) == facts) else {
             return self.note().await;
         };

@@ -4,11 +4,14 @@
 mod adopt;
 pub mod carry;
 mod disk;
+pub mod disks;
 mod document;
 pub mod editor;
 mod encoding;
 mod error;
 mod facts;
+mod limits;
+mod looks;
 mod on_disk;
 mod read;
 mod unsaved;
@@ -22,22 +25,24 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::Mutex as Queue;
 
+use self::disks::Disks;
 use self::document::Document;
 use self::editor::Editor;
+use self::looks::Looks;
 use crate::core::event::BufferFact;
 use crate::core::policy::WriteDirty;
 use crate::edit::{Hunk, Kept, Record, Text};
-use crate::session::author::Author;
-use crate::session::ids::SessionId;
+use crate::session::author::{Author, SessionKey};
 
 pub use self::disk::DiskFacts;
 pub use self::error::FileError;
+pub use self::looks::Look;
 
 /// `fs/read_text_file`, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadRequest {
     /// Who reads.
-    pub session: SessionId,
+    pub session: SessionKey,
     /// The real path, as `host::paths` gives it.
     pub path: PathBuf,
     /// First line, from 1; 0 is taken for 1.
@@ -59,6 +64,8 @@ pub struct WriteRequest {
     pub base: Option<String>,
     /// What becomes of unsaved changes in its buffer.
     pub dirty: WriteDirty,
+    /// Whether its agent goes on to write the same text to the disk itself.
+    pub repeats: bool,
 }
 
 /// Which way a change came.
@@ -114,15 +121,28 @@ pub struct Written {
 #[derive(Debug)]
 pub struct Files {
     editor: Arc<dyn Editor>,
+    disks: Arc<Disks>,
     documents: Mutex<HashMap<PathBuf, Arc<Queue<Document>>>>,
     /// Held while it is noted what a turn has left.
     turn_over: Queue<()>,
+    looks: Looks,
 }
 
 impl Files {
     /// Documents that may be loaded in `editor`.
     pub fn new(editor: Arc<dyn Editor>) -> Self {
-        Self { editor, documents: Mutex::default(), turn_over: Queue::default() }
+        Self::on(editor, Disks::default())
+    }
+
+    /// The same, on these file systems.
+    pub fn on(editor: Arc<dyn Editor>, disks: Disks) -> Self {
+        let (documents, turn_over, looks) = (Mutex::default(), Queue::default(), Looks::default());
+        Self { editor, disks: Arc::new(disks), documents, turn_over, looks }
+    }
+
+    /// The file systems they lie on.
+    pub fn disks(&self) -> &Arc<Disks> {
+        &self.disks
     }
 
     /// The text of a file as it would be saved now: unsaved changes are in it, a byte order mark is
@@ -173,14 +193,14 @@ impl Files {
     }
 
     /// `session` has read the file from the disk itself: its next write refers to that text.
-    pub async fn seen(&self, path: &Path, session: &SessionId) -> Result<(), FileError> {
+    pub async fn seen(&self, path: &Path, session: &SessionKey) -> Result<(), FileError> {
         let (document, session) = (self.document(path), session.clone());
         finish(async move { document.lock().await.seen(&session).await }).await
     }
 
     /// The same for an agent whose model reads the disk and whose tools read through us: what they read right before a
     /// write tells nothing of what the model knows.
-    pub async fn seen_by_model(&self, path: &Path, session: &SessionId) -> Result<(), FileError> {
+    pub async fn seen_by_model(&self, path: &Path, session: &SessionKey) -> Result<(), FileError> {
         let (document, session) = (self.document(path), session.clone());
         finish(async move { document.lock().await.seen_by_model(&session).await }).await
     }
@@ -213,7 +233,7 @@ impl Files {
     }
 
     /// Forgets what a session knows, when it is over.
-    pub async fn forget(&self, session: &SessionId) {
+    pub async fn forget(&self, session: &SessionKey) {
         for (path, document) in self.all() {
             let is_idle = document.lock().await.forget(session);
             drop(document);
@@ -238,7 +258,8 @@ impl Files {
     fn document(&self, path: &Path) -> Arc<Queue<Document>> {
         let mut documents = self.documents.lock();
         let document = documents.entry(path.to_owned()).or_insert_with(|| {
-            Arc::new(Queue::new(Document::new(path.to_owned(), Arc::clone(&self.editor))))
+            let (editor, disks) = (Arc::clone(&self.editor), Arc::clone(&self.disks));
+            Arc::new(Queue::new(Document::new(path.to_owned(), editor, disks)))
         });
         Arc::clone(document)
     }

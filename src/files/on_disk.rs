@@ -1,13 +1,16 @@
 //! The text of a file itself: what its bytes are as text, in the eyes of the Neovim that has it
 //! loaded. It writes nothing and asks Neovim only to convert.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use super::disk::{self, DiskFacts};
+use super::disk::{self, Bytes, DiskFacts};
+use super::disks::Call;
 use super::document::{Document, beside};
 use super::editor::Buffer;
 use super::encoding::{self, Encoding};
 use super::error::FileError;
+use super::limits::MOST_TEXT;
 use crate::edit::{Hunk, LineEnding, Text};
 
 /// The text of the file itself.
@@ -111,15 +114,46 @@ impl OnDisk {
 }
 
 impl Document {
+    /// Runs what may block on the file's disk.
+    pub(super) async fn disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Path, &Call) -> T + Send + 'static,
+    ) -> Result<T, FileError> {
+        let path = self.path.clone();
+        self.disks.call(&self.path, move |call| work(&path, call)).await
+    }
+
+    /// The facts of the file, `None` if there is none.
+    pub(super) async fn facts(&self) -> Result<Option<DiskFacts>, FileError> {
+        self.disk(|path, _| disk::facts(path)).await
+    }
+
+    /// Whether there is nothing of its name.
+    pub(super) async fn is_missing(&self) -> Result<bool, FileError> {
+        self.disk(|path, _| disk::is_missing(path)).await
+    }
+
     /// The text of the file itself; `None` if there is none. The buffer says how to take its bytes.
     pub(super) async fn on_disk(
         &self,
         buffer: Option<&Buffer>,
     ) -> Result<Option<OnDisk>, FileError> {
-        let path = self.path.clone();
-        let read = beside(move || disk::read(&path)).await?;
+        self.on_disk_up_to(MOST_TEXT, buffer).await
+    }
+
+    /// The same of a file of at most so many bytes.
+    pub(super) async fn on_disk_up_to(
+        &self,
+        most: u64,
+        buffer: Option<&Buffer>,
+    ) -> Result<Option<OnDisk>, FileError> {
+        let read = self.disk(move |path, call| disk::read(path, most, call)).await?;
         let read = read.map_err(|error| FileError::reading(self.path.clone(), &error))?;
-        let Some((bytes, facts)) = read else { return Ok(None) };
+        let (bytes, facts) = match read {
+            Some(Bytes::All(bytes, facts)) => (bytes, facts),
+            Some(Bytes::TooMany(size)) => return Err(FileError::large(self.path.clone(), size)),
+            None => return Ok(None),
+        };
         let lens = buffer.map(|buffer| Lens::new(buffer, self.synced.as_ref(), facts));
         let encoding =
             lens.as_ref().map_or_else(|| Encoding::of(&bytes), |lens| lens.encoding_of(&bytes));
@@ -158,7 +192,7 @@ impl Document {
         sent: &Arc<Text>,
         encoding: &Encoding,
     ) -> Result<Option<OnDisk>, FileError> {
-        if disk::facts(&self.path) == before.map(|before| before.facts) {
+        if self.facts().await? == before.map(|before| before.facts) {
             return Ok(None);
         }
         let sent = self.to_bytes(Arc::clone(sent), encoding).await?;
@@ -166,15 +200,15 @@ impl Document {
             Some(before) => Some(self.to_bytes(Arc::clone(&before.text), encoding).await?),
             None => None,
         };
-        let path = self.path.clone();
-        let repaired = beside(move || {
-            match disk::read(&path)? {
-                Some((left, _)) if sent.starts_with(&left) => {}
+        let repaired = self.disk(move |path, call| {
+            match disk::read(path, MOST_TEXT, call)? {
+                Some(Bytes::All(left, _)) if sent.starts_with(&left) => {}
                 _ => return Ok(None), // Somebody else has written it.
             }
+            call.goes_on()?;
             match bytes {
-                Some(bytes) => disk::restore(&path, &bytes).map(Some),
-                None => std::fs::remove_file(&path).map(|()| None),
+                Some(bytes) => disk::restore(path, &bytes, call).map(Some),
+                None => std::fs::remove_file(path).map(|()| None),
             }
         });
         let facts =

@@ -1,15 +1,17 @@
 //! `fs/read_text_file`: the text of a document as it would be saved now. It changes nothing but
 //! what is known.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::ReadRequest;
-use super::disk;
+use super::disk::{self, Excerpt};
 use super::document::{Document, Known, Open, beside};
-use super::editor::{Buffer, BufferId, EditorError, Lines};
+use super::editor::{Buffer, BufferId, EditorError, Encoding, Lines};
 use super::error::FileError;
+use super::limits::{MOST_AHEAD, MOST_EXCERPT, MOST_FOR_LINES, MOST_SKIPPED, MOST_TEXT, megabytes};
 use crate::edit::Text;
-use crate::session::ids::SessionId;
+use crate::session::author::SessionKey;
 
 /// Lines that were answered before the text they stand in was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,17 +19,14 @@ pub(super) struct Partial {
     pub(super) id: BufferId,
     tick: i64,
     /// Who has read them.
-    sessions: Vec<SessionId>,
+    sessions: Vec<SessionKey>,
 }
 
 /// Up to so many lines are fetched by themselves where the whole text is not at hand.
 const FEW_LINES: usize = 2_000;
 
-/// Of a file that is not loaded, so many bytes are read ahead of a change by the agent itself.
-const MOST_NOTED: u64 = 4 * 1024 * 1024;
-
-/// Of a file that is loaded.
-const MOST_KEPT: u64 = 64 * 1024 * 1024;
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Document {
     /// What is to be fetched now, is in the buffer beside the text.
@@ -51,11 +50,17 @@ impl Document {
             (Some(found), None) if found.buffer.modified => self.text_of(found).await?.text,
             (found, _) => {
                 let buffer = found.as_ref().map(|found| &found.buffer);
+                if (request.line.is_some() || limit.is_some())
+                    && let Some(content) =
+                        self.glimpse(&request.session, from..to(from, limit), buffer).await?
+                {
+                    return Ok((content, None));
+                }
                 let disk = self.on_disk(buffer).await?;
                 disk.ok_or_else(|| FileError::Missing(self.path.clone()))?.text
             }
         };
-        self.known.insert(request.session.clone(), Known::new(Arc::clone(&text)));
+        self.learn(request.session.clone(), Known::new(Arc::clone(&text)));
         let content = match few {
             Some(_) => text.excerpt(from, limit),
             None => beside(move || text.excerpt(from, limit)).await?,
@@ -63,10 +68,84 @@ impl Document {
         self.reject_nul(content).map(|content| (content, None))
     }
 
+    /// What a session read or sent last.
+    pub(super) fn learn(&mut self, session: SessionKey, known: Known) {
+        self.glimpsed.remove(&session);
+        self.known.insert(session, known);
+    }
+
+    /// Lines of a file that is too large to be held for them; `None` of any other. Of which text they are is known by the
+    /// file's facts.
+    async fn glimpse(
+        &mut self,
+        session: &SessionKey,
+        lines: Range<usize>,
+        buffer: Option<&Buffer>,
+    ) -> Result<Option<String>, FileError> {
+        let size = self.facts().await?.map_or(0, |facts| facts.size);
+        if size <= MOST_FOR_LINES {
+            return Ok(None);
+        }
+        let encoding = buffer.map(|buffer| buffer.encoding.clone());
+        if encoding.as_ref().is_some_and(|it| !it.has_plain_lines()) {
+            return Ok(None);
+        }
+        let first = lines.start + 1;
+        let found =
+            self.disk(move |path, call| disk::excerpt(path, lines, MOST_SKIPPED, call)).await?;
+        let found = found.map_err(|error| FileError::reading(self.path.clone(), &error))?;
+        let large = |reason| Err(FileError::Large { path: self.path.clone(), reason });
+        let (mut bytes, facts) = match found {
+            Some(Excerpt::Lines(bytes, facts)) => (bytes, facts),
+            // As a whole it may be text in another encoding.
+            Some(Excerpt::Nul | Excerpt::TooLong) if size <= MOST_TEXT => return Ok(None),
+            Some(Excerpt::Nul) => return Err(self.not_text("it holds NUL bytes".to_owned())),
+            Some(Excerpt::TooLong) => {
+                let most = megabytes(MOST_EXCERPT as u64);
+                return large(format!(
+                    "was not read: the lines asked for have more than {most}: ask for fewer \
+                     (`limit`), or use another tool"
+                ));
+            }
+            Some(Excerpt::TooDeep) => {
+                let most = megabytes(MOST_SKIPPED);
+                return large(format!(
+                    "was not read: line {first} lies beyond its first {most}: use another tool"
+                ));
+            }
+            None => return Ok(None),
+        };
+        if first == 1 && bytes.starts_with(MARK) {
+            bytes.drain(..MARK.len());
+        }
+        let encoding = encoding.unwrap_or_else(|| Encoding::of(&bytes));
+        let content = beside(move || encoding.decode(bytes)).await?;
+        let content = content.ok_or_else(|| self.not_text("it is not UTF-8".to_owned()))?;
+        if let Some(known) = self.known.get_mut(session) {
+            known.text = None;
+        }
+        self.glimpsed.insert(session.clone(), facts);
+        Ok(Some(content))
+    }
+
+    /// Fetches the text whose lines a session has read by themselves, for what it writes refers to that. Refused if it is
+    /// another one by now.
+    pub(super) async fn know_glimpsed(&mut self, session: &SessionKey) -> Result<(), FileError> {
+        let Some(facts) = self.glimpsed.get(session).copied() else { return Ok(()) };
+        let found = self.find().await?;
+        match self.on_disk(found.as_ref().map(|found| &found.buffer)).await? {
+            Some(disk) if disk.facts == facts => {
+                self.learn(session.clone(), Known::new(disk.text));
+                Ok(())
+            }
+            _ => Err(self.conflict(&[], false)),
+        }
+    }
+
     /// Lines by themselves. The whole text they stand in is fetched afterwards, once for all who read parts of it.
     fn part(
         &mut self,
-        session: &SessionId,
+        session: &SessionKey,
         buffer: &Buffer,
         lines: Lines,
     ) -> Result<(String, Option<BufferId>), FileError> {
@@ -119,22 +198,28 @@ impl Document {
 
     fn know_partial(&mut self, open: &Open) {
         for session in self.partial.take().into_iter().flat_map(|partial| partial.sessions) {
-            self.known.insert(session, Known::new(Arc::clone(&open.text)));
+            self.learn(session, Known::new(Arc::clone(&open.text)));
         }
     }
 
     /// Notes that `session` has read the file from the disk itself.
-    pub(super) async fn seen(&mut self, session: &SessionId) -> Result<(), FileError> {
+    pub(super) async fn seen(&mut self, session: &SessionKey) -> Result<(), FileError> {
         let found = self.find().await?;
         let buffer = found.as_ref().map(|found| &found.buffer);
-        if let Some(disk) = self.on_disk(buffer).await? {
-            self.known.insert(session.clone(), Known::new(disk.text));
+        let facts = self.facts().await?;
+        if let Some(facts) = facts.filter(|facts| facts.size > MOST_FOR_LINES) {
+            if let Some(known) = self.known.get_mut(session) {
+                known.text = None;
+            }
+            self.glimpsed.insert(session.clone(), facts);
+        } else if let Some(disk) = self.on_disk(buffer).await? {
+            self.learn(session.clone(), Known::new(disk.text));
         }
         Ok(())
     }
 
     /// The same where only tools of the agent read through us, without telling its model.
-    pub(super) async fn seen_by_model(&mut self, session: &SessionId) -> Result<(), FileError> {
+    pub(super) async fn seen_by_model(&mut self, session: &SessionKey) -> Result<(), FileError> {
         self.seen(session).await?;
         if let Some(text) = self.known.get(session).and_then(|known| known.text.clone()) {
             self.models.insert(session.clone(), text);
@@ -145,9 +230,9 @@ impl Document {
     /// Notes the text Neovim last read or wrote, while it is still what is on disk: what an agent changes there later
     /// is told apart from what the user has not saved.
     pub(super) async fn note(&mut self) -> Result<(), FileError> {
-        let facts = disk::facts(&self.path);
+        let facts = self.facts().await?;
         let is_known = facts == self.synced.as_ref().map(|synced| synced.facts);
-        if is_known || facts.is_none_or(|facts| facts.size > MOST_KEPT) {
+        if is_known || facts.is_none_or(|facts| facts.size > MOST_TEXT) {
             return Ok(());
         }
         let Some(found) = self.find().await? else { return Ok(()) };
@@ -163,10 +248,10 @@ impl Document {
         if self.open().await?.is_some() {
             return Ok(());
         }
-        let facts = disk::facts(&self.path);
+        let facts = self.facts().await?;
         let is_known = facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts);
-        self.was_missing = disk::is_missing(&self.path);
-        if !is_known && facts.is_some_and(|facts| facts.size <= MOST_NOTED) {
+        self.was_missing = self.is_missing().await?;
+        if !is_known && facts.is_some_and(|facts| facts.size <= MOST_AHEAD) {
             self.synced = self.on_disk(None).await?;
         }
         Ok(())
@@ -178,4 +263,9 @@ impl Document {
         }
         Ok(content)
     }
+}
+
+/// The line after the last of so many.
+fn to(from: usize, limit: Option<usize>) -> usize {
+    limit.map_or(usize::MAX, |limit| from.saturating_add(limit))
 }

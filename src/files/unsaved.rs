@@ -1,7 +1,6 @@
 //! What an agent cannot see of documents: text that is not saved, and what others made of the files it wrote. It saves
 //! what it is told to and changes no text.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,7 +9,6 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::Files;
-use super::disk;
 use super::document::{Document, Made, Open, beside};
 use super::editor::Then;
 use super::error::FileError;
@@ -18,7 +16,7 @@ use super::on_disk::OnDisk;
 use crate::core::event::{ChangedFile, Told, UnsavedFile};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
-use crate::session::ids::SessionId;
+use crate::session::author::SessionKey;
 
 /// What a session knows of a file it wrote, where that is more than `Known::text`.
 ///
@@ -40,6 +38,13 @@ type Finding<T> = JoinHandle<Result<Option<T>, FileError>>;
 type Unsaved = (UnsavedFile, Option<String>);
 
 impl Files {
+    /// A folder by its real path, where that can be had.
+    async fn real(&self, folder: &Path) -> PathBuf {
+        let own = folder.to_owned();
+        let real = self.disks.call(folder, move |_| own.canonicalize()).await;
+        real.ok().and_then(Result::ok).unwrap_or_else(|| folder.to_owned())
+    }
+
     /// The unsaved changes of these files (real paths), shown as seen from `cwd`. With `save` the buffers are saved:
     /// only those where that fails are left, each with a line that says why. What is not there by the deadline is left
     /// out.
@@ -50,7 +55,7 @@ impl Files {
         save: bool,
         deadline: Instant,
     ) -> (Vec<UnsavedFile>, Vec<String>) {
-        let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
+        let cwd = self.real(cwd).await;
         let task = |path: PathBuf| {
             let (document, label) = (self.document(&path), label(&path, &cwd));
             let work =
@@ -66,7 +71,7 @@ impl Files {
     /// those, else on disk. What is not there by the deadline is left out.
     pub async fn changed(
         &self,
-        session: &SessionId,
+        session: &SessionKey,
         cwd: &Path,
         reads_buffers: bool,
         deadline: Instant,
@@ -75,7 +80,7 @@ impl Files {
         let Ok(_turn_over) = timeout_at(deadline, self.turn_over.lock()).await else {
             return Vec::new();
         };
-        let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
+        let cwd = self.real(cwd).await;
         let tasks = self.all().into_iter().map(|(path, document)| {
             let (session, label) = (session.clone(), label(&path, &cwd));
             let work = tokio::spawn(async move {
@@ -90,7 +95,7 @@ impl Files {
     /// own doing, but for what Neovim wrote there and what it was to be told.
     pub async fn turn_over(
         &self,
-        session: &SessionId,
+        session: &SessionKey,
         told: Vec<Told>,
         taken: bool,
         reads_buffers: bool,
@@ -176,7 +181,7 @@ impl Document {
         let then = Then::Save { eol: open.text.shape().final_newline };
         match self.make(open, Vec::new(), then).await? {
             Made::Done { after, stamp, .. } => {
-                let facts = disk::facts(&self.path).map(|facts| facts.as_stamped(stamp));
+                let facts = self.facts().await?.map(|facts| facts.as_stamped(stamp));
                 let encoding = open.buffer.encoding.clone();
                 self.synced = facts.map(|facts| OnDisk { text: after, facts, encoding });
                 Ok(())
@@ -189,23 +194,23 @@ impl Document {
     }
 
     /// Notes that `session` has sent a text of this file.
-    pub(super) fn note_written(&mut self, session: &SessionId) {
+    pub(super) fn note_written(&mut self, session: &SessionKey) {
         let known = self.read_or_sent(session).cloned();
         self.written.insert(session.clone(), Aware { text: known.clone(), known });
     }
 
     /// Notes that `session` has brought the file into this state on disk itself; `None` is no file.
-    pub(super) fn note_on_disk(&mut self, session: &SessionId, text: Option<&Arc<Text>>) {
+    pub(super) fn note_on_disk(&mut self, session: &SessionKey, text: Option<&Arc<Text>>) {
         let known = self.read_or_sent(session).cloned();
         self.written.insert(session.clone(), Aware { known, text: text.cloned() });
     }
 
-    fn read_or_sent(&self, session: &SessionId) -> Option<&Arc<Text>> {
+    fn read_or_sent(&self, session: &SessionKey) -> Option<&Arc<Text>> {
         self.known.get(session).and_then(|known| known.text.as_ref())
     }
 
     /// What a session that has written this file knows of it; `None` is no file.
-    fn knows(&self, session: &SessionId) -> Option<Arc<Text>> {
+    fn knows(&self, session: &SessionKey) -> Option<Arc<Text>> {
         let known = self.read_or_sent(session);
         match self.written.get(session) {
             Some(aware) if same(aware.known.as_ref(), known) => aware.text.clone(),
@@ -215,7 +220,7 @@ impl Document {
 
     async fn changed(
         &mut self,
-        session: &SessionId,
+        session: &SessionKey,
         label: &str,
         reads_buffers: bool,
     ) -> Result<Option<ChangedFile>, FileError> {
@@ -237,7 +242,7 @@ impl Document {
     }
 
     /// The session has taken in what it was told, unless it has learned something newer meanwhile.
-    fn take_told(&mut self, session: &SessionId, told: Told) {
+    fn take_told(&mut self, session: &SessionKey, told: Told) {
         if same(self.knows(session).as_ref(), told.was.as_ref()) {
             self.note_on_disk(session, told.now.as_ref());
         }
@@ -246,12 +251,14 @@ impl Document {
     /// What is on disk at the end of a turn and was not written by Neovim or by us, the session has written.
     async fn take_stock(
         &mut self,
-        session: &SessionId,
+        session: &SessionKey,
         reads_buffers: bool,
     ) -> Result<(), FileError> {
-        let facts = disk::facts(&self.path);
-        let is_old = facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts);
-        if !self.written.contains_key(session) || is_old {
+        if !self.written.contains_key(session) {
+            return Ok(());
+        }
+        let facts = self.facts().await?;
+        if facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts) {
             return Ok(());
         }
         let found = self.find().await?;

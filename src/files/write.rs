@@ -2,15 +2,21 @@
 //! it since the agent read it. Nothing of the user's is saved, lost or overwritten without a word.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use super::disk;
-use super::document::{Document, Known, MOST_TRIES, Made, Open, beside};
+use super::document::{Document, Known, MOST_TRIES, Made, Open, Sent, beside};
 use super::editor::{Encoding, Then};
 use super::error::FileError;
 use super::on_disk::OnDisk;
 use super::{Via, WriteRequest, Written};
 use crate::core::policy::WriteDirty;
 use crate::edit::{Conflict, Hunk, Text, apply, diff, merge, refine};
+
+/// So long after it was sent a text may be written once more by the agent itself; and the time of a file may lie so much
+/// before it was.
+const REPEAT_AFTER: Duration = Duration::from_secs(5);
+const REPEAT_BEFORE: Duration = Duration::from_secs(2);
 
 /// What a write will do to an open document.
 struct Plan {
@@ -39,7 +45,11 @@ impl Document {
         if request.content.contains('\0') {
             return Err(self.not_text("what was sent holds NUL bytes".to_owned()));
         }
+        let began = SystemTime::now();
         self.finish_reading().await?;
+        if request.base.is_none() {
+            self.know_glimpsed(&request.by.session).await?;
+        }
         let mut adopted = None;
         for _ in 0..MOST_TRIES {
             let result = match self.open_with_disk().await? {
@@ -53,11 +63,14 @@ impl Document {
                 let known =
                     self.known.get(&request.by.session).and_then(|known| known.text.clone());
                 if let (Ok(_), Some(text)) = (&result, known) {
-                    // It may go on to write that to the disk itself.
                     if let Some(model) = self.models.get_mut(&request.by.session) {
                         *model = Arc::clone(&text);
                     }
-                    self.sent.insert(request.by.session.clone(), text);
+                    if request.repeats {
+                        let within = began - REPEAT_BEFORE..SystemTime::now() + REPEAT_AFTER;
+                        let sent = Sent { text, turn: request.by.turn, within };
+                        self.sent.insert(request.by.session.clone(), sent);
+                    }
                 }
                 return match result {
                     Ok(written) => {
@@ -87,7 +100,7 @@ impl Document {
             && !self.is_synced(open, file).await?
             && *file.text != Text::matching(&request.content, &open.text)
         {
-            if self.take_sent(&file.text) {
+            if self.take_sent(file, &request.by) {
                 self.settle(open, file.clone()).await?;
             } else {
                 *adopted = self.adopt(&request.by, open, file).await?.or(adopted.take());
@@ -96,7 +109,7 @@ impl Document {
         }
         let plan = self.plan(request, open, file.as_ref()).await?;
         if plan.is_there {
-            self.known.insert(request.by.session.clone(), Known::new(plan.theirs));
+            self.learn(request.by.session.clone(), Known::new(plan.theirs));
             return Ok(Some(self.written(request, &open.text, &open.text, Vec::new())));
         }
         if let Some(reason) = open.buffer.locked.clone() {
@@ -126,14 +139,14 @@ impl Document {
             }
         } else {
             // If somebody was quick to write the file again, that is not what Neovim wrote.
-            let facts = disk::facts(&self.path).map(|facts| facts.as_stamped(stamp));
+            let facts = self.facts().await?.map(|facts| facts.as_stamped(stamp));
             self.synced = facts.map(|facts| {
                 let encoding = open.buffer.encoding.clone();
                 OnDisk { text: saved, facts, encoding }
             });
         }
         let known = known(plan.theirs, plan.hunks, &open.text, &before, &after).await?;
-        self.known.insert(request.by.session.clone(), known);
+        self.learn(request.by.session.clone(), known);
         let hunks = difference(&before, &after).await?;
         self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
         let mut written = self.written(request, &before, &after, hunks);
@@ -193,7 +206,7 @@ impl Document {
         if same {
             return Ok(true);
         }
-        if disk::facts(&self.path) != expected.map(|expected| expected.facts) {
+        if self.facts().await? != expected.map(|expected| expected.facts) {
             return Ok(false);
         }
         let file = self.put(text, encoding).await?;
@@ -209,8 +222,7 @@ impl Document {
         encoding: &Encoding,
     ) -> Result<OnDisk, FileError> {
         let bytes = self.to_bytes(Arc::clone(&text), encoding).await?;
-        let path = self.path.clone();
-        let facts = beside(move || disk::write(&path, &bytes)).await?;
+        let facts = self.disk(move |path, call| disk::write(path, &bytes, call)).await?;
         let facts = facts.map_err(|error| FileError::writing(self.path.clone(), &error))?;
         Ok(OnDisk { text, facts, encoding: encoding.clone() })
     }
@@ -266,7 +278,7 @@ impl Document {
             let put = self.put(Arc::clone(&after), encoding).await?;
             self.synced = Some(put);
         }
-        self.known.insert(request.by.session.clone(), Known::new(Arc::new(theirs)));
+        self.learn(request.by.session.clone(), Known::new(Arc::new(theirs)));
         self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
         self.changed_unopened(&before, &after);
         let mut written = self.written(request, &before, &after, hunks);

@@ -4,9 +4,12 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use thiserror::Error;
+
+use crate::core::reach::Reach;
 
 /// Why a path may not be used.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -32,41 +35,46 @@ pub enum PathError {
     },
 }
 
-/// The folders a session may touch, by their real paths.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Roots {
-    folders: Vec<PathBuf>,
+/// The real path behind `path`, which need not exist yet, if it lies within reach. A root that cannot be followed only
+/// matters where no other holds the path.
+pub fn check(reach: &Reach, path: &Path) -> Result<PathBuf, PathError> {
+    let real = real_path(path)?;
+    if reach.allows(&real) {
+        return Ok(real);
+    }
+    let mut problem = None;
+    for root in &reach.roots {
+        match holds(root, &real) {
+            Ok(true) => return Ok(real),
+            Ok(false) => {}
+            Err(error) => problem = Some(error),
+        }
+    }
+    Err(problem.unwrap_or(PathError::Outside { path: path.to_owned(), real }))
 }
 
-impl Roots {
-    /// The roots of a session: its working folder and configured ones, absolute.
-    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Result<Self, PathError> {
-        let mut roots = Self::default();
-        for folder in folders {
-            roots.allow(&folder)?;
-        }
-        Ok(roots)
-    }
-
-    /// Adds a folder, for example one the user was asked about.
-    pub fn allow(&mut self, folder: &Path) -> Result<(), PathError> {
-        let real = real_path(folder)?;
-        if !self.folders.contains(&real) {
-            self.folders.push(real);
-        }
-        Ok(())
-    }
-
-    /// The real path behind `path`, which need not exist yet, if it lies in or below a root.
-    pub fn check(&self, path: &Path) -> Result<PathBuf, PathError> {
-        let real = real_path(path)?;
-        if self.folders.iter().any(|folder| real.starts_with(folder)) {
-            Ok(real)
-        } else {
-            Err(PathError::Outside { path: path.to_owned(), real })
-        }
-    }
+/// Whether a real path lies in or below a root.
+pub fn holds(root: &Path, real: &Path) -> Result<bool, PathError> {
+    Ok(real.starts_with(real_path(root)?))
 }
+
+/// The folder of a file outside the roots, by its real path, that the user may be offered to allow with it. None that
+/// holds more than anybody means with one file: a home or a folder above one, the top of a file system, the roots.
+pub fn offered_folder(file: &Path, roots: &[PathBuf], home: Option<&Path>) -> Option<PathBuf> {
+    let folder = file.parent()?;
+    let above = folder.parent()?;
+    let is_above = |other: &Path| real_path(other).is_ok_and(|other| other.starts_with(folder));
+    let is_home = HOMES.iter().any(|homes| above == Path::new(homes) || folder == Path::new(homes));
+    // What is not there yet will be made on the file system above it.
+    let device = |path: &Path| path.metadata().ok().map(|it| it.dev());
+    let is_mount = device(folder).is_some_and(|here| device(above) != Some(here));
+    let is_wide = is_home || is_mount || home.is_some_and(is_above);
+    let holds_root = roots.iter().any(|root| is_above(root));
+    (!is_wide && !holds_root).then(|| folder.to_owned())
+}
+
+/// Where the homes of users are.
+const HOMES: [&str; 4] = ["/home", "/Users", "/var/home", "/export/home"];
 
 /// More symbolic links than this on one path are taken for a loop, as Linux does.
 const MOST_LINKS: usize = 40;
@@ -152,6 +160,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::core::reach::Allowed;
 
     /// A folder of its own, gone at the end.
     struct Scratch(PathBuf);
@@ -167,12 +176,12 @@ mod tests {
             Self(path)
         }
 
-        fn roots(&self) -> Roots {
-            Roots::new([self.0.join("project")]).unwrap()
+        fn reach(&self) -> Reach {
+            Reach { roots: vec![self.0.join("project")], allowed: Vec::new() }
         }
 
         fn check(&self, path: &str) -> Result<PathBuf, PathError> {
-            self.roots().check(&self.0.join(path))
+            check(&self.reach(), &self.0.join(path))
         }
 
         fn is_outside(&self, path: &str, real: &str) {
@@ -202,7 +211,7 @@ mod tests {
     fn relative_paths_and_ways_out_are_refused() {
         let scratch = Scratch::new("outside");
         let relative = PathBuf::from("src/a.rs");
-        assert_eq!(scratch.roots().check(&relative), Err(PathError::Relative(relative)));
+        assert_eq!(check(&scratch.reach(), &relative), Err(PathError::Relative(relative)));
         scratch.is_outside("elsewhere/secret", "elsewhere/secret");
         scratch.is_outside("project/../elsewhere/secret", "elsewhere/secret");
         scratch.is_outside("project/new/../../elsewhere/new", "elsewhere/new");
@@ -228,8 +237,8 @@ mod tests {
         assert_eq!(scratch.check("project/in/a.rs"), Ok(scratch.0.join("project/src/a.rs")));
         assert_eq!(scratch.check("project/in/new"), Ok(scratch.0.join("project/src/new")));
         // A root that is a link stands for the folder behind it.
-        let roots = Roots::new([scratch.0.join("project/in")]).unwrap();
-        assert!(roots.check(&scratch.0.join("project/src/a.rs")).is_ok());
+        let reach = Reach { roots: vec![scratch.0.join("project/in")], allowed: Vec::new() };
+        assert!(check(&reach, &scratch.0.join("project/src/a.rs")).is_ok());
     }
 
     #[test]
@@ -249,14 +258,56 @@ mod tests {
     }
 
     #[test]
-    fn an_allowed_folder_is_inside() {
+    fn what_was_allowed_is_meant_by_its_real_path() {
         let scratch = Scratch::new("allow");
-        let mut roots = scratch.roots();
-        roots.allow(&scratch.0.join("elsewhere")).unwrap();
-        assert!(roots.check(&scratch.0.join("elsewhere/secret")).is_ok());
-        assert_eq!(
-            Roots::default().check(&scratch.0),
-            Err(PathError::Outside { path: scratch.0.clone(), real: scratch.0.clone() })
-        );
+        let at = |name: &str| scratch.0.join(name);
+        fs::write(at("elsewhere/other"), "").unwrap();
+        let mut reach = scratch.reach();
+        reach.allowed.push(Allowed::File(at("elsewhere/secret")));
+        assert!(check(&reach, &at("elsewhere/secret")).is_ok());
+        assert!(check(&reach, &at("elsewhere/other")).is_err());
+        assert!(check(&reach, &at("elsewhere/secret/below")).is_err());
+        reach.allowed.push(Allowed::Folder(at("elsewhere")));
+        assert!(check(&reach, &at("elsewhere/other")).is_ok());
+        // A link in its place leads to what was not meant.
+        fs::create_dir(at("private")).unwrap();
+        fs::write(at("private/secret"), "").unwrap();
+        fs::remove_dir_all(at("elsewhere")).unwrap();
+        symlink(at("private"), at("elsewhere")).unwrap();
+        assert!(check(&reach, &at("elsewhere/secret")).is_err());
+        let nothing = Reach::default();
+        let outside = PathError::Outside { path: scratch.0.clone(), real: scratch.0.clone() };
+        assert_eq!(check(&nothing, &scratch.0), Err(outside));
+    }
+
+    #[test]
+    fn a_root_that_cannot_be_followed_only_matters_where_no_other_holds() {
+        let scratch = Scratch::new("broken");
+        symlink(scratch.0.join("loop"), scratch.0.join("loop")).unwrap();
+        let mut reach = scratch.reach();
+        reach.roots.insert(0, scratch.0.join("loop"));
+        assert!(check(&reach, &scratch.0.join("project/src/a.rs")).is_ok());
+        let outside = check(&reach, &scratch.0.join("elsewhere/secret"));
+        assert!(matches!(outside, Err(PathError::Unreachable { .. })), "{outside:?}");
+    }
+
+    #[test]
+    fn a_folder_that_holds_more_than_is_meant_is_not_offered() {
+        let scratch = Scratch::new("offered");
+        let at = |name: &str| scratch.0.join(name);
+        let roots = [at("project")];
+        let home = at("homes/me");
+        fs::create_dir_all(&home).unwrap();
+        let offered = |file: &Path| offered_folder(file, &roots, Some(&home));
+        assert_eq!(offered(&at("elsewhere/secret")), Some(at("elsewhere")));
+        assert_eq!(offered(&at("elsewhere/new/file")), Some(at("elsewhere/new")));
+        assert_eq!(offered(&at("homes/me/.config/file")), Some(at("homes/me/.config")));
+        for wide in ["homes/me/.netrc", "homes/file", "file", "../file"] {
+            let file = real_path(&at(wide)).unwrap();
+            assert_eq!(offered(&file), None, "{wide}");
+        }
+        for wide in ["/file", "/home/somebody/file", "/Users/file", "/proc/file", "/dev/file"] {
+            assert_eq!(offered(Path::new(wide)), None, "{wide}");
+        }
     }
 }

@@ -25,6 +25,24 @@ pub struct Remembered {
     pub open: bool,
 }
 
+/// By what a session is found again: agents of two folders may give theirs one name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct StoreKey {
+    /// Where it works, absolute.
+    pub cwd: PathBuf,
+    /// The agent's name in the configuration.
+    pub agent: AgentName,
+    /// As the agent named it.
+    pub id: SessionId,
+}
+
+impl Remembered {
+    /// By what it is found again.
+    pub fn key(&self) -> StoreKey {
+        StoreKey { cwd: self.cwd.clone(), agent: self.agent.clone(), id: self.id.clone() }
+    }
+}
+
 /// What became of what was to be written down of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kept {

@@ -126,7 +126,7 @@ async fn a_text_sent_and_written_once_more_is_not_new() {
     let path = nvim.edit("a.txt", "a\nb\n").await;
     nvim.command("autocmd BufWritePre * %s/ *$//e").await;
     let sent = "a\nB  \n";
-    nvim.write(&path, sent).await.unwrap();
+    nvim.write_to_repeat(&path, sent).await.unwrap();
     nvim.put("a.txt", sent);
     assert!(nvim.disk_changed(&path).await.unwrap().is_none());
     assert_eq!(nvim.text().await, "a\nB", "the formatter's work stays");
@@ -136,14 +136,44 @@ async fn a_text_sent_and_written_once_more_is_not_new() {
     assert_eq!(nvim.disk("a.txt"), "user\nB\n");
 }
 
+/// As `git checkout` brings it back: what an agent once sent is a text like any other then.
+#[tokio::test]
+async fn a_text_sent_long_ago_or_by_an_agent_that_does_not_repeat_itself_is_followed() {
+    let nvim = Nvim::start("adopt-back").await;
+    let sent = "a\nB  \n";
+    let later = SystemTime::now() + Duration::from_secs(60);
+    for (name, repeats, time, turn) in [
+        ("plain.txt", false, None, 1),
+        ("later.txt", true, Some(later), 1),
+        ("next-turn.txt", true, None, 2),
+    ] {
+        let path = nvim.edit(name, "a\nb\n").await;
+        nvim.command("autocmd BufWritePre <buffer> %s/ *$//e").await;
+        if repeats {
+            nvim.write_to_repeat(&path, sent).await.unwrap();
+        } else {
+            nvim.write(&path, sent).await.unwrap();
+        }
+        assert_eq!(nvim.disk(name), "a\nB\n");
+        nvim.put(name, sent);
+        if let Some(time) = time {
+            std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        }
+        let by = Author { turn, ..super::nvim::author() };
+        let followed = within(nvim.files.disk_changed(&path, &by)).await.unwrap();
+        assert_eq!(followed.unwrap().hunks.len(), 1, "{name}");
+        assert_eq!((nvim.text().await + "\n", nvim.disk(name)), (sent.into(), sent.into()));
+    }
+}
+
 #[tokio::test]
 async fn a_text_written_once_more_is_not_new_whoever_is_taken_for_its_writer() {
     let nvim = Nvim::start("adopt-twice-other").await;
     let path = nvim.edit("a.txt", "a\nb\n").await;
     nvim.command("autocmd BufWritePre * %s/ *$//e").await;
-    nvim.write(&path, "a\nB  \n").await.unwrap();
+    nvim.write_to_repeat(&path, "a\nB  \n").await.unwrap();
     nvim.put("a.txt", "a\nB  \n");
-    let other = Author { session: "other".into(), ..super::nvim::author() };
+    let other = Author { session: super::nvim::session_of("other"), ..super::nvim::author() };
     assert!(within(nvim.files.disk_changed(&path, &other)).await.unwrap().is_none());
     assert_eq!((nvim.text().await, nvim.disk("a.txt")), ("a\nB".into(), "a\nB\n".into()));
 }
@@ -153,7 +183,7 @@ async fn a_second_write_finds_the_first_one_written_twice() {
     let nvim = Nvim::start("adopt-twice-again").await;
     let path = nvim.edit("a.txt", "a\nb\n").await;
     nvim.command("autocmd BufWritePre * %s/ *$//e").await;
-    nvim.write(&path, "a\nB  \n").await.unwrap();
+    nvim.write_to_repeat(&path, "a\nB  \n").await.unwrap();
     nvim.put("a.txt", "a\nB  \n");
     // Nobody has told of that yet when the next one comes.
     let written = nvim.write(&path, "A\nB  \n").await.unwrap();
@@ -170,13 +200,14 @@ async fn a_save_after_a_refused_write_of_a_touched_file_asks_nothing() {
     nvim.write(&path, &TEN.replace("3\n", "agent\n")).await.unwrap();
     let time = SystemTime::now() + Duration::from_secs(2);
     std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
-    let other = Author { session: "other".into(), ..super::nvim::author() };
+    let other = Author { session: super::nvim::session_of("other"), ..super::nvim::author() };
     let stale = WriteRequest {
         by: other.clone(),
         path: path.clone(),
         content: TEN.replace("3\n", "stale\n"),
         base: Some(TEN.to_owned()),
         dirty: WriteDirty::default(),
+        repeats: false,
     };
     within(nvim.files.write(stale)).await.unwrap_err();
     assert!(within(nvim.files.disk_changed(&path, &other)).await.unwrap().is_none());

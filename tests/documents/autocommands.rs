@@ -13,8 +13,14 @@ const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
 fn write(nvim: &Nvim, content: &str) -> JoinHandle<Result<Written, FileError>> {
     let (path, content, files) = (nvim.path("a.txt"), content.to_owned(), Arc::clone(&nvim.files));
-    let request =
-        WriteRequest { by: author(), path, content, base: None, dirty: WriteDirty::default() };
+    let request = WriteRequest {
+        by: author(),
+        path,
+        content,
+        base: None,
+        dirty: WriteDirty::default(),
+        repeats: false,
+    };
     tokio::spawn(async move { files.write(request).await })
 }
 

@@ -21,7 +21,7 @@ async fn write(
     dirty: WriteDirty,
 ) -> Result<Written, FileError> {
     let (path, content) = (path.to_owned(), content.to_owned());
-    let request = WriteRequest { by: author(), path, content, base: None, dirty };
+    let request = WriteRequest { by: author(), path, content, base: None, dirty, repeats: false };
     within(nvim.files.write(request)).await
 }
 

@@ -138,8 +138,14 @@ async fn lock(nvim: &Nvim, lock: (&str, &str)) {
 
 fn write(nvim: &Nvim, content: String) -> tokio::task::JoinHandle<Result<Written, FileError>> {
     let (path, files) = (nvim.path("a.txt"), Arc::clone(&nvim.files));
-    let request =
-        WriteRequest { by: author(), path, content, base: None, dirty: WriteDirty::default() };
+    let request = WriteRequest {
+        by: author(),
+        path,
+        content,
+        base: None,
+        dirty: WriteDirty::default(),
+        repeats: false,
+    };
     tokio::spawn(async move { files.write(request).await })
 }
 

@@ -11,8 +11,7 @@ use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::files::editor::Editor;
 use rat_nvim::files::{FileError, Files, ReadRequest, WriteRequest, Written};
 use rat_nvim::nvim::client::{Client, FromNvim};
-use rat_nvim::session::author::Author;
-use rat_nvim::session::ids::SessionId;
+use rat_nvim::session::author::{Author, ChatId, SessionKey};
 use rmpv::Value;
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
@@ -45,8 +44,13 @@ pub(crate) struct Nvim {
     _inbox: mpsc::UnboundedReceiver<FromNvim>,
 }
 
-pub(crate) fn session() -> SessionId {
-    SessionId::from("agent")
+pub(crate) fn session() -> SessionKey {
+    session_of("agent")
+}
+
+/// A session of this name, of one agent.
+pub(crate) fn session_of(name: &str) -> SessionKey {
+    SessionKey { chat: ChatId(1), session: name.into() }
 }
 
 pub(crate) fn author() -> Author {
@@ -206,8 +210,26 @@ impl Nvim {
 
     pub(crate) async fn write(&self, path: &Path, content: &str) -> Result<Written, FileError> {
         let (path, content) = (path.to_owned(), content.to_owned());
+        let request = WriteRequest {
+            by: author(),
+            path,
+            content,
+            base: None,
+            dirty: WriteDirty::default(),
+            repeats: false,
+        };
+        within(self.files.write(request)).await
+    }
+
+    /// The same for an agent that goes on to write it to the disk itself.
+    pub(crate) async fn write_to_repeat(
+        &self,
+        path: &Path,
+        content: &str,
+    ) -> Result<Written, FileError> {
+        let (path, content, dirty) = (path.to_owned(), content.to_owned(), WriteDirty::default());
         let request =
-            WriteRequest { by: author(), path, content, base: None, dirty: WriteDirty::default() };
+            WriteRequest { by: author(), path, content, base: None, dirty, repeats: true };
         within(self.files.write(request)).await
     }
 

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::files::{FileError, Files, WriteRequest};
-use rat_nvim::session::ids::SessionId;
 
-use super::nvim::{Nvim, author, lines, session, within};
-use rat_nvim::session::author::Author;
+use super::nvim::{Nvim, author, lines, session, session_of, within};
+use rat_nvim::session::author::{Author, SessionKey};
 
 #[tokio::test]
 async fn writes_to_one_file_happen_in_the_order_asked() {
@@ -20,6 +19,7 @@ async fn writes_to_one_file_happen_in_the_order_asked() {
             content,
             base: None,
             dirty: WriteDirty::default(),
+            repeats: false,
         };
         tokio::spawn(async move { files.write(request).await })
     };
@@ -77,15 +77,16 @@ async fn what_is_prepared_is_at_hand() {
 async fn sessions_know_apart_and_are_forgotten() {
     let nvim = Nvim::start("queue-sessions").await;
     let path = nvim.edit("a.txt", "1\n2\n3\n").await;
-    let other = SessionId::from("other");
+    let other = session_of("other");
     nvim.read(&path).await.unwrap();
     nvim.command("call setline(2, 'user') | write").await;
-    let request = |session: &SessionId| WriteRequest {
+    let request = |session: &SessionKey| WriteRequest {
         by: Author { session: session.clone(), ..author() },
         path: path.clone(),
         content: "1\nuser and agent\n3\n".to_owned(),
         base: None,
         dirty: WriteDirty::default(),
+        repeats: false,
     };
     // This session has read line 2 as it was; the other starts from the text as it is.
     let refused = within(nvim.files.write(request(&session()))).await;

@@ -7,10 +7,9 @@ use std::path::Path;
 
 use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::files::{FileError, ReadRequest, WriteRequest, Written};
-use rat_nvim::session::ids::SessionId;
 
 use super::model::{Checked, Look, shown};
-use super::nvim::within;
+use super::nvim::{session_of, within};
 use super::user::SORTED;
 use super::words::{each, edited, gone, is_untouched, words};
 use super::world::{SESSIONS, World, author, look};
@@ -44,7 +43,7 @@ impl World {
         let (path, name) = (self.files[index].path.clone(), SESSIONS[session]);
         self.trail.note(format!("{name}: reads {}", self.files[index].name));
         let was = self.look(index).await;
-        let by = SessionId::from(name);
+        let by = session_of(name);
         let request = ReadRequest { session: by, path, line: None, limit: None };
         let text = within(self.nvim.files.read(request)).await.map_err(|e| e.to_string())?;
         let wanted = if was.modified { was.kept() } else { &was.disk };
@@ -62,7 +61,7 @@ impl World {
         let (path, name) = (self.files[index].path.clone(), SESSIONS[session]);
         self.trail.note(format!("{name}: sees {}", self.files[index].name));
         let text = fs::read_to_string(&path).unwrap();
-        let by = SessionId::from(name);
+        let by = session_of(name);
         within(self.nvim.files.seen(&path, &by)).await.map_err(|error| error.to_string())?;
         self.files[index].knows[session].reads_disk = true;
         self.files[index].knows[session].learns(&text);
@@ -111,6 +110,7 @@ impl World {
             content: content.clone(),
             base: None,
             dirty: WriteDirty::default(),
+            repeats: twice,
         };
         let result = within(self.nvim.files.write(request)).await;
         if let Some(word) = &word {

@@ -51,7 +51,7 @@ impl World {
             let lines = step.hunks.iter().flat_map(|hunk| &hunk.lines);
             let words = lines.flat_map(|line| each(line));
             for word in words.filter(|word| known.insert(word)) {
-                let by = step.by.as_ref().map(|origin| origin.by.session.to_string());
+                let by = step.by.as_ref().map(|origin| origin.by.session.session.to_string());
                 if file.expected.came_by(word).is_some_and(|session| by.as_deref() != Some(session))
                 {
                     let came_by = file.expected.came_by(word);

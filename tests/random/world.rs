@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use rat_nvim::core::event::BufferFact;
 use rat_nvim::session::author::Author;
-use rat_nvim::session::ids::SessionId;
 use serde_json::Value;
 
 use super::dice::Dice;
 use super::model::{Checked, Expected, Knowledge, Look};
-use super::nvim::{Nvim, within};
+use super::nvim::{Nvim, session_of, within};
 use super::trail::Trail;
 
 /// What the steps need in Neovim: looking at a file's buffer, and what was told since.
@@ -45,7 +44,7 @@ end
 pub(crate) const SESSIONS: [&str; 2] = ["anna", "bert"];
 
 pub(crate) fn author(session: usize) -> Author {
-    Author { session: SessionId::from(SESSIONS[session]), turn: 1, tool_call: None }
+    Author { session: session_of(SESSIONS[session]), turn: 1, tool_call: None }
 }
 
 /// One file of a world.

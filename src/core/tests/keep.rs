@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::core::event::agent::NOT_FOUND;
-use crate::session::remembered::{Kept, Past};
+use crate::session::remembered::{Kept, Past, StoreKey};
 use crate::session::transcript::{Entry, Transcript};
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn files(kept: &[Keeping]) -> Files {
                 }
                 file.extend(entries.iter().cloned());
             }
-            Keeping::Forget(_, _, session) => drop(files.remove(session)),
+            Keeping::Forget(session) => drop(files.remove(&session.id)),
             _ => {}
         }
     }
@@ -113,7 +113,10 @@ fn what_is_not_kept_is_told_once_and_kept_whole_later() {
     turn(&mut world, "three");
     let tell = |world: &mut World, kept| {
         world.kept.clear();
-        world.happen(Event::Kept("fake".into(), "old".into(), kept));
+        let key = |cwd: &str| StoreKey { cwd: cwd.into(), agent: "fake".into(), id: "old".into() };
+        // Of a session of that name elsewhere it says nothing.
+        world.happen(Event::Kept(key("/elsewhere"), Kept::Failed("gone".to_owned())));
+        world.happen(Event::Kept(key("/project"), kept));
     };
     let notes = |world: &World| {
         let about =

@@ -5,8 +5,8 @@ mod index;
 mod names;
 mod transcripts;
 
-use crate::session::ids::{AgentName, SessionId};
-use crate::session::remembered::{Kept, Past, Remembered};
+use crate::session::ids::AgentName;
+use crate::session::remembered::{Kept, Past, Remembered, StoreKey};
 use crate::session::transcript::Entry;
 use std::collections::HashMap;
 use std::io;
@@ -36,9 +36,9 @@ pub struct Store {
 
 enum Job {
     Keep(Box<Remembered>, bool, Vec<(usize, Entry)>, oneshot::Sender<Kept>),
-    Forget(PathBuf, AgentName, SessionId),
+    Forget(StoreKey),
     Recall(PathBuf, oneshot::Sender<Vec<Remembered>>),
-    Reread(AgentName, SessionId, oneshot::Sender<Past>),
+    Reread(StoreKey, oneshot::Sender<Past>),
     Flush(mpsc::Sender<()>),
 }
 
@@ -75,8 +75,8 @@ impl Store {
     }
 
     /// Forgets a session and what was said in it.
-    pub fn forget(&self, cwd: PathBuf, agent: AgentName, session: SessionId) {
-        self.give(Job::Forget(cwd, agent, session));
+    pub fn forget(&self, session: StoreKey) {
+        self.give(Job::Forget(session));
     }
 
     /// The sessions of a folder, those used last first. None where none can be read.
@@ -101,9 +101,9 @@ impl Store {
     }
 
     /// What was said in a session, as far as it was written down.
-    pub async fn reread(&self, agent: AgentName, session: SessionId) -> Past {
+    pub async fn reread(&self, session: StoreKey) -> Past {
         let (answer, answered) = oneshot::channel();
-        self.give(Job::Reread(agent, session, answer));
+        self.give(Job::Reread(session, answer));
         answered.await.unwrap_or_default()
     }
 
@@ -127,7 +127,7 @@ struct Keeper {
     folder: PathBuf,
     transcripts: Transcripts,
     /// How each session that was used stands in its index, and since when.
-    noted: HashMap<(AgentName, SessionId), Noted>,
+    noted: HashMap<StoreKey, Noted>,
 }
 
 /// A session as it was noted last. An index is a file that is replaced as a whole: not for every line that is said.
@@ -151,13 +151,13 @@ impl Keeper {
                 }));
                 complain(&session.cwd, "a session was not noted", self.used(&session));
             }
-            Job::Forget(cwd, agent, id) => {
-                self.transcripts.forget(&agent, &id);
-                self.noted.remove(&(agent.clone(), id.clone()));
-                let forgotten = index::change(&self.folder, &cwd, |sessions| {
-                    sessions.retain(|it| it.agent != agent || it.id != id);
+            Job::Forget(key) => {
+                self.transcripts.forget(&key);
+                self.noted.remove(&key);
+                let forgotten = index::change(&self.folder, &key.cwd, |sessions| {
+                    sessions.retain(|it| it.agent != key.agent || it.id != key.id);
                 });
-                complain(&cwd, "a session was not forgotten", forgotten.map(|_| ()));
+                complain(&key.cwd, "a session was not forgotten", forgotten.map(|_| ()));
             }
             Job::Recall(cwd, answer) => {
                 self.note_stale();
@@ -166,13 +166,13 @@ impl Keeper {
                     Vec::new()
                 });
                 for session in &mut sessions {
-                    session.open = self.transcripts.is_open(&session.agent, &session.id);
+                    session.open = self.transcripts.is_open(&session.key());
                 }
                 sessions.sort_by_key(|session| std::cmp::Reverse(session.used_at));
                 let _ = answer.send(sessions);
             }
-            Job::Reread(agent, session, answer) => {
-                let past = self.transcripts.read(&agent, &session).unwrap_or_else(|error| {
+            Job::Reread(session, answer) => {
+                let past = self.transcripts.read(&session).unwrap_or_else(|error| {
                     complain(&self.folder, "a transcript cannot be read", Err(error));
                     Past::default()
                 });
@@ -187,7 +187,7 @@ impl Keeper {
 
     /// A session was used just now.
     fn used(&mut self, session: &Remembered) -> io::Result<()> {
-        let noted = self.noted.get_mut(&(session.agent.clone(), session.id.clone()));
+        let noted = self.noted.get_mut(&session.key());
         if let Some(noted) = noted
             && noted.session.title == session.title
             && noted.at.elapsed() < FRESH
@@ -203,13 +203,13 @@ impl Keeper {
     fn note(&mut self, session: &Remembered) -> io::Result<()> {
         let (at, is_stale) = (Instant::now(), false);
         let noted = Noted { session: session.clone(), at, is_stale };
-        self.noted.insert((session.agent.clone(), session.id.clone()), noted);
+        self.noted.insert(session.key(), noted);
         let dropped = index::change(&self.folder, &session.cwd, |sessions| {
             sessions.retain(|it| it.agent != session.agent || it.id != session.id);
             sessions.insert(0, session.clone());
         })?;
         for old in dropped {
-            self.transcripts.forget(&old.agent, &old.id);
+            self.transcripts.forget(&old.key());
         }
         Ok(())
     }

@@ -42,6 +42,11 @@ fn note(title: &str) -> Entry {
     Entry::Note(Note { severity, title, details: Vec::new(), key: None })
 }
 
+/// How many there are of the one folder.
+fn transcripts(folder: &Folder) -> usize {
+    fs::read_dir(folder.0.join("transcripts/+a%20project+%c3%bc")).unwrap().count()
+}
+
 async fn ids(store: &Store) -> Vec<String> {
     let sessions = store.recall("/a project/ü".into()).await;
     sessions.iter().map(|session| session.id.to_string()).collect()
@@ -61,11 +66,53 @@ async fn what_was_kept_is_there_after_a_restart() {
     let one = store.last("/a project/ü".into(), &"fake".into()).await.unwrap();
     assert_eq!((one.title.as_deref(), one.open), (Some("title"), false));
     assert!(one.used_at > 1_700_000_000);
-    let entries = store.reread("fake".into(), "1".into()).await.entries;
+    let entries = store.reread(session("1").key()).await.entries;
     assert_eq!(entries, [note("a"), note("B"), note("c")]);
     assert!(store.recall("/elsewhere".into()).await.is_empty());
     store.keep(session("1"), true, vec![(0, note("all of it"))]);
-    assert_eq!(store.reread("fake".into(), "1".into()).await.entries, [note("all of it")]);
+    assert_eq!(store.reread(session("1").key()).await.entries, [note("all of it")]);
+}
+
+#[tokio::test]
+async fn sessions_of_one_name_in_two_folders_are_kept_apart() {
+    let folder = Folder::new("apart");
+    let store = folder.store();
+    let there = |id: &str| Remembered { cwd: "/elsewhere".into(), ..session(id) };
+    store.keep(session("1"), false, vec![(0, note("here"))]);
+    store.keep(there("1"), false, vec![(0, note("there")), (1, note("more"))]);
+    assert_eq!(store.reread(session("1").key()).await.entries, [note("here")]);
+    store.keep(session("1"), true, vec![(0, note("anew"))]);
+    assert_eq!(store.reread(there("1").key()).await.entries, [note("there"), note("more")]);
+    store.forget(there("1").key());
+    assert!(store.recall("/elsewhere".into()).await.is_empty());
+    assert_eq!(store.reread(session("1").key()).await.entries, [note("anew")]);
+    assert_eq!(store.recall("/a project/ü".into()).await.len(), 1);
+    // Neither do names run together.
+    let named = |agent: &str, id: &str| Remembered { agent: agent.into(), ..session(id) };
+    store.keep(named("a-b", "c"), false, vec![(0, note("a-b"))]);
+    store.keep(named("a", "b-c"), false, vec![(0, note("a"))]);
+    assert_eq!(store.reread(named("a-b", "c").key()).await.entries, [note("a-b")]);
+}
+
+#[tokio::test]
+async fn a_transcript_from_when_all_had_one_folder_goes_on_where_it_is() {
+    let folder = Folder::new("old");
+    let store = folder.store();
+    store.keep(session("1"), false, vec![(0, note("a"))]);
+    store.flush();
+    drop(store);
+    let old = folder.0.join("transcripts/fake-1.jsonl");
+    fs::rename(folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl"), &old).unwrap();
+    let store = folder.store();
+    let there = Remembered { cwd: "/elsewhere".into(), ..session("1") };
+    assert!(store.reread(there.key()).await.entries.is_empty(), "of another folder");
+    assert_eq!(store.reread(session("1").key()).await.entries, [note("a")]);
+    store.keep(there.clone(), false, vec![(0, note("there"))]);
+    store.keep(session("1"), false, vec![(1, note("b"))]);
+    assert_eq!(store.reread(session("1").key()).await.entries, [note("a"), note("b")]);
+    assert_eq!(store.reread(there.key()).await.entries, [note("there")]);
+    store.forget(session("1").key());
+    assert!(store.reread(session("1").key()).await.entries.is_empty() && !old.exists());
 }
 
 #[tokio::test]
@@ -82,11 +129,11 @@ async fn two_programs_lose_nothing_of_each_other() {
     // The one who has a session open writes its transcript.
     one.keep(session("one1"), false, vec![(0, note("one"))]);
     one.flush();
-    let entries = other.reread("fake".into(), "one1".into()).await.entries;
+    let entries = other.reread(session("one1").key()).await.entries;
     other.keep(session("one1"), false, vec![(0, note("other"))]);
     other.flush();
     assert_eq!(entries, [note("one")]);
-    assert_eq!(one.reread("fake".into(), "one1".into()).await.entries, [note("one")]);
+    assert_eq!(one.reread(session("one1").key()).await.entries, [note("one")]);
 }
 
 #[tokio::test]
@@ -129,7 +176,7 @@ async fn a_session_that_was_open_elsewhere_is_written_whole_once_it_is_let_go() 
     let third = folder.store();
     assert_eq!(third.keep(session("1"), false, Vec::new()).await, Ok(Kept::Elsewhere));
     assert_eq!(keep(false, vec![c]).await, Ok(Kept::Written));
-    let entries = other.reread("fake".into(), "1".into()).await.entries;
+    let entries = other.reread(session("1").key()).await.entries;
     assert_eq!(entries, [note("a"), note("b"), note("c")]);
 }
 
@@ -142,7 +189,8 @@ async fn two_who_look_whether_a_session_is_open_do_not_take_each_other_for_it() 
     drop(one);
     let store = folder.store();
     assert!(!store.last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
-    let file = fs::File::open(folder.0.join("transcripts/fake-1.jsonl")).unwrap();
+    let file =
+        fs::File::open(folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl")).unwrap();
     let _looking = nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockSharedNonblock).unwrap();
     assert!(!store.recall("/a project/ü".into()).await[0].open);
 }
@@ -153,9 +201,9 @@ async fn a_forgotten_session_is_gone_with_what_was_said() {
     let store = folder.store();
     store.keep(session("1"), false, vec![(0, note("a"))]);
     store.keep(session("2"), false, vec![(0, note("a"))]);
-    store.forget("/a project/ü".into(), "fake".into(), "1".into());
+    store.forget(session("1").key());
     assert_eq!(ids(&store).await, ["2"]);
-    assert!(store.reread("fake".into(), "1".into()).await.entries.is_empty());
+    assert!(store.reread(session("1").key()).await.entries.is_empty());
 }
 
 #[tokio::test]
@@ -167,7 +215,7 @@ async fn of_a_folder_the_newest_hundred_are_remembered() {
     }
     let ids = ids(&store).await;
     assert_eq!((ids.len(), ids.contains(&"4".to_owned())), (100, false));
-    assert_eq!(fs::read_dir(folder.0.join("transcripts")).unwrap().count(), 100);
+    assert_eq!(transcripts(&folder), 100);
 }
 
 /// Leaves a transcript of two entries whose last line was cut off.
@@ -176,7 +224,7 @@ fn tear(folder: &Folder) {
     store.keep(session("1"), false, vec![(0, note("a")), (1, note("b"))]);
     store.flush();
     drop(store);
-    let file = folder.0.join("transcripts/fake-1.jsonl");
+    let file = folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, &text[..text.len() - 5]).unwrap();
 }
@@ -185,7 +233,7 @@ fn tear(folder: &Folder) {
 async fn a_line_that_was_cut_off_costs_itself_only() {
     let folder = Folder::new("cut");
     tear(&folder);
-    assert_eq!(folder.store().reread("fake".into(), "1".into()).await.entries, [note("a")]);
+    assert_eq!(folder.store().reread(session("1").key()).await.entries, [note("a")]);
 }
 
 #[tokio::test]
@@ -195,7 +243,7 @@ async fn what_follows_a_line_that_was_cut_off_is_a_line_of_its_own() {
     let store = folder.store();
     assert!(!store.last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
     store.keep(session("1"), false, vec![(1, note("c"))]);
-    assert_eq!(store.reread("fake".into(), "1".into()).await.entries, [note("a"), note("c")]);
+    assert_eq!(store.reread(session("1").key()).await.entries, [note("a"), note("c")]);
 }
 
 /// Set where files may not grow, as on a full disk.
@@ -219,7 +267,7 @@ fn what_has_no_room_leaves_what_is_there() {
     let store = folder.store();
     store.keep(session("1"), false, vec![(0, note("a"))]);
     store.flush();
-    let file = folder.0.join("transcripts/fake-1.jsonl");
+    let file = folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl");
     let before = fs::read(&file).unwrap();
     let large = "x".repeat(64 << 10);
     assert!(fs::write(folder.0.join("probe"), &large).is_err(), "the limit holds");
@@ -231,7 +279,7 @@ fn what_has_no_room_leaves_what_is_there() {
     assert_eq!(keep(false, vec![(3, note("c"))]), Kept::Behind);
     assert!(matches!(keep(true, vec![(0, note(&large))]), Kept::Failed(_)));
     assert!(fs::read(&file).unwrap() == before);
-    assert_eq!(fs::read_dir(folder.0.join("transcripts")).unwrap().count(), 1);
+    assert_eq!(transcripts(&folder), 1);
     assert_eq!(keep(true, vec![(0, note("a")), (1, note("b"))]), Kept::Written);
     assert_eq!(keep(false, vec![(2, note("c"))]), Kept::Written);
 }
@@ -243,9 +291,9 @@ async fn a_transcript_that_misses_something_is_told_as_such_until_it_is_written_
     let entries = [(0, note("a")), (1, note("b")), (2, note("c"))];
     store.keep(session("1"), false, entries.to_vec());
     store.flush();
-    let reread = async || store.reread("fake".into(), "1".into()).await;
+    let reread = async || store.reread(session("1").key()).await;
     assert!(!reread().await.has_gaps);
-    let file = folder.0.join("transcripts/fake-1.jsonl");
+    let file = folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl");
     let whole = fs::read_to_string(&file).unwrap();
     for (missing, left) in
         [(2, vec![note("a"), note("c")]), (0, vec![note("a"), note("b"), note("c")])]
@@ -287,7 +335,7 @@ async fn nobody_else_can_read_it() {
     store.flush();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o077;
     assert_eq!(mode(&folder.0), 0);
-    assert_eq!(mode(&folder.0.join("transcripts/fake-1.jsonl")), 0);
+    assert_eq!(mode(&folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl")), 0);
     assert_eq!(mode(&folder.0.join("projects")), 0);
     assert_eq!(mode(&folder.0.join("projects/+a%20project+%c3%bc.json")), 0);
 }

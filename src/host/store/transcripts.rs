@@ -4,19 +4,25 @@
 use super::index::{private, private_folder};
 use super::names::escaped;
 use crate::session::ids::{AgentName, SessionId};
-use crate::session::remembered::{Kept, Past, Remembered};
+use crate::session::remembered::{Kept, Past, Remembered, StoreKey};
 use crate::session::transcript::Entry;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// The form of the lines.
 const VERSION: u32 = 1;
+
+/// A first line has at most so many bytes.
+const MOST_HEAD: u64 = 64 << 10;
+
+/// So much of a transcript is read: more was not written by us.
+const MOST_READ: u64 = 256 << 20;
 
 /// So often a file that others look at, or have just replaced, is tried again.
 const LOOKS: usize = 100;
@@ -41,6 +47,14 @@ struct Written<'a> {
 struct Read {
     at: usize,
     entry: Entry,
+}
+
+/// Whose it is.
+#[derive(Deserialize)]
+struct Of {
+    agent: AgentName,
+    session: SessionId,
+    cwd: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -78,7 +92,7 @@ impl Transcripts {
         anew: bool,
         entries: &[(usize, Entry)],
     ) -> io::Result<Kept> {
-        let path = self.path(&session.agent, &session.id);
+        let path = self.path(&session.key());
         let held = self.held.entry(path.clone()).or_default();
         let kept = held.write(&path, session, anew, entries);
         held.is_behind = !matches!(kept, Ok(Kept::Written));
@@ -86,13 +100,17 @@ impl Transcripts {
     }
 
     /// The entries in order. Lines that make no sense are left out: a later version may have written them.
-    pub(super) fn read(&self, agent: &AgentName, id: &SessionId) -> io::Result<Past> {
-        let path = self.path(agent, id);
+    pub(super) fn read(&self, session: &StoreKey) -> io::Result<Past> {
+        let path = self.path(session);
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Past::default()),
             file => file?,
         };
-        let mut lines = BufReader::new(file).split(b'\n');
+        let size = file.metadata()?.len();
+        if size > MOST_READ {
+            return Err(io::Error::other(format!("it has {size} bytes")));
+        }
+        let mut lines = BufReader::new(file).take(MOST_READ).split(b'\n');
         let head = lines.next().transpose()?.unwrap_or_default();
         let head = serde_json::from_slice::<Version>(&head);
         if let Ok(Version { version }) = head
@@ -111,8 +129,8 @@ impl Transcripts {
     }
 
     /// Whether some program has it open, be it this one.
-    pub(super) fn is_open(&self, agent: &AgentName, id: &SessionId) -> bool {
-        let path = self.path(agent, id);
+    pub(super) fn is_open(&self, session: &StoreKey) -> bool {
+        let path = self.path(session);
         if self.held.contains_key(&path) {
             return true;
         }
@@ -120,8 +138,8 @@ impl Transcripts {
         File::open(path).is_ok_and(|file| Flock::lock(file, FlockArg::LockSharedNonblock).is_err())
     }
 
-    pub(super) fn forget(&mut self, agent: &AgentName, id: &SessionId) {
-        let path = self.path(agent, id);
+    pub(super) fn forget(&mut self, session: &StoreKey) {
+        let path = self.path(session);
         self.held.remove(&path);
         if let Err(error) = fs::remove_file(&path)
             && error.kind() != io::ErrorKind::NotFound
@@ -130,9 +148,16 @@ impl Transcripts {
         }
     }
 
-    fn path(&self, agent: &AgentName, id: &SessionId) -> PathBuf {
+    /// Where its transcript is: a folder for each folder agents work in. One that was begun where all had one folder stays
+    /// there.
+    fn path(&self, session: &StoreKey) -> PathBuf {
+        let StoreKey { cwd, agent, id } = session;
         let (agent, id) = (escaped(agent.as_str()), escaped(id.as_str()));
-        self.folder.join(format!("{agent}-{id}.jsonl"))
+        let path = self.folder.join(escaped(&cwd.to_string_lossy()));
+        // Of what stands in a name, this sign is escaped.
+        let path = path.join(format!("{agent}={id}.jsonl"));
+        let old = self.folder.join(format!("{agent}-{id}.jsonl"));
+        if !path.exists() && is_of(&old, session) { old } else { path }
     }
 }
 
@@ -166,6 +191,18 @@ impl Held {
         }
         Ok(Kept::Written)
     }
+}
+
+/// Whether the file is the transcript of this session: where all had one folder, another one may have its name.
+fn is_of(path: &Path, session: &StoreKey) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let mut first = Vec::new();
+    let read = BufReader::new(file).take(MOST_HEAD).read_until(b'\n', &mut first);
+    let head = read.ok().and_then(|_| serde_json::from_slice::<Of>(&first).ok());
+    head.is_some_and(|it| {
+        (it.agent, it.session, it.cwd)
+            == (session.agent.clone(), session.id.clone(), session.cwd.clone())
+    })
 }
 
 /// The file, if it is ours to write.
