@@ -45,6 +45,7 @@ local M = {}
 ---@field buffers table<rat.View, integer>
 ---@field status rat.Status
 ---@field attachments rat.Attachment[] what goes with the next prompt
+---@field draft? string[] the text of its prompt while that has no buffer
 ---@field commands {name: string, description: string, hint: string?}[]
 ---@field options? rat.ConfigOption[] what can be set in its session
 ---@field meta? table what the agent added to what it said of its session
@@ -155,21 +156,50 @@ function M.current()
   return list[1]
 end
 
+--- Has the binary draw a view whole: its buffer is empty.
+---@param chat rat.Chat
+---@param view rat.View
+function M.draw_anew(chat, view)
+  if chat.id and view ~= "prompt" then
+    require("rat.rpc").notify("redraw", { chat = chat.id, view = view })
+  end
+end
+
+--- Makes an empty buffer a view of a chat.
+---@param chat rat.Chat
+---@param view rat.View
+---@param buf integer
+local function furnish(chat, view, buf)
+  chat.buffers[view] = buf
+  require("rat.keys").attach(buf, view)
+  require("rat.dress").follow(buf, view)
+  if view == "prompt" then
+    require("rat.prompt").attach(buf)
+    scratch.fill(buf, chat.draft or {})
+    chat.draft = nil
+  else
+    require("rat.ui").attach(buf)
+    M.draw_anew(chat, view)
+  end
+end
+
 ---@param chat rat.Chat
 ---@param view rat.View
 ---@return integer buf
 local function make_buffer(chat, view)
-  local writable = view == "prompt"
-  local buf = scratch.make(chat.name .. views[view].suffix, views[view].filetype, writable)
-  chat.buffers[view] = buf
-  require("rat.keys").attach(buf, view)
-  if writable then
-    require("rat.prompt").attach(buf)
-  else
-    require("rat.ui").attach(buf)
-  end
-  require("rat.dress").follow(buf, view)
+  local buf = scratch.make(chat.name .. views[view].suffix, views[view].filetype, view == "prompt")
+  furnish(chat, view, buf)
   return buf
+end
+
+--- The buffer of a chat's view, if it is there to be drawn in.
+---@param id integer
+---@param view rat.View
+---@return integer? buf
+function M.shown_buffer(id, view)
+  local chat = M.get(id)
+  local buf = chat and chat.buffers[view]
+  return buf and vim.api.nvim_buf_is_loaded(buf) and buf or nil
 end
 
 --- The buffer of a chat's view, made if there is none.
@@ -236,11 +266,11 @@ function M.opened(payload)
     else
       chat = add(payload.agent, payload.cwd, free_name(payload.agent, payload.chat))
     end
-    chat.id = payload.chat
-    chat.status = blank_status("starting")
     for view in pairs(views) do
       M.buffer(chat, view)
     end
+    chat.id = payload.chat
+    chat.status = blank_status("starting")
     if before and before ~= chat then
       inherit(chat, before)
     end
@@ -316,10 +346,9 @@ function M.read(buf)
   end
   local chat, view = M.of(buf)
   if chat and view then
+    -- `:edit` or `:bdelete` emptied it.
     scratch.dress(buf, views[view].filetype, view == "prompt")
-    -- `:edit` emptied it.
-    require("rat.rpc").notify("redraw", { chat = chat.id, view = view })
-    return
+    return furnish(chat, view, buf)
   end
   local name = vim.api.nvim_buf_get_name(buf)
   local agent, wanted, base = parse(name)

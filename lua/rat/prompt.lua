@@ -212,6 +212,17 @@ function M.attach(buf)
       vim.bo[buf].modified = false
     end,
   })
+  vim.api.nvim_create_autocmd("BufUnload", {
+    group = group,
+    buffer = buf,
+    desc = "A draft outlives its buffer",
+    callback = function()
+      local of = chat.of(buf)
+      if of then
+        of.draft = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+      end
+    end,
+  })
   vim.api.nvim_create_autocmd("InsertEnter", {
     group = group,
     buffer = buf,

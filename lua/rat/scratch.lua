@@ -146,13 +146,13 @@ function M.split(buf, title, opts)
   local win = vim.fn.bufwinid(buf)
   if win == -1 then
     local beside = require("rat.location").users_window() or 0
-    win = vim.api.nvim_open_win(buf, false, { split = "below", win = beside })
+    win = require("rat.room").open(buf, { split = "below", win = beside })
   end
   local bar = require("rat.status").escape(title) .. "%=%#RatKey#q%* close "
   local options = { winbar = bar, wrap = opts.wrap, number = false, list = false }
   require("rat.dress").set(win, options)
   if opts.focus then
-    vim.api.nvim_set_current_win(win)
+    require("rat.room").enter(win)
   end
 end
 

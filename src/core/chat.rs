@@ -1,6 +1,7 @@
 //! One conversation: what it is, how it stands, what waits. It answers questions about itself; what happens next is
 //! decided in `state`.
 
+use super::effect::View;
 use super::elicit::Asking;
 use super::event::{AgentId, CallId, ChatId, Token, Told, Wish};
 use super::policy::Policy;
@@ -16,7 +17,7 @@ use crate::view::card::{self, Scene};
 use crate::view::chat::ChatView;
 use crate::view::plan::PlanView;
 use crate::view::tools::ToolsView;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 /// Where a conversation stands.
@@ -163,8 +164,8 @@ pub struct Chat {
     pub plan_view: PlanView,
     /// The tool calls as drawn.
     pub tools_view: ToolsView,
-    /// Nothing is drawn yet.
-    pub blank: bool,
+    /// What the editor shows nothing of yet, or something else.
+    pub blank: BTreeSet<View>,
     /// The editor does not know yet how it stands.
     pub changed: bool,
 }
@@ -213,7 +214,7 @@ impl Chat {
             view: ChatView::default(),
             plan_view: PlanView::default(),
             tools_view: ToolsView::default(),
-            blank: true,
+            blank: View::ALL.into(),
             changed: true,
         }
     }
@@ -258,11 +259,22 @@ impl Chat {
 
     /// Forgets what is drawn, so that all is drawn again.
     pub fn redraw(&mut self) {
-        self.view = ChatView::default();
-        self.plan_view = PlanView::default();
-        self.tools_view = ToolsView::default();
-        self.transcript.redraw();
-        self.blank = true;
+        for view in View::ALL {
+            self.redraw_view(view);
+        }
+    }
+
+    /// The same for one of its buffers.
+    pub fn redraw_view(&mut self, view: View) {
+        match view {
+            View::Chat => {
+                self.view = ChatView::default();
+                self.transcript.redraw();
+            }
+            View::Plan => self.plan_view = PlanView::default(),
+            View::Tools => self.tools_view = ToolsView::default(),
+        }
+        self.blank.insert(view);
     }
 
     /// The running turn.

@@ -354,7 +354,7 @@ pub struct SessionItem {
 }
 
 /// The buffers of a chat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum View {
     /// The transcript.
     Chat,
@@ -362,6 +362,11 @@ pub enum View {
     Plan,
     /// The tool calls.
     Tools,
+}
+
+impl View {
+    /// Every one of them.
+    pub const ALL: [Self; 3] = [Self::Chat, Self::Plan, Self::Tools];
 }
 
 /// How urgent a line is.

@@ -1,8 +1,10 @@
 //! What the editor is told at the end of a turn of the loop: one ordered list, of bounded size.
 
 use super::effect::{Scratch, ToEditor, View};
+use super::event::ChatId;
 use super::state::State;
 use crate::view::patch::Patch;
+use std::collections::BTreeSet;
 
 /// Bytes of text in one frame: a larger one would hold the editor up.
 const FRAME: usize = 64 * 1024;
@@ -46,15 +48,29 @@ impl State {
         self.after.push(ToEditor::Scratch(scratch));
     }
 
+    /// The editor does not show this as it was drawn: draws all of it again.
+    pub(super) fn redraw(&mut self, id: ChatId, view: View) {
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.redraw_view(view);
+        }
+    }
+
+    /// The editor may have taken nothing of a frame: draws everything again.
+    pub(super) fn frame_lost(&mut self) {
+        for chat in self.chats.values_mut() {
+            chat.redraw();
+            chat.changed = true;
+        }
+    }
+
     /// Whether the editor has to be told something.
     pub fn has_frame(&self) -> bool {
         !self.before.is_empty()
             || !self.after.is_empty()
             || self.has_feed()
-            || self
-                .chats
-                .values()
-                .any(|chat| chat.changed || chat.blank || chat.transcript.first_dirty().is_some())
+            || self.chats.values().any(|chat| {
+                chat.changed || !chat.blank.is_empty() || chat.transcript.first_dirty().is_some()
+            })
     }
 
     /// Takes what the editor is to be told now; what does not fit is told next time.
@@ -63,8 +79,8 @@ impl State {
         let mut room = FRAME;
         for chat in self.chats.values_mut() {
             let scene = chat.scene();
-            let reset = std::mem::take(&mut chat.blank);
-            let mut draw = |view, patch: Patch| {
+            let mut draw = |view, blank: &mut BTreeSet<View>, patch: Patch| {
+                let reset = blank.remove(&view);
                 if !patch.is_empty() || reset {
                     frame.push(ToEditor::Draw { chat: chat.id, view, reset, patch });
                 }
@@ -72,11 +88,14 @@ impl State {
             if room > 0 {
                 let patch = chat.view.render(&mut chat.transcript, &scene, room);
                 room = room.saturating_sub(patch.bytes);
-                draw(View::Chat, patch);
+                draw(View::Chat, &mut chat.blank, patch);
             }
-            if reset || chat.changed {
-                draw(View::Plan, chat.plan_view.render(&chat.transcript));
-                draw(View::Tools, chat.tools_view.render(&chat.transcript, &scene));
+            if chat.changed || chat.blank.contains(&View::Plan) {
+                draw(View::Plan, &mut chat.blank, chat.plan_view.render(&chat.transcript));
+            }
+            if chat.changed || chat.blank.contains(&View::Tools) {
+                let patch = chat.tools_view.render(&chat.transcript, &scene);
+                draw(View::Tools, &mut chat.blank, patch);
             }
             if std::mem::take(&mut chat.changed) {
                 frame.push(ToEditor::Status(Box::new(chat.status())));

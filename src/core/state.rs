@@ -139,6 +139,7 @@ impl State {
             Event::Reread(chat, past) => self.reread_done(chat, past),
             Event::Kept(agent, session, kept) => self.kept(&agent, &session, kept),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
+            Event::FrameLost => self.frame_lost(),
             Event::Trace { name, text } => {
                 self.show_text(name, "json", text, None);
             }
@@ -299,11 +300,7 @@ impl State {
             UserAction::ShowInfo(chat) => self.with_chat(chat, Self::show_info),
             UserAction::ShowTrace(chat) => self.with_chat(chat, Self::show_trace),
             UserAction::Answer { id, index } => self.question_answered(id, index),
-            UserAction::Redraw(chat) => {
-                if let Some(chat) = self.chats.get_mut(&chat) {
-                    chat.redraw();
-                }
-            }
+            UserAction::Redraw(chat, view) => self.redraw(chat, view),
         }
     }
 
