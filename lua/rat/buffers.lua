@@ -184,16 +184,9 @@ local function break_undo(buf)
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
 end
 
----Whether the user is within a command that has noted lines of a buffer by their numbers: an
----operator that waits for its motion would take others.
----@param buf integer
----@return boolean
-local function is_operator_pending(buf)
-  return api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:match("^no") ~= nil
-end
-
 ---Runs a change of a buffer that is still at `tick`, as one undo step. Refused while another one
----runs (a formatter that waits lets requests in), while text is locked, and within an operator.
+---runs (a formatter that waits lets requests in), while text is locked, and while a command of the
+---user's holds line numbers.
 ---@param buf integer
 ---@param tick integer
 ---@param fn fun(): string?, integer? a problem, or how many changes since `tick` have been saved
@@ -202,7 +195,7 @@ local function change(buf, tick, fn)
   if not places.shows(buf, file_of[buf]) then
     -- Unloaded, renamed, or a link on the way to its file leads elsewhere now.
     return { gone = true }
-  elseif changing[buf] or busy.is_text_locked() or is_operator_pending(buf) then
+  elseif changing[buf] or busy.is_text_locked() or busy.holds_lines(buf) then
     return { busy = true }
   end
   local changes = track.since(buf, tick)
