@@ -1,4 +1,5 @@
 --- The chats of this Neovim, their buffers and what the binary last said of them. Opens no windows and draws nothing.
+local names = require("rat.names")
 local presets = require("rat.presets")
 local scratch = require("rat.scratch")
 
@@ -43,6 +44,7 @@ local M = {}
 ---@field cwd string
 ---@field name string of its transcript, rat://AGENT/N
 ---@field buffers table<rat.View, integer>
+---@field numbers table<rat.Page, {last: integer, by_id: table<string, integer>}> what its other buffers are named by
 ---@field status rat.Status
 ---@field attachments rat.Attachment[] what goes with the next prompt
 ---@field draft? string[] the text of its prompt while that has no buffer
@@ -89,6 +91,7 @@ local function add(agent, cwd, name)
     cwd = cwd,
     name = name,
     buffers = {},
+    numbers = {},
     status = blank_status("starting"),
     attachments = {},
     commands = {},
@@ -221,7 +224,7 @@ end
 local function free_name(agent, number)
   local name
   repeat
-    name = ("rat://%s/%d"):format(agent, number)
+    name = names.chat(agent, number)
     number = number + 1
   until not scratch.find(name)
   return name
@@ -330,7 +333,7 @@ end
 ---@return rat.View? view
 ---@return string? base
 local function parse(name)
-  local base, agent, suffix = name:match("^(rat://([^/]+)/%d+)(.*)$")
+  local base, agent, suffix = names.parse(name)
   for view, spec in pairs(views) do
     if base and suffix == spec.suffix then
       return agent, view, base

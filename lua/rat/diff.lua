@@ -74,7 +74,7 @@ end
 ---@param one rat.DiffTab
 local function show_file(one)
   local file = one.diff.files[one.at]
-  local name = status.escape(vim.fn.fnamemodify(file.path, ":."))
+  local name = status.escape(vim.fn.fnamemodify((file.path:gsub("%c", " ")), ":."))
   local count = #one.diff.files > 1 and (" %d of %d"):format(one.at, #one.diff.files) or ""
   local next_file = #one.diff.files > 1 and "  %#RatKey#]f%* next" or ""
   for _, side in ipairs({ "left", "right" }) do

@@ -132,8 +132,9 @@ function M.side(path, side, lines, writable)
   vim.bo[buf].undolevels = -1
   M.fill(buf, lines)
   vim.bo[buf].undolevels = levels
-  M.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, vim.fs.basename(path)))
-  highlight_like(buf, path, lines)
+  local name = require("rat.names").last_part(path)
+  M.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, name))
+  highlight_like(buf, name, lines)
   return buf
 end
 
@@ -157,7 +158,9 @@ function M.split(buf, title, opts)
 end
 
 ---@class rat.Scratch
----@field name string
+---@field chat integer
+---@field kind "info"|"trace"|"output"|"content"
+---@field id? string which tool call or content
 ---@field title string
 ---@field filetype string
 ---@field like? string the name of a file it is like
@@ -168,11 +171,16 @@ end
 --- Shows lines in a split of their own, closed with `q`.
 ---@param scratch rat.Scratch
 function M.show(scratch)
+  local of = require("rat.chat").get(scratch.chat)
+  if not of then
+    return
+  end
+  local name = require("rat.names").page(of, scratch.kind, scratch.id)
   if scratch.more then
-    local buf = M.find(scratch.name)
+    local buf = M.find(name)
     return buf and fill(buf, -1, scratch.lines)
   end
-  local buf = M.make(scratch.name, "")
+  local buf = M.make(name, "")
   -- The text is somebody else's: highlighted, but no filetype plugin runs on it.
   vim.bo[buf].syntax = scratch.filetype
   vim.bo[buf].bufhidden = "wipe"

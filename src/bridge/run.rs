@@ -166,9 +166,9 @@ impl Runner {
                 tokio::time::sleep(after).await;
                 Event::Timer(timer)
             }),
-            Effect::Trace { agent, name } => {
+            Effect::Trace { agent, chat } => {
                 let text = self.agents.trace(agent).map(|trace| trace.lock().jsonl());
-                let _ = self.done.send(Event::Trace { name, text: text.unwrap_or_default() });
+                let _ = self.done.send(Event::Trace { chat, text: text.unwrap_or_default() });
             }
         }
     }

@@ -1,8 +1,10 @@
 //! All we do. `State` makes these; the bridge has edges carry them out.
 
 mod call;
+mod page;
 
 pub use call::{Call, Place};
+pub use page::{Page, Scratch};
 
 use super::command::ToTerminal;
 use super::content::{Bytes, Export, Offer};
@@ -145,8 +147,8 @@ pub enum Effect {
     Trace {
         /// Which.
         agent: AgentId,
-        /// What the chat calls it.
-        name: String,
+        /// For which chat.
+        chat: ChatId,
     },
 }
 
@@ -317,21 +319,6 @@ pub enum ToEditor {
         /// The files.
         files: Vec<Diff>,
     },
-}
-
-/// Text in a buffer of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scratch {
-    /// The buffer's name after `rat://`.
-    pub name: String,
-    /// Its filetype.
-    pub filetype: &'static str,
-    /// What it says.
-    pub text: String,
-    /// The name of a file whose filetype it has, where it has none of ours.
-    pub like: Option<String>,
-    /// It goes on what the buffer says already.
-    pub more: bool,
 }
 
 /// A session that can be chosen.

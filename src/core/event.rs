@@ -74,8 +74,8 @@ pub enum Event {
     FrameLost,
     /// The traffic that was asked for.
     Trace {
-        /// What the chat calls it.
-        name: String,
+        /// For which chat.
+        chat: ChatId,
         /// JSON Lines.
         text: String,
     },

@@ -1,13 +1,17 @@
 //! What the editor is told at the end of a turn of the loop: one ordered list, of bounded size.
 
-use super::effect::{Scratch, ToEditor, View};
+use super::effect::{Page, Scratch, ToEditor, View};
 use super::event::ChatId;
 use super::state::State;
+use crate::session::content::plain;
 use crate::view::patch::Patch;
 use std::collections::BTreeSet;
 
 /// Bytes of text in one frame: a larger one would hold the editor up.
 const FRAME: usize = 64 * 1024;
+
+/// Characters of a title; it stands in one line above the text.
+const MOST_TITLE: usize = 120;
 
 /// What the editor is told at once.
 #[derive(Debug, Default)]
@@ -37,14 +41,17 @@ impl State {
     /// Shows text in a buffer of its own, `like` the file of that name.
     pub(super) fn show_text(
         &mut self,
-        name: String,
+        (chat, page): (ChatId, Page),
+        title: &str,
         filetype: &'static str,
         text: String,
         like: Option<String>,
     ) {
         // What is still to come of an earlier text has no place any more.
-        self.after.retain(|it| !matches!(it, ToEditor::Scratch(old) if old.name == name));
-        let scratch = Scratch { name, filetype, text, like, more: false };
+        let is_old = |it: &ToEditor| matches!(it, ToEditor::Scratch(old) if old.chat == chat && old.page == page);
+        self.after.retain(|it| !is_old(it));
+        let title = plain(title, MOST_TITLE);
+        let scratch = Scratch { chat, page, title, filetype, text, like, more: false };
         self.after.push(ToEditor::Scratch(scratch));
     }
 
@@ -124,8 +131,8 @@ mod tests {
         #[test]
         fn what_is_cut_is_whole_lines_and_adds_up(lines in prop::collection::vec(0..40_000usize, 0..12), last in "a?é?") {
             let text = lines.iter().map(|len| "é".repeat(*len) + "\n").collect::<String>() + &last;
-            let name = String::new();
-            let mut rest = Some(Scratch { name, filetype: "", text: text.clone(), like: None, more: false });
+            let (chat, page, title) = (ChatId(1), Page::Info, String::new());
+            let mut rest = Some(Scratch { chat, page, title, filetype: "", text: text.clone(), like: None, more: false });
             let (mut joined, mut pieces) = (String::new(), 0);
             while let Some(mut scratch) = rest {
                 rest = split(&mut scratch);

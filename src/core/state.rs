@@ -140,9 +140,7 @@ impl State {
             Event::Kept(agent, session, kept) => self.kept(&agent, &session, kept),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
             Event::FrameLost => self.frame_lost(),
-            Event::Trace { name, text } => {
-                self.show_text(name, "json", text, None);
-            }
+            Event::Trace { chat, text } => self.show_traffic(chat, text),
         }
         std::mem::take(&mut self.effects)
     }

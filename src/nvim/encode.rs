@@ -2,7 +2,7 @@
 
 mod content;
 
-use crate::core::effect::{Happened, Level, Scratch, SessionItem, ToEditor, View};
+use crate::core::effect::{Happened, Level, Page, Scratch, SessionItem, ToEditor, View};
 use crate::core::event::{ChatId, SessionAct};
 use crate::core::status::{Status, WaitingPermission};
 use crate::session::ids::SessionId;
@@ -99,9 +99,17 @@ fn message(message: ToEditor) -> Value {
 
 fn scratch(scratch: Scratch) -> Value {
     let lines = scratch.text.lines().map(Value::from).collect();
+    let (kind, id) = match scratch.page {
+        Page::Info => ("info", None),
+        Page::Trace => ("trace", None),
+        Page::Output(tool_call) => ("output", Some(tool_call.to_string())),
+        Page::Content(content) => ("content", Some(content.encode())),
+    };
     map([
-        ("name", format!("rat://{}", scratch.name).into()),
-        ("title", scratch.name.into()),
+        ("chat", scratch.chat.0.into()),
+        ("kind", kind.into()),
+        ("id", optional(id)),
+        ("title", scratch.title.into()),
         ("filetype", scratch.filetype.into()),
         ("like", optional(scratch.like)),
         ("more", scratch.more.into()),
