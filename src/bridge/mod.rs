@@ -216,6 +216,9 @@ impl Bridge {
         } else {
             let frame = self.state.take_frame();
             self.pace.sent(frame.bytes, Instant::now());
+            for effect in frame.effects {
+                self.runner.run(effect);
+            }
             vec![encode::frame(frame.messages)]
         };
         self.frame = Frame::Sent;

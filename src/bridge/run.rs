@@ -200,9 +200,13 @@ impl Runner {
                 let sessions = store.recall(cwd.clone()).await;
                 Event::Remembered(cwd, sessions)
             }),
-            Keeping::Reread(chat, agent, session) => {
-                self.spawn(async move { Event::Reread(chat, store.reread(agent, session).await) });
+            Keeping::Reread(chat, agent, session, claim) => {
+                self.spawn(async move {
+                    let past = store.reread(agent, session, claim).await;
+                    Event::Reread(chat, past)
+                });
             }
+            Keeping::Release(agent, session) => store.release(agent, session),
         }
     }
 

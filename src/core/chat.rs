@@ -110,6 +110,8 @@ pub struct Chat {
     pub wish: Wish,
     /// The last session of its folder, where it is to go on with that.
     pub last: Option<SessionId>,
+    /// Another Neovim has that session open.
+    pub last_is_elsewhere: bool,
     /// It is being looked up what is known of that session from before.
     pub awaits_store: bool,
     /// What was said in it before.
@@ -166,6 +168,11 @@ pub struct Chat {
     pub tools_view: ToolsView,
     /// What the editor shows nothing of yet, or something else.
     pub blank: BTreeSet<View>,
+    /// Its drawing has broken: it is left as it is.
+    pub undrawable: bool,
+    /// Its drawing panics, for the test of what becomes of that.
+    #[cfg(test)]
+    pub breaks_when_drawn: bool,
     /// The editor does not know yet how it stands.
     pub changed: bool,
 }
@@ -187,6 +194,7 @@ impl Chat {
             session: None,
             wish: Wish::New,
             last: None,
+            last_is_elsewhere: false,
             awaits_store: false,
             past: Vec::new(),
             keep_anew: false,
@@ -215,6 +223,9 @@ impl Chat {
             plan_view: PlanView::default(),
             tools_view: ToolsView::default(),
             blank: View::ALL.into(),
+            undrawable: false,
+            #[cfg(test)]
+            breaks_when_drawn: false,
             changed: true,
         }
     }

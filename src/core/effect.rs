@@ -164,8 +164,11 @@ pub enum Keeping {
     Recall(ChatId, AgentName, PathBuf),
     /// The sessions of this folder, for the user to choose from. `Event::Remembered` follows, always.
     List(PathBuf),
-    /// What was said in a session, for a chat that goes on with it. `Event::Reread` follows, always.
-    Reread(ChatId, AgentName, SessionId),
+    /// What was said in a session, for a chat that goes on with it; `true` if it is to be the only one from now on.
+    /// `Event::Reread` follows, always.
+    Reread(ChatId, AgentName, SessionId, bool),
+    /// Nobody here uses a session any more: others may.
+    Release(AgentName, SessionId),
 }
 
 /// What is to be found out before a prompt goes out.

@@ -72,6 +72,9 @@ pub enum Event {
     Timer(Timer),
     /// It is not known how much of a frame the editor has taken.
     FrameLost,
+    /// A handler breaks, for the test of what becomes of that.
+    #[cfg(test)]
+    Break(AgentId, Token),
     /// The traffic that was asked for.
     Trace {
         /// For which chat.

@@ -1,11 +1,13 @@
 //! What the editor is told at the end of a turn of the loop: one ordered list, of bounded size.
 
-use super::effect::{Page, Scratch, ToEditor, View};
+use super::chat::Chat;
+use super::effect::{Effect, Page, Scratch, ToEditor, View};
 use super::event::ChatId;
 use super::state::State;
 use crate::session::content::plain;
 use crate::view::patch::Patch;
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Bytes of text in one frame: a larger one would hold the editor up.
 const FRAME: usize = 64 * 1024;
@@ -20,6 +22,8 @@ pub struct Frame {
     pub messages: Vec<ToEditor>,
     /// Bytes of transcript in it.
     pub bytes: usize,
+    /// What is to be done where something could not be drawn.
+    pub effects: Vec<Effect>,
 }
 
 /// Cuts what is too much for one frame off a text, between two lines.
@@ -75,38 +79,26 @@ impl State {
         !self.before.is_empty()
             || !self.after.is_empty()
             || self.has_feed()
-            || self.chats.values().any(|chat| {
-                chat.changed || !chat.blank.is_empty() || chat.transcript.first_dirty().is_some()
-            })
+            || self.chats.values().any(|chat| chat.changed || chat.is_undrawn())
     }
 
     /// Takes what the editor is to be told now; what does not fit is told next time.
     pub fn take_frame(&mut self) -> Frame {
         let mut frame = std::mem::take(&mut self.before);
         let mut room = FRAME;
+        let mut broken = Vec::new();
         for chat in self.chats.values_mut() {
-            let scene = chat.scene();
-            let mut draw = |view, blank: &mut BTreeSet<View>, patch: Patch| {
-                let reset = blank.remove(&view);
-                if !patch.is_empty() || reset {
-                    frame.push(ToEditor::Draw { chat: chat.id, view, reset, patch });
-                }
-            };
-            if room > 0 {
-                let patch = chat.view.render(&mut chat.transcript, &scene, room);
-                room = room.saturating_sub(patch.bytes);
-                draw(View::Chat, &mut chat.blank, patch);
-            }
-            if chat.changed || chat.blank.contains(&View::Plan) {
-                draw(View::Plan, &mut chat.blank, chat.plan_view.render(&chat.transcript));
-            }
-            if chat.changed || chat.blank.contains(&View::Tools) {
-                let patch = chat.tools_view.render(&chat.transcript, &scene);
-                draw(View::Tools, &mut chat.blank, patch);
+            let drawing = || chat.draw(room, &mut frame);
+            match catch_unwind(AssertUnwindSafe(drawing)) {
+                Ok(bytes) => room = room.saturating_sub(bytes),
+                Err(_) => broken.push(chat.id),
             }
             if std::mem::take(&mut chat.changed) {
                 frame.push(ToEditor::Status(Box::new(chat.status())));
             }
+        }
+        for id in broken {
+            self.undrawable(id);
         }
         self.feed(&mut frame);
         for message in std::mem::take(&mut self.after) {
@@ -118,7 +110,45 @@ impl State {
                 other => other,
             });
         }
-        Frame { messages: frame, bytes: FRAME - room }
+        let effects = std::mem::take(&mut self.effects);
+        Frame { messages: frame, bytes: FRAME - room, effects }
+    }
+}
+
+impl Chat {
+    /// Whether the editor does not show all of it yet.
+    fn is_undrawn(&self) -> bool {
+        let dirty = !self.blank.is_empty() || self.transcript.first_dirty().is_some();
+        dirty && !self.undrawable
+    }
+
+    /// Draws what is new in so much room. Gives the bytes of text.
+    fn draw(&mut self, room: usize, frame: &mut Vec<ToEditor>) -> usize {
+        if self.undrawable {
+            return 0;
+        }
+        #[cfg(test)]
+        assert!(!self.breaks_when_drawn, "a drawing that breaks");
+        let (id, scene, mut bytes) = (self.id, self.scene(), 0);
+        let mut put = |view, blank: &mut BTreeSet<View>, patch: Patch| {
+            let reset = blank.remove(&view);
+            if !patch.is_empty() || reset {
+                frame.push(ToEditor::Draw { chat: id, view, reset, patch });
+            }
+        };
+        if room > 0 {
+            let patch = self.view.render(&mut self.transcript, &scene, room);
+            bytes = patch.bytes;
+            put(View::Chat, &mut self.blank, patch);
+        }
+        if self.changed || self.blank.contains(&View::Plan) {
+            put(View::Plan, &mut self.blank, self.plan_view.render(&self.transcript));
+        }
+        if self.changed || self.blank.contains(&View::Tools) {
+            let patch = self.tools_view.render(&self.transcript, &scene);
+            put(View::Tools, &mut self.blank, patch);
+        }
+        bytes
     }
 }
 

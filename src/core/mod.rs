@@ -8,6 +8,7 @@ pub mod event;
 pub mod policy;
 pub mod status;
 
+mod broken;
 pub mod chat;
 pub mod content;
 pub mod frame;

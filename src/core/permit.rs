@@ -25,7 +25,7 @@ impl State {
         let decision = if cancelled { Decision::Cancelled } else { Decision::Waiting };
         let PermissionRequest { tool_call, patch, options } = request;
         let asked = Asked { id: number, options: options.clone(), decision };
-        chat.spoken().ask(&tool_call, *patch, asked);
+        let tool_call = chat.spoken().ask(&tool_call, *patch, asked);
         chat.tools_view.touch(&tool_call);
         chat.changed = true;
         if cancelled {

@@ -482,6 +482,7 @@ proptest! {
 }
 
 mod activity;
+mod broken;
 mod elicit;
 mod follow;
 mod keep;

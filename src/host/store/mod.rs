@@ -38,7 +38,8 @@ enum Job {
     Keep(Box<Remembered>, bool, Vec<(usize, Entry)>, oneshot::Sender<Kept>),
     Forget(PathBuf, AgentName, SessionId),
     Recall(PathBuf, oneshot::Sender<Vec<Remembered>>),
-    Reread(AgentName, SessionId, oneshot::Sender<Past>),
+    Reread(AgentName, SessionId, bool, oneshot::Sender<Past>),
+    Release(AgentName, SessionId),
     Flush(mpsc::Sender<()>),
 }
 
@@ -100,11 +101,17 @@ impl Store {
         }
     }
 
-    /// What was said in a session, as far as it was written down.
-    pub async fn reread(&self, agent: AgentName, session: SessionId) -> Past {
+    /// What was said in a session, as far as it was written down. With `claim` this program has it open from now on,
+    /// unless another one does, which is said.
+    pub async fn reread(&self, agent: AgentName, session: SessionId, claim: bool) -> Past {
         let (answer, answered) = oneshot::channel();
-        self.give(Job::Reread(agent, session, answer));
+        self.give(Job::Reread(agent, session, claim, answer));
         answered.await.unwrap_or_default()
+    }
+
+    /// Lets others have a session.
+    pub fn release(&self, agent: AgentName, session: SessionId) {
+        self.give(Job::Release(agent, session));
     }
 
     /// Waits until everything is written, but not for long. It blocks: for the end of the program.
@@ -171,7 +178,13 @@ impl Keeper {
                 sessions.sort_by_key(|session| std::cmp::Reverse(session.used_at));
                 let _ = answer.send(sessions);
             }
-            Job::Reread(agent, session, answer) => {
+            Job::Release(agent, session) => self.transcripts.release(&agent, &session),
+            Job::Reread(agent, session, true, answer)
+                if !self.transcripts.claim(&agent, &session) =>
+            {
+                let _ = answer.send(Past { is_elsewhere: true, ..Past::default() });
+            }
+            Job::Reread(agent, session, _, answer) => {
                 let past = self.transcripts.read(&agent, &session).unwrap_or_else(|error| {
                     complain(&self.folder, "a transcript cannot be read", Err(error));
                     Past::default()
