@@ -281,6 +281,8 @@ fn a_draft_is_no_unsaved_file() {
             assert_eq!(talk.nvim.buffer_lines("rat://fake/1/prompt"), ["a draft"]);
             continue;
         }
+        talk.nvim.command("RatStop");
+        talk.nvim.poll_state("stopped");
         let pid = talk.nvim.pid();
         let _ = talk.nvim.try_call("nvim_command", json!([command]));
         assert!(support::Processes::is_gone(pid), ":{command} did not leave Neovim");

@@ -47,6 +47,8 @@ local M = {}
 ---@field numbers table<rat.Page, {last: integer, by_id: table<string, integer>}> what its other buffers are named by
 ---@field status rat.Status
 ---@field attachments rat.Attachment[] what goes with the next prompt
+---@field sent table<string, rat.Attachment[]> what goes with the prompts in the queue, by their text
+---@field draft_file? string where the draft is kept
 ---@field draft? string[] the text of its prompt while that has no buffer
 ---@field commands {name: string, description: string, hint: string?}[]
 ---@field options? rat.ConfigOption[] what can be set in its session
@@ -92,6 +94,7 @@ local function add(agent, cwd, name)
     name = name,
     buffers = {},
     numbers = {},
+    sent = {},
     status = blank_status("starting"),
     attachments = {},
     commands = {},
@@ -277,6 +280,9 @@ function M.opened(payload)
     if before and before ~= chat then
       inherit(chat, before)
     end
+    chat.cwd = payload.cwd
+    require("rat.prompt").restore(chat)
+    require("rat.leave").watch()
     require("rat.attached").settle(chat)
   end
   chat.title = payload.title or chat.title
@@ -299,7 +305,12 @@ function M.updated(payload)
     chat.meta = nil
   end
   chat.title = payload.title or chat.title
+  local queued = #chat.status.queued
   chat.status = vim.tbl_extend("keep", payload, blank_status(payload.state))
+  require("rat.leave").updated(chat)
+  if queued + #chat.status.queued > 0 then
+    require("rat.drafts").changed(chat)
+  end
   return chat, changed
 end
 

@@ -99,7 +99,7 @@ fn a_terminal_buffer_is_live_read_only_and_stays() {
         nvim.lua("return vim.api.nvim_buf_get_name(0)", json!([])) == json!(name)
             && nvim.buffer_lines(name).starts_with(&["first".to_owned(), "100%".to_owned()])
     });
-    talk.nvim.input(":wqall<CR>");
+    talk.nvim.input(":qall!<CR>");
     let processes = talk.nvim.processes().clone();
     processes.wait_until_gone(crate::support::DEADLINE).expect("Neovim ended");
 }
