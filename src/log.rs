@@ -33,7 +33,8 @@ pub fn start() -> Option<Log> {
     tracing_subscriber::registry().with(filter).with(lines).try_init().ok()?;
     let panic = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        tracing::error!(target: "panic", "{info}");
+        let trace = std::backtrace::Backtrace::force_capture();
+        tracing::error!(target: "panic", "{info}\n{trace}");
         panic(info);
     }));
     Some(Log { _guard: guard, level: handle })

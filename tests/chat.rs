@@ -202,11 +202,11 @@ fn long_output_is_folded_and_truncated_and_enter_shows_all_of_it() {
     talk.nvim.input("zv<CR>");
     talk.nvim.poll("all of it", |nvim| {
         let code = "return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
-              return vim.api.nvim_buf_get_name(buf) == 'rat://fake/1/t'
+              return vim.api.nvim_buf_get_name(buf) == 'rat://fake/1/output/1'
             end)";
         nvim.lua(code, json!([])) == json!(true)
     });
-    let all = talk.nvim.buffer_lines("rat://fake/1/t");
+    let all = talk.nvim.buffer_lines("rat://fake/1/output/1");
     assert!(all.contains(&"row 41".to_owned()) && all.contains(&"row 200".to_owned()));
 }
 
@@ -281,6 +281,8 @@ fn a_draft_is_no_unsaved_file() {
             assert_eq!(talk.nvim.buffer_lines("rat://fake/1/prompt"), ["a draft"]);
             continue;
         }
+        talk.nvim.command("RatStop");
+        talk.nvim.poll_state("stopped");
         let pid = talk.nvim.pid();
         let _ = talk.nvim.try_call("nvim_command", json!([command]));
         assert!(support::Processes::is_gone(pid), ":{command} did not leave Neovim");

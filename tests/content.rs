@@ -384,7 +384,8 @@ fn images_are_shown_by_the_plugin_the_user_has() {
         let shown = talk.nvim.poll_for("an image", |nvim| {
             Some(nvim.lua("return Shown", json!([]))).filter(|shown| !shown.is_null())
         });
-        assert_eq!(shown[0], "rat://image/cat.png");
+        let name = shown[0].as_str().unwrap();
+        assert!(name.starts_with("rat://image/") && name.ends_with("/cat.png"), "{name}");
         assert_eq!(std::fs::read(shown[1].as_str().unwrap()).unwrap(), PNG);
         talk.nvim.input("q");
     };

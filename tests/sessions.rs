@@ -227,6 +227,62 @@ fn a_session_that_another_neovim_has_open_is_left_to_it() {
     second.poll_screen("mine · fake · now · this one");
 }
 
+#[test]
+fn of_two_neovims_that_start_at_once_one_goes_on_with_the_session() {
+    let resume = can(false, &["resume"]);
+    let (mut before, _agent) = used(&resume);
+    before.quit();
+    let mut both = [before.beside(wide()), before.beside(wide())];
+    let mut agents = both.each_ref().map(Nvim::listen);
+    for (nvim, agent) in both.iter_mut().zip(&agents) {
+        nvim.setup(json!({"agents": {"fake": agent.config()}, "default_agent": "fake"}));
+    }
+    for nvim in &mut both {
+        nvim.command("RatStart");
+    }
+    for agent in &mut agents {
+        agent.expect_start();
+        initialize(agent, &resume);
+    }
+    let mut resumed = 0;
+    for (nvim, agent) in both.iter_mut().zip(&mut agents) {
+        let mut wanted = String::new();
+        nvim.poll("a session that is asked for", |_| {
+            wanted = agent
+                .unexpected()
+                .into_iter()
+                .find(|it| it.starts_with("session/"))
+                .unwrap_or_default();
+            !wanted.is_empty()
+        });
+        if wanted == "session/resume" {
+            resumed += 1;
+            let request = agent.expect_request("session/resume");
+            agent.reply(&request, json!({}));
+        } else {
+            open(agent, "s2");
+            nvim.poll_screen("another Neovim has your last session open");
+        }
+        nvim.poll_state("ready");
+    }
+    assert_eq!(resumed, 1);
+}
+
+#[test]
+fn a_session_that_was_stopped_is_free_for_another_neovim() {
+    let resume = can(false, &["resume"]);
+    let (mut first, _agent) = used(&resume);
+    first.command("RatStop");
+    first.poll_state("stopped");
+    let mut second = first.beside(wide());
+    let mut other = second.listen();
+    start(&mut second, &mut other, &resume);
+    let request = other.expect_request("session/resume");
+    assert_eq!(request.params["sessionId"], json!("s1"));
+    other.reply(&request, json!({}));
+    second.poll_screen("what it answered");
+}
+
 /// ACP 50, 51.
 #[test]
 fn sessions_are_listed_page_by_page_and_the_chosen_one_is_loaded() {

@@ -20,6 +20,7 @@ end
 
 ---@param of rat.Chat
 local function show(of)
+  require("rat.drafts").changed(of)
   require("rat.above").show(of)
 end
 

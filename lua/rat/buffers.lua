@@ -1,6 +1,7 @@
 --- Takes texts out of buffers and puts changes into them, on behalf of the binary. It decides
 --- nothing about what is written.
 
+local busy = require("rat.busy")
 local places = require("rat.places")
 local track = require("rat.track")
 
@@ -183,24 +184,9 @@ local function break_undo(buf)
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
 end
 
----Whether Neovim lets nobody change text just now: in an <expr> mapping that waits for a key, for
----example (|textlock|). That is looked at before anything else, a buffer that is not there included.
----@return boolean
-local function is_text_locked()
-  local _, why = pcall(api.nvim_buf_set_lines, 0x7fffffff, 0, 0, true, {})
-  return tostring(why):match("E565") ~= nil or tostring(why):match("E523") ~= nil
-end
-
----Whether the user is within a command that has noted lines of a buffer by their numbers: an
----operator that waits for its motion would take others.
----@param buf integer
----@return boolean
-local function is_operator_pending(buf)
-  return api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:match("^no") ~= nil
-end
-
 ---Runs a change of a buffer that is still at `tick`, as one undo step. Refused while another one
----runs (a formatter that waits lets requests in), while text is locked, and within an operator.
+---runs (a formatter that waits lets requests in), while text is locked, and while a command of the
+---user's holds line numbers.
 ---@param buf integer
 ---@param tick integer
 ---@param fn fun(): string?, integer? a problem, or how many changes since `tick` have been saved
@@ -209,7 +195,7 @@ local function change(buf, tick, fn)
   if not places.shows(buf, file_of[buf]) then
     -- Unloaded, renamed, or a link on the way to its file leads elsewhere now.
     return { gone = true }
-  elseif changing[buf] or is_text_locked() or is_operator_pending(buf) then
+  elseif changing[buf] or busy.is_text_locked() or busy.holds_lines(buf) then
     return { busy = true }
   end
   local changes = track.since(buf, tick)

@@ -1,4 +1,5 @@
 --- The chats of this Neovim, their buffers and what the binary last said of them. Opens no windows and draws nothing.
+local names = require("rat.names")
 local presets = require("rat.presets")
 local scratch = require("rat.scratch")
 
@@ -45,8 +46,12 @@ local M = {}
 ---@field cwd string
 ---@field name string of its transcript, rat://AGENT/N
 ---@field buffers table<rat.View, integer>
+---@field numbers table<rat.Page, {last: integer, by_id: table<string, integer>}> what its other buffers are named by
 ---@field status rat.Status
 ---@field attachments rat.Attachment[] what goes with the next prompt
+---@field sent table<string, rat.Attachment[]> what goes with the prompts in the queue, by their text
+---@field draft_file? string where the draft is kept
+---@field draft? string[] the text of its prompt while that has no buffer
 ---@field commands {name: string, description: string, hint: string?}[]
 ---@field options? rat.ConfigOption[] what can be set in its session
 ---@field meta? table what the agent added to what it said of its session
@@ -90,6 +95,8 @@ local function add(agent, cwd, name)
     cwd = cwd,
     name = name,
     buffers = {},
+    numbers = {},
+    sent = {},
     status = blank_status("starting"),
     attachments = {},
     commands = {},
@@ -157,21 +164,50 @@ function M.current()
   return list[1]
 end
 
+--- Has the binary draw a view whole: its buffer is empty.
+---@param chat rat.Chat
+---@param view rat.View
+function M.draw_anew(chat, view)
+  if chat.id and view ~= "prompt" then
+    require("rat.rpc").notify("redraw", { chat = chat.id, view = view })
+  end
+end
+
+--- Makes an empty buffer a view of a chat.
+---@param chat rat.Chat
+---@param view rat.View
+---@param buf integer
+local function furnish(chat, view, buf)
+  chat.buffers[view] = buf
+  require("rat.keys").attach(buf, view)
+  require("rat.dress").follow(buf, view)
+  if view == "prompt" then
+    require("rat.prompt").attach(buf)
+    scratch.fill(buf, chat.draft or {})
+    chat.draft = nil
+  else
+    require("rat.ui").attach(buf)
+    M.draw_anew(chat, view)
+  end
+end
+
 ---@param chat rat.Chat
 ---@param view rat.View
 ---@return integer buf
 local function make_buffer(chat, view)
-  local writable = view == "prompt"
-  local buf = scratch.make(chat.name .. views[view].suffix, views[view].filetype, writable)
-  chat.buffers[view] = buf
-  require("rat.keys").attach(buf, view)
-  if writable then
-    require("rat.prompt").attach(buf)
-  else
-    require("rat.ui").attach(buf)
-  end
-  require("rat.dress").follow(buf, view)
+  local buf = scratch.make(chat.name .. views[view].suffix, views[view].filetype, view == "prompt")
+  furnish(chat, view, buf)
   return buf
+end
+
+--- The buffer of a chat's view, if it is there to be drawn in.
+---@param id integer
+---@param view rat.View
+---@return integer? buf
+function M.shown_buffer(id, view)
+  local chat = M.get(id)
+  local buf = chat and chat.buffers[view]
+  return buf and vim.api.nvim_buf_is_loaded(buf) and buf or nil
 end
 
 --- The buffer of a chat's view, made if there is none.
@@ -193,7 +229,7 @@ end
 local function free_name(agent, number)
   local name
   repeat
-    name = ("rat://%s/%d"):format(agent, number)
+    name = names.chat(agent, number)
     number = number + 1
   until not scratch.find(name)
   return name
@@ -238,14 +274,17 @@ function M.opened(payload)
     else
       chat = add(payload.agent, payload.cwd, free_name(payload.agent, payload.chat))
     end
-    chat.id = payload.chat
-    chat.status = blank_status("starting")
     for view in pairs(views) do
       M.buffer(chat, view)
     end
+    chat.id = payload.chat
+    chat.status = blank_status("starting")
     if before and before ~= chat then
       inherit(chat, before)
     end
+    chat.cwd = payload.cwd
+    require("rat.prompt").restore(chat)
+    require("rat.leave").watch()
     require("rat.attached").settle(chat)
   end
   chat.title = payload.title or chat.title
@@ -268,7 +307,12 @@ function M.updated(payload)
     chat.meta = nil
   end
   chat.title = payload.title or chat.title
+  local queued = #chat.status.queued
   chat.status = vim.tbl_extend("keep", payload, blank_status(payload.state))
+  require("rat.leave").updated(chat)
+  if queued + #chat.status.queued > 0 then
+    require("rat.drafts").changed(chat)
+  end
   return chat, changed
 end
 
@@ -303,7 +347,7 @@ end
 ---@return rat.View? view
 ---@return string? base
 local function parse(name)
-  local base, agent, suffix = name:match("^(rat://([^/]+)/%d+)(.*)$")
+  local base, agent, suffix = names.parse(name)
   for view, spec in pairs(views) do
     if base and suffix == spec.suffix then
       return agent, view, base
@@ -319,10 +363,9 @@ function M.read(buf)
   end
   local chat, view = M.of(buf)
   if chat and view then
+    -- `:edit` or `:bdelete` emptied it.
     scratch.dress(buf, views[view].filetype, view == "prompt")
-    -- `:edit` emptied it.
-    require("rat.rpc").notify("redraw", { chat = chat.id, view = view })
-    return
+    return furnish(chat, view, buf)
   end
   local name = vim.api.nvim_buf_get_name(buf)
   local agent, wanted, base = parse(name)

@@ -75,7 +75,7 @@ end
 ---@param by_itself? boolean it opens by itself: no key is meant for it yet
 local function show_file(one, by_itself)
   local file = one.diff.files[one.at]
-  local name = status.escape(vim.fn.fnamemodify(file.path, ":."))
+  local name = status.escape(vim.fn.fnamemodify((file.path:gsub("%c", " ")), ":."))
   local count = #one.diff.files > 1 and (" %d of %d"):format(one.at, #one.diff.files) or ""
   local next_file = #one.diff.files > 1 and "  %#RatKey#]f%* next" or ""
   local bufs = {}

@@ -58,14 +58,16 @@ local function set_text(buf, edit)
 end
 
 ---Runs `fn`, which changes a buffer. Neovim moves the cursor with its text, but not the other end of
----a Visual selection.
+---a selection.
 ---@param buf integer
 ---@param fn fun()
 local function with_selection(buf, fn)
   local mode = api.nvim_get_mode().mode
-  if api.nvim_get_current_buf() ~= buf or not mode:match("^[vV\22]") then
+  if api.nvim_get_current_buf() ~= buf or not mode:match("^[vV\22sS\19]") then
     return fn()
   end
+  -- In Select mode keys would replace the text.
+  local toggle = mode:match("^[sS\19]") and "\7" or ""
   local start = vim.fn.getpos("v")
   local space = api.nvim_create_namespace("rat_selection")
   local column = math.min(start[3] - 1, vim.fn.col({ start[2], "$" }) - 1)
@@ -74,9 +76,9 @@ local function with_selection(buf, fn)
   local at = api.nvim_buf_get_extmark_by_id(buf, space, mark, {})
   api.nvim_buf_del_extmark(buf, space, mark)
   if at[1] + 1 ~= start[2] or at[2] ~= column then
-    vim.cmd.normal({ "o", bang = true, mods = { noautocmd = true } })
+    vim.cmd.normal({ toggle .. "o", bang = true, mods = { noautocmd = true } })
     pcall(api.nvim_win_set_cursor, 0, { at[1] + 1, at[2] })
-    vim.cmd.normal({ "o", bang = true, mods = { noautocmd = true } })
+    vim.cmd.normal({ "o" .. toggle, bang = true, mods = { noautocmd = true } })
   end
 end
 

@@ -1,4 +1,6 @@
---- The prompts sent in this Neovim, by project: walks back and forth through them. Touches no buffer.
+--- The prompts sent in a folder, also before Neovim was started: walks back and forth through them. Touches no buffer.
+local keep = require("rat.keep")
+
 local M = {}
 
 local MOST = 200
@@ -14,17 +16,55 @@ local prompts = {}
 local walks = {}
 
 ---@param cwd string
+---@return string
+local function path_of(cwd)
+  return vim.fs.joinpath(keep.folder("prompts", cwd), "sent.jsonl")
+end
+
+---@param list string[]
 ---@param text string
-function M.push(cwd, text)
-  local list = prompts[cwd] or {}
-  prompts[cwd] = list
-  if text == "" or list[#list] == text then
-    return
+local function add(list, text)
+  if text ~= "" and list[#list] ~= text then
+    list[#list + 1] = text
   end
-  list[#list + 1] = text
   if #list > MOST then
     table.remove(list, 1)
   end
+end
+
+---@param cwd string
+---@return string[]
+local function known(cwd)
+  local list = prompts[cwd]
+  if list then
+    return list
+  end
+  list = {}
+  prompts[cwd] = list
+  local count = 0
+  for line in (keep.read(path_of(cwd)) or ""):gmatch("[^\n]+") do
+    -- The last line may be torn.
+    local ok, text = pcall(vim.json.decode, line)
+    if ok and type(text) == "string" then
+      add(list, text)
+    end
+    count = count + 1
+  end
+  if count > 2 * MOST then
+    keep.replace(path_of(cwd), table.concat(vim.tbl_map(vim.json.encode, list), "\n") .. "\n")
+  end
+  return list
+end
+
+---@param cwd string
+---@param text string
+function M.push(cwd, text)
+  local list = known(cwd)
+  if text == "" or list[#list] == text then
+    return
+  end
+  add(list, text)
+  keep.append(path_of(cwd), vim.json.encode(text))
 end
 
 --- Ends a walk: the next one starts from what is in the buffer then.
@@ -40,7 +80,7 @@ end
 ---@param lines string[] what is in the buffer now; kept as the draft at the first step
 ---@return string[]? lines nil where there is nothing further
 function M.step(buf, cwd, step, lines)
-  local list = prompts[cwd] or {}
+  local list = known(cwd)
   local walk = walks[buf] or { at = #list + 1, draft = lines }
   local at = walk.at + step
   if at < 1 or at > #list + 1 then

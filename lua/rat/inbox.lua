@@ -128,10 +128,37 @@ function handlers.diff(payload)
   require("rat.diff").arrived(payload)
 end
 
+--- What opens windows, which cannot be done beside the command-line window; `chat` waits by itself.
+local opens = { scratch = true, terminal = true, open = true, diff = true, exported = true }
+
+--- What waits for the command-line window to close, in order.
+---@type {[1]: string, [2]: table}[]
+local waiting = {}
+
+---@param kind string
+---@param payload table
+local function wait(kind, payload)
+  waiting[#waiting + 1] = { kind, payload }
+  if #waiting > 1 then
+    return
+  end
+  local function go_on()
+    local all = waiting
+    waiting = {}
+    for _, message in ipairs(all) do
+      M.handle(message[1], message[2])
+    end
+  end
+  vim.api.nvim_create_autocmd("CmdwinLeave", { once = true, callback = vim.schedule_wrap(go_on) })
+end
+
 --- Called by `ui` for every message of a batch that draws nothing, on the main loop.
 ---@param kind string
 ---@param payload table
 function M.handle(kind, payload)
+  if opens[kind] and (#waiting > 0 or vim.fn.getcmdwintype() ~= "") then
+    return wait(kind, payload)
+  end
   local handler = handlers[kind]
   if not handler then
     return say.warn(("the binary sent %s, which this version does not know"):format(kind))

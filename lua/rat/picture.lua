@@ -6,10 +6,12 @@ local M = {}
 ---@return integer win
 local function split(path)
   local scratch = require("rat.scratch")
-  local name = "rat://image/" .. vim.fs.basename(path)
-  local buf = scratch.make(name, "")
+  local name = require("rat.names").last_part(path)
+  local buf = vim.api.nvim_create_buf(false, true)
+  scratch.name(buf, ("rat://image/%d/shown/%s"):format(buf, name))
+  scratch.dress(buf, "")
   vim.bo[buf].bufhidden = "wipe"
-  scratch.split(buf, vim.fs.basename(path), { focus = true, wrap = false })
+  scratch.split(buf, name, { focus = true, wrap = false })
   return buf, vim.api.nvim_get_current_win()
 end
 

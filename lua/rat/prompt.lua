@@ -21,6 +21,9 @@ local outbox = {}
 local function flush()
   while outbox[1] and outbox[1].open == 0 do
     local message = table.remove(outbox, 1).message
+    if message.chat then
+      message.chat.sent[message.text] = message.attachments
+    end
     rpc.request("prompt", {
       chat = message.chat and message.chat.id,
       text = message.text,
@@ -118,6 +121,7 @@ function M.submit(of)
   M.send({ text = text, attachments = attachments, chat = of }, function()
     attached.take(of)
     scratch.fill(buf, {})
+    require("rat.drafts").changed(of)
     history.reset(buf)
     require("rat.window").fit(of)
   end)
@@ -136,8 +140,19 @@ function M.give_back(of, text)
     lines[#lines + 1] = ""
     scratch.insert(buf, lines)
   end
+  require("rat.drafts").changed(of)
   history.reset(buf)
   require("rat.window").fit(of)
+end
+
+--- Brings back what was written in a Neovim that is gone and no agent has got.
+---@param of rat.Chat
+function M.restore(of)
+  local prompts = require("rat.drafts").take(of)
+  for i = #prompts, 1, -1 do
+    attached.give_back(of, prompts[i].attachments or {})
+    M.give_back(of, prompts[i].text or "")
+  end
 end
 
 ---@param text string
@@ -197,6 +212,7 @@ function M.attach(buf)
     callback = function()
       local of = chat.of(buf)
       if of then
+        require("rat.drafts").changed(of)
         require("rat.window").fit(of)
         require("rat.window").refresh(of)
         require("rat.above").uncover(of)
@@ -210,6 +226,17 @@ function M.attach(buf)
     desc = "A draft is no unsaved file",
     callback = function()
       vim.bo[buf].modified = false
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufUnload", {
+    group = group,
+    buffer = buf,
+    desc = "A draft outlives its buffer",
+    callback = function()
+      local of = chat.of(buf)
+      if of then
+        of.draft = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+      end
     end,
   })
   vim.api.nvim_create_autocmd("InsertEnter", {

@@ -50,17 +50,49 @@ function M.restore(before)
   end
 end
 
---- Opens a split without entering it.
+--- Opens a split without entering it. An autocommand of the user's that fails does not keep it from opening.
 ---@param buf integer
 ---@param place vim.api.keyset.win_config
 ---@return integer win
 function M.open(buf, place)
-  local win = vim.api.nvim_open_win(buf, false, place)
+  local before = vim.api.nvim_list_wins()
+  local ok, win = pcall(vim.api.nvim_open_win, buf, false, place)
+  if not ok then
+    local problem = win
+    win = vim.iter(vim.api.nvim_list_wins()):find(function(one)
+      return not vim.list_contains(before, one)
+    end)
+    if not win then
+      error(problem, 0)
+    end
+    if vim.api.nvim_win_get_buf(win) ~= buf then
+      M.show(win, buf)
+    end
+  end
   -- Neovim before 0.12 forgets the height of a split at the edge of the screen.
   if place.win == -1 and place.height then
     vim.api.nvim_win_set_height(win, place.height)
   end
   return win
+end
+
+--- Makes a window the current one, whatever the user's autocommands for that do.
+---@param win integer
+function M.enter(win)
+  local ok, problem = pcall(vim.api.nvim_set_current_win, win)
+  if not ok and vim.api.nvim_get_current_win() ~= win then
+    error(problem, 0)
+  end
+end
+
+--- Shows a buffer in a window, whatever the user's autocommands for that do.
+---@param win integer
+---@param buf integer
+function M.show(win, buf)
+  local ok, problem = pcall(vim.api.nvim_win_set_buf, win, buf)
+  if not ok and vim.api.nvim_win_get_buf(win) ~= buf then
+    error(problem, 0)
+  end
 end
 
 --- The width and height of each window of the current tab page.

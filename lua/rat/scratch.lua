@@ -133,8 +133,9 @@ function M.side(path, side, lines, writable)
   vim.bo[buf].undolevels = -1
   M.fill(buf, lines)
   vim.bo[buf].undolevels = levels
-  M.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, vim.fs.basename(path)))
-  highlight_like(buf, path, lines)
+  local name = require("rat.names").last_part(path)
+  M.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, name))
+  highlight_like(buf, name, lines)
   return buf
 end
 
@@ -147,18 +148,20 @@ function M.split(buf, title, opts)
   local win = vim.fn.bufwinid(buf)
   if win == -1 then
     local beside = require("rat.location").users_window() or 0
-    win = vim.api.nvim_open_win(buf, false, { split = "below", win = beside })
+    win = require("rat.room").open(buf, { split = "below", win = beside })
   end
   local bar = require("rat.status").escape(title) .. "%=%#RatKey#q%* close "
   local options = { winbar = bar, wrap = opts.wrap, number = false, list = false }
   require("rat.dress").set(win, options)
   if opts.focus then
-    vim.api.nvim_set_current_win(win)
+    require("rat.room").enter(win)
   end
 end
 
 ---@class rat.Scratch
----@field name string
+---@field chat integer
+---@field kind "info"|"trace"|"output"|"content"
+---@field id? string which tool call or content
 ---@field title string
 ---@field filetype string
 ---@field like? string the name of a file it is like
@@ -169,11 +172,16 @@ end
 --- Shows lines in a split of their own, closed with `q`.
 ---@param scratch rat.Scratch
 function M.show(scratch)
+  local of = require("rat.chat").get(scratch.chat)
+  if not of then
+    return
+  end
+  local name = require("rat.names").page(of, scratch.kind, scratch.id)
   if scratch.more then
-    local buf = M.find(scratch.name)
+    local buf = M.find(name)
     return buf and fill(buf, -1, scratch.lines)
   end
-  local buf = M.make(scratch.name, "")
+  local buf = M.make(name, "")
   -- The text is somebody else's: highlighted, but no filetype plugin runs on it.
   vim.bo[buf].syntax = scratch.filetype
   vim.bo[buf].bufhidden = "wipe"

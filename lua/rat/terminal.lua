@@ -1,4 +1,5 @@
 --- Terminal buffers: what commands of agents write, live. Runs nothing, and takes no keys for the commands.
+local names = require("rat.names")
 local scratch = require("rat.scratch")
 
 local M = {}
@@ -41,7 +42,7 @@ end
 ---@param of rat.Chat
 ---@param id string the terminal's
 function M.open(of, id)
-  local name = of.name .. "/" .. id
+  local name = names.page(of, "terminal", id)
   local found = find(name)
   if found then
     return show(found.buf, vim.b[found.buf].rat_title)
@@ -85,7 +86,7 @@ function M.arrived(payload)
   if not of then
     return
   end
-  local name = of.name .. "/" .. payload.terminal
+  local name = names.page(of, "terminal", payload.terminal)
   local found = find(name)
   if not found and payload.open then
     found = make(payload, name)

@@ -183,6 +183,7 @@ end
 ---afresh.
 function M.start()
   started = true
+  require("rat.busy").start()
   local group = vim.api.nvim_create_augroup("rat_track", {})
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, {
@@ -237,6 +238,7 @@ end
 ---Stops what `start` started. Buffers that are followed stay so until they are unloaded.
 function M.stop()
   started = false
+  require("rat.busy").stop()
   pcall(vim.api.nvim_del_augroup_by_name, "rat_track")
 end
 

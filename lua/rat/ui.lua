@@ -163,15 +163,56 @@ local function mend_folds(buf, wins)
   end
 end
 
----@param payload {chat: integer, view: string, ops: any[][]}
+--- Lets text be changed, or not, with each frame: nobody's autocommands for options run then.
+---@param buf integer
+---@param on 0|1
+local function set_modifiable(buf, on)
+  vim.cmd(("noautocmd call setbufvar(%d, '&modifiable', %d)"):format(buf, on))
+end
+
+--- Where readers of a view that is drawn anew were, by window; they are put back once there are as many rows again.
+---@type table<integer, table<integer, table>> what |winsaveview()| gives, by buffer and window
+local places = {}
+
+---@param buf integer
+---@param wins integer[]
+---@param following integer[]
+local function remember_places(buf, wins, following)
+  places[buf] = {}
+  for _, win in ipairs(wins) do
+    if not vim.list_contains(following, win) then
+      places[buf][win] = api.nvim_win_call(win, vim.fn.winsaveview)
+    end
+  end
+end
+
+---@param buf integer
+local function restore_places(buf)
+  for win, view in pairs(places[buf] or {}) do
+    if not api.nvim_win_is_valid(win) or api.nvim_win_get_buf(win) ~= buf then
+      places[buf][win] = nil
+    elseif view.lnum <= api.nvim_buf_line_count(buf) then
+      places[buf][win] = nil
+      api.nvim_win_call(win, function()
+        vim.fn.winrestview(view)
+      end)
+    end
+  end
+end
+
+---@param payload {chat: integer, view: rat.View, ops: any[][]}
 local function draw(payload)
-  local buf = require("rat.chat").buffer(payload.chat, payload.view)
-  if not buf or not api.nvim_buf_is_loaded(buf) then
-    return
+  local buf = require("rat.chat").shown_buffer(payload.chat, payload.view)
+  if not buf then
+    return -- It is drawn whole once it is made or loaded again.
   end
   local wins = vim.fn.win_findbuf(buf)
   local following = payload.view == "chat" and followers(buf, wins) or {}
-  vim.bo[buf].modifiable = true
+  local first = payload.ops[1]
+  if first and first[1] == "r" and not fresh[buf] then
+    remember_places(buf, wins, following)
+  end
+  set_modifiable(buf, 1)
   local ok, problem = pcall(function()
     for _, op in ipairs(payload.ops) do
       if op[1] == "f" then
@@ -181,29 +222,51 @@ local function draw(payload)
       end
     end
   end)
-  vim.bo[buf].modifiable = false
+  set_modifiable(buf, 0)
   mend_folds(buf, wins)
-  if #following > 0 then
-    local last = api.nvim_buf_line_count(buf)
-    for _, win in ipairs(following) do
+  local last = api.nvim_buf_line_count(buf)
+  for _, win in ipairs(following) do
+    if not (places[buf] and places[buf][win]) then
       api.nvim_win_set_cursor(win, { last, 0 })
     end
   end
+  restore_places(buf)
   if not ok then
     error(problem, 0)
   end
 end
 
---- Carries out one turn of the binary's loop, in order. Called over RPC, on the main loop.
----@param batch {[1]: string, [2]: table}[] kind and payload
----@return string[] problems what failed; the rest was carried out
+---@class rat.Applied
+---@field busy? true nothing can be changed just now; the frame is kept
+---@field lost? true there is no frame to try again
+---@field problems? string[] what failed; the rest was carried out
+---@field undrawn? {chat: integer, view: rat.View}[] what does not show what it should
+
+--- A frame that could not be carried out yet.
+---@type {[1]: string, [2]: table}[]?
+local kept
+
+--- Carries out one turn of the binary's loop, in order. Called over RPC, on the main loop. While text is locked
+--- nothing of it is done: all of it is kept until it is asked for again, without a batch.
+---@param batch? {[1]: string, [2]: table}[] kind and payload
+---@return rat.Applied
 function M.apply(batch)
-  local problems = {}
+  batch, kept = batch or kept, nil
+  if not batch then
+    return { lost = true }
+  elseif require("rat.busy").is_text_locked() then
+    kept = batch
+    return { busy = true }
+  end
+  local problems, undrawn = {}, {}
   for _, item in ipairs(batch) do
     local kind, payload = item[1], item[2]
     local ok, problem
     if kind == "draw" then
       ok, problem = pcall(draw, payload)
+      if not ok then
+        undrawn[#undrawn + 1] = { chat = payload.chat, view = payload.view }
+      end
     else
       ok, problem = pcall(require("rat.inbox").handle, kind, payload)
     end
@@ -211,7 +274,13 @@ function M.apply(batch)
       problems[#problems + 1] = kind .. ": " .. tostring(problem)
     end
   end
-  return problems
+  return { problems = problems, undrawn = undrawn }
+end
+
+--- Whether a frame could not be carried out yet.
+---@return boolean
+function M.is_waiting()
+  return kept ~= nil
 end
 
 --- Makes a buffer ready to be drawn in.

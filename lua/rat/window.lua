@@ -111,7 +111,7 @@ local function switch(layout, other)
   layout.chat = other
   for view, win in pairs(layout.windows) do
     dress.set(win, { winfixbuf = false })
-    vim.api.nvim_win_set_buf(win, chat.buffer(other, view))
+    room.show(win, chat.buffer(other, view))
     dress.put_on(win, view)
     dress.set(win, { winfixbuf = true })
   end
@@ -124,7 +124,7 @@ local function new_tab(shown)
   vim.cmd.tabnew()
   local blank = vim.api.nvim_get_current_buf()
   local win = vim.api.nvim_get_current_win()
-  vim.api.nvim_win_set_buf(win, chat.buffer(shown, "chat"))
+  room.show(win, chat.buffer(shown, "chat"))
   vim.api.nvim_buf_delete(blank, {})
   dress.set(win, { winfixbuf = true })
   return { chat = shown, windows = { chat = win }, before = room.snapshot() }
@@ -159,7 +159,7 @@ function M.enter_prompt()
     open_prompt(layout)
   end
   if layout and layout.windows.prompt then
-    vim.api.nvim_set_current_win(layout.windows.prompt)
+    room.enter(layout.windows.prompt)
   end
 end
 
@@ -399,7 +399,7 @@ function M.open(shown, focus)
   if enter then
     M.enter_prompt()
   elseif vim.api.nvim_win_is_valid(back) and vim.api.nvim_get_current_win() ~= back then
-    vim.api.nvim_set_current_win(back)
+    room.enter(back)
   end
 end
 

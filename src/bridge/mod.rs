@@ -3,22 +3,24 @@
 
 pub mod editor;
 
+mod pace;
 mod run;
 mod terminate;
 mod within;
 
 use crate::acp::{Agents, Batch, Graces};
 use crate::core::command::FromTerminal;
-use crate::core::event::Event;
+use crate::core::event::{Event, UserAction};
 use crate::core::state::State;
 use crate::host::store::Store;
 use crate::host::terminals::Terminals;
 use crate::log::{self, Log};
 use crate::nvim::client::{Client, FromNvim, NvimError};
-use crate::nvim::decode::{self, Said};
+use crate::nvim::decode::{self, Applied, Said};
 use crate::nvim::{encode, stdio};
 use crate::process::group::Watchdog;
 use crate::session::ids::TerminalId;
+use pace::Pace;
 use rmpv::Value;
 use run::Runner;
 use std::process::ExitCode;
@@ -26,15 +28,6 @@ use std::time::Duration;
 use terminate::Terminate;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-
-/// Between two frames: a screen is not drawn more often either.
-const PAUSE: Duration = Duration::from_millis(8);
-
-/// A frame with so many bytes of text comes from a flood.
-const FLOOD: usize = 8 * 1024;
-
-/// So do so many messages within one pause.
-const FLOOD_MESSAGES: usize = 100;
 
 /// How long agents and commands get once Neovim, which waits for us, wants to end. Watchdogs end what is left.
 const HURRY: Duration = Duration::from_millis(100);
@@ -72,6 +65,17 @@ pub fn run() -> ExitCode {
     status
 }
 
+/// Where a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    /// None is on its way.
+    None,
+    /// Neovim is busy with it.
+    Sent,
+    /// Neovim keeps it, since it can change nothing now.
+    Kept,
+}
+
 struct Bridge {
     state: State,
     runner: Runner,
@@ -83,11 +87,8 @@ struct Bridge {
     done: mpsc::UnboundedReceiver<Event>,
     drawn: mpsc::UnboundedReceiver<Result<Value, NvimError>>,
     drawn_sender: mpsc::UnboundedSender<Result<Value, NvimError>>,
-    /// Neovim is busy with a frame.
-    drawing: bool,
-    next_frame: Instant,
-    /// Messages of agents taken in since the last frame.
-    gathered: usize,
+    frame: Frame,
+    pace: Pace,
 }
 
 impl Bridge {
@@ -118,9 +119,8 @@ impl Bridge {
             done,
             drawn,
             drawn_sender,
-            drawing: false,
-            next_frame: Instant::now(),
-            gathered: 0,
+            frame: Frame::None,
+            pace: Pace::new(Instant::now()),
         })
     }
 
@@ -129,7 +129,11 @@ impl Bridge {
         // Neovim closes our stdin and sends SIGTERM right after it.
         let mut terminate = Terminate::listen();
         loop {
-            let waits = !self.drawing && self.state.has_frame();
+            let waits = match self.frame {
+                Frame::None => self.state.has_frame(),
+                Frame::Sent => false,
+                Frame::Kept => true,
+            };
             tokio::select! {
                 biased;
                 said = self.from_nvim.recv() => match said {
@@ -147,11 +151,10 @@ impl Bridge {
                 Some(answer) = self.drawn.recv() => self.frame_done(answer),
                 Some(event) = self.done.recv() => self.happened(event),
                 // Before more is taken in: a flood must not keep from the screen what is known already.
-                () = tokio::time::sleep_until(self.next_frame), if waits => self.draw(),
+                () = tokio::time::sleep_until(self.pace.next()), if waits => self.draw(),
                 Some((agent, batch)) = self.from_agents.recv() => {
-                    self.gathered += batch.len();
-                    if self.gathered >= FLOOD_MESSAGES {
-                        self.next_frame = Instant::now();
+                    if self.frame != Frame::Kept {
+                        self.pace.gathered(batch.len(), Instant::now());
                     }
                     for from in batch {
                         self.happened(Event::Agent(agent, from));
@@ -209,33 +212,52 @@ impl Bridge {
 
     /// Tells Neovim all there is to tell, in one call. While it is busy with that, the next frames merge.
     fn draw(&mut self) {
-        let frame = self.state.take_frame();
-        self.drawing = true;
-        self.gathered = 0;
-        self.next_frame = Instant::now();
-        if frame.bytes < FLOOD {
-            // What comes next may gather for a moment. In a flood there is enough of it already.
-            self.next_frame += PAUSE;
-        }
-        let frame = encode::frame(frame.messages);
+        let args = if self.frame == Frame::Kept {
+            Vec::new()
+        } else {
+            let frame = self.state.take_frame();
+            self.pace.sent(frame.bytes, Instant::now());
+            for effect in frame.effects {
+                self.runner.run(effect);
+            }
+            vec![encode::frame(frame.messages)]
+        };
+        self.frame = Frame::Sent;
         let (client, sender) = (self.client.clone(), self.drawn_sender.clone());
         tokio::spawn(async move {
-            let answer = client.lua("rat.ui", "apply", vec![frame]).await;
+            let answer = client.lua("rat.ui", "apply", args).await;
             // Nobody listens any more when the bridge ends.
             let _ = sender.send(answer);
         });
     }
 
     fn frame_done(&mut self, answer: Result<Value, NvimError>) {
-        self.drawing = false;
-        match answer {
-            Ok(Value::Array(problems)) => {
+        let applied = match answer {
+            Ok(answer) => decode::applied(&answer),
+            Err(error) => {
+                error.log("Neovim could not draw a frame");
+                Applied::Lost
+            }
+        };
+        self.frame = Frame::None;
+        match applied {
+            Applied::Busy => {
+                self.frame = Frame::Kept;
+                self.pace.refused(Instant::now());
+            }
+            Applied::Done { problems, undrawn } => {
                 for problem in problems {
                     tracing::error!(%problem, "Neovim could not show something");
                 }
+                self.pace.taken(undrawn.is_empty(), Instant::now());
+                for (chat, view) in undrawn {
+                    self.happened(Event::User(UserAction::Redraw(chat, view)));
+                }
             }
-            Ok(_) => {}
-            Err(error) => error.log("Neovim could not draw a frame"),
+            Applied::Lost => {
+                self.pace.taken(false, Instant::now());
+                self.happened(Event::FrameLost);
+            }
         }
     }
 }

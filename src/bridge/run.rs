@@ -169,9 +169,9 @@ impl Runner {
                 tokio::time::sleep(after).await;
                 Event::Timer(timer)
             }),
-            Effect::Trace { agent, name } => {
+            Effect::Trace { agent, chat } => {
                 let text = self.agents.trace(agent).map(|trace| trace.lock().jsonl());
-                let _ = self.done.send(Event::Trace { name, text: text.unwrap_or_default() });
+                let _ = self.done.send(Event::Trace { chat, text: text.unwrap_or_default() });
             }
         }
     }
@@ -201,9 +201,10 @@ impl Runner {
                 let sessions = store.recall(cwd.clone()).await;
                 Event::Remembered(cwd, sessions)
             }),
-            Keeping::Reread(chat, session) => {
-                self.spawn(async move { Event::Reread(chat, store.reread(session).await) });
+            Keeping::Reread(chat, session, claim) => {
+                self.spawn(async move { Event::Reread(chat, store.reread(session, claim).await) });
             }
+            Keeping::Release(session) => store.release(session),
         }
     }
 

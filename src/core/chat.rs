@@ -1,6 +1,7 @@
 //! One conversation: what it is, how it stands, what waits. It answers questions about itself; what happens next is
 //! decided in `state`.
 
+use super::effect::View;
 use super::elicit::Asking;
 use super::event::{AgentId, CallId, ChatId, Token, Told, Wish};
 use super::policy::Policy;
@@ -21,7 +22,7 @@ use crate::view::chat::ChatView;
 use crate::view::plan::PlanView;
 use crate::view::scene::Scene;
 use crate::view::tools::ToolsView;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 /// Where a conversation stands.
@@ -116,6 +117,8 @@ pub struct Chat {
     pub wish: Wish,
     /// The last session of its folder, where it is to go on with that.
     pub last: Option<SessionId>,
+    /// Another Neovim has that session open.
+    pub last_is_elsewhere: bool,
     /// It is being looked up what is known of that session from before.
     pub awaits_store: bool,
     /// What was said in it before.
@@ -170,8 +173,13 @@ pub struct Chat {
     pub plan_view: PlanView,
     /// The tool calls as drawn.
     pub tools_view: ToolsView,
-    /// Nothing is drawn yet.
-    pub blank: bool,
+    /// What the editor shows nothing of yet, or something else.
+    pub blank: BTreeSet<View>,
+    /// Its drawing has broken: it is left as it is.
+    pub undrawable: bool,
+    /// Its drawing panics, for the test of what becomes of that.
+    #[cfg(test)]
+    pub breaks_when_drawn: bool,
     /// The editor does not know yet how it stands.
     pub changed: bool,
 }
@@ -193,6 +201,7 @@ impl Chat {
             session: None,
             wish: Wish::New,
             last: None,
+            last_is_elsewhere: false,
             awaits_store: false,
             past: Vec::new(),
             keep_anew: false,
@@ -220,7 +229,10 @@ impl Chat {
             view: ChatView::default(),
             plan_view: PlanView::default(),
             tools_view: ToolsView::default(),
-            blank: true,
+            blank: View::ALL.into(),
+            undrawable: false,
+            #[cfg(test)]
+            breaks_when_drawn: false,
             changed: true,
         }
     }
@@ -276,11 +288,22 @@ impl Chat {
 
     /// Forgets what is drawn, so that all is drawn again.
     pub fn redraw(&mut self) {
-        self.view = ChatView::default();
-        self.plan_view = PlanView::default();
-        self.tools_view = ToolsView::default();
-        self.transcript.redraw();
-        self.blank = true;
+        for view in View::ALL {
+            self.redraw_view(view);
+        }
+    }
+
+    /// The same for one of its buffers.
+    pub fn redraw_view(&mut self, view: View) {
+        match view {
+            View::Chat => {
+                self.view = ChatView::default();
+                self.transcript.redraw();
+            }
+            View::Plan => self.plan_view = PlanView::default(),
+            View::Tools => self.tools_view = ToolsView::default(),
+        }
+        self.blank.insert(view);
     }
 
     /// The running turn.

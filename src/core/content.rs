@@ -1,7 +1,7 @@
 //! What the user does with content that is no text: it is offered, and then opened, saved or shown. Its data stay here
 //! until then, and nothing is done that was not asked for.
 
-use super::effect::{Effect, Level, ToEditor};
+use super::effect::{Effect, Level, Page, ToEditor};
 use super::event::ChatId;
 use super::state::State;
 use crate::session::address::{Address, address};
@@ -99,9 +99,8 @@ impl State {
                 let Content::Resource { text, .. } = content else { return };
                 let text = text.clone();
                 let like = (text.len() <= MOST_HIGHLIGHTED).then(|| name(content));
-                let agent = self.chats[&chat].name();
-                let name = format!("{agent}/{}/{}", chat.0, id.encode());
-                self.show_text(name, "", text, like);
+                let title = content.words();
+                self.show_text((chat, Page::Content(id.clone())), &title, "", text, like);
             }
             ContentAct::Export(export) => {
                 let bytes = match content {

@@ -77,7 +77,7 @@ impl State {
             return;
         }
         let message = "the request was withdrawn".to_owned();
-        self.pay(token, Answer::Error { code: REQUEST_CANCELLED, message });
+        self.answer_early(token, Answer::Error { code: REQUEST_CANCELLED, message });
         for question in self.questions.values_mut() {
             if let Question::Outside { waiting, .. } = question {
                 waiting.retain(|it| *it != token);
@@ -107,8 +107,8 @@ impl State {
     }
 
     pub(super) fn file_done(&mut self, token: Token, outcome: FileOutcome) {
-        let Some(debt) = self.debts.get(&token) else { return };
-        let id = debt.chat;
+        let debtor = self.debts.get(&token).map(|debt| debt.chat);
+        let Some(id) = self.answered_early.remove(&token).or(debtor) else { return };
         match outcome {
             FileOutcome::Text(text) => self.pay(token, Answer::Text(text)),
             FileOutcome::Written { changes, notice } => {
@@ -118,6 +118,7 @@ impl State {
                     self.notify(Level::Info, notice);
                 }
             }
+            FileOutcome::Outside { .. } | FileOutcome::Unsaved(_) if debtor.is_none() => {}
             FileOutcome::Outside { file, folder } => self.outside(id, token, file, folder),
             FileOutcome::Unsaved(path) => self.dirty(id, token, &path),
             FileOutcome::Failed { code: NOT_FOUND, .. } if self.wants_empty(token) => {

@@ -1,8 +1,10 @@
 //! All we do. `State` makes these; the bridge has edges carry them out.
 
 mod call;
+mod page;
 
 pub use call::{Call, Place};
+pub use page::{Page, Scratch};
 
 use super::command::ToTerminal;
 use super::content::{Bytes, Export, Offer};
@@ -148,8 +150,8 @@ pub enum Effect {
     Trace {
         /// Which.
         agent: AgentId,
-        /// What the chat calls it.
-        name: String,
+        /// For which chat.
+        chat: ChatId,
     },
 }
 
@@ -165,8 +167,11 @@ pub enum Keeping {
     Recall(ChatId, AgentName, PathBuf),
     /// The sessions of this folder, for the user to choose from. `Event::Remembered` follows, always.
     List(PathBuf),
-    /// What was said in a session, for a chat that goes on with it. `Event::Reread` follows, always.
-    Reread(ChatId, StoreKey),
+    /// What was said in a session, for a chat that goes on with it; `true` if it is to be the only one from now on.
+    /// `Event::Reread` follows, always.
+    Reread(ChatId, StoreKey, bool),
+    /// Nobody here uses a session any more: others may.
+    Release(StoreKey),
 }
 
 /// What is to be found out before a prompt goes out.
@@ -328,21 +333,6 @@ pub enum ToEditor {
     },
 }
 
-/// Text in a buffer of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scratch {
-    /// The buffer's name after `rat://`.
-    pub name: String,
-    /// Its filetype.
-    pub filetype: &'static str,
-    /// What it says.
-    pub text: String,
-    /// The name of a file whose filetype it has, where it has none of ours.
-    pub like: Option<String>,
-    /// It goes on what the buffer says already.
-    pub more: bool,
-}
-
 /// A session that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionItem {
@@ -363,7 +353,7 @@ pub struct SessionItem {
 }
 
 /// The buffers of a chat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum View {
     /// The transcript.
     Chat,
@@ -371,6 +361,11 @@ pub enum View {
     Plan,
     /// The tool calls.
     Tools,
+}
+
+impl View {
+    /// Every one of them.
+    pub const ALL: [Self; 3] = [Self::Chat, Self::Plan, Self::Tools];
 }
 
 /// How urgent a line is.

@@ -4,6 +4,7 @@ pub mod agent;
 
 use super::command::FromTerminal;
 use super::content::{ContentAct, Export, Exported};
+use super::effect::View;
 use super::elicitation::Choice;
 use super::policy::{Policy, Unsaved};
 use crate::edit::Text;
@@ -70,10 +71,15 @@ pub enum Event {
     Kept(StoreKey, Kept),
     /// A timer that was set has run out.
     Timer(Timer),
+    /// It is not known how much of a frame the editor has taken.
+    FrameLost,
+    /// A handler breaks, for the test of what becomes of that.
+    #[cfg(test)]
+    Break(AgentId, Token),
     /// The traffic that was asked for.
     Trace {
-        /// What the chat calls it.
-        name: String,
+        /// For which chat.
+        chat: ChatId,
         /// JSON Lines.
         text: String,
     },
@@ -326,7 +332,7 @@ pub enum UserAction {
         index: Option<usize>,
     },
     /// A view buffer was made anew: draw all of it again.
-    Redraw(ChatId),
+    Redraw(ChatId, View),
 }
 
 /// Which session the user wants.

@@ -1,6 +1,6 @@
 //! What `:RatInfo` and its like show: facts about an agent as text.
 
-use super::effect::Effect;
+use super::effect::{Effect, Page};
 use super::event::ChatId;
 use super::reach::Allowed;
 use super::state::State;
@@ -81,16 +81,21 @@ impl State {
             let note = if left_out { ", left out: the agent cannot use it" } else { "" };
             row("MCP server", &format!("{name} ({kind}{note})"));
         }
-        let name = format!("{}/{}/info", chat.name(), id.0);
-        self.show_text(name, "ratinfo", out, None);
+        let title = format!("{} · info", chat.agent_title());
+        self.show_text((id, Page::Info), &title, "ratinfo", out, None);
     }
 
     pub(super) fn show_trace(&mut self, id: ChatId) {
         let Some(chat) = self.chats.get(&id) else { return };
-        let name = format!("{}/{}/trace", chat.name(), id.0);
         if let Some(agent) = chat.last_agent {
-            self.effects.push(Effect::Trace { agent, name });
+            self.effects.push(Effect::Trace { agent, chat: id });
         }
+    }
+
+    pub(super) fn show_traffic(&mut self, id: ChatId, text: String) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let title = format!("{} · trace", chat.agent_title());
+        self.show_text((id, Page::Trace), &title, "json", text, None);
     }
 
     pub(super) fn show_output(&mut self, id: ChatId, tool_call: &ToolCallId) {
@@ -120,7 +125,7 @@ impl State {
             text.push('\n');
             text.push_str(&changes.unified_diff().header(&path, &path).to_string());
         }
-        let name = format!("{}/{}/{tool_call}", chat.name(), id.0);
-        self.show_text(name, "ratoutput", text, None);
+        let title = scene::title(call).to_owned();
+        self.show_text((id, Page::Output(tool_call.clone())), &title, "ratoutput", text, None);
     }
 }

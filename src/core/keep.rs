@@ -87,23 +87,24 @@ impl State {
         self.effects.push(Effect::Keep(Keeping::Recall(id, agent, cwd)));
     }
 
-    /// Asks for what was said in a session.
-    pub(super) fn reread(&mut self, id: ChatId, session: SessionId) {
+    /// Asks for what was said in a session; `claim`ed, no other Neovim goes on with it from then on.
+    pub(super) fn reread(&mut self, id: ChatId, session: SessionId, claim: bool) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.awaits_store = true;
         let key = chat.store_key(session);
-        self.effects.push(Effect::Keep(Keeping::Reread(id, key)));
+        self.effects.push(Effect::Keep(Keeping::Reread(id, key, claim)));
     }
 
     /// The session that was used last in a chat's folder goes on, unless somebody has it open. An older one would surprise.
     pub(super) fn recalled(&mut self, id: ChatId, last: Option<Remembered>) {
-        let last = last.filter(|last| !last.open && self.open_as(&last.key()).is_none());
+        let here = last.as_ref().is_some_and(|last| self.open_as(&last.key()).is_some());
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        match last {
+        chat.last_is_elsewhere = last.as_ref().is_some_and(|last| last.open) && !here;
+        match last.filter(|last| !last.open && !here) {
             Some(last) => {
                 chat.last = Some(last.id.clone());
                 chat.title = last.title;
-                self.reread(id, last.id);
+                self.reread(id, last.id, true);
             }
             None => self.store_answered(id),
         }
@@ -121,8 +122,14 @@ impl State {
     /// What was said in the session that is to go on.
     pub(super) fn reread_done(&mut self, id: ChatId, past: Past) {
         if let Some(chat) = self.chats.get_mut(&id) {
-            chat.past = past.entries;
-            chat.keep_anew = past.has_gaps;
+            if past.is_elsewhere {
+                // Another Neovim was quicker.
+                (chat.last, chat.title) = (None, None);
+                chat.last_is_elsewhere = true;
+            } else {
+                chat.past = past.entries;
+                chat.keep_anew = past.has_gaps;
+            }
         }
         self.store_answered(id);
     }
@@ -133,5 +140,13 @@ impl State {
         if self.link_of(id).is_some_and(|(_, link)| link.stage == Stage::Ready) {
             self.open_session(id);
         }
+    }
+}
+
+impl Chat {
+    /// That it does not use its session any more: another Neovim may go on with it.
+    pub(super) fn release(&self) -> Option<Effect> {
+        let session = self.session.clone()?;
+        Some(Effect::Keep(Keeping::Release(self.store_key(session))))
     }
 }

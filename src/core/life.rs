@@ -47,7 +47,7 @@ impl State {
         if existing.is_none() {
             match wish {
                 Wish::Last => self.recall_last(id),
-                Wish::Session(session) | Wish::Fork(session) => self.reread(id, session),
+                Wish::Session(session) | Wish::Fork(session) => self.reread(id, session, false),
                 Wish::Open | Wish::New => {}
             }
         }
@@ -205,6 +205,7 @@ impl State {
     pub(super) fn stop(&mut self, id: ChatId) {
         self.let_go(id, ToolStatus::Cancelled);
         if let Some(chat) = self.chats.get_mut(&id) {
+            self.effects.extend(chat.release());
             chat.transcript.note(Severity::Info, "stopped: :RatRestart goes on", Vec::new());
             chat.queue_paused = true;
         }
@@ -252,7 +253,7 @@ impl State {
     }
 
     /// Settles all that hangs between the chat and its agent, and leaves it. What the user wrote stays.
-    fn let_go(&mut self, id: ChatId, tools: ToolStatus) {
+    pub(super) fn let_go(&mut self, id: ChatId, tools: ToolStatus) {
         self.settle_all(id, tools);
         let turn = self.chats.get(&id).and_then(Chat::turn);
         let is_busy = turn.is_some_and(|turn| !turn.is_unsent() && !turn.cancelled);
@@ -266,8 +267,6 @@ impl State {
         self.settle_elicitations(id);
         self.over(id, false);
         self.give_up_calls(id);
-        self.unask(|question| question.chat() == id);
-        self.count_questions();
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.replay = None;
         chat.reloaded = false;
@@ -282,8 +281,10 @@ impl State {
         let unpaid = self.debts.iter().filter(|(_, debt)| debt.chat == id);
         let unpaid: Vec<_> = unpaid.map(|(token, _)| *token).collect();
         for token in unpaid {
-            self.pay(token, super::documents::ended());
+            self.answer_early(token, super::documents::ended());
         }
+        self.unask(|question| question.chat() == id);
+        self.count_questions();
         if self.chats.get(&id).and_then(Chat::turn).is_some() {
             let why = if tools == ToolStatus::Failed { "error" } else { "cancelled" };
             self.after.push(ToEditor::Autocommand(Happened::TurnEnd(id, why.to_owned())));

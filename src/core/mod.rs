@@ -9,6 +9,7 @@ pub mod policy;
 pub mod reach;
 pub mod status;
 
+mod broken;
 pub mod chat;
 pub mod content;
 pub mod frame;

@@ -28,7 +28,7 @@ impl State {
         let PermissionRequest { tool_call, patch, options } = request;
         let asked = Asked { id: number, options: options.clone(), decision };
         let before = chat.asked_about(&tool_call);
-        chat.spoken().ask(&tool_call, *patch, asked);
+        let tool_call = chat.spoken().ask(&tool_call, *patch, asked);
         chat.ask_anew(before);
         chat.tools_view.touch(&tool_call);
         chat.changed = true;
@@ -208,13 +208,13 @@ impl Chat {
 
     /// Whether a call names files, and all of them lie within the roots.
     fn is_inside(&self, call: &ToolCall) -> bool {
-        let roots = self.roots();
+        let reach = self.reach();
         let mut paths = call.paths().peekable();
         paths.peek().is_some()
             && paths.all(|path| {
                 let path = self.cwd.join(path);
                 let climbs = path.components().any(|part| part == Component::ParentDir);
-                !climbs && roots.iter().any(|root| path.starts_with(root))
+                !climbs && reach.roots.iter().any(|root| path.starts_with(root))
             })
     }
 }

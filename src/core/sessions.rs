@@ -1,7 +1,7 @@
 //! Sessions of an agent (ACP session set-up): begun, loaded, resumed.
 
 use super::chat::{Chat, Phase};
-use super::effect::{Call, Effect, Keeping, Place};
+use super::effect::{Call, Effect, Keeping, Place, View};
 use super::event::agent::{CallError, NOT_FOUND, SessionSetup};
 use super::event::{ChatId, Wish};
 use super::state::{Expected, State};
@@ -23,7 +23,16 @@ impl State {
         match (std::mem::replace(&mut chat.wish, Wish::New), last) {
             (Wish::Session(session), _) => chat.session = Some(session),
             (Wish::Last, Some(last)) if can_go_on => chat.session = Some(last),
-            (Wish::Last, _) => chat.forget_past(),
+            (Wish::Last, last) => {
+                let elsewhere = std::mem::take(&mut chat.last_is_elsewhere);
+                chat.session = last;
+                self.effects.extend(chat.release());
+                chat.forget_past();
+                if elsewhere {
+                    let note = "another Neovim has your last session open: a new one begins";
+                    chat.transcript.note(Severity::Info, note, Vec::new());
+                }
+            }
             (Wish::Fork(session), _) if can.fork => {
                 // It stays wanted until it is there: a login may come first.
                 chat.wish = Wish::Fork(session.clone());
@@ -40,6 +49,7 @@ impl State {
         match chat.session.clone() {
             Some(session) if can_go_on => self.go_on(id, session),
             Some(_) => {
+                self.effects.extend(chat.release());
                 chat.forget_past();
                 let title = format!(
                     "{} cannot go on with a session: a new one begins, what was said before is not known to it",
@@ -108,6 +118,8 @@ impl State {
             self.forked(id, &source);
         }
         let Some(chat) = self.chats.get_mut(&id) else { return };
+        chat.transcript.begin_session();
+        chat.redraw_view(View::Tools);
         chat.session = Some(session.clone());
         set_up(chat, setup);
         tell_place(chat);
@@ -157,11 +169,15 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.replay = None;
         chat.title = None;
-        let lost = chat.session.take().filter(|_| is_unknown(error));
-        if let Some(session) = lost {
+        if let Some(session) = chat.session.take() {
             let key = chat.store_key(session);
-            self.effects.push(Effect::Keep(Keeping::Forget(key)));
+            self.effects.push(Effect::Keep(if is_unknown(error) {
+                Keeping::Forget(key)
+            } else {
+                Keeping::Release(key)
+            }));
         }
+        let Some(chat) = self.chats.get_mut(&id) else { return };
         let title = format!(
             "the session could not be restored ({}): a new one begins, what was said before is not known to it",
             words::reason(error)

@@ -1,6 +1,7 @@
 //! The only place that decides. Each event changes the state and yields effects; nothing here waits, and nothing here
 //! can fail.
 
+use super::broken::Concern;
 use super::chat::{Chat, Phase};
 use super::effect::{AgentEffect, Answer, Call, Effect, Level, ToAgent, ToEditor};
 use super::event::agent::{CallError, FromAgent, Reply};
@@ -25,6 +26,8 @@ pub struct State {
     pub(super) current: Option<ChatId>,
     /// What is owed to agents: each token is spent by exactly one answer.
     pub(super) debts: HashMap<Token, Debt>,
+    /// Writes that were answered before they were done. What they do is still news to the user.
+    pub(super) answered_early: HashMap<Token, ChatId>,
     /// What agents owe us.
     pub(super) calls: HashMap<CallId, (Owner, Expected)>,
     /// Commands that run for agents.
@@ -122,6 +125,12 @@ impl Question {
 impl State {
     /// Takes in what happened, gives what is to be done about it.
     pub fn handle(&mut self, event: Event) -> Vec<Effect> {
+        let concern = Concern::of(&event);
+        self.guarded(&concern, |state| state.take_in(event));
+        std::mem::take(&mut self.effects)
+    }
+
+    fn take_in(&mut self, event: Event) {
         match event {
             Event::Agent(agent, from) => self.agent_said(agent, from),
             Event::User(action) => self.user_did(action),
@@ -139,11 +148,11 @@ impl State {
             Event::Reread(chat, past) => self.reread_done(chat, past),
             Event::Kept(session, kept) => self.kept(&session, kept),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
-            Event::Trace { name, text } => {
-                self.show_text(name, "json", text, None);
-            }
+            Event::FrameLost => self.frame_lost(),
+            Event::Trace { chat, text } => self.show_traffic(chat, text),
+            #[cfg(test)]
+            Event::Break(..) => panic!("a handler that breaks"),
         }
-        std::mem::take(&mut self.effects)
     }
 
     fn agent_said(&mut self, agent: AgentId, from: FromAgent) {
@@ -301,11 +310,7 @@ impl State {
             UserAction::ShowInfo(chat) => self.with_chat(chat, Self::show_info),
             UserAction::ShowTrace(chat) => self.with_chat(chat, Self::show_trace),
             UserAction::Answer { id, index } => self.question_answered(id, index),
-            UserAction::Redraw(chat) => {
-                if let Some(chat) = self.chats.get_mut(&chat) {
-                    chat.redraw();
-                }
-            }
+            UserAction::Redraw(chat, view) => self.redraw(chat, view),
         }
     }
 
@@ -417,6 +422,23 @@ impl State {
         if let Some(debt) = self.debts.remove(&token) {
             self.act(debt.agent, ToAgent::Answer { token, answer });
         }
+    }
+
+    /// Pays a debt whose work may go on: a write cannot be called back.
+    pub(super) fn answer_early(&mut self, token: Token, answer: Answer) {
+        let asks = |question: &Question| match question {
+            Question::Outside { waiting, .. } => waiting.contains(&token),
+            Question::Dirty(_, of) => *of == token,
+            _ => false,
+        };
+        let debt =
+            self.debts.get(&token).filter(|debt| matches!(debt.file, Some(Effect::Write { .. })));
+        if let Some(chat) = debt.map(|debt| debt.chat)
+            && !self.questions.values().any(asks)
+        {
+            self.answered_early.insert(token, chat);
+        }
+        self.pay(token, answer);
     }
 
     /// Moves a chat to another phase.

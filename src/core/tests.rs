@@ -486,6 +486,7 @@ proptest! {
 }
 
 mod activity;
+mod broken;
 mod elicit;
 mod follow;
 mod keep;

@@ -2,6 +2,7 @@
 //! never panics.
 
 use crate::core::content::{ContentAct, Export};
+use crate::core::effect::View;
 use crate::core::event::{BufferFact, ChatId, PermissionChoice, SessionAct, UserAction, Wish};
 use crate::core::policy::{Policy, Unsaved, WriteDirty};
 use crate::session::agent::{AgentConfig, McpServer, Timeouts};
@@ -101,7 +102,9 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
             "trace" => UserAction::ShowTrace(chat()),
             _ => UserAction::ShowInfo(chat()),
         },
-        "redraw" => UserAction::Redraw(chat().ok_or("redraw: no chat")?),
+        "redraw" => {
+            UserAction::Redraw(chat().ok_or("redraw: no chat")?, view(&fields.text("view")?)?)
+        }
         "configure" => {
             return Ok(Said::Configure { log_level: fields.text("log_level").ok() });
         }
@@ -116,6 +119,48 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
         _ => return Err(format!("{name}: no such notification")),
     };
     Ok(Said::User(action))
+}
+
+/// What came of a frame (`rat.ui.apply`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Applied {
+    /// Nothing can be changed just now: Neovim keeps the frame until it is asked to try again.
+    Busy,
+    /// All but these.
+    Done {
+        /// What failed, one line each.
+        problems: Vec<String>,
+        /// The views that do not show what they should.
+        undrawn: Vec<(ChatId, View)>,
+    },
+    /// Neovim has no frame to try again.
+    Lost,
+}
+
+/// Reads what came of a frame.
+pub fn applied(value: &Value) -> Applied {
+    let fields = Fields { value, name: "apply" };
+    if fields.flag("busy") {
+        return Applied::Busy;
+    }
+    if !value.is_map() || fields.flag("lost") {
+        return Applied::Lost;
+    }
+    let undrawn = fields.list("undrawn").iter().filter_map(|one| {
+        let one = Fields { value: one, name: "undrawn" };
+        let chat = one.number("chat").and_then(|id| u32::try_from(id).ok())?;
+        Some((ChatId(chat), view(&one.text("view").ok()?).ok()?))
+    });
+    Applied::Done { problems: fields.texts("problems"), undrawn: undrawn.collect() }
+}
+
+fn view(name: &str) -> Result<View, String> {
+    match name {
+        "chat" => Ok(View::Chat),
+        "plan" => Ok(View::Plan),
+        "tools" => Ok(View::Tools),
+        other => Err(format!("no view is called {other}")),
+    }
 }
 
 /// Without a word, the session there is.

@@ -3,7 +3,7 @@
 mod content;
 
 use super::data::{Data, map};
-use crate::core::effect::{Happened, Level, Scratch, SessionItem, ToEditor, View};
+use crate::core::effect::{Happened, Level, Page, Scratch, SessionItem, ToEditor, View};
 use crate::core::event::{ChatId, SessionAct};
 use crate::core::status::{Status, WaitingPermission};
 use crate::session::ids::SessionId;
@@ -110,9 +110,17 @@ fn message(message: ToEditor) -> Data {
 }
 
 fn scratch(scratch: Scratch) -> Data {
+    let (kind, id) = match scratch.page {
+        Page::Info => ("info", Data::NIL),
+        Page::Trace => ("trace", Data::NIL),
+        Page::Output(tool_call) => ("output", Data::handle(tool_call)),
+        Page::Content(content) => ("content", Data::handle(content.encode())),
+    };
     map([
-        ("name", Data::handle(format!("rat://{}", scratch.name))),
-        ("title", Data::label(scratch.name)),
+        ("chat", scratch.chat.0.into()),
+        ("kind", Data::word(kind)),
+        ("id", id),
+        ("title", Data::label(scratch.title)),
         ("filetype", Data::word(scratch.filetype)),
         ("like", Data::optional(scratch.like, Data::label)),
         ("more", scratch.more.into()),

@@ -63,6 +63,8 @@ pub struct Past {
     pub entries: Vec<Entry>,
     /// Some are missing: those after them stand elsewhere now than where they were written down.
     pub has_gaps: bool,
+    /// Another program has it open; nothing was read.
+    pub is_elsewhere: bool,
 }
 
 /// What an agent says of one of its sessions (ACP session list).

@@ -1,6 +1,7 @@
 //! The conversation as a list of entries that only grows at the end; each change marks its entry dirty for the view.
 //! How it looks is not known here.
 
+mod calls;
 mod elicitations;
 mod terminals;
 
@@ -141,6 +142,10 @@ pub struct Transcript {
     /// What has changed since it was written down.
     unkept: BTreeSet<usize>,
     calls: HashMap<ToolCallId, usize>,
+    /// Further requests for permission of a call, whose cards stand beside its own.
+    beside: HashMap<ToolCallId, Vec<usize>>,
+    /// Where the running session begins: what stands before was named by another one.
+    begins: usize,
     terminals: Shelf,
     /// The tool calls that show each of them.
     shown: HashMap<TerminalId, BTreeSet<usize>>,
@@ -231,11 +236,9 @@ impl Transcript {
 
     /// Adds a note, or replaces the one with the same key where it stands.
     pub fn keyed_note(&mut self, note: Note) {
-        let found = self
-            .entries
-            .iter()
-            .rposition(|entry| matches!(entry, Entry::Note(old) if old.key == note.key));
-        match found {
+        let is_it = |entry: &Entry| matches!(entry, Entry::Note(old) if old.key == note.key);
+        let found = self.entries[self.begins..].iter().rposition(is_it);
+        match found.map(|index| self.begins + index) {
             Some(index) => {
                 self.entries[index] = Entry::Note(note);
                 self.touch(index);
@@ -302,10 +305,10 @@ impl Transcript {
 
     /// A message is this, whatever was said of it.
     pub fn message(&mut self, role: Role, id: &MessageId, content: &[Content]) {
-        let known = self.entries.iter().rposition(|entry| {
+        let known = self.entries[self.begins..].iter().rposition(|entry| {
             matches!(entry, Entry::Message(it) if it.role == role && it.id.as_ref() == Some(id))
         });
-        let Some(index) = known else {
+        let Some(index) = known.map(|index| self.begins + index) else {
             return content.iter().for_each(|piece| self.chunk(role, Some(id), piece));
         };
         if let Entry::Message(message) = &mut self.entries[index] {
@@ -357,7 +360,9 @@ impl Transcript {
         for (terminal, news) in &patch.terminals {
             self.terminal_told(terminal, news);
         }
+        let status = patch.status;
         self.tool_at(index).call.apply(patch);
+        self.follow_status(id, status);
         if let Entry::Tool(entry) = &self.entries[index] {
             for terminal in entry.call.terminals() {
                 self.shown.entry(terminal.clone()).or_default().insert(index);
@@ -430,15 +435,16 @@ impl Transcript {
     }
 
     fn tool_index(&mut self, id: &ToolCallId) -> usize {
-        if let Some(index) = self.calls.get(id) {
-            return *index;
+        match self.calls.get(id) {
+            Some(index) => *index,
+            None => self.push_tool(ToolCall::new(id.clone())),
         }
+    }
+
+    fn push_tool(&mut self, call: ToolCall) -> usize {
         let index = self.entries.len();
-        self.calls.insert(id.clone(), index);
-        self.push(Entry::Tool(Box::new(ToolEntry {
-            call: ToolCall::new(id.clone()),
-            asked: None,
-        })));
+        self.calls.insert(call.id.clone(), index);
+        self.push(Entry::Tool(Box::new(ToolEntry { call, asked: None })));
         index
     }
 
@@ -446,22 +452,6 @@ impl Transcript {
         match &mut self.entries[index] {
             Entry::Tool(entry) => entry,
             _ => unreachable!("`calls` holds indexes of tool calls only"),
-        }
-    }
-
-    /// The permission the agent asks for this tool call.
-    pub fn ask(&mut self, id: &ToolCallId, patch: ToolCallPatch, asked: Asked) {
-        self.tool(id, patch).asked = Some(asked);
-    }
-
-    /// What became of the request.
-    pub fn decide(&mut self, id: &ToolCallId, request: u64, decision: Decision) {
-        let index = self.tool_index(id);
-        if let Some(asked) = &mut self.tool_at(index).asked
-            && asked.id == request
-        {
-            asked.decision = decision;
-            self.touch(index);
         }
     }
 

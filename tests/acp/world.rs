@@ -262,7 +262,7 @@ impl World {
             Keeping::Reread(chat, ..) => {
                 self.events.push_back(Event::Reread(chat, Past::default()));
             }
-            Keeping::Note(..) | Keeping::Forget(..) => {}
+            Keeping::Note(..) | Keeping::Forget(..) | Keeping::Release(..) => {}
         }
     }
 

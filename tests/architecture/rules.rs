@@ -56,7 +56,7 @@ const NOT_IN_LUA: &[&str] = &["_G.", "vim.wait(", "defer_fn"];
 const WRITING: &[&str] = &["nvim_buf_set_lines", "nvim_buf_set_text", "nvim_buf_set_extmark"];
 const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/ui.lua", "draws the view buffers"),
-    ("lua/rat/buffers.lua", "asks by one that fails whether text may be changed"),
+    ("lua/rat/busy.lua", "asks by one that fails whether text may be changed"),
     ("lua/rat/edits.lua", "makes an agent's edits in the user's buffers"),
     ("lua/rat/conflict.lua", "marks lines the user keeps"),
     ("lua/rat/look.lua", "marks the lines being drawn, for that moment only"),

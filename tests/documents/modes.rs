@@ -44,6 +44,8 @@ async fn a_visual_selection_stays_on_its_text() {
         ("5Glvjl", "v", "f\n"),
         ("6Gvk$h", "v", "fivix\n"),
         ("5G<C-v>j", "\u{16}", "ive\nix\n"),
+        ("5Glvjl<C-g>", "s", "fd\n"),
+        ("5GVj<C-g>", "S", "d"),
     ]
     .into_iter()
     .enumerate()
@@ -54,7 +56,8 @@ async fn a_visual_selection_stays_on_its_text() {
         nvim.write(&path, &agent).await.unwrap();
         assert_eq!(nvim.eval(MODE).await, mode);
         assert_eq!(nvim.disk(&name), agent);
-        nvim.type_until("d", MODE, "n").await;
+        let after = if mode.eq_ignore_ascii_case("s") { "d<Esc>" } else { "d" };
+        nvim.type_until(after, MODE, "n").await;
         assert_eq!(nvim.text().await + "\n", agent.replace("five\nsix\n", left), "{keys}");
         nvim.command("bwipeout!").await;
     }
@@ -118,7 +121,7 @@ const LOCKS: [(&str, &str); 2] = [
 ];
 
 /// Counts what is refused because of the lock.
-const COUNT: &str = "
+pub(crate) const COUNT: &str = "
 _G.refused = 0
 local buffers = require('rat.buffers')
 for _, name in ipairs({ 'write', 'apply', 'adopt' }) do

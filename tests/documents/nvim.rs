@@ -186,12 +186,18 @@ impl Nvim {
         panic!("{expression} is {last:?}, not {wanted:?}");
     }
 
+    /// The mode, and whether Neovim holds calls back until the user has typed more.
+    pub(crate) async fn mode(&self) -> (String, bool) {
+        let mode = within(self.client.request("nvim_get_mode", Vec::new())).await.unwrap();
+        let get = |key| {
+            mode.as_map().unwrap().iter().find(|(name, _)| name.as_str() == Some(key)).unwrap()
+        };
+        (get("mode").1.as_str().unwrap().to_owned(), get("blocking").1 == Value::from(true))
+    }
+
     /// Neovim waits for no answer of the user.
     pub(crate) async fn asks_nothing(&self) {
-        let mode = within(self.client.request("nvim_get_mode", Vec::new())).await.unwrap();
-        let blocking =
-            mode.as_map().unwrap().iter().find(|(key, _)| key.as_str() == Some("blocking"));
-        assert_eq!(blocking.unwrap().1, Value::from(false));
+        assert!(!self.mode().await.1);
     }
 
     pub(crate) async fn read(&self, path: &Path) -> Result<String, FileError> {
@@ -218,7 +224,7 @@ impl Nvim {
             dirty: WriteDirty::default(),
             repeats: false,
         };
-        within(self.files.write(request)).await
+        self.write_request(request).await
     }
 
     /// The same for an agent that goes on to write it to the disk itself.
@@ -230,6 +236,10 @@ impl Nvim {
         let (path, content, dirty) = (path.to_owned(), content.to_owned(), WriteDirty::default());
         let request =
             WriteRequest { by: author(), path, content, base: None, dirty, repeats: true };
+        self.write_request(request).await
+    }
+
+    pub(crate) async fn write_request(&self, request: WriteRequest) -> Result<Written, FileError> {
         within(self.files.write(request)).await
     }
 

@@ -187,7 +187,8 @@ case("scratch buffers show in a split and close with q", function()
   nvim:command("RatInfo")
   same(nvim:heard("show"), { chat = 1, what = "info" })
   nvim:say("scratch", {
-    name = "rat://claude/1/info",
+    chat = 1,
+    kind = "info",
     title = "100% %{x}",
     filetype = "markdown",
     lines = { "words" },

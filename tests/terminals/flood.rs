@@ -47,7 +47,7 @@ fn flood(talk: &mut Talk, call: &str, in_buffer: bool) -> f64 {
     ));
     talk.show(call, call, &[&terminal]);
     talk.poll_line("runs · <CR> opens it");
-    let name = format!("rat://fake/1/{terminal}");
+    let name = "rat://fake/1/terminal/1";
     if in_buffer {
         super::shown::go_to(talk, "runs");
         talk.nvim.input("<CR>");
@@ -66,7 +66,7 @@ fn flood(talk: &mut Talk, call: &str, in_buffer: bool) -> f64 {
     let gap = talk.nvim.lua("_G.watch:stop() return _G.gap / 1e6", json!([])).as_f64().unwrap();
     if in_buffer {
         talk.nvim.poll("the end in the terminal", |nvim| {
-            nvim.buffer_lines(&name).iter().any(|line| line == &format!("the end of {call}"))
+            nvim.buffer_lines(name).iter().any(|line| line == &format!("the end of {call}"))
         });
         talk.nvim.command("bwipeout!");
     }

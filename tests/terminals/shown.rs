@@ -57,8 +57,8 @@ pub(super) fn go_to(talk: &mut Talk, line: &str) {
     assert_eq!(talk.nvim.lua(code, json!([line])), json!(true), "no line {line}");
 }
 
-fn terminal_lines(talk: &mut Talk, terminal: &str) -> Vec<String> {
-    talk.nvim.buffer_lines(&format!("rat://fake/1/{terminal}"))
+fn terminal_lines(talk: &mut Talk) -> Vec<String> {
+    talk.nvim.buffer_lines("rat://fake/1/terminal/1")
 }
 
 /// ACP 110.
@@ -71,11 +71,11 @@ fn a_terminal_buffer_is_live_read_only_and_stays() {
     talk.poll_line("runs · <CR> opens it");
     go_to(&mut talk, "runs");
     talk.nvim.input("<CR>");
-    let name = format!("rat://fake/1/{terminal}");
+    let name = "rat://fake/1/terminal/1";
     talk.nvim.poll("the terminal", |nvim| {
         nvim.lua("return vim.api.nvim_buf_get_name(0)", json!([])) == json!(name)
     });
-    let buffer = |nvim: &mut crate::support::Nvim| nvim.buffer_lines(&name);
+    let buffer = |nvim: &mut crate::support::Nvim| nvim.buffer_lines(name);
     talk.nvim.poll("the first line", |nvim| buffer(nvim).starts_with(&["first".to_owned()]));
     let state = "return { vim.bo.buftype, vim.bo.modifiable, vim.bo.buflisted, vim.bo.modified }";
     assert_eq!(talk.nvim.lua(state, json!([])), json!(["terminal", false, false, false]));
@@ -90,16 +90,16 @@ fn a_terminal_buffer_is_live_read_only_and_stays() {
     talk.nvim.poll("the terminal again", |nvim| {
         nvim.lua("return vim.api.nvim_buf_get_name(0)", json!([])) == json!(name)
     });
-    assert_eq!(terminal_lines(&mut talk, &terminal)[..2], ["first", "100%"]);
+    assert_eq!(terminal_lines(&mut talk)[..2], ["first", "100%"]);
     // One that is wiped is made anew.
     talk.nvim.command("bwipeout!");
     go_to(&mut talk, "exit 0");
     talk.nvim.input("<CR>");
     talk.nvim.poll("a new one", |nvim| {
         nvim.lua("return vim.api.nvim_buf_get_name(0)", json!([])) == json!(name)
-            && nvim.buffer_lines(&name).starts_with(&["first".to_owned(), "100%".to_owned()])
+            && nvim.buffer_lines(name).starts_with(&["first".to_owned(), "100%".to_owned()])
     });
-    talk.nvim.input(":wqall<CR>");
+    talk.nvim.input(":qall!<CR>");
     let processes = talk.nvim.processes().clone();
     processes.wait_until_gone(crate::support::DEADLINE).expect("Neovim ended");
 }
@@ -117,7 +117,7 @@ fn all_of_the_output_can_be_seen() {
     assert!(talk.transcript().contains(&"line 61".to_owned()));
     go_to(&mut talk, "… 60");
     talk.nvim.input("zv<CR>");
-    let name = "rat://fake/1/call";
+    let name = "rat://fake/1/output/1";
     talk.nvim.poll("all of it", |nvim| {
         let all = nvim.lua("return vim.fn.bufexists(...)", json!([name])) == json!(1);
         all && nvim.buffer_lines(name).contains(&"line 1".to_owned())
@@ -155,7 +155,7 @@ fn terminals_of_the_agents_own_are_shown_in_the_same_way() {
     talk.nvim.poll("the terminal", |nvim| {
         nvim.lua("return vim.bo.buftype", json!([])) == json!("terminal")
             && nvim
-                .buffer_lines("rat://fake/1/own")
+                .buffer_lines("rat://fake/1/terminal/1")
                 .starts_with(&["one".to_owned(), "two".to_owned()])
     });
 }
@@ -178,10 +178,10 @@ fn escape_sequences_reach_neither_the_screen_nor_the_clipboard_nor_autocommands(
     talk.poll_line("x%{system(1)}");
     go_to(&mut talk, "runs");
     talk.nvim.input("<CR>");
-    let name = format!("rat://fake/1/{terminal}");
+    let name = "rat://fake/1/terminal/1";
     talk.nvim.poll("the terminal", |nvim| {
         nvim.lua("return vim.bo.buftype", json!([])) == json!("terminal")
-            && nvim.buffer_lines(&name)[0] == "x%{system(1)}"
+            && nvim.buffer_lines(name)[0] == "x%{system(1)}"
     });
     assert_eq!(talk.nvim.lua("return _G.requests", json!([])), json!(0));
     assert_eq!(talk.nvim.lua("return vim.b.term_title == 'owned'", json!([])), json!(false));

@@ -66,7 +66,7 @@ fn past(has_gaps: bool) -> Past {
         let content = Content::Text("an answer".to_owned());
         transcript.chunk(Role::Agent, None, &content);
     }
-    Past { entries: transcript.entries().to_vec(), has_gaps }
+    Past { entries: transcript.entries().to_vec(), has_gaps, ..Past::default() }
 }
 
 fn unknown() -> CallError {

@@ -38,7 +38,8 @@ enum Job {
     Keep(Box<Remembered>, bool, Vec<(usize, Entry)>, oneshot::Sender<Kept>),
     Forget(StoreKey),
     Recall(PathBuf, oneshot::Sender<Vec<Remembered>>),
-    Reread(StoreKey, oneshot::Sender<Past>),
+    Reread(StoreKey, bool, oneshot::Sender<Past>),
+    Release(StoreKey),
     Flush(mpsc::Sender<()>),
 }
 
@@ -100,11 +101,17 @@ impl Store {
         }
     }
 
-    /// What was said in a session, as far as it was written down.
-    pub async fn reread(&self, session: StoreKey) -> Past {
+    /// What was said in a session, as far as it was written down. With `claim` this program has it open from now on,
+    /// unless another one does, which is said.
+    pub async fn reread(&self, session: StoreKey, claim: bool) -> Past {
         let (answer, answered) = oneshot::channel();
-        self.give(Job::Reread(session, answer));
+        self.give(Job::Reread(session, claim, answer));
         answered.await.unwrap_or_default()
+    }
+
+    /// Lets others have a session.
+    pub fn release(&self, session: StoreKey) {
+        self.give(Job::Release(session));
     }
 
     /// Waits until everything is written, but not for long. It blocks: for the end of the program.
@@ -171,7 +178,11 @@ impl Keeper {
                 sessions.sort_by_key(|session| std::cmp::Reverse(session.used_at));
                 let _ = answer.send(sessions);
             }
-            Job::Reread(session, answer) => {
+            Job::Release(session) => self.transcripts.release(&session),
+            Job::Reread(session, true, answer) if !self.transcripts.claim(&session) => {
+                let _ = answer.send(Past { is_elsewhere: true, ..Past::default() });
+            }
+            Job::Reread(session, _, answer) => {
                 let past = self.transcripts.read(&session).unwrap_or_else(|error| {
                     complain(&self.folder, "a transcript cannot be read", Err(error));
                     Past::default()

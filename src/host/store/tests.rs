@@ -66,11 +66,11 @@ async fn what_was_kept_is_there_after_a_restart() {
     let one = store.last("/a project/ü".into(), &"fake".into()).await.unwrap();
     assert_eq!((one.title.as_deref(), one.open), (Some("title"), false));
     assert!(one.used_at > 1_700_000_000);
-    let entries = store.reread(session("1").key()).await.entries;
+    let entries = store.reread(session("1").key(), false).await.entries;
     assert_eq!(entries, [note("a"), note("B"), note("c")]);
     assert!(store.recall("/elsewhere".into()).await.is_empty());
     store.keep(session("1"), true, vec![(0, note("all of it"))]);
-    assert_eq!(store.reread(session("1").key()).await.entries, [note("all of it")]);
+    assert_eq!(store.reread(session("1").key(), false).await.entries, [note("all of it")]);
 }
 
 #[tokio::test]
@@ -80,18 +80,18 @@ async fn sessions_of_one_name_in_two_folders_are_kept_apart() {
     let there = |id: &str| Remembered { cwd: "/elsewhere".into(), ..session(id) };
     store.keep(session("1"), false, vec![(0, note("here"))]);
     store.keep(there("1"), false, vec![(0, note("there")), (1, note("more"))]);
-    assert_eq!(store.reread(session("1").key()).await.entries, [note("here")]);
+    assert_eq!(store.reread(session("1").key(), false).await.entries, [note("here")]);
     store.keep(session("1"), true, vec![(0, note("anew"))]);
-    assert_eq!(store.reread(there("1").key()).await.entries, [note("there"), note("more")]);
+    assert_eq!(store.reread(there("1").key(), false).await.entries, [note("there"), note("more")]);
     store.forget(there("1").key());
     assert!(store.recall("/elsewhere".into()).await.is_empty());
-    assert_eq!(store.reread(session("1").key()).await.entries, [note("anew")]);
+    assert_eq!(store.reread(session("1").key(), false).await.entries, [note("anew")]);
     assert_eq!(store.recall("/a project/ü".into()).await.len(), 1);
     // Neither do names run together.
     let named = |agent: &str, id: &str| Remembered { agent: agent.into(), ..session(id) };
     store.keep(named("a-b", "c"), false, vec![(0, note("a-b"))]);
     store.keep(named("a", "b-c"), false, vec![(0, note("a"))]);
-    assert_eq!(store.reread(named("a-b", "c").key()).await.entries, [note("a-b")]);
+    assert_eq!(store.reread(named("a-b", "c").key(), false).await.entries, [note("a-b")]);
 }
 
 #[tokio::test]
@@ -105,14 +105,14 @@ async fn a_transcript_from_when_all_had_one_folder_goes_on_where_it_is() {
     fs::rename(folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl"), &old).unwrap();
     let store = folder.store();
     let there = Remembered { cwd: "/elsewhere".into(), ..session("1") };
-    assert!(store.reread(there.key()).await.entries.is_empty(), "of another folder");
-    assert_eq!(store.reread(session("1").key()).await.entries, [note("a")]);
+    assert!(store.reread(there.key(), false).await.entries.is_empty(), "of another folder");
+    assert_eq!(store.reread(session("1").key(), false).await.entries, [note("a")]);
     store.keep(there.clone(), false, vec![(0, note("there"))]);
     store.keep(session("1"), false, vec![(1, note("b"))]);
-    assert_eq!(store.reread(session("1").key()).await.entries, [note("a"), note("b")]);
-    assert_eq!(store.reread(there.key()).await.entries, [note("there")]);
+    assert_eq!(store.reread(session("1").key(), false).await.entries, [note("a"), note("b")]);
+    assert_eq!(store.reread(there.key(), false).await.entries, [note("there")]);
     store.forget(session("1").key());
-    assert!(store.reread(session("1").key()).await.entries.is_empty() && !old.exists());
+    assert!(store.reread(session("1").key(), false).await.entries.is_empty() && !old.exists());
 }
 
 #[tokio::test]
@@ -129,11 +129,11 @@ async fn two_programs_lose_nothing_of_each_other() {
     // The one who has a session open writes its transcript.
     one.keep(session("one1"), false, vec![(0, note("one"))]);
     one.flush();
-    let entries = other.reread(session("one1").key()).await.entries;
+    let entries = other.reread(session("one1").key(), false).await.entries;
     other.keep(session("one1"), false, vec![(0, note("other"))]);
     other.flush();
     assert_eq!(entries, [note("one")]);
-    assert_eq!(one.reread(session("one1").key()).await.entries, [note("one")]);
+    assert_eq!(one.reread(session("one1").key(), false).await.entries, [note("one")]);
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn a_session_that_was_open_elsewhere_is_written_whole_once_it_is_let_go() 
     let third = folder.store();
     assert_eq!(third.keep(session("1"), false, Vec::new()).await, Ok(Kept::Elsewhere));
     assert_eq!(keep(false, vec![c]).await, Ok(Kept::Written));
-    let entries = other.reread(session("1").key()).await.entries;
+    let entries = other.reread(session("1").key(), false).await.entries;
     assert_eq!(entries, [note("a"), note("b"), note("c")]);
 }
 
@@ -203,7 +203,7 @@ async fn a_forgotten_session_is_gone_with_what_was_said() {
     store.keep(session("2"), false, vec![(0, note("a"))]);
     store.forget(session("1").key());
     assert_eq!(ids(&store).await, ["2"]);
-    assert!(store.reread(session("1").key()).await.entries.is_empty());
+    assert!(store.reread(session("1").key(), false).await.entries.is_empty());
 }
 
 #[tokio::test]
@@ -233,7 +233,7 @@ fn tear(folder: &Folder) {
 async fn a_line_that_was_cut_off_costs_itself_only() {
     let folder = Folder::new("cut");
     tear(&folder);
-    assert_eq!(folder.store().reread(session("1").key()).await.entries, [note("a")]);
+    assert_eq!(folder.store().reread(session("1").key(), false).await.entries, [note("a")]);
 }
 
 #[tokio::test]
@@ -243,7 +243,7 @@ async fn what_follows_a_line_that_was_cut_off_is_a_line_of_its_own() {
     let store = folder.store();
     assert!(!store.last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
     store.keep(session("1"), false, vec![(1, note("c"))]);
-    assert_eq!(store.reread(session("1").key()).await.entries, [note("a"), note("c")]);
+    assert_eq!(store.reread(session("1").key(), false).await.entries, [note("a"), note("c")]);
 }
 
 /// Set where files may not grow, as on a full disk.
@@ -291,7 +291,7 @@ async fn a_transcript_that_misses_something_is_told_as_such_until_it_is_written_
     let entries = [(0, note("a")), (1, note("b")), (2, note("c"))];
     store.keep(session("1"), false, entries.to_vec());
     store.flush();
-    let reread = async || store.reread(session("1").key()).await;
+    let reread = async || store.reread(session("1").key(), false).await;
     assert!(!reread().await.has_gaps);
     let file = folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl");
     let whole = fs::read_to_string(&file).unwrap();
@@ -301,11 +301,11 @@ async fn a_transcript_that_misses_something_is_told_as_such_until_it_is_written_
         let mut lines: Vec<&str> = whole.lines().collect();
         lines[missing] = "{\"at\":";
         fs::write(&file, lines.join("\n") + "\n").unwrap();
-        assert_eq!(reread().await, Past { entries: left, has_gaps: true });
+        assert_eq!(reread().await, Past { entries: left, has_gaps: true, ..Past::default() });
     }
     store.keep(session("1"), true, entries.to_vec());
     let entries = entries.map(|(_, entry)| entry).to_vec();
-    assert_eq!(reread().await, Past { entries, has_gaps: false });
+    assert_eq!(reread().await, Past { entries, has_gaps: false, ..Past::default() });
 }
 
 #[tokio::test]
@@ -356,4 +356,23 @@ fn names_differ_and_fit() {
         texts.iter().map(|text| names::escaped(text).to_lowercase()).collect();
     assert_eq!(names.len(), texts.len());
     assert!(names.iter().all(|name| name.len() < 200 && !name.starts_with('.')));
+}
+
+#[tokio::test]
+async fn of_two_programs_that_go_on_with_a_session_at_once_one_gets_it() {
+    let folder = Folder::new("claim");
+    let (one, other) = (folder.store(), folder.store());
+    assert_eq!(one.keep(session("1"), false, vec![(0, note("a"))]).await, Ok(Kept::Written));
+    one.release(session("1").key());
+    let claim = async |store: &Store| {
+        let past = store.reread(session("1").key(), true).await;
+        (past.is_elsewhere, past.entries.len())
+    };
+    assert_eq!(claim(&one).await, (false, 1));
+    assert_eq!(claim(&other).await, (true, 0));
+    // Whoever has it may ask again.
+    assert_eq!(claim(&one).await, (false, 1));
+    one.release(session("1").key());
+    one.recall("/a project/ü".into()).await;
+    assert_eq!(claim(&other).await, (false, 1));
 }

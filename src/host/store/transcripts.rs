@@ -125,7 +125,7 @@ impl Transcripts {
             }
         }
         let has_gaps = head.is_err() || entries.keys().copied().ne(0..entries.len());
-        Ok(Past { entries: entries.into_values().collect(), has_gaps })
+        Ok(Past { entries: entries.into_values().collect(), has_gaps, is_elsewhere: false })
     }
 
     /// Whether some program has it open, be it this one.
@@ -136,6 +136,30 @@ impl Transcripts {
         }
         // Shared, and let go at once: who looks does not keep others from looking.
         File::open(path).is_ok_and(|file| Flock::lock(file, FlockArg::LockSharedNonblock).is_err())
+    }
+
+    /// Opens a session that is to go on here. `false` where another program has it open.
+    pub(super) fn claim(&mut self, session: &StoreKey) -> bool {
+        let path = self.path(session);
+        let held = self.held.get(&path).is_some_and(|held| held.file.is_some());
+        // Where nothing is written down there is nothing to go on with, and nothing to hold.
+        if held || !path.exists() {
+            return true;
+        }
+        match hold(&path) {
+            Ok(Some(file)) => {
+                self.held.insert(path, Held { file: Some(file), is_behind: false });
+                true
+            }
+            Ok(None) => false,
+            // That will be said when it cannot be written.
+            Err(_) => true,
+        }
+    }
+
+    /// Lets go of a session. What was not written of it is lost to it.
+    pub(super) fn release(&mut self, session: &StoreKey) {
+        self.held.remove(&self.path(session));
     }
 
     pub(super) fn forget(&mut self, session: &StoreKey) {

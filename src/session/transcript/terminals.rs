@@ -102,6 +102,15 @@ impl Transcript {
         entry
     }
 
+    /// From now on all terminals there are stand as what they showed.
+    pub(super) fn shelve_terminals(&mut self) {
+        for id in self.shown.keys().cloned().collect::<Vec<_>>() {
+            if let Some(terminal) = self.terminals.remove(&id) {
+                self.replace_terminal(&id, &terminal);
+            }
+        }
+    }
+
     /// Whether a tool call that is not over shows this terminal.
     pub fn is_waited_for(&self, id: &TerminalId) -> bool {
         let mut calls = self.shown.get(id).into_iter().flatten();
