@@ -60,7 +60,7 @@ fn a_folder_is_allowed_once_for_all_its_files() {
     turn.expect_question();
     assert!(!turn.agent.is_answered(one));
     turn.nvim.poll_screen("2  Allow its folder");
-    turn.nvim.input("2");
+    turn.nvim.choose(2);
     assert_eq!(turn.agent.expect_answer(one).unwrap(), content("one\n"));
     assert_eq!(turn.agent.expect_answer(two).unwrap(), content("two\n"));
     turn.nvim.poll("no question", |nvim| !nvim.screen().contains("Allow this file"));
@@ -81,7 +81,7 @@ fn a_file_is_allowed_by_itself() {
     turn.expect_question();
     let whole = turn.outside.canonicalize().unwrap().join("one.txt").display().to_string();
     turn.nvim.poll("the whole path", |nvim| unwrapped(nvim).contains(&unspaced(&whole)));
-    turn.nvim.input("1");
+    turn.nvim.choose(1);
     assert_eq!(turn.agent.expect_answer(one).unwrap(), content("one\n"));
     turn.nvim.poll_state("running");
     let again = turn.read("one.txt");
@@ -89,14 +89,12 @@ fn a_file_is_allowed_by_itself() {
     // Nothing else, and nothing that takes its place.
     let two = turn.read("two.txt");
     turn.expect_question();
-    turn.nvim.input("<Esc>");
+    turn.nvim.choose(3);
     turn.expect_refusal(two);
     turn.nvim.poll_state("running");
     std::fs::remove_file(turn.outside.join("one.txt")).unwrap();
     symlink(turn.outside.join("two.txt"), turn.outside.join("one.txt")).unwrap();
     let swapped = turn.read("one.txt");
-    turn.expect_question();
-    turn.nvim.input("<Esc>");
     turn.expect_refusal(swapped);
 }
 
@@ -122,7 +120,7 @@ fn a_folder_that_holds_more_than_is_meant_is_not_offered() {
         turn.nvim.poll_screen("1  Allow this file for the session");
         turn.nvim.poll_screen("2  Refuse");
         assert!(!turn.nvim.screen().contains("Allow its folder"));
-        turn.nvim.input("1");
+        turn.nvim.choose(1);
         assert_eq!(turn.agent.expect_answer(pending).unwrap(), content(text));
         turn.nvim.poll("no question", |nvim| !nvim.screen().contains("Allow this file"));
     }
@@ -133,7 +131,7 @@ fn a_refused_folder_is_refused_without_asking_again() {
     let mut turn = Turn::start();
     let one = turn.read("one.txt");
     turn.expect_question();
-    turn.nvim.input("3");
+    turn.nvim.choose(3);
     turn.expect_refusal(one);
     turn.nvim.poll_state("running");
     let two = turn.read("two.txt");
@@ -141,17 +139,41 @@ fn a_refused_folder_is_refused_without_asking_again() {
 }
 
 #[test]
-fn a_dismissed_question_refuses_this_time_only() {
+fn a_dismissed_question_keeps_waiting_and_can_be_answered_later() {
     let mut turn = Turn::start();
     let one = turn.read("one.txt");
     turn.expect_question();
-    turn.nvim.input("<Esc>");
-    turn.expect_refusal(one);
-    turn.nvim.poll_state("running");
-    let two = turn.read("two.txt");
-    turn.expect_question();
+    turn.nvim.dismiss();
+    assert!(!turn.agent.is_answered(one));
+    assert_eq!(turn.nvim.status()["state"], json!("waiting"));
+    turn.nvim.poll_screen(" :RatPermission answer");
+    turn.nvim.command("RatPermission");
+    turn.nvim.poll_screen("<CR> choose");
     turn.nvim.input("1");
-    assert_eq!(turn.agent.expect_answer(two).unwrap(), content("two\n"));
+    assert_eq!(turn.agent.expect_answer(one).unwrap(), content("one\n"));
+}
+
+/// Keys typed into a file neither answer a question nor leave the file.
+#[test]
+fn a_question_takes_neither_the_focus_nor_a_key_from_a_file() {
+    let mut turn = Turn::start();
+    turn.nvim.command("wincmd t | call setline(1, range(1, 40))");
+    let mut asked = Vec::new();
+    for number in 0..10 {
+        let name = format!("{number}.txt");
+        turn.nvim.folder().file(&format!("outside/{name}"), "text\n");
+        asked.push(turn.read(&name));
+        let idle = "_G.idle = false
+            require('rat.idle').when(function() return true end, function() idle = true end)";
+        turn.nvim.lua(idle, json!([]));
+        turn.nvim.poll("an idle user", |nvim| nvim.lua("return idle", json!([])) == json!(true));
+        turn.nvim.input("gg10j<CR>1k<CR>");
+        let place = "return { vim.bo.filetype, vim.fn.line('.'), vim.fn.line('$') }";
+        let wanted = json!(["", 12, 40]);
+        turn.nvim.poll("the motions in the file", |nvim| nvim.lua(place, json!([])) == wanted);
+    }
+    turn.nvim.poll_screen(":RatPermission");
+    assert!(asked.into_iter().all(|pending| !turn.agent.is_answered(pending)));
 }
 
 /// ACP 97.
@@ -164,7 +186,7 @@ fn every_way_out_of_the_project_is_asked_about() {
     symlink(turn.outside.join("new.txt"), project.join("dangling.txt")).unwrap();
     let first = turn.read("../project/folder/one.txt");
     turn.expect_question();
-    turn.nvim.input("3");
+    turn.nvim.choose(3);
     turn.expect_refusal(first);
     let ways =
         ["../outside/one.txt", "link.txt", "folder/one.txt", "folder/new.txt", "dangling.txt"];

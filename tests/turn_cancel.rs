@@ -155,7 +155,7 @@ fn an_agent_that_does_not_stop_can_be_ended() {
     turn.cancel();
     turn.nvim.poll_screen("Fake agent has not stopped yet");
     turn.nvim.poll_screen("1  End the agent");
-    turn.nvim.input("1");
+    turn.nvim.choose(1);
     turn.agent.expect_stdin_closed();
     assert!(support::Processes::is_gone(pid));
     turn.nvim.poll_state("stopped");
@@ -171,7 +171,7 @@ fn the_offer_to_end_the_agent_can_be_turned_down() {
     let mut turn = Turn::start_with(json!({"cancel": 50}));
     turn.cancel();
     turn.nvim.poll_screen("2  Wait");
-    turn.nvim.input("2");
+    turn.nvim.choose(2);
     turn.nvim.poll("no question", |nvim| !nvim.screen().contains("Wait"));
     assert_eq!(turn.nvim.status()["state"], json!("cancelling"));
     turn.agent.reply(&turn.prompt, json!({"stopReason": "cancelled"}));

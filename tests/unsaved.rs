@@ -253,7 +253,7 @@ fn the_user_is_asked_and_each_answer_is_followed() {
     assert!(talk.agent.unexpected().is_empty());
     // What is told is how it is when it is told.
     talk.change("sub/b.txt", 3, "3");
-    talk.nvim.input("1");
+    talk.nvim.choose(1);
     let prompt = talk.agent.expect_request("session/prompt");
     let note = [UNSAVED, &diff("a.txt", 2, "two")].concat();
     assert_eq!(with(&prompt, "tell"), [text(&note)]);
@@ -261,20 +261,20 @@ fn the_user_is_asked_and_each_answer_is_followed() {
 
     talk.nvim.send("without");
     talk.nvim.poll_screen("1 file has unsaved changes");
-    talk.nvim.input("3");
+    talk.nvim.choose(3);
     let prompt = talk.agent.expect_request("session/prompt");
     assert_eq!(with(&prompt, "without"), [] as [Json; 0]);
     talk.end(&prompt);
 
     talk.nvim.send("not at all");
     talk.nvim.poll_screen("1 file has unsaved changes");
-    talk.nvim.input("<Esc>");
+    talk.nvim.dismiss();
     talk.nvim.poll_state("ready");
     assert_eq!(talk.draft(), ["not at all"]);
 
     talk.nvim.send("save");
     talk.nvim.poll_screen("1 file has unsaved changes");
-    talk.nvim.input("2");
+    talk.nvim.choose(2);
     let prompt = talk.agent.expect_request("session/prompt");
     assert_eq!(with(&prompt, "save"), [] as [Json; 0]);
     assert_eq!(talk.disk("a.txt"), "1\ntwo\n3\n");
@@ -466,8 +466,13 @@ fn a_write_that_needs_unsaved_text_saved_asks_where_that_is_chosen() {
     let ask = |talk: &mut Talk, content: &str| {
         let params = json!({"sessionId": talk.session, "path": path, "content": content});
         let pending = talk.agent.ask("fs/write_text_file", params);
-        talk.nvim.poll_screen("Fake agent edits your unsaved changes of a.txt");
+        talk.nvim.poll("the question", |nvim| {
+            let said = nvim.messages().replace('\n', " ");
+            said.contains("Fake agent edits your unsaved changes of a.txt")
+        });
         talk.nvim.poll_state("waiting");
+        talk.nvim.command("RatPermission");
+        talk.nvim.poll_screen("<CR> choose");
         assert!(!talk.agent.is_answered(pending));
         pending
     };

@@ -343,8 +343,10 @@ impl State {
     /// Asks the user something.
     pub(super) fn ask(&mut self, question: Question, title: String, items: Vec<String>) {
         let id = self.next_id();
-        let (chat, lasting) = (question.chat(), question.holds_turn());
+        let chat = question.chat();
         let by_user = matches!(question, Question::Unsaved(..));
+        // What an agent waits for is not decided by a window that closes.
+        let lasting = matches!(question, Question::Outside { .. } | Question::Dirty(..));
         self.questions.insert(id, question);
         self.after.push(ToEditor::Ask { id, chat, title, items, by_user, lasting });
     }

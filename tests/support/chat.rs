@@ -41,6 +41,20 @@ impl Nvim {
         self.poll(&format!("the state {state}"), |nvim| nvim.status()["state"] == json!(state));
     }
 
+    /// Chooses the answer with this number in a chooser that opens by itself, once it takes keys.
+    pub fn choose(&mut self, number: usize) {
+        self.poll_screen("<CR> choose");
+        self.input(&format!("{number}<CR>"));
+        self.poll("no chooser", |nvim| !nvim.screen().contains("<CR> choose"));
+    }
+
+    /// Closes a chooser that opens by itself, once it takes keys.
+    pub fn dismiss(&mut self) {
+        self.poll_screen("<CR> choose");
+        self.input("<Esc>");
+        self.poll("no chooser", |nvim| !nvim.screen().contains("<CR> choose"));
+    }
+
     /// From now on keeps the data of the `User` autocommands of these names for [`Nvim::events`].
     pub fn record(&mut self, names: &[&str]) {
         let code = r#"
