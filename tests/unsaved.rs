@@ -466,24 +466,19 @@ fn a_write_that_needs_unsaved_text_saved_asks_where_that_is_chosen() {
     let ask = |talk: &mut Talk, content: &str| {
         let params = json!({"sessionId": talk.session, "path": path, "content": content});
         let pending = talk.agent.ask("fs/write_text_file", params);
-        talk.nvim.poll("the question", |nvim| {
-            let said = nvim.messages().replace('\n', " ");
-            said.contains("Fake agent edits your unsaved changes of a.txt")
-        });
+        talk.nvim.poll_screen("Fake agent edits your unsaved changes of");
         talk.nvim.poll_state("waiting");
-        talk.nvim.command("RatPermission");
-        talk.nvim.poll_screen("<CR> choose");
         assert!(!talk.agent.is_answered(pending));
         pending
     };
     let pending = ask(&mut talk, "user and agent\n2\nthree\n");
-    talk.nvim.input("2");
+    talk.nvim.choose(2);
     let error = talk.agent.expect_answer(pending).unwrap_err();
     assert!(error["message"].as_str().unwrap().contains("does not want the unsaved changes"));
     assert_eq!(talk.disk("a.txt"), "1\n2\nthree\n");
     talk.nvim.poll_state("running");
     let pending = ask(&mut talk, "user and agent\n2\nthree\n");
-    talk.nvim.input("1");
+    talk.nvim.choose(1);
     talk.agent.expect_answer(pending).unwrap();
     assert_eq!(talk.disk("a.txt"), "user and agent\n2\nthree\n");
     talk.change("a.txt", 1, "mine");
