@@ -30,4 +30,5 @@ pub mod edit;
 pub mod session;
 
 pub mod log;
+pub mod secrets;
 pub mod tour;

@@ -1,5 +1,7 @@
 //! The log: one file beside Neovim's own, never stdout, which belongs to the editor.
 
+use crate::secrets::Secrets;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::filter::{EnvFilter, LevelFilter};
@@ -17,9 +19,27 @@ pub struct Log {
     level: reload::Handle<EnvFilter, Registry>,
 }
 
-/// Begins to log to `RAT_LOG_FILE` from the level `RAT_LOG_LEVEL` on. Without a file, or where it cannot be written,
-/// nothing is logged.
-pub fn start() -> Option<Log> {
+/// Writes without the secrets.
+struct Hiding<W> {
+    writer: W,
+    secrets: Secrets,
+}
+
+impl<W: Write> Write for Hiding<W> {
+    /// An event comes in one piece.
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        self.writer.write_all(&self.secrets.hide_bytes(event))?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// Begins to log to `RAT_LOG_FILE` from the level `RAT_LOG_LEVEL` on, without the secrets. Without a file, or where it
+/// cannot be written, nothing is logged.
+pub fn start(secrets: Secrets) -> Option<Log> {
     let path = PathBuf::from(std::env::var_os("RAT_LOG_FILE")?);
     let level = std::env::var("RAT_LOG_LEVEL").unwrap_or_default();
     std::fs::create_dir_all(path.parent()?).ok()?;
@@ -29,6 +49,7 @@ pub fn start() -> Option<Log> {
     let file = std::fs::OpenOptions::new().create(true).append(true).open(&path).ok()?;
     let (writer, guard) = tracing_appender::non_blocking(file);
     let (filter, handle) = reload::Layer::new(filter(&level));
+    let writer = move || Hiding { writer: writer.clone(), secrets: secrets.clone() };
     let lines = fmt::layer().with_writer(writer).with_ansi(false);
     tracing_subscriber::registry().with(filter).with(lines).try_init().ok()?;
     let panic = std::panic::take_hook();

@@ -16,6 +16,7 @@ use crate::core::effect::{AgentEffect, ToAgent};
 use crate::core::event::AgentId;
 use crate::core::event::agent::FromAgent;
 use crate::process::group::Watchdog;
+use crate::secrets::Secrets;
 use parking_lot::Mutex;
 use peer::Tokens;
 use redact::Redactor;
@@ -65,6 +66,7 @@ pub struct Agents {
     out: mpsc::Sender<Batch>,
     watchdog: Option<Watchdog>,
     graces: Graces,
+    secrets: Secrets,
     tokens: Tokens,
     handles: HashMap<AgentId, Handle>,
 }
@@ -79,9 +81,15 @@ struct Handle {
 impl Agents {
     /// No agents yet. What they say goes to `out`, in batches; while `out` is full they wait. Without a watchdog
     /// agents that ignore the end of their stdin outlive a bridge that is killed.
-    pub fn new(out: mpsc::Sender<Batch>, watchdog: Option<Watchdog>, graces: Graces) -> Self {
+    /// The secrets they are started with are added to `secrets`.
+    pub fn new(
+        out: mpsc::Sender<Batch>,
+        watchdog: Option<Watchdog>,
+        graces: Graces,
+        secrets: Secrets,
+    ) -> Self {
         let (tokens, handles) = (Tokens::default(), HashMap::new());
-        Self { out, watchdog, graces, tokens, handles }
+        Self { out, watchdog, graces, secrets, tokens, handles }
     }
 
     /// Carries an effect out. It never waits; whatever comes of it comes through `out`. Inside a tokio runtime.
@@ -91,7 +99,8 @@ impl Agents {
         match (self.handles.get(&id), action) {
             (None, ToAgent::Start { config, cwd }) => {
                 self.bury_traces();
-                let trace = Arc::new(Mutex::new(Trace::new(Redactor::of(&config))));
+                self.secrets.learn(&config);
+                let trace = Arc::new(Mutex::new(Trace::new(Redactor::new(self.secrets.clone()))));
                 let (commands, queue) = mpsc::unbounded_channel();
                 let (gone_tx, gone) = oneshot::channel();
                 tokio::spawn(agent::live(agent::Birth {

@@ -1,59 +1,28 @@
 //! What must not be seen in logs and traces: environment values, headers, keys. Nothing here changes what is
 //! sent.
 
-use crate::session::agent::AgentConfig;
-use crate::session::agent::McpServer;
+use crate::secrets::{HIDDEN, Secrets, is_secret};
 use serde_json::Value;
 use std::borrow::Cow;
-
-const HIDDEN: &str = "[redacted]";
 
 /// The longest text that a trace shows, in characters.
 const LONGEST_TEXT: usize = 400;
 
-/// A secret shorter than this is no secret, and hiding it would hide words.
-const SHORTEST_SECRET: usize = 8;
-
-/// Knows the secrets of one agent.
-#[derive(Clone, Default)]
+/// Takes secrets out of what is shown of an agent's traffic.
+#[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    secrets: Vec<String>,
-}
-
-impl std::fmt::Debug for Redactor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Redactor({} secrets)", self.secrets.len())
-    }
+    secrets: Secrets,
 }
 
 impl Redactor {
-    /// The secrets an agent is started with: variables whose names say so, and all that MCP servers get.
-    pub fn of(config: &AgentConfig) -> Self {
-        let named = config.base_env.iter().chain(&config.env).filter(|(name, _)| is_secret(name));
-        let given = config.mcp_servers.iter().flat_map(|server| match server {
-            McpServer::Stdio { env, .. } => env,
-            McpServer::Http { headers, .. } | McpServer::Sse { headers, .. } => headers,
-        });
-        let mut secrets: Vec<String> = named
-            .chain(given)
-            .map(|(_, value)| value.clone())
-            .filter(|value| value.len() >= SHORTEST_SECRET)
-            .collect();
-        // Where one secret holds another, the whole of it has to go.
-        secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.dedup();
+    /// One that knows these, and those that are learnt later.
+    pub fn new(secrets: Secrets) -> Self {
         Self { secrets }
     }
 
     /// `text` without the secrets.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut clean = Cow::Borrowed(text);
-        for secret in &self.secrets {
-            if clean.contains(secret.as_str()) {
-                clean = Cow::Owned(clean.replace(secret.as_str(), HIDDEN));
-            }
-        }
-        clean
+        self.secrets.hide(text)
     }
 
     /// Takes out of a message what must not be seen, and shortens long texts.
@@ -118,13 +87,6 @@ fn filled_in(content: &Value) -> Value {
     }
 }
 
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace(['-', '_'], "");
-    let named = ["authorization", "apikey", "secret", "password", "passwd", "credential", "cookie"];
-    named.iter().any(|word| name.contains(word))
-        || ["token", "accesskey", "privatekey"].iter().any(|word| name.ends_with(word))
-}
-
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(LONGEST_TEXT) {
         Some((cut, _)) => format!("{}… ({} bytes)", &text[..cut], text.len()),
@@ -180,9 +142,11 @@ mod tests {
     /// ACP 136.
     #[test]
     fn what_the_agent_was_started_with_is_hidden_wherever_it_turns_up() {
-        let redactor = Redactor { secrets: vec!["sk-12345678-long".into(), "sk-12345678".into()] };
-        let text = "key sk-12345678-long, then sk-12345678";
-        assert_eq!(redactor.text(text), "key [redacted], then [redacted]");
+        let secrets = Secrets::default();
+        secrets.add(["sk-12345678".to_owned()]);
+        let mut value = json!({"content": "key sk-12345678", "sk-12345678": 1});
+        Redactor::new(secrets).json(&mut value);
+        assert_eq!(value["content"], "key [redacted]");
     }
 
     #[test]

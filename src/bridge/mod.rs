@@ -19,6 +19,7 @@ use crate::nvim::client::{Client, FromNvim, NvimError};
 use crate::nvim::decode::{self, Applied, Said};
 use crate::nvim::{encode, stdio};
 use crate::process::group::Watchdog;
+use crate::secrets::Secrets;
 use crate::session::ids::TerminalId;
 use pace::Pace;
 use rmpv::Value;
@@ -40,7 +41,8 @@ const BATCHES: usize = 16;
 
 /// Speaks with the Neovim on stdin and stdout until it is gone.
 pub fn run() -> ExitCode {
-    let log = log::start();
+    let secrets = Secrets::of_environment();
+    let log = log::start(secrets.clone());
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -49,7 +51,7 @@ pub fn run() -> ExitCode {
         }
     };
     let status = runtime.block_on(async {
-        match Bridge::connect(log) {
+        match Bridge::connect(log, secrets) {
             Ok(bridge) => {
                 bridge.live().await;
                 ExitCode::SUCCESS
@@ -92,7 +94,7 @@ struct Bridge {
 }
 
 impl Bridge {
-    fn connect(log: Option<Log>) -> std::io::Result<Self> {
+    fn connect(log: Option<Log>, secrets: Secrets) -> std::io::Result<Self> {
         let (reader, writer) = stdio::streams()?;
         let (nvim_sender, from_nvim) = mpsc::unbounded_channel();
         let (agents_sender, from_agents) = mpsc::channel(BATCHES);
@@ -103,10 +105,11 @@ impl Bridge {
         let watchdog = Watchdog::of_this_program()
             .inspect_err(|error| tracing::error!(%error, "processes have no watchdog"))
             .ok();
-        let agents = Agents::new(agents_sender, watchdog.clone(), Graces::default());
+        let agents =
+            Agents::new(agents_sender, watchdog.clone(), Graces::default(), secrets.clone());
         let terminals = Terminals::new(terminals_sender, watchdog);
         let folder = std::env::var_os(STATE_FOLDER).filter(|folder| !folder.is_empty());
-        let store = Store::open(folder.map(Into::into));
+        let store = Store::open(folder.map(Into::into), secrets);
         let runner = Runner::new(client.clone(), agents, terminals, store, done_sender);
         Ok(Self {
             state: State::default(),

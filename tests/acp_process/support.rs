@@ -5,6 +5,7 @@ use rat_nvim::core::effect::{AgentEffect, Answer, Call, ToAgent};
 use rat_nvim::core::event::agent::{AgentRequest, CallError, Exit, FromAgent, Reply};
 use rat_nvim::core::event::{AgentId, CallId, Token};
 use rat_nvim::process::group::Watchdog;
+use rat_nvim::secrets::Secrets;
 use rat_nvim::session::agent::{AgentConfig, Timeouts};
 use rat_nvim::session::update::Update;
 use std::path::Path;
@@ -57,7 +58,7 @@ impl Bridge {
         let (out, inbox) = mpsc::channel(room);
         let short = Duration::from_millis(200);
         let graces = Graces { stdin: short, term: short, drain: short };
-        let agents = Agents::new(out, watchdog, graces);
+        let agents = Agents::new(out, watchdog, graces, Secrets::default());
         Self { agents, inbox, heard: std::collections::VecDeque::new(), largest_batch: 0 }
     }
 

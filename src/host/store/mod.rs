@@ -5,6 +5,7 @@ mod index;
 mod names;
 mod transcripts;
 
+use crate::secrets::Secrets;
 use crate::session::ids::AgentName;
 use crate::session::remembered::{Kept, Past, Remembered, StoreKey};
 use crate::session::transcript::Entry;
@@ -44,16 +45,16 @@ enum Job {
 }
 
 impl Store {
-    /// Keeps sessions below `folder`, which is made when it is needed; without one nothing is kept.
-    pub fn open(folder: Option<PathBuf>) -> Self {
+    /// Keeps sessions below `folder`, which is made when it is needed; without one nothing is kept. The secrets never are.
+    pub fn open(folder: Option<PathBuf>, secrets: Secrets) -> Self {
         let Some(folder) = folder else {
             tracing::warn!("sessions are not kept: there is no folder for them");
             return Self { jobs: None };
         };
         let (jobs, queue) = mpsc::channel();
         let started = thread::Builder::new().name("store".to_owned()).spawn(move || {
-            let mut keeper =
-                Keeper { transcripts: Transcripts::new(&folder), folder, noted: HashMap::new() };
+            let transcripts = Transcripts::new(&folder, secrets.clone());
+            let mut keeper = Keeper { transcripts, secrets, folder, noted: HashMap::new() };
             for job in queue {
                 keeper.work(job);
             }
@@ -132,6 +133,7 @@ impl Store {
 /// Does the work, on its own thread.
 struct Keeper {
     folder: PathBuf,
+    secrets: Secrets,
     transcripts: Transcripts,
     /// How each session that was used stands in its index, and since when.
     noted: HashMap<StoreKey, Noted>,
@@ -150,6 +152,8 @@ impl Keeper {
         match job {
             Job::Keep(mut session, anew, entries, answer) => {
                 session.used_at = now();
+                let title = session.title.take();
+                session.title = title.map(|title| self.secrets.hide(&title).into_owned());
                 let kept = self.transcripts.write(&session, anew, &entries);
                 let _ = answer.send(kept.unwrap_or_else(|error| {
                     let why = error.to_string();

@@ -1,6 +1,7 @@
 //! What is kept comes back, whoever else keeps something.
 
 use super::*;
+use crate::secrets::Secrets;
 use crate::session::transcript::Note;
 use crate::session::update::Severity;
 use std::fs;
@@ -16,7 +17,7 @@ impl Folder {
     }
 
     fn store(&self) -> Store {
-        Store::open(Some(self.0.clone()))
+        Store::open(Some(self.0.clone()), Secrets::default())
     }
 }
 
@@ -71,6 +72,24 @@ async fn what_was_kept_is_there_after_a_restart() {
     assert!(store.recall("/elsewhere".into()).await.is_empty());
     store.keep(session("1"), true, vec![(0, note("all of it"))]);
     assert_eq!(store.reread(session("1").key(), false).await.entries, [note("all of it")]);
+}
+
+#[tokio::test]
+async fn a_secret_stands_neither_in_a_transcript_nor_in_a_title() {
+    let folder = Folder::new("secret");
+    let secrets = Secrets::default();
+    let store = Store::open(Some(folder.0.clone()), secrets.clone());
+    // Known only once an agent is started with it.
+    secrets.add(["sk-\"12345678".to_owned()]);
+    let told = Remembered { title: Some("use sk-\"12345678".to_owned()), ..session("1") };
+    store.keep(told, true, vec![(0, note("the key is sk-\"12345678"))]);
+    store.flush();
+    assert_eq!(
+        store.reread(session("1").key(), false).await.entries,
+        [note("the key is [redacted]")]
+    );
+    let recalled = store.recall("/a project/ü".into()).await;
+    assert_eq!(recalled[0].title.as_deref(), Some("use [redacted]"));
 }
 
 #[tokio::test]
@@ -342,7 +361,7 @@ async fn nobody_else_can_read_it() {
 
 #[tokio::test]
 async fn without_a_folder_nothing_is_kept_and_nobody_waits() {
-    let store = Store::open(None);
+    let store = Store::open(None, Secrets::default());
     store.keep(session("1"), false, Vec::new());
     store.flush();
     assert!(ids(&store).await.is_empty());

@@ -3,6 +3,7 @@
 
 use super::index::{private, private_folder};
 use super::names::escaped;
+use crate::secrets::Secrets;
 use crate::session::ids::{AgentName, SessionId};
 use crate::session::remembered::{Kept, Past, Remembered, StoreKey};
 use crate::session::transcript::Entry;
@@ -66,6 +67,7 @@ struct Version {
 #[derive(Debug)]
 pub(super) struct Transcripts {
     folder: PathBuf,
+    secrets: Secrets,
     /// Those this program has open.
     held: HashMap<PathBuf, Held>,
 }
@@ -80,8 +82,8 @@ struct Held {
 }
 
 impl Transcripts {
-    pub(super) fn new(folder: &Path) -> Self {
-        Self { folder: folder.join("transcripts"), held: HashMap::new() }
+    pub(super) fn new(folder: &Path, secrets: Secrets) -> Self {
+        Self { secrets, folder: folder.join("transcripts"), held: HashMap::new() }
     }
 
     /// Adds what has changed, or begins `anew` with it. Nothing is written where another program has the session open, or
@@ -94,7 +96,7 @@ impl Transcripts {
     ) -> io::Result<Kept> {
         let path = self.path(&session.key());
         let held = self.held.entry(path.clone()).or_default();
-        let kept = held.write(&path, session, anew, entries);
+        let kept = held.write(&path, session, anew, entries, &self.secrets);
         held.is_behind = !matches!(kept, Ok(Kept::Written));
         kept
     }
@@ -192,6 +194,7 @@ impl Held {
         session: &Remembered,
         anew: bool,
         entries: &[(usize, Entry)],
+        secrets: &Secrets,
     ) -> io::Result<Kept> {
         if self.file.is_none() {
             self.file = hold(path)?;
@@ -208,6 +211,7 @@ impl Held {
         for (at, entry) in entries {
             line(&mut lines, &Written { at: *at, entry })?;
         }
+        let lines = secrets.hide_bytes(&lines);
         if anew {
             self.file = Some(replace(path, &lines)?);
         } else {
