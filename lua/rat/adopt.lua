@@ -1,6 +1,7 @@
 --- Lets Neovim take note of a file that was changed on disk, once its text is in the buffer: no
 --- reload, no question. It changes no text.
 
+local keep = require("rat.keep")
 local track = require("rat.track")
 
 local api = vim.api
@@ -41,6 +42,42 @@ local function set_time(path, time)
   ffi.C.rat_utimensat(here, path, ffi.new("long[4]", 0, omit, time.sec, time.nsec), 0)
 end
 
+---Where the time of a file is noted while it has an old one, so that it comes back if Neovim is
+---killed just then.
+---@return string
+local function notes()
+  return keep.folder("times", "")
+end
+
+---Gives files their times back that a Neovim which was killed had set back. Those of one that runs
+---are its own matter.
+function M.repair()
+  for name in vim.fs.dir(notes()) do
+    local pid = tonumber(name:match("^%d+"))
+    if pid and pid ~= vim.fn.getpid() and vim.uv.kill(pid, 0) ~= 0 then
+      local path = vim.fs.joinpath(notes(), name)
+      local ok, note = pcall(vim.json.decode, keep.read(path) or "")
+      if ok and type(note) == "table" and is_file(note.path, note.old) then
+        set_time(note.path, note.file)
+      end
+      vim.uv.fs_unlink(path)
+    end
+  end
+end
+
+---Notes that a file is about to get an old time, until that is over.
+---@param path string
+---@param file rat.adopt.File
+---@param old rat.adopt.File
+---@return fun() over
+local function note(path, file, old)
+  local place = vim.fs.joinpath(notes(), ("%d-%d.json"):format(vim.fn.getpid(), file.inode))
+  keep.replace(place, vim.json.encode({ path = path, file = file, old = old }))
+  return function()
+    vim.uv.fs_unlink(place)
+  end
+end
+
 ---At `:write` Neovim compares the file's time with the one it read, and asks if it differs. For a
 ---file whose text is in the buffer there is nothing to ask: for the moment of the write the file
 ---gets the old time back.
@@ -61,12 +98,14 @@ local function keep_write_quiet(buf, file)
       if not is_file(path, file) then
         return
       end
+      local old = { sec = read.sec, nsec = read.nsec, size = file.size, inode = file.inode }
+      local over = note(path, file, old)
       set_time(path, read)
       vim.schedule(function()
-        local old = { sec = read.sec, nsec = read.nsec, size = file.size, inode = file.inode }
         if is_file(path, old) then
           set_time(path, file) -- it was not written after all
         end
+        over()
       end)
     end,
   })

@@ -73,7 +73,11 @@ local function flush(at_once)
     return
   end
   changed[of] = nil
-  local path, json = path_of(of), content(of)
+  local json = content(of)
+  if not json and not of.draft_file then
+    return flush(at_once)
+  end
+  local path = path_of(of)
   if json == written[path] then
     return flush(at_once)
   end
@@ -175,6 +179,9 @@ function M.take(of)
         found[#found + 1] = { at = stat.mtime.sec, draft = draft, path = mine }
       end
     end
+  end
+  if #found == 0 then
+    return {}
   end
   table.sort(found, function(a, b)
     return a.at < b.at

@@ -7,15 +7,13 @@ local uv = vim.uv
 --- Read and written by the user alone.
 local FILE_MODE, FOLDER_MODE = tonumber("600", 8), tonumber("700", 8)
 
---- The folder for a project's files of a kind; made where there is none.
+--- The folder for a project's files of a kind; made when something is written.
 ---@param kind string
 ---@param cwd string
 ---@return string
 function M.folder(kind, cwd)
   local root = vim.fs.joinpath(require("rat.rpc").state_folder(), kind)
-  local folder = vim.fs.joinpath(root, (vim.fn.sha256(cwd):sub(1, 32)))
-  pcall(vim.fn.mkdir, folder, "p", FOLDER_MODE)
-  return folder
+  return vim.fs.joinpath(root, (vim.fn.sha256(cwd):sub(1, 32)))
 end
 
 ---@param path string
@@ -35,6 +33,7 @@ end
 ---@param done? fun(written: boolean) without it, it is written at once
 ---@return boolean? written
 local function put(path, flags, text, done)
+  pcall(vim.fn.mkdir, vim.fs.dirname(path), "p", FOLDER_MODE)
   if not done then
     local file = uv.fs_open(path, flags, FILE_MODE)
     local written = file and uv.fs_write(file, text, -1) == #text

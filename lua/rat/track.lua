@@ -184,6 +184,7 @@ end
 function M.start()
   started = true
   require("rat.busy").start()
+  require("rat.adopt").repair()
   local group = vim.api.nvim_create_augroup("rat_track", {})
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, {

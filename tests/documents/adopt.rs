@@ -56,6 +56,35 @@ async fn a_file_that_is_read_again_after_adopting_is_saved_without_a_question() 
 }
 
 #[tokio::test]
+async fn a_neovim_that_is_killed_within_a_save_leaves_no_file_with_an_old_time() {
+    let mut nvim = Nvim::start("adopt-killed").await;
+    let path = nvim.edit("a.txt", TEN).await;
+    nvim.lua("require('rat.track').start()").await;
+    let new = TEN.replace("2\n", "two\n");
+    nvim.put("a.txt", &new);
+    let time = || std::fs::metadata(&path).unwrap().modified().unwrap();
+    let written = time();
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    nvim.lua(
+        "vim.api.nvim_create_autocmd('BufWritePre', {
+          callback = function() vim.uv.kill(vim.fn.getpid(), 9) end,
+        })
+        vim.fn.setline(5, 'five')",
+    )
+    .await;
+    nvim.keys(":write<CR>").await;
+    nvim.ended().await;
+    assert_eq!(nvim.disk("a.txt"), new);
+    assert!(time() < written, "it had the time that Neovim knew");
+    let later = nvim.beside(&["-n"]).await;
+    later.lua("require('rat.track').start()").await;
+    assert_eq!(time(), written);
+    let notes =
+        later.eval("#vim.fn.glob(require('rat.rpc').state_folder() .. '/times/*/*', true, true)");
+    assert_eq!(notes.await, "0");
+}
+
+#[tokio::test]
 async fn a_save_that_fails_after_adopting_leaves_the_file_as_it_is() {
     let nvim = Nvim::start("adopt-fail").await;
     let path = nvim.edit("a.txt", TEN).await;

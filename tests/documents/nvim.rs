@@ -21,7 +21,10 @@ const DEADLINE: Duration = Duration::from_secs(20);
 /// What is told to the binary is kept in `_G.told`; `_G.seen` has what other plugins see of a buffer.
 const PRELUDE: &str = r#"
 _G.told, _G.seen = {}, {}
-package.loaded["rat.rpc"] = { notify = function(name, fact) table.insert(_G.told, { name, fact }) end }
+package.loaded["rat.rpc"] = {
+  notify = function(name, fact) table.insert(_G.told, { name, fact }) end,
+  state_folder = function() return vim.fn.getcwd() .. "/state" end,
+}
 function _G.listen()
   _G.seen = {}
   vim.api.nvim_buf_attach(0, false, {
@@ -193,6 +196,11 @@ impl Nvim {
             mode.as_map().unwrap().iter().find(|(name, _)| name.as_str() == Some(key)).unwrap()
         };
         (get("mode").1.as_str().unwrap().to_owned(), get("blocking").1 == Value::from(true))
+    }
+
+    /// Waits until Neovim has ended by itself.
+    pub(crate) async fn ended(&mut self) {
+        within(self.child.wait()).await.unwrap();
     }
 
     /// Neovim waits for no answer of the user.
