@@ -235,7 +235,7 @@ fn a_lasting_answer_is_never_chosen_by_a_command_but_shown() {
         turn.nvim.input(key);
         turn.nvim.poll_screen("1  From now on");
         assert!(!turn.agent.is_answered(pending));
-        turn.nvim.input("1");
+        turn.nvim.choose(1);
         assert_eq!(turn.answer(pending), selected("x"));
     }
 }

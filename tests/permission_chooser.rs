@@ -212,8 +212,7 @@ fn our_own_chooser_takes_a_digit_and_closes_when_answered_elsewhere() {
     let mut turn = Turn::start(json!({"permission": {"open": "never"}}));
     let pending = turn.ask(&[]);
     turn.nvim.command("RatPermission");
-    turn.nvim.poll_screen("<CR> choose");
-    turn.nvim.input("2");
+    turn.nvim.choose(2);
     assert_eq!(turn.answer(pending), selected("no"));
     let pending = turn.ask(&[]);
     turn.nvim.command("RatPermission");

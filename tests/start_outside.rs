@@ -148,8 +148,7 @@ fn a_dismissed_question_keeps_waiting_and_can_be_answered_later() {
     assert_eq!(turn.nvim.status()["state"], json!("waiting"));
     turn.nvim.poll_screen(" :RatPermission answer");
     turn.nvim.command("RatPermission");
-    turn.nvim.poll_screen("<CR> choose");
-    turn.nvim.input("1");
+    turn.nvim.choose(1);
     assert_eq!(turn.agent.expect_answer(one).unwrap(), content("one\n"));
 }
 

@@ -79,7 +79,7 @@ end
 ---@field win integer
 ---@field head integer rows of the question
 ---@field count integer answers
----@field by_itself boolean it opened by itself: digits select, and only `<CR>` chooses
+---@field careful boolean digits select, and only `<CR>` chooses
 ---@field answer fun(index: integer?)
 
 ---@param one rat.OpenChoice
@@ -102,7 +102,7 @@ local function map_keys(one)
   end
   for digit = 1, math.min(one.count, 9) do
     map(tostring(digit), function()
-      if one.by_itself then
+      if one.careful then
         vim.api.nvim_win_set_cursor(one.win, { one.head + digit, 0 })
       else
         one.answer(digit)
@@ -188,7 +188,7 @@ local function open_own(items, opts, on_choice, by_itself)
     win = win,
     head = #head,
     count = #items,
-    by_itself = by_itself and opts.careful == true,
+    careful = opts.careful == true,
     answer = answer,
   }
   if by_itself then
