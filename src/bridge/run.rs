@@ -31,6 +31,8 @@ use tokio::time::{Instant, timeout_at};
 const NOTE_LIMIT: Duration = Duration::from_secs(2);
 /// So long for what the turn before has left on disk to come into the buffers.
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
+/// So long for the watcher to take in what it watched before: it may be told of a folder that does not answer.
+const WATCH_LIMIT: Duration = Duration::from_secs(1);
 /// So long for buffers to be saved: a formatter may take its time.
 const SAVE_LIMIT: Duration = Duration::from_secs(10);
 /// So long for the files that go with it: the user has chosen them.
@@ -162,6 +164,10 @@ impl Runner {
                     async move { files.turn_over(&session, told, taken, reads_buffers).await },
                 );
             }
+            Effect::Forget(session) => {
+                let files = Arc::clone(&self.files);
+                tokio::spawn(async move { files.forget(&session).await });
+            }
             Effect::Export { chat, id, export, bytes } => self.export(chat, id, export, bytes),
             Effect::Keep(keeping) => self.keep(keeping),
             Effect::Watch(reach) => self.watch(reach),
@@ -231,12 +237,18 @@ impl Runner {
         let (watcher, files, client) =
             (self.watcher.clone(), self.files.clone(), self.client.clone());
         tokio::spawn(async move {
-            let paths = if reach.is_empty() { Vec::new() } else { loaded(&client, false).await };
+            let names = loaded(&client, false).await;
+            if reach.is_empty() && !client.is_gone() {
+                // No turn runs.
+                files.sweep(&names.iter().cloned().collect()).await;
+            }
+            let paths = if reach.is_empty() { Vec::new() } else { names };
             let paths = real(files.disks(), &reach, paths).await;
             // At once: what changes before goes unseen until a tool call ends. What is on a network may take its time.
             let wanted = paths.iter().cloned().collect();
             let watching = tokio::task::spawn_blocking(move || {
-                watcher.map(|watcher| watcher.lock().watch(wanted)).unwrap_or_default()
+                let watcher = watcher.as_ref().and_then(|it| it.try_lock_for(WATCH_LIMIT));
+                watcher.map(|mut watcher| watcher.watch(wanted)).unwrap_or_default()
             });
             for path in &paths {
                 shrug(path, files.note(path).await);
@@ -266,27 +278,60 @@ impl Runner {
     fn adopt(&self, chat: ChatId, by: Author, paths: Vec<PathBuf>, reach: Reach) {
         let (files, client, done) = (self.files.clone(), self.client.clone(), self.done.clone());
         let one_by_one = Arc::clone(&self.adopting);
-        let look = files.begin_look(by.session.clone());
+        let look = Arc::new(files.begin_look(by.session.clone()));
         tokio::spawn(async move {
             let paths = if paths.is_empty() { loaded(&client, false).await } else { paths };
-            let (mut changes, mut failed) = (Vec::new(), Vec::new());
-            for path in real(files.disks(), &reach, paths).await {
-                let _turn = one_by_one.lock().await;
-                match files.disk_changed(&path, &by).await {
-                    Ok(None) => {}
-                    Err(_) if client.is_gone() => return,
-                    Ok(Some(written)) => changes.extend(all_changes(&written)),
-                    Err(error) => {
-                        tracing::warn!(path = %path.display(), %error, "a buffer does not follow");
-                        failed.push((path, error.to_string()));
+            // Those of a file system that does not answer keep no others waiting.
+            for paths in files.disks().apart(paths) {
+                let follower = Follower {
+                    files: Arc::clone(&files),
+                    client: client.clone(),
+                    one_by_one: Arc::clone(&one_by_one),
+                };
+                let (by, reach, done) = (by.clone(), reach.clone(), done.clone());
+                let look = Arc::clone(&look);
+                tokio::spawn(async move {
+                    let outcome = follower.follow(&by, &reach, paths).await;
+                    drop(look);
+                    let Some((changes, failed)) = outcome else { return };
+                    if !changes.is_empty() || !failed.is_empty() {
+                        let _ = done.send(Event::Adopted { chat, changes, failed });
                     }
-                }
-            }
-            drop(look);
-            if !changes.is_empty() || !failed.is_empty() {
-                let _ = done.send(Event::Adopted { chat, changes, failed });
+                });
             }
         });
+    }
+}
+
+/// Has buffers follow their files.
+struct Follower {
+    files: Arc<Files>,
+    client: Client,
+    one_by_one: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Follower {
+    /// What has changed, and what does not follow; nothing once Neovim is gone.
+    async fn follow(
+        &self,
+        by: &Author,
+        reach: &Reach,
+        paths: Vec<PathBuf>,
+    ) -> Option<(Vec<FileChange>, Vec<(PathBuf, String)>)> {
+        let (mut changes, mut failed) = (Vec::new(), Vec::new());
+        for path in real(self.files.disks(), reach, paths).await {
+            let _turn = self.one_by_one.lock().await;
+            match self.files.disk_changed(&path, by).await {
+                Ok(None) => {}
+                Err(_) if self.client.is_gone() => return None,
+                Ok(Some(written)) => changes.extend(all_changes(&written)),
+                Err(error) => {
+                    tracing::warn!(path = %path.display(), %error, "a buffer does not follow");
+                    failed.push((path, error.to_string()));
+                }
+            }
+        }
+        Some((changes, failed))
     }
 }
 

@@ -23,14 +23,14 @@ impl State {
         match (std::mem::replace(&mut chat.wish, Wish::New), last) {
             (Wish::Session(session), _) => chat.session = Some(session),
             (Wish::Last, Some(last)) if can_go_on => chat.session = Some(last),
-            (Wish::Last, _) => chat.forget_past(),
+            (Wish::Last, _) => chat.forget_past(&mut self.effects),
             (Wish::Fork(session), _) if can.fork => {
                 // It stays wanted until it is there: a login may come first.
                 chat.wish = Wish::Fork(session.clone());
                 return self.open_with(id, |place| Call::Fork(session, place), Expected::Fork);
             }
             (Wish::Fork(_), _) => {
-                chat.forget_past();
+                chat.forget_past(&mut self.effects);
                 let title =
                     format!("{} cannot fork a session: a new one begins", chat.agent_title());
                 chat.transcript.note(Severity::Warning, title, Vec::new());
@@ -40,7 +40,7 @@ impl State {
         match chat.session.clone() {
             Some(session) if can_go_on => self.go_on(id, session),
             Some(_) => {
-                chat.forget_past();
+                chat.forget_past(&mut self.effects);
                 let title = format!(
                     "{} cannot go on with a session: a new one begins, what was said before is not known to it",
                     chat.agent_title()
@@ -108,6 +108,8 @@ impl State {
             self.forked(id, &source);
         }
         let Some(chat) = self.chats.get_mut(&id) else { return };
+        // It may have the name of the one before.
+        self.effects.extend(chat.key().map(Effect::Forget));
         chat.session = Some(session.clone());
         set_up(chat, setup);
         tell_place(chat);
@@ -157,6 +159,7 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.replay = None;
         chat.title = None;
+        self.effects.extend(chat.key().map(Effect::Forget));
         let lost = chat.session.take().filter(|_| is_unknown(error));
         if let Some(session) = lost {
             let key = chat.store_key(session);
