@@ -324,7 +324,9 @@ impl Document {
             *open.text == *disk.text && open.buffer.encoding == disk.encoding
         };
         if synced {
-            if !is_stamped {
+            // Neovim would read it again for another mode, too.
+            let is_mode = |synced: &OnDisk| synced.facts.mode == disk.facts.mode;
+            if !is_stamped || !self.synced.as_ref().is_none_or(is_mode) {
                 self.acknowledge(disk).await?;
             }
             // The user has saved since: what an agent sent before is history.
