@@ -1,4 +1,5 @@
-//! A prompt that waits for the turn before it finds what that turn has left.
+//! What is asked one after the other: a prompt that waits for the turn before it finds what that has left, and requests for
+//! one file are carried out in order.
 #![allow(clippy::unwrap_used, reason = "a test fails by panic")]
 
 mod support;
@@ -48,4 +49,28 @@ fn a_queued_prompt_waits_until_buffers_have_followed_the_turn_before() {
     assert!(said.contains("+mine"), "{said}");
     assert!(!said.contains("-agent"), "what the agent wrote is not taken back: {said}");
     assert_eq!(nvim.lua("return _G.tries", json!([])), json!(15));
+}
+
+#[test]
+fn requests_for_one_file_are_carried_out_in_the_order_sent() {
+    let mut nvim = Nvim::plain();
+    let path = nvim.folder().file("project/a.txt", "0\n");
+    let mut agent = nvim.start_agent();
+    let session = agent.handshake();
+    nvim.poll_state("ready");
+    nvim.send("go");
+    agent.expect_request("session/prompt");
+    let mut sent = Vec::new();
+    for number in 1..=40 {
+        let mut params = json!({"sessionId": session, "path": path});
+        let read = agent.ask("fs/read_text_file", params.clone());
+        params["content"] = json!(format!("{number}\n"));
+        sent.push((number - 1, read, agent.ask("fs/write_text_file", params)));
+    }
+    for (before, read, write) in sent {
+        let text = json!({"content": format!("{before}\n")});
+        assert_eq!(agent.expect_answer(read).unwrap(), text);
+        agent.expect_answer(write).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "40\n");
 }

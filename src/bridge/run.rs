@@ -1,7 +1,7 @@
 //! Carries effects out: hands each to its edge and brings back what came of it as an event. It never waits itself.
 
 use super::editor::NvimEditor;
-use super::within::{check, real};
+use super::within::{Lines, check, real};
 use crate::acp::Agents;
 use crate::core::content::{Bytes, Export, Exported};
 use crate::core::effect::{Effect, Gather, Keeping};
@@ -47,6 +47,7 @@ pub(super) struct Runner {
     store: Arc<Store>,
     watcher: Option<Arc<Mutex<Watcher>>>,
     adopting: Arc<tokio::sync::Mutex<()>>,
+    lines: Lines,
     done: mpsc::UnboundedSender<Event>,
 }
 
@@ -64,8 +65,8 @@ impl Runner {
             .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
             .ok();
         let store = Arc::new(store);
-        let adopting = Arc::default();
-        Self { client, agents, terminals, files, store, watcher, adopting, done }
+        let (adopting, lines) = (Arc::default(), Lines::default());
+        Self { client, agents, terminals, files, store, watcher, adopting, lines, done }
     }
 
     /// Says to Neovim who we are, and has it follow its buffers.
@@ -100,8 +101,9 @@ impl Runner {
             Effect::Agent(effect) => self.agents.run(effect),
             Effect::Terminal(terminal, action) => self.terminals.run(terminal, action),
             Effect::Read { token, session, path, line, limit, reach } => {
-                let files = Arc::clone(&self.files);
+                let (files, order) = (Arc::clone(&self.files), self.lines.of(&path));
                 self.answer(token, async move {
+                    let _turn = order.lock().await;
                     match check(files.disks(), &reach, &path).await {
                         Ok(path) => {
                             let request = ReadRequest { session, path, line, limit };
@@ -115,8 +117,9 @@ impl Runner {
                 });
             }
             Effect::Write { token, by, path, content, base, dirty, repeats, reach } => {
-                let files = Arc::clone(&self.files);
+                let (files, order) = (Arc::clone(&self.files), self.lines.of(&path));
                 self.answer(token, async move {
+                    let _turn = order.lock().await;
                     match check(files.disks(), &reach, &path).await {
                         Ok(path) => {
                             let request = WriteRequest { by, path, content, base, dirty, repeats };

@@ -8,13 +8,35 @@ use crate::core::reach::Reach;
 use crate::files::FileError;
 use crate::files::disks::Disks;
 use crate::host::paths::{self, PathError};
+use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
+use tokio::sync::Mutex as Queue;
 use tokio::time::{Instant, timeout_at};
 
 /// So long the paths of one file system keep those of others waiting.
 const LIMIT: Duration = Duration::from_secs(1);
+
+/// Where requests for one path, as agents name it, wait for each other: finding out where it leads takes one more time than
+/// another, and what is asked of one file happens in the order asked.
+#[derive(Debug, Default)]
+pub(super) struct Lines(Mutex<HashMap<PathBuf, Weak<Queue<()>>>>);
+
+impl Lines {
+    /// The line for a path; who locks it first is first.
+    pub(super) fn of(&self, path: &Path) -> Arc<Queue<()>> {
+        let mut lines = self.0.lock();
+        if let Some(line) = lines.get(path).and_then(Weak::upgrade) {
+            return line;
+        }
+        lines.retain(|_, line| line.strong_count() > 0);
+        let line = Arc::default();
+        lines.insert(path.to_owned(), Arc::downgrade(&line));
+        line
+    }
+}
 
 /// The real path, if the agent may touch it.
 pub(super) async fn check(
