@@ -40,6 +40,10 @@ demo: ## Play the built-in tour in Neovim on a copy of a small project; headless
 test: ## Run every test there is; NVIM_BIN chooses the Neovim
 	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --no-fail-fast
 
+.PHONY: test-random
+test-random: ## Play random worlds on files; RAT_SEED and RAT_STEPS choose which and how many
+	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --test random -- --nocapture
+
 .PHONY: test-nvim
 test-nvim: ## Run only the tests that talk to Neovim
 	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --no-fail-fast $(nvim-tests)

@@ -490,37 +490,3 @@ fn a_write_that_needs_unsaved_text_saved_asks_where_that_is_chosen() {
     talk.nvim.poll("no question", |nvim| !nvim.screen().contains("edits your unsaved"));
     assert_eq!(talk.disk("a.txt"), "user and agent\n2\nthree\n");
 }
-
-/// Buffers follow one by one: until then, what the agent wrote to disk looks as if the user had taken it back.
-#[test]
-fn a_queued_prompt_waits_until_buffers_have_followed_the_turn_before() {
-    let mut talk = Talk::start(json!({}));
-    for name in ["sub/b.txt", "a.txt"] {
-        talk.change(name, 3, "mine");
-    }
-    talk.nvim.send("first");
-    let first = talk.agent.expect_request("session/prompt");
-    talk.nvim.send("second");
-    // The one before it in the list cannot be changed just now.
-    let code = "
-        local buffers = require('rat.buffers')
-        local adopt, held = buffers.adopt, ...
-        _G.tries = 0
-        buffers.adopt = function(buf, ...)
-          if _G.tries < 15 and vim.api.nvim_buf_get_name(buf) == held then
-            _G.tries = _G.tries + 1
-            return { busy = true }
-          end
-          return adopt(buf, ...)
-        end";
-    let held = talk.path("sub/b.txt");
-    talk.nvim.lua(code, json!([held]));
-    std::fs::write(&held, "agent\n2\n3\n").unwrap();
-    std::fs::write(talk.path("a.txt"), "agent\n2\n3\n").unwrap();
-    talk.agent.reply(&first, json!({"stopReason": "end_turn"}));
-    let second = talk.agent.expect_request("session/prompt");
-    let said = second.params["prompt"].to_string();
-    assert!(said.contains("+mine"), "{said}");
-    assert!(!said.contains("-agent"), "what the agent wrote is not taken back: {said}");
-    assert_eq!(talk.nvim.lua("return _G.tries", json!([])), json!(15));
-}

@@ -1,7 +1,7 @@
 //! Carries effects out: hands each to its edge and brings back what came of it as an event. It never waits itself.
 
 use super::editor::NvimEditor;
-use super::within::{check, real};
+use super::within::{Lines, check, real};
 use crate::acp::Agents;
 use crate::core::content::{Bytes, Export, Exported};
 use crate::core::effect::{Effect, Gather, Keeping};
@@ -31,6 +31,8 @@ use tokio::time::{Instant, timeout_at};
 const NOTE_LIMIT: Duration = Duration::from_secs(2);
 /// So long for what the turn before has left on disk to come into the buffers.
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
+/// So long for the watcher to take in what it watched before: it may be told of a folder that does not answer.
+const WATCH_LIMIT: Duration = Duration::from_secs(1);
 /// So long for buffers to be saved: a formatter may take its time.
 const SAVE_LIMIT: Duration = Duration::from_secs(10);
 /// So long for the files that go with it: the user has chosen them.
@@ -45,6 +47,7 @@ pub(super) struct Runner {
     store: Arc<Store>,
     watcher: Option<Arc<Mutex<Watcher>>>,
     adopting: Arc<tokio::sync::Mutex<()>>,
+    lines: Lines,
     done: mpsc::UnboundedSender<Event>,
 }
 
@@ -62,8 +65,8 @@ impl Runner {
             .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
             .ok();
         let store = Arc::new(store);
-        let adopting = Arc::default();
-        Self { client, agents, terminals, files, store, watcher, adopting, done }
+        let (adopting, lines) = (Arc::default(), Lines::default());
+        Self { client, agents, terminals, files, store, watcher, adopting, lines, done }
     }
 
     /// Says to Neovim who we are, and has it follow its buffers.
@@ -98,8 +101,9 @@ impl Runner {
             Effect::Agent(effect) => self.agents.run(effect),
             Effect::Terminal(terminal, action) => self.terminals.run(terminal, action),
             Effect::Read { token, session, path, line, limit, reach } => {
-                let files = Arc::clone(&self.files);
+                let (files, order) = (Arc::clone(&self.files), self.lines.of(&path));
                 self.answer(token, async move {
+                    let _turn = order.lock().await;
                     match check(files.disks(), &reach, &path).await {
                         Ok(path) => {
                             let request = ReadRequest { session, path, line, limit };
@@ -113,8 +117,9 @@ impl Runner {
                 });
             }
             Effect::Write { token, by, path, content, base, dirty, repeats, reach } => {
-                let files = Arc::clone(&self.files);
+                let (files, order) = (Arc::clone(&self.files), self.lines.of(&path));
                 self.answer(token, async move {
+                    let _turn = order.lock().await;
                     match check(files.disks(), &reach, &path).await {
                         Ok(path) => {
                             let request = WriteRequest { by, path, content, base, dirty, repeats };
@@ -161,6 +166,10 @@ impl Runner {
                 tokio::spawn(
                     async move { files.turn_over(&session, told, taken, reads_buffers).await },
                 );
+            }
+            Effect::Forget(session) => {
+                let files = Arc::clone(&self.files);
+                tokio::spawn(async move { files.forget(&session).await });
             }
             Effect::Export { chat, id, export, bytes } => self.export(chat, id, export, bytes),
             Effect::Keep(keeping) => self.keep(keeping),
@@ -232,12 +241,18 @@ impl Runner {
         let (watcher, files, client) =
             (self.watcher.clone(), self.files.clone(), self.client.clone());
         tokio::spawn(async move {
-            let paths = if reach.is_empty() { Vec::new() } else { loaded(&client, false).await };
+            let names = loaded(&client, false).await;
+            if reach.is_empty() && !client.is_gone() {
+                // No turn runs.
+                files.sweep(&names.iter().cloned().collect()).await;
+            }
+            let paths = if reach.is_empty() { Vec::new() } else { names };
             let paths = real(files.disks(), &reach, paths).await;
             // At once: what changes before goes unseen until a tool call ends. What is on a network may take its time.
             let wanted = paths.iter().cloned().collect();
             let watching = tokio::task::spawn_blocking(move || {
-                watcher.map(|watcher| watcher.lock().watch(wanted)).unwrap_or_default()
+                let watcher = watcher.as_ref().and_then(|it| it.try_lock_for(WATCH_LIMIT));
+                watcher.map(|mut watcher| watcher.watch(wanted)).unwrap_or_default()
             });
             for path in &paths {
                 shrug(path, files.note(path).await);
@@ -267,27 +282,60 @@ impl Runner {
     fn adopt(&self, chat: ChatId, by: Author, paths: Vec<PathBuf>, reach: Reach) {
         let (files, client, done) = (self.files.clone(), self.client.clone(), self.done.clone());
         let one_by_one = Arc::clone(&self.adopting);
-        let look = files.begin_look(by.session.clone());
+        let look = Arc::new(files.begin_look(by.session.clone()));
         tokio::spawn(async move {
             let paths = if paths.is_empty() { loaded(&client, false).await } else { paths };
-            let (mut changes, mut failed) = (Vec::new(), Vec::new());
-            for path in real(files.disks(), &reach, paths).await {
-                let _turn = one_by_one.lock().await;
-                match files.disk_changed(&path, &by).await {
-                    Ok(None) => {}
-                    Err(_) if client.is_gone() => return,
-                    Ok(Some(written)) => changes.extend(all_changes(&written)),
-                    Err(error) => {
-                        tracing::warn!(path = %path.display(), %error, "a buffer does not follow");
-                        failed.push((path, error.to_string()));
+            // Those of a file system that does not answer keep no others waiting.
+            for paths in files.disks().apart(paths) {
+                let follower = Follower {
+                    files: Arc::clone(&files),
+                    client: client.clone(),
+                    one_by_one: Arc::clone(&one_by_one),
+                };
+                let (by, reach, done) = (by.clone(), reach.clone(), done.clone());
+                let look = Arc::clone(&look);
+                tokio::spawn(async move {
+                    let outcome = follower.follow(&by, &reach, paths).await;
+                    drop(look);
+                    let Some((changes, failed)) = outcome else { return };
+                    if !changes.is_empty() || !failed.is_empty() {
+                        let _ = done.send(Event::Adopted { chat, changes, failed });
                     }
-                }
-            }
-            drop(look);
-            if !changes.is_empty() || !failed.is_empty() {
-                let _ = done.send(Event::Adopted { chat, changes, failed });
+                });
             }
         });
+    }
+}
+
+/// Has buffers follow their files.
+struct Follower {
+    files: Arc<Files>,
+    client: Client,
+    one_by_one: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Follower {
+    /// What has changed, and what does not follow; nothing once Neovim is gone.
+    async fn follow(
+        &self,
+        by: &Author,
+        reach: &Reach,
+        paths: Vec<PathBuf>,
+    ) -> Option<(Vec<FileChange>, Vec<(PathBuf, String)>)> {
+        let (mut changes, mut failed) = (Vec::new(), Vec::new());
+        for path in real(self.files.disks(), reach, paths).await {
+            let _turn = self.one_by_one.lock().await;
+            match self.files.disk_changed(&path, by).await {
+                Ok(None) => {}
+                Err(_) if self.client.is_gone() => return None,
+                Ok(Some(written)) => changes.extend(all_changes(&written)),
+                Err(error) => {
+                    tracing::warn!(path = %path.display(), %error, "a buffer does not follow");
+                    failed.push((path, error.to_string()));
+                }
+            }
+        }
+        Some((changes, failed))
     }
 }
 

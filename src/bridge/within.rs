@@ -8,7 +8,35 @@ use crate::core::reach::Reach;
 use crate::files::FileError;
 use crate::files::disks::Disks;
 use crate::host::paths::{self, PathError};
+use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::sync::Mutex as Queue;
+use tokio::time::{Instant, timeout_at};
+
+/// So long the paths of one file system keep those of others waiting.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// Where requests for one path, as agents name it, wait for each other: finding out where it leads takes one more time than
+/// another, and what is asked of one file happens in the order asked.
+#[derive(Debug, Default)]
+pub(super) struct Lines(Mutex<HashMap<PathBuf, Weak<Queue<()>>>>);
+
+impl Lines {
+    /// The line for a path; who locks it first is first.
+    pub(super) fn of(&self, path: &Path) -> Arc<Queue<()>> {
+        let mut lines = self.0.lock();
+        if let Some(line) = lines.get(path).and_then(Weak::upgrade) {
+            return line;
+        }
+        lines.retain(|_, line| line.strong_count() > 0);
+        let line = Arc::default();
+        lines.insert(path.to_owned(), Arc::downgrade(&line));
+        line
+    }
+}
 
 /// The real path, if the agent may touch it.
 pub(super) async fn check(
@@ -40,8 +68,32 @@ pub(super) async fn check(
     }
 }
 
-/// The real paths of those that lie within reach.
-pub(super) async fn real(disks: &Disks, reach: &Reach, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+/// The real paths of those that lie within reach. Where they lie on several file systems, those of one that takes its
+/// time are passed over.
+pub(super) async fn real(disks: &Arc<Disks>, reach: &Reach, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut groups = disks.apart(paths);
+    if groups.len() < 2 {
+        return inside(disks, reach, groups.pop().unwrap_or_default()).await;
+    }
+    let until = Instant::now() + LIMIT;
+    let groups: Vec<_> = groups
+        .into_iter()
+        .map(|paths| {
+            let (disks, reach) = (Arc::clone(disks), reach.clone());
+            tokio::spawn(async move { inside(&disks, &reach, paths).await })
+        })
+        .collect();
+    let mut all = Vec::new();
+    for group in groups {
+        match timeout_at(until, group).await {
+            Ok(paths) => all.extend(paths.unwrap_or_default()),
+            Err(_) => tracing::warn!("files are passed over: their file system takes its time"),
+        }
+    }
+    all
+}
+
+async fn inside(disks: &Disks, reach: &Reach, paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut inside = Vec::with_capacity(paths.len());
     for path in paths {
         match follow(disks, reach, &path).await {

@@ -1,7 +1,7 @@
 //! One conversation: what it is, how it stands, what waits. It answers questions about itself; what happens next is
 //! decided in `state`.
 
-use super::effect::View;
+use super::effect::{Effect, View};
 use super::elicit::Asking;
 use super::event::{AgentId, CallId, ChatId, Token, Told, Wish};
 use super::policy::Policy;
@@ -280,7 +280,8 @@ impl Chat {
     }
 
     /// It does not go on with a session from before.
-    pub fn forget_past(&mut self) {
+    pub fn forget_past(&mut self, effects: &mut Vec<Effect>) {
+        effects.extend(self.key().map(Effect::Forget));
         self.session = None;
         self.title = None;
         self.past.clear();

@@ -113,6 +113,8 @@ pub enum Effect {
         /// The agent reads buffers through us, not the disk.
         reads_buffers: bool,
     },
+    /// Forget what a session that is over knows of files.
+    Forget(SessionKey),
     /// With a command in a terminal of ours.
     Terminal(TerminalId, ToTerminal),
     /// Take note of what has happened to the buffer of a file.

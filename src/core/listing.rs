@@ -235,7 +235,7 @@ impl State {
     fn begin_anew(&mut self, id: ChatId) {
         self.settle_all(id, ToolStatus::Cancelled);
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        chat.forget_past();
+        chat.forget_past(&mut self.effects);
         (chat.live, chat.keep_anew) = (false, false);
         (chat.usage, chat.modes) = (None, None);
         chat.options.clear();

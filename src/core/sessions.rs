@@ -27,7 +27,7 @@ impl State {
                 let elsewhere = std::mem::take(&mut chat.last_is_elsewhere);
                 chat.session = last;
                 self.effects.extend(chat.release());
-                chat.forget_past();
+                chat.forget_past(&mut self.effects);
                 if elsewhere {
                     let note = "another Neovim has your last session open: a new one begins";
                     chat.transcript.note(Severity::Info, note, Vec::new());
@@ -39,7 +39,7 @@ impl State {
                 return self.open_with(id, |place| Call::Fork(session, place), Expected::Fork);
             }
             (Wish::Fork(_), _) => {
-                chat.forget_past();
+                chat.forget_past(&mut self.effects);
                 let title =
                     format!("{} cannot fork a session: a new one begins", chat.agent_title());
                 chat.transcript.note(Severity::Warning, title, Vec::new());
@@ -50,7 +50,7 @@ impl State {
             Some(session) if can_go_on => self.go_on(id, session),
             Some(_) => {
                 self.effects.extend(chat.release());
-                chat.forget_past();
+                chat.forget_past(&mut self.effects);
                 let title = format!(
                     "{} cannot go on with a session: a new one begins, what was said before is not known to it",
                     chat.agent_title()
@@ -120,6 +120,8 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.transcript.begin_session();
         chat.redraw_view(View::Tools);
+        // It may have the name of the one before.
+        self.effects.extend(chat.key().map(Effect::Forget));
         chat.session = Some(session.clone());
         set_up(chat, setup);
         tell_place(chat);
@@ -169,6 +171,7 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.replay = None;
         chat.title = None;
+        self.effects.extend(chat.key().map(Effect::Forget));
         if let Some(session) = chat.session.take() {
             let key = chat.store_key(session);
             self.effects.push(Effect::Keep(if is_unknown(error) {

@@ -137,6 +137,7 @@ impl World {
                 Effect::Adopt { paths, .. } => self.adopts.push(paths),
                 Effect::Buffer { .. }
                 | Effect::Export { .. }
+                | Effect::Forget(_)
                 | Effect::Prepare { .. }
                 | Effect::Seen { .. }
                 | Effect::Trace { .. }

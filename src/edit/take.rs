@@ -51,9 +51,22 @@ pub fn take_in(read: &Text, synced: &Text, ours: &Text, file: &Text) -> Taken {
 /// What the one who changed `ours` into `file` knows of it then, who had read `read`: its own change, and nothing of what
 /// others had brought into `ours` meanwhile.
 pub fn leave(read: &Text, ours: &Text, file: &Text) -> Text {
-    let change = diff(ours, file);
+    let (change, others) = (diff(ours, file), diff(ours, read));
     let mut hunks = change.clone();
-    for unread in diff(ours, read) {
+    // A line of others that stands elsewhere now is still theirs.
+    let gone = change.iter().flat_map(Hunk::old);
+    let gone = gone.filter(|line| others.iter().any(|unread| unread.old().contains(line)));
+    let mut moved: Vec<&str> = gone.map(|line| ours.line(line)).collect();
+    for hunk in &mut hunks {
+        hunk.lines.retain(|line| match moved.iter().position(|it| it == line) {
+            Some(at) => {
+                moved.swap_remove(at);
+                false
+            }
+            None => true,
+        });
+    }
+    for unread in others {
         let old = unread.old();
         if change.iter().any(|hunk| touch(&hunk.old(), &old)) {
             // What was there before the others is not known to be gone, nor where it was.
@@ -215,6 +228,13 @@ mod tests {
         assert_eq!(left, text("1\nuser agent\n3\n"));
         let left = leave(&text("1\n2\n"), &text("1\na\nb\nc\n2\n"), &text("1\na\nagent\nc\n2\n"));
         assert_eq!(left, text("1\nagent\n2\n"));
+    }
+
+    #[test]
+    fn a_line_of_others_that_was_moved_is_not_known_for_it() {
+        let (read, ours) = (Text::parse("1\n2\n3\n4\n5\n"), Text::parse("1\n2\n3\n4\nuser\n5\n"));
+        let left = leave(&read, &ours, &Text::parse("user\n1\n2\n3\n4\n5\nagent\n"));
+        assert_eq!(left, Text::parse("1\n2\n3\n4\n5\nagent\n"));
     }
 
     /// Numbered lines, some replaced, deleted or followed by a line that carries a name.

@@ -149,6 +149,15 @@ impl Disks {
         }
     }
 
+    /// These paths, those of each file system by themselves.
+    pub fn apart(&self, paths: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
+        let mut groups: HashMap<PathBuf, Vec<PathBuf>> = HashMap::new();
+        for path in paths {
+            groups.entry((self.finder)(&path)).or_default().push(path);
+        }
+        groups.into_values().collect()
+    }
+
     /// Whether both lie on one file system.
     pub fn are_one(&self, one: &Path, other: &Path) -> bool {
         (self.finder)(one) == (self.finder)(other)

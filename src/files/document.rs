@@ -178,8 +178,37 @@ impl Document {
         self.models.remove(session);
         self.sent.remove(session);
         self.written.remove(session);
-        let is_known = !self.known.is_empty() || !self.sent.is_empty() || !self.written.is_empty();
-        !is_known && self.record.is_none()
+        if let Some(partial) = &mut self.partial {
+            partial.forget(session);
+        }
+        if !self.is_known() {
+            self.record = None;
+        }
+        self.is_idle()
+    }
+
+    fn is_known(&self) -> bool {
+        !self.known.is_empty() || !self.glimpsed.is_empty() || !self.written.is_empty()
+    }
+
+    /// Whether no session has to do with it, and nothing is to be told or, once it is opened, to be undone.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.is_known() && self.unopened.is_none() && self.untold.is_none()
+    }
+
+    /// Keeps of what a session knows only which file it was: its next text is taken while that is the same, else it has to
+    /// read the file again.
+    pub(super) fn dim(&mut self, session: &SessionKey) {
+        let known = self.known.get(session).and_then(|known| known.text.clone());
+        let is_file =
+            |synced: &&OnDisk| known.as_ref().is_some_and(|it| Arc::ptr_eq(it, &synced.text));
+        let facts = self.synced.as_ref().filter(is_file).map_or(DiskFacts::GONE, |file| file.facts);
+        let facts = self.glimpsed.get(session).copied().unwrap_or(facts);
+        self.forget(session);
+        self.glimpsed.insert(session.clone(), facts);
+        if self.live.is_none() {
+            self.synced = None;
+        }
     }
 
     /// The buffer of this file, if one is loaded.
@@ -295,7 +324,9 @@ impl Document {
             *open.text == *disk.text && open.buffer.encoding == disk.encoding
         };
         if synced {
-            if !is_stamped {
+            // Neovim would read it again for another mode, too.
+            let is_mode = |synced: &OnDisk| synced.facts.mode == disk.facts.mode;
+            if !is_stamped || !self.synced.as_ref().is_none_or(is_mode) {
                 self.acknowledge(disk).await?;
             }
             // The user has saved since: what an agent sent before is history.

@@ -14,6 +14,7 @@ mod limits;
 mod looks;
 mod on_disk;
 mod read;
+mod touched;
 mod unsaved;
 pub mod watch;
 mod write;
@@ -29,6 +30,7 @@ use self::disks::Disks;
 use self::document::Document;
 use self::editor::Editor;
 use self::looks::Looks;
+use self::touched::Touched;
 use crate::core::event::BufferFact;
 use crate::core::policy::WriteDirty;
 use crate::edit::{Hunk, Kept, Record, Text};
@@ -123,8 +125,9 @@ pub struct Files {
     editor: Arc<dyn Editor>,
     disks: Arc<Disks>,
     documents: Mutex<HashMap<PathBuf, Arc<Queue<Document>>>>,
-    /// Held while it is noted what a turn has left.
-    turn_over: Queue<()>,
+    /// By session, held while it is noted what a turn has left.
+    turns_over: Mutex<HashMap<SessionKey, Arc<Queue<()>>>>,
+    touched: Mutex<Touched>,
     looks: Looks,
 }
 
@@ -136,8 +139,14 @@ impl Files {
 
     /// The same, on these file systems.
     pub fn on(editor: Arc<dyn Editor>, disks: Disks) -> Self {
-        let (documents, turn_over, looks) = (Mutex::default(), Queue::default(), Looks::default());
-        Self { editor, disks: Arc::new(disks), documents, turn_over, looks }
+        Self {
+            editor,
+            disks: Arc::new(disks),
+            documents: Mutex::default(),
+            turns_over: Mutex::default(),
+            touched: Mutex::default(),
+            looks: Looks::default(),
+        }
     }
 
     /// The file systems they lie on.
@@ -149,7 +158,7 @@ impl Files {
     /// not. With `line` and `limit` only those lines, each with its line end; past the end,
     /// nothing.
     pub async fn read(&self, request: ReadRequest) -> Result<String, FileError> {
-        let document = self.document(&request.path);
+        let document = self.touch(&request.path, &request.session);
         let (again, editor) = (Arc::clone(&document), Arc::clone(&self.editor));
         finish(async move {
             let (content, partial) = document.lock().await.read(&request).await?;
@@ -170,7 +179,7 @@ impl Files {
     /// undo-blocks`: one step), else on disk, with missing parent folders. A text that is there
     /// already changes nothing.
     pub async fn write(&self, request: WriteRequest) -> Result<Written, FileError> {
-        let document = self.document(&request.path);
+        let document = self.touch(&request.path, &request.by.session);
         finish(async move { document.lock().await.write(&request).await }).await
     }
 
@@ -181,7 +190,7 @@ impl Files {
         path: &Path,
         by: &Author,
     ) -> Result<Option<Written>, FileError> {
-        let (document, by) = (self.document(path), by.clone());
+        let (document, by) = (self.touch(path, &by.session), by.clone());
         finish(async move { document.lock().await.disk_changed(&by).await }).await
     }
 
@@ -194,14 +203,14 @@ impl Files {
 
     /// `session` has read the file from the disk itself: its next write refers to that text.
     pub async fn seen(&self, path: &Path, session: &SessionKey) -> Result<(), FileError> {
-        let (document, session) = (self.document(path), session.clone());
+        let (document, session) = (self.touch(path, session), session.clone());
         finish(async move { document.lock().await.seen(&session).await }).await
     }
 
     /// The same for an agent whose model reads the disk and whose tools read through us: what they read right before a
     /// write tells nothing of what the model knows.
     pub async fn seen_by_model(&self, path: &Path, session: &SessionKey) -> Result<(), FileError> {
-        let (document, session) = (self.document(path), session.clone());
+        let (document, session) = (self.touch(path, session), session.clone());
         finish(async move { document.lock().await.seen_by_model(&session).await }).await
     }
 
@@ -230,29 +239,6 @@ impl Files {
     pub async fn prepare(&self, path: &Path) -> Result<(), FileError> {
         let document = self.document(path);
         finish(async move { document.lock().await.prepare().await }).await
-    }
-
-    /// Forgets what a session knows, when it is over.
-    pub async fn forget(&self, session: &SessionKey) {
-        for (path, document) in self.all() {
-            let is_idle = document.lock().await.forget(session);
-            drop(document);
-            let mut documents = self.documents.lock();
-            // Held once: nobody waits in its queue.
-            if is_idle && documents.get(&path).is_some_and(|kept| Arc::strong_count(kept) == 1) {
-                documents.remove(&path);
-            }
-        }
-    }
-
-    /// All of them, by path.
-    fn all(&self) -> Vec<(PathBuf, Arc<Queue<Document>>)> {
-        let documents = self.documents.lock();
-        let mut all: Vec<_> =
-            documents.iter().map(|(path, document)| (path.clone(), document.clone())).collect();
-        drop(documents);
-        all.sort_by(|a, b| a.0.cmp(&b.0));
-        all
     }
 
     fn document(&self, path: &Path) -> Arc<Queue<Document>> {

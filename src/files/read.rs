@@ -22,6 +22,13 @@ pub(super) struct Partial {
     sessions: Vec<SessionKey>,
 }
 
+impl Partial {
+    /// One of them needs it no more.
+    pub(super) fn forget(&mut self, session: &SessionKey) {
+        self.sessions.retain(|it| it != session);
+    }
+}
+
 /// Up to so many lines are fetched by themselves where the whole text is not at hand.
 const FEW_LINES: usize = 2_000;
 

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::sync::Mutex as Queue;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
@@ -38,6 +39,10 @@ type Finding<T> = JoinHandle<Result<Option<T>, FileError>>;
 type Unsaved = (UnsavedFile, Option<String>);
 
 impl Files {
+    fn turn_over_of(&self, session: &SessionKey) -> Arc<Queue<()>> {
+        Arc::clone(self.turns_over.lock().entry(session.clone()).or_default())
+    }
+
     /// A folder by its real path, where that can be had.
     async fn real(&self, folder: &Path) -> PathBuf {
         let own = folder.to_owned();
@@ -77,11 +82,12 @@ impl Files {
         deadline: Instant,
     ) -> Vec<ChangedFile> {
         // What the turn before has left is noted first.
-        let Ok(_turn_over) = timeout_at(deadline, self.turn_over.lock()).await else {
+        let Ok(_turn_over) = timeout_at(deadline, self.turn_over_of(session).lock_owned()).await
+        else {
             return Vec::new();
         };
         let cwd = self.real(cwd).await;
-        let tasks = self.all().into_iter().map(|(path, document)| {
+        let tasks = self.of(session).into_iter().map(|(path, document)| {
             let (session, label) = (session.clone(), label(&path, &cwd));
             let work = tokio::spawn(async move {
                 document.lock().await.changed(&session, &label, reads_buffers).await
@@ -100,13 +106,15 @@ impl Files {
         taken: bool,
         reads_buffers: bool,
     ) {
-        let _turn_over = self.turn_over.lock().await;
+        let _turn_over = self.turn_over_of(session).lock_owned().await;
         let missed: Vec<PathBuf> =
             told.iter().filter(|_| !taken).map(|told| told.path.clone()).collect();
         for told in told.into_iter().filter(|_| taken) {
-            self.document(&told.path).lock().await.take_told(session, told);
+            self.touch(&told.path, session).lock().await.take_told(session, told);
         }
-        for (path, document) in self.all().into_iter().filter(|(path, _)| !missed.contains(path)) {
+        for (path, document) in
+            self.of(session).into_iter().filter(|(path, _)| !missed.contains(path))
+        {
             if let Err(error) = document.lock().await.take_stock(session, reads_buffers).await {
                 tracing::debug!(path = %path.display(), %error, "not known at the end of a turn");
             }

@@ -1,7 +1,9 @@
 //! Requests that come at once, and ones nobody waits for any more.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use rat_nvim::core::event::BufferFact;
 use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::files::{FileError, Files, WriteRequest};
 
@@ -97,4 +99,57 @@ async fn sessions_know_apart_and_are_forgotten() {
     nvim.command("call setline(2, 'user') | write").await;
     within(nvim.files.write(request(&session()))).await.unwrap();
     assert_eq!(nvim.eval("vim.fn.getline(2)").await, "user and agent");
+}
+
+#[tokio::test]
+async fn documents_that_nobody_has_to_do_with_are_let_go() {
+    let nvim = Nvim::start("queue-gone").await;
+    let (open, closed) = (nvim.edit("open.txt", "1\n").await, nvim.put("closed.txt", "1\n"));
+    let written = nvim.put("written.txt", "1\n");
+    let other = session_of("other");
+    for path in [&open, &closed] {
+        nvim.read(path).await.unwrap();
+        within(nvim.files.seen(path, &other)).await.unwrap();
+    }
+    nvim.write(&written, "2\n").await.unwrap();
+    nvim.files.forget(&session()).await;
+    assert_eq!(
+        nvim.files.count(),
+        3,
+        "the other knows two, and one can be undone when it is opened"
+    );
+    nvim.files.forget(&other).await;
+    assert_eq!(nvim.files.count(), 1);
+    // What is noted of loaded files goes with their buffers.
+    within(nvim.files.note(&open)).await.unwrap();
+    nvim.files.sweep(&HashSet::new()).await;
+    assert_eq!(nvim.files.count(), 2);
+    nvim.command("bwipeout").await;
+    nvim.files.sweep(&HashSet::new()).await;
+    assert_eq!(nvim.files.count(), 1);
+    nvim.open("written.txt").await;
+    within(nvim.files.buffer(&written, BufferFact::Read)).await.unwrap();
+    nvim.command("silent undo").await;
+    assert_eq!(nvim.text().await, "1");
+}
+
+/// Of a thousand files and more, the texts of those read longest ago are not held, and nothing is taken back for it.
+#[tokio::test]
+async fn a_file_read_very_long_ago_is_read_again_before_it_is_written() {
+    let nvim = Nvim::start("queue-many").await;
+    let changed = nvim.put("changed.txt", "1\n2\n");
+    nvim.read(&changed).await.unwrap();
+    let many = nvim.put("many.txt", "1\n");
+    for number in 0..1_000 {
+        let path = nvim.path(&format!("many/{number}.txt"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::hard_link(&many, &path).unwrap();
+        nvim.read(&path).await.unwrap();
+    }
+    nvim.put("changed.txt", "user\n2\n");
+    let refused = nvim.write(&changed, "1\nagent\n").await;
+    assert!(matches!(refused, Err(FileError::Conflict { .. })), "{refused:?}");
+    nvim.read(&changed).await.unwrap();
+    nvim.write(&changed, "user\nagent\n").await.unwrap();
+    assert_eq!(nvim.disk("changed.txt"), "user\nagent\n");
 }
