@@ -168,7 +168,7 @@ fn names_of_files_harm_no_comparison() {
         let pending = agent.ask("session/request_permission", params);
         nvim.poll("the request", |nvim| nvim.status()["permissions"][0] != Json::Null);
         let id = nvim.status()["permissions"][0]["id"].clone();
-        nvim.lua("require('rat.rpc').notify('diff', { chat = 1, id = ... })", json!([id]));
+        nvim.lua("require('rat.diff').request(require('rat.chat').get(1), ...)", json!([id]));
         nvim.poll(&format!("the comparison of {name:?}"), |nvim| {
             nvim.lua("return vim.wo.diff", json!([])) == json!(true)
         });

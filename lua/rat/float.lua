@@ -23,6 +23,20 @@ function M.open(buf, config)
   return vim.api.nvim_open_win(buf, true, config)
 end
 
+--- Closes every window of a float's buffer: it may have been split. Who was in one goes back.
+---@param buf integer
+---@param back? integer the window the user came from
+function M.close(buf, back)
+  if not vim.api.nvim_buf_is_valid(buf) then
+    return
+  end
+  local current = vim.api.nvim_get_current_buf() == buf
+  vim.api.nvim_buf_delete(buf, { force = true })
+  if current and back and vim.api.nvim_win_is_valid(back) then
+    vim.api.nvim_set_current_win(back)
+  end
+end
+
 --- Gives a window another title or footer, if it is still there and a float.
 ---@param win integer
 ---@param config vim.api.keyset.win_config what changes

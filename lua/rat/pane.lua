@@ -164,7 +164,8 @@ end
 ---@param pane rat.OpenPane
 ---@return rat.Row?
 local function row_here(pane)
-  return pane.rows[api.nvim_win_get_cursor(pane.win)[1]]
+  local win = api.nvim_get_current_buf() == pane.buf and 0 or pane.win
+  return pane.rows[api.nvim_win_get_cursor(win)[1]]
 end
 
 --- Goes to the next field, or the next of several choices.
@@ -299,13 +300,7 @@ local function close(pane, back)
   if pane.edited then
     pane.edited.close()
   end
-  if api.nvim_win_is_valid(pane.win) then
-    local current = api.nvim_get_current_win() == pane.win
-    api.nvim_win_close(pane.win, true)
-    if current and api.nvim_win_is_valid(back) then
-      api.nvim_set_current_win(back)
-    end
-  end
+  require("rat.float").close(pane.buf, back)
   if pane.room then
     require("rat.room").restore(pane.room)
   end

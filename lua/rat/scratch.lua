@@ -218,9 +218,7 @@ function M.float(lines, title)
   })
   vim.wo[win].wrap = false
   local function close()
-    if vim.api.nvim_win_is_valid(win) then
-      vim.api.nvim_win_close(win, true)
-    end
+    require("rat.float").close(buf)
   end
   for _, lhs in ipairs({ "q", "<Esc>", "g?" }) do
     vim.keymap.set("n", lhs, close, { buffer = buf, nowait = true, desc = "Close" })

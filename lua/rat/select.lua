@@ -76,7 +76,6 @@ end
 
 ---@class rat.OpenChoice
 ---@field buf integer
----@field win integer
 ---@field head integer rows of the question
 ---@field count integer answers
 ---@field careful boolean digits select, and only `<CR>` chooses
@@ -88,7 +87,7 @@ local function map_keys(one)
     vim.keymap.set("n", lhs, action, { buffer = one.buf, nowait = true })
   end
   local function take()
-    local index = vim.api.nvim_win_get_cursor(one.win)[1] - one.head
+    local index = vim.api.nvim_win_get_cursor(0)[1] - one.head
     if index > 0 then
       one.answer(index)
     end
@@ -103,7 +102,7 @@ local function map_keys(one)
   for digit = 1, math.min(one.count, 9) do
     map(tostring(digit), function()
       if one.careful then
-        vim.api.nvim_win_set_cursor(one.win, { one.head + digit, 0 })
+        vim.api.nvim_win_set_cursor(0, { one.head + digit, 0 })
       else
         one.answer(digit)
       end
@@ -169,13 +168,7 @@ local function open_own(items, opts, on_choice, by_itself)
   local open = true
   local function close()
     open = false
-    if vim.api.nvim_win_is_valid(win) then
-      local current = vim.api.nvim_get_current_win() == win
-      vim.api.nvim_win_close(win, true)
-      if current and vim.api.nvim_win_is_valid(back) then
-        vim.api.nvim_set_current_win(back)
-      end
-    end
+    require("rat.float").close(buf, back)
   end
   local function answer(index)
     if open then
@@ -185,7 +178,6 @@ local function open_own(items, opts, on_choice, by_itself)
   end
   local one = {
     buf = buf,
-    win = win,
     head = #head,
     count = #items,
     careful = opts.careful == true,

@@ -54,12 +54,15 @@ fn rows(call: &ToolCall, waits: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     let (title, empty) = (scene::title(call), ToolInput::default());
     let input = call.input.as_ref().unwrap_or(&empty);
-    let said = input.command.as_ref().is_some_and(|command| says(command, title));
-    if !said && (title.contains('\n') || title.chars().count() > TITLE) {
+    let first = title.lines().next().unwrap_or_default();
+    let is_whole = first.len() == title.len() && title.chars().count() <= TITLE;
+    let in_command = input.command.as_ref().is_some_and(|command| says(command, title));
+    let unfolds = !is_whole && !in_command;
+    if unfolds {
         rows.extend(signed("", "", title));
     }
     if let Some(command) = &input.command
-        && (said || !says(title, command))
+        && !says(if unfolds || is_whole { title } else { "" }, command)
     {
         rows.extend(signed("$ ", "  ", command));
     }
@@ -169,6 +172,7 @@ mod tests {
         );
         assert_eq!(shown(&run("Run tools", "ls")), "Run tools\n$ ls");
         assert_eq!(shown(&run("`ls`", "ls")), "`ls`");
+        assert_eq!(shown(&run("ls | wc -l", "ls | wc -l")), "ls | wc -l");
         let long = format!("{}\nrm -rf X", "echo 1\n".repeat(1000));
         assert!(rows(&run("Tidy up", &long), true).iter().any(|row| row.text == "rm -rf X"));
         let endless = "x".repeat(COMMAND + 7);

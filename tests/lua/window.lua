@@ -171,7 +171,7 @@ case("a location opens in the tab page the user came from", function()
   nvim:lua("require('rat').setup({ layout = { position = 'tab' } })")
   nvim:command("edit " .. check.root .. "/LICENSE")
   nvim:open_chat()
-  nvim:say("open", { path = check.root .. "/Cargo.toml", line = 1 })
+  nvim:lua("require('rat.location').open(...)", { path = check.root .. "/Cargo.toml", line = 1 })
   same(nvim:lua("return { vim.fn.tabpagenr(), vim.fn.expand('%:t') }"), { 1, "Cargo.toml" })
 end)
 
@@ -327,7 +327,7 @@ case("a location opens in the user's window", function()
   nvim:command("edit " .. check.root .. "/LICENSE")
   nvim:open_chat()
   local target = check.root .. "/Cargo.toml"
-  nvim:say("open", { path = target, line = 3 })
+  nvim:lua("require('rat.location').open(...)", { path = target, line = 3 })
   same(
     nvim:lua(
       "return { vim.fn.expand('%:p'), vim.fn.line('.'), #vim.api.nvim_tabpage_list_wins(0) }"
@@ -336,7 +336,7 @@ case("a location opens in the user's window", function()
   )
   nvim:command("normal! " .. vim.keycode("<C-o>"))
   same(nvim:lua("return vim.fn.expand('%:t')"), "LICENSE")
-  nvim:say("open", { path = target, line = 99999, follow = true })
+  nvim:lua("require('rat.location').open(...)", { path = target, line = 99999 })
   same(nvim:lua("return vim.fn.expand('%:t')"), "Cargo.toml")
 end)
 
