@@ -153,7 +153,7 @@ fn of_several_ways_to_log_in_the_user_chooses() {
     let mut agent = start_locked(&mut nvim, json!([method("key"), method("browser")]));
     nvim.poll_screen("2  Log in with browser");
     nvim.poll_screen("wants a login");
-    nvim.input("2");
+    nvim.choose(2);
     log_in(&mut agent, "browser");
     nvim.poll_state("ready");
 }
@@ -179,7 +179,7 @@ fn a_login_that_is_dismissed_or_not_offered_is_explained() {
     let mut nvim = wide();
     let mut agent = start_locked(&mut nvim, json!([method("key"), method("browser")]));
     nvim.poll_screen("2  Log in with browser");
-    nvim.input("<Esc>");
+    nvim.dismiss();
     nvim.poll_state("failed");
     nvim.poll_screen("fake is not logged in (no login was chosen): :RatRestart asks again");
     nvim.command("RatRestart");

@@ -262,13 +262,14 @@ end
 ---@param opts rat.SelectOptions
 ---@param on_choice rat.OnChoice
 ---@param ready? fun(): boolean a further condition
+---@param asked? boolean the user has just asked for it
 ---@return rat.Choice
-function M.when_idle(items, opts, on_choice, ready)
+function M.when_idle(items, opts, on_choice, ready, asked)
   local inner
   local wait = idle.when(ready or function()
     return true
   end, function()
-    inner = M.open(items, opts, on_choice, true)
+    inner = M.open(items, opts, on_choice, not asked)
   end)
   return {
     close = function()

@@ -7,6 +7,12 @@ local M = {}
 --- A title in the list has at most so many cells, roughly.
 local TITLE = 36
 
+--- A list that takes longer than this is not what the user is waiting for any more, in milliseconds.
+local PATIENCE_MS = 2000
+
+--- When a list was asked for last, in milliseconds.
+local asked_at = -PATIENCE_MS
+
 ---@class rat.Session
 ---@field agent string its name in the configuration
 ---@field session string
@@ -156,6 +162,7 @@ end
 ---@param act rat.SessionAct
 function M.list(act)
   local chat = require("rat.chat").current()
+  asked_at = vim.uv.now()
   rpc.request("sessions", { act = act, cwd = chat and chat.cwd or vim.fn.getcwd() })
 end
 
@@ -181,11 +188,12 @@ function M.show(payload)
   }
   require("rat.select").when_idle(choices, opts, function(item)
     if type(item) == "string" then
+      asked_at = vim.uv.now()
       rpc.notify("sessions_more", {})
     elseif item then
       acts[payload.act](item, payload.cwd)
     end
-  end)
+  end, nil, vim.uv.now() - asked_at < PATIENCE_MS)
 end
 
 return M
