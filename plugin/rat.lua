@@ -42,7 +42,7 @@ local commands = {
 for name, options in pairs(commands) do
   options.complete = options.complete or options.nargs and complete or nil
   vim.api.nvim_create_user_command(name, function(args)
-    require("rat.commands")[name](args)
+    require("rat.say").guard(":" .. name, require("rat.commands")[name])(args)
   end, options)
   local plug = "<Plug>(rat-" .. name:sub(4):lower() .. ")"
   vim.api.nvim_set_keymap("n", plug, "<Cmd>" .. name .. "<CR>", { desc = options.desc })

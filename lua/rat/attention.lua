@@ -55,7 +55,7 @@ function M.hold_keys(bufs, on_pause)
         pcall(vim.keymap.del, "n", lhs, { buffer = buf })
       end
     end
-    on_pause()
+    require("rat.say").guard("keys", on_pause)()
   end
   local function wait()
     if not timer:is_closing() then

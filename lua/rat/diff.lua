@@ -207,7 +207,7 @@ end
 function M.map(buf, one)
   for _, entry in ipairs(keys) do
     vim.keymap.set("n", entry.lhs, function()
-      entry.run(one)
+      require("rat.say").guard(entry.lhs, entry.run)(one)
     end, { buffer = buf, nowait = true, desc = "rat: " .. entry.doc })
   end
   vim.keymap.set("n", "g?", help, { buffer = buf, nowait = true, desc = "rat: list the keys" })

@@ -45,7 +45,7 @@ local function wake()
     if wait.ready() then
       M.forget(wait)
       -- What it opens has the user's eye; the next one waits for the keys after that.
-      return wait.run()
+      return require("rat.say").guard("a window that waited", wait.run)()
     end
   end
 end

@@ -164,10 +164,7 @@ function M.handle(kind, payload)
     return say.warn(("the binary sent %s, which this version does not know"):format(kind))
   end
   -- One message that fails must not take the rest of its batch with it.
-  local ok, problem = xpcall(handler, debug.traceback, payload)
-  if not ok then
-    say.error(("%s: %s"):format(kind, problem))
-  end
+  say.guard(kind, handler)(payload)
 end
 
 return M

@@ -306,7 +306,7 @@ function M.attach(buf, view)
       vim.keymap.set(key.modes, key.lhs, function()
         local of = chat.of(buf)
         if of then
-          return key.run(of, key.lhs)
+          return require("rat.say").guard(key.lhs, key.run)(of, key.lhs)
         end
       end, { buffer = buf, expr = key.expr, nowait = true, desc = "rat: " .. key.doc })
     end

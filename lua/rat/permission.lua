@@ -15,8 +15,9 @@ local M = {}
 local arrival = {}
 local arrived = 0
 
---- Requests that were answered and that the binary still lists: a second key is not meant for them.
----@type table<string, boolean>
+--- Requests that were answered and that the binary still lists, with their revision then: a second key is not meant for
+--- them, unless they ask for something else now.
+---@type table<string, integer>
 local answered = {}
 
 --- Choosers that are open or wait to open, with the revision of the request they show.
@@ -52,7 +53,7 @@ end
 ---@return rat.Request[] those the user has not answered, the oldest first
 local function waiting(of)
   return vim.tbl_filter(function(request)
-    return not answered[key(request)]
+    return answered[key(request)] ~= request.permission.revision
   end, listed(of))
 end
 
@@ -96,7 +97,7 @@ end
 ---@param request rat.Request
 ---@param option string its id
 function M.choose(request, option)
-  answered[key(request)] = true
+  answered[key(request)] = request.permission.revision
   rpc.notify("permission", {
     chat = request.chat.id,
     id = request.permission.id,
@@ -249,7 +250,7 @@ function M.decide(request, allow, reason)
       return false
     end
   end
-  answered[key(request)] = true
+  answered[key(request)] = request.permission.revision
   rpc.notify("permission", {
     chat = request.chat.id,
     id = request.permission.id,

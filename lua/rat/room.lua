@@ -63,7 +63,8 @@ function M.open(buf, place)
       return not vim.list_contains(before, one)
     end)
     if not win then
-      error(problem, 0)
+      local no_room = tostring(problem):find("E36:", 1, true)
+      error(no_room and "there is no room for another window: close one first" or problem, 0)
     end
     if vim.api.nvim_win_get_buf(win) ~= buf then
       M.show(win, buf)

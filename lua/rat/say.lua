@@ -50,6 +50,33 @@ function M.error(text)
   notify(text, vim.log.levels.ERROR)
 end
 
+--- Something of ours broke: one line for the user, all of it for the log.
+---@param what string what was to be done
+---@param problem any as |pcall()| or |xpcall()| gave it
+function M.failed(what, problem)
+  local trace = tostring(problem)
+  -- Where in our files it happened is of use in the log only.
+  local line = trace:match("^[^\n]*"):gsub("^%S+/lua/rat/%S+: ", ""):gsub("^Vim:", "")
+  M.error(("%s: %s"):format(what, line))
+  require("rat.rpc").notify("problem", { text = ("%s: %s"):format(what, trace) })
+end
+
+--- Runs something on the main loop, where an error would stop at the hit-enter prompt, which holds back everything that
+--- comes from the binary.
+---@generic F: function
+---@param what string what is to be done
+---@param action F
+---@return F
+function M.guard(what, action)
+  return function(...)
+    local result = { xpcall(action, debug.traceback, ...) }
+    if result[1] then
+      return unpack(result, 2)
+    end
+    M.failed(what, result[2])
+  end
+end
+
 --- Fires a `User` autocommand.
 ---@param name string
 ---@param data table

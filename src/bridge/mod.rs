@@ -203,6 +203,7 @@ impl Bridge {
                 }
             }
             Ok(Said::Buffer(path, fact)) => self.happened(Event::Buffer(path, fact)),
+            Ok(Said::Problem(text)) => tracing::error!(%text, "something broke in Neovim"),
             Err(problem) => tracing::error!(problem, "a notification that makes no sense"),
         }
     }

@@ -24,6 +24,8 @@ pub enum Said {
     },
     /// A fact about a buffer (`lua/rat/track.lua`).
     Buffer(PathBuf, BufferFact),
+    /// Something broke there: for the log.
+    Problem(String),
 }
 
 /// Reads a notification. The error says what is wrong with it.
@@ -108,6 +110,7 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
         "configure" => {
             return Ok(Said::Configure { log_level: fields.text("log_level").ok() });
         }
+        "problem" => return Ok(Said::Problem(fields.text("text")?)),
         "buffer" => {
             let fact = match fields.text("kind")?.as_str() {
                 "read" => BufferFact::Read,

@@ -236,12 +236,12 @@ impl Play {
     fn deny(&mut self) {
         self.note(":RatDeny".to_owned());
         self.nvim.input("<C-Bslash><C-n>");
-        let before = self.nvim.status()["permissions"].as_array().map_or(0, Vec::len);
-        if before > 0 {
+        let oldest = self.nvim.status()["permissions"][0]["id"].clone();
+        if !oldest.is_null() {
             self.nvim.lua("vim.cmd('RatDeny')", json!([]));
             self.denied += 1;
-            self.nvim.poll("one request less", |nvim| {
-                nvim.status()["permissions"].as_array().map_or(0, Vec::len) < before
+            self.nvim.poll("the oldest request to be gone", |nvim| {
+                nvim.status()["permissions"][0]["id"] != oldest
             });
         }
     }
@@ -305,7 +305,8 @@ impl Play {
             local errors = {}
             local all = vim.v.errmsg .. "\n" .. vim.api.nvim_exec2("messages", { output = true }).output
             for line in all:gmatch("[^\n]+") do
-              if line:find("rat/", 1, true) or line:find("traceback", 1, true) or line:find("Lua", 1, true) then
+              local ours = line:find("rat/", 1, true) or line:find("traceback", 1, true)
+              if ours or line:find("Lua", 1, true) then
                 errors[#errors + 1] = line
               end
             end
