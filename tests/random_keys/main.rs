@@ -141,12 +141,22 @@ const ANYWHERE: &[&str] = &[
 
 /// Counts what was pressed in the chooser, where an answer may be meant.
 const COUNT: &str = r#"
-    _G.meant = 0
-    vim.on_key(function(_, typed)
-      if typed == vim.keycode("<CR>") and vim.bo.filetype == "ratselect" then
+    _G.meant, _G.typed, _G.last = 0, {}, {}
+    vim.on_key(function(_, key)
+      if key == vim.keycode("<CR>") and vim.bo.filetype == "ratselect" then
         meant = meant + 1
       end
+      typed[#typed + 1] = vim.fn.keytrans(key or "") .. "@" .. vim.bo.filetype .. vim.fn.mode()
+      typed = vim.list_slice(typed, #typed - 30)
     end)
+    local rpc = require("rat.rpc")
+    local notify = rpc.notify
+    rpc.notify = function(name, payload)
+      if name == "permission" or name == "answer" then
+        last = { name, payload, vim.list_slice(typed), debug.traceback() }
+      end
+      return notify(name, payload)
+    end
 "#;
 
 struct Play {
@@ -166,7 +176,6 @@ impl Play {
         let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
         let lines: String = (1..=200).map(|line| format!("line {line} of the file\n")).collect();
         let file = nvim.folder().file("project/file.txt", &lines);
-        nvim.folder().file("outside/a.txt", "outside\n");
         nvim.command(&format!("edit {}", file.display()));
         nvim.lua(COUNT, json!([]));
         let mut agent = nvim.start_agent();
@@ -220,7 +229,9 @@ impl Play {
     }
 
     fn read_outside(&mut self) {
-        let path = self.nvim.folder().path().join("outside/a.txt");
+        // Each in a folder of its own: an answer is one for all of a folder.
+        self.asked += 1;
+        let path = self.nvim.folder().file(&format!("outside-{}/a.txt", self.asked), "outside\n");
         self.note("reads a file outside".to_owned());
         let params = json!({"sessionId": self.session, "path": path});
         self.waiting.push(self.agent.ask("fs/read_text_file", params));
@@ -327,7 +338,11 @@ impl Play {
         }
         let meant = found[1].as_u64().unwrap() + self.denied;
         if self.answered > meant {
-            return Err(format!("{} answers, {meant} of them meant", self.answered));
+            let last = self.nvim.lua("return last", json!([]));
+            return Err(format!(
+                "{} answers, {meant} of them meant; the last: {last:#}",
+                self.answered
+            ));
         }
         Ok(())
     }
