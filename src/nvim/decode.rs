@@ -111,14 +111,7 @@ pub fn notification(name: &str, args: &[Value]) -> Result<Said, String> {
             return Ok(Said::Configure { log_level: fields.text("log_level").ok() });
         }
         "problem" => return Ok(Said::Problem(fields.text("text")?)),
-        "buffer" => {
-            let fact = match fields.text("kind")?.as_str() {
-                "read" => BufferFact::Read,
-                "saved" | "clean" => BufferFact::Clean,
-                other => return Err(format!("{name}: no such fact: {other}")),
-            };
-            return Ok(Said::Buffer(fields.text("path")?.into(), fact));
-        }
+        "buffer" => return buffer(&fields),
         _ => return Err(format!("{name}: no such notification")),
     };
     Ok(Said::User(action))
@@ -164,6 +157,16 @@ fn view(name: &str) -> Result<View, String> {
         "tools" => Ok(View::Tools),
         other => Err(format!("no view is called {other}")),
     }
+}
+
+/// What has happened to a buffer.
+fn buffer(fields: &Fields<'_>) -> Result<Said, String> {
+    let fact = match fields.text("kind")?.as_str() {
+        "read" => BufferFact::Read,
+        "saved" | "clean" => BufferFact::Clean,
+        other => return Err(format!("{}: no such fact: {other}", fields.name)),
+    };
+    Ok(Said::Buffer(fields.text("path")?.into(), fact))
 }
 
 /// Without a word, the session there is.
