@@ -103,7 +103,9 @@ impl World {
         let stale = if touched.is_some() { "" } else { ", from an old text" };
         self.trail.note(format!("{name}: writes {}{stale}{typed}", self.files[index].name));
         if let Some(word) = &word {
-            self.desk.begins(&Act::Type { below: false, text: format!(" {word}") }).await;
+            let below = self.dice.once_in(2);
+            let text = if below { word.clone() } else { format!(" {word}") };
+            self.desk.begins(&Act::Type { below, text }).await;
         }
         let request = WriteRequest {
             by: author(session),
