@@ -41,7 +41,7 @@ test: ## Run every test there is; NVIM_BIN chooses the Neovim
 	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --no-fail-fast
 
 .PHONY: test-random
-test-random: ## Play random worlds on files; RAT_SEED and RAT_STEPS choose which and how many
+test-random: ## Play random worlds on files, in Neovim and in memory; RAT_SEED and RAT_STEPS choose which and how many
 	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --test random -- --nocapture
 
 .PHONY: test-nvim

@@ -3,16 +3,17 @@
 
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
 
 use rat_nvim::core::policy::WriteDirty;
 use rat_nvim::files::{FileError, ReadRequest, WriteRequest, Written};
 
+use super::desk::Act;
+use super::disk;
 use super::model::{Checked, Look, shown};
 use super::nvim::{session_of, within};
 use super::user::SORTED;
 use super::words::{each, edited, gone, is_untouched, words};
-use super::world::{SESSIONS, World, author, look};
+use super::world::{SESSIONS, World, author};
 
 impl World {
     pub(crate) async fn agent(&mut self) -> Checked {
@@ -45,7 +46,7 @@ impl World {
         let was = self.look(index).await;
         let by = session_of(name);
         let request = ReadRequest { session: by, path, line: None, limit: None };
-        let text = within(self.nvim.files.read(request)).await.map_err(|e| e.to_string())?;
+        let text = within(self.desk.documents().read(request)).await.map_err(|e| e.to_string())?;
         let wanted = if was.modified { was.kept() } else { &was.disk };
         if text != wanted {
             return Err(format!("{name} has read\n{text}and not\n{wanted}"));
@@ -62,7 +63,7 @@ impl World {
         self.trail.note(format!("{name}: sees {}", self.files[index].name));
         let text = fs::read_to_string(&path).unwrap();
         let by = session_of(name);
-        within(self.nvim.files.seen(&path, &by)).await.map_err(|error| error.to_string())?;
+        within(self.desk.documents().seen(&path, &by)).await.map_err(|error| error.to_string())?;
         self.files[index].knows[session].reads_disk = true;
         self.files[index].knows[session].learns(&text);
         Ok(())
@@ -102,7 +103,9 @@ impl World {
         let stale = if touched.is_some() { "" } else { ", from an old text" };
         self.trail.note(format!("{name}: writes {}{stale}{typed}", self.files[index].name));
         if let Some(word) = &word {
-            self.nvim.keys(&format!("<End> {word}")).await;
+            let below = self.dice.once_in(2);
+            let text = if below { word.clone() } else { format!(" {word}") };
+            self.desk.begins(&Act::Type { below, text }).await;
         }
         let request = WriteRequest {
             by: author(session),
@@ -112,9 +115,9 @@ impl World {
             dirty: WriteDirty::default(),
             repeats: twice,
         };
-        let result = within(self.nvim.files.write(request)).await;
+        let result = within(self.desk.documents().write(request)).await;
         if let Some(word) = &word {
-            self.has_typed(word).await;
+            self.desk.has_typed(word).await;
             self.files[self.at].expected.typed(word);
         }
         self.trail.note(format!("        {}", told(result.as_ref().map(Some))));
@@ -222,7 +225,7 @@ impl World {
         let what = ["sed -i", "replaces the file", "appends", "rewrites in place"][kind];
         self.trail.note(format!("{}: {what}, {}", SESSIONS[session], self.files[index].name));
         if kind == 2 || lines.is_empty() {
-            fs::write(&path, format!("{text}{word}\n")).unwrap();
+            disk::overwrite(&path, &format!("{text}{word}\n"));
         } else {
             let at = self.dice.within(0..lines.len());
             let changed = format!("{} {word}", lines[at]);
@@ -230,11 +233,9 @@ impl World {
             let new = new.map(|(i, line)| format!("{}\n", if i == at { &changed } else { *line }));
             let new: String = new.collect();
             if kind == 3 {
-                fs::write(&path, new).unwrap();
+                disk::overwrite(&path, &new);
             } else {
-                let beside = path.with_extension("new");
-                fs::write(&beside, new).unwrap();
-                fs::rename(&beside, &path).unwrap();
+                disk::replace(&path, &new);
             }
         }
         self.files[index].pending = Some(session);
@@ -246,8 +247,7 @@ impl World {
         file.knows[session].brings(each(content));
         let (was, known) = (fs::read_to_string(&file.path).unwrap(), &file.knows[session].text);
         let is_fresh = known.as_ref().is_some_and(|known| *known == was || known == content);
-        later_than(&file.path, content.len());
-        fs::write(&file.path, content).unwrap();
+        disk::overwrite(&file.path, content);
         (file.pending, file.is_stale) = (Some(session), file.is_stale || !is_fresh);
     }
 
@@ -260,8 +260,8 @@ impl World {
         let Some(by) = self.files[index].pending else { return Ok(()) };
         let session = if self.dice.once_in(6) { 1 - by } else { by };
         let (path, author) = (self.files[index].path.clone(), author(session));
-        let was = look(&self.nvim, &path).await;
-        let result = within(self.nvim.files.disk_changed(&path, &author)).await;
+        let was = self.desk.look(&path).await;
+        let result = within(self.desk.documents().disk_changed(&path, &author)).await;
         let result = result.map_err(|error| format!("not followed: {error}"))?;
         self.trail.note(format!(
             "{}: {} is followed: {}",
@@ -307,20 +307,6 @@ impl World {
             return Err("it is modified after following the disk".to_owned());
         }
         Ok(())
-    }
-}
-
-/// Waits until the disk's clock has moved on since a file was written, if the next text has as many bytes: nobody can tell
-/// those two apart without reading them, Neovim included.
-pub(crate) fn later_than(path: &Path, size: usize) {
-    let before = fs::metadata(path).unwrap();
-    let clock = path.with_extension("clock");
-    while before.len() == size as u64 {
-        fs::write(&clock, "").unwrap();
-        if fs::metadata(&clock).unwrap().modified().unwrap() > before.modified().unwrap() {
-            break;
-        }
-        std::thread::yield_now();
     }
 }
 

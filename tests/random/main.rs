@@ -1,13 +1,18 @@
-//! Random worlds in a real Neovim (`$NVIM_BIN`, else `nvim`): agents, a user and a second editor change the same files in
-//! every way there is, and nothing is lost. `RAT_SEED` and `RAT_STEPS` in the environment choose other worlds.
+//! Random worlds: agents, a user and a second editor change the same files in every way there is, and nothing is lost. Some
+//! are in a real Neovim (`$NVIM_BIN`, else `nvim`), very many in an editor in memory. `RAT_SEED` and `RAT_STEPS` in the
+//! environment choose other worlds.
 
 // Helpers of tests are tests; the lint knows only functions marked so.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod agents;
 mod beside;
+mod desk;
 mod dice;
+mod disk;
+mod memory;
 mod model;
+mod neovim;
 #[path = "../documents/nvim.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part of it")]
 mod nvim;
@@ -17,58 +22,135 @@ mod user;
 mod words;
 mod world;
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
+use std::time::Instant;
 
+use desk::Desk;
 use dice::Dice;
+use memory::Memory;
+use neovim::Neovim;
 use trail::Trail;
 use world::World;
 
 /// The same worlds for everybody: a change that breaks one is to blame for it. New ones are looked for with other seeds.
 const SEED: u64 = 20_261_121;
 const STEPS: usize = 10_000;
+const STEPS_IN_MEMORY: usize = 10_000;
 const STEPS_OF_A_WORLD: usize = 250;
 /// So many worlds at once.
 const ABREAST: usize = 2;
 
+/// In which editor a world is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Neovim,
+    Memory,
+}
+
+impl Place {
+    async fn desk(self, seed: u64) -> Box<dyn Desk> {
+        match self {
+            Self::Neovim => Neovim::start(&format!("random-{seed}")).await,
+            Self::Memory => Memory::start(seed),
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost() {
+    play_worlds(Place::Neovim, STEPS).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_in_memory() {
+    play_worlds(Place::Memory, STEPS_IN_MEMORY).await;
+}
+
+async fn play_worlds(place: Place, steps: usize) {
     let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let seed = number("RAT_SEED").unwrap_or(SEED);
-    let steps = number("RAT_STEPS").map_or(STEPS, |steps| usize::try_from(steps).unwrap());
+    let steps = number("RAT_STEPS").map_or(steps, |steps| usize::try_from(steps).unwrap());
     // Not captured, so that it can be read while the test runs and when it hangs.
-    writeln!(std::io::stderr(), "RAT_SEED={seed} RAT_STEPS={steps}").unwrap();
+    let mut out = std::io::stderr();
+    writeln!(out, "{place:?}: RAT_SEED={seed} RAT_STEPS={steps}").unwrap();
+    let began = Instant::now();
     let mut dice = Dice::new(seed);
     // The first is the seed itself, so that a world can be played alone.
     let worlds = std::iter::once(seed).chain(std::iter::repeat_with(|| dice.next()));
     let worlds: Vec<u64> = worlds.take(steps.div_ceil(STEPS_OF_A_WORLD)).collect();
     for abreast in worlds.chunks(ABREAST) {
-        let worlds: Vec<_> = abreast.iter().map(|&seed| tokio::spawn(world(seed))).collect();
+        let worlds: Vec<_> = abreast.iter().map(|&seed| tokio::spawn(world(place, seed))).collect();
         for world in worlds {
             if let Err(why) = world.await.unwrap() {
                 panic!("{why}");
             }
         }
     }
+    let took = began.elapsed();
+    writeln!(out, "{place:?}: {steps} steps in {took:.1?}").unwrap();
 }
 
 /// Plays one world.
-async fn world(seed: u64) -> Result<(), String> {
+async fn world(place: Place, seed: u64) -> Result<(), String> {
+    let Err(mut failure) = play(place, seed, BTreeSet::new(), STEPS_OF_A_WORLD).await else {
+        return Ok(());
+    };
+    if place == Place::Memory {
+        failure = shrink(seed, failure).await;
+    }
+    let Failure { trail, why, .. } = failure;
+    let again = format!("RAT_SEED={seed} RAT_STEPS={STEPS_OF_A_WORLD} plays this world again");
+    Err(format!("\n{trail}{why}\n{again}"))
+}
+
+/// Where and why a world has failed.
+struct Failure {
+    step: usize,
+    why: String,
+    trail: String,
+}
+
+async fn play(
+    place: Place,
+    seed: u64,
+    left_out: BTreeSet<usize>,
+    steps: usize,
+) -> Result<(), Failure> {
     let trail = Trail::default();
-    let played = tokio::spawn(play(seed, trail.clone())).await;
-    let why = match played {
+    let in_world = trail.clone();
+    let played = tokio::spawn(async move {
+        let mut world = World::new(place.desk(seed).await, seed, in_world).await;
+        for number in (1..=steps).filter(|number| !left_out.contains(number)) {
+            world.step(number).await?;
+        }
+        world.quiet().await
+    });
+    let why = match played.await {
         Ok(Ok(())) => return Ok(()),
         Ok(Err(why)) => why,
         Err(panic) => panic.to_string(),
     };
-    let again = format!("RAT_SEED={seed} RAT_STEPS={STEPS_OF_A_WORLD} plays this world again");
-    Err(format!("\n{}{why}\n{again}", trail.lines()))
+    Err(Failure { step: trail.at(), why, trail: trail.lines() })
 }
 
-async fn play(seed: u64, trail: Trail) -> Result<(), String> {
-    let mut world = World::new(&format!("random-{seed}"), seed, trail.clone()).await;
-    for number in 1..=STEPS_OF_A_WORLD {
-        trail.step(number);
-        world.step().await?;
+/// Leaves out whatever is not needed for a world to fail, more and more finely.
+async fn shrink(seed: u64, mut failure: Failure) -> Failure {
+    let mut left_out = BTreeSet::new();
+    let mut size = STEPS_OF_A_WORLD / 2;
+    while size > 0 {
+        let mut from = 1;
+        while from <= failure.step {
+            let fewer: BTreeSet<usize> =
+                left_out.iter().copied().chain(from..from + size).collect();
+            if fewer.len() > left_out.len()
+                && let Err(again) = play(Place::Memory, seed, fewer.clone(), failure.step).await
+            {
+                (failure, left_out) = (again, fewer);
+            }
+            from += size;
+        }
+        size /= 2;
     }
-    world.quiet().await
+    failure
 }

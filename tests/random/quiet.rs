@@ -14,10 +14,8 @@ impl World {
             self.follows(index).await?;
         }
         self.pass_on().await;
+        self.check_files().await?;
         for index in 0..self.files.len() {
-            self.check_file(index)
-                .await
-                .map_err(|why| format!("{}: {why}", self.files[index].name))?;
             self.check_record(index)
                 .await
                 .map_err(|why| format!("{}, record: {why}", self.files[index].name))?;
@@ -25,11 +23,16 @@ impl World {
         Ok(())
     }
 
-    async fn check_file(&self, index: usize) -> Checked {
-        let now = self.look(index).await;
-        let Some(text) = &now.text else { return Ok(()) };
-        if !now.modified && *text != now.disk {
-            return Err(format!("it is unmodified, but has\n{text}and the file\n{}", now.disk));
+    /// An unmodified buffer has the text of its file, unless that has changed and nobody was told yet.
+    pub(crate) async fn check_files(&self) -> Checked {
+        for file in self.files.iter().filter(|file| file.is_open && file.pending.is_none()) {
+            let now = self.desk.look(&file.path).await;
+            if !now.modified && now.kept() != now.disk {
+                let (name, text, disk) = (&file.name, now.kept(), &now.disk);
+                return Err(format!(
+                    "{name}: it is unmodified, but has\n{text}and the file\n{disk}"
+                ));
+            }
         }
         Ok(())
     }
@@ -38,7 +41,8 @@ impl World {
     /// first.
     async fn check_record(&self, index: usize) -> Checked {
         let file = &self.files[index];
-        let record = within(self.nvim.files.record(&file.path)).await.map_err(|e| e.to_string())?;
+        let record =
+            within(self.desk.documents().record(&file.path)).await.map_err(|e| e.to_string())?;
         let Some(record) = record else { return Ok(()) };
         let now = self.look(index).await;
         let replayed = record.replay().content();

@@ -17,6 +17,11 @@ impl Trail {
         self.0.lock().0 = number;
     }
 
+    /// The step that was last.
+    pub(crate) fn at(&self) -> usize {
+        self.0.lock().0
+    }
+
     pub(crate) fn note(&self, what: impl Into<String>) {
         let mut inner = self.0.lock();
         let line = format!("{:>6}  {}", inner.0, what.into());
