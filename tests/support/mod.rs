@@ -17,6 +17,7 @@ mod processes;
 mod rpc;
 mod screen;
 mod temp;
+mod tty;
 mod values;
 
 pub use agent::{Agent, Pending, Request};

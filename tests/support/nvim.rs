@@ -1,6 +1,7 @@
 //! One real Neovim with a user interface attached, in folders of its own, with the plugin on its runtimepath.
 //! It must not reach the user's configuration, and nothing it has started may outlive it.
 
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,6 +13,7 @@ use serde_json::{Value as Json, json};
 
 use super::processes::MARK;
 use super::rpc::{CallError, Notification, Rpc};
+use super::tty::Tty;
 use super::values::{to_json, to_msgpack};
 use super::{Agent, DEADLINE, Processes, Screen, TempFolder, binary, poll_for, repository};
 
@@ -28,6 +30,8 @@ pub struct Options {
     pub args: Vec<String>,
     /// Working folder; without one, a fresh folder `project`.
     pub cwd: Option<PathBuf>,
+    /// Whether it has a terminal of its own, to which its own TUI draws; [`Nvim::terminal_bytes`] gives all of that.
+    pub terminal: bool,
     /// Variables added to the few the harness sets.
     pub env: Vec<(String, String)>,
     /// How long after the end of Neovim something it has started may live on.
@@ -43,6 +47,7 @@ impl Default for Options {
             lines: 24,
             args: Vec::new(),
             cwd: None,
+            terminal: false,
             env: Vec::new(),
             farewell: DEADLINE,
             init: String::new(),
@@ -65,6 +70,7 @@ pub struct Nvim {
     rpc: Rpc,
     screen: Arc<Mutex<Screen>>,
     processes: Processes,
+    tty: Option<Tty>,
     folder: Arc<TempFolder>,
     cwd: PathBuf,
     size: (u16, u16),
@@ -88,15 +94,26 @@ impl Nvim {
         let mark =
             format!("{}#{}", folder.path().display(), STARTED.fetch_add(1, Ordering::Relaxed));
         let processes = Processes::marked(mark.as_str());
-        let mut child =
-            command(&options, &folder, &cwd, &mark).spawn().expect("start Neovim: set NVIM_BIN");
+        let mut command = command(&options, &folder, &cwd, &mark);
         let screen = Arc::new(Mutex::new(Screen::default()));
-        let stdin = child.stdin.take().expect("a pipe");
-        let stdout = child.stdout.take().expect("a pipe");
-        let rpc = Rpc::new(stdin, stdout, redraw(Arc::clone(&screen)));
+        let (child, rpc, tty) = if options.terminal {
+            let socket = folder.path().join(format!("nvim{}", STARTED.load(Ordering::Relaxed)));
+            spawn_in_terminal(&mut command, &options, &socket, redraw(Arc::clone(&screen)))
+        } else {
+            spawn_embedded(&mut command, redraw(Arc::clone(&screen)))
+        };
         let size = (options.columns, options.lines);
-        let mut nvim =
-            Self { child, rpc, screen, processes, folder, cwd, size, farewell: options.farewell };
+        let mut nvim = Self {
+            child,
+            rpc,
+            screen,
+            processes,
+            tty,
+            folder,
+            cwd,
+            size,
+            farewell: options.farewell,
+        };
         let features = json!({"rgb": true, "ext_linegrid": true, "ext_hlstate": true});
         nvim.call("nvim_ui_attach", json!([size.0, size.1, features]));
         nvim.poll("the first screen", |nvim| !nvim.screen().mode().is_empty());
@@ -207,6 +224,11 @@ impl Nvim {
         self.call("nvim_get_mode", json!([]))["blocking"] == json!(true)
     }
 
+    /// All that its TUI has written to its terminal so far; nothing without [`Options::terminal`].
+    pub fn terminal_bytes(&self) -> Vec<u8> {
+        self.tty.as_ref().map(Tty::written).unwrap_or_default()
+    }
+
     /// Changes the size of the screen.
     pub fn resize(&mut self, columns: u16, lines: u16) {
         self.size = (columns, lines);
@@ -285,7 +307,10 @@ impl Drop for Nvim {
 fn command(options: &Options, folder: &TempFolder, cwd: &Path, mark: &str) -> Command {
     let program = std::env::var("NVIM_BIN").unwrap_or_else(|_| "nvim".to_owned());
     let mut command = Command::new(program);
-    command.args(["--embed", "--clean", "-u"]).arg(write_init(options, folder)).args(&options.args);
+    if !options.terminal {
+        command.arg("--embed");
+    }
+    command.args(["--clean", "-u"]).arg(write_init(options, folder)).args(&options.args);
     command
         .current_dir(cwd)
         .env_clear()
@@ -306,8 +331,34 @@ fn command(options: &Options, folder: &TempFolder, cwd: &Path, mark: &str) -> Co
     ];
     command.envs(folders.map(|(name, path)| (name, folder.folder(path))));
     command.envs(options.env.iter().map(|(name, value)| (name, value)));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     command
+}
+
+fn spawn_embedded(
+    command: &mut Command,
+    notify: impl FnMut(Notification) + Send + 'static,
+) -> (Child, Rpc, Option<Tty>) {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    let mut child = command.spawn().expect("start Neovim: set NVIM_BIN");
+    let stdin = child.stdin.take().expect("a pipe");
+    let stdout = child.stdout.take().expect("a pipe");
+    (child, Rpc::new(stdin, stdout, notify), None)
+}
+
+/// As a user starts it; the test speaks with it over a socket.
+fn spawn_in_terminal(
+    command: &mut Command,
+    options: &Options,
+    socket: &Path,
+    notify: impl FnMut(Notification) + Send + 'static,
+) -> (Child, Rpc, Option<Tty>) {
+    let tty = Tty::attach(command, options.columns, options.lines);
+    command.env("TERM", "xterm-256color").arg("--listen").arg(socket);
+    let child = command.spawn().expect("start Neovim: set NVIM_BIN");
+    let stream = poll_for(DEADLINE, || UnixStream::connect(socket).ok());
+    let stream = stream.expect("Neovim listens");
+    let reading = stream.try_clone().expect("a second handle");
+    (child, Rpc::new(stream, reading, notify), Some(tty))
 }
 
 fn write_init(options: &Options, folder: &TempFolder) -> PathBuf {

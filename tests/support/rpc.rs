@@ -1,8 +1,7 @@
 //! msgpack-RPC with the Neovim of a test, in step: one call, one answer. Knows nothing of what is called.
 
 use std::collections::HashMap;
-use std::io::{BufReader, Write};
-use std::process::{ChildStdin, ChildStdout};
+use std::io::{BufReader, Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -29,22 +28,22 @@ pub struct Notification {
 
 /// One connection.
 pub struct Rpc {
-    stdin: ChildStdin,
+    stdin: Box<dyn Write>,
     answers: Receiver<(u64, Value, Value)>,
     early: HashMap<u64, (Value, Value)>,
     next: u64,
 }
 
 impl Rpc {
-    /// Speaks over a child's pipes; each notification goes to `notify`, on a thread that reads.
+    /// Speaks over a child's pipes or a socket; each notification goes to `notify`, on a thread that reads.
     pub fn new(
-        stdin: ChildStdin,
-        stdout: ChildStdout,
+        stdin: impl Write + 'static,
+        stdout: impl Read + Send + 'static,
         notify: impl FnMut(Notification) + Send + 'static,
     ) -> Self {
         let (sender, answers) = channel();
         std::thread::spawn(move || read(stdout, &sender, notify));
-        Self { stdin, answers, early: HashMap::new(), next: 0 }
+        Self { stdin: Box::new(stdin), answers, early: HashMap::new(), next: 0 }
     }
 
     /// Calls a method and waits for its answer.
@@ -99,7 +98,7 @@ fn error_text(error: &Value) -> String {
 }
 
 fn read(
-    stdout: ChildStdout,
+    stdout: impl Read,
     answers: &Sender<(u64, Value, Value)>,
     mut notify: impl FnMut(Notification),
 ) -> Option<()> {
