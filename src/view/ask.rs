@@ -36,16 +36,17 @@ pub(super) fn lines(entry: &ToolEntry) -> Vec<Line> {
 /// All that a call would do, as several lines of text.
 pub fn summary(call: &ToolCall, scene: &Scene) -> String {
     let mut out = scene.title(call);
-    let outside = call.paths().filter(|path| !scene.holds(path));
-    let outside: Vec<_> = outside.map(|path| path.to_string_lossy().into_owned()).collect();
+    let paths: Vec<_> = call.paths().map(|path| scene.shorten(path)).collect();
     for row in rows(call, true) {
         out.push('\n');
         out.push_str(row.sign);
         out.push_str(&row.text);
     }
-    for path in outside.iter().filter(|path| !call.title.contains(path.as_str())) {
-        out.push('\n');
-        out.push_str(path);
+    for (number, path) in paths.iter().enumerate() {
+        if !paths[..number].contains(path) && !path.is_empty() && !says(&out, path) {
+            out.push('\n');
+            out.push_str(path);
+        }
     }
     clipped(&out, SUMMARY)
 }
@@ -192,5 +193,7 @@ mod tests {
         assert_eq!(shown(&edit), "Edit a\n/etc/a");
         edit.locations = vec![Location { path: "../b".into(), line: None }];
         assert_eq!(shown(&edit), "Edit a\n../b\n/etc/a");
+        edit.locations = vec![Location { path: "/proj/src/a".into(), line: None }];
+        assert_eq!(shown(&edit), "Edit a\nsrc/a\n/etc/a");
     }
 }

@@ -3,7 +3,7 @@
 use super::line::Action;
 use crate::session::label;
 use crate::session::tool_call::{ToolCall, ToolKind};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// What drawing needs to know beside what is drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,12 +18,6 @@ impl Scene {
     /// A path as the user would write it.
     pub fn shorten(&self, path: &Path) -> String {
         path.strip_prefix(&self.cwd).unwrap_or(path).to_string_lossy().into_owned()
-    }
-
-    /// Whether a path lies in the folder for certain.
-    pub(super) fn holds(&self, path: &Path) -> bool {
-        let path = self.cwd.join(path);
-        path.starts_with(&self.cwd) && !path.components().any(|part| part == Component::ParentDir)
     }
 
     /// What `<CR>` does on a line that shows this path: nothing where it is not shown as what it is.
@@ -119,8 +113,5 @@ mod tests {
         for hostile in ["/a\u{202e}b", "/a\nb", "/a\0", "/a\u{1b}[31m"] {
             assert_eq!(path(hostile), None, "{hostile:?}");
         }
-        assert!(scene.holds(Path::new("src/a")) && scene.holds(Path::new("/proj/a")));
-        assert!(!scene.holds(Path::new("../a")) && !scene.holds(Path::new("/proj/../etc")));
-        assert!(!scene.holds(Path::new("/project")));
     }
 }

@@ -168,17 +168,18 @@ impl Chat {
     pub(crate) fn permission(&mut self) -> Json {
         self.until("a request for permission and its chooser", |chat| {
             let waiting = chat.nvim.status()["permissions"][0].clone();
-            (waiting.is_object() && chat.filetype() == "ratselect").then_some(waiting)
+            let open = chat.filetype() == "ratselect" && chat.nvim.screen().contains("<CR> choose");
+            (waiting.is_object() && open).then_some(waiting)
         })
     }
 
-    /// Answers the request that waits with the digit of an option of that kind, in the chooser.
+    /// Answers the request that waits with an option of that kind, in the chooser.
     pub(crate) fn answer(&mut self, kind: &str) {
         let waiting = self.permission();
         let options = waiting["options"].as_array().expect("options");
         let number = options.iter().position(|option| option["kind"] == json!(kind));
         let number = number.unwrap_or_else(|| panic!("no option {kind} in {waiting}")) + 1;
-        let (id, keys) = (waiting["id"].clone(), number.to_string());
+        let (id, keys) = (waiting["id"].clone(), format!("{number}<CR>"));
         self.nvim.input(&keys);
         self.until("the answer", |chat| {
             (chat.nvim.status()["permissions"][0]["id"] != id).then_some(())

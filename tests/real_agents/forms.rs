@@ -20,6 +20,7 @@ fn claudes_questions_are_answered_in_a_form() {
     {
         chat.until(text, |chat| chat.nvim.screen().contains(text).then_some(()));
     }
+    chat.until("keys", |chat| chat.nvim.screen().contains("ga send").then_some(()));
     assert_eq!(chat.nvim.status()["state"], json!("waiting"));
     let enter = "vim.fn.search('\\\\V' .. ..., 'cw') return vim.bo.filetype";
     assert_eq!(chat.nvim.lua(enter, json!(["Square"])), json!("ratform"));
