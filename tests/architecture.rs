@@ -155,6 +155,12 @@ fn each_broken_rule_is_found() {
             format!("{lua}vim.api.nvim_buf_set_lines(0, 0, -1, true, {{}})\n"),
             "nvim_buf_set_lines",
         ),
+        ("lua/rat/shout.lua", format!("{lua}vim.notify('x')\n"), "vim.notify("),
+        (
+            "lua/rat/beside.lua",
+            format!("{lua}local mark = {{ virt_text = {{}} }}\n"),
+            "virt_text =",
+        ),
         ("lua/rat/leak.lua", format!("{lua}_G.leak = 1\n"), "_G."),
         ("lua/rat/wait.lua", format!("{lua}vim.wait(10)\n"), "vim.wait("),
         ("lua/rat/bare.lua", "local M = {}\n".to_owned(), "begins with no --- sentence"),

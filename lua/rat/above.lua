@@ -16,7 +16,7 @@ local function rows_of(of)
     rows[#rows + 1] = { { ("» … %d more"):format(#queued - #rows), "RatAttachment" } }
   end
   for i, attachment in ipairs(of.attachments) do
-    local title = require("rat.attached").title(attachment)
+    local title = require("rat.text").one_line(require("rat.attached").title(attachment))
     rows[#rows + 1] = { { "+ " .. title, "RatAttachment" } }
     if i == #of.attachments then
       table.insert(rows[#rows], { "  g- removes", "RatHint" })

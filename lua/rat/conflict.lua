@@ -65,7 +65,7 @@ local function show(conflict)
   end
   local _, first = M.lines(buf, conflict.region)
   local more = #conflict.theirs > 1 and (" (+%d)"):format(#conflict.theirs - 1) or ""
-  local theirs = conflict.theirs[1] and vim.trim(conflict.theirs[1]) or "nothing"
+  local theirs = require("rat.text").one_line(vim.trim(conflict.theirs[1] or "nothing"))
   local row = math.min(first, api.nvim_buf_line_count(buf) - 1)
   conflict.sign = api.nvim_buf_set_extmark(buf, signs, row, 0, {
     id = conflict.sign,

@@ -38,13 +38,22 @@ local function plain_name(path, real)
   return vim.uv.fs_realpath(name) == real and name or real
 end
 
+--- Whether a path leads to what the kernel makes up as it is read: some of it never ends, or keeps Neovim waiting, though
+--- it says that it is a file.
+---@param real string
+---@return boolean
+local function is_made_up(real)
+  return vim.startswith(real .. "/", "/proc/") or vim.startswith(real .. "/", "/sys/")
+end
+
 --- The file or folder that a path names.
 ---@param path string as an agent wrote it
 ---@param cwd string what a relative path starts from
 ---@return string? name absolute
 ---@return string? problem why there is nothing to open, in words that follow the path
 function M.resolve(path, cwd)
-  if path:find("%c") then
+  -- What would be shown as another name is not what the user means to open.
+  if require("rat.text").one_line(path) ~= path then
     return nil, "is not the name of a file"
   end
   local absolute = path:sub(1, 1) == "/" and path or vim.fs.joinpath(cwd, path)
@@ -54,6 +63,8 @@ function M.resolve(path, cwd)
     return nil, "does not exist"
   elseif stat.type ~= "file" and stat.type ~= "directory" then
     return nil, ("is a %s, not a file"):format(stat.type)
+  elseif is_made_up(real) then
+    return nil, "belongs to the system, not to a disk"
   end
   return plain_name(absolute, real)
 end
@@ -117,7 +128,6 @@ function M.open(place)
     require("rat.say").warn(("%s %s"):format(place.path, problem))
     return false
   end
-  local buf = buffer_of(path)
   local win = M.users_window()
   if not win then
     win = vim.api.nvim_open_win(
@@ -132,6 +142,8 @@ function M.open(place)
   end
   vim.api.nvim_set_current_win(win)
   vim.cmd("normal! m'")
+  -- Not before the window is entered: that has plugins which show folders wipe out buffers.
+  local buf = buffer_of(path)
   vim.bo[buf].buflisted = true
   show(win, buf, place.modelines ~= false)
   if place.line then

@@ -1,6 +1,19 @@
 --- Tells the user things, always in the same shape; keeps nothing and decides nothing.
 local M = {}
 
+--- A message has at most so many characters: agents write some of it, and to lay out a very long one takes seconds.
+local MOST = 1000
+
+---@param text string
+---@return string
+local function fitting(text)
+  local line = require("rat.text").one_line(text:sub(1, 4 * MOST))
+  if vim.fn.strchars(line) <= MOST then
+    return line
+  end
+  return vim.fn.strcharpart(line, 0, MOST) .. "…"
+end
+
 --- Whether `vim.notify` is Neovim's own, which writes into the command line.
 ---@return boolean
 local function is_own()
@@ -19,7 +32,7 @@ end
 ---@param text string
 ---@param level integer
 local function notify(text, level)
-  text = "[rat] " .. require("rat.text").one_line(text)
+  text = "[rat] " .. fitting(text)
   vim.schedule(function()
     if is_own() then
       -- A second message before the screen is drawn would stop at the prompt, too.

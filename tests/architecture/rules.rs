@@ -67,6 +67,28 @@ const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/above.lua", "shows above the prompt what waits and what goes with it"),
 ];
 
+/// What hands a text to a place on the screen that is no buffer, and the files that see to it that it is fit for that.
+const SHOWING: &[&str] = &["nvim_echo", "vim.notify(", "nvim_err_writeln", "nvim_out_write"];
+const SHOWERS: &[(&str, &str)] = &[
+    ("lua/rat/say.lua", "cleans every message"),
+    ("lua/rat/toast.lua", "shows what `say` has cleaned, and keeps it for `:messages`"),
+];
+/// The same for texts beside the text of buffers and windows.
+const BESIDE: &[&str] = &["virt_text =", "virt_lines =", "winbar ="];
+const BESIDE_TEXT: &[(&str, &str)] = &[
+    ("lua/rat/above.lua", "titles of attachments and queued prompts, in one line"),
+    ("lua/rat/conflict.lua", "a line of the agent's text, as one line"),
+    ("lua/rat/decide.lua", "words of ours"),
+    ("lua/rat/diff.lua", "names escaped by `status`"),
+    ("lua/rat/login.lua", "a title escaped by `status`"),
+    ("lua/rat/look.lua", "who speaks, as the binary has cleaned it"),
+    ("lua/rat/pane.lua", "a bar escaped by `status`"),
+    ("lua/rat/scratch.lua", "a title escaped by `status`"),
+    ("lua/rat/slash.lua", "a hint that the binary has cleaned"),
+    ("lua/rat/ui.lua", "prefixes that the binary has cleaned"),
+    ("lua/rat/window.lua", "bars made by `status`"),
+];
+
 /// Names of folders that exist on one machine only, in two parts so that this file does not hold them.
 const MACHINE: &[(&str, &str)] = &[("/wo", "rk/"), ("/ro", "ot/")];
 
@@ -95,8 +117,10 @@ pub(crate) fn check(tree: &Tree) -> Vec<String> {
     }
     for file in tree.below("lua/", ".lua").chain(tree.below("plugin/", ".lua")) {
         problems.extend(holds(file, NOT_IN_LUA));
-        if !WRITERS.iter().any(|(writer, _)| *writer == file.name) {
-            problems.extend(holds(file, WRITING));
+        for (words, files) in [(WRITING, WRITERS), (SHOWING, SHOWERS), (BESIDE, BESIDE_TEXT)] {
+            if !files.iter().any(|(name, _)| *name == file.name) {
+                problems.extend(holds(file, words));
+            }
         }
     }
     tree.below("plugin/", ".lua").for_each(|file| problems.extend(lazy(file)));

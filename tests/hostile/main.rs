@@ -10,6 +10,7 @@
 mod support;
 
 mod asked;
+mod names;
 mod poison;
 mod shown;
 mod terminal;

@@ -1,0 +1,350 @@
+//! Hundreds of names that an agent may choose, on every way they can take to a buffer, a file or a program.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use crate::support::{Agent, CLOCK, Nvim, Options, Request};
+use serde_json::{Value as Json, json};
+
+/// The names; FLAG is a file that must never be there.
+const NAMES: &[&str] = &[
+    "term://sh -c 'touch FLAG' #/x",
+    "term://.//1:touch FLAG",
+    "term://touch FLAG",
+    "http://127.0.0.1:1/FLAG",
+    "scp://localhost/FLAG",
+    "zipfile:///tmp/x.zip::FLAG",
+    "tarfile::/tmp/x.tar",
+    "rat://fake/1/prompt",
+    "rat://fake/1",
+    "fugitive://x",
+    "man://ls",
+    "oil:///",
+    "+!touch FLAG",
+    "+call system('touch FLAG')",
+    "-c !touch FLAG",
+    "`touch FLAG`",
+    "`=system('touch FLAG')`",
+    "$(touch FLAG)",
+    "%{system('touch FLAG')}",
+    "%!system('touch FLAG')",
+    "%",
+    "#",
+    "##",
+    "#1",
+    "<cword>",
+    "<cfile>",
+    "<sfile>",
+    "*",
+    "**",
+    "?",
+    "[x]",
+    "[a-z]*",
+    "{a,b}",
+    "~",
+    "~root",
+    "$HOME",
+    "${HOME}",
+    "|!touch FLAG",
+    "x | !touch FLAG",
+    "x\n!touch FLAG",
+    "x\r!touch FLAG",
+    "x\0y",
+    "x\u{1b}:!touch FLAG\r",
+    "x\u{9b}y",
+    "x\u{202e}y",
+    "..",
+    ".",
+    "/",
+    "",
+    " ",
+    "x ",
+    " x",
+    "x\\",
+    "x\\ y",
+    "fifo",
+    "to-fifo",
+    "to-device",
+    "to-stdin",
+    "to-nothing",
+    "loop",
+    "socket",
+    "folder",
+    "folder/",
+    "to-folder",
+    "/dev/zero",
+    "/dev/tty",
+    "/dev/stdin",
+    "/proc/self/fd/0",
+    "/proc/self/mem",
+    "/proc/kmsg",
+    "/proc/cpuinfo",
+    "/proc",
+    "/sys/kernel",
+    "plain.txt",
+    "plain.txt:3",
+    "plain.txt:99999999999999999999",
+    "./plain.txt",
+    "folder/../plain.txt",
+    "//plain.txt",
+    "file:plain.txt",
+    "-",
+    "--",
+    "ex:x",
+    "\u{ff0f}etc",
+];
+
+/// What is put around them.
+const FORMS: &[&str] = &["{}", "./{}", "{cwd}/{}", "../{}", "{cwd}//{}", "{}:7"];
+
+/// At least 500 of them, none twice.
+fn names(cwd: &Path) -> Vec<String> {
+    let cwd = cwd.to_str().unwrap();
+    let mut seen = HashSet::new();
+    let mut all = Vec::new();
+    for form in FORMS {
+        for name in NAMES {
+            let name = form.replace("{cwd}", cwd).replace("{}", name);
+            if seen.insert(name.clone()) {
+                all.push(name);
+            }
+        }
+    }
+    for end in ["", "/x", "\ny"] {
+        all.push(format!("{}{end}", "x".repeat(10 * 1024)));
+        all.push(format!("term://{}{end}", "touch FLAG;".repeat(1024)));
+    }
+    assert!(all.len() >= 400, "only {}", all.len());
+    all
+}
+
+/// Files of such names, where a file can have them, and what is no file.
+fn make_files(nvim: &Nvim) {
+    use std::os::unix::fs::symlink;
+    let cwd = nvim.cwd();
+    for name in NAMES {
+        let is_taken = ["fifo", "loop", "socket", "folder", "to-", "rat:", "/", "."];
+        if name.contains('\0') || name.is_empty() || is_taken.iter().any(|it| name.starts_with(it))
+        {
+            continue;
+        }
+        let path = cwd.join(name);
+        let _ = std::fs::create_dir_all(path.parent().unwrap());
+        let _ = std::fs::write(path, "one\ntwo\nthree\n");
+    }
+    let mode = nix::sys::stat::Mode::from_bits_truncate(0o600);
+    nix::unistd::mkfifo(&cwd.join("fifo"), mode).unwrap();
+    std::fs::create_dir_all(cwd.join("folder")).unwrap();
+    for (to, link) in [
+        ("fifo", "to-fifo"),
+        ("/dev/zero", "to-device"),
+        ("/proc/self/fd/0", "to-stdin"),
+        ("nothing", "to-nothing"),
+        ("loop", "loop"),
+        ("folder", "to-folder"),
+    ] {
+        symlink(to, cwd.join(link)).unwrap();
+    }
+    drop(std::os::unix::net::UnixListener::bind(cwd.join("socket")).unwrap());
+}
+
+/// Presses every key on every line of the current view, from line `first` on for at most 300 ms, and looks at what comes
+/// of each. Gives the next line, and what is wrong.
+const PRESS: &str = r#"
+    local view, first, keys = ...
+    local wrong, start = {}, vim.uv.hrtime()
+    local function tell(what, key, line)
+      wrong[#wrong + 1] = ("%s: %s on %q"):format(what, key, line:sub(1, 200))
+    end
+    local function is_real(name)
+      local stat = vim.uv.fs_stat(name)
+      return name:sub(1, 1) == "/" and stat ~= nil and (stat.type == "file" or stat.type == "directory")
+    end
+    local home = vim.fn.bufwinid(view)
+    vim.api.nvim_set_current_win(home)
+    pcall(vim.cmd.normal, { "zR", bang = true })
+    local before = {}
+    for _, win in ipairs(vim.api.nvim_list_wins()) do
+      local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
+      before[win] = win == home or not name:match("^rat://.*/%d+$")
+      if not before[win] then
+        vim.api.nvim_win_close(win, true)
+      end
+    end
+    local row, buf = first, vim.api.nvim_get_current_buf()
+    while row <= vim.api.nvim_buf_line_count(buf) and vim.uv.hrtime() - start < 3e8 do
+      local line = vim.api.nvim_buf_get_lines(buf, row - 1, row, true)[1]
+      -- The keys for the file under the cursor take turns: they go the same way.
+      for _, key in ipairs({ "<CR>", keys[row % #keys + 1] }) do
+        local columns = { key == "<CR>" and 1 or line:find("%S+%s*$") or 1 }
+        for _, column in ipairs(columns) do
+          vim.api.nvim_set_current_win(home)
+          vim.api.nvim_win_set_cursor(home, { row, math.min(column - 1, math.max(0, #line - 1)) })
+          local pressed = clock()
+          local ok, problem = pcall(vim.api.nvim_feedkeys, vim.keycode(key), "x", false)
+          if not ok then
+            tell(problem, key, line)
+          elseif clock() - pressed > 1e9 then
+            tell("took more than a second", key, line)
+          end
+          for _, win in ipairs(vim.api.nvim_list_wins()) do
+            local shown = vim.api.nvim_win_get_buf(win)
+            local name = vim.api.nvim_buf_get_name(shown)
+            if vim.bo[shown].buftype == "terminal" then
+              tell("a terminal", key, line)
+            elseif name ~= "" and not vim.startswith(name, "rat://") and not is_real(name) then
+              tell("shows " .. name, key, line)
+            end
+            opened[name] = true
+            if not before[win] and vim.api.nvim_win_get_config(win).relative == "" then
+              vim.api.nvim_win_close(win, true)
+            end
+          end
+        end
+      end
+      row = row + 1
+    end
+    vim.api.nvim_set_current_win(home)
+    return { row, vim.api.nvim_buf_line_count(buf), wrong }
+"#;
+
+/// What opens the file under the cursor.
+const KEYS: [&str; 7] = ["gf", "gF", "<C-w>f", "<C-w><C-f>", "<C-w>F", "<C-w>gf", "<C-w>gF"];
+
+/// What must not be there: buffers of other names than ours and real files', other processes, browsers, the flag.
+const LOOK: &str = r#"
+    local wrong = {}
+    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+      local name = vim.api.nvim_buf_get_name(buf)
+      local ours = name:match("^rat://fake/%d+$") or name:match("^rat://fake/%d+/%l+$")
+        or name:match("^rat://fake/%d+/%l+/%d+$")
+      if name ~= "" and not ours and not vim.uv.fs_realpath(name) then
+        wrong[#wrong + 1] = "a buffer " .. name:sub(1, 200)
+      end
+    end
+    for _, what in ipairs(handed_over) do
+      wrong[#wrong + 1] = "handed over: " .. what
+    end
+    for line in vim.fn.execute("messages"):gmatch("[^\n]+") do
+      if line:match("^E%d+:") and not line:match("^E1568:") then
+        wrong[#wrong + 1] = "a message " .. line:sub(1, 200)
+      end
+    end
+    return wrong
+"#;
+
+struct Talk {
+    nvim: Nvim,
+    agent: Agent,
+    turn: Request,
+}
+
+fn init() -> Options {
+    let init = "vim.ui.open = function(what) table.insert(handed_over, what) return nil end
+        _G.handed_over, _G.opened = {}, {}
+        vim.o.hidden = true";
+    Options { columns: 160, lines: 50, init: init.into(), ..Options::default() }
+}
+
+/// One call for each name, which is its id, its title, its place, its change's path and what it links to.
+fn say_all(agent: &mut Agent, session: &str, names: &[String]) {
+    for name in names {
+        let link = json!({"type": "resource_link", "uri": name, "name": name, "title": name});
+        let file =
+            json!({"type": "resource_link", "uri": format!("file://{name}"), "name": "a file"});
+        let text = json!({"type": "resource", "resource": {"uri": name, "text": "words"}});
+        let content = |block: &Json| json!({"type": "content", "content": block});
+        agent.update(session, json!({
+            "sessionUpdate": "tool_call", "toolCallId": name, "title": name, "kind": "edit", "status": "completed",
+            "locations": [{"path": name, "line": 2}],
+            "content": [{"type": "diff", "path": name, "oldText": "a\n", "newText": "b\n"},
+                content(&link), content(&file), content(&text)],
+        }));
+        let message =
+            json!({"type": "text", "text": format!("\n\n{name}\n\nsee {name} for more\n")});
+        agent.update(session, json!({"sessionUpdate": "agent_message_chunk", "content": message}));
+    }
+    agent.say(session, "\n\nAll was said.\n");
+}
+
+impl Talk {
+    fn start() -> Self {
+        let mut nvim = Nvim::start(init());
+        make_files(&nvim);
+        let mut agent = nvim.start_agent();
+        let session = agent.handshake_with(
+            json!({"agentInfo": {"name": "%", "title": "term://touch FLAG", "version": "`touch FLAG`"},
+                "agentCapabilities": {"loadSession": true, "sessionCapabilities": {"resume": {}}}}),
+            json!({"sessionId": "../../`touch FLAG`"}),
+        );
+        nvim.poll_state("ready");
+        nvim.send("go");
+        let turn = agent.expect_request("session/prompt");
+        nvim.poll_state("running");
+        let names = names(nvim.cwd());
+        say_all(&mut agent, &session, &names);
+        Self { nvim, agent, turn }
+    }
+
+    fn draft(&mut self) {
+        let code = "vim.api.nvim_buf_set_lines(vim.fn.bufnr('rat://fake/1/prompt'), 0, -1, true, { 'a draft' })";
+        self.nvim.lua(code, json!([]));
+    }
+
+    fn poll_said(&mut self) {
+        self.nvim.poll("all of it", |nvim| {
+            let last = "return vim.fn.getbufline('rat://fake/1', 1, '$')";
+            let lines = nvim.lua(last, json!([]));
+            lines.as_array().unwrap().iter().any(|line| line == "All was said.")
+        });
+    }
+
+    /// Presses all keys everywhere in a view, and looks at what became of Neovim.
+    fn press_everything(&mut self, view: &str) {
+        let processes = self.nvim.processes().living();
+        let mut row = json!(1);
+        loop {
+            let answer = self.nvim.lua(&format!("{CLOCK}{PRESS}"), json!([view, row, KEYS]));
+            let wrong = answer[2].as_array().cloned().unwrap_or_default();
+            assert!(wrong.is_empty(), "{view}: {wrong:#?}");
+            row = answer[0].clone();
+            if row.as_i64() > answer[1].as_i64() {
+                break;
+            }
+        }
+        self.look(&processes);
+    }
+
+    fn look(&mut self, processes: &[u32]) {
+        let wrong = self.nvim.lua(LOOK, json!([]));
+        assert!(wrong.as_array().is_none_or(Vec::is_empty), "{wrong:#}");
+        assert_eq!(self.nvim.buffer_lines("rat://fake/1/prompt"), ["a draft"]);
+        assert_eq!(self.nvim.processes().living(), processes, "a process was started or ended");
+        for folder in ["project", "home", "tmp", "."] {
+            let entries = std::fs::read_dir(self.nvim.folder().path().join(folder)).unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name());
+            assert!(!names.into_iter().any(|name| name == "FLAG"), "a flag in {folder}");
+        }
+    }
+}
+
+#[test]
+fn no_name_opens_anything_but_a_real_file() {
+    let mut talk = Talk::start();
+    talk.poll_said();
+    talk.draft();
+    talk.press_everything("rat://fake/1");
+    let opened = talk.nvim.lua("return vim.tbl_keys(opened)", json!([]));
+    let plain = talk.nvim.cwd().join("plain.txt");
+    let has =
+        |path: &Path| opened.as_array().unwrap().iter().any(|name| name == path.to_str().unwrap());
+    assert!(has(&plain), "real files open: {opened:#}");
+    talk.nvim.command("RatTools");
+    talk.nvim.poll("the tools", |nvim| {
+        nvim.lua("return vim.fn.bufwinid('rat://fake/1/tools') ~= -1", json!([])) == json!(true)
+    });
+    talk.press_everything("rat://fake/1/tools");
+    let turn = &talk.turn;
+    talk.agent.reply(turn, json!({"stopReason": "end_turn"}));
+    talk.nvim.poll_state("ready");
+}
