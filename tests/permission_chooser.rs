@@ -105,7 +105,10 @@ fn the_users_own_picker_gets_the_request_and_its_answer_counts() {
     let pending = turn.ask(&["file.txt"]);
     turn.poll_picker();
     let asked = turn.nvim.lua("return { asked[1].names, asked[1].prompt }", json!([]));
-    assert_eq!(asked, json!([["Decide later", "Yes", "No", "Show the diff"], "Fake agent: Edit"]));
+    assert_eq!(
+        asked,
+        json!([["Decide later", "Yes", "No", "Show the diff"], "Fake agent: Edit file.txt"])
+    );
     turn.nvim.lua("asked[1].choose(asked[1].items[3], 3)", json!([]));
     assert_eq!(turn.answer(pending), selected("no"));
     turn.nvim.poll_state("running");
