@@ -10,7 +10,7 @@ local prompts = {}
 
 ---@class rat.Walk
 ---@field at integer index of what is shown; one past the end is the draft
----@field draft string[]
+---@field written table<integer, string[]> what the user has made of what was shown, the draft among it, by index
 
 ---@type table<integer, rat.Walk> by prompt buffer
 local walks = {}
@@ -77,18 +77,19 @@ end
 ---@param buf integer the prompt buffer
 ---@param cwd string
 ---@param step integer -1 is older, 1 newer
----@param lines string[] what is in the buffer now; kept as the draft at the first step
+---@param lines string[] what is in the buffer now; kept, and shown when the walk comes back to it
 ---@return string[]? lines nil where there is nothing further
 function M.step(buf, cwd, step, lines)
   local list = known(cwd)
-  local walk = walks[buf] or { at = #list + 1, draft = lines }
+  local walk = walks[buf] or { at = #list + 1, written = {} }
   local at = walk.at + step
   if at < 1 or at > #list + 1 then
     return nil
   end
+  walk.written[walk.at] = lines
   walk.at = at
   walks[buf] = walk
-  return at > #list and walk.draft or vim.split(list[at], "\n", { plain = true })
+  return walk.written[at] or vim.split(list[at] or "", "\n", { plain = true })
 end
 
 return M
