@@ -313,9 +313,15 @@ fn a_command_that_waits_for_permission_is_not_drawn_as_running() {
         "content": [{"type": "terminal", "terminalId": "t"}], "_meta": {"terminal_info": {"terminal_id": "t"}},
     });
     turn.agent.update(&turn.session, update);
+    // Of several calls at once an agent asks for one after the other.
+    turn.nvim.poll_screen("no output yet · <CR> opens it");
     turn.ask(json!({"toolCallId": "run"}));
     turn.nvim.poll_screen("waiting for permission · <CR> opens it");
     turn.nvim.command("RatAllow");
+    turn.nvim.poll_screen("no output yet · <CR> opens it");
+    let begun =
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "run", "status": "in_progress"});
+    turn.agent.update(&turn.session, begun);
     turn.nvim.poll_screen("runs · <CR> opens it");
 }
 

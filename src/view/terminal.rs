@@ -5,7 +5,7 @@ use super::card::{Card, OUTPUT, UNFOLDED, is_waiting};
 use super::line::{Action, Class, Line, Look, Style};
 use crate::session::ids::TerminalId;
 use crate::session::terminal::Terminal;
-use crate::session::tool_call::ToolCall;
+use crate::session::tool_call::{ToolCall, ToolStatus};
 use crate::session::transcript::ToolEntry;
 
 /// Of output that is folded, so many lines are not: the last say most.
@@ -35,7 +35,7 @@ pub(super) fn show(card: &mut Card, entry: &ToolEntry, id: &TerminalId, terminal
     if terminal.exit.is_some() && card.lines.len() - first > UNFOLDED {
         card.fold = card.fold.or(Some((first, last)));
     }
-    card.lines.push(state(id, terminal, is_waiting(entry)));
+    card.lines.push(state(id, terminal, entry));
 }
 
 /// The command, where neither the title nor the input says it.
@@ -53,13 +53,21 @@ fn command(card: &mut Card, call: &ToolCall, terminal: &Terminal) {
 }
 
 /// The last line: how the command stands, and the way to its terminal.
-fn state(id: &TerminalId, terminal: &Terminal, waits: bool) -> Line {
+fn state(id: &TerminalId, terminal: &Terminal, entry: &ToolEntry) -> Line {
     let look = match &terminal.exit {
         None => Look::Active,
         Some(exit) if exit.code == Some(0) => Look::Good,
         Some(_) => Look::Bad,
     };
-    let now = if waits { "waiting for permission" } else { "runs" };
+    let now = match entry.call.status {
+        _ if is_waiting(entry) => "waiting for permission",
+        // In a terminal of its own: of several calls at once an agent asks for one after the other, and some never say
+        // that one has begun.
+        ToolStatus::Pending if terminal.command.is_none() && terminal.count() == 0 => {
+            "no output yet"
+        }
+        _ => "runs",
+    };
     let words = terminal.ending().unwrap_or_else(|| now.to_owned());
     let style = Style { action: Some(Action::Terminal(id.to_string())), ..Style::new(Class::Note) };
     Line::new(format!("{words} · <CR> opens it"), &style).with_prefix("  └ ", look)
@@ -72,7 +80,8 @@ mod tests {
 
     fn card(terminal: &Terminal) -> (Vec<String>, Option<(usize, usize)>) {
         let mut card = Card::default();
-        let entry = ToolEntry { call: ToolCall::new("call".into()), asked: None };
+        let call = ToolCall { status: ToolStatus::InProgress, ..ToolCall::new("call".into()) };
+        let entry = ToolEntry { call, asked: None };
         show(&mut card, &entry, &"t".into(), terminal);
         (card.lines.into_iter().map(|line| line.text).collect(), card.fold)
     }

@@ -140,12 +140,13 @@ fn terminals_of_the_agents_own_are_shown_in_the_same_way() {
         "sessionUpdate": "tool_call", "toolCallId": "own", "kind": "execute", "title": "make",
         "status": "pending", "content": content, "_meta": {"terminal_info": {"terminal_id": "own"}},
     }));
-    talk.poll_line("runs · <CR> opens it");
+    talk.poll_line("no output yet · <CR> opens it");
     for data in ["one\r\n\u{1b}[3", "1mtw", "o\u{1b}[0m\r\n"] {
         let output = json!({"terminal_id": "own", "data": data});
         talk.agent.update(&session, call(json!({"_meta": {"terminal_output": output}})));
     }
     talk.poll_line("two");
+    talk.poll_line("runs · <CR> opens it");
     let exit = json!({"terminal_id": "own", "exit_code": 3, "signal": null});
     talk.agent
         .update(&session, call(json!({"status": "failed", "_meta": {"terminal_exit": exit}})));
