@@ -36,6 +36,9 @@ local logs = {}
 ---What the file was when Neovim last read or wrote it.
 ---@type table<integer, rat.track.Stamp>
 local stamps = {}
+---What it was when Neovim was about to read it.
+---@type table<integer, rat.track.Stamp>
+local ahead = {}
 ---@type table<integer, boolean>
 local ours = {}
 local started = false
@@ -88,11 +91,17 @@ local function record(buf, tick, first, last, new_last)
   end
 end
 
+---@param buf integer
+---@return rat.track.Stamp?
+local function stamp_of(buf)
+  local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
+  return stat and { sec = stat.mtime.sec, nsec = stat.mtime.nsec, size = stat.size }
+end
+
 ---Notes what the file of a buffer is, which Neovim has just read or written.
 ---@param buf integer
 function M.note_stamp(buf)
-  local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
-  stamps[buf] = stat and { sec = stat.mtime.sec, nsec = stat.mtime.nsec, size = stat.size }
+  stamps[buf] = stamp_of(buf)
 end
 
 ---What the file of a buffer was when Neovim last read or wrote it, as far as it was seen.
@@ -198,8 +207,12 @@ function M.start()
     })
   end
   on("FileChangedShellPost", M.note_stamp)
+  on("BufReadPre", function(buf)
+    ahead[buf] = stamp_of(buf)
+  end)
   on("BufReadPost", function(buf)
-    M.note_stamp(buf)
+    -- Others may have taken their time since the text was read, and somebody may have written the file meanwhile.
+    stamps[buf], ahead[buf] = ahead[buf] or stamp_of(buf), nil
     tell(buf, "read")
   end)
   on("BufWritePost", M.saved)
@@ -211,7 +224,7 @@ function M.start()
     end
   end)
   on("BufWipeout", function(buf)
-    stamps[buf] = nil
+    stamps[buf], ahead[buf] = nil, nil
   end)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local normal = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""

@@ -85,7 +85,7 @@ impl Document {
             Made::Again => return Ok(None),
         };
         self.synced = Some(file.clone());
-        self.leaves(&by.session, Some(Arc::clone(&open.text)), &file.text).await?;
+        self.leaves(&by.session, Some(Arc::clone(&open.text)), file).await?;
         let hunks = difference(&before, &after).await?;
         let news = !hunks.is_empty() || !taken.kept.is_empty();
         self.record_change(by, Via::Disk, (&before, &after), &hunks).await?;
@@ -106,7 +106,7 @@ impl Document {
             // What the user has changed cannot be told from what the agent has.
             None => return beside(move || keep_all(&live, &theirs)).await,
         };
-        let read = self.known.get(session).map(|known| Arc::clone(&known.left));
+        let read = self.known.get(session).and_then(|known| known.before(file));
         let read = read.unwrap_or_else(|| Arc::clone(&synced));
         beside(move || take_in(&read, &synced, &live, &theirs)).await
     }
@@ -178,8 +178,8 @@ impl Document {
         self.take_sent(&file, by);
         self.note_on_disk(session, Some(&file.text));
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
-        let before = before.or_else(|| self.known.get(session).map(|known| known.left.clone()));
-        self.leaves(session, before.clone(), &file.text).await?;
+        let before = before.or_else(|| self.known.get(session).and_then(|it| it.before(&file)));
+        self.leaves(session, before.clone(), &file).await?;
         let created = before.is_none() && std::mem::take(&mut self.was_missing);
         let Some(before) = before.or(created.then(Arc::default)) else { return Ok(None) };
         let hunks = difference(&before, &file.text).await?;
@@ -196,18 +196,18 @@ impl Document {
         &mut self,
         session: &SessionKey,
         was: Option<Arc<Text>>,
-        file: &Arc<Text>,
+        file: &OnDisk,
     ) -> Result<(), FileError> {
-        let known = self.known.get(session).cloned();
-        let text = known.as_ref().and_then(|known| known.text.clone());
-        let left = match (known, was) {
-            (Some(known), Some(was)) if *known.left != *was => {
-                let file = Arc::clone(file);
-                beside(move || Arc::new(leave(&known.left, &was, &file))).await?
+        let known = self.known.get(session);
+        let text = known.and_then(|known| known.text.clone());
+        let (read, file) = (known.and_then(|known| known.before(file)), Arc::clone(&file.text));
+        let left = match (read, was) {
+            (Some(read), Some(was)) if *read != *was => {
+                beside(move || Arc::new(leave(&read, &was, &file))).await?
             }
-            _ => Arc::clone(file),
+            _ => file,
         };
-        self.known.insert(session.clone(), Known { text, left });
+        self.known.insert(session.clone(), Known { text, left, file: None });
         Ok(())
     }
 

@@ -76,6 +76,8 @@ pub(super) struct Known {
     /// As its last change left the file, with what a formatter made of it: what came later is not
     /// its own. As it read the file, if it changed nothing since.
     pub(super) left: Arc<Text>,
+    /// Which file that was, where it was read from the disk, and what was known before.
+    pub(super) file: Option<(DiskFacts, Option<Arc<Text>>)>,
 }
 
 /// A text that an agent has sent and goes on to write to the disk itself, as OpenCode does without waiting for us.
@@ -90,7 +92,16 @@ pub(super) struct Sent {
 
 impl Known {
     pub(super) fn new(text: Arc<Text>) -> Self {
-        Self { text: Some(Arc::clone(&text)), left: text }
+        Self { text: Some(Arc::clone(&text)), left: text, file: None }
+    }
+
+    /// What its writer knew of a file that it has brought to this state, as far as that can be told: of a read we may be
+    /// told late, when the file is already what the session has made of it right after.
+    pub(super) fn before(&self, file: &OnDisk) -> Option<Arc<Text>> {
+        match &self.file {
+            Some((facts, before)) if *facts == file.facts => before.clone(),
+            _ => Some(Arc::clone(&self.left)),
+        }
     }
 }
 
@@ -306,6 +317,15 @@ impl Document {
     pub(super) fn keep(&mut self, buffer: Buffer, text: Arc<Text>) -> Open {
         self.live = Some(Live { id: buffer.id, tick: buffer.tick, text: Arc::clone(&text) });
         Open { buffer, text }
+    }
+
+    /// Whether a buffer without unsaved changes has the text of the file. The stamp alone may lie: somebody may have
+    /// written between Neovim and the autocommand that looked at the file after it.
+    pub(super) async fn holds(&mut self, found: Found, file: &OnDisk) -> Result<bool, FileError> {
+        if found.buffer.modified || stands_for(file, &found.buffer) {
+            return Ok(true);
+        }
+        Ok(self.text_of(found).await?.text.same_lines(&file.text))
     }
 
     /// Whether the file is as Neovim last read or wrote it, or holds that text again; then both are told so.

@@ -10,6 +10,7 @@ use super::document::{Document, Known, Open, beside};
 use super::editor::{Buffer, BufferId, EditorError, Encoding, Lines};
 use super::error::FileError;
 use super::limits::{MOST_AHEAD, MOST_EXCERPT, MOST_FOR_LINES, MOST_SKIPPED, MOST_TEXT, megabytes};
+use super::on_disk::OnDisk;
 use crate::edit::Text;
 use crate::session::author::SessionKey;
 
@@ -48,13 +49,15 @@ impl Document {
             Some(count) => self.glance(from..from.saturating_add(count)).await?,
             None => (self.find().await?, None),
         };
-        let text = match (found, part) {
+        let known = match (found, part) {
             (Some(found), Some(all)) if all.count == found.buffer.lines => {
                 let text = Text::from_body(all.text, found.buffer.shape, found.buffer.empty);
-                self.keep(found.buffer, Arc::new(text)).text
+                Known::new(self.keep(found.buffer, Arc::new(text)).text)
             }
             (Some(found), Some(part)) => return self.part(&request.session, &found.buffer, part),
-            (Some(found), None) if found.buffer.modified => self.text_of(found).await?.text,
+            (Some(found), None) if found.buffer.modified => {
+                Known::new(self.text_of(found).await?.text)
+            }
             (found, _) => {
                 let buffer = found.as_ref().map(|found| &found.buffer);
                 if (request.line.is_some() || limit.is_some())
@@ -64,10 +67,12 @@ impl Document {
                     return Ok((content, None));
                 }
                 let disk = self.on_disk(buffer).await?;
-                disk.ok_or_else(|| FileError::Missing(self.path.clone()))?.text
+                let disk = disk.ok_or_else(|| FileError::Missing(self.path.clone()))?;
+                self.known_from(&request.session, &disk)
             }
         };
-        self.learn(request.session.clone(), Known::new(Arc::clone(&text)));
+        let text = Arc::clone(&known.left);
+        self.learn(request.session.clone(), known);
         let content = match few {
             Some(_) => text.excerpt(from, limit),
             None => beside(move || text.excerpt(from, limit)).await?,
@@ -79,6 +84,14 @@ impl Document {
     pub(super) fn learn(&mut self, session: SessionKey, known: Known) {
         self.glimpsed.remove(&session);
         self.known.insert(session, known);
+    }
+
+    /// What a session knows that has read the file as it stands on the disk.
+    fn known_from(&self, session: &SessionKey, disk: &OnDisk) -> Known {
+        let is_followed = self.synced.as_ref().is_some_and(|synced| synced.facts == disk.facts);
+        let before = self.known.get(session).and_then(|known| known.before(disk));
+        let file = Some((disk.facts, before.filter(|_| !is_followed)));
+        Known { file, ..Known::new(Arc::clone(&disk.text)) }
     }
 
     /// Lines of a file that is too large to be held for them; `None` of any other. Of which text they are is known by the
@@ -220,7 +233,8 @@ impl Document {
             }
             self.glimpsed.insert(session.clone(), facts);
         } else if let Some(disk) = self.on_disk(buffer).await? {
-            self.learn(session.clone(), Known::new(disk.text));
+            let known = self.known_from(session, &disk);
+            self.learn(session.clone(), known);
         }
         Ok(())
     }
@@ -244,7 +258,7 @@ impl Document {
         }
         let Some(found) = self.find().await? else { return Ok(()) };
         let Some(file) = self.on_disk(Some(&found.buffer)).await? else { return Ok(()) };
-        if found.buffer.stamp == Some(file.facts.stamp()) {
+        if found.buffer.stamp == Some(file.facts.stamp()) && self.holds(found, &file).await? {
             self.synced = Some(file);
         }
         Ok(())

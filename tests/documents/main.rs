@@ -12,6 +12,7 @@ mod endings;
 mod follow;
 mod gone;
 mod large;
+mod late;
 mod line_numbers;
 mod modes;
 mod names;

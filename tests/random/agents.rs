@@ -51,8 +51,13 @@ impl World {
         if text != wanted {
             return Err(format!("{name} has read\n{text}and not\n{wanted}"));
         }
-        self.files[index].knows[session].learns(&text);
+        self.has_read(index, session, &text);
         Ok(())
+    }
+
+    fn has_read(&mut self, index: usize, session: usize, text: &str) {
+        let file = &mut self.files[index];
+        file.expected.is_read(&mut file.knows[session], text, file.pending.is_some());
     }
 
     async fn sees(&mut self, index: usize, session: usize) -> Checked {
@@ -65,7 +70,7 @@ impl World {
         let by = session_of(name);
         within(self.desk.documents().seen(&path, &by)).await.map_err(|error| error.to_string())?;
         self.files[index].knows[session].reads_disk = true;
-        self.files[index].knows[session].learns(&text);
+        self.has_read(index, session, &text);
         Ok(())
     }
 
@@ -182,7 +187,11 @@ impl World {
         };
         let kept = kept(written);
         if written.adopted.is_some() {
-            expected.came_in(&was.disk, now, &kept)?;
+            // What it had read there it may have taken out again.
+            let (read, sent) = (words(base), words(content));
+            let out = gone(&read, &sent);
+            let stays: Vec<&str> = each(&was.disk).filter(|word| !out.contains(word)).collect();
+            expected.came_in(&stays.join("\n"), now, &kept)?;
         }
         expected.came_in(&gone(&words(content), &words(base)).join("\n"), now, &kept)?;
         if !moves && !is_pending {
@@ -213,6 +222,14 @@ impl World {
         let file = &self.files[index].name;
         self.trail.note(format!("{}: writes {file} to the disk{stale}", SESSIONS[session]));
         self.put(index, session, &content);
+        if self.reads_disk[session] && self.dice.once_in(3) {
+            // Its read from before is told only now.
+            self.trail.note(format!("{}: is told to have read it", SESSIONS[session]));
+            let (path, by) = (self.files[index].path.clone(), session_of(SESSIONS[session]));
+            let seen = within(self.desk.documents().seen(&path, &by)).await;
+            seen.map_err(|error| error.to_string())?;
+            self.files[index].knows[session].goes_on_from(&content);
+        }
         self.sooner_or_later(index).await
     }
 

@@ -64,6 +64,20 @@ impl Knowledge {
         }
     }
 
+    /// It has read this while a change of the file was not followed: that may be its own, made from what it knew before.
+    pub(crate) fn learns_besides(&mut self, text: &str, synced: &Words) {
+        let before = self.words.take().unwrap_or_else(|| synced.clone());
+        self.learns(text);
+        self.brings(before.keys().map(String::as_str));
+    }
+
+    /// It goes on from what it has written itself, and knows no more than before.
+    pub(crate) fn goes_on_from(&mut self, text: &str) {
+        let words = self.words.take();
+        self.learns(text);
+        self.words = words;
+    }
+
     /// It has brought these words into the file.
     pub(crate) fn brings<'a>(&mut self, brought: impl Iterator<Item = &'a str>) {
         if let Some(words) = &mut self.words {
@@ -109,6 +123,15 @@ impl Expected {
     pub(crate) fn is_taken_to_bring(&self, knows: &mut Knowledge, was: &Look) {
         let (before, disk) = (was.text.as_ref().unwrap_or(&self.synced_text), lines(&was.disk));
         knows.brings(gone(&disk, &lines(before)).into_iter().flat_map(each));
+    }
+
+    /// A session has read this text of the file.
+    pub(crate) fn is_read(&self, knows: &mut Knowledge, text: &str, is_pending: bool) {
+        if is_pending {
+            knows.learns_besides(text, &self.synced);
+        } else {
+            knows.learns(text);
+        }
     }
 
     /// Neovim and the file have come together at this text of the file.

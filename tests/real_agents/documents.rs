@@ -14,6 +14,7 @@ with_each_agent!(
     a_command_on_saved_text,
     a_command_beside_unsaved_text,
     a_command_on_the_line_the_user_types_in,
+    an_edit_of_a_file_opened_right_before,
 );
 
 const SIX: &str = "one\ntwo\nthree\nfour\nfive\nsix\n";
@@ -233,6 +234,31 @@ fn saved_text(kind: Kind, act: fn(&mut Desk)) {
     assert_eq!(desk.chat.nvim.events("RatFileChanged").len(), 1);
     desk.undo_and_redo(SIX, &edited);
     desk.save(&edited);
+}
+
+/// What is told of the file comes while it is being changed; where no request is in between, right then.
+fn an_edit_of_a_file_opened_right_before(kind: Kind) {
+    let mut chat = Chat::open(kind, &[("other.py", "other\n")]);
+    chat.nvim.folder().file("project/a.py", SIX);
+    if kind == Kind::Claude {
+        chat.nvim.command("RatMode acceptEdits");
+    }
+    chat.ask("[[slow 3]][[read a.py]][[edit a.py|two|2]]");
+    chat.wait_for_text("tick 1");
+    chat.nvim.command("wincmd t | edit a.py");
+    if kind != Kind::Claude {
+        chat.until("a request", |chat| {
+            chat.nvim.status()["permissions"][0].is_object().then_some(())
+        });
+        chat.nvim.command("RatAllow");
+    }
+    chat.ends("end_turn");
+    chat.wait_for_buffer("a.py", &SIX.replace("two", "2"));
+    assert!(!chat.is_modified("a.py"));
+    let changes = chat.nvim.events("RatFileChanged");
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert_eq!(changes[0]["conflicts"], json!(0), "{changes:?}");
+    chat.finish();
 }
 
 fn an_edit_beside_unsaved_text(kind: Kind) {
