@@ -96,7 +96,11 @@ impl Desk for Neovim {
             }
             Act::Escape => self.nvim.type_until(&act.keys(), "vim.fn.mode()", "n").await,
             _ if with_keys => self.presses(&act.keys()).await,
-            _ => self.nvim.command(&act.command()).await,
+            _ => {
+                self.nvim.command(&act.command()).await;
+                // Neovim says "BufModifiedSet" before it takes the next key: only then is everything told.
+                self.presses("").await;
+            }
         }
     }
 
