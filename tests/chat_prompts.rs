@@ -153,7 +153,7 @@ fn several_attachments_go_with_one_prompt_and_can_be_removed() {
     talk.nvim.command("RatSend");
     talk.nvim.input("g-");
     talk.nvim.poll_screen("Remove which attachment?");
-    talk.nvim.input("1");
+    talk.nvim.choose(1);
     talk.nvim.poll("three left", |nvim| {
         nvim.lua("return #require('rat.chat').current().attachments", json!([])) == 3
             && !nvim.screen().contains("Remove which")

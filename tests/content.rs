@@ -247,7 +247,7 @@ fn an_image_is_opened_with_another_program_when_it_is_asked_for() {
     talk.nvim.poll_screen("1  Open with another program");
     assert!(!talk.nvim.screen().contains("Show the image"), "there is no plugin for it");
     assert!(talk.opened().is_empty(), "not before it is chosen");
-    talk.nvim.input("1");
+    talk.nvim.choose(1);
     let path = PathBuf::from(talk.poll_opened());
     assert!(path.ends_with("cat.png"), "called what it is: {path:?}");
     assert_eq!(std::fs::read(&path).unwrap(), PNG);
@@ -269,7 +269,7 @@ fn content_of_a_tool_call_is_saved_and_replaces_nothing_unasked() {
     talk.save_as(&new);
     talk.enter("640×480");
     talk.nvim.poll_screen("2  Save as");
-    talk.nvim.input("2");
+    talk.nvim.choose(2);
     talk.nvim.poll_screen("saved as ");
     assert_eq!(std::fs::read(&new).unwrap(), PNG);
     assert_eq!(talk.nvim.lua("return Asked[1]", json!([])), "cat.png");
@@ -277,20 +277,24 @@ fn content_of_a_tool_call_is_saved_and_replaces_nothing_unasked() {
     talk.save_as(&old);
     talk.enter("640×480");
     talk.nvim.poll_screen("2  Save as");
-    talk.nvim.input("2");
-    talk.nvim.poll_screen("1  Replace it");
+    talk.nvim.input("2<CR>");
+    talk.nvim.poll_screen("old.png exists");
+    talk.nvim.poll_screen("2  Replace it");
     assert_eq!(std::fs::read(&old).unwrap(), b"mine");
     let other = folder.join("other.png");
     talk.save_as(&other);
-    talk.nvim.input("2");
+    talk.nvim.choose(1);
     talk.nvim.poll("it under another name", |_| other.exists());
 
     talk.save_as(&old);
     talk.enter("640×480");
     talk.nvim.poll_screen("2  Save as");
-    talk.nvim.input("2");
-    talk.nvim.poll_screen("1  Replace it");
-    talk.nvim.input("1");
+    talk.nvim.input("2<CR>");
+    talk.nvim.poll_screen("old.png exists");
+    talk.nvim.poll_screen("2  Replace it");
+    talk.nvim.input("<CR>");
+    assert_eq!(std::fs::read(&old).unwrap(), b"mine", "nothing was selected");
+    talk.nvim.choose(2);
     talk.nvim.poll("it replaced", |_| std::fs::read(&old).unwrap() == PNG);
 
     // What stood there is another thing by the time it is chosen.
@@ -301,7 +305,7 @@ fn content_of_a_tool_call_is_saved_and_replaces_nothing_unasked() {
     talk.nvim.poll("the card without it", |nvim| {
         !nvim.buffer_lines("rat://fake/1").concat().contains("640×480")
     });
-    talk.nvim.input("2");
+    talk.nvim.choose(2);
     talk.nvim.poll_screen("it is not there any more");
 }
 
@@ -315,7 +319,7 @@ fn a_resource_is_shown_whole_and_highlighted_and_runs_nothing() {
     talk.nvim.poll_screen("… 9994 more lines · <CR> shows all");
     talk.enter("9994 more lines");
     talk.nvim.poll_screen("Show the text");
-    talk.nvim.input("1");
+    talk.nvim.choose(1);
     talk.nvim.poll_for("all of it", |nvim| {
         let lines = nvim.lua("return vim.api.nvim_buf_line_count(0)", json!([]));
         (lines == 10_002).then_some(())
@@ -356,10 +360,10 @@ fn a_link_leads_to_a_line_of_a_file_or_asks_before_it_leaves() {
     let shown = talk.nvim.lua(shown, json!([]));
     assert!(shown.as_str().unwrap().contains(&address), "the whole address: {shown}");
     assert!(talk.opened().is_empty());
-    talk.nvim.input("3");
+    talk.nvim.choose(1);
     talk.enter("to a page");
     talk.nvim.poll_screen("The host is evil.example");
-    talk.nvim.input("1");
+    talk.nvim.choose(3);
     assert_eq!(talk.poll_opened(), address);
 }
 
@@ -380,7 +384,7 @@ fn images_are_shown_by_the_plugin_the_user_has() {
         talk.nvim.lua("Shown = nil", json!([]));
         talk.enter("640×480");
         talk.nvim.poll_screen("1  Show the image");
-        talk.nvim.input("1");
+        talk.nvim.choose(1);
         let shown = talk.nvim.poll_for("an image", |nvim| {
             Some(nvim.lua("return Shown", json!([]))).filter(|shown| !shown.is_null())
         });

@@ -163,7 +163,7 @@ fn every_key_of_the_prompt_does_what_it_says() {
             talk.nvim.poll_screen("You have commands now.");
             talk.nvim.input(key);
             talk.nvim.poll_screen("/review <what> · Look");
-            talk.nvim.input("1");
+            talk.nvim.choose(1);
             talk.expect_prompt(&["/review "]);
         }
         ("i", "<C-x><C-u>") => {

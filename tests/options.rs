@@ -110,9 +110,9 @@ fn what_is_not_named_is_picked() {
     nvim.command("RatOption");
     nvim.poll_screen("Which option?");
     nvim.poll_screen("Model: Fast 1");
-    nvim.input("2");
+    nvim.input("2<CR>");
     nvim.poll_screen("Fast ones: Fast 1 (now)");
-    nvim.input("2");
+    nvim.choose(2);
     let request = agent.expect_request("session/set_config_option");
     assert_eq!(request.params, json!({"sessionId": "s1", "configId": "m", "value": "g1"}));
     agent.reply(&request, json!({"configOptions": options("code", "g1", false)}));

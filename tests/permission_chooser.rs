@@ -107,7 +107,10 @@ fn the_users_own_picker_gets_the_request_and_its_answer_counts() {
     let asked = turn.nvim.lua("return { asked[1].names, asked[1].prompt }", json!([]));
     assert_eq!(
         asked,
-        json!([["Decide later", "Yes", "No", "Show the diff"], "Fake agent: Edit file.txt"])
+        json!([
+            ["Decide later", "[g1] Yes", "[g2] No", "[gd] Show the diff"],
+            "Fake agent: Edit file.txt"
+        ])
     );
     turn.nvim.lua("asked[1].choose(asked[1].items[3], 3)", json!([]));
     assert_eq!(turn.answer(pending), selected("no"));
@@ -247,6 +250,61 @@ fn a_chooser_that_opens_by_itself_takes_no_key_that_was_meant_for_something_else
 }
 
 #[test]
+fn what_is_typed_long_after_a_chooser_has_opened_is_not_an_answer() {
+    let mut turn = Turn::start(json!({}));
+    turn.enter("rat://fake/1/prompt");
+    let pending = turn.ask(&["file.txt"]);
+    turn.nvim.poll_screen("<CR> choose");
+    // A sentence goes where it was meant for.
+    turn.nvim.input("ijust wait, what is 2<CR>");
+    turn.nvim.poll("the draft", |nvim| {
+        nvim.buffer_lines("rat://fake/1/prompt") == ["just wait, what is 2", ""]
+    });
+    assert!(!turn.agent.is_answered(pending));
+    turn.nvim.input("<Esc>ggdG");
+    turn.nvim.command("RatPermission");
+    // What begins with no key of the chooser is held back until the user pauses, whatever follows.
+    for keys in ["jwhy 2<CR>", "2x<CR>", "1<Space>1<CR>", "9<CR>"] {
+        turn.nvim.poll_screen("<CR> choose");
+        turn.nvim.poll("keys", |nvim| {
+            let map = "return vim.fn.maparg('<CR>', 'n', false, true).desc or ''";
+            nvim.lua(map, json!([])) != json!("rat: not meant for this")
+        });
+        turn.nvim.input(keys);
+        turn.nvim
+            .poll("no answer", |nvim| nvim.lua("return vim.bo.filetype", json!([])) == "ratselect");
+        assert!(!turn.agent.is_answered(pending), "{keys}");
+    }
+    turn.nvim.command("RatDeny");
+    assert_eq!(turn.answer(pending), selected("no"));
+}
+
+#[test]
+fn the_keys_of_the_card_work_in_the_chooser_that_covers_it() {
+    for (keys, option) in [("ga", "yes"), ("gr", "no"), ("g2", "no")] {
+        let mut turn = Turn::start(json!({"permission": {"open": "never"}}));
+        let pending = turn.ask(&[]);
+        turn.nvim.command("RatPermission");
+        turn.nvim.poll_screen("<CR> choose");
+        turn.nvim.input(keys);
+        assert_eq!(turn.answer(pending), selected(option), "{keys}");
+    }
+}
+
+#[test]
+fn a_command_names_what_it_decides_out_of_sight_and_a_request_there_is_told() {
+    let mut turn = Turn::start(json!({}));
+    turn.nvim.command("RatToggle");
+    let pending = turn.ask(&["file.txt"]);
+    let said = |nvim: &mut Nvim| nvim.messages().replace('\n', " ");
+    turn.nvim.poll("word of it", |nvim| said(nvim).contains("Fake agent in project asks: Edit"));
+    turn.nvim.command("RatAllow");
+    assert_eq!(turn.answer(pending), selected("yes"));
+    turn.nvim
+        .poll("its name", |nvim| said(nvim).contains("allowed once: Edit (Fake agent in project)"));
+}
+
+#[test]
 fn an_answer_of_a_picker_that_was_typed_for_something_else_asks_again() {
     let mut turn = Turn::start(json!({"permission": {"open": "always"}}));
     turn.nvim.lua(PICKER, json!([]));
@@ -275,7 +333,7 @@ fn a_chooser_shows_more_answers_than_there_are_digits() {
     let pending = turn.agent.ask("session/request_permission", params);
     turn.nvim.poll_events("RatPermission", 1);
     turn.nvim.command("RatPermission");
-    turn.nvim.poll_screen("   Option 12");
+    turn.nvim.poll_screen(" 12  Option 12");
     turn.nvim.input("G<CR>");
     assert_eq!(turn.answer(pending), selected("o12"));
 }

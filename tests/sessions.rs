@@ -364,7 +364,11 @@ fn a_fork_begins_with_what_was_said() {
 fn a_deleted_session_is_closed_and_gone_and_its_chat_begins_anew() {
     let (mut nvim, mut agent) = used(&can(false, &["close", "delete", "resume"]));
     nvim.command("RatSessions delete");
-    choose(&mut nvim, "Delete which session?", "what I asked");
+    nvim.poll_screen("Delete which session?");
+    // A number and `<CR>` in one go choose the session, and answer nothing else.
+    nvim.input("1<CR>");
+    nvim.poll_screen("for good?");
+    nvim.input("<CR>");
     choose(&mut nvim, "for good?", "Delete it");
     let close = agent.expect_request("session/close");
     agent.reply(&close, json!({}));

@@ -94,6 +94,6 @@ fn a_chosen_command_goes_before_what_is_written() {
     offer(&mut nvim, &mut agent, json!([commands()[0].clone(), commands()[1].clone()]));
     nvim.input("ithe last one<Esc>g/");
     nvim.poll_screen("/review <which ones> · Looks at changes");
-    nvim.input("2");
+    nvim.choose(2);
     nvim.poll("the command", |nvim| prompt(nvim) == ["/memory add the last one"]);
 }

@@ -132,7 +132,7 @@ fn of_several_queued_prompts_the_user_chooses_which_to_edit() {
     talk.nvim.poll_screen("» … 2 more");
     talk.nvim.input("g<lt>");
     talk.nvim.poll_screen("2  three");
-    talk.nvim.input("2");
+    talk.nvim.choose(2);
     talk.nvim.poll("the prompt", |nvim| nvim.buffer_lines("rat://fake/1/prompt") == ["three"]);
     let rest = json!(["two", "four", "five", "six"]);
     talk.nvim.poll("the rest", |nvim| nvim.status()["queued"] == rest);

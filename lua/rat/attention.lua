@@ -22,8 +22,9 @@ function M.is_free(of)
   return policy == "always" or here == of
 end
 
----@return string[] every key that a user may be typing
-local function all_keys()
+--- Every key that a user may be typing.
+---@return string[]
+function M.all_keys()
   local keys = { "<lt>", "<Bar>", "<Bslash>", "<Space>", "<CR>", "<Tab>", "<BS>", "<Del>", "<Esc>" }
   vim.list_extend(keys, { "<Up>", "<Down>", "<Left>", "<Right>", "<Home>", "<End>" })
   vim.list_extend(keys, { "<PageUp>", "<PageDown>", "<Insert>" })
@@ -44,7 +45,7 @@ end
 ---@param on_pause fun() from now on keys are meant for them; not called once the first of them is gone
 function M.hold_keys(bufs, on_pause)
   local timer = assert(vim.uv.new_timer())
-  local keys = all_keys()
+  local keys = M.all_keys()
   local function release()
     timer:close()
     if not vim.api.nvim_buf_is_valid(bufs[1]) then

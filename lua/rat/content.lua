@@ -56,9 +56,10 @@ local function open_page(offer)
   -- The host first: of a long address it is what counts.
   local beware = table.concat({ "The host is " .. offer.host, unpack(offer.warnings) }, "; ")
   local question = ("%s. Open %s in the browser?"):format(beware, offer.url)
-  local items = { "Open it", "Copy the address", "Leave it" }
-  require("rat.select").open(items, { prompt = question }, function(_, index)
-    if index == 1 then
+  local items = { "Leave it", "Copy the address", "Open it" }
+  local opts = { prompt = question, careful = true, harmless = true }
+  require("rat.select").open(items, opts, function(_, index)
+    if index == 3 then
       require("rat.location").hand_over(offer.url)
     elseif index == 2 then
       vim.fn.setreg(vim.v.register, offer.url)
@@ -159,12 +160,13 @@ function M.exported(payload)
   elseif payload.use == "open" then
     return require("rat.location").hand_over(path)
   end
-  local items = { "Replace it", "Save under another name" }
-  local question = vim.fn.fnamemodify(path, ":~") .. " is there already"
-  require("rat.select").open(items, { prompt = question }, function(_, index)
-    if index == 1 then
+  local items = { "Save under another name", "Replace it" }
+  local question = vim.fn.fnamemodify(path, ":~") .. " exists already"
+  local opts = { prompt = question, careful = true, harmless = true }
+  require("rat.select").open(items, opts, function(_, index)
+    if index == 2 then
       tell(payload, "write", { path = path, replace = true })
-    elseif index == 2 then
+    elseif index == 1 then
       save(payload, path)
     end
   end)

@@ -106,6 +106,31 @@ function M.choose(request, option)
   })
 end
 
+--- The keys of the request's card, which the chooser covers.
+---@param request rat.Request
+---@return table<string, fun()>
+local function card_keys(request)
+  local keys = {
+    ga = function()
+      M.decide(request, true)
+    end,
+    gr = function()
+      M.decide(request, false)
+    end,
+  }
+  for number = 1, math.min(#request.permission.options, 9) do
+    keys["g" .. number] = function()
+      M.pick(request.chat, request.permission.id, number)
+    end
+  end
+  if request.permission.diffs > 0 then
+    keys.gd = function()
+      require("rat.diff").request(request.chat, request.permission.id)
+    end
+  end
+  return keys
+end
+
 ---@param request rat.Request
 ---@return any[] items
 ---@return rat.SelectOptions
@@ -119,6 +144,13 @@ local function question(request)
   local opts = {
     prompt = ("%s: %s"):format(request.chat.title, permission.asks),
     careful = true,
+    leaves = true,
+    keys = card_keys(request),
+    label = function(index)
+      return index > #permission.options and "[gd] "
+        or index <= 9 and ("[g%d] "):format(index)
+        or ""
+    end,
     format_item = function(item)
       return item.name
     end,
@@ -180,8 +212,24 @@ function M.request(of, id)
 end
 
 ---@param request rat.Request
+---@return boolean
+local function is_in_sight(request)
+  return require("rat.window").visible() == request.chat
+end
+
+---@param request rat.Request
+---@return string the agent and its folder
+local function whose(request)
+  return ("%s in %s"):format(request.chat.title, vim.fn.fnamemodify(request.chat.cwd, ":t"))
+end
+
+---@param request rat.Request
 local function open_by_itself(request)
   local options = config.get()
+  if not is_in_sight(request) then
+    local text = "%s asks: %s (`:RatAllow`, `:RatDeny`, `:RatPermission`)"
+    say.info(text:format(whose(request), request.permission.title))
+  end
   if options.diff == "tab" and request.permission.diffs > 0 then
     return require("rat.diff").offer(request.chat, request.permission.id)
   elseif options.permission.open ~= "never" and #request.permission.options > 0 then
@@ -266,8 +314,9 @@ end
 ---@param reason? string told to the agent with a rejection
 function M.answer(allow, reason)
   local request = oldest()
-  if request then
-    M.decide(request, allow, reason)
+  if request and M.decide(request, allow, reason) and not is_in_sight(request) then
+    local word = allow and "allowed once" or "rejected"
+    say.info(("%s: %s (%s)"):format(word, request.permission.title, whose(request)))
   end
 end
 

@@ -44,7 +44,7 @@ end
 ---@return rat.OnChoice
 local function parts(question)
   return question.items,
-    { prompt = question.title, careful = true },
+    { prompt = question.title, careful = true, leaves = question.lasting },
     function(_, index)
       question.choice = nil
       if index or not question.lasting then

@@ -10,13 +10,18 @@ local M = {}
 ---@class rat.SelectOptions
 ---@field prompt string the question
 ---@field format_item? fun(item: any): string
----@field careful? boolean an answer has consequences: none is selected at first
+---@field careful? boolean an answer has consequences: none is selected at first, and a stray key clears the selection
+---@field harmless? boolean the first answer changes nothing
+---@field leaves? boolean the keys that begin to write close it and go where the user came from
+---@field keys? table<string, fun()> keys of its own; they close it first
+---@field label? fun(index: integer): string what stands before an answer in the user's own picker
 
 ---@alias rat.OnChoice fun(item: any?, index: integer?)
 
 local FOOTER = " <CR> choose · <Esc> close "
 
---- What a careful question begins with in the user's own picker, which selects what stands first.
+--- What a careful question begins with in the user's own picker, which selects what stands first, unless that is
+--- harmless.
 local LATER = "Decide later"
 
 ---@return boolean
@@ -76,19 +81,64 @@ end
 
 ---@class rat.OpenChoice
 ---@field buf integer
+---@field win integer
 ---@field head integer rows of the question
 ---@field count integer answers
----@field careful boolean digits select, and only `<CR>` chooses
+---@field opts rat.SelectOptions
+---@field typed? integer the number typed so far
+---@field none? boolean a number was typed that there is no answer of
 ---@field answer fun(index: integer?)
 
+--- Keys that move in a careful chooser; every other one was typed for something else.
+local MOVES = { "j", "k", "G", "g", ":", "<Up>", "<Down>", "<PageUp>", "<PageDown>", "<C-w>" }
+vim.list_extend(MOVES, { "<C-d>", "<C-u>", "<C-e>", "<C-y>" })
+--- Keys that begin to write.
+local WRITING = { "i", "a", "o", "I", "A", "O" }
+
+local map_keys
+
+--- A digit selects: `1` and then `2` the twelfth, where there are so many.
 ---@param one rat.OpenChoice
-local function map_keys(one)
+---@param digit integer
+local function type_digit(one, digit)
+  local row = vim.api.nvim_win_get_cursor(0)[1]
+  local before = one.typed and row == one.head + one.typed and one.typed or 0
+  local number = before * 10 + digit
+  number = number <= one.count and number or digit
+  one.none = number < 1 or number > one.count
+  one.typed = not one.none and number or nil
+  if one.typed then
+    vim.api.nvim_win_set_cursor(0, { one.head + number, 0 })
+  end
+end
+
+--- Keys follow that were typed for something else: nothing is selected, and they are held back until the user pauses.
+---@param one rat.OpenChoice
+local function stray(one)
+  one.typed = nil
+  vim.api.nvim_win_set_cursor(0, { math.max(1, one.head), 0 })
+  require("rat.attention").hold_keys({ one.buf }, function()
+    map_keys(one)
+  end)
+end
+
+---@param one rat.OpenChoice
+function map_keys(one)
   local function map(lhs, action)
     vim.keymap.set("n", lhs, action, { buffer = one.buf, nowait = true })
   end
+  if one.opts.careful then
+    for _, lhs in ipairs(require("rat.attention").all_keys()) do
+      if not vim.list_contains(MOVES, lhs) then
+        map(lhs, function()
+          stray(one)
+        end)
+      end
+    end
+  end
   local function take()
     local index = vim.api.nvim_win_get_cursor(0)[1] - one.head
-    if index > 0 then
+    if index > 0 and not one.none then
       one.answer(index)
     end
   end
@@ -99,13 +149,21 @@ local function map_keys(one)
       one.answer(nil)
     end)
   end
-  for digit = 1, math.min(one.count, 9) do
+  for digit = 0, 9 do
     map(tostring(digit), function()
-      if one.careful then
-        vim.api.nvim_win_set_cursor(0, { one.head + digit, 0 })
-      else
-        one.answer(digit)
-      end
+      type_digit(one, digit)
+    end)
+  end
+  for _, lhs in ipairs(one.opts.leaves and WRITING or {}) do
+    map(lhs, function()
+      one.answer(nil)
+      vim.api.nvim_feedkeys(lhs, "mi", false)
+    end)
+  end
+  for lhs, action in pairs(one.opts.keys or {}) do
+    map(lhs, function()
+      one.answer(nil)
+      action()
     end)
   end
 end
@@ -114,10 +172,9 @@ end
 ---@param opts rat.SelectOptions
 ---@return string[]
 local function rows_of(items, opts)
-  local rows = {}
+  local rows, digits = {}, #tostring(#items)
   for i, item in ipairs(items) do
-    local number = i <= 9 and tostring(i) or " "
-    rows[i] = (" %s  %s"):format(number, one_line((opts.format_item or tostring)(item)))
+    rows[i] = (" %" .. digits .. "d  %s"):format(i, one_line((opts.format_item or tostring)(item)))
   end
   return rows
 end
@@ -164,7 +221,11 @@ local function open_own(items, opts, on_choice, by_itself)
   local win = require("rat.float").open(buf, where)
   local first = #head + ((#rows > 0 and not opts.careful) and 1 or 0)
   vim.api.nvim_win_set_cursor(win, { math.max(1, first), 0 })
-  require("rat.dress").set(win, { cursorline = true, wrap = false })
+  -- What an answer allows is readable to its end.
+  local wrapped = { wrap = true, linebreak = true, breakindent = true, breakindentopt = "shift:4" }
+  require("rat.dress").set(win, vim.tbl_extend("force", { cursorline = true }, wrapped))
+  local height = math.min(vim.api.nvim_win_text_height(win, {}).all, math.max(1, vim.o.lines - 6))
+  vim.api.nvim_win_set_height(win, height)
   local open = true
   local function close()
     open = false
@@ -176,13 +237,14 @@ local function open_own(items, opts, on_choice, by_itself)
       on_choice(index and items[index], index)
     end
   end
-  local one = {
-    buf = buf,
-    head = #head,
-    count = #items,
-    careful = opts.careful == true,
-    answer = answer,
-  }
+  ---@type rat.OpenChoice
+  local one = { buf = buf, win = win, head = #head, count = #items, opts = opts, answer = answer }
+  vim.api.nvim_create_autocmd("CursorMoved", {
+    buffer = buf,
+    callback = function()
+      one.none = nil
+    end,
+  })
   if by_itself then
     require("rat.attention").hold_keys({ buf }, function()
       map_keys(one)
@@ -210,8 +272,13 @@ end
 ---@return rat.Choice
 local function open_theirs(items, opts, on_choice, by_itself)
   local open, picker = true, require("rat.picker").before()
-  local shift = opts.careful and 1 or 0
-  local shown = vim.list_extend(opts.careful and { LATER } or {}, items)
+  local later = opts.careful and not opts.harmless
+  local shift = later and 1 or 0
+  local shown = vim.list_extend(later and { LATER } or {}, items)
+  local labels = {}
+  for i, item in ipairs(opts.label and items or {}) do
+    labels[item] = opts.label(i)
+  end
   local is_meant = by_itself and require("rat.attention").watch_pause()
   ---@type rat.Choice?
   local again
@@ -219,7 +286,8 @@ local function open_theirs(items, opts, on_choice, by_itself)
     kind = "rat",
     prompt = one_line(opts.prompt),
     format_item = function(item)
-      return item == LATER and LATER or one_line((opts.format_item or tostring)(item))
+      local text = item == LATER and LATER or (opts.format_item or tostring)(item)
+      return one_line((labels[item] or "") .. text)
     end,
   }
   vim.ui.select(shown, question, function(_, index)

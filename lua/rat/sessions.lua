@@ -148,10 +148,11 @@ function acts.close(session)
 end
 
 function acts.delete(session, cwd)
-  local answers = { "Delete it", "Keep it" }
+  local answers = { "Keep it", "Delete it" }
   local prompt = ('Delete "%s" for good?'):format(title(session))
-  require("rat.select").open(answers, { prompt = prompt }, function(_, index)
-    if index == 1 then
+  local opts = { prompt = prompt, careful = true, harmless = true }
+  require("rat.select").open(answers, opts, function(_, index)
+    if index == 2 then
       local payload = { agent = session.agent, session = session.session, cwd = cwd }
       rpc.notify("session_delete", payload)
     end

@@ -52,7 +52,7 @@ fn a_form_of_every_type_is_shown_filled_in_and_sent() {
     talk.nvim.poll_screen("[x] Gamma");
     talk.on("Kind:", "<CR>");
     talk.nvim.poll_screen("2  A program");
-    talk.nvim.input("2");
+    talk.nvim.choose(2);
     talk.nvim.poll_screen("Kind: A program");
     talk.nvim.input("ga");
     let content = json!({

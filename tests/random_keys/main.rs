@@ -28,7 +28,7 @@ const WAITING: usize = 6;
 const TOLD: usize = 40;
 
 /// Keys that a person presses without meaning an answer. What answers on purpose is not among them: `ga`, `gr`, `g` with a
-/// digit, `:RatAllow`. `<CR>` is, and counts as meant where it is pressed in the chooser.
+/// digit, `:RatAllow`. `<CR>` is, and counts as meant in the chooser directly after a key that selects.
 const ANYWHERE: &[&str] = &[
     "1",
     "2",
@@ -139,12 +139,17 @@ const ANYWHERE: &[&str] = &[
     "<C-w>f",
 ];
 
-/// Counts what was pressed in the chooser, where an answer may be meant.
+/// Counts what may be meant: `<CR>` in the chooser directly after a key that selects there.
 const COUNT: &str = r#"
     _G.meant, _G.typed, _G.last = 0, {}, {}
+    local before
     vim.on_key(function(_, key)
-      if key == vim.keycode("<CR>") and vim.bo.filetype == "ratselect" then
-        meant = meant + 1
+      if key and key ~= "" then
+        local here = vim.bo.filetype == "ratselect"
+        if here and key == vim.keycode("<CR>") and before then
+          meant = meant + 1
+        end
+        before = here and key:match("^[0-9jkG]$") ~= nil
       end
       typed[#typed + 1] = vim.fn.keytrans(key or "") .. "@" .. vim.bo.filetype .. vim.fn.mode()
       typed = vim.list_slice(typed, #typed - 30)

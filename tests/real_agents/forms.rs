@@ -29,7 +29,7 @@ fn claudes_questions_are_answered_in_a_form() {
     chat.nvim.lua(enter, json!(["Colour:"]));
     chat.nvim.input("<CR>");
     chat.until("the colours", |chat| chat.nvim.screen().contains("like grass").then_some(()));
-    chat.nvim.input("2");
+    chat.nvim.input("2<CR>");
     chat.until("a colour", |chat| chat.nvim.screen().contains("Colour: Green").then_some(()));
     chat.nvim.input("ga");
     chat.ends("end_turn");
