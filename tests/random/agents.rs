@@ -190,7 +190,9 @@ impl World {
             // What it had read there it may have taken out again.
             let (read, sent) = (words(base), words(content));
             let out = gone(&read, &sent);
-            let stays: Vec<&str> = each(&was.disk).filter(|word| !out.contains(word)).collect();
+            let (went, stays): (Vec<&str>, Vec<&str>) =
+                each(&was.disk).partition(|word| out.contains(word));
+            expected.came_and_went(name, &went);
             expected.came_in(&stays.join("\n"), now, &kept)?;
         }
         expected.came_in(&gone(&words(content), &words(base)).join("\n"), now, &kept)?;

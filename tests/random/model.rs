@@ -183,6 +183,15 @@ impl Expected {
         Ok(())
     }
 
+    /// A session has brought these words into the buffer and taken them out again.
+    pub(crate) fn came_and_went(&mut self, session: &str, words: &[&str]) {
+        for &word in words {
+            if self.came.insert(word.to_owned()) {
+                self.by.insert(word.to_owned(), session.to_owned());
+            }
+        }
+    }
+
     /// Checks that all words of a text that never were there have come, or are told.
     pub(crate) fn came_in(&mut self, text: &str, now: &Look, told: &str) -> Checked {
         let (here, told) = (words(now.kept()), words(&format!("{told}\n{}", now.conflicts)));
