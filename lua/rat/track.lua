@@ -19,7 +19,7 @@ local M = {}
 
 ---What is told to the binary as the notification "buffer", in the order it happened.
 ---@class (exact) rat.track.Fact
----@field kind "read"|"saved"|"clean" read from its file, written to it, or unmodified by another way
+---@field kind "read"|"saved"|"clean" read from its file, written to it, or unmodified in another way
 ---@field path string as the buffer is named
 
 ---More than this is not kept of one buffer; whoever is further behind reads it whole.
@@ -39,6 +39,9 @@ local stamps = {}
 ---What it was when Neovim was about to read it.
 ---@type table<integer, rat.track.Stamp>
 local ahead = {}
+---'changedtick' when Neovim last read or wrote it: it is unmodified then, and that is no news.
+---@type table<integer, integer>
+local clean_at = {}
 ---@type table<integer, boolean>
 local ours = {}
 local started = false
@@ -115,6 +118,7 @@ end
 ---@param buf integer
 function M.saved(buf)
   M.note_stamp(buf)
+  clean_at[buf] = vim.api.nvim_buf_get_changedtick(buf)
   if not ours[buf] then
     tell(buf, "saved")
   end
@@ -213,18 +217,21 @@ function M.start()
   on("BufReadPost", function(buf)
     -- Others may have taken their time since the text was read, and somebody may have written the file meanwhile.
     stamps[buf], ahead[buf] = ahead[buf] or stamp_of(buf), nil
+    clean_at[buf] = vim.api.nvim_buf_get_changedtick(buf)
     tell(buf, "read")
   end)
   on("BufWritePost", M.saved)
   on("BufModifiedSet", function(buf)
     if not vim.bo[buf].modified then
-      tell(buf, "clean")
+      if clean_at[buf] ~= vim.api.nvim_buf_get_changedtick(buf) then
+        tell(buf, "clean")
+      end
     elseif vim.api.nvim_buf_get_name(buf) ~= "" then
       M.attach(buf)
     end
   end)
   on("BufWipeout", function(buf)
-    stamps[buf], ahead[buf] = nil, nil
+    stamps[buf], ahead[buf], clean_at[buf] = nil, nil, nil
   end)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local normal = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""

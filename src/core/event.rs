@@ -134,7 +134,9 @@ pub struct Told {
 pub enum BufferFact {
     /// Neovim has read the file into it.
     Read,
-    /// It is unmodified: the user has saved it, or undone what was not saved.
+    /// The user has saved it.
+    Saved,
+    /// It is unmodified by another way: the user has undone what was not saved.
     Clean,
 }
 

@@ -8,17 +8,22 @@ use super::error::FileError;
 use crate::edit::{Text, apply, diff, merge, refine};
 
 impl Document {
-    /// The buffer is unmodified, by a save or by undoing. A save is what Neovim last wrote; an undo may have led to a text
-    /// that was saved once and is not what the file has now: that must not be lost as if it were.
+    /// The buffer is unmodified, and was not saved: undoing may have led to a text that was saved once and is not what
+    /// Neovim last read or wrote. That must not be lost as if it were.
     pub(super) async fn became_clean(&mut self) -> Result<(), FileError> {
-        let facts = self.facts().await?;
-        let Some(synced) = self.synced.clone().filter(|synced| Some(synced.facts) == facts) else {
-            return self.note().await;
-        };
+        self.note().await?;
         let Some(open) = self.open().await? else { return Ok(()) };
-        if !open.buffer.modified && !open.text.same_lines(&synced.text) {
-            self.editor.mark_modified(open.buffer.id, open.buffer.tick).await?;
+        let Some(synced) = self.synced.clone() else { return Ok(()) };
+        if open.buffer.modified || open.text.same_lines(&synced.text) {
+            return Ok(());
         }
+        if self.facts().await? != Some(synced.facts)
+            && let Some(file) = self.on_disk(Some(&open.buffer)).await?
+            && self.is_synced(&open, &file).await?
+        {
+            return Ok(()); // Saved after all, without its autocommands.
+        }
+        self.editor.mark_modified(open.buffer.id, open.buffer.tick).await?;
         Ok(())
     }
 

@@ -228,6 +228,7 @@ impl Files {
             let mut document = document.lock().await;
             match fact {
                 BufferFact::Read => document.was_read().await,
+                BufferFact::Saved => document.note().await,
                 BufferFact::Clean => document.became_clean().await,
             }
         })

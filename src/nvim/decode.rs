@@ -163,7 +163,8 @@ fn view(name: &str) -> Result<View, String> {
 fn buffer(fields: &Fields<'_>) -> Result<Said, String> {
     let fact = match fields.text("kind")?.as_str() {
         "read" => BufferFact::Read,
-        "saved" | "clean" => BufferFact::Clean,
+        "saved" => BufferFact::Saved,
+        "clean" => BufferFact::Clean,
         other => return Err(format!("{}: no such fact: {other}", fields.name)),
     };
     Ok(Said::Buffer(fields.text("path")?.into(), fact))

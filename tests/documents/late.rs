@@ -76,7 +76,7 @@ async fn a_write_between_a_save_and_its_autocommands_is_followed() {
     nvim.lua(slow).await;
     opened(&nvim).await;
     nvim.command("call setline(5, 'user') | silent write").await;
-    within(nvim.files.buffer(&path, BufferFact::Clean)).await.unwrap();
+    within(nvim.files.buffer(&path, BufferFact::Saved)).await.unwrap();
     let told = nvim.disk_changed(&path).await.unwrap().expect("it is told");
     assert_eq!((told.kept, told.hunks.len()), (Vec::new(), 1));
     let both = FIVE.replace("2\n", "two\n").replace("5\n", "user\n");

@@ -89,6 +89,25 @@ async fn a_text_that_was_saved_once_is_not_clean_once_the_file_has_another() {
     assert_eq!(nvim.text().await, "user\n2\n3\n4\nfive");
 }
 
+/// The same while what an agent has written since is not followed yet; and a save that nobody was told of is one.
+#[tokio::test]
+async fn an_undo_to_a_saved_text_is_not_clean_while_a_change_on_disk_waits() {
+    let nvim = Nvim::start("unopened-clean-late").await;
+    let path = nvim.edit("a.txt", FIVE).await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.command("call setline(1, 'user')").await;
+    within(nvim.files.note(&path)).await.unwrap();
+    nvim.put("a.txt", FIVE.replace("5\n", "five\n"));
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    nvim.put("a.txt", FIVE.replace("5\n", "V\n"));
+    nvim.command("undo | undo").await;
+    within(nvim.files.buffer(&path, BufferFact::Clean)).await.unwrap();
+    assert_eq!(nvim.eval("vim.bo.modified").await, "true");
+    nvim.command("noautocmd write!").await;
+    within(nvim.files.buffer(&path, BufferFact::Clean)).await.unwrap();
+    assert_eq!(nvim.eval("vim.bo.modified").await, "false");
+}
+
 #[tokio::test]
 async fn a_save_of_the_user_is_what_neovim_last_wrote() {
     let nvim = Nvim::start("unopened-saved").await;
@@ -96,7 +115,7 @@ async fn a_save_of_the_user_is_what_neovim_last_wrote() {
     nvim.lua("require('rat.track').start()").await;
     nvim.write(&path, &FIVE.replace("2\n", "two\n")).await.unwrap();
     nvim.command("call setline(1, 'saved') | write").await;
-    within(nvim.files.buffer(&path, BufferFact::Clean)).await.unwrap();
+    within(nvim.files.buffer(&path, BufferFact::Saved)).await.unwrap();
     nvim.command("call setline(3, 'unsaved')").await;
     let saved = nvim.disk("a.txt");
     nvim.put("a.txt", saved.replace("5\n", "five\n"));

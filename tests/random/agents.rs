@@ -188,10 +188,10 @@ impl World {
         let kept = kept(written);
         if written.adopted.is_some() {
             // What it had read there it may have taken out again.
-            let (read, sent) = (words(base), words(content));
+            let (read, sent, told) = (words(base), words(content), words(&kept));
             let out = gone(&read, &sent);
             let (went, stays): (Vec<&str>, Vec<&str>) =
-                each(&was.disk).partition(|word| out.contains(word));
+                each(&was.disk).partition(|word| out.contains(word) && !told.contains_key(*word));
             expected.came_and_went(name, &went);
             expected.came_in(&stays.join("\n"), now, &kept)?;
         }

@@ -153,7 +153,11 @@ impl World {
     pub(crate) async fn pass_on(&self) {
         let told = self.desk.told().await;
         for (kind, path) in told.lines().filter_map(|line| line.split_once(' ')) {
-            let fact = if kind == "read" { BufferFact::Read } else { BufferFact::Clean };
+            let fact = match kind {
+                "read" => BufferFact::Read,
+                "saved" => BufferFact::Saved,
+                _ => BufferFact::Clean,
+            };
             within(self.desk.documents().buffer(Path::new(path), fact)).await.unwrap();
         }
     }

@@ -56,6 +56,8 @@ pub(super) struct Buffer {
     pub(super) modified: bool,
     /// Whether 'modified' has changed, and nobody was told.
     pub(super) is_news: bool,
+    /// The tick at which it was last read or written.
+    pub(super) clean_at: i64,
     /// The cursor's line, from 0.
     pub(super) row: usize,
     /// What the file was when it was last read or written, as `rat.track` saw it.
@@ -88,6 +90,7 @@ impl Buffer {
             tick: 2,
             modified: false,
             is_news: false,
+            clean_at: 0,
             row: 0,
             stamp: None,
             read: None,

@@ -91,7 +91,11 @@ impl Inner {
         };
         let buffer = &mut self.buffers[at];
         if std::mem::take(&mut buffer.is_news) {
-            if buffer.modified { buffer.attach() } else { self.tell("clean", at) }
+            if buffer.modified {
+                buffer.attach();
+            } else if buffer.clean_at != buffer.tick {
+                self.tell("clean", at);
+            }
         }
     }
 
@@ -201,6 +205,7 @@ impl Inner {
         let buffer = &mut self.buffers[at];
         let stamp = stamp(&buffer.path);
         (buffer.stamp, buffer.read, buffer.noted) = (stamp, stamp, stamp);
+        buffer.clean_at = buffer.tick;
         self.tell("read", at);
     }
 
@@ -294,7 +299,7 @@ impl Inner {
         buffer.is_written();
         let stamp = stamp(&buffer.path);
         (buffer.stamp, buffer.read, buffer.noted) = (stamp, stamp, stamp);
-        buffer.adopted = None;
+        (buffer.clean_at, buffer.adopted) = (buffer.tick, None);
     }
 
     /// What `rat.buffers` says of a buffer.
