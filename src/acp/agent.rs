@@ -22,7 +22,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 /// How many messages are told of when an agent dies.
@@ -56,10 +56,16 @@ pub(super) struct Birth {
 pub(super) async fn live(birth: Birth) {
     let Birth { id, config, cwd, watchdog, graces, tokens, trace, mut commands, out, gone } = birth;
     let mut last = Vec::new();
-    let exit = match process::spawn(&config, &cwd, watchdog.as_ref()) {
+    let name = config.name.clone();
+    // The folder may lie on a disk that does not answer: that holds up nobody else.
+    let start = spawn_blocking(move || process::spawn(&config, &cwd, watchdog.as_ref()));
+    let started = start.await.unwrap_or_else(|error| {
+        Err(ExitCause::NotStarted { not_found: false, error: error.to_string() })
+    });
+    let exit = match started {
         Err(cause) => Exit { cause, stderr: Vec::new(), messages: Vec::new() },
         Ok((group, pipes)) => {
-            tracing::info!(target: "acp", agent = %config.name, pgid = group.id(), "started");
+            tracing::info!(target: "acp", agent = %name, pgid = group.id(), "started");
             let mut life = Life::new(id, group, pipes, Peer::new(tokens), trace, commands, &out);
             let cause = life.until_death(&graces).await;
             let stderr = life.bury(&graces, &mut last).await;
@@ -68,7 +74,7 @@ pub(super) async fn live(birth: Birth) {
             Exit { cause, stderr, messages }
         }
     };
-    tracing::info!(target: "acp", agent = %config.name, cause = ?exit.cause, "ended");
+    tracing::info!(target: "acp", agent = %name, cause = ?exit.cause, "ended");
     let _ = gone.send(());
     commands.close();
     while let Ok(command) = commands.try_recv() {

@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
 /// How much is read at once, in bytes.
@@ -34,14 +35,16 @@ type Out = mpsc::Sender<(TerminalId, FromTerminal)>;
 /// Lives a command's whole life. `gone` is told when nothing of it is left.
 pub(super) async fn live(
     id: TerminalId,
-    launch: &Launch,
-    watchdog: Option<&Watchdog>,
+    launch: Launch,
+    watchdog: Option<Watchdog>,
     orders: mpsc::UnboundedReceiver<Order>,
     gone: oneshot::Sender<()>,
     out: &Out,
 ) {
     let mut last = VecDeque::new();
-    match start::start(launch, watchdog) {
+    // The folder may lie on a disk that does not answer: that holds up nobody else.
+    let start = spawn_blocking(move || start::start(&launch, watchdog.as_ref()));
+    match start.await.unwrap_or_else(|error| Err(error.to_string())) {
         Err(why) => last.push_back(FromTerminal::NotStarted(why)),
         Ok((group, output)) => {
             tracing::debug!(target: "terminal", %id, pgid = group.id(), "started");

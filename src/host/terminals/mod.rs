@@ -54,7 +54,7 @@ impl Terminals {
                 tokio::spawn(async move {
                     let (terminal, told) = (id.clone(), out.clone());
                     let life = tokio::spawn(async move {
-                        life::live(id, &launch, watchdog.as_ref(), queue, gone_sender, &out).await;
+                        life::live(id, *launch, watchdog, queue, gone_sender, &out).await;
                     });
                     if let Err(error) = life.await {
                         tracing::error!(target: "terminal", %terminal, %error, "broke down");
