@@ -49,6 +49,8 @@ fn a_file_that_does_not_answer_keeps_nobody_else_waiting() {
     let hangs = read(&mut agent, &silent);
     let write = json!({"sessionId": "s1", "path": silent, "content": "late\n"});
     let writes = agent.ask("fs/write_text_file", write);
+    let tool = silent.with_file_name("tool");
+    let starts = agent.ask("terminal/create", json!({"sessionId": "s1", "command": tool}));
     // Everything else goes on, a whole turn included.
     for _ in 0..20 {
         let answers = read(&mut agent, &other);
@@ -66,7 +68,10 @@ fn a_file_that_does_not_answer_keeps_nobody_else_waiting() {
     agent.reply(&first, json!({"stopReason": "end_turn"}));
     nvim.poll_state("ready");
     // What was given up is not done later.
+    assert!(!agent.is_answered(starts));
     std::fs::remove_file(&flag).unwrap();
+    let error = agent.expect_answer(starts).unwrap_err();
+    assert!(error["message"].as_str().unwrap().contains("tool does not exist"), "{error}");
     nvim.send("second");
     agent.expect_request("session/prompt");
     nvim.poll_state("running");

@@ -141,7 +141,7 @@ impl World {
         }
         if twice {
             self.trail.note(format!("{name}: and writes that to the disk"));
-            self.put(index, session, &content);
+            self.put(index, session, &content, !stale.is_empty());
             if self.dice.once_in(2) {
                 self.follows(index).await?;
             }
@@ -223,7 +223,7 @@ impl World {
         let stale = if touched.is_some() { "" } else { ", from an old text" };
         let file = &self.files[index].name;
         self.trail.note(format!("{}: writes {file} to the disk{stale}", SESSIONS[session]));
-        self.put(index, session, &content);
+        self.put(index, session, &content, !stale.is_empty());
         if self.reads_disk[session] && self.dice.once_in(3) {
             // Its read from before is told only now.
             self.trail.note(format!("{}: is told to have read it", SESSIONS[session]));
@@ -261,11 +261,12 @@ impl World {
         self.sooner_or_later(index).await
     }
 
-    fn put(&mut self, index: usize, session: usize, content: &str) {
+    fn put(&mut self, index: usize, session: usize, content: &str, is_old: bool) {
         let file = &mut self.files[index];
         file.knows[session].brings(each(content));
         let (was, known) = (fs::read_to_string(&file.path).unwrap(), &file.knows[session].text);
-        let is_fresh = known.as_ref().is_some_and(|known| *known == was || known == content);
+        let is_fresh =
+            !is_old && known.as_ref().is_some_and(|known| *known == was || known == content);
         disk::overwrite(&file.path, content);
         (file.pending, file.is_stale) = (Some(session), file.is_stale || !is_fresh);
     }
