@@ -108,11 +108,11 @@ fn the_users_own_picker_gets_the_request_and_its_answer_counts() {
     assert_eq!(
         asked,
         json!([
-            ["Decide later", "[g1] Yes", "[g2] No", "[gd] Show the diff"],
+            ["[g1] Yes", "[g2] No", "[gd] Show the diff", "Decide later"],
             "Fake agent: Edit file.txt"
         ])
     );
-    turn.nvim.lua("asked[1].choose(asked[1].items[3], 3)", json!([]));
+    turn.nvim.lua("asked[1].choose(asked[1].items[2], 2)", json!([]));
     assert_eq!(turn.answer(pending), selected("no"));
     turn.nvim.poll_state("running");
 }
@@ -128,7 +128,7 @@ fn a_picker_that_is_dismissed_leaves_the_request_waiting() {
     assert!(!turn.agent.is_answered(pending));
     assert_eq!(turn.nvim.status()["state"], json!("waiting"));
     turn.nvim.command("RatPermission");
-    turn.nvim.lua("asked[2].choose(asked[2].items[2], 2)", json!([]));
+    turn.nvim.lua("asked[2].choose(asked[2].items[1], 1)", json!([]));
     assert_eq!(turn.answer(pending), selected("yes"));
 }
 
@@ -143,7 +143,7 @@ fn a_picker_answered_late_changes_nothing() {
     assert_eq!(turn.answer(first), selected("no"));
     turn.nvim.poll_state("running");
     let second = turn.ask(&[]);
-    turn.nvim.lua("asked[1].choose(asked[1].items[2], 2)", json!([]));
+    turn.nvim.lua("asked[1].choose(asked[1].items[1], 1)", json!([]));
     // What is sent after it in the same order shows that it was not sent.
     turn.nvim.command("RatDeny");
     assert_eq!(turn.answer(second), selected("no"));
@@ -207,7 +207,7 @@ fn our_own_chooser_blocks_nothing_and_gives_the_focus_back() {
     assert!(!turn.nvim.mode_is_blocked());
     turn.agent.say(&turn.session, "still drawing");
     turn.nvim.poll_screen("still drawing");
-    turn.nvim.input("jj<CR>");
+    turn.nvim.input("2<CR>");
     assert_eq!(turn.answer(pending), selected("no"));
     turn.nvim.poll("no chooser", |nvim| !nvim.screen().contains("<CR> choose"));
     assert_eq!(turn.layout(), before);
@@ -243,8 +243,9 @@ fn a_chooser_that_opens_by_itself_takes_no_key_that_was_meant_for_something_else
     turn.nvim.poll_screen("<CR> choose");
     assert!(!turn.agent.is_answered(pending));
     turn.nvim.input("<CR>");
+    turn.nvim.poll_screen("type the answer's number first");
     turn.nvim.input("1");
-    assert!(turn.nvim.screen().contains("<CR> choose"), "<CR> without a move chose something");
+    turn.nvim.poll_screen("<CR> choose");
     turn.nvim.input("<CR>");
     assert_eq!(turn.answer(pending), selected("yes"));
 }
@@ -277,6 +278,41 @@ fn what_is_typed_long_after_a_chooser_has_opened_is_not_an_answer() {
     }
     turn.nvim.command("RatDeny");
     assert_eq!(turn.answer(pending), selected("no"));
+}
+
+/// The keys that read and open in the chat.
+#[test]
+fn in_a_chooser_that_opened_by_itself_moves_are_for_reading() {
+    let mut turn = Turn::start(json!({}));
+    turn.enter("rat://fake/1");
+    for keys in ["j<CR>", "10j<CR>", "2j<CR>", "jj<CR>", "G<CR>", "<Down><CR>", "gg<CR>", "1j<CR>"]
+    {
+        let pending = turn.ask(&["file.txt"]);
+        turn.nvim.poll_screen("<CR> choose");
+        turn.nvim.input(keys);
+        turn.nvim.poll_screen("type the answer's number first");
+        assert!(!turn.agent.is_answered(pending), "{keys}");
+        turn.nvim.input("2<CR>");
+        assert_eq!(turn.answer(pending), selected("no"), "{keys}");
+        turn.nvim.poll_state("running");
+    }
+}
+
+#[test]
+fn a_command_does_not_decide_what_waits_elsewhere_where_several_do() {
+    let mut turn = Turn::start(json!({"permission": {"open": "never"}}));
+    turn.nvim.command("RatToggle");
+    let (first, second) = (turn.ask(&[]), turn.ask(&["file.txt"]));
+    turn.nvim.poll("both", |nvim| nvim.status()["permissions"].as_array().unwrap().len() == 2);
+    turn.nvim.command("tabnew | cd /");
+    turn.nvim.command("RatAllow");
+    turn.nvim.poll_screen("<CR> choose");
+    assert!(!turn.agent.is_answered(first) && !turn.agent.is_answered(second));
+    turn.nvim.input("1<CR>");
+    assert_eq!(turn.answer(first), selected("yes"));
+    // The only one that waits is the one meant.
+    turn.nvim.command("RatDeny");
+    assert_eq!(turn.answer(second), selected("no"));
 }
 
 #[test]
@@ -312,13 +348,14 @@ fn an_answer_of_a_picker_that_was_typed_for_something_else_asks_again() {
     turn.poll_picker();
     // A key that follows at once, and chooses.
     turn.nvim.lua(
-        "vim.keymap.set('n', 'x', function() asked[1].choose(asked[1].items[2], 2) end)
+        "vim.keymap.set('n', 'x', function() asked[1].choose(asked[1].items[1], 1) end)
          vim.api.nvim_input('x')",
         json!([]),
     );
-    turn.nvim.poll("the second picker", |nvim| nvim.lua("return #asked", json!([])) == json!(2));
+    turn.nvim.poll_screen("<CR> choose");
     assert!(!turn.agent.is_answered(pending));
-    turn.nvim.lua("asked[2].choose(asked[2].items[2], 2)", json!([]));
+    assert_eq!(turn.pickers(), json!(1), "asked again, in a chooser of ours");
+    turn.nvim.input("1<CR>");
     assert_eq!(turn.answer(pending), selected("yes"));
 }
 

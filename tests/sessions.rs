@@ -366,8 +366,9 @@ fn a_deleted_session_is_closed_and_gone_and_its_chat_begins_anew() {
     nvim.command("RatSessions delete");
     nvim.poll_screen("Delete which session?");
     // A number and `<CR>` in one go choose the session, and answer nothing else.
-    nvim.input("1<CR>");
+    nvim.input("1<CR>2<CR>");
     nvim.poll_screen("for good?");
+    nvim.poll_screen("<CR> choose");
     nvim.input("<CR>");
     choose(&mut nvim, "for good?", "Delete it");
     let close = agent.expect_request("session/close");

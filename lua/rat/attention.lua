@@ -76,17 +76,31 @@ function M.hold_keys(bufs, on_pause)
   wait()
 end
 
---- Watches whether the user pauses, for what opened by itself and whose keys are not ours.
----@return fun(): boolean meant whether no key has come, or one after a pause; ends the watch
-function M.watch_pause()
-  local last, typed, paused = vim.uv.now(), false, false
-  local namespace = vim.on_key(function()
+--- What selects in a picker and is nothing else: moves, or a number, right before the answer.
+local SELECTING = { "<Up>", "<Down>", "<C-N>", "<C-P>", "<C-J>", "<C-K>", "<Tab>", "<S-Tab>", "%d" }
+
+--- Watches what the user types, for what opened by itself and whose keys are not ours.
+---@return fun(): boolean meant whether nothing but an answer was typed, after a pause; ends the watch
+function M.watch_keys()
+  local last, typed, paused = vim.uv.now(), "", false
+  local namespace = vim.on_key(function(key, raw)
     local now = vim.uv.now()
-    typed, paused, last = true, paused or now - last >= PAUSE_MS, now
+    if typed == "" then
+      paused = now - last >= PAUSE_MS
+    end
+    typed, last = typed .. vim.fn.keytrans(raw or key or ""), now
   end)
   return function()
     vim.on_key(nil, namespace)
-    return paused or not typed
+    local rest = typed:gsub("<CR>$", "")
+    if typed == "" or rest:find("Mouse", 1, true) then
+      return true
+    end
+    local count = #rest
+    for _, key in ipairs(SELECTING) do
+      rest = rest:gsub(key == "%d" and key or vim.pesc(key), "")
+    end
+    return paused and count > 0 and rest == ""
   end
 end
 

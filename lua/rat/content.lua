@@ -162,7 +162,7 @@ function M.exported(payload)
   end
   local items = { "Save under another name", "Replace it" }
   local question = vim.fn.fnamemodify(path, ":~") .. " exists already"
-  local opts = { prompt = question, careful = true, harmless = true }
+  local opts = { prompt = question, careful = true, harmless = true, held = true }
   require("rat.select").open(items, opts, function(_, index)
     if index == 2 then
       tell(payload, "write", { path = path, replace = true })

@@ -65,12 +65,12 @@ function M.all()
   end, waiting())
 end
 
---- What has waited longest: of the chat the user is in, else of all.
+--- What has waited longest where the user is: in this chat, in the one on the screen, in this folder; else of all.
 ---@param questions? boolean a question of our own counts, too
 ---@return rat.Request?
 ---@return rat.Question?
+---@return boolean elsewhere it is of none of these, and not the only one
 local function oldest(questions)
-  local here = chat.of(vim.api.nvim_get_current_buf())
   local function first(of)
     local request = waiting(of)[1]
     local question = questions and require("rat.question").oldest(of) or nil
@@ -80,17 +80,24 @@ local function oldest(questions)
     end
     return request, not request and question or nil
   end
-  local request, question
-  if here then
-    request, question = first(here)
+  local near = { chat.of(vim.api.nvim_get_current_buf()), require("rat.window").visible() }
+  near = vim.list_extend(
+    vim.tbl_values(near),
+    vim.tbl_filter(function(one)
+      return one.cwd == vim.fn.getcwd()
+    end, chat.list())
+  )
+  for _, of in ipairs(near) do
+    local request, question = first(of)
+    if request or question then
+      return request, question, false
+    end
   end
-  if not (request or question) then
-    request, question = first(nil)
-  end
+  local request, question = first(nil)
   if not (request or question) then
     say.info("no permission request is waiting")
   end
-  return request, question
+  return request, question, #waiting() > 1
 end
 
 --- Answers a request with one of its options.
@@ -309,11 +316,15 @@ function M.decide(request, allow, reason)
   return true
 end
 
---- Allows the oldest request once, or rejects it.
+--- Allows the oldest request once, or rejects it; where several wait and none of them here, shows it.
 ---@param allow boolean
 ---@param reason? string told to the agent with a rejection
 function M.answer(allow, reason)
-  local request = oldest()
+  local request, _, elsewhere = oldest()
+  if request and elsewhere then
+    say.info("several requests wait elsewhere: this is the oldest")
+    return show(request, false)
+  end
   if request and M.decide(request, allow, reason) and not is_in_sight(request) then
     local word = allow and "allowed once" or "rejected"
     say.info(("%s: %s (%s)"):format(word, request.permission.title, whose(request)))

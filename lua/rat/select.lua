@@ -12,17 +12,25 @@ local M = {}
 ---@field format_item? fun(item: any): string
 ---@field careful? boolean an answer has consequences: none is selected at first, and a stray key clears the selection
 ---@field harmless? boolean the first answer changes nothing
+---@field held? boolean it follows another question: keys on their way were typed for that one
 ---@field leaves? boolean the keys that begin to write close it and go where the user came from
 ---@field keys? table<string, fun()> keys of its own; they close it first
 ---@field label? fun(index: integer): string what stands before an answer in the user's own picker
 
 ---@alias rat.OnChoice fun(item: any?, index: integer?)
 
-local FOOTER = " <CR> choose · <Esc> close "
+--- How long after a digit the next one is a part of the same number, in milliseconds.
+local NUMBER_MS = 1000
 
---- What a careful question begins with in the user's own picker, which selects what stands first, unless that is
---- harmless.
+--- What a careful question ends with in the user's own picker, unless an answer is harmless.
 local LATER = "Decide later"
+
+---@param count integer answers
+---@return string
+local function footer_for(count)
+  local numbers = count > 1 and ("1-%d"):format(count) or "1"
+  return (" %s select · <CR> choose · <Esc> close "):format(numbers)
+end
 
 ---@return boolean
 local function built_in()
@@ -35,10 +43,11 @@ end
 ---@param title string
 ---@return integer cells
 local function width_for(lines, title)
+  local footer = footer_for(#lines)
   if require("rat.chat").of(vim.api.nvim_get_current_buf()) then
     return math.max(1, vim.api.nvim_win_get_width(0) - 2)
   end
-  local width = math.max(vim.fn.strdisplaywidth(title), vim.fn.strdisplaywidth(FOOTER))
+  local width = math.max(vim.fn.strdisplaywidth(title), vim.fn.strdisplaywidth(footer))
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line) + 1)
   end
@@ -85,41 +94,110 @@ end
 ---@field head integer rows of the question
 ---@field count integer answers
 ---@field opts rat.SelectOptions
+---@field by_number boolean only a number selects: moving is for reading
 ---@field typed? integer the number typed so far
+---@field typed_at? integer when, in milliseconds
+---@field before? integer the row before it was typed
 ---@field none? boolean a number was typed that there is no answer of
+---@field hinted? boolean the frame says what is missing
 ---@field answer fun(index: integer?)
 
 --- Keys that move in a careful chooser; every other one was typed for something else.
-local MOVES = { "j", "k", "G", "g", ":", "<Up>", "<Down>", "<PageUp>", "<PageDown>", "<C-w>" }
-vim.list_extend(MOVES, { "<C-d>", "<C-u>", "<C-e>", "<C-y>" })
+local MOVES = { "j", "k", "<Down>", "<Up>" }
+local OTHER_MOVES = { "G", "g", ":", "<PageUp>", "<PageDown>", "<C-w>" }
+vim.list_extend(OTHER_MOVES, { "<C-d>", "<C-u>", "<C-e>", "<C-y>" })
 --- Keys that begin to write.
 local WRITING = { "i", "a", "o", "I", "A", "O" }
 
 local map_keys
 
+---@param one rat.OpenChoice
+---@return integer? index of the answer that is selected
+local function selected(one)
+  local index = vim.api.nvim_win_get_cursor(one.win)[1] - one.head
+  if index < 1 or one.none or (one.by_number and index ~= one.typed) then
+    return nil
+  end
+  return index
+end
+
+--- What is highlighted is what `<CR>` chooses.
+---@param one rat.OpenChoice
+local function highlight(one)
+  if one.by_number and vim.api.nvim_win_is_valid(one.win) then
+    require("rat.dress").set(one.win, { cursorline = selected(one) ~= nil })
+  end
+end
+
+---@param one rat.OpenChoice
+---@param number? integer
+local function select_number(one, number)
+  one.typed, one.typed_at = number, number and vim.uv.now() or nil
+  highlight(one)
+  if one.hinted then
+    one.hinted = nil
+    require("rat.float").name(one.win, { footer = footer_for(one.count) })
+  end
+end
+
 --- A digit selects: `1` and then `2` the twelfth, where there are so many.
 ---@param one rat.OpenChoice
 ---@param digit integer
 local function type_digit(one, digit)
-  local row = vim.api.nvim_win_get_cursor(0)[1]
-  local before = one.typed and row == one.head + one.typed and one.typed or 0
-  local number = before * 10 + digit
+  local row = vim.api.nvim_win_get_cursor(one.win)[1]
+  local follows = one.typed
+    and row == one.head + one.typed
+    and vim.uv.now() - one.typed_at < NUMBER_MS
+  if not follows then
+    one.before = row
+  end
+  local number = (follows and one.typed or 0) * 10 + digit
   number = number <= one.count and number or digit
   one.none = number < 1 or number > one.count
-  one.typed = not one.none and number or nil
-  if one.typed then
-    vim.api.nvim_win_set_cursor(0, { one.head + number, 0 })
+  if not one.none then
+    vim.api.nvim_win_set_cursor(one.win, { one.head + number, 0 })
   end
+  select_number(one, not one.none and number or nil)
+end
+
+--- A move after a number has that for its count, as everywhere.
+---@param one rat.OpenChoice
+---@param key string
+local function move(one, key)
+  local count = one.typed or 1
+  if one.typed then
+    vim.api.nvim_win_set_cursor(one.win, { one.before, 0 })
+  end
+  one.none = nil
+  select_number(one, nil)
+  vim.cmd.normal({ count .. vim.keycode(key), bang = true })
 end
 
 --- Keys follow that were typed for something else: nothing is selected, and they are held back until the user pauses.
 ---@param one rat.OpenChoice
 local function stray(one)
-  one.typed = nil
-  vim.api.nvim_win_set_cursor(0, { math.max(1, one.head), 0 })
+  vim.api.nvim_win_set_cursor(one.win, { math.max(1, one.head), 0 })
+  select_number(one, nil)
   require("rat.attention").hold_keys({ one.buf }, function()
     map_keys(one)
   end)
+end
+
+---@param one rat.OpenChoice
+---@param map fun(lhs: string, action: fun())
+local function map_careful(one, map)
+  for _, lhs in ipairs(require("rat.attention").all_keys()) do
+    if not vim.list_contains(OTHER_MOVES, lhs) then
+      map(lhs, function()
+        stray(one)
+      end)
+    end
+  end
+  for _, lhs in ipairs(MOVES) do
+    map(lhs, function()
+      move(one, lhs)
+    end)
+  end
 end
 
 ---@param one rat.OpenChoice
@@ -128,22 +206,25 @@ function map_keys(one)
     vim.keymap.set("n", lhs, action, { buffer = one.buf, nowait = true })
   end
   if one.opts.careful then
-    for _, lhs in ipairs(require("rat.attention").all_keys()) do
-      if not vim.list_contains(MOVES, lhs) then
-        map(lhs, function()
-          stray(one)
-        end)
-      end
-    end
+    map_careful(one, map)
   end
   local function take()
-    local index = vim.api.nvim_win_get_cursor(0)[1] - one.head
-    if index > 0 and not one.none then
+    local index = selected(one)
+    if index then
       one.answer(index)
+    elseif one.by_number then
+      one.hinted = true
+      require("rat.float").name(one.win, { footer = " type the answer's number first " })
     end
   end
   map("<CR>", take)
-  map("<2-LeftMouse>", take)
+  map("<2-LeftMouse>", function()
+    -- No key goes astray to a place on the screen.
+    local index = vim.api.nvim_win_get_cursor(one.win)[1] - one.head
+    if index > 0 then
+      one.answer(index)
+    end
+  end)
   for _, lhs in ipairs({ "<Esc>", "q", "<C-c>" }) do
     map(lhs, function()
       one.answer(nil)
@@ -216,14 +297,16 @@ local function open_own(items, opts, on_choice, by_itself)
   local buf = list_buffer(vim.list_extend(vim.list_slice(head), rows))
   local back = vim.api.nvim_get_current_win()
   local where = place(#head + #rows, width, #head == 0 and title or nil)
+  local held, footer = by_itself or opts.held == true, footer_for(#items)
   -- What waits for a pause takes no keys, and so names none.
-  where.footer = not by_itself and FOOTER or nil
+  where.footer = not held and footer or nil
   local win = require("rat.float").open(buf, where)
   local first = #head + ((#rows > 0 and not opts.careful) and 1 or 0)
   vim.api.nvim_win_set_cursor(win, { math.max(1, first), 0 })
   -- What an answer allows is readable to its end.
   local wrapped = { wrap = true, linebreak = true, breakindent = true, breakindentopt = "shift:4" }
-  require("rat.dress").set(win, vim.tbl_extend("force", { cursorline = true }, wrapped))
+  local by_number = by_itself and opts.careful == true
+  require("rat.dress").set(win, vim.tbl_extend("force", { cursorline = not by_number }, wrapped))
   local height = math.min(vim.api.nvim_win_text_height(win, {}).all, math.max(1, vim.o.lines - 6))
   vim.api.nvim_win_set_height(win, height)
   local open = true
@@ -239,16 +322,18 @@ local function open_own(items, opts, on_choice, by_itself)
   end
   ---@type rat.OpenChoice
   local one = { buf = buf, win = win, head = #head, count = #items, opts = opts, answer = answer }
+  one.by_number = by_number
   vim.api.nvim_create_autocmd("CursorMoved", {
     buffer = buf,
     callback = function()
       one.none = nil
+      highlight(one)
     end,
   })
-  if by_itself then
+  if held then
     require("rat.attention").hold_keys({ buf }, function()
       map_keys(one)
-      require("rat.float").name(win, { footer = FOOTER })
+      require("rat.float").name(win, { footer = footer })
     end)
   else
     map_keys(one)
@@ -272,14 +357,16 @@ end
 ---@return rat.Choice
 local function open_theirs(items, opts, on_choice, by_itself)
   local open, picker = true, require("rat.picker").before()
-  local later = opts.careful and not opts.harmless
-  local shift = later and 1 or 0
-  local shown = vim.list_extend(later and { LATER } or {}, items)
+  local shown = vim.list_slice(items)
+  if opts.careful and not opts.harmless then
+    -- Last, so that the numbers are those of the card.
+    shown[#shown + 1] = LATER
+  end
   local labels = {}
   for i, item in ipairs(opts.label and items or {}) do
     labels[item] = opts.label(i)
   end
-  local is_meant = by_itself and require("rat.attention").watch_pause()
+  local is_meant = by_itself and require("rat.attention").watch_keys()
   ---@type rat.Choice?
   local again
   local question = {
@@ -295,10 +382,10 @@ local function open_theirs(items, opts, on_choice, by_itself)
       return
     end
     open = false
-    index = index and index > shift and index - shift or nil
+    index = index and index <= #items and index or nil
     if is_meant and not is_meant() and index then
-      -- It was chosen by keys that were typed for something else.
-      again = M.open(items, opts, on_choice, true)
+      -- It was chosen by keys that may have been typed for something else.
+      again = open_own(items, opts, on_choice, true)
       return
     end
     on_choice(index and items[index], index)

@@ -150,7 +150,7 @@ end
 function acts.delete(session, cwd)
   local answers = { "Keep it", "Delete it" }
   local prompt = ('Delete "%s" for good?'):format(title(session))
-  local opts = { prompt = prompt, careful = true, harmless = true }
+  local opts = { prompt = prompt, careful = true, harmless = true, held = true }
   require("rat.select").open(answers, opts, function(_, index)
     if index == 2 then
       local payload = { agent = session.agent, session = session.session, cwd = cwd }

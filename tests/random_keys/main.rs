@@ -139,14 +139,14 @@ const ANYWHERE: &[&str] = &[
     "<C-w>f",
 ];
 
-/// Counts what may be meant: `<CR>` in the chooser directly after a key that selects there.
+/// Counts what may be meant: `<CR>` in the chooser directly after a key that selects there, and something is selected.
 const COUNT: &str = r#"
     _G.meant, _G.typed, _G.last = 0, {}, {}
     local before
     vim.on_key(function(_, key)
       if key and key ~= "" then
         local here = vim.bo.filetype == "ratselect"
-        if here and key == vim.keycode("<CR>") and before then
+        if here and key == vim.keycode("<CR>") and before and vim.wo.cursorline then
           meant = meant + 1
         end
         before = here and key:match("^[0-9jkG]$") ~= nil
