@@ -155,6 +155,34 @@ fn prompts_sent_before_are_walked_after_a_restart() {
     }
 }
 
+#[test]
+fn a_draft_is_kept_while_another_prompt_is_shown() {
+    let mut nvim = Nvim::start(wide());
+    let mut agent = ready(&mut nvim);
+    for text in ["sent one", "sent two"] {
+        write(&mut nvim, text);
+        nvim.input("<CR>");
+        let request = agent.expect_request("session/prompt");
+        agent.reply(&request, json!({"stopReason": "end_turn"}));
+        nvim.poll_state("ready");
+    }
+    write(&mut nvim, "the draft");
+    nvim.input("<Up>A, edited<Esc><Up>");
+    nvim.poll("an old prompt", |nvim| nvim.buffer_lines(PROMPT) == ["sent one"]);
+    // Sent, the old prompt leaves the draft as it was.
+    nvim.input("<CR>");
+    let request = agent.expect_request("session/prompt");
+    assert_eq!(request.params["prompt"][0]["text"], json!("sent one"));
+    agent.reply(&request, json!({"stopReason": "end_turn"}));
+    nvim.poll("the draft", |nvim| nvim.buffer_lines(PROMPT) == ["the draft"]);
+    nvim.input("<Up><Up>A, edited<Esc><Up>");
+    nvim.poll("the oldest", |nvim| nvim.buffer_lines(PROMPT) == ["sent one"]);
+    nvim.quit();
+    let mut later = nvim.beside(wide());
+    let _agent = ready(&mut later);
+    assert_eq!(later.buffer_lines(PROMPT), ["sent two, edited", "", "the draft"]);
+}
+
 /// Waits until the user is told; Neovim's own words may need a key.
 fn poll_told(nvim: &mut Nvim) {
     nvim.poll("a word about the turn", |nvim| {

@@ -50,9 +50,17 @@ local function content(of)
   for _, text in ipairs(of.status.queued) do
     prompts[#prompts + 1] = { text = text, attachments = of.sent[text] or {} }
   end
-  local text = table.concat(lines_of(of), "\n")
-  if vim.trim(text) ~= "" or #of.attachments > 0 then
-    prompts[#prompts + 1] = { text = text, attachments = of.attachments }
+  local lines = lines_of(of)
+  local texts, kept = require("rat.history").besides(of.buffers.prompt or -1, lines)
+  local text = table.concat(lines, "\n")
+  if vim.trim(text) ~= "" and not kept then
+    table.insert(texts, math.max(1, #texts), text)
+  end
+  if #texts == 0 and #of.attachments > 0 then
+    texts[1] = ""
+  end
+  for i, one in ipairs(texts) do
+    prompts[#prompts + 1] = { text = one, attachments = i == #texts and of.attachments or {} }
   end
   if #prompts == 0 then
     return nil

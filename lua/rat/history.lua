@@ -9,6 +9,7 @@ local MOST = 200
 local prompts = {}
 
 ---@class rat.Walk
+---@field list string[] the prompts as they were when it began
 ---@field at integer index of what is shown; one past the end is the draft
 ---@field written table<integer, string[]> what the user has made of what was shown, the draft among it, by index
 
@@ -80,9 +81,12 @@ end
 ---@param lines string[] what is in the buffer now; kept, and shown when the walk comes back to it
 ---@return string[]? lines nil where there is nothing further
 function M.step(buf, cwd, step, lines)
-  local list = known(cwd)
-  local walk = walks[buf] or { at = #list + 1, written = {} }
-  local at = walk.at + step
+  local walk = walks[buf]
+  if not walk then
+    local list = vim.list_slice(known(cwd))
+    walk = { list = list, at = #list + 1, written = {} }
+  end
+  local list, at = walk.list, walk.at + step
   if at < 1 or at > #list + 1 then
     return nil
   end
@@ -90,6 +94,35 @@ function M.step(buf, cwd, step, lines)
   walk.at = at
   walks[buf] = walk
   return walk.written[at] or vim.split(list[at] or "", "\n", { plain = true })
+end
+
+--- The draft a walk began with, where something else is shown.
+---@param buf integer the prompt buffer
+---@return string[]? lines
+function M.draft(buf)
+  local walk = walks[buf]
+  return walk and walk.at <= #walk.list and walk.written[#walk.list + 1] or nil
+end
+
+--- What the user has written besides what is shown: the draft a walk began with, and what they made of other prompts.
+---@param buf integer the prompt buffer
+---@param lines string[] what is in the buffer now
+---@return string[] texts the draft last
+---@return boolean kept whether what is shown is a prompt as it was sent, which the history has
+function M.besides(buf, lines)
+  local walk = walks[buf]
+  if not walk then
+    return {}, false
+  end
+  local texts = {}
+  for index = 1, #walk.list + 1 do
+    local written = index ~= walk.at and walk.written[index]
+    local text = written and table.concat(written, "\n") or ""
+    if vim.trim(text) ~= "" and text ~= walk.list[index] then
+      texts[#texts + 1] = text
+    end
+  end
+  return texts, table.concat(lines, "\n") == walk.list[walk.at]
 end
 
 return M

@@ -119,15 +119,13 @@ end
 ---@param step 1|-1
 ---@return fun(of: rat.Chat, lhs: string): string
 local function recall(step)
-  return function(of, lhs)
+  return function(_, lhs)
     local edge = step < 0 and 1 or vim.api.nvim_buf_line_count(0)
     if vim.fn.pumvisible() == 1 or vim.fn.line(".") ~= edge then
       return lhs
     end
-    vim.schedule(function()
-      require("rat.prompt").recall(of, step)
-    end)
-    return ""
+    -- Before the next key, also where that is typed already.
+    return ("<Cmd>lua require('rat.prompt').recall(%d)<CR>"):format(step)
   end
 end
 

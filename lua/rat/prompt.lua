@@ -120,9 +120,10 @@ function M.submit(of)
   local attachments = vim.list_slice(of.attachments)
   M.send({ text = text, attachments = attachments, chat = of }, function()
     attached.take(of)
-    scratch.fill(buf, {})
-    require("rat.drafts").changed(of)
+    -- What was sent may be one of before, which the user came to from a draft.
+    scratch.fill(buf, history.draft(buf) or {})
     history.reset(buf)
+    require("rat.drafts").changed(of)
     require("rat.window").fit(of)
   end)
 end
@@ -182,23 +183,20 @@ function M.take_back(of)
   end)
 end
 
---- Shows the next older or newer prompt.
----@param of rat.Chat
+--- Shows the next older or newer prompt in the prompt buffer the user is in.
 ---@param step integer -1 is older, 1 newer
----@return boolean shown
-function M.recall(of, step)
-  local buf = chat.buffer(of, "prompt")
-  local lines = history.step(buf, of.cwd, step, vim.api.nvim_buf_get_lines(buf, 0, -1, false))
-  if not lines then
-    return false
+function M.recall(step)
+  local buf = vim.api.nvim_get_current_buf()
+  local of = chat.of(buf)
+  local lines = of
+    and history.step(buf, of.cwd, step, vim.api.nvim_buf_get_lines(buf, 0, -1, false))
+  if not of or not lines then
+    return
   end
   scratch.fill(buf, lines)
   local row = step < 0 and 1 or #lines
-  if vim.api.nvim_get_current_buf() == buf then
-    vim.api.nvim_win_set_cursor(0, { row, #lines[row] })
-  end
+  vim.api.nvim_win_set_cursor(0, { row, #lines[row] })
   require("rat.window").fit(of)
-  return true
 end
 
 --- Makes a buffer a prompt.
