@@ -316,7 +316,12 @@ fn a_command_that_waits_for_permission_is_not_drawn_as_running() {
     // Of several calls at once an agent asks for one after the other.
     turn.nvim.poll_screen("no output yet · <CR> opens it");
     turn.ask(json!({"toolCallId": "run"}));
-    turn.nvim.poll_screen("waiting for permission · <CR> opens it");
+    turn.nvim.poll_screen("waiting for permission");
+    // What stands there is the request, not an empty terminal.
+    turn.go_to("waiting for permission");
+    turn.nvim.input("<CR>");
+    turn.nvim.poll_screen("<CR> choose");
+    turn.nvim.input("<Esc>");
     turn.nvim.command("RatAllow");
     turn.nvim.poll_screen("no output yet · <CR> opens it");
     let begun =

@@ -59,8 +59,12 @@ fn state(id: &TerminalId, terminal: &Terminal, entry: &ToolEntry) -> Line {
         Some(exit) if exit.code == Some(0) => Look::Good,
         Some(_) => Look::Bad,
     };
+    if let Some(asked) = entry.asked.as_ref().filter(|_| is_waiting(entry)) {
+        let action = Some(Action::Permission(asked.id));
+        let style = Style { action, ..Style::new(Class::Note) };
+        return Line::new("waiting for permission", &style).with_prefix("  └ ", look);
+    }
     let now = match entry.call.status {
-        _ if is_waiting(entry) => "waiting for permission",
         // In a terminal of its own: of several calls at once an agent asks for one after the other, and some never say
         // that one has begun.
         ToolStatus::Pending if terminal.command.is_none() && terminal.count() == 0 => {
