@@ -38,6 +38,7 @@ local function make_guard()
   vim.bo[guard].buftype = "acwrite"
   vim.bo[guard].readonly = true
   vim.bo[guard].modified = true
+  vim.bo[guard].modifiable = false -- Nothing is written where it is gone at once.
   api.nvim_create_autocmd("BufWriteCmd", {
     buffer = guard,
     desc = "rat: `:wqa!` goes through",

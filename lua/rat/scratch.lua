@@ -50,6 +50,11 @@ function M.dress(buf, filetype, writable)
   end
   if not writable then
     vim.bo[buf].undolevels = -1
+    vim.api.nvim_create_autocmd("InsertEnter", {
+      buffer = buf,
+      desc = "rat: nothing can be written here",
+      command = "stopinsert",
+    })
   end
   if vim.bo[buf].filetype ~= filetype then
     vim.bo[buf].filetype = filetype
