@@ -84,8 +84,10 @@ impl Document {
             }
             Made::Again => return Ok(None),
         };
+        // Not what the user has made of it since: that is in the file by nobody's doing.
+        let was = self.last_synced(open).unwrap_or_else(|| Arc::clone(&open.text));
         self.synced = Some(file.clone());
-        self.leaves(&by.session, Some(Arc::clone(&open.text)), file).await?;
+        self.leaves(&by.session, Some(was), file).await?;
         let hunks = difference(&before, &after).await?;
         let news = !hunks.is_empty() || !taken.kept.is_empty();
         self.record_change(by, Via::Disk, (&before, &after), &hunks).await?;
@@ -100,15 +102,21 @@ impl Document {
         file: &OnDisk,
     ) -> Result<Taken, FileError> {
         let (live, theirs) = (Arc::clone(&open.text), Arc::clone(&file.text));
-        let synced = match &self.synced {
-            _ if !open.buffer.modified => Arc::clone(&live),
-            Some(synced) => Arc::clone(&synced.text),
+        let Some(synced) = self.last_synced(open) else {
             // What the user has changed cannot be told from what the agent has.
-            None => return beside(move || keep_all(&live, &theirs)).await,
+            return beside(move || keep_all(&live, &theirs)).await;
         };
         let read = self.known.get(session).and_then(|known| known.before(file));
         let read = read.unwrap_or_else(|| Arc::clone(&synced));
         beside(move || take_in(&read, &synced, &live, &theirs)).await
+    }
+
+    /// The text that buffer and file last had both; without unsaved changes, the buffer's.
+    fn last_synced(&self, open: &Open) -> Option<Arc<Text>> {
+        if !open.buffer.modified {
+            return Some(Arc::clone(&open.text));
+        }
+        self.synced.as_ref().map(|synced| Arc::clone(&synced.text))
     }
 
     /// Whether the file has what a session sent us just now and was to write itself, too; who is taken for its writer may
@@ -128,12 +136,7 @@ impl Document {
 
     /// An agent has overwritten the file with a text that we have merged already.
     pub(super) async fn settle(&mut self, open: &Open, file: OnDisk) -> Result<(), FileError> {
-        let merged = match &self.synced {
-            // The user may have saved since.
-            _ if !open.buffer.modified => Some(Arc::clone(&open.text)),
-            synced => synced.as_ref().map(|synced| Arc::clone(&synced.text)),
-        };
-        let file = match merged {
+        let file = match self.last_synced(open) {
             Some(text) if text != file.text => self.put(text, &file.encoding).await?,
             _ => file,
         };
@@ -146,11 +149,7 @@ impl Document {
     async fn deleted(&mut self, by: &Author, open: &Open) -> Result<Option<Written>, FileError> {
         // Its text stays what the user began with, should it come back.
         let (facts, encoding) = (DiskFacts::GONE, open.buffer.encoding.clone());
-        let text = match &self.synced {
-            _ if !open.buffer.modified => Some(&open.text),
-            synced => synced.as_ref().map(|synced| &synced.text),
-        };
-        self.synced = text.map(|text| OnDisk { text: Arc::clone(text), facts, encoding });
+        self.synced = self.last_synced(open).map(|text| OnDisk { text, facts, encoding });
         // One that was never on disk, or whose end is known.
         if open.buffer.stamp.is_none() || !self.is_missing().await? {
             return Ok(None);

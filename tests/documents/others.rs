@@ -1,6 +1,6 @@
 //! More than one view of a file: windows, Neovims, swap files.
 
-use super::nvim::Nvim;
+use super::nvim::{Nvim, within};
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
@@ -106,4 +106,27 @@ async fn a_swap_file_of_another_neovim_is_no_question() {
         assert!(there.path(&format!(".{name}.swp")).exists());
     }
     assert_eq!(here.eval("vim.g.asked").await, "nil");
+}
+
+/// What the user has undone is on the disk still, and not by the doing of who writes there next.
+#[tokio::test]
+async fn a_saved_line_that_is_undone_is_not_taken_for_the_next_writers() {
+    let nvim = Nvim::start("others-undone").await;
+    let path = nvim.edit("a.txt", "1\n2\n3\n4\n5\n").await;
+    nvim.lua("require('rat.track').start()").await;
+    nvim.read(&path).await.unwrap();
+    nvim.command("call setline(2, 'user  ') | write").await;
+    within(nvim.files.note(&path)).await.unwrap();
+    // A formatter has taken the blanks off, and the user has put them on again.
+    nvim.command("call setline(2, 'user') | write | call setline(2, 'user  ')").await;
+    within(nvim.files.note(&path)).await.unwrap();
+    nvim.put("a.txt", "1\nuser\n3\n4\nfive\n");
+    nvim.disk_changed(&path).await.unwrap().unwrap();
+    nvim.command("call setline(2, 'user') | write").await;
+    within(nvim.files.note(&path)).await.unwrap();
+    // Made from the old text, in which the user's line is not.
+    nvim.put("a.txt", "1\n2\n3\nIV\nfive\n");
+    let told = nvim.disk_changed(&path).await.unwrap().unwrap();
+    assert_eq!(nvim.text().await, "1\nuser\n3\nIV\nfive");
+    assert_eq!(told.kept.len(), 1);
 }
