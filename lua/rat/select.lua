@@ -29,7 +29,7 @@ local LATER = "Decide later"
 ---@return string
 local function footer_for(count)
   local numbers = count > 1 and ("1-%d"):format(count) or "1"
-  return (" %s select · <CR> choose · <Esc> close "):format(numbers)
+  return (" %s · <CR> choose · <Esc> close "):format(numbers)
 end
 
 ---@return boolean
