@@ -72,7 +72,7 @@ async fn a_neovim_that_is_killed_within_a_save_leaves_no_file_with_an_old_time()
         vim.fn.setline(5, 'five')",
     )
     .await;
-    nvim.keys(":write<CR>").await;
+    nvim.last_keys(":write<CR>").await;
     nvim.ended().await;
     assert_eq!(nvim.disk("a.txt"), new);
     assert!(time() < written, "it had the time that Neovim knew");

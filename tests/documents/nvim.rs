@@ -169,6 +169,11 @@ impl Nvim {
         within(self.client.request("nvim_input", vec![keys.into()])).await.unwrap();
     }
 
+    /// Types keys that end Neovim, perhaps before it has answered.
+    pub(crate) async fn last_keys(&self, keys: &str) {
+        let _ = within(self.client.request("nvim_input", vec![keys.into()])).await;
+    }
+
     /// Types keys as a user does, and waits until an expression says `wanted`.
     pub(crate) async fn type_until(&self, keys: &str, expression: &str, wanted: &str) {
         self.keys(keys).await;
