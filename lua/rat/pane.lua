@@ -279,11 +279,13 @@ local function follow(pane)
       if not pane.open then
         return true
       end
-      local config = api.nvim_win_get_config(pane.win)
-      if config.relative ~= "" then
-        config.row, config.col = vim.o.lines - vim.o.cmdheight, vim.o.columns
-        config.width = math.max(1, math.min(WIDEST, vim.o.columns - 2))
-        api.nvim_win_set_config(pane.win, config)
+      if api.nvim_win_get_config(pane.win).relative ~= "" then
+        api.nvim_win_set_config(pane.win, {
+          relative = "editor",
+          row = vim.o.lines - vim.o.cmdheight,
+          col = vim.o.columns,
+          width = math.max(1, math.min(WIDEST, vim.o.columns - 2)),
+        })
         draw(pane)
       end
     end,
