@@ -12,5 +12,6 @@ mod support;
 mod asked;
 mod names;
 mod poison;
+mod restored;
 mod shown;
 mod terminal;
