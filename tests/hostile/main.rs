@@ -11,6 +11,7 @@ mod support;
 
 mod asked;
 mod names;
+mod offered;
 mod poison;
 mod restored;
 mod shown;

@@ -7,7 +7,7 @@ use crate::support::{Agent, CLOCK, Nvim, Options, Request};
 use serde_json::{Value as Json, json};
 
 /// The names; FLAG is a file that must never be there.
-const NAMES: &[&str] = &[
+pub(crate) const NAMES: &[&str] = &[
     "term://sh -c 'touch FLAG' #/x",
     "term://.//1:touch FLAG",
     "term://touch FLAG",
@@ -119,7 +119,7 @@ fn names(cwd: &Path) -> Vec<String> {
 }
 
 /// Files of such names, where a file can have them, and what is no file.
-fn make_files(nvim: &Nvim) {
+pub(crate) fn make_files(nvim: &Nvim) {
     use std::os::unix::fs::symlink;
     let cwd = nvim.cwd();
     for name in NAMES {
@@ -343,16 +343,21 @@ impl Talk {
         self.press_everything("rat://fake/1/tools");
     }
 
-    pub(crate) fn look(&mut self, processes: &[u32]) {
-        let wrong = self.nvim.lua(LOOK, json!([]));
-        assert!(wrong.as_array().is_none_or(Vec::is_empty), "{wrong:#}");
+    fn look(&mut self, processes: &[u32]) {
+        look(&mut self.nvim, processes);
         assert_eq!(self.nvim.buffer_lines("rat://fake/1/prompt"), ["a draft"]);
-        assert_eq!(self.nvim.processes().living(), processes, "a process was started or ended");
-        for folder in ["project", "home", "tmp", "."] {
-            let entries = std::fs::read_dir(self.nvim.folder().path().join(folder)).unwrap();
-            let names = entries.map(|entry| entry.unwrap().file_name());
-            assert!(!names.into_iter().any(|name| name == "FLAG"), "a flag in {folder}");
-        }
+    }
+}
+
+/// Looks for anything that must not be there.
+pub(crate) fn look(nvim: &mut Nvim, processes: &[u32]) {
+    let wrong = nvim.lua(LOOK, json!([]));
+    assert!(wrong.as_array().is_none_or(Vec::is_empty), "{wrong:#}");
+    assert_eq!(nvim.processes().living(), processes, "a process was started or ended");
+    for folder in ["project", "home", "tmp", "."] {
+        let entries = std::fs::read_dir(nvim.folder().path().join(folder)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name());
+        assert!(!names.into_iter().any(|name| name == "FLAG"), "a flag in {folder}");
     }
 }
 
