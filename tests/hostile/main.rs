@@ -10,6 +10,7 @@
 mod support;
 
 mod asked;
+mod lookalike;
 mod names;
 mod offered;
 mod poison;
