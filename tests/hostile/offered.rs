@@ -116,7 +116,13 @@ impl Talk {
                 continue;
             }
             self.nvim.lua("picks = { 1 }", json!([]));
-            self.nvim.feed(&format!(":{command} {}<CR>", "<Tab>".repeat(at + 1)));
+            // From the nearer end; what was typed stands between the last one and the first.
+            let keys = if at * 2 < words.len() {
+                "<Tab>".repeat(at + 1)
+            } else {
+                format!("<Tab>{}", "<C-p>".repeat(words.len() - at + 1))
+            };
+            self.nvim.feed(&format!(":{command} {keys}<CR>"));
         }
         words
     }
