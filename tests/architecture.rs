@@ -84,7 +84,8 @@ impl Drop for Folder {
 fn a_house_in_order_has_no_problems() {
     let text = "//! The words of a turn; knows no editor.\n\nuse super::Turn;\nuse crate::session::entry;\n";
     assert_eq!(problems_with("src/session/turn.rs", text), [""; 0]);
-    let text = "--- Windows of the chat; it draws nothing in them.\nlocal M = {}\nreturn M\n";
+    let text = "--- Windows of the chat; it draws nothing in them.\nlocal M = { title = x }\n\
+        vim.api.nvim_open_win(0, true, {\n  win = f(1),\n})\nreturn M\n";
     assert_eq!(problems_with("lua/rat/window.lua", text), [""; 0]);
 }
 
@@ -173,10 +174,44 @@ fn each_broken_rule_is_found() {
         ("doc/path.md", format!("see {}/design.md\n", "/work"), "a path of one machine"),
     ];
     for (name, text, problem) in broken {
-        let problems = problems_with(name, &text);
-        let found = problems.iter().any(|found| found.contains(name) && found.contains(problem));
-        assert!(found, "{name}: {problem:?} was not found, but: {problems:?}");
+        assert_found(name, &text, problem);
     }
+}
+
+#[test]
+fn a_window_that_is_named_elsewhere_is_found() {
+    let lua = "--- What this made-up file owns.\n";
+    let broken = [
+        (
+            "lua/rat/frame.lua",
+            format!("{lua}vim.api.nvim_open_win(0, true, {{\n  width = f(1),\n  title = x,\n}})\n"),
+            "2: gives a window a title",
+        ),
+        (
+            "lua/rat/foot.lua",
+            format!("{lua}vim.api.nvim_win_set_config(0, {{ footer=x }})\n"),
+            "gives a window a footer",
+        ),
+        (
+            "lua/rat/place.lua",
+            format!("{lua}pcall(vim.api.nvim_open_win, 0, true, place)\n"),
+            "takes a window's place from elsewhere",
+        ),
+        (
+            "lua/rat/move.lua",
+            format!("{lua}vim.api.nvim_win_set_config(0, place)\n"),
+            "takes a window's place from elsewhere",
+        ),
+    ];
+    for (name, text, problem) in broken {
+        assert_found(name, &text, problem);
+    }
+}
+
+fn assert_found(name: &str, text: &str, problem: &str) {
+    let problems = problems_with(name, text);
+    let found = problems.iter().any(|found| found.contains(name) && found.contains(problem));
+    assert!(found, "{name}: {problem:?} was not found, but: {problems:?}");
 }
 
 #[test]

@@ -139,9 +139,14 @@ function M.words(lead, folder)
   local found = files[folder]
   local wanted = lead:sub(2)
   local list = wanted == "" and found.list or vim.fn.matchfuzzy(found.list, wanted)
-  return vim.tbl_map(function(path)
-    return "@" .. path
-  end, vim.list_slice(list, 1, MOST_MATCHES))
+  local words = {}
+  for _, path in ipairs(vim.list_slice(list, 1, MOST_MATCHES)) do
+    -- What would be shown as another name is not what the user means.
+    if require("rat.text").one_line(path) == path then
+      words[#words + 1] = "@" .. path
+    end
+  end
+  return words
 end
 
 --- Where the word before the cursor starts, if it is one we complete.

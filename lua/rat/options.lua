@@ -46,18 +46,29 @@ local function values(option)
   end, option.choices)
 end
 
+--- Whether a command takes a name as what it is, and the user sees it as that. What cannot be typed is picked.
+---@param name string
+---@return boolean
+local function can_be_typed(name)
+  return name ~= "" and vim.trim(name) == name and require("rat.text").one_line(name) == name
+end
+
 --- What can follow: options, or the values of one.
 ---@param word string? an option
 ---@return string[]
 function M.words(word)
   if word and word ~= "" then
     local option = find(word)
-    return option and values(option) or {}
+    return vim.tbl_filter(can_be_typed, option and values(option) or {})
   end
-  local _, options = here()
-  return vim.tbl_map(function(option)
-    return option.id
-  end, options)
+  local ids = {}
+  for _, option in ipairs(select(2, here())) do
+    -- A value follows behind a space.
+    if can_be_typed(option.id) and not option.id:find("%s") then
+      ids[#ids + 1] = option.id
+    end
+  end
+  return ids
 end
 
 ---@param choice {value: string, name: string, description: string?, group: string?}

@@ -107,14 +107,15 @@ end
 
 ---@param form rat.Form
 ---@param field rat.Field
----@return rat.Choice
-local function choose(form, field)
+---@param opened fun(choice: rat.Choice)
+local function choose(form, field, opened)
   local items = vim.list_slice(field.choices)
   if not field.required then
     items[#items + 1] = { name = "nothing", none = true }
   end
-  return require("rat.select").open(items, {
+  require("rat.select").open(items, {
     prompt = field.title,
+    opened = opened,
     format_item = function(item)
       return item.description and ("%s · %s"):format(item.name, item.description) or item.name
     end,
@@ -125,10 +126,11 @@ local function choose(form, field)
   end)
 end
 
----@param form rat.Form
+---@param pane rat.OpenPane
 ---@param row rat.Row?
----@return rat.Choice|rat.Input|nil open what the user chooses or writes in
-local function edit(form, row)
+local function edit(pane, row)
+  local form = pane.form
+  pane.edited = nil
   local field = row
     and vim.iter(form.fields or {}):find(function(field)
       return field.key == row.key
@@ -142,10 +144,12 @@ local function edit(form, row)
   elseif field.kind == "boolean" then
     toggle(form, field)
   elseif field.kind == "choice" then
-    return choose(form, field)
+    choose(form, field, function(choice)
+      pane.edited = choice
+    end)
   elseif field.kind ~= "unknown" then
     local text = form.values[field.key] --[[@as string?]]
-    return require("rat.input").open(field.title, text or "", function(new)
+    pane.edited = require("rat.input").open(field.title, text or "", function(new)
       enter(form, field, new ~= "" and new or nil)
     end)
   end
@@ -204,7 +208,7 @@ local function map_keys(pane)
   if form.mode == "form" then
     for _, lhs in ipairs({ "<CR>", "<Space>" }) do
       map(lhs, "edit the field", function()
-        pane.edited = edit(form, row_here(pane))
+        edit(pane, row_here(pane))
       end)
     end
     map("<Tab>", "next field", function()
@@ -279,11 +283,13 @@ local function follow(pane)
       if not pane.open then
         return true
       end
-      local config = api.nvim_win_get_config(pane.win)
-      if config.relative ~= "" then
-        config.row, config.col = vim.o.lines - vim.o.cmdheight, vim.o.columns
-        config.width = math.max(1, math.min(WIDEST, vim.o.columns - 2))
-        api.nvim_win_set_config(pane.win, config)
+      if api.nvim_win_get_config(pane.win).relative ~= "" then
+        api.nvim_win_set_config(pane.win, {
+          relative = "editor",
+          row = vim.o.lines - vim.o.cmdheight,
+          col = vim.o.columns,
+          width = math.max(1, math.min(WIDEST, vim.o.columns - 2)),
+        })
         draw(pane)
       end
     end,

@@ -180,15 +180,17 @@ local function show(request, by_itself)
   local name, revision = key(request), request.permission.revision
   M.close(name)
   local items, opts, on_choice = question(request)
-  local choice
-  if by_itself then
-    choice = require("rat.select").when_idle(items, opts, on_choice, function()
-      return require("rat.attention").is_free(request.chat)
-    end)
-  else
-    choice = require("rat.select").open(items, opts, on_choice)
+  local function opened(choice)
+    choosers[name] = { choice = choice, revision = revision, by_itself = by_itself }
   end
-  choosers[name] = { choice = choice, revision = revision, by_itself = by_itself }
+  if by_itself then
+    opened(require("rat.select").when_idle(items, opts, on_choice, function()
+      return require("rat.attention").is_free(request.chat)
+    end))
+  else
+    opts.opened = opened
+    require("rat.select").open(items, opts, on_choice)
+  end
 end
 
 --- Opens the chooser for a request, without one for what has waited longest: a request, or a question of our own.

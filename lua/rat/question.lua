@@ -78,7 +78,11 @@ function M.open(question)
   if question.choice then
     question.choice.close()
   end
-  question.choice = require("rat.select").open(parts(question))
+  local items, opts, on_choice = parts(question)
+  opts.opened = function(choice)
+    question.choice = choice
+  end
+  require("rat.select").open(items, opts, on_choice)
 end
 
 --- The binary asks.

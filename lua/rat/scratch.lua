@@ -36,6 +36,7 @@ end
 ---@param filetype string
 ---@param writable? boolean the user types in it
 function M.dress(buf, filetype, writable)
+  require("rat.lookalike").watch()
   local options = {
     buftype = "nofile",
     bufhidden = "hide",

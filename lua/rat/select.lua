@@ -15,6 +15,7 @@ local M = {}
 ---@field held? boolean it follows another question: keys on their way were typed for that one
 ---@field leaves? boolean the keys that begin to write close it and go where the user came from
 ---@field keys? table<string, fun()> keys of its own; they close it first
+---@field opened? fun(choice: rat.Choice) called before a picker opens: some return only once they are answered
 ---@field label? fun(index: integer): string what stands before an answer in the user's own picker
 
 ---@alias rat.OnChoice fun(item: any?, index: integer?)
@@ -346,7 +347,11 @@ local function open_own(items, opts, on_choice, by_itself)
       vim.schedule(answer)
     end,
   })
-  return { close = close }
+  local choice = { close = close }
+  if opts.opened then
+    opts.opened(choice)
+  end
+  return choice
 end
 
 --- Asks with the user's own picker.
@@ -356,7 +361,7 @@ end
 ---@param by_itself boolean
 ---@return rat.Choice
 local function open_theirs(items, opts, on_choice, by_itself)
-  local open, picker = true, require("rat.picker").before()
+  local open, picker = true, require("rat.picker").watch()
   local shown = vim.list_slice(items)
   if opts.careful and not opts.harmless then
     -- Last, so that the numbers are those of the card.
@@ -377,7 +382,25 @@ local function open_theirs(items, opts, on_choice, by_itself)
       return one_line((labels[item] or "") .. text)
     end,
   }
+  ---@type rat.Choice
+  local choice = {
+    close = function()
+      if again then
+        again.close()
+      elseif open then
+        open = false
+        if is_meant then
+          is_meant() -- ends its watch
+        end
+        require("rat.picker").close(picker)
+      end
+    end,
+  }
+  if opts.opened then
+    opts.opened(choice)
+  end
   vim.ui.select(shown, question, function(_, index)
+    require("rat.picker").forget(picker)
     if not open then
       return
     end
@@ -390,16 +413,7 @@ local function open_theirs(items, opts, on_choice, by_itself)
     end
     on_choice(index and items[index], index)
   end)
-  return {
-    close = function()
-      if again then
-        again.close()
-      elseif open then
-        open = false
-        require("rat.picker").close(picker)
-      end
-    end,
-  }
+  return choice
 end
 
 --- Asks now. Call it from the main loop.
@@ -421,6 +435,11 @@ end
 ---@return rat.Choice
 function M.when_idle(items, opts, on_choice, ready, asked)
   local inner
+  opts = vim.tbl_extend("force", opts, {
+    opened = function(choice)
+      inner = choice
+    end,
+  })
   local wait = idle.when(ready or function()
     return true
   end, function()

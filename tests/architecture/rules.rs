@@ -89,6 +89,13 @@ const BESIDE_TEXT: &[(&str, &str)] = &[
     ("lua/rat/window.lua", "bars made by `status`"),
 ];
 
+/// What can name a window, in its frame, and the only file that does: it cleans the name.
+const FRAMING: &[&str] = &["nvim_open_win", "nvim_win_set_config"];
+const FRAMER: &str = "lua/rat/float.lua";
+const NAMES: &[&str] = &["title", "footer"];
+/// Who may be given the place of a window by others: splits have no frame.
+const PLACERS: &[(&str, &str)] = &[("lua/rat/room.lua", "opens splits")];
+
 /// Names of folders that exist on one machine only, in two parts so that this file does not hold them.
 const MACHINE: &[(&str, &str)] = &[("/wo", "rk/"), ("/ro", "ot/")];
 
@@ -117,6 +124,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<String> {
     }
     for file in tree.below("lua/", ".lua").chain(tree.below("plugin/", ".lua")) {
         problems.extend(holds(file, NOT_IN_LUA));
+        problems.extend(frames(file));
         for (words, files) in [(WRITING, WRITERS), (SHOWING, SHOWERS), (BESIDE, BESIDE_TEXT)] {
             if !files.iter().any(|(name, _)| *name == file.name) {
                 problems.extend(holds(file, words));
@@ -219,6 +227,44 @@ fn holds_in(file: &File, code: &str, words: &[&str]) -> Vec<String> {
         found.extend(held.map(|word| format!("{}:{}: holds {word}", file.name, index + 1)));
     }
     found
+}
+
+/// Windows are opened elsewhere, too, but with a place that stands there and names nothing.
+fn frames(file: &File) -> Vec<String> {
+    if file.name == FRAMER {
+        return Vec::new();
+    }
+    let code = file.code();
+    let calls = FRAMING.iter().flat_map(|word| code.match_indices(word));
+    let problem = |(at, word): (usize, &str)| {
+        let line = code[..at].matches('\n').count() + 1;
+        let given = arguments(&code[at + word.len()..]);
+        let names = |name: &&&str| contains_word(&given.replace(' ', ""), &format!("{name}="));
+        if let Some(name) = NAMES.iter().find(names) {
+            return Some(format!("{}:{line}: gives a window a {name}: {FRAMER} does", file.name));
+        }
+        let is_known = given.trim_end_matches([' ', '\n', ',']).ends_with('}');
+        let may = PLACERS.iter().any(|(name, _)| *name == file.name);
+        let what = "takes a window's place from elsewhere";
+        (!is_known && !may).then(|| format!("{}:{line}: {what}, which may name it", file.name))
+    };
+    calls.filter_map(problem).collect()
+}
+
+/// What stands between the parentheses of a call; nothing where it is not called here.
+fn arguments(code: &str) -> &str {
+    let mut depth = 0;
+    for (at, char) in code.char_indices() {
+        match char {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return code[..at].trim_start_matches('(');
+        }
+    }
+    code
 }
 
 fn contains_word(line: &str, wanted: &str) -> bool {

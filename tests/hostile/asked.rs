@@ -68,6 +68,7 @@ fn choosers_are_clean(init: &str, own: bool) {
     talk.agent.expect_answer(pending).unwrap();
     talk.viewer.nvim.command("wincmd t");
     talk.choose("RatOption", "p-model", "<Esc>");
+    talk.choose("RatOption m", "p-group", "<Esc>");
     talk.choose("RatMode", "p-in-mode", "<Esc>");
     talk.viewer.nvim.command("RatSessions");
     let request = talk.agent.expect_request("session/list");
@@ -87,8 +88,17 @@ fn choosers_are_clean(init: &str, own: bool) {
     talk.agent.send(&json!({"jsonrpc": "2.0", "id": request.id, "error":
         {"code": -32603, "message": text("p-refused"), "data": {"details": text("p-data")}}}));
     talk.viewer.poll("p-refused");
-    let mut places =
-        vec!["p-always", "p-ask", "p-old", "p-new", "p-model", "p-in-mode", "p-listed", "p-login"];
+    let mut places = vec![
+        "p-always",
+        "p-ask",
+        "p-old",
+        "p-new",
+        "p-model",
+        "p-group",
+        "p-in-mode",
+        "p-listed",
+        "p-login",
+    ];
     if own {
         places.push("p-command");
     }

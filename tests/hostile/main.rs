@@ -10,7 +10,10 @@
 mod support;
 
 mod asked;
+mod lookalike;
 mod names;
+mod offered;
 mod poison;
+mod restored;
 mod shown;
 mod terminal;

@@ -7,7 +7,7 @@ use crate::support::{Agent, CLOCK, Nvim, Options, Request};
 use serde_json::{Value as Json, json};
 
 /// The names; FLAG is a file that must never be there.
-const NAMES: &[&str] = &[
+pub(crate) const NAMES: &[&str] = &[
     "term://sh -c 'touch FLAG' #/x",
     "term://.//1:touch FLAG",
     "term://touch FLAG",
@@ -119,7 +119,7 @@ fn names(cwd: &Path) -> Vec<String> {
 }
 
 /// Files of such names, where a file can have them, and what is no file.
-fn make_files(nvim: &Nvim) {
+pub(crate) fn make_files(nvim: &Nvim) {
     use std::os::unix::fs::symlink;
     let cwd = nvim.cwd();
     for name in NAMES {
@@ -174,7 +174,7 @@ const PRESS: &str = r#"
     local row, buf = first, vim.api.nvim_get_current_buf()
     while row <= vim.api.nvim_buf_line_count(buf) and vim.uv.hrtime() - start < 3e8 do
       local line = vim.api.nvim_buf_get_lines(buf, row - 1, row, true)[1]
-      -- The keys for the file under the cursor take turns: they go the same way.
+      -- The others take turns: those for the file under the cursor go the same way.
       for _, key in ipairs({ "<CR>", keys[row % #keys + 1] }) do
         local columns = { key == "<CR>" and 1 or line:find("%S+%s*$") or 1 }
         for _, column in ipairs(columns) do
@@ -187,6 +187,13 @@ const PRESS: &str = r#"
           elseif clock() - pressed > 1e9 then
             tell("took more than a second", key, line)
           end
+          -- Neovim's own key: what it hands to the system is what the user sees below the cursor, in one line.
+          for _, what in ipairs(key == "gx" and handed_over or {}) do
+            if not line:find(what, 1, true) then
+              tell("handed over " .. what, key, line)
+            end
+          end
+          handed_over = key == "gx" and {} or handed_over
           for _, win in ipairs(vim.api.nvim_list_wins()) do
             local shown = vim.api.nvim_win_get_buf(win)
             local name = vim.api.nvim_buf_get_name(shown)
@@ -208,8 +215,9 @@ const PRESS: &str = r#"
     return { row, vim.api.nvim_buf_line_count(buf), wrong }
 "#;
 
-/// What opens the file under the cursor.
-const KEYS: [&str; 7] = ["gf", "gF", "<C-w>f", "<C-w><C-f>", "<C-w>F", "<C-w>gf", "<C-w>gF"];
+/// What opens the file under the cursor, what Neovim hands to the system, and a request's diff.
+const KEYS: [&str; 9] =
+    ["gf", "gF", "<C-w>f", "<C-w><C-f>", "<C-w>F", "<C-w>gf", "<C-w>gF", "gx", "gd"];
 
 /// What must not be there: buffers of other names than ours and real files', other processes, browsers, the flag.
 const LOOK: &str = r#"
@@ -233,13 +241,13 @@ const LOOK: &str = r#"
     return wrong
 "#;
 
-struct Talk {
-    nvim: Nvim,
-    agent: Agent,
-    turn: Request,
+pub(crate) struct Talk {
+    pub(crate) nvim: Nvim,
+    pub(crate) agent: Agent,
+    pub(crate) turn: Request,
 }
 
-fn init() -> Options {
+pub(crate) fn init() -> Options {
     let init = "vim.ui.open = function(what) table.insert(handed_over, what) return nil end
         _G.handed_over, _G.opened = {}, {}
         vim.o.hidden = true";
@@ -267,16 +275,20 @@ fn say_all(agent: &mut Agent, session: &str, names: &[String]) {
     agent.say(session, "\n\nAll was said.\n");
 }
 
+pub(crate) const SESSION: &str = "../../`touch FLAG`";
+
+pub(crate) fn initialized() -> Json {
+    json!({"protocolVersion": 1,
+        "agentInfo": {"name": "%", "title": "term://touch FLAG", "version": "`touch FLAG`"},
+        "agentCapabilities": {"loadSession": true, "sessionCapabilities": {"resume": {}}}})
+}
+
 impl Talk {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let mut nvim = Nvim::start(init());
         make_files(&nvim);
         let mut agent = nvim.start_agent();
-        let session = agent.handshake_with(
-            json!({"agentInfo": {"name": "%", "title": "term://touch FLAG", "version": "`touch FLAG`"},
-                "agentCapabilities": {"loadSession": true, "sessionCapabilities": {"resume": {}}}}),
-            json!({"sessionId": "../../`touch FLAG`"}),
-        );
+        let session = agent.handshake_with(initialized(), json!({"sessionId": SESSION}));
         nvim.poll_state("ready");
         nvim.send("go");
         let turn = agent.expect_request("session/prompt");
@@ -286,12 +298,12 @@ impl Talk {
         Self { nvim, agent, turn }
     }
 
-    fn draft(&mut self) {
+    pub(crate) fn draft(&mut self) {
         let code = "vim.api.nvim_buf_set_lines(vim.fn.bufnr('rat://fake/1/prompt'), 0, -1, true, { 'a draft' })";
         self.nvim.lua(code, json!([]));
     }
 
-    fn poll_said(&mut self) {
+    pub(crate) fn poll_said(&mut self) {
         self.nvim.poll("all of it", |nvim| {
             let last = "return vim.fn.getbufline('rat://fake/1', 1, '$')";
             let lines = nvim.lua(last, json!([]));
@@ -300,7 +312,7 @@ impl Talk {
     }
 
     /// Presses all keys everywhere in a view, and looks at what became of Neovim.
-    fn press_everything(&mut self, view: &str) {
+    pub(crate) fn press_everything(&mut self, view: &str) {
         let processes = self.nvim.processes().living();
         let mut row = json!(1);
         loop {
@@ -315,16 +327,37 @@ impl Talk {
         self.look(&processes);
     }
 
+    /// The same in all views that hold words of the agent; real files open.
+    pub(crate) fn press_in_all_views(&mut self) {
+        self.press_everything("rat://fake/1");
+        let opened = self.nvim.lua("return vim.tbl_keys(opened)", json!([]));
+        let plain = self.nvim.cwd().join("plain.txt");
+        let has = |path: &Path| {
+            opened.as_array().unwrap().iter().any(|name| name == path.to_str().unwrap())
+        };
+        assert!(has(&plain), "real files open: {opened:#}");
+        self.nvim.command("RatTools");
+        self.nvim.poll("the tools", |nvim| {
+            nvim.lua("return vim.fn.bufwinid('rat://fake/1/tools') ~= -1", json!([])) == json!(true)
+        });
+        self.press_everything("rat://fake/1/tools");
+    }
+
     fn look(&mut self, processes: &[u32]) {
-        let wrong = self.nvim.lua(LOOK, json!([]));
-        assert!(wrong.as_array().is_none_or(Vec::is_empty), "{wrong:#}");
+        look(&mut self.nvim, processes);
         assert_eq!(self.nvim.buffer_lines("rat://fake/1/prompt"), ["a draft"]);
-        assert_eq!(self.nvim.processes().living(), processes, "a process was started or ended");
-        for folder in ["project", "home", "tmp", "."] {
-            let entries = std::fs::read_dir(self.nvim.folder().path().join(folder)).unwrap();
-            let names = entries.map(|entry| entry.unwrap().file_name());
-            assert!(!names.into_iter().any(|name| name == "FLAG"), "a flag in {folder}");
-        }
+    }
+}
+
+/// Looks for anything that must not be there.
+pub(crate) fn look(nvim: &mut Nvim, processes: &[u32]) {
+    let wrong = nvim.lua(LOOK, json!([]));
+    assert!(wrong.as_array().is_none_or(Vec::is_empty), "{wrong:#}");
+    assert_eq!(nvim.processes().living(), processes, "a process was started or ended");
+    for folder in ["project", "home", "tmp", "."] {
+        let entries = std::fs::read_dir(nvim.folder().path().join(folder)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name());
+        assert!(!names.into_iter().any(|name| name == "FLAG"), "a flag in {folder}");
     }
 }
 
@@ -333,17 +366,7 @@ fn no_name_opens_anything_but_a_real_file() {
     let mut talk = Talk::start();
     talk.poll_said();
     talk.draft();
-    talk.press_everything("rat://fake/1");
-    let opened = talk.nvim.lua("return vim.tbl_keys(opened)", json!([]));
-    let plain = talk.nvim.cwd().join("plain.txt");
-    let has =
-        |path: &Path| opened.as_array().unwrap().iter().any(|name| name == path.to_str().unwrap());
-    assert!(has(&plain), "real files open: {opened:#}");
-    talk.nvim.command("RatTools");
-    talk.nvim.poll("the tools", |nvim| {
-        nvim.lua("return vim.fn.bufwinid('rat://fake/1/tools') ~= -1", json!([])) == json!(true)
-    });
-    talk.press_everything("rat://fake/1/tools");
+    talk.press_in_all_views();
     let turn = &talk.turn;
     talk.agent.reply(turn, json!({"stopReason": "end_turn"}));
     talk.nvim.poll_state("ready");

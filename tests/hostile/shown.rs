@@ -18,15 +18,8 @@ impl Talk {
         let mut viewer = Viewer::start(init);
         let mut agent = viewer.nvim.start_agent();
         let session = text("p-session");
-        let info = json!({"name": text("p-name"), "title": short("p-agent"), "version": text("p-version")});
-        let method =
-            json!({"id": text("p-method"), "name": text("p-login"), "description": text("p-how")});
-        let other = json!({"id": "other", "name": text("p-other-login")});
-        let sessions = json!({"list": {}, "close": {}, "delete": {}, "fork": {}, "resume": {}});
-        let can = json!({"loadSession": true, "sessionCapabilities": sessions,
-            "auth": {"logout": {}}});
         agent.handshake_with(
-            json!({"agentInfo": info, "authMethods": [method, other], "agentCapabilities": can}),
+            initialized(),
             json!({"sessionId": session, "configOptions": options()}),
         );
         viewer.nvim.poll_state("ready");
@@ -52,7 +45,19 @@ impl Talk {
     }
 }
 
-fn options() -> Json {
+pub(crate) fn initialized() -> Json {
+    let info =
+        json!({"name": text("p-name"), "title": short("p-agent"), "version": text("p-version")});
+    let method =
+        json!({"id": text("p-method"), "name": text("p-login"), "description": text("p-how")});
+    let other = json!({"id": "other", "name": text("p-other-login")});
+    let sessions = json!({"list": {}, "close": {}, "delete": {}, "fork": {}, "resume": {}});
+    let can = json!({"loadSession": true, "sessionCapabilities": sessions,
+        "auth": {"logout": {}}});
+    json!({"protocolVersion": 1, "agentInfo": info, "authMethods": [method, other], "agentCapabilities": can})
+}
+
+pub(crate) fn options() -> Json {
     let choice = |place: &str| json!({"value": text(place), "name": text(place), "description": text("p-chosen")});
     json!([
         {"id": text("p-option"), "name": text("p-option"), "description": text("p-about"), "category": text("p-kind"),
@@ -83,7 +88,7 @@ fn contents() -> Json {
     ])
 }
 
-fn say_everything(talk: &mut Talk) {
+pub(crate) fn say_everything(talk: &mut Talk) {
     for (kind, place) in [
         ("agent_message_chunk", "p-message"),
         ("agent_thought_chunk", "p-thought"),

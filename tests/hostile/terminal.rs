@@ -18,6 +18,22 @@ const SCREEN: &str = r#"
     return table.concat(rows, "\n")
 "#;
 
+/// The window's title is the statusline's text.
+fn options(init: &str) -> Options {
+    let title = r#"
+            vim.o.title = true
+            vim.o.titlestring = "%{%v:lua.require('rat').statusline()%}"
+            vim.o.statusline = "%f %{%v:lua.require('rat').statusline()%}"
+            vim.o.tabline = "%!v:lua.require('rat').statusline()""#;
+    Options {
+        columns: 160,
+        lines: 50,
+        terminal: true,
+        init: format!("{title}\n{init}"),
+        ..Options::default()
+    }
+}
+
 /// A Neovim in a terminal, and the text of all screens looked at.
 pub(crate) struct Viewer {
     pub(crate) nvim: Nvim,
@@ -26,21 +42,17 @@ pub(crate) struct Viewer {
 }
 
 impl Viewer {
-    /// The window's title is the statusline's text.
     pub(crate) fn start(init: &str) -> Self {
-        let title = r#"
-            vim.o.title = true
-            vim.o.titlestring = "%{%v:lua.require('rat').statusline()%}"
-            vim.o.statusline = "%f %{%v:lua.require('rat').statusline()%}"
-            vim.o.tabline = "%!v:lua.require('rat').statusline()""#;
-        let options = Options {
-            columns: 160,
-            lines: 50,
-            terminal: true,
-            init: format!("{title}\n{init}"),
-            ..Options::default()
-        };
-        Self { nvim: Nvim::start(options), seen: String::new(), looks: 0 }
+        Self::with(Nvim::start(options(init)))
+    }
+
+    /// Another one after this one's end, with the same home and state.
+    pub(crate) fn restart(&self) -> Self {
+        Self::with(self.nvim.beside(options("")))
+    }
+
+    fn with(nvim: Nvim) -> Self {
+        Self { nvim, seen: String::new(), looks: 0 }
     }
 
     /// Looks at the screen as it is.
