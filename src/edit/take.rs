@@ -80,6 +80,13 @@ pub fn leave(read: &Text, ours: &Text, file: &Text) -> Text {
     apply(&hunks, ours).with_shape(file.shape())
 }
 
+/// The lines that stand in both, in the shape of the first.
+pub fn shared(one: &Text, other: &Text) -> Text {
+    let only: Vec<Hunk> =
+        diff(one, other).into_iter().map(|hunk| Hunk { lines: Vec::new(), ..hunk }).collect();
+    apply(&only, one).with_shape(one.shape())
+}
+
 /// Ranges in order, those that touch as one.
 fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|range| (range.start, range.end));
@@ -217,6 +224,14 @@ mod tests {
     fn a_writer_who_knew_what_was_saved_may_change_what_is_beside_it() {
         let (text, kept) = taken("1\n2\n3\n", "1\nuser\n3\n", "1\nuser\n3\n", "1\nuser\nthree\n");
         assert_eq!((text.as_str(), kept), ("1\nuser\nthree\n", vec![]));
+    }
+
+    #[test]
+    fn what_two_texts_share_is_what_stands_in_both() {
+        let text = Text::parse;
+        assert_eq!(shared(&text("1\n2\n3\n"), &text("0\n1\n3\n4\n")), text("1\n3\n"));
+        assert_eq!(shared(&text("1\n"), &text("2\n")), text(""));
+        assert_eq!(shared(&text("1\n2\n"), &text("1\n2\n")), text("1\n2\n"));
     }
 
     #[test]

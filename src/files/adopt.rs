@@ -12,7 +12,7 @@ use super::limits::{MOST_AHEAD, MOST_TEXT};
 use super::on_disk::OnDisk;
 use super::write::difference;
 use super::{Via, Written};
-use crate::edit::{Hunk, Kept, Taken, Text, diff, leave, refine, take_in};
+use crate::edit::{Hunk, Kept, Taken, Text, diff, leave, refine, shared, take_in};
 use crate::session::author::{Author, SessionKey};
 
 impl Document {
@@ -84,10 +84,9 @@ impl Document {
             }
             Made::Again => return Ok(None),
         };
-        // Not what the user has made of it since: that is in the file by nobody's doing.
-        let was = self.last_synced(open).unwrap_or_else(|| Arc::clone(&open.text));
+        let was = self.last_synced(open);
         self.synced = Some(file.clone());
-        self.leaves(&by.session, Some(was), file).await?;
+        self.leaves(&by.session, (was, Some(&open.text)), file).await?;
         let hunks = difference(&before, &after).await?;
         let news = !hunks.is_empty() || !taken.kept.is_empty();
         self.record_change(by, Via::Disk, (&before, &after), &hunks).await?;
@@ -178,7 +177,7 @@ impl Document {
         self.note_on_disk(session, Some(&file.text));
         let before = self.synced.replace(file.clone()).map(|synced| synced.text);
         let before = before.or_else(|| self.known.get(session).and_then(|it| it.before(&file)));
-        self.leaves(session, before.clone(), &file).await?;
+        self.leaves(session, (before.clone(), None), &file).await?;
         let created = before.is_none() && std::mem::take(&mut self.was_missing);
         let Some(before) = before.or(created.then(Arc::default)) else { return Ok(None) };
         let hunks = difference(&before, &file.text).await?;
@@ -189,20 +188,26 @@ impl Document {
         Ok(news.then_some(Written { created, ..written }))
     }
 
-    /// Notes how a session left the file where there was `was` before its change: what others had brought in since it read
-    /// the file is no more known to it than it was, also if it is in the file only now.
+    /// Notes how a session left the file: what others had brought in since it read the file is no more known to it than it
+    /// was, also if it is in the file only now. That was in the file before, or in the buffer, not saved.
     async fn leaves(
         &mut self,
         session: &SessionKey,
-        was: Option<Arc<Text>>,
+        (before, live): (Option<Arc<Text>>, Option<&Arc<Text>>),
         file: &OnDisk,
     ) -> Result<(), FileError> {
         let known = self.known.get(session);
         let text = known.and_then(|known| known.text.clone());
         let (read, file) = (known.and_then(|known| known.before(file)), Arc::clone(&file.text));
-        let left = match (read, was) {
-            (Some(read), Some(was)) if *read != *was => {
-                beside(move || Arc::new(leave(&read, &was, &file))).await?
+        let was = before.iter().chain(live).cloned();
+        let was: Vec<_> = was.filter(|was| read.as_ref().is_some_and(|read| read != was)).collect();
+        let left = match read {
+            Some(read) if !was.is_empty() => {
+                beside(move || {
+                    let left = was.iter().map(|was| leave(&read, was, &file));
+                    left.reduce(|one, other| shared(&one, &other)).map_or(file.clone(), Arc::new)
+                })
+                .await?
             }
             _ => file,
         };

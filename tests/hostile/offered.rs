@@ -235,7 +235,7 @@ fn commands_sessions_and_answers_come_back_as_the_agent_has_named_them() {
         let params = json!({"sessionId": "s1", "toolCall": call, "options": options});
         let pending = talk.agent.ask("session/request_permission", params);
         talk.nvim.poll("the request", |nvim| nvim.status()["permissions"][0] != Json::Null);
-        talk.pick("RatPermission", &[at + 2]);
+        talk.pick("RatPermission", &[at + 1]);
         let answer = talk.agent.expect_answer(pending).unwrap();
         assert_eq!(answer["outcome"], json!({"outcome": "selected", "optionId": name}));
         talk.nvim.poll("no request", |nvim| nvim.status()["permissions"][0] == Json::Null);
