@@ -85,8 +85,8 @@ impl Document {
             Made::Again => return Ok(None),
         };
         let was = self.last_synced(open);
+        self.leaves(&by.session, (was, Some(&open.text)), &file.text).await?;
         self.synced = Some(file.clone());
-        self.leaves(&by.session, (was, Some(&open.text)), file).await?;
         let hunks = difference(&before, &after).await?;
         let news = !hunks.is_empty() || !taken.kept.is_empty();
         self.record_change(by, Via::Disk, (&before, &after), &hunks).await?;
@@ -105,7 +105,7 @@ impl Document {
             // What the user has changed cannot be told from what the agent has.
             return beside(move || keep_all(&live, &theirs)).await;
         };
-        let read = self.known.get(session).and_then(|known| known.before(file));
+        let read = self.known.get(session).and_then(|known| known.before(self.synced.as_ref()));
         let read = read.unwrap_or_else(|| Arc::clone(&synced));
         beside(move || take_in(&read, &synced, &live, &theirs)).await
     }
@@ -175,9 +175,11 @@ impl Document {
         let Some(file) = file else { return Ok(None) };
         self.take_sent(&file, by);
         self.note_on_disk(session, Some(&file.text));
-        let before = self.synced.replace(file.clone()).map(|synced| synced.text);
-        let before = before.or_else(|| self.known.get(session).and_then(|it| it.before(&file)));
-        self.leaves(session, (before.clone(), None), &file).await?;
+        let synced = self.synced.as_ref();
+        let before = synced.map(|synced| Arc::clone(&synced.text));
+        let before = before.or_else(|| self.known.get(session).and_then(|it| it.before(None)));
+        self.leaves(session, (before.clone(), None), &file.text).await?;
+        self.synced = Some(file.clone());
         let created = before.is_none() && std::mem::take(&mut self.was_missing);
         let Some(before) = before.or(created.then(Arc::default)) else { return Ok(None) };
         let hunks = difference(&before, &file.text).await?;
@@ -194,11 +196,12 @@ impl Document {
         &mut self,
         session: &SessionKey,
         (before, live): (Option<Arc<Text>>, Option<&Arc<Text>>),
-        file: &OnDisk,
+        file: &Arc<Text>,
     ) -> Result<(), FileError> {
         let known = self.known.get(session);
         let text = known.and_then(|known| known.text.clone());
-        let (read, file) = (known.and_then(|known| known.before(file)), Arc::clone(&file.text));
+        let read = known.and_then(|known| known.before(self.synced.as_ref()));
+        let file = Arc::clone(file);
         let was = before.iter().chain(live).cloned();
         let was: Vec<_> = was.filter(|was| read.as_ref().is_some_and(|read| read != was)).collect();
         let left = match read {
@@ -211,7 +214,7 @@ impl Document {
             }
             _ => file,
         };
-        self.known.insert(session.clone(), Known { text, left, file: None });
+        self.known.insert(session.clone(), Known { text, left, ahead: None });
         Ok(())
     }
 

@@ -76,8 +76,18 @@ pub(super) struct Known {
     /// As its last change left the file, with what a formatter made of it: what came later is not
     /// its own. As it read the file, if it changed nothing since.
     pub(super) left: Arc<Text>,
-    /// Which file that was, where it was read from the disk, and what was known before.
-    pub(super) file: Option<(DiskFacts, Option<Arc<Text>>)>,
+    /// Where that was on the disk and not in Neovim yet.
+    pub(super) ahead: Option<Ahead>,
+}
+
+/// A text that a session has read on the disk before Neovim has followed it. Of a read we may be told late, too: the
+/// file may be what the session has made of it right after.
+#[derive(Debug, Clone)]
+pub(super) struct Ahead {
+    /// Of which file, the one Neovim last read or wrote.
+    pub(super) of: DiskFacts,
+    /// What the session knew before.
+    pub(super) before: Option<Arc<Text>>,
 }
 
 /// A text that an agent has sent and goes on to write to the disk itself, as OpenCode does without waiting for us.
@@ -92,14 +102,13 @@ pub(super) struct Sent {
 
 impl Known {
     pub(super) fn new(text: Arc<Text>) -> Self {
-        Self { text: Some(Arc::clone(&text)), left: text, file: None }
+        Self { text: Some(Arc::clone(&text)), left: text, ahead: None }
     }
 
-    /// What its writer knew of a file that it has brought to this state, as far as that can be told: of a read we may be
-    /// told late, when the file is already what the session has made of it right after.
-    pub(super) fn before(&self, file: &OnDisk) -> Option<Arc<Text>> {
-        match &self.file {
-            Some((facts, before)) if *facts == file.facts => before.clone(),
+    /// What it knew of the file that Neovim last read or wrote, as far as that can be told.
+    pub(super) fn before(&self, synced: Option<&OnDisk>) -> Option<Arc<Text>> {
+        match &self.ahead {
+            Some(ahead) if synced.is_some_and(|it| it.facts == ahead.of) => ahead.before.clone(),
             _ => Some(Arc::clone(&self.left)),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::ReadRequest;
 use super::disk::{self, Excerpt};
-use super::document::{Document, Known, Open, beside};
+use super::document::{Ahead, Document, Known, Open, beside};
 use super::editor::{Buffer, BufferId, EditorError, Encoding, Lines};
 use super::error::FileError;
 use super::limits::{MOST_AHEAD, MOST_EXCERPT, MOST_FOR_LINES, MOST_SKIPPED, MOST_TEXT, megabytes};
@@ -68,7 +68,7 @@ impl Document {
                 }
                 let disk = self.on_disk(buffer).await?;
                 let disk = disk.ok_or_else(|| FileError::Missing(self.path.clone()))?;
-                self.known_from(&request.session, &disk)
+                self.known_from(&request.session, &disk, buffer)
             }
         };
         let text = Arc::clone(&known.left);
@@ -87,11 +87,16 @@ impl Document {
     }
 
     /// What a session knows that has read the file as it stands on the disk.
-    fn known_from(&self, session: &SessionKey, disk: &OnDisk) -> Known {
-        let is_followed = self.synced.as_ref().is_some_and(|synced| synced.facts == disk.facts);
-        let before = self.known.get(session).and_then(|known| known.before(disk));
-        let file = Some((disk.facts, before.filter(|_| !is_followed)));
-        Known { file, ..Known::new(Arc::clone(&disk.text)) }
+    fn known_from(&self, session: &SessionKey, disk: &OnDisk, buffer: Option<&Buffer>) -> Known {
+        // The user may have saved it, and we are not told yet.
+        let is_saved = buffer.is_some_and(|it| it.stamp == Some(disk.facts.stamp()));
+        let synced = self.synced.as_ref().filter(|synced| synced.facts != disk.facts);
+        let ahead = synced.filter(|_| !is_saved);
+        let ahead = ahead.map(|synced| Ahead {
+            of: synced.facts,
+            before: self.known.get(session).and_then(|known| known.before(Some(synced))),
+        });
+        Known { ahead, ..Known::new(Arc::clone(&disk.text)) }
     }
 
     /// Lines of a file that is too large to be held for them; `None` of any other. Of which text they are is known by the
@@ -233,7 +238,7 @@ impl Document {
             }
             self.glimpsed.insert(session.clone(), facts);
         } else if let Some(disk) = self.on_disk(buffer).await? {
-            let known = self.known_from(session, &disk);
+            let known = self.known_from(session, &disk, buffer);
             self.learn(session.clone(), known);
         }
         Ok(())

@@ -326,7 +326,7 @@ async fn known(
         let planned = apply(&hunks, &before);
         let formatted = merge(&planned, &sent, &after).ok().filter(|made| !made.hunks.is_empty());
         let left = formatted.map(|made| Arc::new(apply(&made.hunks, &sent)));
-        Known { left: left.unwrap_or_else(|| Arc::clone(&sent)), text: Some(sent), file: None }
+        Known { left: left.unwrap_or_else(|| Arc::clone(&sent)), text: Some(sent), ahead: None }
     })
     .await
 }
