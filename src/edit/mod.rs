@@ -15,5 +15,5 @@ pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
 pub use merge::{Conflict, Merged, merge};
 pub use rebase::{Overlap, Spans, rebase, replay};
 pub use record::{Record, Step};
-pub use take::{Kept, Taken, leave, shared, take_in};
+pub use take::{Kept, Taken, keep_all, leave, shared, take_in};
 pub use text::{LineEnding, Shape, Text};

@@ -36,6 +36,9 @@ pub fn take_in(read: &Text, synced: &Text, ours: &Text, file: &Text) -> Taken {
     let saved = keep_saved(read, synced, file);
     let (merged, conflicts) = reconcile(synced, ours, &saved);
     let text = apply(&merged.hunks, ours).with_shape(merged.shape);
+    if !has_unread(read, ours, &text) {
+        return keep_all(ours, file);
+    }
     let (to_ours, to_file) = (diff(&saved, ours), diff(&saved, file));
     let contested = conflicts.into_iter().map(|conflict| conflict.theirs);
     let lost = to_file.iter().map(Hunk::old);
@@ -46,6 +49,28 @@ pub fn take_in(read: &Text, synced: &Text, ours: &Text, file: &Text) -> Taken {
     });
     let differs = |kept: &Kept| !kept.lines.clone().map(|line| ours.line(line)).eq(&kept.theirs);
     Taken { text, hunks: merged.hunks, kept: kept.filter(differs).collect() }
+}
+
+/// Ours as it is, and told wherever the file has another.
+pub fn keep_all(ours: &Text, file: &Text) -> Taken {
+    let kept = diff(ours, file).into_iter();
+    let kept = kept.map(|hunk| Kept { lines: hunk.old(), theirs: hunk.lines }).collect();
+    Taken { text: ours.clone(), hunks: Vec::new(), kept }
+}
+
+/// Whether all lines of ours that were not read are in the text. Where both sides have moved lines, the places of a merge
+/// do not say.
+fn has_unread(read: &Text, ours: &Text, text: &Text) -> bool {
+    let mut owed: HashMap<&str, isize> = HashMap::new();
+    for line in ours.lines() {
+        *owed.entry(line).or_default() += 1;
+    }
+    for line in read.lines().chain(text.lines()) {
+        if let Some(count) = owed.get_mut(line) {
+            *count -= 1;
+        }
+    }
+    owed.values().all(|count| *count <= 0)
 }
 
 /// What the one who changed `ours` into `file` knows of it then, who had read `read`: its own change, and nothing of what
@@ -224,6 +249,16 @@ mod tests {
     fn a_writer_who_knew_what_was_saved_may_change_what_is_beside_it() {
         let (text, kept) = taken("1\n2\n3\n", "1\nuser\n3\n", "1\nuser\n3\n", "1\nuser\nthree\n");
         assert_eq!((text.as_str(), kept), ("1\nuser\nthree\n", vec![]));
+    }
+
+    #[test]
+    fn lines_that_were_not_read_stay_also_where_both_sides_have_moved_others() {
+        let read = "0\n1\n2\n10\n19\n3\n4\n18\n20\n110\n111\n112\n";
+        let synced = "0\n1\n2\n10 user\n19\n3 anna\n4\n18\n25\n20\n26\n27\n";
+        let ours = "1\n2\n10 user\n0\n19\n3 anna\n4\n18\n25\n20\n26\n27\n";
+        let file = "0 bert\n10\n1\n19\n2\n3\n4\n11\n9\n90\n18\n30\n110\n111\n6\n112 bert\n";
+        let (text, _) = taken(read, synced, ours, file);
+        assert!(text.contains("10 user\n"), "{text}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::limits::{MOST_AHEAD, MOST_TEXT};
 use super::on_disk::OnDisk;
 use super::write::difference;
 use super::{Via, Written};
-use crate::edit::{Hunk, Kept, Taken, Text, diff, leave, refine, shared, take_in};
+use crate::edit::{Hunk, Taken, Text, keep_all, leave, refine, shared, take_in};
 use crate::session::author::{Author, SessionKey};
 
 impl Document {
@@ -239,11 +239,4 @@ impl Document {
             deleted: false,
         }
     }
-}
-
-/// The buffer keeps its text wherever the file has another.
-fn keep_all(live: &Text, file: &Text) -> Taken {
-    let kept = diff(live, file).into_iter();
-    let kept = kept.map(|hunk| Kept { lines: hunk.old(), theirs: hunk.lines }).collect();
-    Taken { text: live.clone(), hunks: Vec::new(), kept }
 }
