@@ -35,6 +35,17 @@ fn write(nvim: &mut Nvim, text: &str) {
     nvim.poll(text, |nvim| nvim.buffer_lines(PROMPT).join("<CR>") == text);
 }
 
+/// Two prompts are sent and answered.
+fn send_two(nvim: &mut Nvim, agent: &mut Agent) {
+    for text in ["sent one", "sent two"] {
+        write(nvim, text);
+        nvim.input("<CR>");
+        let request = agent.expect_request("session/prompt");
+        agent.reply(&request, json!({"stopReason": "end_turn"}));
+        nvim.poll_state("ready");
+    }
+}
+
 /// The files below a folder of the state, with what they say.
 fn kept(nvim: &Nvim, kind: &str) -> Vec<(std::path::PathBuf, String)> {
     fn walk(folder: &Path, found: &mut Vec<(std::path::PathBuf, String)>) {
@@ -137,13 +148,7 @@ fn two_neovims_keep_their_drafts_apart() {
 fn prompts_sent_before_are_walked_after_a_restart() {
     let mut nvim = Nvim::start(wide());
     let mut agent = ready(&mut nvim);
-    for text in ["sent one", "sent two"] {
-        write(&mut nvim, text);
-        nvim.input("<CR>");
-        let request = agent.expect_request("session/prompt");
-        agent.reply(&request, json!({"stopReason": "end_turn"}));
-        nvim.poll_state("ready");
-    }
+    send_two(&mut nvim, &mut agent);
     poll_kept(&mut nvim, "prompts", "sent two");
     nvim.kill();
     let mut later = nvim.beside(wide());
@@ -159,13 +164,7 @@ fn prompts_sent_before_are_walked_after_a_restart() {
 fn a_draft_is_kept_while_another_prompt_is_shown() {
     let mut nvim = Nvim::start(wide());
     let mut agent = ready(&mut nvim);
-    for text in ["sent one", "sent two"] {
-        write(&mut nvim, text);
-        nvim.input("<CR>");
-        let request = agent.expect_request("session/prompt");
-        agent.reply(&request, json!({"stopReason": "end_turn"}));
-        nvim.poll_state("ready");
-    }
+    send_two(&mut nvim, &mut agent);
     write(&mut nvim, "the draft");
     nvim.input("<Up>A, edited<Esc><Up>");
     nvim.poll("an old prompt", |nvim| nvim.buffer_lines(PROMPT) == ["sent one"]);

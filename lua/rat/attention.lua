@@ -76,8 +76,9 @@ function M.hold_keys(bufs, on_pause)
   wait()
 end
 
---- What selects in a picker and is nothing else: moves, or a number, right before the answer.
-local SELECTING = { "<Up>", "<Down>", "<C-N>", "<C-P>", "<C-J>", "<C-K>", "<Tab>", "<S-Tab>", "%d" }
+--- What selects in a picker and is nothing else, as Lua patterns: moves, the mouse, a number.
+local SELECTING = { "<Up>", "<Down>", "<C%-[NPJK]>", "<S?%-?Tab>", "%d" }
+vim.list_extend(SELECTING, { "<[%w-]*Mouse>", "<[%w-]*Release>", "<[%w-]*ScrollWheel%a+>" })
 
 --- Watches what the user types, for what opened by itself and whose keys are not ours.
 ---@return fun(): boolean meant whether nothing but an answer was typed, after a pause; ends the watch
@@ -92,15 +93,15 @@ function M.watch_keys()
   end)
   return function()
     vim.on_key(nil, namespace)
-    local rest = typed:gsub("<CR>$", "")
-    if typed == "" or rest:find("Mouse", 1, true) then
+    if typed == "" then
       return true
     end
-    local count = #rest
-    for _, key in ipairs(SELECTING) do
-      rest = rest:gsub(key == "%d" and key or vim.pesc(key), "")
+    local selecting = typed:gsub("<CR>$", "")
+    local rest = selecting
+    for _, pattern in ipairs(SELECTING) do
+      rest = rest:gsub(pattern, "")
     end
-    return paused and count > 0 and rest == ""
+    return paused and selecting ~= "" and rest == ""
   end
 end
 

@@ -136,7 +136,7 @@ pub enum BufferFact {
     Read,
     /// The user has saved it.
     Saved,
-    /// It is unmodified by another way: the user has undone what was not saved.
+    /// It is unmodified in another way: the user has undone what was not saved.
     Clean,
 }
 

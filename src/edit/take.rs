@@ -31,12 +31,13 @@ pub struct Kept {
 ///
 /// `read` is what the one who changed it knew of it, `synced` what it was before, `ours` the text in the buffer: `synced`
 /// with unsaved changes, `file` what it is now. What came into the file after `read` and is not in it any more is kept
-/// like unsaved text that was overwritten, and both are told. Ranges in [`Taken::kept`] count lines of ours.
+/// like unsaved text that was overwritten, and both are told. Where that cannot be brought together without losing a line that
+/// was not read, ours stays whole. Ranges in [`Taken::kept`] count lines of ours.
 pub fn take_in(read: &Text, synced: &Text, ours: &Text, file: &Text) -> Taken {
     let saved = keep_saved(read, synced, file);
     let (merged, conflicts) = reconcile(synced, ours, &saved);
     let text = apply(&merged.hunks, ours).with_shape(merged.shape);
-    if !has_unread(read, ours, &text) {
+    if !keeps_unread(read, ours, &text) {
         return keep_all(ours, file);
     }
     let (to_ours, to_file) = (diff(&saved, ours), diff(&saved, file));
@@ -58,9 +59,9 @@ pub fn keep_all(ours: &Text, file: &Text) -> Taken {
     Taken { text: ours.clone(), hunks: Vec::new(), kept }
 }
 
-/// Whether all lines of ours that were not read are in the text. Where both sides have moved lines, the places of a merge
-/// do not say.
-fn has_unread(read: &Text, ours: &Text, text: &Text) -> bool {
+/// Whether all lines of ours that were not read are in the text: where both sides have moved lines, a merge by places may
+/// take one out with those around it.
+fn keeps_unread(read: &Text, ours: &Text, text: &Text) -> bool {
     let mut owed: HashMap<&str, isize> = HashMap::new();
     for line in ours.lines() {
         *owed.entry(line).or_default() += 1;
