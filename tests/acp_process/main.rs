@@ -138,6 +138,7 @@ hear()
 async fn an_agent_that_waits_for_the_user_is_not_late() {
     let mut bridge = Bridge::running(
         r#"
+say("ready")
 asked = hear()
 params = {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": []}
 send({"id": 5, "method": "session/request_permission", "params": params})
@@ -146,6 +147,8 @@ send({"id": asked["id"], "result": {"sessionId": "in time"}})
 hear()
 "#,
     );
+    // How long it takes to start does not count.
+    assert_eq!(bridge.text().await, "ready");
     let most = Duration::from_millis(200);
     bridge.call(1, Call::NewSession(Place::default()), Some(most));
     let (token, _) = bridge.request().await;
