@@ -109,6 +109,9 @@ impl Document {
         }
         let plan = self.plan(request, open, file.as_ref()).await?;
         if plan.is_there {
+            if let Some(file) = &file {
+                self.settle_written(file).await?;
+            }
             self.learn(request.by.session.clone(), Known::new(plan.theirs));
             return Ok(Some(self.written(request, &open.text, &open.text, Vec::new())));
         }
@@ -202,8 +205,8 @@ impl Document {
         expected: Option<&OnDisk>,
     ) -> Result<bool, FileError> {
         let text = Arc::new(text);
-        let same = expected.is_some_and(|expected| expected.text == text);
-        if same {
+        if let Some(expected) = expected.filter(|expected| expected.text == text) {
+            self.settle_written(expected).await?;
             return Ok(true);
         }
         if self.facts().await? != expected.map(|expected| expected.facts) {
@@ -213,6 +216,15 @@ impl Document {
         self.acknowledge(&file).await?;
         self.synced = Some(file);
         Ok(true)
+    }
+
+    /// The file needs no writing: the agent may have been quicker to do that itself than to have us told.
+    async fn settle_written(&mut self, file: &OnDisk) -> Result<(), FileError> {
+        if self.synced.as_ref().is_none_or(|synced| synced.facts != file.facts) {
+            self.acknowledge(file).await?;
+            self.synced = Some(file.clone());
+        }
+        Ok(())
     }
 
     /// Replaces the file on disk.

@@ -208,6 +208,28 @@ async fn a_text_written_once_more_is_not_new_whoever_is_taken_for_its_writer() {
 }
 
 #[tokio::test]
+async fn a_text_the_agent_was_quicker_to_write_itself_stays_on_disk() {
+    for (name, unsaved) in
+        [("below", "call setline(3, 'user')"), ("the same", "call setline(2, 'B')")]
+    {
+        let nvim = Nvim::start(&format!("adopt-quicker-{}", name.replace(' ', "-"))).await;
+        let path = nvim.edit("a.txt", "a\nb\nc\nd\n").await;
+        within(nvim.files.note(&path)).await.unwrap();
+        nvim.read(&path).await.unwrap();
+        nvim.command(unsaved).await;
+        let sent = "a\nB\nc\nd\n";
+        nvim.put("a.txt", sent);
+        nvim.write_to_repeat(&path, sent).await.unwrap();
+        assert!(nvim.disk_changed(&path).await.unwrap().is_none(), "{name}");
+        assert_eq!(nvim.disk("a.txt"), sent, "{name}");
+        assert_eq!(nvim.text().await.lines().nth(1), Some("B"), "{name}");
+        nvim.command("write").await;
+        nvim.asks_nothing().await;
+        assert_eq!(nvim.disk("a.txt"), nvim.text().await + "\n", "{name}");
+    }
+}
+
+#[tokio::test]
 async fn a_second_write_finds_the_first_one_written_twice() {
     let nvim = Nvim::start("adopt-twice-again").await;
     let path = nvim.edit("a.txt", "a\nb\n").await;

@@ -101,7 +101,13 @@ impl World {
         }
         let (content, touched) = self.edits(index, session, stale);
         let twice = self.dice.once_in(4);
+        let is_quicker = twice && self.dice.once_in(2);
+        if is_quicker {
+            self.trail.note(format!("{name}: writes {} to the disk first", self.files[index].name));
+            self.put(index, session, &content, touched.is_none());
+        }
         let was = self.look(index).await;
+        let base = self.files[index].knows[session].text.clone().unwrap_or_default();
         let word = (self.typing && self.dice.once_in(2)).then(|| self.word("user"));
         let typed =
             word.as_ref().map_or_else(String::new, |word| format!(" while {word} is typed"));
@@ -140,10 +146,19 @@ impl World {
             }
         }
         if twice {
-            self.trail.note(format!("{name}: and writes that to the disk"));
-            self.put(index, session, &content, !stale.is_empty());
+            if !is_quicker {
+                self.trail.note(format!("{name}: and writes that to the disk"));
+                self.put(index, session, &content, !stale.is_empty());
+            }
             if self.dice.once_in(2) {
                 self.follows(index).await?;
+                if result.is_ok() {
+                    self.files[index].expected.is_on_disk(
+                        &base,
+                        &content,
+                        &self.look(index).await,
+                    )?;
+                }
             }
         }
         Ok(())
@@ -173,7 +188,7 @@ impl World {
                     .filter(|_| !knows.reads_disk)
                     .is_some_and(|at| is_untouched(base, now.kept(), &at));
                 expected.is_settled(&now.conflicts);
-                if is_pending {
+                if is_pending && now.text.is_some() {
                     // That came in first, or was overwritten.
                     expected.comes_together(&now.disk);
                 }
@@ -309,6 +324,8 @@ impl World {
         file.expected.by_session(SESSIONS[session], &mut file.knows[session], was, now)?;
         if result.is_some() {
             file.knows[session].is_taken_to_know(&was.disk);
+        } else if now.text.is_none() {
+            file.knows[session].may_be_taken_to_know(&was.disk);
         }
         if now.text.is_none() {
             file.expected.comes_together(&now.disk);

@@ -47,6 +47,8 @@ pub(crate) struct Knowledge {
     pub(crate) text: Option<String>,
     /// The words it may take away; `None` as long as it knows nothing of the file.
     words: Option<Words>,
+    /// What it may be taken to know besides: of a file that nobody has open it is not told whether a change was anybody's.
+    taken: Words,
     /// Whether it was told to have read the disk itself. Then what it reads through us may be hidden from its model, and an
     /// edit that happens to put back what was seen there counts as made from that.
     pub(crate) reads_disk: bool,
@@ -88,6 +90,13 @@ impl Knowledge {
     /// A change on disk was taken for its doing, though it had read nothing before.
     pub(crate) fn is_taken_to_know(&mut self, file: &str) {
         self.words.get_or_insert_with(|| words(file));
+    }
+
+    /// The same where nothing came of it.
+    pub(crate) fn may_be_taken_to_know(&mut self, file: &str) {
+        if self.words.is_none() {
+            self.taken.extend(words(file));
+        }
     }
 }
 
@@ -164,6 +173,7 @@ impl Expected {
             let may_take = knows.words.as_ref();
             let shared = || count(&self.synced, word) + count(&on_disk, word) > 0;
             word.starts_with(session)
+                || count(&knows.taken, word) > 0
                 || may_take.map_or_else(shared, |words| count(words, word) > 0)
         };
         let mut lost = gone(&before, &after);
@@ -203,6 +213,15 @@ impl Expected {
             }
         }
         Ok(())
+    }
+
+    /// Checks that what a session has sent, was told to be written, and has written itself, is in the file.
+    pub(crate) fn is_on_disk(&self, base: &str, content: &str, now: &Look) -> Checked {
+        let (read, sent, disk) = (words(base), words(content), words(&now.disk));
+        match gone(&sent, &read).into_iter().find(|word| count(&disk, word) == 0) {
+            Some(word) => Err(format!("{word} was written, and is not in the file\n{}", now.disk)),
+            None => Ok(()),
+        }
     }
 
     /// Checks that no line is there more often than a side made it, where both began with it: `read` is what the writer did.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// So many steps are kept.
-const LENGTH: usize = 40;
+/// So many lines are kept: more than a world has, whose steps are not left out one by one.
+const LENGTH: usize = 1_000;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trail(Arc<Mutex<(usize, VecDeque<String>)>>);
