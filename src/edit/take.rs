@@ -44,9 +44,10 @@ pub fn take_in(read: &Text, synced: &Text, ours: &Text, file: &Text) -> Taken {
     let contested = conflicts.into_iter().map(|conflict| conflict.theirs);
     let lost = to_file.iter().map(Hunk::old);
     let places = joined(contested.chain(lost).collect());
-    let kept = places.iter().map(|lines| Kept {
-        lines: carried(lines, &to_ours),
-        theirs: carried(lines, &to_file).map(|line| file.line(line).to_owned()).collect(),
+    let places = places.iter().map(|lines| (carried(lines, &to_ours), carried(lines, &to_file)));
+    let kept = apart(places).into_iter().map(|(lines, theirs)| Kept {
+        lines,
+        theirs: theirs.map(|line| file.line(line).to_owned()).collect(),
     });
     let differs = |kept: &Kept| !kept.lines.clone().map(|line| ours.line(line)).eq(&kept.theirs);
     Taken { text, hunks: merged.hunks, kept: kept.filter(differs).collect() }
@@ -124,6 +125,23 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
         }
     }
     joined
+}
+
+/// Places in two texts, in order, those that are on the same lines of the first as one.
+fn apart(
+    places: impl Iterator<Item = (Range<usize>, Range<usize>)>,
+) -> Vec<(Range<usize>, Range<usize>)> {
+    let mut apart: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    for (ours, theirs) in places {
+        match apart.last_mut() {
+            Some((last, of)) if ours.start < last.end || ours.start == last.start => {
+                *last = last.start.min(ours.start)..last.end.max(ours.end);
+                *of = of.start.min(theirs.start)..of.end.max(theirs.end);
+            }
+            _ => apart.push((ours, theirs)),
+        }
+    }
+    apart
 }
 
 /// The file with what was saved into it after `read` and is not in it any more.
@@ -288,15 +306,20 @@ mod tests {
         assert_eq!(left, Text::parse("1\n2\n3\n4\n5\nagent\n"));
     }
 
-    /// Numbered lines, some replaced, deleted or followed by a line that carries a name.
+    /// Numbered lines, some replaced, deleted, moved to the end or followed by a line that carries a name.
     fn edited(base: &[String], ops: &[u8], name: &str) -> Vec<String> {
-        let edit = |(line, op): (&String, &u8)| match op {
-            1 => vec![format!("{name} for {line}")],
-            2 => vec![],
-            3 => vec![line.clone(), format!("{name} after {line}")],
-            _ => vec![line.clone()],
-        };
-        base.iter().zip(ops.iter().chain(std::iter::repeat(&0))).flat_map(edit).collect()
+        let (mut edited, mut moved) = (Vec::new(), Vec::new());
+        for (line, op) in base.iter().zip(ops.iter().chain(std::iter::repeat(&0))) {
+            match op {
+                1 => edited.push(format!("{name} for {line}")),
+                2 => {}
+                3 => edited.extend([line.clone(), format!("{name} after {line}")]),
+                4 => moved.push(line.clone()),
+                _ => edited.push(line.clone()),
+            }
+        }
+        edited.append(&mut moved);
+        edited
     }
 
     fn text(lines: &[String]) -> Text {
@@ -304,7 +327,7 @@ mod tests {
     }
 
     fn ops() -> impl Strategy<Value = Vec<u8>> {
-        prop::collection::vec(prop_oneof![4 => Just(0u8), 1 => 1u8..4], 10)
+        prop::collection::vec(prop_oneof![4 => Just(0u8), 1 => 1u8..5], 10)
     }
 
     proptest! {
@@ -330,6 +353,10 @@ mod tests {
             for kept in &taken.kept {
                 prop_assert!(kept.lines.end <= ours.len());
                 prop_assert_ne!(&ours[kept.lines.clone()], &kept.theirs[..]);
+            }
+            for two in taken.kept.windows(2) {
+                let (one, next) = (&two[0].lines, &two[1].lines);
+                prop_assert!(one.end <= next.start && one.start < next.start, "{:?}", taken.kept);
             }
             if taken.kept.is_empty() && typed.iter().all(|op| *op == 0) {
                 prop_assert_eq!(taken.text, text(&file));

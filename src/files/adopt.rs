@@ -111,7 +111,7 @@ impl Document {
     }
 
     /// The text that buffer and file last had both; without unsaved changes, the buffer's.
-    fn last_synced(&self, open: &Open) -> Option<Arc<Text>> {
+    pub(super) fn last_synced(&self, open: &Open) -> Option<Arc<Text>> {
         if !open.buffer.modified {
             return Some(Arc::clone(&open.text));
         }
@@ -157,6 +157,18 @@ impl Document {
         let text = Arc::clone(&open.text);
         let written = self.followed(by, Arc::clone(&text), text, Vec::new());
         Ok(Some(Written { deleted: true, ..written }))
+    }
+
+    /// What others did to a file that is not loaded and that we know, before it is written.
+    pub(super) async fn catch_up_closed(
+        &mut self,
+        by: &Author,
+    ) -> Result<Option<Written>, FileError> {
+        let Some(known) = self.synced.as_ref().map(|synced| synced.facts) else { return Ok(None) };
+        if self.facts().await? == Some(known) {
+            return Ok(None);
+        }
+        self.closed_changed(by).await
     }
 
     /// A file that is not loaded: there is something to tell only if we know what was there before.

@@ -54,7 +54,10 @@ impl Document {
         for _ in 0..MOST_TRIES {
             let result = match self.open_with_disk().await? {
                 Some((open, file)) => self.write_open(request, &open, file, &mut adopted).await,
-                None => self.write_closed(request).await.map(Some),
+                None => {
+                    adopted = self.catch_up_closed(&request.by).await?.or(adopted);
+                    self.write_closed(request).await.map(Some)
+                }
             };
             if let Some(result) = result.transpose() {
                 if result.is_ok() {
@@ -98,7 +101,7 @@ impl Document {
     ) -> Result<Option<Written>, FileError> {
         if let Some(file) = &file
             && !self.is_synced(open, file).await?
-            && *file.text != Text::matching(&request.content, &open.text)
+            && !self.is_own_doing(request, open, file)
         {
             if self.take_sent(file, &request.by) {
                 self.settle(open, file.clone()).await?;
@@ -155,6 +158,14 @@ impl Document {
         let mut written = self.written(request, &before, &after, hunks);
         (written.created, written.saved_unsaved) = (file.is_none(), plan.saves_unsaved);
         Ok(Some(written))
+    }
+
+    /// Whether the file has been changed only by the agent itself, to what it sends us now.
+    fn is_own_doing(&self, request: &WriteRequest, open: &Open, file: &OnDisk) -> bool {
+        let base = self.base(request, &open.text);
+        let synced = self.last_synced(open);
+        *file.text == Text::matching(&request.content, &open.text)
+            && base.zip(synced).is_none_or(|(base, synced)| base == synced)
     }
 
     async fn plan(
