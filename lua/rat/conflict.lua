@@ -7,9 +7,13 @@ local M = {}
 ---Lines that a buffer keeps, counted from 0, end exclusive, and the file's.
 ---@alias rat.conflict.Kept [integer, integer, string[]]
 
+---The extmarks before the first line and before the one below the last. Not one with an end: a Neovim older than 0.12
+---may abort when such marks are moved (neovim#37867).
+---@alias rat.conflict.Region [integer, integer]
+
 ---@class (exact) rat.Conflict
 ---@field buf integer
----@field region integer extmark around the lines
+---@field region rat.conflict.Region around the lines
 ---@field sign integer? extmark that shows
 ---@field ours string[] the lines as they were when the file got others
 ---@field theirs string[] the file's lines
@@ -23,33 +27,35 @@ local signs = api.nvim_create_namespace("rat_conflicts")
 local known = {}
 
 ---@param buf integer
----@param namespace integer
----@param id integer
+---@param region rat.conflict.Region
 ---@return integer first from 0
 ---@return integer last end exclusive
-local function rows(buf, namespace, id)
-  local mark = api.nvim_buf_get_extmark_by_id(buf, namespace, id, { details = true })
-  return mark[1] or 0, mark[3] and mark[3].end_row or mark[1] or 0
+local function rows(buf, region)
+  local first = api.nvim_buf_get_extmark_by_id(buf, regions, region[1], {})[1] or 0
+  local last = api.nvim_buf_get_extmark_by_id(buf, regions, region[2], {})[1] or first
+  return first, math.max(first, last)
 end
 
 ---Marks lines so that what is put in their place, or in front of the next one, counts to them.
 ---@param buf integer
 ---@param first integer from 0
 ---@param last integer end exclusive
----@return integer id
+---@return rat.conflict.Region
 function M.region(buf, first, last)
-  local options =
-    { end_row = last, end_col = 0, right_gravity = false, end_right_gravity = true, strict = false }
-  return api.nvim_buf_set_extmark(buf, regions, first, 0, options)
+  local function mark(row, to_the_right)
+    local options = { right_gravity = to_the_right, strict = false }
+    return api.nvim_buf_set_extmark(buf, regions, row, 0, options)
+  end
+  return { mark(first, false), mark(last, true) }
 end
 
 ---The lines in a region.
 ---@param buf integer
----@param id integer
+---@param region rat.conflict.Region
 ---@return string[] lines
 ---@return integer first from 0
-function M.lines(buf, id)
-  local first, last = rows(buf, regions, id)
+function M.lines(buf, region)
+  local first, last = rows(buf, region)
   return api.nvim_buf_get_lines(buf, first, last, false), first
 end
 
@@ -159,12 +165,15 @@ end
 ---@param kept rat.conflict.Kept[]
 local function supersede(buf, kept)
   known[buf] = vim.tbl_filter(function(conflict)
-    local from, to = rows(buf, regions, conflict.region)
+    local from, to = rows(buf, conflict.region)
     for _, one in ipairs(kept) do
       local first, last = one[1], one[2]
       if (from == first and to == last) or (from < last and first < to) then
         if not conflict.decided then
           api.nvim_buf_del_extmark(buf, signs, conflict.sign)
+        end
+        for _, mark in ipairs(conflict.region) do
+          api.nvim_buf_del_extmark(buf, regions, mark)
         end
         return false
       end
@@ -221,7 +230,7 @@ function M.list(buf)
     if a.buf ~= b.buf then
       return a.buf < b.buf
     end
-    return (rows(a.buf, regions, a.region)) < (rows(b.buf, regions, b.region))
+    return (rows(a.buf, a.region)) < (rows(b.buf, b.region))
   end)
   return list
 end
