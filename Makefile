@@ -57,7 +57,7 @@ test-agents: ## Run the tests against real agents (ACP_AGENTS: their folder, ACP
 	else \
 	  nvim=$(nvim) || exit 1; \
 	  ACP_AGENTS="$$(cd "$(ACP_AGENTS)" && pwd)" NVIM_BIN="$$nvim" \
-	    $(CARGO) test --locked --features real-agents --test real_agents -- --test-threads=2; \
+	    $(CARGO) test --locked --test real_agents -- --test-threads=2; \
 	fi
 
 .PHONY: conformance
@@ -67,7 +67,8 @@ conformance: ## Write doc/conformance.md: what the protocol asks of a client, an
 .PHONY: lint
 lint: ## Check format, lints and documentation of the Rust and Lua code
 	$(CARGO) fmt --check
-	$(CARGO) clippy --locked --all-targets --all-features -- -D warnings
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) clippy --locked --test real_agents -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	@PATH="$$PWD/target/tools/bin:$$PATH"; \
 	 command -v stylua >/dev/null || { echo "stylua is missing: cargo install stylua --version 2.5.2 --locked" >&2; exit 1; }; \

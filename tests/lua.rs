@@ -1,8 +1,12 @@
 //! Runs every Lua spec of `tests/lua` in Neovim (`$NVIM_BIN`, else `nvim`) and fails when one of them does. Knows
 //! nothing of what they check.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
 
 fn specs(root: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(root.join("tests/lua"))
@@ -42,7 +46,17 @@ fn every_lua_spec_passes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let specs = specs(root);
     assert!(!specs.is_empty(), "there are no specs");
-    let failures: Vec<String> = specs.iter().filter_map(|spec| run(root, spec).err()).collect();
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(|| {
+                while let Some(spec) = specs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    failures.lock().extend(run(root, spec).err());
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner();
     assert!(
         failures.is_empty(),
         "{} of {} specs:\n{}",

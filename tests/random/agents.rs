@@ -9,7 +9,7 @@ use rat_nvim::files::{FileError, ReadRequest, WriteRequest, Written};
 
 use super::desk::Act;
 use super::disk;
-use super::model::{Checked, Look, shown};
+use super::model::{Checked, Look, is_on_disk, shown};
 use super::nvim::{session_of, within};
 use super::user::SORTED;
 use super::words::{each, edited, gone, is_untouched, words};
@@ -153,11 +153,7 @@ impl World {
             if self.dice.once_in(2) {
                 self.follows(index).await?;
                 if result.is_ok() {
-                    self.files[index].expected.is_on_disk(
-                        &base,
-                        &content,
-                        &self.look(index).await,
-                    )?;
+                    is_on_disk(&base, &content, &self.look(index).await)?;
                 }
             }
         }

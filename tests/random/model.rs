@@ -215,15 +215,6 @@ impl Expected {
         Ok(())
     }
 
-    /// Checks that what a session has sent, was told to be written, and has written itself, is in the file.
-    pub(crate) fn is_on_disk(&self, base: &str, content: &str, now: &Look) -> Checked {
-        let (read, sent, disk) = (words(base), words(content), words(&now.disk));
-        match gone(&sent, &read).into_iter().find(|word| count(&disk, word) == 0) {
-            Some(word) => Err(format!("{word} was written, and is not in the file\n{}", now.disk)),
-            None => Ok(()),
-        }
-    }
-
     /// Checks that no line is there more often than a side made it, where both began with it: `read` is what the writer did.
     pub(crate) fn is_not_doubled(
         &self,
@@ -258,6 +249,15 @@ impl Expected {
     /// Whose step a word came with, if a session's.
     pub(crate) fn came_by(&self, word: &str) -> Option<&str> {
         self.by.get(word).map(String::as_str)
+    }
+}
+
+/// Checks that what a session has sent, was told to be written, and has written itself, is in the file.
+pub(crate) fn is_on_disk(base: &str, content: &str, now: &Look) -> Checked {
+    let (read, sent, disk) = (words(base), words(content), words(&now.disk));
+    match gone(&sent, &read).into_iter().find(|word| count(&disk, word) == 0) {
+        Some(word) => Err(format!("{word} was written, and is not in the file\n{}", now.disk)),
+        None => Ok(()),
     }
 }
 
