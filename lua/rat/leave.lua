@@ -70,10 +70,7 @@ local function leaving()
     if stopped and api.nvim_win_is_valid(win) and api.nvim_buf_is_valid(buf) then
       local room = require("rat.room")
       room.enter(win)
-      local fixed = vim.wo[win].winfixbuf
-      vim.wo[win].winfixbuf = false
       room.show(win, buf)
-      vim.wo[win].winfixbuf = fixed
       vim.fn.winrestview(view)
     end
     pcall(api.nvim_buf_delete, guard, { force = true })

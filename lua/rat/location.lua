@@ -14,13 +14,16 @@ end
 
 --- A window of the user's that can show a file: the last one they were in, else the first, else one of the tab page
 --- they came from.
+---@param except? integer one of ours, whatever it shows now
 ---@return integer?
-function M.users_window()
+function M.users_window(except)
   local last = vim.fn.win_getid(vim.fn.winnr("#"))
-  if fits(last) then
+  if last ~= except and fits(last) then
     return last
   end
-  local here = vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(fits)
+  local here = vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
+    return win ~= except and fits(win)
+  end)
   local tab = vim.fn.tabpagenr("#")
   if here or tab == 0 then
     return here
@@ -113,6 +116,23 @@ local function show(win, buf, modelines)
   end)
 end
 
+--- A window for a file: one of the user's, else a new one.
+---@param except? integer one of ours, whatever it shows now
+---@return integer
+function M.window(except)
+  local win = M.users_window(except)
+  if not win then
+    local blank = vim.api.nvim_create_buf(false, true)
+    vim.bo[blank].bufhidden = "wipe"
+    return vim.api.nvim_open_win(blank, false, { split = "left", win = -1 })
+  end
+  local buf = vim.api.nvim_win_get_buf(win)
+  if vim.bo[buf].modified and not vim.o.hidden then
+    return vim.api.nvim_open_win(buf, false, { split = "above", win = win })
+  end
+  return win
+end
+
 ---@class rat.Place
 ---@field path string
 ---@field line? integer from 1
@@ -128,18 +148,7 @@ function M.open(place)
     require("rat.say").warn(("%s %s"):format(place.path, problem))
     return false
   end
-  local win = M.users_window()
-  if not win then
-    win = vim.api.nvim_open_win(
-      vim.api.nvim_create_buf(false, true),
-      false,
-      { split = "left", win = -1 }
-    )
-    vim.bo[vim.api.nvim_win_get_buf(win)].bufhidden = "wipe"
-  elseif vim.bo[vim.api.nvim_win_get_buf(win)].modified and not vim.o.hidden then
-    win =
-      vim.api.nvim_open_win(vim.api.nvim_win_get_buf(win), false, { split = "above", win = win })
-  end
+  local win = M.window()
   vim.api.nvim_set_current_win(win)
   vim.cmd("normal! m'")
   -- Not before the window is entered: that has plugins which show folders wipe out buffers.

@@ -3,6 +3,7 @@ local chat = require("rat.chat")
 local config = require("rat.config")
 local dress = require("rat.dress")
 local room = require("rat.room")
+local size = require("rat.size")
 local status = require("rat.status")
 
 local M = {}
@@ -11,7 +12,7 @@ local M = {}
 ---@field chat rat.Chat
 ---@field windows table<rat.View, integer> those that are open
 ---@field before rat.Room how the user's windows were
----@field prompt_height? integer as we set it; another means the user did
+---@field size rat.Size
 
 ---@type table<integer, rat.Layout> by tab page
 local layouts = {}
@@ -19,9 +20,6 @@ local layouts = {}
 --- Where the user was when a chat was asked for; focus goes to it only from there.
 ---@type {win: integer, buf: integer, tick: integer}?
 local asked
-
-local PROMPT_MIN, PROMPT_MAX = 5, 12
-local WIDTH_MIN, HEIGHT_MIN = 40, 8
 
 --- The layout of a tab page, without windows the user closed or gave another buffer.
 ---@param tab? integer
@@ -63,19 +61,9 @@ local function open_window(buf, place, fixed)
     before[beside][2] = before[beside][2] - taken - 1
     room.settle(before)
   end
-  dress.set(win, { winfixbuf = true, winfixheight = false, winfixwidth = false })
+  dress.set(win, { winfixheight = false, winfixwidth = false })
   dress.set(win, { [fixed] = true })
   return win
-end
-
---- The size of the chat, leaving the user's windows at least half.
----@param total integer
----@param least integer
----@return integer
-local function extent(total, least)
-  local size = config.get().layout.size
-  local wanted = size < 1 and math.floor(total * size) or math.floor(size)
-  return math.max(math.min(least, math.floor(total / 2)), math.min(wanted, total - 20))
 end
 
 ---@param layout rat.Layout
@@ -86,12 +74,11 @@ local function open_transcript(layout)
   if prompt then
     layout.windows.chat = open_window(buf, { split = "above", win = prompt }, "winfixwidth")
   elseif position == "right" or position == "left" then
-    local width = extent(vim.o.columns, WIDTH_MIN)
-    local place = { split = position, win = -1, width = width }
+    local place = { split = position, win = -1, width = size.extent(layout.size) }
     layout.windows.chat = open_window(buf, place, "winfixwidth")
   else
-    local height = extent(vim.o.lines, HEIGHT_MIN + PROMPT_MIN)
-    local place = { split = position == "top" and "above" or "below", win = -1, height = height }
+    local side = position == "top" and "above" or "below"
+    local place = { split = side, win = -1, height = size.extent(layout.size) }
     layout.windows.chat = open_window(buf, place, "winfixheight")
   end
 end
@@ -99,9 +86,9 @@ end
 ---@param layout rat.Layout
 local function open_prompt(layout)
   local buf = chat.buffer(layout.chat, "prompt")
-  local place = { split = "below", win = layout.windows.chat, height = PROMPT_MIN }
+  local place = { split = "below", win = layout.windows.chat, height = size.PROMPT_MIN }
   layout.windows.prompt = open_window(buf, place, "winfixheight")
-  layout.prompt_height = nil
+  layout.size.chosen = nil
 end
 
 --- Puts another chat into the windows of a layout.
@@ -110,10 +97,8 @@ end
 local function switch(layout, other)
   layout.chat = other
   for view, win in pairs(layout.windows) do
-    dress.set(win, { winfixbuf = false })
     room.show(win, chat.buffer(other, view))
     dress.put_on(win, view)
-    dress.set(win, { winfixbuf = true })
   end
 end
 
@@ -126,8 +111,7 @@ local function new_tab(shown)
   local win = vim.api.nvim_get_current_win()
   room.show(win, chat.buffer(shown, "chat"))
   vim.api.nvim_buf_delete(blank, {})
-  dress.set(win, { winfixbuf = true })
-  return { chat = shown, windows = { chat = win }, before = room.snapshot() }
+  return { chat = shown, windows = { chat = win }, before = room.snapshot(), size = size.new() }
 end
 
 --- Whether the user is still where the chat was asked for, and types nothing.
@@ -157,6 +141,7 @@ function M.enter_prompt()
   local layout = layout_of()
   if layout and layout.windows.chat and not layout.windows.prompt then
     open_prompt(layout)
+    size.note(layout)
   end
   if layout and layout.windows.prompt then
     room.enter(layout.windows.prompt)
@@ -176,6 +161,8 @@ local function close_stacked(layout, view)
   if below then
     room.settle(before)
   end
+  layout.windows[view] = nil
+  size.note(layout)
 end
 
 --- Shows or hides the plan or the tool calls above the transcript.
@@ -194,13 +181,14 @@ function M.toggle_view(shown, view)
   local height = math.max(3, math.floor(vim.api.nvim_win_get_height(above) / 3))
   local place = { split = "above", win = above, height = height }
   layout.windows[view] = open_window(chat.buffer(shown, view), place, "winfixheight")
+  size.note(layout)
   M.refresh(shown)
 end
 
 --- Leaves a window of ours that is the last one to the user.
 ---@param win integer
 local function hand_over(win)
-  dress.set(win, { winfixbuf = false, winfixwidth = false, winfixheight = false, winbar = "" })
+  dress.set(win, { winfixwidth = false, winfixheight = false, winbar = "" })
   vim.api.nvim_win_call(win, function()
     local alternate = vim.fn.bufnr("#")
     local listed = vim.fn.getbufinfo({ buflisted = 1 })
@@ -248,20 +236,8 @@ end
 ---@param shown rat.Chat
 function M.fit(shown)
   local layout = layout_of()
-  local win = layout and layout.chat == shown and layout.windows.prompt
-  if not (layout and win and layout.windows.chat) then
-    return
-  end
-  local now = vim.api.nvim_win_get_height(win)
-  local both = now + vim.api.nvim_win_get_height(layout.windows.chat)
-  local text = vim.api.nvim_win_text_height(win, {}).all + 1
-  local height = math.max(PROMPT_MIN, math.min(text, PROMPT_MAX, math.floor(both / 2)))
-  if height ~= now and (layout.prompt_height or now) == now then
-    local sizes = room.sizes()
-    local above = sizes[layout.windows.chat]
-    above[2], sizes[win][2] = above[2] + now - height, height
-    room.settle(sizes)
-    layout.prompt_height = vim.api.nvim_win_get_height(win)
+  if layout and layout.chat == shown then
+    size.fit(layout)
   end
 end
 
@@ -297,24 +273,47 @@ function M.refresh(shown)
   end
 end
 
---- Keeps winbars fitting, and restores the user's windows once the last of ours is closed with `:q`.
+--- What else is shown in a window of ours goes to one of the user's.
+local function turn_away()
+  local layout, win = layouts[vim.api.nvim_get_current_tabpage()], vim.api.nvim_get_current_win()
+  for view, of in pairs(layout and layout.windows or {}) do
+    local own = layout.chat.buffers[view]
+    if of == win and own and vim.api.nvim_win_get_buf(win) ~= own then
+      -- Whoever shows it may still go to a line of it.
+      vim.schedule(function()
+        if require("rat.guest").move(win, own) then
+          layout.windows[view] = win
+          size.follow(layout)
+          M.refresh(layout.chat)
+        end
+      end)
+    end
+  end
+end
+
+--- Gives ours in the current tab page the sizes they are to have there.
+local function follow_sizes()
+  local layout = layout_of()
+  if layout then
+    size.follow(layout)
+  end
+end
+
+--- Keeps sizes and winbars fitting, and restores the user's windows once the last of ours is closed with `:q`.
 local function watch()
   require("rat.groups").define()
   local group = vim.api.nvim_create_augroup("rat_window", {})
+  vim.api.nvim_create_autocmd("BufWinEnter", { group = group, callback = turn_away })
+  vim.api.nvim_create_autocmd(
+    { "VimResized", "TabEnter" },
+    { group = group, callback = follow_sizes }
+  )
   vim.api.nvim_create_autocmd("WinResized", {
     group = group,
     callback = function()
+      follow_sizes()
       for _, layout in pairs(layouts) do
         M.refresh(layout.chat)
-      end
-    end,
-  })
-  vim.api.nvim_create_autocmd("TabEnter", {
-    group = group,
-    callback = function()
-      local layout = layout_of()
-      if layout then
-        M.fit(layout.chat)
       end
     end,
   })
@@ -359,7 +358,7 @@ local function layout_for(shown)
   end
   local windows = adopted(shown)
   if next(windows) or config.get().layout.position ~= "tab" then
-    return { chat = shown, windows = windows, before = room.snapshot() }
+    return { chat = shown, windows = windows, before = room.snapshot(), size = size.new() }
   end
   for tab, other in pairs(layouts) do
     if other.chat == shown and vim.api.nvim_tabpage_is_valid(tab) and not empty(layout_of(tab)) then
@@ -393,8 +392,9 @@ function M.open(shown, focus)
   if not layout.windows.prompt then
     open_prompt(layout)
   end
+  size.fit(layout)
+  size.note(layout)
   M.refresh(shown)
-  M.fit(shown)
   chat.touch(shown)
   if enter then
     M.enter_prompt()

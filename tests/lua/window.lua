@@ -75,11 +75,9 @@ case("options of our windows do not leak into other buffers or windows", functio
   nvim:command("set number list conceallevel=0 signcolumn=yes")
   nvim:open_chat()
   nvim:lua([[vim.api.nvim_set_current_win(vim.fn.bufwinid(require("rat.chat").buffer(1, "chat")))]])
-  same(
-    nvim:lua("return { vim.wo.number, vim.wo.conceallevel, vim.wo.winfixbuf }"),
-    { false, 2, true }
-  )
-  nvim:command("setlocal nowinfixbuf | edit " .. check.root .. "/LICENSE")
+  same(nvim:lua("return { vim.wo.number, vim.wo.conceallevel }"), { false, 2 })
+  nvim:command("edit " .. check.root .. "/LICENSE")
+  nvim:poll("vim.fn.expand('%:t') == 'LICENSE' and #vim.fn.win_findbuf(vim.fn.bufnr()) == 1")
   same(
     nvim:lua("return { vim.wo.number, vim.wo.conceallevel, vim.wo.signcolumn }"),
     { true, 0, "yes" }

@@ -1,0 +1,45 @@
+--- A buffer that a picker, an explorer or a command shows in a window of a chat: it moves to a window of the user's, and the
+--- chat's own comes back.
+local room = require("rat.room")
+
+local api = vim.api
+local M = {}
+
+--- Leaves a window of ours, whose buffer is gone, to the user.
+---@param win integer
+local function let_go(win)
+  local options = { winfixbuf = false, winfixwidth = false, winfixheight = false, winbar = "" }
+  require("rat.dress").set(win, options)
+end
+
+--- Moves what a window of a chat shows to a window of the user's.
+---@param win integer the window of the chat
+---@param own integer its buffer
+---@return boolean moved
+function M.move(win, own)
+  if not api.nvim_win_is_valid(win) or api.nvim_win_get_buf(win) == own then
+    return false
+  end
+  local guest = api.nvim_win_get_buf(win)
+  if not api.nvim_buf_is_loaded(own) then
+    let_go(win)
+    return false
+  elseif require("rat.chat").of(guest) then
+    return false
+  end
+  local view = api.nvim_win_call(win, vim.fn.winsaveview)
+  local is_here = api.nvim_get_current_win() == win
+  local target = require("rat.location").window(win)
+  -- In this order: a buffer that no window shows may be wiped out.
+  room.show(target, guest)
+  room.show(win, own)
+  api.nvim_win_call(target, function()
+    vim.fn.winrestview(view)
+  end)
+  if is_here then
+    room.enter(target)
+  end
+  return true
+end
+
+return M

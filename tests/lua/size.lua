@@ -1,0 +1,93 @@
+--- How large the windows of a chat are, whatever becomes of the screen and of the user's windows.
+local check = dofile("tests/support/check.lua")
+local case, same = check.case, check.same
+
+local CHAT, PROMPT = "rat://claude/1", "rat://claude/1/prompt"
+
+local function width(nvim, name)
+  return nvim:lua("return vim.api.nvim_win_get_width(vim.fn.bufwinid(...))", name)
+end
+
+local function height(nvim, name)
+  return nvim:lua("return vim.api.nvim_win_get_height(vim.fn.bufwinid(...))", name)
+end
+
+local function poll_size(nvim, name, what, wanted)
+  nvim:poll(("vim.api.nvim_win_get_%s(vim.fn.bufwinid(%q)) == %d"):format(what, name, wanted))
+end
+
+--- A Neovim with this many columns and a file beside a chat.
+local function start(columns, position)
+  local nvim = check.start({ columns = columns, lines = 40 })
+  if position then
+    nvim:lua("require('rat').setup({ layout = { position = ... } })", position)
+  end
+  nvim:command("edit " .. check.root .. "/LICENSE")
+  nvim:open_chat()
+  return nvim
+end
+
+case("the chat keeps its share of the screen, the user's windows keep room", function()
+  for _, position in ipairs({ "right", "left" }) do
+    local nvim = start(200, position)
+    same(width(nvim, CHAT), 84)
+    for _, step in ipairs({ { 80, 40 }, { 120, 50 }, { 60, 30 }, { 200, 84 } }) do
+      nvim:command("set columns=" .. step[1])
+      poll_size(nvim, CHAT, "width", step[2])
+      same(width(nvim, PROMPT), step[2])
+      same(width(nvim, "LICENSE"), step[1] - step[2] - 1)
+    end
+  end
+end)
+
+case("several windows beside it share what is left when the screen was small", function()
+  local nvim = start(200)
+  nvim:lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('LICENSE'))")
+  nvim:command("vsplit " .. check.root .. "/Cargo.toml")
+  nvim:command("set columns=80")
+  poll_size(nvim, CHAT, "width", 40)
+  nvim:command("set columns=200")
+  poll_size(nvim, CHAT, "width", 84)
+  for _, name in ipairs({ "LICENSE", "Cargo.toml" }) do
+    assert(width(nvim, name) >= 50, name .. ": " .. width(nvim, name))
+  end
+end)
+
+case("a width that the user chose is a share, too", function()
+  local nvim = start(120)
+  nvim:command("vertical resize 60")
+  nvim:poll("require('rat.size') ~= nil")
+  nvim:lua("vim.cmd.redraw()")
+  nvim:command("set columns=200")
+  poll_size(nvim, CHAT, "width", 100)
+end)
+
+case("above and below, lines are shared in the same way", function()
+  for _, position in ipairs({ "bottom", "top" }) do
+    local nvim = start(100, position)
+    local before = height(nvim, CHAT)
+    nvim:command("set lines=24")
+    nvim:poll("vim.api.nvim_win_get_height(vim.fn.bufwinid('LICENSE')) >= 8")
+    nvim:command("set lines=40")
+    poll_size(nvim, CHAT, "height", before)
+    same(height(nvim, PROMPT), 5, position)
+  end
+end)
+
+case("the prompt is as it was after a window below came and went", function()
+  for _, position in ipairs({ "right", "bottom" }) do
+    local nvim = start(120, position)
+    same(height(nvim, PROMPT), 5)
+    nvim:command("copen")
+    nvim:command("cclose")
+    poll_size(nvim, PROMPT, "height", 5)
+    nvim:lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", PROMPT)
+    nvim:input("8<C-w>_")
+    nvim:poll("vim.api.nvim_win_get_height(0) == 8")
+    nvim:command("copen")
+    nvim:command("cclose")
+    poll_size(nvim, PROMPT, "height", 8)
+  end
+end)
+
+check.finish()
