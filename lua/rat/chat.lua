@@ -186,6 +186,9 @@ local function furnish(chat, view, buf)
     scratch.fill(buf, chat.draft or {})
     chat.draft = nil
   else
+    if view == "chat" then
+      require("rat.reader").attach(buf)
+    end
     require("rat.ui").attach(buf)
     M.draw_anew(chat, view)
   end

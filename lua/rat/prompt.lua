@@ -79,6 +79,7 @@ function M.send(message, accepted)
   local function go()
     if to then
       chat.touch(to)
+      require("rat.reader").follow(to.buffers.chat)
     end
     history.push(to and to.cwd or vim.fn.getcwd(), message.text)
     if accepted then

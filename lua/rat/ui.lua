@@ -119,24 +119,6 @@ function ops.r(buf)
   fresh[buf] = true
 end
 
---- The windows whose reader is at the end and goes with it.
----@param buf integer
----@param wins integer[]
----@return integer[]
-local function followers(buf, wins)
-  local count, out = api.nvim_buf_line_count(buf), {}
-  for _, win in ipairs(wins) do
-    if api.nvim_win_get_cursor(win)[1] == count then
-      -- Somebody selecting text at the end is not moved.
-      local busy = win == api.nvim_get_current_win() and api.nvim_get_mode().mode:find("^[vV\22]")
-      if not busy then
-        out[#out + 1] = win
-      end
-    end
-  end
-  return out
-end
-
 --- Before 0.11, text that comes into a fold may push it down instead of growing it: the last one, which grows, is
 --- put where its mark is.
 ---@param buf integer
@@ -207,7 +189,7 @@ local function draw(payload)
     return -- It is drawn whole once it is made or loaded again.
   end
   local wins = vim.fn.win_findbuf(buf)
-  local following = payload.view == "chat" and followers(buf, wins) or {}
+  local following = payload.view == "chat" and require("rat.reader").followers(buf, wins) or {}
   local first = payload.ops[1]
   if first and first[1] == "r" and not fresh[buf] then
     remember_places(buf, wins, following)
