@@ -155,7 +155,12 @@ function M.RatToggle()
   if window.visible() then
     window.hide()
   elseif of then
-    window.open(of)
+    -- A tab page of its own is in nobody's sight without going there.
+    local is_tab = require("rat.config").get().layout.position == "tab"
+    if is_tab then
+      window.expect()
+    end
+    window.open(of, is_tab)
   else
     require("rat.launch").start({ focus = true })
   end
