@@ -210,7 +210,20 @@ local transcript_keys = {
     lhs = "<CR>",
     doc = "open what stands here",
     run = function(of)
-      act(of, action())
+      local what = action()
+      if what then
+        act(of, what)
+      else
+        require("rat.location").open_under_cursor(of.cwd, true)
+      end
+    end,
+  },
+  {
+    modes = { "n" },
+    lhs = "gx",
+    doc = "open the link under the cursor",
+    run = function()
+      require("rat.location").open_link()
     end,
   },
   {

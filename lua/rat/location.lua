@@ -72,6 +72,15 @@ function M.resolve(path, cwd)
   return plain_name(absolute, real)
 end
 
+--- The name as the user would have typed it, from Neovim's folder; only one in which every character means itself.
+---@param path string absolute
+---@param real string?
+---@return string
+local function short_name(path, real)
+  local short = vim.fn.fnamemodify(path, ":.")
+  return short:find("^[%w_.][%w_. /-]*$") and vim.uv.fs_realpath(short) == real and short or path
+end
+
 ---@param path string absolute
 ---@return integer buf
 local function buffer_of(path)
@@ -82,7 +91,7 @@ local function buffer_of(path)
       return buf
     end
   end
-  return vim.fn.bufadd(path)
+  return vim.fn.bufadd(short_name(path, real))
 end
 
 --- Runs with options of Neovim's set to other values.
@@ -183,13 +192,43 @@ end
 
 --- Opens the file under the cursor.
 ---@param cwd? string what a relative path starts from; without it Neovim's
-function M.open_under_cursor(cwd)
+---@param quietly? boolean where there is none, nobody is told
+function M.open_under_cursor(cwd, quietly)
   local place = under_cursor(cwd or vim.fn.getcwd())
   if place then
     M.open(place)
-  else
+  elseif not quietly then
     require("rat.say").info("there is no file under the cursor")
   end
+end
+
+--- The address under the cursor: that of a link whose words are there, or one that is written out.
+---@return string?
+local function address_under_cursor()
+  local column = vim.api.nvim_win_get_cursor(0)[2] + 1
+  local text = vim.api.nvim_get_current_line()
+  for first, target, after in text:gmatch("()%[[^%]]*%](%b())()") do
+    if first <= column and column < after then
+      return target:sub(2, -2):match("^%s*<?([^%s<>]+)")
+    end
+  end
+  for first, address, after in text:gmatch("()(%a[%w+.-]*:[^%s<>\"'`|]+)()") do
+    if first <= column and column < after then
+      address = address:gsub("[.,;:!?]+$", "")
+      return address:find("(", 1, true) and address or (address:gsub("%)+$", ""))
+    end
+  end
+end
+
+--- Opens the address under the cursor in the user's browser, and says which: a link's words may name another.
+function M.open_link()
+  local address = address_under_cursor() or ""
+  local is_link = address:find("^https?://.") or address:find("^mailto:.")
+  if not is_link or require("rat.text").one_line(address) ~= address then
+    return require("rat.say").info("there is no link under the cursor")
+  end
+  require("rat.say").info("Opening " .. address)
+  M.hand_over(address)
 end
 
 --- Neovim's own keys that open the file under the cursor, |gf|.

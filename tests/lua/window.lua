@@ -356,4 +356,24 @@ case("a location opens in the user's window", function()
   same(nvim:lua("return vim.fn.expand('%:t')"), "Cargo.toml")
 end)
 
+case("a file has the name that the user would have given it", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:command("cd " .. check.root)
+  local odd = nvim.home .. "/odd"
+  vim.fn.mkdir(odd)
+  vim.fn.writefile({}, odd .. "/~root")
+  for _, one in ipairs({
+    { check.root .. "/src/lib.rs", "src/lib.rs" },
+    { "tests/lua/window.lua", "tests/lua/window.lua" },
+    { odd .. "/~root", odd .. "/~root" },
+  }) do
+    nvim:lua("require('rat.location').open({ path = ... })", one[1])
+    same(nvim:lua("return vim.fn.bufname()"), one[2])
+  end
+  nvim:command("cd " .. odd)
+  nvim:lua("require('rat.location').open({ path = '~root' })")
+  same(nvim:lua("return vim.api.nvim_buf_get_name(0)"), odd .. "/~root")
+end)
+
 check.finish()

@@ -1,0 +1,78 @@
+--- Links and files in an agent's answer, opened from where the cursor is.
+local check = dofile("tests/support/check.lua")
+local case, same = check.case, check.same
+
+--- A transcript of this text, the cursor on the `^` below it.
+local function start(text, marked)
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:lua(
+    [[
+    Opened = {}
+    vim.ui.open = function(what) table.insert(Opened, what) return {} end
+    local text, column = ...
+    vim.api.nvim_set_current_win(vim.fn.bufwinid("rat://claude/1"))
+    vim.bo.modifiable = true
+    vim.api.nvim_buf_set_lines(0, 0, -1, false, { text })
+    vim.bo.modifiable = false
+    vim.api.nvim_win_set_cursor(0, { 1, column })
+  ]],
+    text,
+    assert(marked:find("^", 1, true)) - 1
+  )
+  return nvim
+end
+
+case("gx opens the address of a link, not its words", function()
+  local cases = {
+    { "see [the docs](https://a.example/b?c=d_(e)) now", "      ^", "https://a.example/b?c=d_(e)" },
+    { 'see [x](<https://a.example> "title")', "     ^", "https://a.example" },
+    { "at https://a.example/x.", "        ^", "https://a.example/x" },
+    { "(https://a.example/x)", "  ^", "https://a.example/x" },
+    { "<mailto:a@b.example>", "    ^", "mailto:a@b.example" },
+    { "[https://good.example](https://other.example)", "     ^", "https://other.example" },
+  }
+  for _, one in ipairs(cases) do
+    local nvim = start(one[1], one[2])
+    nvim:input("gx")
+    nvim:told("Opening " .. one[3])
+    same(nvim:lua("return Opened"), { one[3] }, one[1])
+  end
+end)
+
+case("gx opens nothing else", function()
+  local cases = {
+    { "no link here", " ^" },
+    { "[x](file:///etc/passwd)", " ^" },
+    { "[x](vscode://y)", " ^" },
+    { "[x](javascript:y)", " ^" },
+    { "at https://a.example", "^" },
+  }
+  for _, one in ipairs(cases) do
+    local nvim = start(one[1], one[2])
+    nvim:input("gx")
+    nvim:told("no link")
+    same(nvim:lua("return Opened"), {}, one[1])
+  end
+end)
+
+case("<CR> and gf open a file and its line in the user's window", function()
+  for _, keys in ipairs({ "<CR>", "gf", "gF" }) do
+    for _, text in ipairs({ "look at `src/lib.rs:7`, please", "look at (src/lib.rs:7:2)." }) do
+      local nvim = start(text, "              ^")
+      nvim:lua("require('rat.chat').get(1).cwd = ...", check.root)
+      nvim:input(keys)
+      nvim:poll("vim.fn.expand('%:t') == 'lib.rs' and vim.fn.line('.') == 7")
+      same(nvim:lua("return #vim.api.nvim_tabpage_list_wins(0)"), 3)
+    end
+  end
+end)
+
+case("<CR> on plain text says nothing", function()
+  local nvim = start("no file here", "   ^")
+  nvim:input("<CR>")
+  nvim:poll("vim.api.nvim_get_mode().blocking == false")
+  same(nvim:lua("return #Said"), 0)
+end)
+
+check.finish()
