@@ -61,6 +61,15 @@ vim.api.nvim_set_keymap("x", "<Plug>(rat-add)", "", {
   end,
 })
 
+for name, step in pairs({ next = 1, previous = -1 }) do
+  vim.api.nvim_set_keymap("n", "<Plug>(rat-" .. name .. ")", "", {
+    desc = "Show the " .. name .. " chat",
+    callback = function()
+      require("rat.commands").switch_chat(step)
+    end,
+  })
+end
+
 -- `:edit` reads a buffer; a session file makes an empty one and then names it.
 vim.api.nvim_create_autocmd({ "BufReadCmd", "BufFilePost" }, {
   group = vim.api.nvim_create_augroup("rat_read", {}),

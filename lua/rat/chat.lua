@@ -148,20 +148,54 @@ function M.of(buf)
   end
 end
 
---- The chat of the current window, else the most recent one that lives, else the most recent.
+--- The chat of the folder that the user works in, the nearest one above it; one that lives before one that does not.
+---@param list rat.Chat[] the most recent first
+---@return rat.Chat?
+local function of_folder(list)
+  local here, best = vim.fn.getcwd() .. "/", nil
+  for _, chat in ipairs(list) do
+    local is_above = vim.startswith(here, (chat.cwd:gsub("/*$", "/")))
+    local is_nearer = best and #chat.cwd > #best.cwd
+    local is_first = not best or (chat.id and not best.id)
+    if is_above and (is_first or is_nearer and (chat.id or not best.id)) then
+      best = chat
+    end
+  end
+  return best
+end
+
+--- The chat that is meant where the user is: of the current window, else the one that the tab page shows, else one of the
+--- folder they work in, else the most recent; one that lives before one that does not.
 ---@return rat.Chat?
 function M.current()
-  local here = M.of(vim.api.nvim_get_current_buf())
+  local here = M.of(vim.api.nvim_get_current_buf()) or require("rat.window").visible()
   if here then
     return here
   end
   local list = M.list()
+  local own = of_folder(list)
+  if own and own.id then
+    return own
+  end
   for _, chat in ipairs(list) do
     if chat.id then
       return chat
     end
   end
-  return list[1]
+  return own or list[1]
+end
+
+--- The chat that was opened after another one, or before it; from the last on with the first.
+---@param chat rat.Chat
+---@param step 1|-1
+---@return rat.Chat
+function M.neighbour(chat, step)
+  for at, one in ipairs(chats) do
+    if one == chat then
+      return chats[(at - 1 + step) % #chats + 1]
+    end
+  end
+  return chat
 end
 
 --- Has the binary draw a view whole: its buffer is empty.

@@ -166,6 +166,20 @@ function M.RatToggle()
   end
 end
 
+--- Shows the next or the previous chat in place of the one that is meant.
+---@param step 1|-1
+function M.switch_chat(step)
+  local of = chat.current()
+  if not of then
+    return say.warn("there is no chat: `:RatStart` starts one")
+  end
+  local other = chat.neighbour(of, step)
+  if other == of then
+    say.info("there is no other chat")
+  end
+  require("rat.window").open(other)
+end
+
 ---@param view "plan"|"tools"
 local function toggle_view(view)
   local of = chat.current()
