@@ -14,6 +14,8 @@ nvim = $$(tests/support/nvim.sh)
 nvim-tests = $(patsubst %,--test %,$(filter-out support real_agents,$(sort \
   $(shell grep -rlE --include='*.rs' 'Nvim|NVIM_BIN' tests | sed 's,^tests/,,; s,[/.].*,,'))))
 lua = $(wildcard lua plugin tests build.lua)
+# With cargo-nextest, where there is one, the tests of all binaries run beside each other.
+run-tests = $(CARGO) $(shell command -v cargo-nextest >/dev/null && echo nextest run || echo test)
 
 .PHONY: help
 help: ## Show this list
@@ -37,8 +39,8 @@ demo: ## Play the built-in tour in Neovim on a copy of a small project; headless
 	fi
 
 .PHONY: test
-test: ## Run every test there is; NVIM_BIN chooses the Neovim
-	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --no-fail-fast
+test: ## Run all tests but those with real agents; NVIM_BIN chooses the Neovim
+	nvim=$(nvim) && NVIM_BIN="$$nvim" $(run-tests) --locked --no-fail-fast
 
 .PHONY: test-random
 test-random: ## Play random worlds on files, in Neovim and in memory; RAT_SEED and RAT_STEPS choose which and how many
@@ -46,7 +48,7 @@ test-random: ## Play random worlds on files, in Neovim and in memory; RAT_SEED a
 
 .PHONY: test-nvim
 test-nvim: ## Run only the tests that talk to Neovim
-	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --no-fail-fast $(nvim-tests)
+	nvim=$(nvim) && NVIM_BIN="$$nvim" $(run-tests) --locked --no-fail-fast $(nvim-tests)
 
 .PHONY: test-agents
 test-agents: ## Run the tests against real agents (ACP_AGENTS: their folder, ACP_AGENTS_DIR: where they are installed)
