@@ -34,6 +34,7 @@ function handlers.status(payload)
   if not chat then
     return
   end
+  require("rat.clock").note(chat)
   if changed then
     M.state_changed(chat, payload.chat)
   else
@@ -93,6 +94,8 @@ function handlers.options(payload)
   local chat = require("rat.chat").get(payload.chat)
   if chat then
     chat.options = payload.options
+    require("rat.window").refresh(chat)
+    vim.cmd.redrawstatus({ bang = true })
   end
 end
 

@@ -130,6 +130,32 @@ local function fitting(parts, room)
   return kept
 end
 
+--- A mode or a model may have a long name.
+local NAME_CELLS = 18
+
+--- What is chosen of the session's option of a category.
+---@param chat rat.Chat
+---@param category "mode"|"model"
+---@return {value: string, name: string}?
+local function chosen(chat, category)
+  for _, option in ipairs(chat.options or {}) do
+    if option.category == category and option.type == "select" then
+      local choice = vim.iter(option.choices):find(function(one)
+        return one.value == option.current
+      end)
+      return choice or { value = option.current, name = option.current }
+    end
+  end
+end
+
+---@param chat rat.Chat
+---@param category "mode"|"model"
+---@return string? escaped
+local function name_of(chat, category)
+  local choice = chosen(chat, category)
+  return choice and escape(shorten(one_line(choice.name), NAME_CELLS))
+end
+
 ---@return string?
 local function conflicts()
   local count = require("rat.conflict").count()
@@ -149,8 +175,12 @@ function M.transcript_bar(chat, width)
   vim.list_extend(parts, { asked(status) or nil })
   vim.list_extend(parts, { conflicts() or nil })
   vim.list_extend(parts, { queue(status) or nil })
+  vim.list_extend(parts, { name_of(chat, "mode") })
   vim.list_extend(parts, { percent(status.usage) or nil })
+  vim.list_extend(parts, { name_of(chat, "model") })
   local title, state = escape(chat.title), escape(words[status.state] or status.state)
+  local elapsed = require("rat.clock").elapsed(chat)
+  state = elapsed and state .. " " .. elapsed or state
   local room = width - cells(title) - cells(state) - 5
   local tail = fitting(parts, room)
   room = room - cells(tail) - 2
@@ -230,6 +260,8 @@ function M.status(chat)
   status.agent = chat.agent
   status.title = chat.title
   status.cwd = chat.cwd
+  status.mode = (chosen(chat, "mode") or {}).value or status.mode
+  status.model = (chosen(chat, "model") or {}).value
   status.meta = vim.deepcopy(chat.meta)
   return status
 end
@@ -248,7 +280,10 @@ function M.statusline(chat, waiting)
     parts[2] = ("%d to answer"):format(waiting)
   end
   vim.list_extend(parts, { conflicts() or nil })
+  vim.list_extend(parts, { require("rat.clock").elapsed(chat) })
   vim.list_extend(parts, { queue(chat.status) or nil })
+  vim.list_extend(parts, { name_of(chat, "mode") })
+  vim.list_extend(parts, { name_of(chat, "model") })
   vim.list_extend(parts, { percent(chat.status.usage) or nil })
   return table.concat(parts, " · ")
 end

@@ -1,0 +1,65 @@
+--- How a chat stands: its mode and model, and how long its turn has run, in the bars and for users' own code.
+local check = dofile("tests/support/check.lua")
+local case, same = check.case, check.same
+
+local function option(category, current, choices)
+  return {
+    id = category .. "-id",
+    name = category,
+    category = category,
+    type = "select",
+    current = current,
+    choices = choices,
+  }
+end
+
+local MODES =
+  { { value = "ask", name = "Always Ask" }, { value = "yolo", name = "100% %{execute('x')}" } }
+local MODELS =
+  { { value = "m1", name = "Small" }, { value = "m2", name = "A model with a very long name" } }
+
+local function say_options(nvim, mode, model)
+  nvim:say("options", {
+    chat = 1,
+    options = { option("mode", mode, MODES), option("model", model, MODELS) },
+  })
+end
+
+case("mode and model are on the screen, and a change of them", function()
+  local nvim = check.start({ columns = 160 })
+  nvim:open_chat()
+  say_options(nvim, "ask", "m1")
+  check.contains(nvim:screen(), "Always Ask · Small")
+  same(nvim:lua("return require('rat').statusline()"), "claude ready · Always Ask · Small")
+  local status = nvim:lua("return require('rat').status()")
+  same({ status.mode, status.model }, { "ask", "m1" })
+  say_options(nvim, "yolo", "m2")
+  check.contains(nvim:screen(), "100% %{execute('x… · A model with a ve…")
+  check.contains(nvim:lua("return require('rat').statusline()"), "100%% %%{execute('x…")
+end)
+
+case("what waits comes before them where there is little room", function()
+  local nvim = check.start({ columns = 80 })
+  nvim:open_chat({ state = "waiting", permissions = { check.permission(1) } })
+  say_options(nvim, "ask", "m2")
+  check.contains(nvim:screen(), ":RatAllow")
+end)
+
+case("a turn shows how long it has been running, and that it lives", function()
+  local nvim = check.start({ columns = 160 })
+  nvim:lua("Now = 0; vim.uv.now = function() return Now end")
+  nvim:open_chat({ state = "running" })
+  nvim:lua("Now = 9999; require('rat.window').refresh(require('rat.chat').get(1))")
+  same(nvim:screen():find("running %d") == nil, true)
+  for _, one in ipairs({ { 10000, "10s" }, { 65000, "1m 05s" }, { 3725000, "1h 02m" } }) do
+    nvim:lua("Now = ...", one[1])
+    nvim:poll_screen("running " .. one[2])
+    check.contains(nvim:lua("return require('rat').statusline()"), one[2])
+  end
+  nvim:status({ state = "ready" })
+  same(nvim:screen():find("1h 02m", 1, true) == nil, true)
+  nvim:status({ state = "running" })
+  same(nvim:screen():find("running %d") == nil, true, "the next turn begins anew")
+end)
+
+check.finish()
