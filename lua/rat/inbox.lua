@@ -24,6 +24,7 @@ local handlers = {}
 
 function handlers.chat(payload)
   local chat = require("rat.chat").opened(payload)
+  require("rat.notice").watch()
   if payload.show then
     require("rat.window").open(chat, payload.focus)
   end
@@ -52,7 +53,12 @@ function handlers.notify(payload)
 end
 
 function handlers.event(payload)
-  say.event(payload.name, payload.data or {})
+  local data = payload.data or {}
+  local chat = payload.name == "RatTurnEnd" and require("rat.chat").get(data.chat)
+  if chat then
+    require("rat.notice").ended(chat, data.stop_reason)
+  end
+  say.event(payload.name, data)
 end
 
 function handlers.commands(payload)

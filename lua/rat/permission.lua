@@ -227,18 +227,9 @@ local function is_in_sight(request)
 end
 
 ---@param request rat.Request
----@return string the agent and its folder
-local function whose(request)
-  return ("%s in %s"):format(request.chat.title, vim.fn.fnamemodify(request.chat.cwd, ":t"))
-end
-
----@param request rat.Request
 local function open_by_itself(request)
   local options = config.get()
-  if not is_in_sight(request) then
-    local text = "%s asks: %s (`:RatAllow`, `:RatDeny`, `:RatPermission`)"
-    say.info(text:format(whose(request), request.permission.title))
-  end
+  require("rat.notice").asked(request.chat, request.permission.title)
   if options.diff == "tab" and request.permission.diffs > 0 then
     return require("rat.diff").offer(request.chat, request.permission.id)
   elseif options.permission.open ~= "never" and #request.permission.options > 0 then
@@ -329,7 +320,13 @@ function M.answer(allow, reason)
   end
   if request and M.decide(request, allow, reason) and not is_in_sight(request) then
     local word = allow and "allowed once" or "rejected"
-    say.info(("%s: %s (%s)"):format(word, request.permission.title, whose(request)))
+    say.info(
+      ("%s: %s (%s)"):format(
+        word,
+        request.permission.title,
+        require("rat.notice").whose(request.chat)
+      )
+    )
   end
 end
 

@@ -146,6 +146,26 @@ return {
       },
     },
     {
+      name = "notify",
+      type = "table",
+      doc = "Being told of requests that wait and turns that end.",
+      fields = {
+        {
+          name = "when",
+          type = "string",
+          choices = { "unseen", "never" },
+          doc = "Where the current tab page does not show the chat: by |vim.notify()|; or never.",
+        },
+        {
+          name = "terminal",
+          type = "string",
+          choices = { "none", "bell", "osc9" },
+          doc = "What your terminal gets besides, also where it has lost the focus"
+            .. " (|FocusLost|): nothing, a bell, or a desktop notification by OSC 9.",
+        },
+      },
+    },
+    {
       name = "diff",
       type = "string",
       choices = { "inline", "tab" },
