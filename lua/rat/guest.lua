@@ -5,13 +5,6 @@ local room = require("rat.room")
 local api = vim.api
 local M = {}
 
---- Leaves a window of ours, whose buffer is gone, to the user.
----@param win integer
-local function let_go(win)
-  local options = { winfixbuf = false, winfixwidth = false, winfixheight = false, winbar = "" }
-  require("rat.dress").set(win, options)
-end
-
 --- Moves what a window of a chat shows to a window of the user's.
 ---@param win integer the window of the chat
 ---@param own integer its buffer
@@ -21,10 +14,8 @@ function M.move(win, own)
     return false
   end
   local guest = api.nvim_win_get_buf(win)
-  if not api.nvim_buf_is_loaded(own) then
-    let_go(win)
-    return false
-  elseif require("rat.chat").of(guest) then
+  -- Where its own is gone, the user has put an end to it: the window is theirs.
+  if not api.nvim_buf_is_loaded(own) or require("rat.chat").of(guest) then
     return false
   end
   local view = api.nvim_win_call(win, vim.fn.winsaveview)
