@@ -45,11 +45,27 @@ function M.command(lead, line)
   return {}
 end
 
+--- The files, and the folders they are in.
+---@param list string[]
+---@return string[]
+local function with_folders(list)
+  local all, seen = vim.list_slice(list), {}
+  for _, path in ipairs(list) do
+    local folder = path:match("^.*/")
+    while folder and not seen[folder] do
+      seen[folder] = true
+      all[#all + 1] = folder
+      folder = folder:sub(1, -2):match("^.*/")
+    end
+  end
+  return all
+end
+
 ---@param folder string
 ---@param found rat.Files
 ---@param list string[]
 local function settle(folder, found, list)
-  found.list, found.busy, found.at = list, false, vim.uv.now()
+  found.list, found.busy, found.at = with_folders(list), false, vim.uv.now()
   if M.waiting == folder then
     M.waiting = nil
     M.again()
@@ -184,13 +200,59 @@ function M.prompt(findstart, base)
   return { words = found, refresh = "always" }
 end
 
+--- Nothing is put into the text before the user chooses it.
+local CHOSEN_ONLY = "menuone,noselect"
+
+--- Opens the menu. 'completeopt' is the user's; before 0.11 there is only one for all buffers.
+local function open_menu()
+  local buf = vim.api.nvim_get_current_buf()
+  local where = vim.fn.has("nvim-0.11") == 1 and { buf = buf } or { scope = "global" }
+  local theirs = vim.api.nvim_get_option_value("completeopt", where)
+  if theirs ~= CHOSEN_ONLY then
+    vim.api.nvim_set_option_value("completeopt", CHOSEN_ONLY, where)
+    vim.api.nvim_create_autocmd({ "CompleteDone", "InsertLeave", "BufLeave" }, {
+      once = true,
+      desc = "rat: give 'completeopt' back",
+      callback = function()
+        if not where.buf or vim.api.nvim_buf_is_valid(where.buf) then
+          vim.api.nvim_set_option_value("completeopt", theirs, where)
+        end
+      end,
+    })
+  end
+  vim.api.nvim_feedkeys(vim.keycode("<C-x><C-u>"), "n", false)
+end
+
 --- Completes again once the files are listed, if the user still waits for them.
 function M.again()
   local waits = vim.api.nvim_get_mode().mode:match("^i")
   local of = waits and require("rat.chat").of(vim.api.nvim_get_current_buf())
   if of and vim.bo.filetype == "ratprompt" and start_column(of) then
-    vim.api.nvim_feedkeys(vim.keycode("<C-x><C-u>"), "n", false)
+    open_menu()
   end
+end
+
+--- A completion plugin that has a source of ours shows the menu in our place.
+M.has_source = false
+
+--- Offers what completes a /command or an @file while it is typed.
+function M.as_typed()
+  local is_wanted = require("rat.config").get().complete == "typed" and not M.has_source
+  if not is_wanted or vim.fn.pumvisible() == 1 or vim.fn.reg_executing() ~= "" then
+    return
+  end
+  local of = require("rat.chat").of(vim.api.nvim_get_current_buf())
+  local start = of and start_column(of)
+  if not start then
+    return
+  end
+  local typed = vim.api.nvim_get_current_line():sub(start + 1, vim.api.nvim_win_get_cursor(0)[2])
+  local words = M.prompt(0, typed).words
+  local first = words[1]
+  if not first or #words == 1 and (first.word or first) == typed then
+    return
+  end
+  open_menu()
 end
 
 return M

@@ -219,6 +219,14 @@ function M.attach(buf)
       end
     end,
   })
+  vim.api.nvim_create_autocmd("TextChangedI", {
+    group = group,
+    buffer = buf,
+    desc = "Complete /commands and @files as they are typed",
+    callback = function()
+      require("rat.complete").as_typed()
+    end,
+  })
   vim.api.nvim_create_autocmd("BufModifiedSet", {
     group = group,
     buffer = buf,

@@ -146,6 +146,13 @@ return {
       },
     },
     {
+      name = "complete",
+      type = "string",
+      choices = { "typed", "key" },
+      doc = "When `/commands` and `@files` are offered in the prompt: as they are typed, or only"
+        .. " by <C-x><C-u>.",
+    },
+    {
       name = "notify",
       type = "table",
       doc = "Being told of requests that wait and turns that end.",
