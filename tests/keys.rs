@@ -216,6 +216,15 @@ fn every_key_of_the_transcript_does_what_it_says() {
             talk.nvim.poll_screen("ga allow  gr reject");
             talk.is_in("native diff mode", "vim.wo.diff", &json!(true));
         }
+        ("n", "gx") => {
+            let open = "vim.ui.open = function(what) vim.g.opened = what return {} end";
+            talk.nvim.lua(open, json!([]));
+            talk.agent.say(&talk.session, "See [it](https://a.example/x).");
+            talk.nvim.poll_screen("See it.");
+            talk.go_to("it](");
+            talk.nvim.input(key);
+            talk.is_in("the address", "vim.g.opened", &json!("https://a.example/x"));
+        }
         ("n", "i" | "a" | "o") => {
             talk.nvim.input(key);
             talk.is_in("the prompt", "vim.bo.filetype", &json!("ratprompt"));

@@ -45,8 +45,9 @@ pub const CLOCK: &str = r#"
 /// How long anything may take before a test fails: far more than any of it needs, also on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
-/// How often a condition that announces nothing is looked at again.
-const GLANCE: Duration = Duration::from_millis(5);
+/// How soon a condition that announces nothing is looked at again: the longer it takes, the more seldom.
+const FIRST_GLANCE: Duration = Duration::from_millis(2);
+const LAST_GLANCE: Duration = Duration::from_millis(20);
 
 /// The root of the repository.
 pub fn repository() -> &'static Path {
@@ -61,6 +62,7 @@ pub fn binary() -> PathBuf {
 /// Asks `look` until it gives a value or the deadline has passed. Gives `None` in the second case.
 pub fn poll_for<T>(deadline: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let end = Instant::now() + deadline;
+    let mut pause = FIRST_GLANCE;
     loop {
         if let Some(found) = look() {
             return Some(found);
@@ -68,6 +70,7 @@ pub fn poll_for<T>(deadline: Duration, mut look: impl FnMut() -> Option<T>) -> O
         if Instant::now() >= end {
             return None;
         }
-        std::thread::park_timeout(GLANCE);
+        std::thread::park_timeout(pause);
+        pause = (pause * 3 / 2).min(LAST_GLANCE);
     }
 }

@@ -1,6 +1,7 @@
 //! What a user sees: the grid that Neovim draws to an attached user interface. Draws nothing, asks nothing.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use rmpv::Value;
 
@@ -10,16 +11,17 @@ type Cell = (String, u64);
 /// The screen as of the last complete redraw.
 #[derive(Clone, Debug, Default)]
 pub struct Screen {
-    rows: Vec<Vec<Cell>>,
+    // Shared with the copies: tests look at very many screens, and frames change few rows.
+    rows: Vec<Arc<Vec<Cell>>>,
     cursor: (usize, usize),
     mode: String,
-    highlights: HashMap<u64, String>,
+    highlights: Arc<HashMap<u64, String>>,
 }
 
 impl Screen {
     /// The text of each row without trailing blanks.
     pub fn lines(&self) -> Vec<String> {
-        let text = |row: &Vec<Cell>| row.iter().map(|(text, _)| text.as_str()).collect::<String>();
+        let text = |row: &[Cell]| row.iter().map(|(text, _)| text.as_str()).collect::<String>();
         self.rows.iter().map(|row| text(row).trim_end().to_owned()).collect()
     }
 
@@ -66,7 +68,7 @@ impl Screen {
             marks.trim_end_matches('.').to_owned()
         });
         let marks = marks.collect::<Vec<_>>().join("\n");
-        let rule = "-".repeat(self.rows.first().map_or(0, Vec::len));
+        let rule = "-".repeat(self.rows.first().map_or(0, |row| row.len()));
         let (row, column) = self.cursor;
         format!(
             "{}\n{rule}\n{marks}\n{rule}\n{}cursor {},{} {}\n",
@@ -88,14 +90,16 @@ impl Screen {
         match event {
             "flush" => return true,
             "grid_resize" => self.resize(number(args, 1), number(args, 2)),
-            "grid_clear" => self.rows.iter_mut().for_each(|row| row.fill((" ".to_owned(), 0))),
+            "grid_clear" => self.rows.iter_mut().for_each(|row| {
+                Arc::make_mut(row).fill((" ".to_owned(), 0));
+            }),
             "grid_line" => self.line(args),
             "grid_scroll" => self.scroll(args),
             "grid_cursor_goto" => self.cursor = (number(args, 1), number(args, 2)),
             "mode_change" => args[0].as_str().unwrap_or_default().clone_into(&mut self.mode),
             "hl_attr_define" => {
                 let id = args[0].as_u64().unwrap_or_default();
-                self.highlights.insert(id, groups(args.get(3)));
+                Arc::make_mut(&mut self.highlights).insert(id, groups(args.get(3)));
             }
             _ => {}
         }
@@ -104,13 +108,13 @@ impl Screen {
 
     fn resize(&mut self, columns: usize, lines: usize) {
         let blank = (" ".to_owned(), 0);
-        self.rows.resize(lines, Vec::new());
-        self.rows.iter_mut().for_each(|row| row.resize(columns, blank.clone()));
+        self.rows.resize(lines, Arc::default());
+        self.rows.iter_mut().for_each(|row| Arc::make_mut(row).resize(columns, blank.clone()));
     }
 
     /// `[grid, row, col_start, cells, wrap]`, a cell being `[text, hl_id?, repeat?]`.
     fn line(&mut self, args: &[Value]) {
-        let Some(row) = self.rows.get_mut(number(args, 1)) else { return };
+        let Some(row) = self.rows.get_mut(number(args, 1)).map(Arc::make_mut) else { return };
         let mut column = number(args, 2);
         let mut highlight = 0;
         for cell in args[3].as_array().into_iter().flatten().filter_map(Value::as_array) {
@@ -133,8 +137,13 @@ impl Screen {
         let by = args[5].as_i64().unwrap_or_default();
         let distance = usize::try_from(by.unsigned_abs()).unwrap_or_default();
         let mut copy = |to: usize, from: usize| {
-            let cells = self.rows[from][left..right].to_vec();
-            self.rows[to][left..right].clone_from_slice(&cells);
+            let source = Arc::clone(&self.rows[from]);
+            if right - left == source.len() {
+                self.rows[to] = source;
+            } else {
+                Arc::make_mut(&mut self.rows[to])[left..right]
+                    .clone_from_slice(&source[left..right]);
+            }
         };
         if by > 0 {
             (top..bottom - distance).for_each(|row| copy(row, row + distance));
