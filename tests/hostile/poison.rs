@@ -6,6 +6,8 @@ const WORD: &str = "zqrat";
 const WORD_64: &str = "enFyYXQ=";
 /// The parameter of sequences that have no words.
 const NUMBER: &str = "7741";
+/// How a title begins that the user has Neovim set: what is shown of an agent's text in it commands nothing.
+const TITLE: &str = "\u{1b}]0;the user's title: ";
 
 /// Each of them alone would do harm. The first ones are short: titles are cut.
 pub(crate) const SEQUENCES: &[&str] = &[
@@ -57,7 +59,8 @@ pub(crate) fn problems(bytes: &[u8]) -> Vec<String> {
     };
     for (at, sequence) in sequences(bytes) {
         let text = String::from_utf8_lossy(sequence);
-        if [WORD, WORD_64, NUMBER].iter().any(|mark| text.contains(mark)) {
+        let is_marked = [WORD, WORD_64, NUMBER].iter().any(|mark| text.contains(mark));
+        if is_marked && !text.starts_with(TITLE) {
             found("a control sequence", at);
         }
     }
@@ -110,8 +113,8 @@ fn each_sequence_is_found_as_it_is_and_not_as_neovim_shows_it() {
         let sent = format!("\u{1b}[1;1H\u{1b}[38;2;1;2;3mwords {sequence} words\u{1b}[m");
         assert!(!problems(sent.as_bytes()).is_empty(), "{sequence:?}");
     }
-    let shown =
-        "\u{1b}]0;words\u{7}\u{1b}[?2026h^[]52;c;enFyYXQ=^G<9b>7741mzq^Grat zq<202e>rat\r\n";
+    let shown = "\u{1b}]0;the user's title: 7741\u{7}\u{1b}]0;words\u{7}\u{1b}[?2026h\
+        ^[]52;c;enFyYXQ=^G<9b>7741mzq^Grat zq<202e>rat\r\n";
     assert_eq!(problems(shown.as_bytes()), [""; 0]);
     assert!(!problems(b"words \x9b7741m words").is_empty());
 }

@@ -18,11 +18,11 @@ const SCREEN: &str = r#"
     return table.concat(rows, "\n")
 "#;
 
-/// The window's title is the statusline's text.
+/// The window's title is the statusline's text, behind the words by which it is known for Neovim's own.
 fn options(init: &str) -> Options {
     let title = r#"
             vim.o.title = true
-            vim.o.titlestring = "%{%v:lua.require('rat').statusline()%}"
+            vim.o.titlestring = "the user's title: %{%v:lua.require('rat').statusline()%}"
             vim.o.statusline = "%f %{%v:lua.require('rat').statusline()%}"
             vim.o.tabline = "%!v:lua.require('rat').statusline()""#;
     Options {
