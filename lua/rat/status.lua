@@ -255,13 +255,13 @@ function M.status(chat)
       elicitations = {},
     }
   end
+  ---@type table
   local status = vim.deepcopy(chat.status)
   status.chat = chat.id
   status.agent = chat.agent
   status.title = chat.title
   status.cwd = chat.cwd
-  status.mode = (chosen(chat, "mode") or {}).value or status.mode
-  status.model = (chosen(chat, "model") or {}).value
+  status.model = (chosen(chat, "model") or {}).name
   status.meta = vim.deepcopy(chat.meta)
   return status
 end
