@@ -202,19 +202,24 @@ function M.open_under_cursor(cwd, quietly)
   end
 end
 
+--- No address is looked for further from the cursor than this: a line may be as long as an agent likes.
+local LONGEST_ADDRESS = 1000
+
 --- The address under the cursor: that of a link whose words are there, or one that is written out.
 ---@return string?
 local function address_under_cursor()
   local column = vim.api.nvim_win_get_cursor(0)[2] + 1
-  local text = vim.api.nvim_get_current_line()
-  for first, target, after in text:gmatch("()%[[^%]]*%](%b())()") do
+  local start = math.max(1, column - LONGEST_ADDRESS)
+  local text = vim.api.nvim_get_current_line():sub(start, column + LONGEST_ADDRESS)
+  column = column - start + 1
+  for first, target, after in text:gmatch("()%[[^%[%]]*%](%b())()") do
     if first <= column and column < after then
       return target:sub(2, -2):match("^%s*<?([^%s<>]+)")
     end
   end
-  for first, address, after in text:gmatch("()(%a[%w+.-]*:[^%s<>\"'`|]+)()") do
+  for first, word, after in text:gmatch("()(%S+)()") do
     if first <= column and column < after then
-      address = address:gsub("[.,;:!?]+$", "")
+      local address = word:gsub("^[^%w]+", ""):match("^[^<>\"'`|]*"):gsub("[.,;:!?]+$", "")
       return address:find("(", 1, true) and address or (address:gsub("%)+$", ""))
     end
   end

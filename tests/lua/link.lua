@@ -56,6 +56,16 @@ case("gx opens nothing else", function()
   end
 end)
 
+case("gx answers at once however long the line is", function()
+  for _, text in ipairs({ "x", "[", "[x](", "a:" }) do
+    local nvim = start((text):rep(20000), (" "):rep(10000) .. "^")
+    local began = vim.uv.hrtime()
+    nvim:input("gx")
+    nvim:told("no link")
+    assert(vim.uv.hrtime() - began < 1e9, text)
+  end
+end)
+
 case("<CR> and gf open a file and its line in the user's window", function()
   for _, keys in ipairs({ "<CR>", "gf", "gF" }) do
     for _, text in ipairs({ "look at `src/lib.rs:7`, please", "look at (src/lib.rs:7:2)." }) do
