@@ -148,24 +148,22 @@ function M.of(buf)
   end
 end
 
---- The chat of the folder that the user works in, the nearest one above it; one that lives before one that does not.
+--- The chat of the folder the user works in, or of the nearest folder above it.
 ---@param list rat.Chat[] the most recent first
 ---@return rat.Chat?
 local function of_folder(list)
   local here, best = vim.fn.getcwd() .. "/", nil
   for _, chat in ipairs(list) do
     local is_above = vim.startswith(here, (chat.cwd:gsub("/*$", "/")))
-    local is_nearer = best and #chat.cwd > #best.cwd
-    local is_first = not best or (chat.id and not best.id)
-    if is_above and (is_first or is_nearer and (chat.id or not best.id)) then
+    if is_above and (not best or #chat.cwd > #best.cwd) then
       best = chat
     end
   end
   return best
 end
 
---- The chat that is meant where the user is: of the current window, else the one that the tab page shows, else one of the
---- folder they work in, else the most recent; one that lives before one that does not.
+--- The chat that commands act on: that of the current window, else the one the tab page shows, else the one of the folder
+--- the user works in, else the most recent. Chats with a running binary come first.
 ---@return rat.Chat?
 function M.current()
   local here = M.of(vim.api.nvim_get_current_buf()) or require("rat.window").visible()
@@ -173,19 +171,20 @@ function M.current()
     return here
   end
   local list = M.list()
-  local own = of_folder(list)
-  if own and own.id then
-    return own
-  end
-  for _, chat in ipairs(list) do
-    if chat.id then
-      return chat
-    end
-  end
-  return own or list[1]
+  local living = vim.tbl_filter(function(chat)
+    return chat.id ~= nil
+  end, list)
+  return of_folder(living) or living[1] or of_folder(list) or list[1]
 end
 
---- The chat that was opened after another one, or before it; from the last on with the first.
+--- The agent of a chat and its folder, for messages about chats that are out of sight.
+---@param chat rat.Chat
+---@return string
+function M.label(chat)
+  return ("%s in %s"):format(chat.title, vim.fn.fnamemodify(chat.cwd, ":t"))
+end
+
+--- The chat that was opened after this one, or before it. Wraps around.
 ---@param chat rat.Chat
 ---@param step 1|-1
 ---@return rat.Chat

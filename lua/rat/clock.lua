@@ -1,7 +1,7 @@
---- How long a turn has been running. Keeps the bars that show it up to date; nothing ticks while no turn runs.
+--- How long a turn has been running. Updates the bars that show it once a second while a turn runs.
 local M = {}
 
---- Shorter turns show that they live by what they write.
+--- Shorter turns need no clock.
 local SHOWN_FROM_MS = 10000
 local TICK_MS = 1000
 

@@ -200,22 +200,25 @@ function M.prompt(findstart, base)
   return { words = found, refresh = "always" }
 end
 
---- Nothing is put into the text before the user chooses it.
+--- Inserts nothing before the user chooses it.
 local CHOSEN_ONLY = "menuone,noselect"
 
---- Opens the menu. 'completeopt' is the user's; before 0.11 there is only one for all buffers.
+--- Opens the menu with 'completeopt' set for it, and restores the option once the menu is closed. Before 0.11 it has no
+--- buffer-local value.
 local function open_menu()
-  local buf = vim.api.nvim_get_current_buf()
-  local where = vim.fn.has("nvim-0.11") == 1 and { buf = buf } or { scope = "global" }
-  local theirs = vim.api.nvim_get_option_value("completeopt", where)
-  if theirs ~= CHOSEN_ONLY then
+  local has_local = vim.fn.has("nvim-0.11") == 1
+  local where = has_local and { buf = vim.api.nvim_get_current_buf() } or { scope = "global" }
+  local group = vim.api.nvim_create_augroup("rat_complete", { clear = false })
+  if #vim.api.nvim_get_autocmds({ group = group }) == 0 then
+    local before = vim.api.nvim_get_option_value("completeopt", where)
     vim.api.nvim_set_option_value("completeopt", CHOSEN_ONLY, where)
     vim.api.nvim_create_autocmd({ "CompleteDone", "InsertLeave", "BufLeave" }, {
-      once = true,
-      desc = "rat: give 'completeopt' back",
+      group = group,
+      desc = "rat: restore 'completeopt'",
       callback = function()
+        vim.api.nvim_clear_autocmds({ group = group })
         if not where.buf or vim.api.nvim_buf_is_valid(where.buf) then
-          vim.api.nvim_set_option_value("completeopt", theirs, where)
+          vim.api.nvim_set_option_value("completeopt", before, where)
         end
       end,
     })
@@ -232,12 +235,9 @@ function M.again()
   end
 end
 
---- A completion plugin that has a source of ours shows the menu in our place.
-M.has_source = false
-
 --- Offers what completes a /command or an @file while it is typed.
 function M.as_typed()
-  local is_wanted = require("rat.config").get().complete == "typed" and not M.has_source
+  local is_wanted = require("rat.config").get().complete == "typed"
   if not is_wanted or vim.fn.pumvisible() == 1 or vim.fn.reg_executing() ~= "" then
     return
   end

@@ -1,5 +1,5 @@
---- A buffer that a picker, an explorer or a command shows in a window of a chat: it moves to a window of the user's, and the
---- chat's own comes back.
+--- Moves a buffer that a picker, an explorer or a command opened in a window of the chat to a window of the user's. The
+--- chat's own buffer comes back.
 local room = require("rat.room")
 
 local api = vim.api
@@ -14,14 +14,14 @@ function M.move(win, own)
     return false
   end
   local guest = api.nvim_win_get_buf(win)
-  -- Where its own is gone, the user has put an end to it: the window is theirs.
+  -- If its own buffer was deleted, the window is the user's.
   if not api.nvim_buf_is_loaded(own) or require("rat.chat").of(guest) then
     return false
   end
   local view = api.nvim_win_call(win, vim.fn.winsaveview)
   local is_here = api.nvim_get_current_win() == win
   local target = require("rat.location").window(win)
-  -- In this order: a buffer that no window shows may be wiped out.
+  -- In this order: a buffer that is shown nowhere may be wiped out.
   room.show(target, guest)
   room.show(win, own)
   api.nvim_win_call(target, function()

@@ -72,7 +72,7 @@ function M.resolve(path, cwd)
   return plain_name(absolute, real)
 end
 
---- The name as the user would have typed it, from Neovim's folder; only one in which every character means itself.
+--- The name relative to Neovim's folder, if Vim reads every character of it literally.
 ---@param path string absolute
 ---@param real string?
 ---@return string
@@ -202,7 +202,7 @@ function M.open_under_cursor(cwd, quietly)
   end
 end
 
---- No address is looked for further from the cursor than this: a line may be as long as an agent likes.
+--- How far from the cursor an address is looked for: lines may be of any length.
 local LONGEST_ADDRESS = 1000
 
 --- The address under the cursor: that of a link whose words are there, or one that is written out.

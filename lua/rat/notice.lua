@@ -1,9 +1,9 @@
---- Tells of what happens where the user does not look: a request that waits, a turn that has ended. Each once.
+--- Tells the user about requests and finished turns of chats they are not looking at, once each.
 local M = {}
 
 local has_focus, is_following = true, false
 
---- Follows whether the user is in this terminal at all. One that never says so counts as looked at.
+--- Follows whether the terminal has the focus. One that never reports it counts as focused.
 function M.watch()
   if is_following then
     return
@@ -11,26 +11,20 @@ function M.watch()
   is_following = true
   vim.api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
     group = vim.api.nvim_create_augroup("rat_notice", {}),
-    desc = "rat: is anybody there?",
+    desc = "rat: whether the terminal has the focus",
     callback = function(args)
       has_focus = args.event == "FocusGained"
     end,
   })
 end
 
----@param of rat.Chat
----@return boolean
-local function is_in_sight(of)
-  return require("rat.window").visible() == of
-end
-
---- Sends bytes to the terminal. None of them may be an agent's.
+--- Sends bytes to the terminal. They must not contain an agent's text.
 ---@param bytes string
 function M.send(bytes)
   if vim.api.nvim_ui_send then
     vim.api.nvim_ui_send(bytes)
   else
-    -- Neovim has it lead to the terminal.
+    -- Neovim redirects it to the terminal.
     io.stdout:write(bytes)
   end
 end
@@ -54,7 +48,7 @@ local function tell(of, text)
   if options.when == "never" then
     return
   end
-  local in_sight = is_in_sight(of)
+  local in_sight = require("rat.window").visible() == of
   if not in_sight then
     require("rat.say").info(text)
   end
@@ -64,22 +58,16 @@ local function tell(of, text)
   end
 end
 
----@param of rat.Chat
----@return string the agent and its folder
-function M.whose(of)
-  return ("%s in %s"):format(of.title, vim.fn.fnamemodify(of.cwd, ":t"))
-end
-
 --- A request has come.
 ---@param of rat.Chat
 ---@param title string
 function M.asked(of, title)
   local text = "%s asks: %s (`:RatAllow`, `:RatDeny`, `:RatPermission`)"
-  tell(of, text:format(M.whose(of), title))
+  tell(of, text:format(require("rat.chat").label(of), title))
 end
 
---- A turn has ended. One that the user cancelled is no news; of one that failed they are told what happened. Where a queued
---- prompt follows, the agent is still at work.
+--- A turn has ended. Says nothing about one that was cancelled, that failed (its error was reported) or that a queued prompt
+--- follows.
 ---@param of rat.Chat
 ---@param reason string
 function M.ended(of, reason)
@@ -87,7 +75,7 @@ function M.ended(of, reason)
     return
   end
   local how = reason == "end_turn" and "has finished" or "has stopped: " .. reason:gsub("_", " ")
-  tell(of, ("%s %s"):format(M.whose(of), how))
+  tell(of, ("%s %s"):format(require("rat.chat").label(of), how))
 end
 
 return M

@@ -320,13 +320,7 @@ function M.answer(allow, reason)
   end
   if request and M.decide(request, allow, reason) and not is_in_sight(request) then
     local word = allow and "allowed once" or "rejected"
-    say.info(
-      ("%s: %s (%s)"):format(
-        word,
-        request.permission.title,
-        require("rat.notice").whose(request.chat)
-      )
-    )
+    say.info(("%s: %s (%s)"):format(word, request.permission.title, chat.label(request.chat)))
   end
 end
 

@@ -1,4 +1,4 @@
---- Where the readers of a transcript are: at its end, which they go on with, or at a place of their own, where they stay.
+--- Where the readers of a transcript are. Those at its end follow it, the others stay where they are.
 local api = vim.api
 local M = {}
 
@@ -32,7 +32,7 @@ local function to_end(win)
   end)
 end
 
---- Has the readers in the current tab page follow, from wherever they are: |''| leads back.
+--- Moves the readers in the current tab page to the end, where they follow. |''| goes back.
 ---@param buf integer
 function M.follow(buf)
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
@@ -43,7 +43,7 @@ function M.follow(buf)
   elsewhere[buf] = nil
 end
 
---- A transcript that is shown again is at its end, where its reader left it there.
+--- Puts readers of a transcript that is shown again at its end, or where they left it.
 ---@param buf integer
 function M.attach(buf)
   local group = api.nvim_create_augroup("rat_reader_" .. buf, {})
@@ -64,7 +64,7 @@ function M.attach(buf)
   api.nvim_create_autocmd("BufWinEnter", {
     group = group,
     buffer = buf,
-    desc = "rat: go on at the end",
+    desc = "rat: restore the reader's place",
     callback = function()
       if elsewhere[buf] then
         vim.fn.winrestview(elsewhere[buf])

@@ -1,5 +1,5 @@
---- How large the windows of a chat are: a share of the screen, the prompt as high as its text, or what the user made of
---- either. Opens and closes none.
+--- The sizes of a chat's windows: a share of the screen, and a prompt as high as its text, unless the user resized them.
+--- Opens and closes none.
 local config = require("rat.config")
 local room = require("rat.room")
 
@@ -22,7 +22,7 @@ function M.new()
   return { screen = {}, all = {} }
 end
 
---- What decides how much room all windows have together, columns first.
+--- What decides how much room there is for all windows, columns first.
 ---@return integer[]
 local function screen()
   local tabs = vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() > 1
@@ -37,7 +37,7 @@ local function is_beside()
   return position == "right" or position == "left"
 end
 
---- The width or height that a chat is to have, leaving the user's windows at least half unless they chose otherwise.
+--- The width or height of a chat. Leaves the user's windows at least half, unless they chose otherwise.
 ---@param size? rat.Size
 ---@return integer
 function M.extent(size)
@@ -48,7 +48,7 @@ function M.extent(size)
   return math.max(math.min(least, math.floor(total / 2)), math.min(wanted, total - 20))
 end
 
---- What the windows of a chat take together: columns, or lines with those that part them.
+--- The columns that a chat's windows take, or their lines with the separators between them.
 ---@param windows table<rat.View, integer>
 ---@return integer
 local function taken(windows)
@@ -62,7 +62,7 @@ local function taken(windows)
   return lines
 end
 
---- Notes the sizes that ours have now as our own doing.
+--- Remembers the current sizes as set by us.
 ---@param layout rat.Layout
 function M.note(layout)
   local size = layout.size
@@ -94,7 +94,7 @@ function M.fit(layout, anew)
   layout.size.prompt = vim.api.nvim_win_get_height(win)
 end
 
---- Gives the chat its columns, and the user's windows their parts of what is left.
+--- Gives the chat its columns and scales the user's windows to what is left.
 ---@param layout rat.Layout
 ---@param columns integer of the chat
 local function share_out(layout, columns)
@@ -111,7 +111,7 @@ local function share_out(layout, columns)
   room.settle(sizes)
 end
 
---- Gives the chat its share of a screen or of windows that are others now.
+--- Gives the chat its share again after the screen or the number of windows has changed.
 ---@param layout rat.Layout
 local function place(layout)
   local win = layout.windows.chat or layout.windows.prompt
@@ -131,7 +131,7 @@ local function place(layout)
   M.note(layout)
 end
 
---- Takes what the user made of the sizes for their choice.
+--- Remembers sizes that the user has set.
 ---@param layout rat.Layout
 local function learn(layout)
   local size, now = layout.size, taken(layout.windows)
@@ -147,8 +147,8 @@ local function learn(layout)
   M.note(layout)
 end
 
---- Follows what became of the windows of the current tab page: where the screen is another, or the number of windows, it is
---- Neovim's doing; anything else the user's.
+--- Follows a change of sizes in the current tab page. With another screen or another number of windows Neovim made it,
+--- otherwise the user.
 ---@param layout rat.Layout
 function M.follow(layout)
   if next(layout.windows) == nil then

@@ -273,13 +273,13 @@ function M.refresh(shown)
   end
 end
 
---- What else is shown in a window of ours goes to one of the user's.
+--- Moves a buffer that was opened in a window of the chat to a window of the user's.
 local function turn_away()
   local layout, win = layouts[vim.api.nvim_get_current_tabpage()], vim.api.nvim_get_current_win()
   for view, of in pairs(layout and layout.windows or {}) do
     local own = layout.chat.buffers[view]
     if of == win and own and vim.api.nvim_win_get_buf(win) ~= own then
-      -- Whoever shows it may still go to a line of it.
+      -- Whoever opened it may still move the cursor.
       vim.schedule(function()
         if require("rat.guest").move(win, own) then
           layout.windows[view] = win
@@ -291,7 +291,7 @@ local function turn_away()
   end
 end
 
---- Gives ours in the current tab page the sizes they are to have there.
+--- Applies the chat's sizes in the current tab page.
 local function follow_sizes()
   local layout = layout_of()
   if layout then

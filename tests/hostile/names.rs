@@ -97,7 +97,7 @@ pub(crate) const NAMES: &[&str] = &[
 /// What is put around them.
 const FORMS: &[&str] = &["{}", "./{}", "{cwd}/{}", "../{}", "{cwd}//{}", "{}:7"];
 
-/// Over 400 of them, none twice; about as many as `RAT_NAMES` in the environment says, all kinds among them.
+/// Over 400 of them, none twice.
 fn names(cwd: &Path) -> Vec<String> {
     let cwd = cwd.to_str().unwrap();
     let mut seen = HashSet::new();
@@ -115,10 +115,7 @@ fn names(cwd: &Path) -> Vec<String> {
         all.push(format!("term://{}{end}", "touch FLAG;".repeat(1024)));
     }
     assert!(all.len() >= 400, "only {}", all.len());
-    let wanted = std::env::var("RAT_NAMES").ok().and_then(|wanted| wanted.parse::<usize>().ok());
-    // An odd step: the forms of a name follow each other at an even distance.
-    let step = wanted.map_or(1, |wanted| (all.len() / wanted.max(1)) | 1);
-    all.into_iter().step_by(step).collect()
+    all
 }
 
 /// Files of such names, where a file can have them, and what is no file.

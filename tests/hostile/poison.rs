@@ -112,6 +112,8 @@ fn each_sequence_is_found_as_it_is_and_not_as_neovim_shows_it() {
     for sequence in SEQUENCES {
         let sent = format!("\u{1b}[1;1H\u{1b}[38;2;1;2;3mwords {sequence} words\u{1b}[m");
         assert!(!problems(sent.as_bytes()).is_empty(), "{sequence:?}");
+        let in_title = format!("{TITLE}{sequence}\u{7}");
+        assert!(!problems(in_title.as_bytes()).is_empty(), "{sequence:?} in a title");
     }
     let shown = "\u{1b}]0;the user's title: 7741\u{7}\u{1b}]0;words\u{7}\u{1b}[?2026h\
         ^[]52;c;enFyYXQ=^G<9b>7741mzq^Grat zq<202e>rat\r\n";

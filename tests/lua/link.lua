@@ -80,9 +80,9 @@ end)
 
 case("<CR> on plain text says nothing", function()
   local nvim = start("no file here", "   ^")
-  nvim:input("<CR>")
-  nvim:poll("vim.api.nvim_get_mode().blocking == false")
-  same(nvim:lua("return #Said"), 0)
+  nvim:input("<CR>gx")
+  nvim:told("no link")
+  same(nvim:lua("return #Said"), 1)
 end)
 
 check.finish()

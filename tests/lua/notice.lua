@@ -20,7 +20,9 @@ local function ask(nvim)
 end
 
 local function said(nvim)
-  nvim:lua("vim.cmd.redraw()")
+  -- Messages are scheduled.
+  nvim:lua("Settled = false; vim.schedule(function() Settled = true end)")
+  nvim:poll("Settled")
   return nvim:lua("return vim.tbl_map(function(one) return one[1] end, Said)")
 end
 

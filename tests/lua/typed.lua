@@ -72,7 +72,7 @@ case("<CR> in an open menu where nothing was chosen is a new line", function()
   same(nvim:lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), { "@al", "x" })
 end)
 
-case("only by the key, where that is chosen or a plugin has a source of ours", function()
+case("only by the key, where that is chosen", function()
   local nvim = start({ complete = "key" })
   nvim:input("i/re")
   poll_line(nvim, "/re")

@@ -35,8 +35,8 @@ use world::World;
 
 /// The same worlds for everybody: a change that breaks one is to blame for it. New ones are looked for with other seeds.
 const SEED: u64 = 20_261_121;
-const STEPS: usize = 5_000;
-const STEPS_IN_MEMORY: usize = 5_000;
+const STEPS: usize = 10_000;
+const STEPS_IN_MEMORY: usize = 10_000;
 const STEPS_OF_A_WORLD: usize = 250;
 /// So many worlds at once.
 const ABREAST: usize = 2;
