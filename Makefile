@@ -1,4 +1,4 @@
-# The project's commands. Each builds what it needs; `make help` lists them.
+# The project's commands; `make help` lists them. Each builds what it needs.
 
 SHELL := /bin/sh
 CARGO ?= cargo
@@ -10,12 +10,22 @@ BENCH_SCENARIOS ?= all
 BENCH_REPS ?= 5
 
 nvim = $$(tests/support/nvim.sh)
-# The test binaries whose sources name Neovim, but for the one that needs real agents.
-nvim-tests = $(patsubst %,--test %,$(filter-out support real_agents,$(sort \
-  $(shell grep -rlE --include='*.rs' 'Nvim|NVIM_BIN' tests | sed 's,^tests/,,; s,[/.].*,,'))))
+# If `python3` is a shim of a version manager, starting it takes longer than most tests, so the real one comes first on PATH.
+python := $(shell python3 -c 'import os, sys; print(os.path.dirname(sys.executable))')
+export PATH := $(if $(python),$(python):)$(PATH)
+nvim-tests = --test in_neovim --test alone --test random
 lua = $(wildcard lua plugin tests build.lua)
-# With cargo-nextest, where there is one, the tests of all binaries run beside each other.
-run-tests = $(CARGO) $(shell command -v cargo-nextest >/dev/null && echo nextest run || echo test)
+# With cargo-nextest the tests of all binaries run in parallel; .config/nextest.toml says which must run alone. SHARE=2/3
+# runs the second third of them; without cargo-nextest, SHARE is ignored.
+ifneq ($(shell command -v cargo-nextest),)
+run-tests = $(CARGO) nextest run --locked --no-fail-fast $(if $(SHARE),--partition hash:$(SHARE)) $(1)
+agent-tests = $(call run-tests,--test real_agents --test-threads 3)
+else
+measuring = terminals::flood:: documents::speed:: documents::large::
+run-tests = $(CARGO) test --locked --no-fail-fast $(1) -- $(measuring:%=--skip %) \
+	  && $(CARGO) test --locked --test in_neovim -- --test-threads=1 $(measuring)
+agent-tests = $(CARGO) test --locked --test real_agents -- --test-threads=3
+endif
 
 .PHONY: help
 help: ## Show this list
@@ -26,48 +36,82 @@ help: ## Show this list
 build: ## Build the release binary: target/release/rat-nvim
 	$(CARGO) build --release --locked --target-dir target
 
+.PHONY: release
+release: ## Pack the binary for this machine with its checksum: target/dist/*.tar.gz; a TAG must match its version
+	@# The paths are remapped because panic messages would contain folders of this machine.
+	target=$$(rustc -vV | sed -n 's/^host: //p') && \
+	flags=$$(printf '%s=cargo\037%s=rat-nvim' "--remap-path-prefix=$${CARGO_HOME:-$$HOME/.cargo}" "--remap-path-prefix=$(CURDIR)") && \
+	RAT_RELEASE_BUILD=1 CARGO_ENCODED_RUSTFLAGS="$$flags" $(CARGO) build --release --locked --target-dir target/dist/build && \
+	python3 tests/support/release.py target/dist/build/release/rat-nvim "$$target" target/dist $(TAG)
+
+.PHONY: publish
+publish: ## Create the release of TAG with the archives in target/dist and its section of CHANGELOG.md
+	sed -n "/^## \[$(TAG:v%=%)\]/,/^## \[/p" CHANGELOG.md | sed '/^## \[/d; /^\[.*\]: /d' >target/dist/notes.md
+	gh release create "$(TAG)" --verify-tag --title "$(TAG)" --notes-file target/dist/notes.md target/dist/rat-nvim-*
+
+.PHONY: screenshots
+screenshots: ## Play the tour and draw the pictures for README.md and the help again: doc/images
+	nvim=$(nvim) && UPDATE_GOLDEN=1 NVIM_BIN="$$nvim" $(CARGO) test --quiet --locked --test in_neovim pictures::
+
 .PHONY: demo
-demo: ## Play the built-in tour in Neovim on a copy of a small project; headless where there is no terminal
+demo: ## Play the built-in tour in Neovim on a copy of a small project; headless without a terminal
 	@nvim=$(nvim) || exit 1; \
 	if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then \
 	  $(MAKE) --no-print-directory build && tests/support/demo.sh "$$nvim" "$(CURDIR)/target/release/rat-nvim"; \
 	else \
 	  mkdir -p target; rm -f "target/demo.txt"; \
-	  RAT_DEMO_REPORT="target/demo.txt" NVIM_BIN="$$nvim" $(CARGO) test --quiet --locked --test demo >"target/demo.log" 2>&1 \
+	  RAT_DEMO_REPORT="target/demo.txt" NVIM_BIN="$$nvim" $(CARGO) test --quiet --locked --test in_neovim demo:: >"target/demo.log" 2>&1 \
 	    || { cat "target/demo.log"; exit 1; }; \
 	  cat "target/demo.txt"; \
 	fi
 
 .PHONY: test
-test: ## Run all tests but those with real agents; NVIM_BIN chooses the Neovim
-	nvim=$(nvim) && NVIM_BIN="$$nvim" $(run-tests) --locked --no-fail-fast
+test: ## Run all tests except those with real agents; NVIM_BIN chooses the Neovim
+	nvim=$(nvim) && export NVIM_BIN="$$nvim" && $(call run-tests)
 
 .PHONY: test-random
-test-random: ## Play random worlds on files, in Neovim and in memory; RAT_SEED and RAT_STEPS choose which and how many
+test-random: ## Run the random tests on files, in Neovim and in memory; RAT_SEED and RAT_STEPS choose the seed and the length
 	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --test random -- --nocapture
 
 .PHONY: test-nvim
 test-nvim: ## Run only the tests that talk to Neovim
-	nvim=$(nvim) && NVIM_BIN="$$nvim" $(run-tests) --locked --no-fail-fast $(nvim-tests)
+	nvim=$(nvim) && export NVIM_BIN="$$nvim" && $(call run-tests,$(nvim-tests))
+
+.PHONY: test-plugins
+test-plugins: ## Run the tests with other plugins (RAT_PLUGINS: a folder with a checkout of each)
+	@if [ ! -d "$$RAT_PLUGINS" ]; then \
+	  echo "left out: the tests beside other plugins, RAT_PLUGINS names no folder with their checkouts"; \
+	else \
+	  nvim=$(nvim) || exit 1; \
+	  NVIM_BIN="$$nvim" $(CARGO) test --locked --test in_neovim -- plugins::; \
+	fi
 
 .PHONY: test-agents
-test-agents: ## Run the tests against real agents (ACP_AGENTS: their folder, ACP_AGENTS_DIR: where they are installed)
+test-agents: ## Run the tests with real agents (ACP_AGENTS: folder of their scripts, ACP_AGENTS_DIR: where they are installed)
 	@if [ ! -x "$(ACP_AGENTS)/run_opencode.sh" ]; then \
 	  echo "left out: the tests against real agents, there is no $(ACP_AGENTS)/run_opencode.sh (set ACP_AGENTS)"; \
 	elif [ ! -d "$$ACP_AGENTS_DIR" ]; then \
 	  echo "left out: the tests against real agents, ACP_AGENTS_DIR names no folder: fill one with $(ACP_AGENTS)/setup.sh"; \
 	else \
 	  nvim=$(nvim) || exit 1; \
-	  ACP_AGENTS="$$(cd "$(ACP_AGENTS)" && pwd)" NVIM_BIN="$$nvim" \
-	    $(CARGO) test --locked --test real_agents -- --test-threads=2; \
+	  export ACP_AGENTS="$$(cd "$(ACP_AGENTS)" && pwd)" NVIM_BIN="$$nvim"; \
+	  $(agent-tests); \
 	fi
 
 .PHONY: conformance
-conformance: ## Write doc/conformance.md: what the protocol asks of a client, and the tests that hold it
-	UPDATE_EXPECT=1 $(CARGO) test --quiet --locked --test acp conformance
+conformance: ## Write doc/conformance.md: what the protocol requires of a client, and the tests that check it
+	UPDATE_EXPECT=1 $(CARGO) test --quiet --locked --test without_neovim acp::conformance
+
+.PHONY: index
+index: ## Write the index in doc/contributing.md: what must hold, and the tests that say so
+	UPDATE_EXPECT=1 $(CARGO) test --quiet --locked --test without_neovim index::
+
+.PHONY: messages
+messages: ## Write the files generated from Rust types and tables: doc/messages.md, lua/rat/rpc/messages, lua/rat/config/presets.lua
+	UPDATE_EXPECT=1 $(CARGO) test --quiet --locked --lib -- nvim::messages::schema config::presets
 
 .PHONY: lint
-lint: ## Check format, lints and documentation of the Rust and Lua code
+lint: ## Check formatting, lints and documentation of the Rust and Lua code
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) clippy --locked --test real_agents -- -D warnings
@@ -76,6 +120,7 @@ lint: ## Check format, lints and documentation of the Rust and Lua code
 	 command -v stylua >/dev/null || { echo "stylua is missing: cargo install stylua --version 2.5.2 --locked" >&2; exit 1; }; \
 	 command -v luacheck >/dev/null || { echo "luacheck is missing: apt-get install lua-check, or luarocks" >&2; exit 1; }; \
 	 set -ex; stylua --check $(lua); luacheck --quiet $(lua)
+	tests/support/types.sh
 
 .PHONY: format
 format: ## Format the Rust and Lua code

@@ -1,4 +1,5 @@
---- Defines commands, <Plug> maps and the reading of rat:// buffers; loads nothing until one of them is used.
+--- Defines the commands, the <Plug> maps and the autocommand that reads rat:// buffers. No module is loaded until one of
+--- them is used.
 if vim.g.loaded_rat then
   return
 end
@@ -11,7 +12,7 @@ end
 ---@type table<string, vim.api.keyset.user_command>
 local commands = {
   RatStart = { bang = true, nargs = "?", desc = "Open or focus the chat with an agent" },
-  RatSend = { range = true, nargs = "*", desc = "Send a prompt, with the range attached" },
+  RatSend = { range = true, nargs = "*", desc = "Send a prompt with the range attached" },
   RatAdd = {
     range = true,
     nargs = "?",
@@ -19,30 +20,33 @@ local commands = {
     desc = "Attach the range or a file to the next prompt",
   },
   RatCancel = { desc = "Cancel the agent's turn" },
-  RatStop = { desc = "End the agent" },
-  RatRestart = { desc = "End the agent and start it again" },
+  RatStop = { desc = "Stop the agent" },
+  RatRestart = { desc = "Stop the agent and start it again" },
   RatSessions = { nargs = "?", desc = "Pick a session: open, fork, close or delete it" },
-  RatMode = { nargs = "*", desc = "Choose the mode of the session" },
-  RatOption = { nargs = "*", desc = "Choose an option of the session, such as its model" },
-  RatLogin = { nargs = "?", desc = "Log in with the agent" },
-  RatLogout = { desc = "Log out with the agent" },
+  RatMode = { nargs = "*", desc = "Set the mode of the session" },
+  RatOption = { nargs = "*", desc = "Set an option of the session, such as its model" },
+  RatLogin = { nargs = "?", desc = "Log in to the agent" },
+  RatLogout = { desc = "Log out of the agent" },
   RatToggle = { desc = "Show or hide the chat" },
   RatPlan = { desc = "Show or hide the agent's plan" },
   RatTools = { desc = "Show or hide the agent's tool calls" },
-  RatPermission = { desc = "Choose for the oldest waiting permission request" },
-  RatForm = { desc = "Fill in what an agent asks for" },
-  RatAllow = { desc = "Allow the oldest waiting permission request once" },
-  RatDeny = { nargs = "*", desc = "Reject the oldest waiting permission request" },
-  RatConflicts = { bang = true, desc = "Decide where you and an agent changed the same lines" },
-  RatInfo = { desc = "Show what is known of the agent" },
+  RatPermission = { desc = "Choose an answer to the oldest permission request" },
+  RatForm = { desc = "Open the oldest form or address of an agent" },
+  RatAllow = { desc = "Allow the oldest permission request once" },
+  RatDeny = { nargs = "*", desc = "Reject the oldest permission request" },
+  RatConflicts = { bang = true, desc = "Resolve conflicts between your lines and an agent's" },
+  RatInfo = { desc = "Show the agent, its session and its capabilities" },
   RatLog = { desc = "Open the log" },
   RatTrace = { desc = "Show the protocol traffic" },
 }
 
 for name, options in pairs(commands) do
+  -- Commands that take free text (`nargs = "*"`) get no |:bar|, since that text may contain a "|".
+  options.bar = options.nargs ~= "*"
   options.complete = options.complete or options.nargs and complete or nil
   vim.api.nvim_create_user_command(name, function(args)
-    require("rat.say").guard(":" .. name, require("rat.commands")[name])(args)
+    local run = require("rat.commands")[name] --[[@as fun(args: table)]]
+    require("rat.util.notify").guard(":" .. name, run)(args)
   end, options)
   local plug = "<Plug>(rat-" .. name:sub(4):lower() .. ")"
   vim.api.nvim_set_keymap("n", plug, "<Cmd>" .. name .. "<CR>", { desc = options.desc })
@@ -70,11 +74,11 @@ for name, step in pairs({ next = 1, previous = -1 }) do
   })
 end
 
--- `:edit` reads a buffer; a session file makes an empty one and then names it.
+-- `:edit` fires BufReadCmd; a session file creates an empty buffer and then names it, which fires BufFilePost.
 vim.api.nvim_create_autocmd({ "BufReadCmd", "BufFilePost" }, {
   group = vim.api.nvim_create_augroup("rat_read", {}),
   pattern = "rat://*",
-  desc = "Fill a rat:// buffer that was opened by its name",
+  desc = "rat: fill a rat:// buffer opened by name",
   callback = function(args)
     require("rat.chat").read(args.buf)
   end,

@@ -1,28 +1,35 @@
-//! The map of the house. `mod` lines stand in reading order; a file may import its own folder and the floors
-//! below it, never upwards (`tests/architecture.rs` holds that).
+//! The layers of the crate. The `mod` lines are in reading order. A file may import from its own folder and from lower
+//! layers, never from higher ones; `tests/architecture.rs` enforces this.
 //!
 //! ```text
-//!                 bridge                 the loop: inbox -> State -> effects
-//!        ┌────────┬─┴──────┬────────┐
-//!      nvim      acp     files     host  edges: translate and carry out, never decide policy
-//!        └────────┴─┬──────┴────────┘
-//!                 core       process     Event in, Effects out; what acp and host share of processes
+//!                 bridge                 the event loop for Neovim: events -> State -> effects
+//!            ┌───────┴──────┐
+//!           app             │             runs effects, independent of the editor
+//!        ┌───┴────┬──────┐  │
+//!       acp  documents  host nvim         edges: translate and execute, never decide policy
+//!        └────────┴─┬────┴───┘
+//!                 core  process  jsonrpc  events in, effects out; processes; JSON-RPC lines
 //!              ┌────┴────┐
 //!             view       │
 //!              │  └───┐  │
-//!          session    edit               know nothing of Neovim, JSON or disks
+//!          session    edit               independent of Neovim, JSON and the file system
 //! ```
 
 pub mod bridge;
 
+pub mod app;
+
 pub mod acp;
-pub mod files;
+pub mod documents;
 pub mod host;
 pub mod nvim;
 
+pub mod jsonrpc;
 pub mod process;
 
 pub mod core;
+
+pub mod config;
 
 pub mod view;
 

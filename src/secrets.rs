@@ -1,18 +1,19 @@
-//! Values that stand in no file of ours and in no trace, whoever says them: keys known from the environment and the
-//! configuration. Nothing here changes what is sent.
+//! [`Secrets`], the secret values known from the environment and the configuration, and their
+//! redaction from everything we write to a file or show in a trace. What is sent to agents is not
+//! redacted.
 
 use crate::session::agent::{AgentConfig, McpServer};
 use parking_lot::RwLock;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What stands in the place of a secret.
+/// What a secret is replaced by.
 pub const HIDDEN: &str = "[redacted]";
 
-/// A secret shorter than this is no secret, and hiding it would hide words. In bytes.
+/// Values of fewer bytes are not treated as secrets: redacting them would redact ordinary words.
 const SHORTEST: usize = 8;
 
-/// The secrets that are known so far. Clones share them.
+/// The secrets known so far. Clones share them.
 #[derive(Clone, Default)]
 pub struct Secrets(Arc<RwLock<Vec<String>>>);
 
@@ -23,7 +24,8 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Those of this program's own environment: variables whose names say so.
+    /// Collects the secrets of this program's environment: the values of variables with names that
+    /// [`is_secret`] recognizes.
     pub fn of_environment() -> Self {
         let secrets = Self::default();
         let named = std::env::vars_os().filter_map(|(name, value)| {
@@ -34,7 +36,8 @@ impl Secrets {
         secrets
     }
 
-    /// Those an agent is started with: variables whose names say so, and all that MCP servers get.
+    /// Adds the secrets an agent is started with: variables that [`is_secret`] recognizes, and
+    /// every variable and header of its MCP servers.
     pub fn learn(&self, config: &AgentConfig) {
         let named = config.base_env.iter().chain(&config.env).filter(|(name, _)| is_secret(name));
         let given = config.mcp_servers.iter().flat_map(|server| match server {
@@ -44,7 +47,7 @@ impl Secrets {
         self.add(named.chain(given).map(|(_, value)| value.clone()));
     }
 
-    /// These, too, and how each stands in JSON.
+    /// Adds values, and the form each has inside a JSON string.
     pub fn add(&self, values: impl IntoIterator<Item = String>) {
         let mut all = self.0.write();
         for value in values.into_iter().filter(|value| value.len() >= SHORTEST) {
@@ -52,12 +55,12 @@ impl Secrets {
             all.push(json.trim_matches('"').to_owned());
             all.push(value);
         }
-        // Where one secret holds another, the whole of it has to go.
+        // Longest first: where one secret contains another, the longer one has to be replaced.
         all.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         all.dedup();
     }
 
-    /// `text` without the secrets.
+    /// Replaces each secret in `text` by [`HIDDEN`].
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut clean = Cow::Borrowed(text);
         for secret in self.0.read().iter() {
@@ -68,7 +71,28 @@ impl Secrets {
         clean
     }
 
-    /// The same for what is about to be written to a file; what is no UTF-8 holds none of them.
+    /// Returns how many bytes of a text that still grows can be redacted and written by themselves:
+    /// no secret crosses that position, whatever follows.
+    pub fn safe_split(&self, text: &str) -> usize {
+        let all = self.0.read();
+        let longest = all.first().map_or(0, String::len);
+        let floor = |end: usize| (0..=end).rev().find(|at| text.is_char_boundary(*at));
+        let mut end = floor((text.len() + 1).saturating_sub(longest.max(1))).unwrap_or_default();
+        let start_of_crossing = |end: usize| {
+            (end.saturating_sub(longest)..end).filter(|at| text.is_char_boundary(*at)).find(|at| {
+                let crosses = |secret: &String| {
+                    at + secret.len() > end && text[*at..].starts_with(secret.as_str())
+                };
+                all.iter().any(crosses)
+            })
+        };
+        while let Some(start) = start_of_crossing(end) {
+            end = start;
+        }
+        end
+    }
+
+    /// Like [`Secrets::hide`] for bytes; returns what is not valid UTF-8 unchanged.
     pub fn hide_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         match std::str::from_utf8(bytes).map(|text| self.hide(text)) {
             Ok(Cow::Owned(clean)) => Cow::Owned(clean.into_bytes()),
@@ -77,7 +101,7 @@ impl Secrets {
     }
 }
 
-/// Whether what has this name is a secret.
+/// Whether a variable, header or field with this name holds a secret.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace(['-', '_'], "");
     let parts =
@@ -91,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_hidden_wherever_it_turns_up() {
+    fn known_secrets_are_redacted_also_in_json() {
         let secrets = Secrets::default();
         let values = ["sk-12345678", "sk-12345678-long", "quote\"back\\slash", "short"];
         secrets.add(values.map(str::to_owned));
@@ -104,7 +128,28 @@ mod tests {
     }
 
     #[test]
-    fn names_say_what_is_a_secret() {
+    fn a_secret_that_arrives_in_chunks_is_redacted() {
+        let secrets = Secrets::default();
+        assert_eq!(secrets.safe_split("all"), 3, "without secrets, everything can be written");
+        secrets.add(["sk-12345678", "sk-12345678-löng"].map(str::to_owned));
+        let text = "the key sk-12345678-löng, and sk-12345678, ü sk-1 ends";
+        for size in 1..12 {
+            let (mut written, mut rest) = (String::new(), String::new());
+            let pieces: Vec<char> = text.chars().collect();
+            for piece in pieces.chunks(size) {
+                rest.extend(piece);
+                let end = secrets.safe_split(&rest);
+                written += &secrets.hide(&rest[..end]);
+                rest.drain(..end);
+                assert!(rest.len() < 3 * "sk-12345678-löng".len(), "{rest}");
+            }
+            written += &secrets.hide(&rest);
+            assert_eq!(written, "the key [redacted], and [redacted], ü sk-1 ends");
+        }
+    }
+
+    #[test]
+    fn secrets_are_recognized_by_name() {
         for name in ["ANTHROPIC_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD"] {
             assert!(is_secret(name), "{name}");
         }

@@ -1,17 +1,18 @@
 //! What agents may say, line by line, and what we make of it. The fixtures are what the schema allows, marked
 //! `valid` and checked against its types, and what agents send beside it; the golden files say how we read them.
 //! `UPDATE_EXPECT=1` writes the golden files anew.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
 
 use agent_client_protocol_schema::v1;
 use expect_test::expect_file;
-use rat_nvim::acp::codec::{self, Message};
-use rat_nvim::acp::convert::chunk::LastIds;
-use rat_nvim::acp::convert::reply::{self, Kind};
-use rat_nvim::acp::convert::{outgoing, request, update};
-use rat_nvim::core::effect::{Answer, Call, Place};
-use rat_nvim::core::event::agent::FromAgent;
-use rat_nvim::session::agent::{AgentCapabilities, McpServer};
+use rat_nvim::acp::dialect::CallKind;
+use rat_nvim::acp::v1::chunk::LastIds;
+use rat_nvim::acp::v1::reply;
+use rat_nvim::acp::v1::{outgoing, request, update};
+use rat_nvim::core::messages::agent::AgentEvent;
+use rat_nvim::core::messages::call::{Call, SessionParams};
+use rat_nvim::core::messages::effect::Answer;
+use rat_nvim::jsonrpc::incoming::{self, Message};
+use rat_nvim::session::agent::{AgentCapabilities, Capability, McpServer};
 use rat_nvim::session::content::{About, Content};
 use rat_nvim::session::permission::Outcome;
 use rat_nvim::session::update::Update;
@@ -109,12 +110,14 @@ fn replies_are_read_as_the_golden_file_says() {
         let result = fixture.result.as_deref().map(RawValue::get).expect("a result");
         let kind = kind(fixture.to.as_deref().expect("a method")).expect("a call of ours");
         match kind {
-            Kind::Initialize => check_schema::<v1::InitializeResponse>(fixture, result),
-            Kind::NewSession => check_schema::<v1::NewSessionResponse>(fixture, result),
-            Kind::Prompt => check_schema::<v1::PromptResponse>(fixture, result),
-            Kind::List => check_schema::<v1::ListSessionsResponse>(fixture, result),
-            Kind::Options => check_schema::<v1::SetSessionConfigOptionResponse>(fixture, result),
-            Kind::Restore | Kind::Plain => {}
+            CallKind::Initialize => check_schema::<v1::InitializeResponse>(fixture, result),
+            CallKind::NewSession => check_schema::<v1::NewSessionResponse>(fixture, result),
+            CallKind::Prompt => check_schema::<v1::PromptResponse>(fixture, result),
+            CallKind::List => check_schema::<v1::ListSessionsResponse>(fixture, result),
+            CallKind::SetOption => {
+                check_schema::<v1::SetSessionConfigOptionResponse>(fixture, result);
+            }
+            CallKind::Restore | CallKind::Plain => {}
         }
         let read = reply::decode(kind, result);
         assert!(read.is_ok() || !fixture.valid, "{} is valid: {read:?}", fixture.case);
@@ -124,22 +127,22 @@ fn replies_are_read_as_the_golden_file_says() {
     expect_file!["fixtures/acp/replies.txt"].assert_eq(&golden);
 }
 
-fn kind(method: &str) -> Option<Kind> {
+fn kind(method: &str) -> Option<CallKind> {
     Some(match method {
-        "initialize" => Kind::Initialize,
-        "session/new" => Kind::NewSession,
-        "session/list" => Kind::List,
-        "session/set_config_option" => Kind::Options,
-        "session/load" | "session/resume" => Kind::Restore,
-        "session/prompt" => Kind::Prompt,
-        "authenticate" | "session/close" | "session/set_mode" => Kind::Plain,
+        "initialize" => CallKind::Initialize,
+        "session/new" => CallKind::NewSession,
+        "session/list" => CallKind::List,
+        "session/set_config_option" => CallKind::SetOption,
+        "session/load" | "session/resume" => CallKind::Restore,
+        "session/prompt" => CallKind::Prompt,
+        "authenticate" | "session/close" | "session/set_mode" => CallKind::Plain,
         _ => return None,
     })
 }
 
-fn place() -> Place {
+fn place() -> SessionParams {
     let pairs = || vec![("A".to_owned(), "1".to_owned())];
-    Place {
+    SessionParams {
         cwd: "/ws".into(),
         directories: vec!["/more".into()],
         mcp_servers: vec![
@@ -156,7 +159,7 @@ fn place() -> Place {
 }
 
 /// The method and the params of a call as it goes over the wire.
-fn said(call: &Call, agent: &AgentCapabilities) -> (String, serde_json::Value) {
+fn said(call: &Call, agent: AgentCapabilities) -> (String, serde_json::Value) {
     let line = outgoing::call(5, call, agent).unwrap();
     assert!(!line.contains('\n'), "{line}");
     let said: serde_json::Value = serde_json::from_str(&line).unwrap();
@@ -168,7 +171,7 @@ fn said(call: &Call, agent: &AgentCapabilities) -> (String, serde_json::Value) {
 #[test]
 fn what_we_say_is_what_the_schema_says() {
     fn check<T: DeserializeOwned>(call: &Call) {
-        let (method, params) = said(call, &AgentCapabilities::default());
+        let (method, params) = said(call, AgentCapabilities::default());
         assert_eq!(method, call.method());
         let read = serde_json::from_value::<T>(params);
         assert!(read.is_ok(), "{method}: {:?}", read.err());
@@ -186,22 +189,18 @@ fn what_we_say_is_what_the_schema_says() {
 /// ACP 38, 39.
 #[test]
 fn roots_and_servers_go_only_to_agents_that_take_them() {
-    let (_, least) = said(&Call::NewSession(place()), &AgentCapabilities::default());
+    let (_, least) = said(&Call::NewSession(place()), AgentCapabilities::default());
     let env = serde_json::json!([{"name": "A", "value": "1"}]);
     let stdio = serde_json::json!({"name": "s", "command": "/bin/s", "args": ["-x"], "env": env});
     assert_eq!(least, serde_json::json!({"cwd": "/ws", "mcpServers": [stdio]}));
-    let able = AgentCapabilities {
-        directories: true,
-        mcp_http: true,
-        mcp_sse: true,
-        ..AgentCapabilities::default()
-    };
-    let (_, all) = said(&Call::Load("s".into(), place()), &able);
+    let able =
+        AgentCapabilities::of(&[Capability::Directories, Capability::McpHttp, Capability::McpSse]);
+    let (_, all) = said(&Call::Load("s".into(), place()), able);
     assert_eq!(all["additionalDirectories"], serde_json::json!(["/more"]));
     assert_eq!(all["mcpServers"][1]["type"], "http");
     assert_eq!(all["mcpServers"][1]["headers"], env);
     assert_eq!(all["mcpServers"][2]["type"], "sse");
-    let (_, none) = said(&Call::NewSession(Place::default()), &able);
+    let (_, none) = said(&Call::NewSession(SessionParams::default()), able);
     assert_eq!(none["mcpServers"], serde_json::json!([]));
 }
 
@@ -232,7 +231,7 @@ fn prompts_carry_what_they_were_given() {
         Content::Unknown { kind: "hologram".into() },
     ];
     let prompt = Call::Prompt { session: "s".into(), blocks };
-    let (_, params) = said(&prompt, &AgentCapabilities::default());
+    let (_, params) = said(&prompt, AgentCapabilities::default());
     let expected = serde_json::json!({"sessionId": "s", "prompt": [
         {"type": "text", "text": "hi\n"},
         {"type": "resource", "resource":
@@ -294,7 +293,7 @@ fn understand(name: &str, text: &str) -> usize {
         let Recorded { dir, msg: Some(msg) } = serde_json::from_str(line).unwrap() else {
             continue;
         };
-        let message = codec::parse(msg.get()).unwrap_or_else(|e| panic!("{name}: {e}: {line}"));
+        let message = incoming::parse(msg.get()).unwrap_or_else(|e| panic!("{name}: {e}: {line}"));
         match (dir.as_str(), message) {
             ("c2a", Message::Request { id, method, .. }) => {
                 calls.insert(id.get().to_owned(), method.into_owned());
@@ -318,7 +317,7 @@ fn understand_message(name: &str, calls: &HashMap<String, String>, message: Mess
                 panic!("{name}: no session in {params}");
             };
             assert!(!matches!(update, Update::Unknown { .. }), "{name}: {update:?}: {params}");
-            let shown = format!("{:?}", FromAgent::Update { session, update });
+            let shown = format!("{:?}", AgentEvent::Update { session, update });
             assert!(!shown.contains("Unknown"), "{name}: {shown}: {params}");
         }
         Message::Notification { method, .. } => {
@@ -330,13 +329,13 @@ fn understand_message(name: &str, calls: &HashMap<String, String>, message: Mess
             assert!(read.is_ok(), "{name}: {read:?}");
             assert!(!format!("{read:?}").contains("Unknown"), "{name}: {read:?}");
         }
-        Message::Answer { id, outcome: Ok(result) } => {
+        Message::Response { id, outcome: Ok(result) } => {
             if let Some(kind) = calls.get(id.get()).and_then(|method| kind(method)) {
                 let read = reply::decode(kind, result.get());
                 assert!(read.is_ok(), "{name}: {read:?}");
                 assert!(!format!("{read:?}").contains("Unknown"), "{name}: {read:?}");
             }
         }
-        Message::Answer { outcome: Err(_), .. } => {}
+        Message::Response { outcome: Err(_), .. } => {}
     }
 }

@@ -1,28 +1,83 @@
 //! The house rules of `src/lib.rs` and `doc/contributing.md`, held by reading the files as text. A made-up tree that
 //! breaks each rule shows that the checker sees it.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
 
-#[path = "architecture/claims.rs"]
+mod circles;
 mod claims;
-#[path = "architecture/dependencies.rs"]
 mod dependencies;
-#[path = "architecture/rules.rs"]
+mod messages;
 mod rules;
-#[path = "architecture/tree.rs"]
+mod rust_uses;
 mod tree;
 
-use std::path::{Path, PathBuf};
-
+use crate::support::{TempFolder, repository};
+use circles::Graph;
 use tree::Tree;
-
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 #[test]
 fn the_house_is_in_order() {
     let problems = rules::check(&Tree::read(repository()));
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}
+
+/// Holds (Messages between Lua and the binary): Each message has a sender and a handler.
+#[test]
+fn each_message_has_two_ends() {
+    let problems = messages::check(&Tree::read(repository()));
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}
+
+#[test]
+fn a_message_with_one_end_is_found() {
+    const PAGE: &str = "## To Lua\n\n### status\n\n## From Lua\n\n### stop\n\n### buffer\n\n## Calls\n\n\
+        ### rat.document.find(path, known)\n";
+    const INBOX: &str = "local opens = { status = true }\nfunction handlers.status(payload)\nend\n";
+    const LUA: &str = "rpc.notify(\"stop\", {})\nrequire(\"rat.rpc\").notify(\"buffer\", {})\n\
+        -- rpc.notify(\"old\")\nfunction M.find(path, known)\nend\nvim.notify(\"text\")\n";
+    let problems = |page: &str, inbox: &str, lua: &str| {
+        let file =
+            |name: &str, text: &str| tree::File { name: name.to_owned(), text: text.to_owned() };
+        let files = vec![
+            file("doc/messages.md", page),
+            file("lua/rat/rpc/inbox.lua", inbox),
+            file("lua/rat/document.lua", lua),
+        ];
+        messages::check(&Tree { files })
+    };
+    assert_eq!(problems(PAGE, INBOX, LUA), [""; 0]);
+    let with = |page: &str| PAGE.replace("## From Lua", page);
+    let found = [
+        (
+            problems(&with("### login\n\n## From Lua"), INBOX, LUA),
+            "lua/rat/rpc/inbox.lua: has no handler for the message login",
+        ),
+        (
+            problems(&with("## From Lua\n\n### login"), INBOX, LUA),
+            "lua: has no sender for the message login",
+        ),
+        (
+            problems(PAGE, &format!("{INBOX}function handlers.open()\nend\n"), LUA),
+            "lua/rat/rpc/inbox.lua: has a handler for open, which is no message",
+        ),
+        (
+            problems(PAGE, &INBOX.replace("status = true }", "status = true, open = true }"), LUA),
+            "lua/rat/rpc/inbox.lua: has a handler for open, which is no message",
+        ),
+        (
+            problems(PAGE, &format!("{INBOX}function handlers.status()\nend\n"), LUA),
+            "lua/rat/rpc/inbox.lua: has two handlers for status",
+        ),
+        (
+            problems(PAGE, INBOX, &format!("{LUA}rpc.request(\"paint\", {{}})\n")),
+            "lua: has a sender for paint, which is no message",
+        ),
+        (
+            problems(PAGE, INBOX, &LUA.replace("M.find(path, known)", "M.find(path)")),
+            "lua/rat/document.lua: has no function M.find(path, known), which is called",
+        ),
+    ];
+    for (problems, problem) in found {
+        assert_eq!(problems, [problem]);
+    }
 }
 
 #[test]
@@ -39,8 +94,14 @@ fn what_the_words_claim_is_so() {
 
 /// A tree in a temporary folder that is in order but for one file.
 fn problems_with(name: &str, text: &str) -> Vec<String> {
-    let folder = Folder::new(name);
+    problems_in(&[(name, text)])
+}
+
+/// The same with several such files, the later in the place of the earlier.
+fn problems_in(others: &[(&str, &str)]) -> Vec<String> {
+    let folder = TempFolder::new();
     let files = [
+        ("Cargo.toml", "[package]\nversion = \"9.8.7\"\n"),
         ("src/lib.rs", "//! The map of the made-up house.\n"),
         (
             "src/core/mod.rs",
@@ -48,36 +109,14 @@ fn problems_with(name: &str, text: &str) -> Vec<String> {
         ),
         ("src/session/mod.rs", "//! The life of a session; knows no editor.\n"),
         (
-            "lua/rat/ui.lua",
+            "lua/rat/view/ui.lua",
             "--- The only place that writes view buffers.\nlocal M = {}\nreturn M\n",
         ),
-        (name, text),
     ];
-    for (name, text) in files {
-        let path = folder.0.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
+    for (name, text) in files.iter().chain(others) {
+        folder.file(name, text);
     }
-    rules::check(&Tree::read(&folder.0))
-}
-
-/// Removed on drop.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let unique = format!("rat-house-{}-{:?}", std::process::id(), std::thread::current().id());
-        let folder = std::env::temp_dir().join(unique).join(name.replace(['/', '.'], "_"));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(self.0.parent().unwrap_or(&self.0));
-    }
+    rules::check(&Tree::read(folder.path()))
 }
 
 #[test]
@@ -86,7 +125,7 @@ fn a_house_in_order_has_no_problems() {
     assert_eq!(problems_with("src/session/turn.rs", text), [""; 0]);
     let text = "--- Windows of the chat; it draws nothing in them.\nlocal M = { title = x }\n\
         vim.api.nvim_open_win(0, true, {\n  win = f(1),\n})\nreturn M\n";
-    assert_eq!(problems_with("lua/rat/window.lua", text), [""; 0]);
+    assert_eq!(problems_with("lua/rat/view/window.lua", text), [""; 0]);
 }
 
 #[test]
@@ -117,14 +156,16 @@ fn each_broken_rule_is_found() {
         ("src/view/side.rs", format!("{header}use crate::acp::Peer;\n"), "imports upwards: acp"),
         (
             "src/nvim/side.rs",
-            format!("{header}use crate::files::Document;\n"),
-            "imports upwards: files",
+            format!("{header}use crate::documents::Document;\n"),
+            "imports upwards: documents",
         ),
         (
             "src/tour/help.rs",
             format!("{header}use crate::session::Turn;\n"),
             "imports upwards: session",
         ),
+        ("tests/left_out.rs", header.to_owned(), "no binary of tests has it"),
+        ("tests/left_out/mod.rs", header.to_owned(), "no binary of tests has it"),
         ("src/attic/mod.rs", format!("{header}use crate::edit::Text;\n"), "has no floor"),
         (
             "src/core/clock.rs",
@@ -183,7 +224,7 @@ fn a_window_that_is_named_elsewhere_is_found() {
     let lua = "--- What this made-up file owns.\n";
     let broken = [
         (
-            "lua/rat/frame.lua",
+            "lua/rat/ask/chooser_layout.lua",
             format!("{lua}vim.api.nvim_open_win(0, true, {{\n  width = f(1),\n  title = x,\n}})\n"),
             "2: gives a window a title",
         ),
@@ -212,6 +253,113 @@ fn assert_found(name: &str, text: &str, problem: &str) {
     let problems = problems_with(name, text);
     let found = problems.iter().any(|found| found.contains(name) && found.contains(problem));
     assert!(found, "{name}: {problem:?} was not found, but: {problems:?}");
+}
+
+#[test]
+fn circles_are_found_and_named() {
+    let graph = |edges: &[(&str, &str)]| {
+        let mut graph = Graph::new();
+        for (from, to) in edges {
+            graph.entry((*from).to_owned()).or_default().insert((*to).to_owned());
+        }
+        graph
+    };
+    let found = |edges: &[(&str, &str)]| {
+        circles::circles(&graph(edges)).into_iter().map(|names| names.join(" ")).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&[("a", "b"), ("b", "c"), ("a", "c"), ("d", "a")]), [""; 0]);
+    assert_eq!(found(&[("a", "b"), ("b", "c"), ("c", "b")]), ["b c b"]);
+    assert_eq!(found(&[("a", "a")]), ["a a"]);
+    // The shortest of a group, and each group once.
+    let groups =
+        [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "c"), ("x", "y"), ("y", "x")];
+    assert_eq!(found(&groups), ["a b c a", "x y x"]);
+}
+
+#[test]
+fn a_circle_of_rust_files_is_found() {
+    let header = "//! What this made-up file owns.\n";
+    let file = |text: &str| format!("{header}{text}\n");
+    let (chat, turn) = ("src/core/chat.rs", "src/core/turn.rs");
+    let circle = format!("a circle: {chat} -> {turn} -> {chat}");
+    let ways = [
+        ("use super::turn::Turn;", "use crate::core::chat::Chat;"),
+        ("use crate::core::{turn::{Turn, Stop}, word};", "fn f(_: &super::chat::Chat) {}"),
+        ("pub use super::turn as other;", "use super::{self, chat::{self, Chat}};"),
+    ];
+    for (first, other) in ways {
+        let problems = problems_in(&[(chat, &file(first)), (turn, &file(other))]);
+        assert_eq!(problems, std::slice::from_ref(&circle), "{first}");
+    }
+    // What only tests use, and what leads out of the program, is no circle.
+    let of_tests = "#[cfg(test)]\nmod tests {\n    use super::super::chat::Chat;\n}";
+    let first = file("use super::turn::Turn;");
+    assert_eq!(problems_in(&[(chat, &first), (turn, &file(of_tests))]), [""; 0]);
+    assert_eq!(problems_in(&[(chat, &first), (turn, &file("use other::core::chat;"))]), [""; 0]);
+    // A folder's own file and one in it.
+    let (folder, inside) = ("src/core/chat/mod.rs", "src/core/chat/turn.rs");
+    let problems =
+        problems_in(&[(folder, &file("use turn::Turn;")), (inside, &file("use super::Chat;"))]);
+    assert_eq!(problems, [format!("a circle: {folder} -> {inside} -> {folder}")]);
+}
+
+#[test]
+fn an_item_with_two_paths_or_names_is_found() {
+    let header = "//! What this made-up file owns.\n";
+    let file = |text: &str| format!("{header}{text}\n");
+    let (room, word, other) = ("src/edit/mod.rs", "src/edit/word.rs", "src/edit/other.rs");
+    let problem = |file: &str| format!("{file}: gives edit::word::Word a second path");
+    let private = file("mod other;\nmod word;\npub use word::Word;");
+    let alone = [(room, private.as_str()), (word, header)];
+    assert_eq!(problems_in(&alone), [""; 0]);
+    let again = file("pub use super::word::{self, Word};");
+    let twice = [(other, again.as_str()), (room, &private), (word, header)];
+    assert_eq!(problems_in(&twice), [problem(other)]);
+    let public = file("pub mod word;\npub(crate) use word::Word;");
+    assert_eq!(problems_in(&[(room, &public), (word, header)]), [problem(room)]);
+    let renamed = file("use super::{word::Word as Text, hunks};");
+    let imports = format!("{other}: imports word::Word as Text");
+    assert_eq!(problems_in(&[(other, &renamed)]), [imports]);
+}
+
+#[test]
+fn a_circle_of_lua_files_is_found() {
+    let (ui, view) = ("lua/rat/view/ui.lua", "lua/rat/view/init.lua");
+    let lua = "--- What this made-up file owns.\n";
+    let first = format!("{lua}local view = require(\"rat.view\")\nreturn view\n");
+    // What names that one in turn, at once or later.
+    let ways = [
+        "local ui = require(\"rat.view.ui\")\n",
+        "local function f()\n  return require 'rat.view.ui'.draw()\nend\n",
+        "local _, ui = pcall(require, \"rat.view.ui\")\n",
+        "vim.bo.completefunc = \"v:lua.require'rat.view.ui'.draw\"\n",
+    ];
+    for way in ways {
+        let other = format!("{lua}{way}return {{}}\n");
+        let circle = format!("a circle: {view} -> {ui} -> {view}");
+        assert_eq!(problems_in(&[(view, &other), (ui, &first)]), [circle], "{way}");
+        assert_eq!(problems_in(&[(view, &other)]), [""; 0], "{way}");
+    }
+    let words = "-- as require(\"rat.view.ui\") does\nlocal required = { M.require, is_require }\n";
+    assert_eq!(problems_in(&[(ui, &format!("{lua}{words}return M\n"))]), [""; 0]);
+    let unnamed = format!("{lua}return require(name)\n");
+    assert_found("lua/rat/any.lua", &unnamed, "requires what has no name");
+}
+
+#[test]
+fn a_second_version_and_a_stray_folder_are_found() {
+    let lua = "--- What this made-up file owns.\nreturn \"9.8.7\"\n";
+    assert_found("lua/rat/version.lua", lua, "2: holds a copy of the version");
+    assert_found("README.md", "Get v9.8.7.\n", "a copy of the version");
+    assert_found("CHANGELOG.md", "## [9.8.6] - then\n", "newest version is not 9.8.7");
+    assert_found("notes/idea.md", "An idea.\n", "has no place at the top");
+}
+
+#[test]
+fn versions_of_others_are_no_copies() {
+    let text = "Needs 19.8.7, 9.8.70, 9.8.7.1 or 1.9.8.7.\n";
+    assert_eq!(problems_with("README.md", text), [""; 0]);
+    assert_eq!(problems_with("CHANGELOG.md", "## [Unreleased]\n\n## [9.8.7] - now\n"), [""; 0]);
 }
 
 #[test]

@@ -1,177 +1,135 @@
 //! Agents that die, hang, or talk nonsense, in real Neovim: what the user is told, what is settled, what stays, and
 //! how it goes on.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
 
-mod support;
-
+use crate::support::{Chat, Nvim, Processes};
 use serde_json::{Value as Json, json};
-use support::{Agent, Nvim, Options, Processes, Request};
 
-struct Talk {
-    nvim: Nvim,
-    agent: Agent,
-    session: String,
+fn call(chat: &mut Chat, id: &str, status: &str) {
+    chat.tool_call(json!({"toolCallId": id, "title": id, "status": status}));
 }
 
-impl Talk {
-    fn start() -> Self {
-        let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
-        nvim.record(&["RatTurnEnd", "RatError"]);
-        let mut agent = nvim.start_agent();
-        let session = agent.handshake();
-        nvim.poll_state("ready");
-        Self { nvim, agent, session }
-    }
-
-    fn prompt(&mut self, text: &str) -> Request {
-        self.nvim.send(text);
-        let prompt = self.agent.expect_request("session/prompt");
-        assert_eq!(prompt.params["prompt"][0]["text"], json!(text));
-        prompt
-    }
-
-    fn call(&mut self, id: &str, status: &str) {
-        let update =
-            json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": id, "status": status});
-        self.agent.update(&self.session, update);
-    }
-
-    fn detail(&mut self) -> String {
-        self.nvim.status()["detail"].as_str().unwrap_or_default().to_owned()
-    }
-
-    /// The agent still talks and listens.
-    fn expect_alive(&mut self) {
-        self.agent.say(&self.session, "Still here.");
-        self.nvim.poll_screen("Still here.");
-        assert_eq!(self.nvim.status()["state"], json!("running"));
-    }
+/// The agent still talks and listens.
+fn expect_alive(chat: &mut Chat) {
+    chat.say("Still here.");
+    chat.nvim.poll_screen("Still here.");
+    assert_eq!(chat.nvim.status()["state"], json!("running"));
 }
 
 /// ACP 4, 138.
+/// Holds (Crashes): A dead agent's exit status and last stderr lines are shown, and all that was open is settled.
 #[test]
 fn an_exit_is_explained_and_settles_all_that_was_open() {
-    let mut talk = Talk::start();
-    talk.prompt("go");
-    talk.nvim.send("queued");
-    talk.call("build", "in_progress");
-    talk.agent.ask(
-        "session/request_permission",
-        json!({
-            "sessionId": talk.session, "toolCall": {"toolCallId": "build"},
-            "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}],
-        }),
-    );
-    talk.nvim.poll_state("waiting");
-    talk.nvim.input("idraft");
-    talk.nvim.poll("the draft", |nvim| nvim.buffer_lines("rat://fake/1/prompt") == ["draft"]);
-    talk.agent.exit(3, "\u{1b}[31mpanic:\u{1b}[0m out of memory\n  at worker.js:17");
-    talk.nvim.poll_state("failed");
-    let status = talk.nvim.status();
+    let mut chat = Chat::start();
+    chat.prompt("go");
+    chat.nvim.send("queued");
+    call(&mut chat, "build", "in_progress");
+    let options = json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}]);
+    chat.ask_permission(json!({"toolCallId": "build"}), options);
+    chat.nvim.input("idraft");
+    chat.poll_draft(&["draft"]);
+    chat.agent.exit(3, "\u{1b}[31mpanic:\u{1b}[0m out of memory\n  at worker.js:17");
+    chat.nvim.poll_state("failed");
+    let status = chat.nvim.status();
     assert_eq!(
         status["detail"],
-        json!("fake ended with exit status 3: the next prompt or :RatRestart starts it again")
+        json!("fake exited with status 3. Send a prompt or :RatRestart to restart.")
     );
     assert_eq!(status["permissions"], json!([]));
     assert_eq!(status["queued"], json!(["queued"]));
-    assert_eq!(talk.nvim.buffer_lines("rat://fake/1/prompt"), ["draft"]);
-    assert_eq!(talk.nvim.poll_events("RatTurnEnd", 1)["stop_reason"], json!("error"));
-    assert_eq!(talk.nvim.poll_events("RatError", 1)["message"], status["detail"]);
+    assert_eq!(chat.draft(), ["draft"]);
+    assert_eq!(chat.nvim.poll_events("RatTurnEnd", 1)["stop_reason"], json!("error"));
+    assert_eq!(chat.nvim.poll_events("RatError", 1)["message"], status["detail"]);
     for text in ["✗ tool build", "│ panic: out of memory", "│   at worker.js:17"] {
-        talk.nvim.poll_screen(text);
+        chat.nvim.poll_screen(text);
     }
-    let log = talk.nvim.messages();
-    assert!(log.contains("exit status 3"), "{log}");
+    let log = chat.nvim.messages();
+    assert!(log.contains("exited with status 3"), "{log}");
 }
 
 #[test]
 fn a_signal_is_named() {
-    let mut talk = Talk::start();
-    Processes::signal(talk.agent.pid(), "KILL");
-    talk.nvim.poll_state("failed");
-    assert!(talk.detail().contains("fake was killed by SIGKILL"), "{}", talk.detail());
+    let mut chat = Chat::start();
+    Processes::signal(chat.agent.pid(), "KILL");
+    chat.nvim.poll_state("failed");
+    assert!(chat.nvim.detail().contains("fake was killed by SIGKILL"), "{}", chat.nvim.detail());
 }
 
+/// Holds (Crashes): An agent that closes its stdout is ended, and the user told why.
 #[test]
 fn a_closed_stdout_ends_the_agent_and_says_so() {
-    let mut talk = Talk::start();
-    talk.prompt("go");
-    let pid = talk.agent.pid();
-    talk.agent.close_stdout();
-    talk.nvim.poll_state("failed");
-    assert!(talk.detail().contains("fake closed its output"), "{}", talk.detail());
+    let mut chat = Chat::start();
+    chat.prompt("go");
+    let pid = chat.agent.pid();
+    chat.agent.close_stdout();
+    chat.nvim.poll_state("failed");
+    assert!(chat.nvim.detail().contains("fake closed its stdout"), "{}", chat.nvim.detail());
     assert!(Processes::is_gone(pid));
 }
 
 /// ACP 3, 16.
 #[test]
 fn garbage_on_stdout_does_no_harm() {
-    let mut talk = Talk::start();
-    talk.prompt("go");
-    talk.agent.send_raw(b"DEBUG: starting\n\n{\"jsonrpc\": \n[1, 2]\nnull\n\"x\"\n{}\n\x00\x01\n");
-    talk.expect_alive();
-    assert_eq!(talk.agent.unexpected(), [""; 0], "garbage was answered");
+    let mut chat = Chat::start();
+    chat.prompt("go");
+    chat.agent.send_raw(b"DEBUG: starting\n\n{\"jsonrpc\": \n[1, 2]\nnull\n\"x\"\n{}\n\x00\x01\n");
+    expect_alive(&mut chat);
+    assert_eq!(chat.agent.unexpected(), [""; 0], "garbage was answered");
 }
 
 /// ACP 5.
 #[test]
 fn a_line_of_many_megabytes_arrives_whole() {
-    let mut talk = Talk::start();
-    talk.prompt("go");
+    let mut chat = Chat::start();
+    chat.prompt("go");
     let line = "word ".repeat(1000) + "\n";
     let text = line.repeat(8 * 1024 * 1024 / line.len());
-    talk.agent.say(&talk.session, &text);
-    talk.agent.say(&talk.session, "The end.");
-    talk.nvim.poll_screen("The end.");
+    chat.say(&text);
+    chat.say("The end.");
+    chat.nvim.poll_screen("The end.");
     let count = "local buf = vim.fn.bufnr('rat://fake/1')
         return vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf))";
-    let bytes = talk.nvim.lua(count, json!([])).as_u64().unwrap();
+    let bytes = chat.nvim.lua(count, json!([])).as_u64().unwrap();
     assert!(bytes > text.len() as u64 && bytes < text.len() as u64 + 200, "{bytes}");
 }
 
 /// ACP 6.
 #[test]
 fn bytes_that_are_no_utf8_do_no_harm() {
-    let mut talk = Talk::start();
-    talk.prompt("go");
+    let mut chat = Chat::start();
+    chat.prompt("go");
     let update =
         json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a?b"}});
-    let params = json!({"sessionId": talk.session, "update": update});
+    let params = json!({"sessionId": chat.session, "update": update});
     let line = json!({"jsonrpc": "2.0", "method": "session/update", "params": params}).to_string();
     let bytes: Vec<u8> = line.bytes().map(|byte| if byte == b'?' { 0xff } else { byte }).collect();
-    talk.agent.send_raw(&bytes);
-    talk.agent.send_raw(b"\n");
-    talk.nvim.poll_screen("a\u{fffd}b");
-    talk.expect_alive();
+    chat.agent.send_raw(&bytes);
+    chat.agent.send_raw(b"\n");
+    chat.nvim.poll_screen("a\u{fffd}b");
+    expect_alive(&mut chat);
 }
 
 /// ACP 12, 13, 15.
 #[test]
 fn unknown_requests_are_refused_and_unknown_notifications_ignored() {
-    let mut talk = Talk::start();
-    talk.prompt("go");
+    let mut chat = Chat::start();
+    chat.prompt("go");
     for method in ["mcp/message", "_vendor/secret", "session/prompt"] {
-        let error = talk.agent.request(method, json!({"sessionId": talk.session})).unwrap_err();
+        let error = chat.request(method, json!({})).unwrap_err();
         assert_eq!(error["code"], json!(-32601), "{method}");
     }
-    talk.agent.notify("_vendor/news", json!({"sessionId": talk.session}));
-    talk.agent.send(&json!({"jsonrpc": "2.0", "id": 4711, "result": {}}));
-    talk.agent.notify("session/update", json!({"nonsense": true}));
-    talk.expect_alive();
+    chat.agent.notify("_vendor/news", json!({"sessionId": chat.session}));
+    chat.agent.send(&json!({"jsonrpc": "2.0", "id": 4711, "result": {}}));
+    chat.agent.notify("session/update", json!({"nonsense": true}));
+    expect_alive(&mut chat);
 }
 
 #[test]
 fn an_agent_that_hangs_at_its_start_is_given_up() {
-    let mut nvim = Nvim::plain();
-    let mut agent = nvim.listen();
-    let mut config = agent.config();
-    config["timeouts"] = json!({"initialize": 1000});
-    nvim.setup(json!({"agents": {"fake": config}}));
-    nvim.command("RatStart fake");
-    agent.expect_start();
+    let fake = json!({"timeouts": {"initialize": 1000}});
+    let (mut nvim, mut agent) = Chat::builder().agent(fake).launch();
     agent.expect_request("initialize");
     nvim.poll_state("failed");
-    let detail = nvim.status()["detail"].as_str().unwrap().to_owned();
+    let detail = nvim.detail();
     assert!(detail.contains("fake did not answer initialize within 1 s"), "{detail}");
     nvim.poll("the agent is gone", |_| Processes::is_gone(agent.pid()));
 }
@@ -179,146 +137,197 @@ fn an_agent_that_hangs_at_its_start_is_given_up() {
 /// ACP 22.
 #[test]
 fn another_version_of_the_protocol_is_named() {
-    let mut nvim = Nvim::plain();
-    let mut agent = nvim.start_agent();
-    let request = agent.expect_request("initialize");
-    agent.reply(&request, json!({"protocolVersion": 2, "agentCapabilities": {}}));
+    let (mut nvim, mut agent) = Chat::builder().launch();
+    agent.initialize(json!({"protocolVersion": 2}));
     nvim.poll_state("failed");
-    let detail = nvim.status()["detail"].as_str().unwrap().to_owned();
-    assert!(detail.contains("speaks version 2"), "{detail}");
+    let detail = nvim.detail();
+    assert!(detail.contains("speaks ACP version 2"), "{detail}");
     assert_eq!(agent.unexpected(), [""; 0]);
     assert!(Processes::is_gone(agent.pid()));
 }
 
 #[test]
 fn a_session_that_cannot_be_opened_says_why() {
-    let mut nvim = Nvim::plain();
-    let mut agent = nvim.start_agent();
-    let request = agent.expect_request("initialize");
-    agent.reply(&request, json!({"protocolVersion": 1, "agentCapabilities": {}}));
+    let (mut nvim, mut agent) = Chat::builder().launch();
+    agent.initialize(json!({}));
     let request = agent.expect_request("session/new");
     agent.reply_error(&request, -32603, "no model is configured");
     nvim.poll_state("failed");
     nvim.poll_screen("fake failed at session/new");
-    nvim.poll_screen("no model is configured");
+    let detail = nvim.detail();
+    assert!(detail.contains("no model is configured"), "{detail}");
 }
 
 #[test]
 fn a_command_that_is_not_there_says_how_to_install_it() {
-    let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
+    let mut nvim = Nvim::wide();
     let ghost = json!({"command": "no-such-agent", "install_hint": "npm install -g ghost"});
     let wrong = json!({"command": "/no/such/agent"});
     nvim.setup(json!({"agents": {"ghost": ghost, "wrong": wrong}}));
     nvim.command("RatStart ghost");
     nvim.poll_state("failed");
-    nvim.poll_screen("no-such-agent is not on PATH: install it with");
+    nvim.poll_screen("no-such-agent is not on PATH. Install it: ");
     nvim.poll_screen("npm install -g ghost");
     nvim.command("RatStart wrong");
     nvim.poll_screen("/no/such/agent does not exist");
     nvim.poll_screen("agents.wrong.command");
+    nvim.command("RatInfo");
+    let version = concat!("rat.nvim      ", env!("CARGO_PKG_VERSION"));
+    for row in [version, "protocol      unknown", "capabilities  none"] {
+        nvim.poll_screen(row);
+    }
+}
+
+/// ACP 4.
+/// Holds (Crashes): The transcript has the last lines of stderr and says where the rest is.
+#[test]
+fn of_what_a_dead_agent_wrote_the_transcript_has_the_last_lines_and_the_log_all() {
+    let mut chat = Chat::start();
+    chat.prompt("go");
+    for number in 1..=60 {
+        chat.agent.stderr(&format!("loading plugin {number}"));
+    }
+    chat.agent.exit(3, &"x".repeat(4000));
+    chat.nvim.poll_state("failed");
+    chat.nvim.poll_screen("… 56 earlier lines in :RatLog");
+    let lines = chat.transcript();
+    let at = lines.iter().position(|line| line.contains("earlier lines")).unwrap();
+    // Their frame is drawn over blanks.
+    let shown: Vec<&str> = lines[at + 1..].iter().map(|line| &line[4..]).collect();
+    let plugins: Vec<_> = (57..=60).map(|number| format!("loading plugin {number}")).collect();
+    assert_eq!(shown[..4], plugins);
+    assert_eq!(shown[4], format!("{}…", "x".repeat(200)));
+    assert!(shown[5].starts_with("Last messages: ") && shown.len() == 6, "{shown:#?}");
+    let log = chat.nvim.log();
+    assert!(log.contains("loading plugin 1\n") && log.contains(&"x".repeat(4000)));
+}
+
+/// Holds (Crashes): stderr is in the log, without secrets.
+#[test]
+fn stderr_is_in_the_log_without_secrets() {
+    let fake = json!({"env": {"MY_API_KEY": "hunter2hunter2"}});
+    let mut chat = Chat::builder().agent(fake).start();
+    chat.agent.stderr("loading plugins with hunter2hunter2");
+    chat.nvim.poll("the line in the log", |nvim| {
+        nvim.log().contains("stderr: loading plugins with [redacted]")
+    });
+    let log = chat.nvim.log();
+    assert!(!log.contains("hunter2"), "{log}");
+}
+
+/// Holds (Messages between Lua and the binary): A message from Lua is read whole, or refused with the path of the wrong field.
+#[test]
+fn a_message_that_makes_no_sense_does_nothing_and_is_in_the_log_with_its_field() {
+    let mut chat = Chat::start();
+    let start = "local agents = require('rat.config.agents')
+        local request = agents.request('fake')
+        request.options.timeouts = { initialize = 'soon' }
+        require('rat.rpc').notify('start', request)";
+    chat.nvim.lua(start, json!([]));
+    chat.nvim.poll("the line in the log", |nvim| {
+        nvim.log().contains("start: options.timeouts.initialize: expected an integer, got text")
+    });
+    chat.prompt("go");
+    assert_eq!(chat.nvim.status()["state"], json!("running"));
 }
 
 #[test]
 fn an_unknown_agent_is_named_with_the_one_probably_meant() {
     let mut nvim = Nvim::plain();
     nvim.command("RatStart cluade");
-    nvim.poll_screen(r#"there is no agent "cluade", did you mean claude?"#);
+    nvim.poll_screen(r#"No agent is named "cluade" (did you mean claude?)"#);
     assert_eq!(nvim.status()["state"], json!("stopped"));
 }
 
 #[test]
 fn a_prompt_to_a_stopped_agent_comes_back() {
-    let mut talk = Talk::start();
-    let pid = talk.agent.pid();
-    talk.nvim.command("RatStop");
+    let mut chat = Chat::start();
+    let pid = chat.agent.pid();
+    chat.nvim.command("RatStop");
     assert!(Processes::is_gone(pid));
-    talk.nvim.poll_state("stopped");
-    talk.nvim.input("imy words<Esc><CR>");
-    talk.nvim.poll_screen("fake is stopped: :RatRestart starts it again, the prompt is kept");
-    talk.nvim.poll("the draft", |nvim| nvim.buffer_lines("rat://fake/1/prompt") == ["my words"]);
-    talk.nvim.command("RatRestart");
-    talk.agent.expect_start();
+    chat.nvim.poll_state("stopped");
+    chat.nvim.input("imy words<Esc><CR>");
+    chat.nvim.poll_screen("fake has stopped; :RatRestart starts it again. Your prompt is kept.");
+    chat.poll_draft(&["my words"]);
+    chat.nvim.command("RatRestart");
+    chat.agent.expect_start();
 }
 
 /// ACP 138.
+/// Holds (Crashes): Draft and queue survive a crash, and the next prompt restarts the agent.
 #[test]
 fn the_next_prompt_after_a_crash_starts_the_agent_again() {
-    let mut talk = Talk::start();
-    talk.prompt("one");
-    talk.nvim.send("queued");
-    talk.nvim.poll("the queue", |nvim| nvim.status()["queued"] == json!(["queued"]));
-    talk.agent.exit(1, "");
-    talk.nvim.poll_state("failed");
-    talk.nvim.send("two");
-    talk.agent.expect_start();
-    talk.agent.handshake_with(json!({}), json!({"sessionId": "s2"}));
-    let second = talk.agent.expect_request("session/prompt");
+    let mut chat = Chat::start();
+    chat.prompt("one");
+    chat.nvim.send("queued");
+    chat.nvim.poll_queue(&["queued"]);
+    chat.agent.exit(1, "");
+    chat.nvim.poll_state("failed");
+    chat.nvim.send("two");
+    chat.agent.expect_start();
+    chat.session = chat.agent.handshake_with(json!({}), json!({"sessionId": "s2"}));
+    let second = chat.expect_prompt();
     assert_eq!(second.params["prompt"][0]["text"], json!("two"));
-    assert_eq!(second.params["sessionId"], json!("s2"));
-    talk.nvim.poll_screen("cannot go on with a session");
-    talk.agent.reply(&second, json!({"stopReason": "end_turn"}));
-    let third = talk.agent.expect_request("session/prompt");
+    chat.nvim.poll_screen("cannot resume sessions");
+    chat.end_turn("end_turn");
+    let third = chat.expect_prompt();
     assert_eq!(third.params["prompt"][0]["text"], json!("queued"));
 }
 
 /// ACP 44, 138.
 #[test]
 fn a_restart_resumes_the_session_where_the_agent_can() {
-    let mut talk = Talk::start();
-    let prompt = talk.prompt("What is it?");
-    talk.agent.say(&talk.session, "A question.");
-    talk.agent.reply(&prompt, json!({"stopReason": "end_turn"}));
-    talk.nvim.poll_events("RatTurnEnd", 1);
-    Processes::signal(talk.agent.pid(), "KILL");
-    talk.nvim.poll_state("failed");
-    talk.nvim.command("RatRestart");
-    talk.agent.expect_start();
-    let request = talk.agent.expect_request("initialize");
+    let mut chat = Chat::start();
+    chat.prompt("What is it?");
+    chat.say("A question.");
+    chat.end_turn("end_turn");
+    Processes::signal(chat.agent.pid(), "KILL");
+    chat.nvim.poll_state("failed");
+    chat.nvim.command("RatRestart");
+    chat.agent.expect_start();
     let capabilities = json!({"loadSession": true, "sessionCapabilities": {"resume": {}}});
-    talk.agent.reply(&request, json!({"protocolVersion": 1, "agentCapabilities": capabilities}));
-    let resume = talk.agent.expect_request("session/resume");
+    chat.agent.initialize(json!({"agentCapabilities": capabilities}));
+    let resume = chat.agent.expect_request("session/resume");
     assert_eq!(resume.params["sessionId"], json!("s1"));
-    assert_eq!(resume.params["cwd"], json!(talk.nvim.cwd()));
-    talk.agent.reply(&resume, json!({}));
-    talk.nvim.poll_state("ready");
-    talk.nvim.poll_screen("the session goes on");
-    assert!(talk.nvim.screen().contains("A question."), "what was said is gone");
-    talk.prompt("Go on.");
+    assert_eq!(resume.params["cwd"], json!(chat.nvim.cwd()));
+    chat.agent.reply(&resume, json!({}));
+    chat.nvim.poll_state("ready");
+    chat.nvim.poll_screen("Resumed the session");
+    assert!(chat.nvim.screen().contains("A question."), "what was said is gone");
+    chat.prompt("Go on.");
 }
 
 /// ACP 49.
 #[test]
 fn a_session_that_cannot_be_restored_is_followed_by_a_new_one() {
-    let mut talk = Talk::start();
-    talk.nvim.command("RatRestart");
-    talk.agent.expect_start();
-    let request = talk.agent.expect_request("initialize");
-    let capabilities = json!({"loadSession": true});
-    talk.agent.reply(&request, json!({"protocolVersion": 1, "agentCapabilities": capabilities}));
-    let load = talk.agent.expect_request("session/load");
-    talk.agent.reply_error(&load, -32002, "no such session");
-    let new = talk.agent.expect_request("session/new");
-    talk.agent.reply(&new, json!({"sessionId": "s2"}));
-    talk.nvim.poll_state("ready");
-    talk.nvim.poll_screen("the session could not be restored");
-    assert_eq!(talk.nvim.status()["session_id"], json!("s2"));
+    let mut chat = Chat::start();
+    chat.nvim.command("RatRestart");
+    chat.agent.expect_start();
+    chat.agent.initialize(json!({"agentCapabilities": {"loadSession": true}}));
+    let load = chat.agent.expect_request("session/load");
+    chat.agent.reply_error(&load, -32002, "no such session");
+    chat.agent.open("s2");
+    chat.nvim.poll_state("ready");
+    chat.nvim.poll_screen("Could not restore the session");
+    assert_eq!(chat.nvim.status()["session_id"], json!("s2"));
 }
 
 /// ACP 19.
+/// Holds (Crashes): Errors of the connection, the agent and a tool are told apart.
 #[test]
 fn errors_of_a_tool_of_the_agent_and_of_the_connection_are_told_apart() {
-    let mut talk = Talk::start();
-    let prompt = talk.prompt("one");
-    talk.call("lint", "failed");
-    talk.nvim.poll_screen("✗ tool lint");
-    assert_eq!(talk.nvim.status()["state"], json!("running"));
-    assert_eq!(talk.nvim.events("RatError"), [Json::Null; 0]);
-    talk.agent.reply_error(&prompt, 429, "slow down");
-    let error = talk.nvim.poll_events("RatError", 1)["message"].clone();
-    assert!(error.as_str().unwrap().contains("fake could not answer (error 429: slow down)"));
-    assert_eq!(talk.nvim.status()["state"], json!("ready"));
-    talk.prompt("two");
-    talk.agent.exit(0, "");
-    let error = talk.nvim.poll_events("RatError", 2)["message"].clone();
-    assert!(error.as_str().unwrap().contains("fake ended with exit status 0"));
+    let mut chat = Chat::start();
+    chat.prompt("one");
+    call(&mut chat, "lint", "failed");
+    chat.nvim.poll_screen("✗ tool lint");
+    assert_eq!(chat.nvim.status()["state"], json!("running"));
+    assert_eq!(chat.nvim.events("RatError"), [Json::Null; 0]);
+    chat.agent.reply_error(&chat.last_prompt(), 429, "slow down");
+    let error = chat.nvim.poll_events("RatError", 1)["message"].clone();
+    assert!(error.as_str().unwrap().contains("fake could not answer: slow down (error 429)"));
+    assert_eq!(chat.nvim.status()["state"], json!("ready"));
+    chat.prompt("two");
+    chat.agent.exit(0, "");
+    let error = chat.nvim.poll_events("RatError", 2)["message"].clone();
+    assert!(error.as_str().unwrap().contains("fake exited with status 0"));
 }

@@ -1,127 +1,145 @@
 //! The binary missing, killed or too old, and the end of Neovim in every way: what the user is told, what stays, and
 //! that no process is left.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
-
-mod support;
 
 use std::os::unix::fs::PermissionsExt;
 
+use crate::support::{Chat, Nvim, Options, Processes, TRANSCRIPT, repository};
 use serde_json::{Value as Json, json};
-use support::{Agent, Nvim, Options, Processes, repository};
 
 /// Neovim and an agent that a closed stdin and SIGTERM do not end, nor what it has started.
 struct Stubborn {
-    nvim: Nvim,
-    agent: Agent,
+    chat: Chat,
     grandchild: u32,
 }
 
 impl Stubborn {
     fn start() -> Self {
-        let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
-        let mut agent = nvim.start_agent();
-        agent.handshake();
-        nvim.poll_state("ready");
-        agent.ignore_sigterm();
-        let grandchild = agent.start_grandchild();
-        Self { nvim, agent, grandchild }
+        let mut chat = Chat::start();
+        chat.agent.ignore_sigterm();
+        let grandchild = chat.agent.start_grandchild();
+        Self { chat, grandchild }
     }
 
     fn expect_no_agent(&mut self) {
-        assert!(Processes::is_gone(self.agent.pid()), "the agent lives");
+        assert!(Processes::is_gone(self.chat.agent.pid()), "the agent lives");
         assert!(Processes::is_gone(self.grandchild), "the grandchild lives");
     }
 
     fn expect_nothing(&mut self) {
         self.expect_no_agent();
-        let processes = self.nvim.processes().clone();
-        if let Err(left) = processes.wait_until_gone(support::DEADLINE) {
+        let processes = self.chat.nvim.processes().clone();
+        if let Err(left) = processes.wait_until_gone(crate::support::DEADLINE) {
             panic!("left behind:\n{left}");
         }
     }
 }
 
-/// The pid of the binary Neovim has started.
-fn binary(nvim: &mut Nvim) -> u32 {
-    let code = "for _, channel in ipairs(vim.api.nvim_list_chans()) do
-          if channel.argv and channel.argv[1] == vim.g.rat_binary then return vim.fn.jobpid(channel.id) end
-        end";
-    u32::try_from(nvim.lua(code, json!([])).as_u64().unwrap()).unwrap()
-}
-
 /// ACP 137.
+/// Holds (Crashes): Leaving Neovim leaves no process.
 #[test]
 fn leaving_neovim_leaves_no_process() {
     let mut stubborn = Stubborn::start();
-    stubborn.nvim.quit();
+    stubborn.chat.nvim.quit();
     stubborn.expect_nothing();
 }
 
+/// Holds (Crashes): Killing Neovim leaves no process.
 #[test]
 fn killing_neovim_leaves_no_process() {
     let mut stubborn = Stubborn::start();
-    stubborn.nvim.kill();
+    stubborn.chat.nvim.kill();
     stubborn.expect_nothing();
 }
 
+/// Holds (Crashes): Killing the binary leaves no agent.
 #[test]
 fn killing_the_binary_leaves_no_agent() {
     let mut stubborn = Stubborn::start();
-    let pid = binary(&mut stubborn.nvim);
+    let pid = stubborn.chat.nvim.binary();
     Processes::signal(pid, "KILL");
     stubborn.expect_no_agent();
-    stubborn.nvim.poll_state("failed");
+    stubborn.chat.nvim.poll_state("failed");
 }
 
 /// ACP 137.
+/// Holds (Crashes): `:RatStop` leaves no process of the agent.
 #[test]
 fn stopping_the_agent_leaves_nothing_of_it() {
     let mut stubborn = Stubborn::start();
-    stubborn.nvim.command("RatStop");
-    stubborn.agent.expect_stdin_closed();
-    stubborn.agent.expect_sigterm();
+    stubborn.chat.nvim.command("RatStop");
+    stubborn.chat.agent.expect_stdin_closed();
+    stubborn.chat.agent.expect_sigterm();
     stubborn.expect_no_agent();
-    stubborn.nvim.poll_state("stopped");
+    stubborn.chat.nvim.poll_state("stopped");
 }
 
+/// Holds (Crashes): Processes that a dead agent has started are ended.
 #[test]
 fn what_a_dead_agent_has_started_goes_with_it() {
     let mut stubborn = Stubborn::start();
-    stubborn.agent.exit(1, "");
-    stubborn.nvim.poll_state("failed");
+    stubborn.chat.agent.exit(1, "");
+    stubborn.chat.nvim.poll_state("failed");
     stubborn.expect_no_agent();
 }
 
 #[test]
 fn a_killed_binary_fails_the_chats_and_the_next_prompt_starts_it_again() {
-    let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
-    nvim.record(&["RatState", "RatError"]);
-    let mut agent = nvim.start_agent();
-    let session = agent.handshake();
-    nvim.poll_state("ready");
-    nvim.send("one");
-    agent.expect_request("session/prompt");
-    agent.say(&session, "Half an ans");
-    nvim.poll_screen("Half an ans");
-    nvim.input("ia draft");
-    nvim.poll("the draft", |nvim| nvim.buffer_lines("rat://fake/1/prompt") == ["a draft"]);
-    let pid = binary(&mut nvim);
-    Processes::signal(pid, "KILL");
-    nvim.poll_state("failed");
-    let detail = nvim.status()["detail"].as_str().unwrap().to_owned();
-    assert!(detail.contains("rat-nvim ended") && detail.contains("Drafts are kept"), "{detail}");
-    assert_eq!(nvim.events("RatState").last().unwrap()["state"], json!("failed"));
-    assert_eq!(nvim.buffer_lines("rat://fake/1/prompt"), ["a draft"]);
-    assert!(nvim.screen().contains("Half an ans"), "what was said is gone");
+    let mut chat = Chat::start();
+    chat.prompt("one");
+    chat.say("Half an ans");
+    chat.nvim.poll_screen("Half an ans");
+    chat.nvim.input("ia draft");
+    chat.poll_draft(&["a draft"]);
+    Processes::signal(chat.nvim.binary(), "KILL");
+    chat.nvim.poll_state("failed");
+    let detail = chat.nvim.detail();
+    assert!(detail.contains("rat-nvim exited") && detail.contains("Drafts are kept"), "{detail}");
+    assert_eq!(chat.nvim.events("RatState").last().unwrap()["state"], json!("failed"));
+    assert_eq!(chat.draft(), ["a draft"]);
+    assert!(chat.nvim.screen().contains("Half an ans"), "what was said is gone");
 
-    nvim.input("<Esc><CR>");
-    agent.expect_start();
-    agent.handshake();
-    let prompt = agent.expect_request("session/prompt");
+    chat.nvim.input("<Esc><CR>");
+    chat.agent.expect_start();
+    chat.agent.handshake();
+    let prompt = chat.expect_prompt();
     assert_eq!(prompt.params["prompt"], json!([{"type": "text", "text": "a draft"}]));
-    agent.say("s1", "Here I am again.");
-    nvim.poll_screen("Here I am again.");
-    nvim.poll_state("running");
+    chat.say("Here I am again.");
+    chat.nvim.poll_screen("Here I am again.");
+    chat.nvim.poll_state("running");
+}
+
+/// The binary writes down what comes of an answer every few seconds, not only at the end of a turn.
+/// Holds (Sessions): The part of an answer that had arrived survives a killed binary.
+#[test]
+fn what_had_come_of_an_answer_when_the_binary_was_killed_is_there_when_the_session_goes_on() {
+    let can = json!({"agentCapabilities": {"sessionCapabilities": {"resume": {}}}});
+    let mut chat = Chat::builder().initialized(can.clone()).start();
+    chat.prompt("What is it?");
+    // More than is held back because a secret might begin there.
+    let answer: String = (1..=1000).map(|number| format!("Line {number} of it.\n")).collect();
+    chat.say(&answer);
+    let kept =
+        "local files = vim.fn.glob(vim.fn.stdpath('state') .. '/**/fake=s1.jsonl', true, true)
+        return files[1] and table.concat(vim.fn.readfile(files[1]), '\\n') or ''";
+    chat.nvim.poll("a part of the answer on disk", |nvim| {
+        nvim.lua(kept, json!([])).as_str().unwrap().contains("Line 20 of it.")
+    });
+    Processes::signal(chat.nvim.binary(), "KILL");
+    chat.nvim.poll_state("failed");
+    chat.nvim.quit();
+    chat.agent.expect_gone();
+    let later = chat.nvim.beside(Options::wide());
+    let (mut nvim, mut agent) = Chat::builder().neovim(later).launch();
+    agent.initialize(can);
+    let request = agent.expect_request("session/resume");
+    assert_eq!(request.params["sessionId"], json!("s1"));
+    agent.reply(&request, json!({}));
+    nvim.poll_state("ready");
+    nvim.poll("what was said", |nvim| {
+        let lines = nvim.buffer_lines(TRANSCRIPT);
+        let there = |line: &str| lines.iter().any(|it| it == line);
+        there("What is it?") && there("Line 1 of it.") && there("Line 20 of it.")
+    });
 }
 
 #[test]
@@ -135,7 +153,7 @@ fn a_missing_binary_is_explained() {
         nvim.command(command);
         nvim.poll(command, |nvim| {
             let said = nvim.messages().replace('\n', " ");
-            said.contains("/no/such/rat-nvim") && said.contains("cargo build --release")
+            said.contains("/no/such/rat-nvim") && said.contains("nvim -l build.lua")
         });
     }
     assert_eq!(nvim.status()["state"], json!("stopped"));
@@ -156,7 +174,7 @@ fn a_binary_of_another_version_is_explained_and_ended() {
     nvim.command("RatStart tour");
     nvim.poll("the versions", |nvim| {
         let said = nvim.messages().replace('\n', " ");
-        said.contains("rat-nvim is version 0.0.1") && said.contains("cargo build --release")
+        said.contains("rat-nvim is version 0.0.1") && said.contains("nvim -l build.lua")
     });
     let pid = nvim.pid();
     nvim.poll("only Neovim", |nvim| nvim.processes().living() == [pid]);
@@ -171,26 +189,20 @@ fn a_binary_that_ends_at_once_is_explained() {
     nvim.command("RatStart tour");
     nvim.poll("the reason", |nvim| {
         let said = nvim.messages().replace('\n', " ");
-        said.contains("rat-nvim ended with status 127 (no such library)")
+        said.contains("rat-nvim exited with status 127 (no such library)")
     });
 }
 
 #[test]
 fn chats_with_two_agents_die_apart() {
-    let mut nvim = Nvim::plain();
-    let (mut one, mut two) = (nvim.listen(), nvim.listen());
-    nvim.setup(json!({"agents": {"one": one.config(), "two": two.config()}}));
-    nvim.command("RatStart one");
-    one.expect_start();
-    one.handshake();
-    nvim.poll_state("ready");
-    nvim.command("RatStart two");
-    two.expect_start();
-    two.handshake_with(json!({}), json!({"sessionId": "s2"}));
-    nvim.poll("the second chat", |nvim| nvim.status()["session_id"] == json!("s2"));
+    let mut nvim = Nvim::wide();
+    let (mut one, _) = Chat::builder().named("one").start_in(&mut nvim);
+    let second = Chat::builder().named("two").opened(json!({"sessionId": "s2"}));
+    let (mut two, _) = second.start_in(&mut nvim);
+    assert_eq!(nvim.status()["session_id"], json!("s2"));
     one.exit(1, "");
     let states = "return vim.tbl_map(function(chat) return { chat.agent, chat.status.state } end,
-        require('rat.chat').list())";
+        require('rat.chat.registry').list())";
     let wanted: Json = json!([["two", "ready"], ["one", "failed"]]);
     nvim.poll("one failed chat", |nvim| nvim.lua(states, json!([])) == wanted);
     nvim.send("still there?");

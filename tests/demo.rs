@@ -1,12 +1,9 @@
 //! The tour through the real plugin in real Neovim, from the prompt to the undo: what `make demo` shows where there is
 //! no terminal. `RAT_DEMO_REPORT` names a file for the final screen and the change.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
 
-mod support;
-
+use crate::support::{Nvim, Options, repository};
 use serde_json::json;
 use similar::TextDiff;
-use support::{Nvim, Options, repository};
 
 const NOTE: &str = "# This line is not saved.";
 
@@ -22,7 +19,6 @@ fn the_tour_arrives_in_the_buffer_and_on_disk() {
     nvim.command("edit duration.py");
     nvim.lua("vim.api.nvim_buf_set_lines(0, 0, 0, true, { ... })", json!([NOTE]));
     nvim.command("call search('if seconds') | normal! zz");
-    nvim.record(&["RatPermission", "RatTurnEnd"]);
 
     nvim.command("RatStart tour");
     nvim.send("Please show me around.");

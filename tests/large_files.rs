@@ -1,59 +1,45 @@
-//! Files that are too large to be held: what is asked of them is answered in bounded time and memory, whichever way an
+//! Documents that are too large to be held: what is asked of them is answered in bounded time and memory, whichever way an
 //! agent names them.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
-
-mod support;
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::support::Chat;
 use serde_json::{Value as Json, json};
-use support::{Agent, Nvim, Options};
 
 /// So much more memory may be needed at any moment.
 const MOST_GROWTH: u64 = 64 << 20;
 
 struct Turn {
-    nvim: Nvim,
-    agent: Agent,
-    session: String,
-    bridge: u64,
+    chat: Chat,
+    /// The pid of the binary.
+    bridge: u32,
 }
 
 impl Turn {
     fn start() -> Self {
-        let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
-        let mut agent = nvim.start_agent();
-        let session = agent.handshake();
-        nvim.poll_state("ready");
-        nvim.send("go");
-        agent.expect_request("session/prompt");
-        let code = "for _, channel in ipairs(vim.api.nvim_list_chans()) do
-              if channel.argv and channel.argv[1] == vim.g.rat_binary then
-                return vim.fn.jobpid(channel.id)
-              end
-            end";
-        let bridge = nvim.lua(code, json!([])).as_u64().unwrap();
-        Self { nvim, agent, session, bridge }
+        let mut chat = Chat::in_turn();
+        let bridge = chat.nvim.binary();
+        Self { chat, bridge }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.nvim.cwd().join(name)
+        self.chat.path(name)
     }
 
     fn read(&mut self, path: &Path, part: Json) -> Result<String, String> {
-        let mut params = json!({"sessionId": self.session, "path": path});
+        let mut params = json!({"path": path});
         params.as_object_mut().unwrap().extend(part.as_object().unwrap().clone());
-        let answer = self.agent.request("fs/read_text_file", params);
+        let answer = self.chat.request("fs/read_text_file", params);
         answer
             .map(|answer| answer["content"].as_str().unwrap().to_owned())
             .map_err(|error| error["message"].as_str().unwrap().to_owned())
     }
 
     fn write(&mut self, path: &Path, content: &str) -> Result<Json, String> {
-        let params = json!({"sessionId": self.session, "path": path, "content": content});
-        let answer = self.agent.request("fs/write_text_file", params);
+        let params = json!({"path": path, "content": content});
+        let answer = self.chat.request("fs/write_text_file", params);
         answer.map_err(|error| error["message"].as_str().unwrap().to_owned())
     }
 
@@ -66,8 +52,8 @@ impl Turn {
                 json!({"sessionUpdate": update, "toolCallId": call, "title": kind, "kind": kind,
                     "status": status, "locations": [{"path": path}], "content": [diff]})
             };
-            self.agent.update(&self.session, update("tool_call", "in_progress"));
-            self.agent.update(&self.session, update("tool_call_update", "completed"));
+            self.chat.update(update("tool_call", "in_progress"));
+            self.chat.update(update("tool_call_update", "completed"));
         }
         // What was asked of it before is done once this is answered.
         let _ = self.read(path, json!({"limit": 1}));
@@ -107,8 +93,10 @@ fn lines(path: &Path, count: usize, size: Option<u64>) {
     }
 }
 
+/// Holds (Reading files): A file of any size costs the memory of the lines that are asked for.
 #[test]
 fn a_file_of_any_size_costs_what_is_asked_of_it() {
+    let _alone = crate::alone();
     let mut turn = Turn::start();
     let (sparse, holes) = (turn.path("sparse"), turn.path("holes"));
     lines(&sparse, 0, Some(1 << 40));
@@ -126,15 +114,17 @@ fn a_file_of_any_size_costs_what_is_asked_of_it() {
     assert_eq!(turn.read(&holes, json!({"line": 7, "limit": 1})), Ok(numbered(7)));
     assert!(turn.read(&sparse, json!({"limit": 1})).unwrap_err().contains("NUL"));
     turn.has_not_grown(before);
-    assert_eq!(turn.nvim.status()["state"], json!("running"));
+    assert_eq!(turn.chat.nvim.status()["state"], json!("running"));
 }
 
 fn numbered(number: usize) -> String {
     format!("{number:09}{}\n", "x".repeat(990))
 }
 
+/// Holds (Reading files): A line of a file of hundreds of megabytes is read without the rest.
 #[test]
 fn a_line_of_hundreds_of_megabytes_of_lines_is_read_by_itself() {
+    let _alone = crate::alone();
     let mut turn = Turn::start();
     let path = turn.path("lines");
     lines(&path, 400_000, None);
@@ -148,8 +138,10 @@ fn a_line_of_hundreds_of_megabytes_of_lines_is_read_by_itself() {
     turn.has_not_grown(before);
 }
 
+/// Holds (Reading files): A line too long to hold is an error.
 #[test]
 fn one_line_without_end_is_an_error() {
+    let _alone = crate::alone();
     let mut turn = Turn::start();
     let path = turn.path("line");
     let mut file = File::create(&path).unwrap();
@@ -166,8 +158,10 @@ fn one_line_without_end_is_an_error() {
 
 /// Of a file that is too large to be held for a few lines, the whole text is what these lines are of, as long as nobody
 /// changes it.
+/// Holds (Reading files): A write to a file too large to hold refers to the text its lines were read from.
 #[test]
 fn what_is_written_refers_to_the_text_the_lines_were_of() {
+    let _alone = crate::alone();
     let mut turn = Turn::start();
     let path = turn.path("lines");
     lines(&path, 20_000, None);

@@ -1,14 +1,7 @@
 //! Logging in and out in real Neovim: by the agent, in a terminal, in the middle of a session.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
-#![allow(
-    clippy::needless_pass_by_value,
-    reason = "json!(..) as an argument reads better than a reference to it"
-)]
 
-mod support;
-
+use crate::support::{Agent, Chat, Nvim, TRANSCRIPT};
 use serde_json::{Value as Json, json};
-use support::{Agent, Nvim, Options};
 
 /// An agent that is a login where `--login` follows its own arguments.
 const PROGRAM: &str = r#"
@@ -28,39 +21,26 @@ fn terminal_method() -> Json {
 }
 
 fn initialize(agent: &mut Agent, methods: Json) {
-    let request = agent.expect_request("initialize");
+    let can = json!({"auth": {"logout": {}}});
+    let request = agent.initialize(json!({"authMethods": methods, "agentCapabilities": can}));
     let capabilities = &request.params["clientCapabilities"];
     assert_eq!(capabilities["auth"]["terminal"], json!(true));
-    agent.reply(
-        &request,
-        json!({"protocolVersion": 1, "authMethods": methods,
-            "agentCapabilities": {"auth": {"logout": {}}}}),
-    );
 }
 
-fn open(agent: &mut Agent) {
-    let request = agent.expect_request("session/new");
-    agent.reply(&request, json!({"sessionId": "s1"}));
-}
-
-/// An agent that is ready.
-fn start(methods: Json) -> (Nvim, Agent) {
-    let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
-    let mut agent = nvim.start_agent();
-    initialize(&mut agent, methods);
-    open(&mut agent);
-    nvim.poll_state("ready");
-    (nvim, agent)
+/// A chat with an agent that offers these logins.
+fn with_logins(methods: Json) -> Chat {
+    let can = json!({"auth": {"logout": {}}});
+    Chat::builder().initialized(json!({"authMethods": methods, "agentCapabilities": can})).start()
 }
 
 /// An agent that wants a login in a terminal before its first session; the terminal is open.
 fn in_terminal() -> (Nvim, Agent) {
-    let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
+    let mut nvim = Nvim::wide();
     let mut agent = nvim.listen();
     let mut words = vec!["-c".to_owned(), PROGRAM.to_owned(), "agent".to_owned()];
     words.extend(agent.command());
     // The relay's own words come first otherwise, and `--login` would not be the first.
-    let program = "if [ \"$4\" = --login ]; then shift 3; fi\n".to_owned() + PROGRAM;
+    let program = "if [ \"$5\" = --login ]; then shift 4; fi\n".to_owned() + PROGRAM;
     words[1] = program;
     let fake = json!({"command": "sh", "args": words});
     nvim.setup(json!({"agents": {"fake": fake}, "default_agent": "fake"}));
@@ -71,7 +51,7 @@ fn in_terminal() -> (Nvim, Agent) {
     nvim.send("what waits");
     let request = agent.expect_request("session/new");
     agent.reply_error(&request, -32000, "log in first");
-    nvim.poll_screen("wants a login");
+    nvim.poll_screen("requires a login");
     assert!(!nvim.screen().text().contains("By telepathy"), "nobody knows how");
     nvim.poll_screen("<CR> choose");
     nvim.input("1<CR>");
@@ -81,113 +61,114 @@ fn in_terminal() -> (Nvim, Agent) {
 }
 
 /// ACP 30, 32, 33, 34, 35.
+/// Holds (Options and logins): A login in a terminal is followed by a new connection.
 #[test]
 fn a_login_in_a_terminal_connects_anew_and_goes_on() {
     let (mut nvim, mut agent) = in_terminal();
-    nvim.poll("the terminal", |nvim| nvim.lua("return vim.fn.mode()", json!([])) == "t");
+    nvim.poll("the terminal", |nvim| nvim.eval("vim.fn.mode()") == "t");
     nvim.input("1234<CR>");
     agent.expect_gone();
     assert_eq!(agent.unexpected(), [""; 0], "never `authenticate`");
     agent.expect_start();
     initialize(&mut agent, json!([terminal_method()]));
-    open(&mut agent);
+    agent.open("s1");
     let prompt = agent.expect_request("session/prompt");
     assert_eq!(prompt.params["prompt"][0]["text"], json!("what waits"));
     nvim.poll("no terminal", |nvim| !nvim.screen().text().contains("as someone in"));
 }
 
 /// ACP 33.
+/// Holds (Options and logins): A login in a terminal that fails is reported.
 #[test]
 fn a_login_in_a_terminal_that_fails_is_told() {
     let (mut nvim, mut agent) = in_terminal();
-    nvim.poll("the terminal", |nvim| nvim.lua("return vim.fn.mode()", json!([])) == "t");
+    nvim.poll("the terminal", |nvim| nvim.eval("vim.fn.mode()") == "t");
     nvim.input("4321<CR>");
-    nvim.poll_screen("not logged in (the login ended with exit status 1): :RatRestart asks again");
+    nvim.poll_screen("not logged in: the login exited with status 1. :RatRestart asks again.");
     nvim.poll_state("failed");
     agent.expect_gone();
     assert_eq!(nvim.status()["queued"], json!(["what waits"]));
 }
 
 /// ACP 31.
+/// Holds (Options and logins): A prompt that needs a login is sent again after it.
 #[test]
 fn a_prompt_that_needs_a_login_waits_for_it() {
     let methods = json!([{"id": "key", "name": "Key"}, {"id": "web", "name": "Browser"}]);
-    let (mut nvim, mut agent) = start(methods);
-    nvim.send("what waits");
-    let prompt = agent.expect_request("session/prompt");
-    agent.reply_error(&prompt, -32000, "expired");
-    nvim.poll_screen("wants a login");
-    nvim.poll_screen("<CR> choose");
-    nvim.input("2<CR>");
-    let request = agent.expect_request("authenticate");
+    let mut chat = with_logins(methods);
+    let prompt = chat.prompt("what waits");
+    chat.agent.reply_error(&prompt, -32000, "expired");
+    chat.nvim.poll_screen("requires a login");
+    chat.nvim.poll_screen("<CR> choose");
+    chat.nvim.input("2<CR>");
+    let request = chat.agent.expect_request("authenticate");
     assert_eq!(request.params, json!({"methodId": "web"}));
-    agent.reply(&request, Json::Null);
-    let prompt = agent.expect_request("session/prompt");
+    chat.agent.reply(&request, Json::Null);
+    let prompt = chat.expect_prompt();
     assert_eq!(prompt.params["prompt"][0]["text"], json!("what waits"));
 }
 
 #[test]
 fn a_login_that_fails_in_a_session_leaves_it_and_its_prompt_alone() {
-    let (mut nvim, mut agent) = start(json!([{"id": "key", "name": "Key"}]));
-    nvim.send("what waits");
-    let prompt = agent.expect_request("session/prompt");
-    agent.reply_error(&prompt, -32000, "expired");
-    let request = agent.expect_request("authenticate");
-    agent.reply_error(&request, -32603, "the browser is gone");
-    nvim.poll_screen("the browser is gone");
-    nvim.poll_state("ready");
-    assert_eq!(nvim.status()["queued"], json!(["what waits"]));
-    assert_eq!(agent.unexpected(), [""; 0]);
+    let mut chat = with_logins(json!([{"id": "key", "name": "Key"}]));
+    let prompt = chat.prompt("what waits");
+    chat.agent.reply_error(&prompt, -32000, "expired");
+    let request = chat.agent.expect_request("authenticate");
+    chat.agent.reply_error(&request, -32603, "the browser is gone");
+    chat.nvim.poll_screen("the browser is gone");
+    chat.nvim.poll_state("ready");
+    assert_eq!(chat.nvim.status()["queued"], json!(["what waits"]));
+    assert_eq!(chat.agent.unexpected(), [""; 0]);
 }
 
 #[test]
 fn the_user_logs_in_and_takes_it_back() {
     let methods = json!([{"id": "key", "name": "Key"}, {"id": "web", "name": "Browser"}]);
-    let (mut nvim, mut agent) = start(methods);
-    nvim.command("RatLogin telepathy");
-    nvim.poll_screen("has no login \"telepathy\", only key, web");
-    nvim.command("RatLogin web");
-    let request = agent.expect_request("authenticate");
-    nvim.command("RatCancel");
-    let cancel = agent.expect_notification("$/cancel_request");
-    agent.reply_error(&request, -32800, "cancelled");
+    let mut chat = with_logins(methods);
+    chat.nvim.command("RatLogin telepathy");
+    chat.nvim.poll_screen("has no login method \"telepathy\" (available: key, web)");
+    chat.nvim.command("RatLogin web");
+    let request = chat.agent.expect_request("authenticate");
+    chat.nvim.command("RatCancel");
+    let cancel = chat.agent.expect_notification("$/cancel_request");
     assert!(cancel["requestId"].is_number());
-    nvim.poll_state("ready");
-    nvim.send("go");
-    agent.expect_request("session/prompt");
+    chat.nvim.poll_screen("fake is not logged in: cancelled.");
+    chat.nvim.poll_state("ready");
+    // An agent that answers late, or never, holds nobody up.
+    let prompt = chat.prompt("go");
+    chat.agent.reply_error(&request, -32800, "cancelled");
+    chat.agent.reply(&prompt, json!({"stopReason": "end_turn"}));
+    chat.nvim.poll_state("ready");
+    assert!(!chat.nvim.screen().text().contains("-32800"));
 }
 
 /// ACP 36.
+/// Holds (Options and logins): A logout is reported in every chat of the agent.
 #[test]
 fn a_logout_is_told_in_every_chat_of_the_agent() {
-    let (mut nvim, mut agent) = start(json!([{"id": "key", "name": "Key"}]));
-    nvim.command("RatStart!");
-    let request = agent.expect_request("session/new");
-    agent.reply(&request, json!({"sessionId": "s2"}));
-    nvim.poll("the second", |nvim| nvim.status()["session_id"] == json!("s2"));
-    nvim.command("RatLogout");
-    let request = agent.expect_request("logout");
-    agent.reply(&request, json!({}));
-    for chat in 1..=2 {
-        let name = format!("rat://fake/{chat}");
-        nvim.poll("told", |nvim| nvim.buffer_lines(&name).join("\n").contains("logged out"));
+    let mut chat = with_logins(json!([{"id": "key", "name": "Key"}]));
+    chat.nvim.command("RatStart!");
+    chat.agent.open("s2");
+    chat.nvim.poll("the second", |nvim| nvim.status()["session_id"] == json!("s2"));
+    chat.nvim.command("RatLogout");
+    let request = chat.agent.expect_request("logout");
+    chat.agent.reply(&request, json!({}));
+    for name in [TRANSCRIPT, "rat://fake/2"] {
+        chat.nvim.poll("told", |nvim| nvim.buffer_lines(name).join("\n").contains("Logged out"));
     }
     // What comes next asks for a login, as the agent wants it.
-    nvim.send("go");
-    let prompt = agent.expect_request("session/prompt");
-    agent.reply_error(&prompt, -32000, "log in first");
-    agent.expect_request("authenticate");
+    chat.session = "s2".to_owned();
+    let prompt = chat.prompt("go");
+    chat.agent.reply_error(&prompt, -32000, "log in first");
+    chat.agent.expect_request("authenticate");
 }
 
 #[test]
 fn an_agent_that_cannot_log_out_is_not_asked_to() {
-    let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
-    let mut agent = nvim.start_agent();
-    agent.handshake();
-    nvim.poll_state("ready");
-    nvim.command("RatLogout");
-    nvim.poll_screen("offers no logout");
-    nvim.command("RatLogin");
-    nvim.poll_screen("offers no login here");
-    assert_eq!(agent.unexpected(), [""; 0]);
+    let mut chat = Chat::start();
+    chat.nvim.command("RatLogout");
+    chat.nvim.poll_screen("does not support logging out");
+    chat.nvim.command("RatLogin");
+    chat.nvim.poll_screen("has no login method");
+    assert_eq!(chat.agent.unexpected(), [""; 0]);
 }

@@ -1,23 +1,25 @@
 //! A command of the agent changes two thousand files while two hundred of them are open and the user types: every buffer
 //! is right, and typing is never held up.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
-
-mod support;
 
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use crate::support::{CLOCK, Chat, DEADLINE, Nvim, poll_for};
 use serde_json::{Value as Json, json};
-use support::{Agent, CLOCK, DEADLINE, Nvim, Options, Request, poll_for};
 
 const FILES: usize = 2_000;
 /// One file of so many is open,
 const OPEN: usize = 10;
 /// and one of so many open ones has unsaved changes.
 const UNSAVED: usize = 4;
-/// So often all of it happens: one run may be disturbed by others on the machine.
+/// So many rounds are judged: one may be disturbed by others on the machine.
 const ROUNDS: usize = 5;
+/// Rounds from which the machine's host took more than this are played again, as long as there are not
+const QUIET: Duration = Duration::from_millis(250);
+/// so many.
+const MOST_ROUNDS: usize = 3 * ROUNDS;
 /// Longer than this typing must not be held up.
 const LIMIT_MS: f64 = 16.0;
 
@@ -91,77 +93,66 @@ struct Worst {
 }
 
 struct Project {
-    nvim: Nvim,
-    agent: Agent,
-    session: String,
-    prompt: Request,
+    chat: Chat,
     paths: Vec<PathBuf>,
 }
 
 impl Project {
     fn open() -> Self {
-        let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
+        let nvim = Nvim::wide();
         let paths: Vec<PathBuf> =
             (0..FILES).map(|i| nvim.cwd().join(format!("part {}/file {i}.txt", i % 25))).collect();
         for path in &paths {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text("line 30")).unwrap();
         }
-        nvim.record(&["RatFileChanged", "RatError"]);
-        let mut agent = nvim.start_agent();
-        let session = agent.handshake();
-        nvim.poll_state("ready");
-        nvim.command("wincmd t");
+        let mut chat = Chat::builder().neovim(nvim).start();
+        chat.nvim.command("wincmd t");
         let open: Vec<&PathBuf> = paths.iter().step_by(OPEN).collect();
-        nvim.lua(&format!("{CLOCK}{SETUP}"), json!([open, UNSAVED]));
-        nvim.send("change them all");
-        let prompt = agent.expect_request("session/prompt");
-        Self { nvim, agent, session, prompt, paths }
+        chat.nvim.lua(&format!("{CLOCK}{SETUP}"), json!([open, UNSAVED]));
+        chat.prompt("change them all");
+        Self { chat, paths }
     }
 
     fn tool_call(&mut self, round: usize, status: &str) {
         let kind = if status == "in_progress" { "tool_call" } else { "tool_call_update" };
         let call = json!({"sessionUpdate": kind, "toolCallId": round.to_string(), "status": status,
             "title": "sed", "kind": "execute"});
-        self.agent.update(&self.session, call);
+        self.chat.update(call);
     }
 
     /// One round with the user typing throughout.
     fn round(&mut self, round: usize, act: impl FnOnce(&mut Self)) -> Worst {
         let line = format!("round {round}");
-        self.nvim.lua("Arrived, Awaited = 0, ...", json!([line]));
-        self.nvim.input("<Esc>Go");
-        self.nvim.poll("Insert mode", |nvim| nvim.call("nvim_get_mode", json!([]))["mode"] == "i");
+        self.chat.nvim.lua("Arrived, Awaited = 0, ...", json!([line]));
+        self.chat.nvim.input("<Esc>Go");
+        self.chat
+            .nvim
+            .poll("Insert mode", |nvim| nvim.call("nvim_get_mode", json!([]))["mode"] == "i");
         self.tool_call(round, "in_progress");
-        self.nvim.poll_screen("sed");
-        self.nvim.lua("Typist.start()", json!([]));
+        self.chat.nvim.poll_screen("sed");
+        self.chat.nvim.lua("Typist.start()", json!([]));
         for (index, path) in self.paths.iter().enumerate() {
             put(path, &text(&line), index % 2 == 0);
         }
         act(self);
-        self.nvim.lua("Typist.stop()", json!([]));
-        self.nvim.poll("the last key", |nvim| nvim.lua("return Typist.done()", json!([])) == true);
-        let worst = self.nvim.lua("return { Typist.gap / 1e6, Typist.late / 1e6 }", json!([]));
+        self.chat.nvim.lua("Typist.stop()", json!([]));
+        self.chat.nvim.poll("the last key", |nvim| nvim.eval("Typist.done()") == true);
+        let worst = self.chat.nvim.eval("{ Typist.gap / 1e6, Typist.late / 1e6 }");
         Worst { gap: worst[0].as_f64().unwrap(), late: worst[1].as_f64().unwrap() }
     }
 
     fn poll_all_arrived(&mut self) {
         let open = FILES / OPEN;
-        let arrived = poll_for(DEADLINE, || {
-            (self.nvim.lua("return Arrived", json!([])) == json!(open)).then_some(())
-        });
+        let arrived =
+            poll_for(DEADLINE, || (self.chat.nvim.eval("Arrived") == json!(open)).then_some(()));
         if arrived.is_none() {
             let code = "return vim.tbl_filter(function(buf)
                 return vim.api.nvim_buf_get_lines(buf, 29, 30, true)[1] ~= Awaited
               end, Open)";
-            let (late, log) = (self.nvim.lua(code, json!([])), self.log());
-            self.nvim.fail(&format!("buffers that do not follow: {late}\n{log}"));
+            let (late, log) = (self.chat.nvim.lua(code, json!([])), self.chat.nvim.log());
+            self.chat.nvim.fail(&format!("buffers that do not follow: {late}\n{log}"));
         }
-    }
-
-    fn log(&mut self) -> String {
-        let path = self.nvim.lua(r#"return require("rat.rpc").log_file()"#, json!([]));
-        fs::read_to_string(path.as_str().unwrap_or_default()).unwrap_or_default()
     }
 
     /// All open buffers have the new line, and what was unsaved is there and still unsaved.
@@ -178,12 +169,15 @@ impl Project {
             end
             local typed = vim.api.nvim_buf_get_lines(Open[1], 60, -1, true)
             return { wrong, table.concat(typed):match("^x+$") ~= nil, vim.fn.tabpagenr("$") }"#;
-        let found = self.nvim.lua(code, json!([format!("round {round}"), UNSAVED]));
+        let found = self.chat.nvim.lua(code, json!([format!("round {round}"), UNSAVED]));
         assert_eq!(found, json!([[], true, 1]));
-        assert!(!self.nvim.mode_is_blocked());
-        assert_eq!(self.nvim.lua("return #require('rat.conflict').list()", json!([])), json!(0));
-        assert_eq!(self.nvim.events("RatError"), [] as [Json; 0]);
-        assert_eq!(self.nvim.messages().lines().filter(|line| line.contains("rat:")).count(), 0);
+        assert!(!self.chat.nvim.mode_is_blocked());
+        assert_eq!(self.chat.nvim.eval("#require('rat.document.conflict').list()"), json!(0));
+        assert_eq!(self.chat.nvim.events("RatError"), [] as [Json; 0]);
+        assert_eq!(
+            self.chat.nvim.messages().lines().filter(|line| line.contains("rat:")).count(),
+            0
+        );
     }
 }
 
@@ -204,6 +198,28 @@ fn put(path: &Path, text: &str, in_place: bool) {
     }
 }
 
+/// How long the host has kept the processors from this machine, in all: to no clock inside is that other than work
+/// (`man 5 proc`, the steal in `/proc/stat`, in hundredths of a second).
+fn stolen() -> Duration {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let all = stat.lines().next().and_then(|line| line.split_whitespace().nth(8)?.parse().ok());
+    Duration::from_millis(10 * all.unwrap_or(0))
+}
+
+/// Plays rounds, and gives those that the host disturbed least.
+fn least_disturbed(mut play: impl FnMut(usize) -> Worst) -> Vec<Worst> {
+    let mut played = Vec::new();
+    let is_quiet = |(taken, _): &&(Duration, Worst)| *taken <= QUIET;
+    while played.iter().filter(is_quiet).count() < ROUNDS && played.len() < MOST_ROUNDS {
+        let before = stolen();
+        let worst = play(played.len() + 1);
+        played.push((stolen().saturating_sub(before), worst));
+    }
+    played.sort_by_key(|(taken, _)| *taken);
+    played.truncate(ROUNDS);
+    played.into_iter().map(|(_, worst)| worst).collect()
+}
+
 fn median(mut all: Vec<f64>) -> f64 {
     all.sort_by(f64::total_cmp);
     all[all.len() / 2]
@@ -218,51 +234,53 @@ fn holds_up_nobody(rounds: &[Worst]) {
     assert!(late <= LIMIT_MS, "a key was in the text after {late} ms");
 }
 
+/// Holds (Changes on disk): Of 2,000 files that a command changes without naming them, the 200 open ones follow while the user types.
 #[test]
 fn all_buffers_follow_a_command_that_names_no_file_while_the_user_types() {
+    let _alone = crate::alone();
     let mut project = Project::open();
-    let rounds: Vec<Worst> = (1..=ROUNDS)
-        .map(|round| {
-            let worst = project.round(round, |project| {
-                project.tool_call(round, "completed");
-                project.poll_all_arrived();
-            });
-            project.check(round);
-            worst
-        })
-        .collect();
+    let rounds = least_disturbed(|round| {
+        let worst = project.round(round, |project| {
+            project.tool_call(round, "completed");
+            project.poll_all_arrived();
+        });
+        project.check(round);
+        worst
+    });
     holds_up_nobody(&rounds);
 }
 
+/// Holds (Changes on disk): Of 2,000 files that a command changes without naming them, the 200 open ones follow while the user types.
 #[test]
 fn all_buffers_follow_while_the_command_still_runs_and_the_user_types() {
+    let _alone = crate::alone();
     let mut project = Project::open();
-    let rounds: Vec<Worst> = (1..=ROUNDS)
-        .map(|round| {
-            let worst = project.round(round, |project| {
-                project.poll_all_arrived();
-                project.tool_call(round, "completed");
-                if round == ROUNDS {
-                    project.agent.reply(&project.prompt, json!({"stopReason": "end_turn"}));
-                    project.nvim.poll_state("ready");
-                }
-            });
-            project.check(round);
-            worst
-        })
-        .collect();
+    let mut last = 0;
+    let rounds = least_disturbed(|round| {
+        let worst = project.round(round, |project| {
+            project.poll_all_arrived();
+            project.tool_call(round, "completed");
+        });
+        project.check(round);
+        last = round;
+        worst
+    });
+    project.chat.end_turn("end_turn");
+    project.chat.nvim.poll_state("ready");
+    project.check(last);
     holds_up_nobody(&rounds);
 }
 
 #[test]
 fn sixteen_milliseconds_in_one_piece_would_be_seen() {
+    let _alone = crate::alone();
     let mut project = Project::open();
     let worst = project.round(1, |project| {
         project.tool_call(1, "completed");
         project.poll_all_arrived();
         let block = "local over = os.clock() + ... / 1e3
             while os.clock() < over do end";
-        project.nvim.lua(block, json!([LIMIT_MS]));
+        project.chat.nvim.lua(block, json!([LIMIT_MS]));
     });
     // The next key was due when it began, or five milliseconds later.
     assert!(worst.gap > LIMIT_MS && worst.late > LIMIT_MS - 5.0, "{worst:?}");

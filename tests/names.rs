@@ -1,10 +1,7 @@
 //! What buffers are called: whatever ids, names and paths an agent chooses, it finds and names no buffer but its own.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
 
-mod support;
-
+use crate::support::{Chat, Nvim, Options, TRANSCRIPT};
 use serde_json::{Value as Json, json};
-use support::{Agent, Nvim, Options};
 
 /// Ids that were buffers' names, or are no names at all.
 fn ids() -> Vec<String> {
@@ -20,25 +17,11 @@ fn ids() -> Vec<String> {
     ids
 }
 
-struct Talk {
-    nvim: Nvim,
-    agent: Agent,
-    session: String,
-}
-
-fn start() -> Talk {
-    let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
-    let mut agent = nvim.start_agent();
-    let session = agent.handshake();
-    nvim.poll_state("ready");
-    nvim.send("go");
-    agent.expect_request("session/prompt");
-    nvim.poll_state("running");
-    nvim.lua(
-        "vim.api.nvim_buf_set_lines(vim.fn.bufnr('rat://fake/1/prompt'), 0, -1, true, { 'a draft' })",
-        json!([]),
-    );
-    Talk { nvim, agent, session }
+/// A turn that runs, with a draft in the prompt.
+fn with_a_draft() -> Chat {
+    let mut chat = Chat::in_turn();
+    chat.write_draft("a draft");
+    chat
 }
 
 fn names(nvim: &mut Nvim) -> Vec<String> {
@@ -55,79 +38,78 @@ fn open(nvim: &mut Nvim, text: &str) -> String {
     nvim.poll(text, |nvim| nvim.lua(go, json!([text])) != json!(0));
     nvim.input("zv<CR>");
     nvim.poll_for("its buffer", |nvim| {
-        let name = nvim.lua("return vim.api.nvim_buf_get_name(0)", json!([]));
+        let name = nvim.eval("vim.api.nvim_buf_get_name(0)");
         (name != json!("rat://fake/1")).then(|| name.as_str().unwrap().to_owned())
     })
 }
 
+/// Holds (Content): No id of a tool call names another buffer.
 #[test]
 fn ids_of_tool_calls_name_no_other_buffer() {
-    let Talk { mut nvim, mut agent, session } = start();
+    let mut chat = with_a_draft();
     let output = (1..=200).map(|n| format!("row {n}\n")).collect::<String>();
     for (number, id) in ids().into_iter().enumerate() {
         let mark = format!("call number {number}");
         let text = json!({"type": "text", "text": format!("{mark} says\n{output}")});
-        agent.update(&session, json!({
-            "sessionUpdate": "tool_call", "toolCallId": id, "title": mark, "status": "completed",
+        chat.tool_call(json!({
+            "toolCallId": id, "title": mark, "status": "completed",
             "content": [{"type": "content", "content": text}],
         }));
-        nvim.poll(&mark, |nvim| {
-            nvim.buffer_lines("rat://fake/1").iter().any(|line| line.ends_with(&mark))
+        chat.nvim.poll(&mark, |nvim| {
+            nvim.buffer_lines(TRANSCRIPT).iter().any(|line| line.ends_with(&mark))
         });
         let open = "require('rat.rpc').notify('output', { chat = 1, tool_call = ... })";
-        nvim.lua(open, json!([id]));
+        chat.nvim.lua(open, json!([id]));
         let wanted = format!("rat://fake/1/output/{}", number + 1);
-        nvim.poll(&format!("{wanted} for {id:?}"), |nvim| {
-            nvim.lua("return vim.api.nvim_buf_get_name(0)", json!([])) == json!(wanted)
+        chat.nvim.poll(&format!("{wanted} for {id:?}"), |nvim| {
+            nvim.eval("vim.api.nvim_buf_get_name(0)") == json!(wanted)
         });
-        let shown = nvim.buffer_lines(&wanted);
+        let shown = chat.nvim.buffer_lines(&wanted);
         assert!(shown.contains(&format!("{mark} says")) && shown.contains(&"row 200".to_owned()));
-        nvim.command("close");
-        assert_eq!(nvim.buffer_lines("rat://fake/1/prompt"), ["a draft"], "{id:?}");
+        chat.nvim.command("close");
+        assert_eq!(chat.draft(), ["a draft"], "{id:?}");
     }
-    nvim.command("RatInfo");
-    nvim.poll("the info", |nvim| names(nvim).contains(&"rat://fake/1/info".to_owned()));
+    chat.nvim.command("RatInfo");
+    chat.nvim.poll("the info", |nvim| names(nvim).contains(&"rat://fake/1/info".to_owned()));
     let shape = |name: &String| {
         name.is_empty()
             || (name.starts_with("rat://fake/1") && !name.contains(['\n', '%', '*', '[']))
     };
-    let names = names(&mut nvim);
+    let names = names(&mut chat.nvim);
     assert!(names.iter().all(shape), "{names:#?}");
 }
 
+/// Holds (Content): No id of a terminal names another buffer.
 #[test]
 fn ids_of_terminals_name_no_other_buffer() {
-    let Talk { mut nvim, mut agent, session } = start();
+    let mut chat = with_a_draft();
     for (number, id) in ids().into_iter().filter(|id| !id.is_empty()).enumerate() {
-        let call = |more: Json| {
-            let mut call = json!({"sessionUpdate": "tool_call_update", "toolCallId": format!("c{number}"),
-                "title": format!("call {number}")});
-            call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            call
-        };
+        let (call, title) = (format!("c{number}"), format!("call {number}"));
         let terminal = json!([{"type": "terminal", "terminalId": id}]);
         let info = json!({"terminal_info": {"terminal_id": id}});
         let output =
             json!({"terminal_output": {"terminal_id": id, "data": format!("words {number}\r\n")}});
         let exit =
             json!({"terminal_exit": {"terminal_id": id, "exit_code": number + 1, "signal": null}});
-        agent.update(&session, call(json!({"content": terminal, "_meta": info})));
-        agent.update(&session, call(json!({"_meta": output})));
-        agent.update(&session, call(json!({"status": "completed", "_meta": exit})));
-        let name = open(&mut nvim, &format!("exit {} · <CR> opens it", number + 1));
+        chat.tool_call_update(
+            json!({"toolCallId": call, "title": title, "content": terminal, "_meta": info}),
+        );
+        chat.tool_call_update(json!({"toolCallId": call, "_meta": output}));
+        chat.tool_call_update(json!({"toolCallId": call, "status": "completed", "_meta": exit}));
+        let name = open(&mut chat.nvim, &format!("exit {} · <CR> opens it", number + 1));
         assert_eq!(name, format!("rat://fake/1/terminal/{}", number + 1), "{id:?}");
-        nvim.poll("its words", |nvim| nvim.buffer_lines(&name)[0] == format!("words {number}"));
-        nvim.command("close");
-        assert_eq!(nvim.buffer_lines("rat://fake/1/prompt"), ["a draft"], "{id:?}");
+        chat.nvim
+            .poll("its words", |nvim| nvim.buffer_lines(&name)[0] == format!("words {number}"));
+        chat.nvim.command("close");
+        assert_eq!(chat.draft(), ["a draft"], "{id:?}");
     }
 }
 
+/// Holds (Content): Agents of any name have buffers of their own.
 #[test]
 fn agents_of_any_name_have_buffers_of_their_own() {
     for name in ["a/b", "a b", "1/prompt", "%", "..", "[x]", "é", "a=b", "diff", "image"] {
-        let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
-        let mut agent = nvim.listen();
-        nvim.setup(json!({"agents": {name: agent.config()}}));
+        let (mut nvim, mut agent) = Chat::builder().named(name).configure();
         nvim.lua("require('rat').start({ agent = ... })", json!([name]));
         agent.expect_start();
         let session = agent.handshake();
@@ -149,34 +131,34 @@ fn agents_of_any_name_have_buffers_of_their_own() {
             json!([transcript]),
         );
         let line = later.buffer_lines(&transcript).concat();
-        assert_eq!(line, format!("This chat ended. `:RatStart {name}` starts a new one."));
+        assert_eq!(line, "Not connected. Send a prompt to resume.");
     }
 }
 
+/// Holds (Content): Diffs of files of any name can be opened.
 #[test]
 fn names_of_files_harm_no_comparison() {
-    let Talk { mut nvim, mut agent, session } = start();
+    let mut chat = with_a_draft();
     for (number, name) in ["a\nb.lua", "a\0b.lua", "%", "*", "[x].tsx", &"x".repeat(10 * 1024)]
         .into_iter()
         .enumerate()
     {
-        let path = nvim.cwd().join(name).to_str().unwrap().to_owned();
+        let path = chat.path(name).to_str().unwrap().to_owned();
         let diff = json!([{"type": "diff", "path": path, "oldText": "one\n", "newText": "two\n"}]);
         let call = json!({"toolCallId": format!("t{number}"), "title": "Edit", "content": diff});
         let options = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
-        let params = json!({"sessionId": session, "toolCall": call, "options": options});
-        let pending = agent.ask("session/request_permission", params);
-        nvim.poll("the request", |nvim| nvim.status()["permissions"][0] != Json::Null);
-        let id = nvim.status()["permissions"][0]["id"].clone();
-        nvim.lua("require('rat.diff').request(require('rat.chat').get(1), ...)", json!([id]));
-        nvim.poll(&format!("the comparison of {name:?}"), |nvim| {
-            nvim.lua("return vim.wo.diff", json!([])) == json!(true)
+        let pending = chat.ask_permission(call, options);
+        let id = chat.nvim.status()["permissions"][0]["id"].clone();
+        chat.nvim.lua(
+            "require('rat.diff.request').open(require('rat.chat.registry').get(1), ...)",
+            json!([id]),
+        );
+        chat.nvim.poll(&format!("the comparison of {name:?}"), |nvim| {
+            nvim.eval("vim.wo.diff") == json!(true)
         });
-        nvim.command("RatAllow");
-        agent.expect_answer(pending).unwrap();
-        nvim.poll("no comparison", |nvim| {
-            nvim.lua("return vim.wo.diff", json!([])) == json!(false)
-        });
-        assert_eq!(nvim.buffer_lines("rat://fake/1/prompt"), ["a draft"], "{name:?}");
+        chat.nvim.command("RatAllow");
+        chat.answer(pending);
+        chat.nvim.poll("no comparison", |nvim| nvim.eval("vim.wo.diff") == json!(false));
+        assert_eq!(chat.draft(), ["a draft"], "{name:?}");
     }
 }

@@ -1,15 +1,8 @@
 //! Pickers of plugins that a request is asked in: closed when it is decided elsewhere, and no others. Stand-ins have the
 //! functions and the windows that those of the plugins have.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
-#![allow(
-    clippy::needless_pass_by_value,
-    reason = "json!(..) as an argument reads better than a reference to it"
-)]
 
-mod support;
-
+use crate::support::{Chat, Nvim, Pending, yes_or_no};
 use serde_json::{Value as Json, json};
-use support::{Agent, Nvim, Options, Pending};
 
 /// What all of them do: `open` shows a picker with these filetypes in its windows, the first one the current one, and
 /// gives it; `asked` has what `vim.ui.select` was asked; `own()` opens a picker for something else.
@@ -110,155 +103,128 @@ const PLUGINS: &[(&str, &str)] = &[
     ),
 ];
 
-/// A turn in which a request waits.
-struct Turn {
-    nvim: Nvim,
-    agent: Agent,
-    session: String,
+const WINDOWS: &str = "return #vim.api.nvim_list_wins()";
+
+/// A turn that runs, beside a plugin.
+fn beside(plugin: &str) -> Chat {
+    that_opens(plugin, "never")
 }
 
-impl Turn {
-    fn start(plugin: &str) -> Self {
-        Self::start_with(plugin, "never")
-    }
-
-    fn start_with(plugin: &str, open: &str) -> Self {
-        let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
-        nvim.record(&["RatPermission"]);
-        nvim.lua(COMMON, json!([]));
-        nvim.lua(plugin, json!([]));
-        let mut agent = nvim.start_agent_with(json!({"permission": {"open": open}}));
-        let session = agent.handshake();
-        nvim.poll_state("ready");
-        nvim.send("go");
-        agent.expect_request("session/prompt");
-        Self { nvim, agent, session }
-    }
-
-    fn ask(&mut self) -> Pending {
-        let params = json!({
-            "sessionId": self.session,
-            "toolCall": {"toolCallId": "run", "title": "Run", "kind": "execute"},
-            "options": [
-                {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
-                {"optionId": "no", "name": "No", "kind": "reject_once"},
-            ],
-        });
-        let before = self.nvim.events("RatPermission").len();
-        let pending = self.agent.ask("session/request_permission", params);
-        self.nvim.poll_events("RatPermission", before + 1);
-        pending
-    }
-
-    /// As a user does: what reads keys by itself lets no command end.
-    fn open(&mut self, keys: &str) {
-        self.nvim.input(keys);
-        self.poll_pickers(1);
-    }
-
-    fn poll_pickers(&mut self, count: usize) {
-        let open = "return #pickers";
-        self.nvim
-            .poll(&format!("{count} pickers"), |nvim| nvim.lua(open, json!([])) == json!(count));
-    }
-
-    fn answer(&mut self, pending: Pending) -> Json {
-        self.agent.expect_answer(pending).unwrap()["outcome"]["optionId"].clone()
-    }
-
-    fn windows(&mut self) -> Json {
-        self.nvim.lua("return #vim.api.nvim_list_wins()", json!([]))
-    }
+/// The same with this value of the option `permission.open`.
+fn that_opens(plugin: &str, open: &str) -> Chat {
+    let mut nvim = Nvim::wide();
+    nvim.lua(COMMON, json!([]));
+    nvim.lua(plugin, json!([]));
+    Chat::builder().neovim(nvim).setup(json!({"permission": {"open": open}})).in_turn()
 }
 
+fn ask(chat: &mut Chat) -> Pending {
+    let call = json!({"toolCallId": "run", "title": "Run", "kind": "execute"});
+    chat.ask_permission(call, yes_or_no())
+}
+
+/// As a user does: what reads keys by itself lets no command end.
+fn open(chat: &mut Chat, keys: &str) {
+    chat.nvim.input(keys);
+    poll_pickers(&mut chat.nvim, 1);
+}
+
+fn poll_pickers(nvim: &mut Nvim, count: usize) {
+    nvim.poll(&format!("{count} pickers"), |nvim| nvim.eval("#pickers") == json!(count));
+}
+
+fn answer(chat: &mut Chat, pending: Pending) -> Json {
+    chat.answer(pending)["outcome"]["optionId"].clone()
+}
+
+/// Holds (Permission requests): A plugin's picker closes when its request is decided elsewhere, even one that blocks.
 #[test]
 fn a_picker_closes_when_its_request_is_decided_elsewhere_and_answers_nothing_then() {
     for (name, plugin) in PLUGINS {
-        let mut turn = Turn::start(plugin);
-        let before = turn.windows();
-        let first = turn.ask();
-        turn.open(":RatPermission<CR>");
-        turn.nvim.command("RatAllow");
-        assert_eq!(turn.answer(first), json!("yes"), "{name}");
-        turn.poll_pickers(0);
-        turn.nvim.poll(&format!("no window of {name}"), |nvim| {
-            nvim.lua("return #vim.api.nvim_list_wins()", json!([])) == before
-        });
-        let second = turn.ask();
-        turn.nvim.lua("asked[1](1)", json!([]));
-        turn.nvim.command("RatDeny");
-        assert_eq!(turn.answer(second), json!("no"), "{name}");
-        assert!(!turn.nvim.messages().contains("answers nothing"), "{name}");
+        let mut chat = beside(plugin);
+        let before = chat.nvim.lua(WINDOWS, json!([]));
+        let first = ask(&mut chat);
+        open(&mut chat, ":RatPermission<CR>");
+        chat.nvim.command("RatAllow");
+        assert_eq!(answer(&mut chat, first), json!("yes"), "{name}");
+        poll_pickers(&mut chat.nvim, 0);
+        chat.nvim
+            .poll(&format!("no window of {name}"), |nvim| nvim.lua(WINDOWS, json!([])) == before);
+        let second = ask(&mut chat);
+        chat.nvim.lua("asked[1](1)", json!([]));
+        chat.nvim.command("RatDeny");
+        assert_eq!(answer(&mut chat, second), json!("no"), "{name}");
+        assert!(!chat.nvim.messages().contains("answers nothing"), "{name}");
     }
 }
 
+/// Holds (Permission requests): A picker the user has opened for something else stays open.
 #[test]
 fn a_picker_that_the_user_has_opened_for_something_else_stays() {
     for (name, plugin) in PLUGINS {
-        let mut turn = Turn::start(plugin);
-        let pending = turn.ask();
-        turn.open(":RatPermission<CR>");
+        let mut chat = beside(plugin);
+        let pending = ask(&mut chat);
+        open(&mut chat, ":RatPermission<CR>");
         // Gone without a word, as some of them go.
-        turn.nvim.lua("dismiss()", json!([]));
-        turn.poll_pickers(0);
-        turn.open("<F5>");
-        turn.nvim.command("RatAllow");
-        assert_eq!(turn.answer(pending), json!("yes"), "{name}");
-        turn.nvim.poll_state("running");
-        assert_eq!(turn.nvim.lua("return #pickers", json!([])), json!(1), "{name} closed it");
-        assert!(!turn.nvim.messages().contains("answers nothing"), "{name}");
-        turn.nvim.input("<Esc>");
+        chat.nvim.lua("dismiss()", json!([]));
+        poll_pickers(&mut chat.nvim, 0);
+        open(&mut chat, "<F5>");
+        chat.nvim.command("RatAllow");
+        assert_eq!(answer(&mut chat, pending), json!("yes"), "{name}");
+        chat.nvim.poll_state("running");
+        assert_eq!(chat.nvim.eval("#pickers"), json!(1), "{name} closed it");
+        assert!(!chat.nvim.messages().contains("answers nothing"), "{name}");
+        chat.nvim.input("<Esc>");
     }
 }
 
+/// Holds (Permission requests): A picker the user has opened for something else stays open.
 #[test]
 fn beside_a_picker_that_nobody_knows_the_ones_of_the_user_stay() {
     for (name, plugin) in PLUGINS {
-        let mut turn = Turn::start(plugin);
-        turn.nvim.lua("_G.own = show _G.show = function() open('odd') end", json!([]));
-        let pending = turn.ask();
-        turn.open(":RatPermission<CR>");
-        turn.nvim.lua("pickers[1].close()", json!([]));
-        turn.open("<F5>");
-        turn.nvim.command("RatAllow");
-        assert_eq!(turn.answer(pending), json!("yes"), "{name}");
-        turn.nvim.poll_state("running");
-        assert_eq!(turn.nvim.lua("return #pickers", json!([])), json!(1), "{name} closed it");
-        turn.nvim.input("<Esc>");
+        let mut chat = beside(plugin);
+        chat.nvim.lua("_G.own = show _G.show = function() open('odd') end", json!([]));
+        let pending = ask(&mut chat);
+        open(&mut chat, ":RatPermission<CR>");
+        chat.nvim.lua("pickers[1].close()", json!([]));
+        open(&mut chat, "<F5>");
+        chat.nvim.command("RatAllow");
+        assert_eq!(answer(&mut chat, pending), json!("yes"), "{name}");
+        chat.nvim.poll_state("running");
+        assert_eq!(chat.nvim.eval("#pickers"), json!(1), "{name} closed it");
+        chat.nvim.input("<Esc>");
     }
 }
 
+/// Holds (Permission requests): The user is told that an unknown picker has lost its request.
 #[test]
 fn a_picker_that_nobody_knows_is_said_to_answer_nothing_any_more() {
-    let mut turn = Turn::start("function _G.show() open('odd') end");
-    let pending = turn.ask();
-    turn.open(":RatPermission<CR>");
-    turn.nvim.command("RatAllow");
-    assert_eq!(turn.answer(pending), json!("yes"));
-    turn.nvim.poll("word of it", |nvim| nvim.messages().contains("answers nothing any more"));
+    let mut chat = beside("function _G.show() open('odd') end");
+    let pending = ask(&mut chat);
+    open(&mut chat, ":RatPermission<CR>");
+    chat.nvim.command("RatAllow");
+    assert_eq!(answer(&mut chat, pending), json!("yes"));
+    chat.nvim.poll("word of it", |nvim| nvim.messages().contains("The open picker has no effect"));
 }
 
+/// Holds (Permission requests): A picker the user has dismissed does not open again by itself.
 #[test]
 fn a_question_that_one_has_answered_is_not_asked_again() {
-    let mut turn = Turn::start_with(PLUGINS[3].1, "always");
-    let pending = turn.ask();
-    turn.poll_pickers(1);
-    turn.nvim.input("<Esc>");
-    turn.poll_pickers(0);
-    turn.open(":RatPermission<CR>");
-    turn.nvim.input("<Esc>");
-    turn.poll_pickers(0);
-    let update = json!({"sessionUpdate": "tool_call_update", "toolCallId": "run", "title": "Run more",
-        "rawInput": {"command": "more"}});
-    turn.agent.update(&turn.session, update);
-    turn.nvim.poll("its new title", |nvim| {
+    let mut chat = that_opens(PLUGINS[3].1, "always");
+    let pending = ask(&mut chat);
+    poll_pickers(&mut chat.nvim, 1);
+    chat.nvim.input("<Esc>");
+    poll_pickers(&mut chat.nvim, 0);
+    open(&mut chat, ":RatPermission<CR>");
+    chat.nvim.input("<Esc>");
+    poll_pickers(&mut chat.nvim, 0);
+    let more = json!({"toolCallId": "run", "title": "Run more", "rawInput": {"command": "more"}});
+    chat.tool_call_update(more);
+    chat.nvim.poll("its new title", |nvim| {
         nvim.status()["permissions"][0]["title"] == json!("Run more")
     });
-    let idle = "_G.idle = false
-        require('rat.idle').when(function() return true end, function() idle = true end)";
-    turn.nvim.lua(idle, json!([]));
-    turn.nvim.poll("an idle user", |nvim| nvim.lua("return idle", json!([])) == json!(true));
-    assert_eq!(turn.nvim.lua("return #asked", json!([])), json!(2));
-    turn.nvim.command("RatDeny");
-    assert_eq!(turn.answer(pending), json!("no"));
+    chat.nvim.poll_idle();
+    assert_eq!(chat.nvim.eval("#asked"), json!(2));
+    chat.nvim.command("RatDeny");
+    assert_eq!(answer(&mut chat, pending), json!("no"));
 }

@@ -1,26 +1,18 @@
 //! Sessions that have one name: of two agents, and of one agent in two folders. Neither takes anything from the other.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
-
-mod support;
 
 use std::path::Path;
 
-use serde_json::json;
-use support::{Agent, Nvim, Options};
+use crate::support::{Agent, Chat, Nvim, Options};
+use serde_json::{Value as Json, json};
 
-fn wide() -> Options {
-    Options { columns: 120, lines: 40, ..Options::default() }
+fn resuming() -> Json {
+    json!({"agentCapabilities": {"sessionCapabilities": {"resume": {}}}})
 }
 
-/// Starts an agent of this name whose session is `s1`, in the middle of a turn.
+/// Starts an agent of this name whose session is `s1`.
 fn start(nvim: &mut Nvim, name: &str) -> Agent {
-    let mut agent = nvim.listen();
-    nvim.setup(json!({"agents": {name: agent.config()}}));
-    nvim.command(&format!("RatStart {name}"));
-    agent.expect_start();
-    let can = json!({"agentCapabilities": {"sessionCapabilities": {"resume": {}}}});
-    assert_eq!(agent.handshake_with(can, json!({})), "s1");
-    nvim.poll_state("ready");
+    let (agent, session) = Chat::builder().named(name).initialized(resuming()).start_in(nvim);
+    assert_eq!(session, "s1");
     agent
 }
 
@@ -36,10 +28,11 @@ fn read(agent: &mut Agent, path: &Path) -> String {
 }
 
 /// What each has read is what its own text refers to: the other one's edit is none of its own, nor taken back by it.
+/// Holds (Sessions): Sessions with the same id are apart: of two agents, and of one agent in two folders.
 #[test]
 fn two_agents_keep_each_others_edits() {
-    let mut nvim = Nvim::start(wide());
-    let path = nvim.folder().file("project/a.txt", "1\n2\n3\n4\n5\n");
+    let mut nvim = Nvim::wide();
+    let path = nvim.file("a.txt", "1\n2\n3\n4\n5\n");
     let mut one = start(&mut nvim, "one");
     prompt(&mut nvim, &mut one, "go");
     let mut two = start(&mut nvim, "two");
@@ -59,9 +52,10 @@ fn two_agents_keep_each_others_edits() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\n2\nthree\n4\ntwo\n");
 }
 
+/// Holds (Sessions): Sessions with the same id are apart: of two agents, and of one agent in two folders.
 #[test]
 fn an_agent_in_two_folders_keeps_what_was_said_in_each() {
-    let mut nvim = Nvim::start(wide());
+    let mut nvim = Nvim::wide();
     let other = nvim.folder().folder("other");
     let project = nvim.cwd().to_owned();
     let say = |nvim: &mut Nvim, agent: &mut Agent, text: &str| {
@@ -80,18 +74,31 @@ fn an_agent_in_two_folders_keeps_what_was_said_in_each() {
         (project, "asked in the project", "asked elsewhere"),
         (other, "asked elsewhere", "asked in the project"),
     ] {
-        let mut nvim = nvim.beside(Options { cwd: Some(cwd), ..wide() });
-        let mut agent = nvim.listen();
-        nvim.setup(json!({"agents": {"fake": agent.config()}}));
-        nvim.command("RatStart fake");
-        agent.expect_start();
-        let request = agent.expect_request("initialize");
-        let can = json!({"sessionCapabilities": {"resume": {}}});
-        agent.reply(&request, json!({"protocolVersion": 1, "agentCapabilities": can}));
+        let nvim = nvim.beside(Options { cwd: Some(cwd), ..Options::wide() });
+        let (mut nvim, mut agent) = Chat::builder().neovim(nvim).launch();
+        agent.initialize(resuming());
         let request = agent.expect_request("session/resume");
         assert_eq!(request.params["sessionId"], json!("s1"));
         agent.reply(&request, json!({}));
         nvim.poll_screen(said);
         assert!(!nvim.screen().contains(not_said));
     }
+}
+
+/// Holds (Sessions): A session opened by name is that of its own folder, though another folder has one of the same id open.
+#[test]
+fn a_session_is_opened_in_its_own_folder() {
+    let mut nvim = Nvim::wide();
+    let other = nvim.folder().folder("other");
+    let project = nvim.cwd().to_owned();
+    let _here = start(&mut nvim, "fake");
+    nvim.command(&format!("cd {}", other.display()));
+    let _there = start(&mut nvim, "fake");
+    nvim.poll("the second chat", |nvim| nvim.status()["cwd"] == json!(other));
+    for folder in [&project, &other] {
+        let open = json!({"agent": "fake", "session": "s1", "cwd": folder});
+        nvim.lua("require('rat.chat.launch').start(...)", json!([open]));
+        nvim.poll("the chat of the folder", |nvim| nvim.status()["cwd"] == json!(folder));
+    }
+    assert_eq!(nvim.eval("#require('rat.chat.registry').list()"), json!(2));
 }

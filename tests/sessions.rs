@@ -1,45 +1,13 @@
 //! Sessions in real Neovim: gone on with after a restart, chosen, forked, closed and deleted; several on one agent.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
-#![allow(
-    clippy::needless_pass_by_value,
-    reason = "json!(..) as an argument reads better than a reference to it"
-)]
 
-mod support;
-
+use crate::support::{Agent, Chat, Nvim, Options};
 use serde_json::{Value as Json, json};
-use support::{Agent, Nvim, Options, Request};
-
-fn wide() -> Options {
-    Options { columns: 120, lines: 40, ..Options::default() }
-}
 
 /// What an agent can do: `load`, and these session capabilities.
 fn can(load: bool, session: &[&str]) -> Json {
     let session: serde_json::Map<String, Json> =
         session.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
     json!({"agentCapabilities": {"loadSession": load, "sessionCapabilities": session}})
-}
-
-fn start(nvim: &mut Nvim, agent: &mut Agent, can: &Json) {
-    nvim.setup(json!({"agents": {"fake": agent.config()}, "default_agent": "fake"}));
-    nvim.record(&["RatTurnEnd"]);
-    nvim.command("RatStart");
-    agent.expect_start();
-    initialize(agent, can);
-}
-
-fn initialize(agent: &mut Agent, can: &Json) {
-    let request = agent.expect_request("initialize");
-    let mut result = json!({"protocolVersion": 1});
-    result.as_object_mut().unwrap().extend(can.as_object().unwrap().clone());
-    agent.reply(&request, result);
-}
-
-fn open(agent: &mut Agent, session: &str) -> Request {
-    let request = agent.expect_request("session/new");
-    agent.reply(&request, json!({"sessionId": session}));
-    request
 }
 
 /// A whole turn.
@@ -56,22 +24,28 @@ fn converse(nvim: &mut Nvim, agent: &mut Agent, session: &str, prompt: &str, ans
 
 /// A Neovim in which a session `s1` was used, with an agent that can do this.
 fn used(can: &Json) -> (Nvim, Agent) {
-    let mut nvim = Nvim::start(wide());
-    let mut agent = nvim.listen();
-    start(&mut nvim, &mut agent, can);
-    open(&mut agent, "s1");
+    let Chat { mut nvim, mut agent, .. } = Chat::builder().initialized(can.clone()).start();
     converse(&mut nvim, &mut agent, "s1", "what I asked", "what it answered");
     (nvim, agent)
 }
 
-/// The same, ended; and the Neovim after it.
-fn after_a_restart(can: &Json) -> (Nvim, Agent) {
-    let (mut nvim, mut agent) = used(can);
+/// Starts the agent in the Neovim that follows this one, which has ended or goes on beside it.
+fn next(nvim: &Nvim, can: &Json) -> (Nvim, Agent) {
+    let (nvim, mut agent) = Chat::builder().neovim(nvim.beside(Options::wide())).launch();
+    agent.initialize(can.clone());
+    (nvim, agent)
+}
+
+fn end(nvim: &mut Nvim, agent: &mut Agent) {
     nvim.quit();
     agent.expect_gone();
-    let mut nvim = nvim.beside(wide());
-    start(&mut nvim, &mut agent, can);
-    (nvim, agent)
+}
+
+/// A Neovim after one in which a session `s1` was used, with an agent that can do this.
+fn after_a_restart(can: &Json) -> (Nvim, Agent) {
+    let (mut nvim, mut agent) = used(can);
+    end(&mut nvim, &mut agent);
+    next(&nvim, can)
 }
 
 /// Chooses the item that holds this text, in the chooser with this question.
@@ -87,6 +61,7 @@ fn transcript(nvim: &mut Nvim, chat: usize) -> String {
 }
 
 /// ACP 44.
+/// Holds (Sessions): After a restart a session is resumed with our transcript.
 #[test]
 fn a_session_is_resumed_after_a_restart_with_what_was_said() {
     let (mut nvim, mut agent) = after_a_restart(&can(true, &["resume"]));
@@ -96,17 +71,17 @@ fn a_session_is_resumed_after_a_restart_with_what_was_said() {
     agent.reply(&request, json!({}));
     nvim.poll_state("ready");
     nvim.poll_screen("what it answered");
-    nvim.poll_screen("the session goes on");
+    nvim.poll_screen("Resumed your last session");
     converse(&mut nvim, &mut agent, "s1", "and then", "the rest");
     let text = transcript(&mut nvim, 1);
     assert_eq!(text.matches("what I asked").count(), 1, "{text}");
 }
 
 /// ACP 41, 42, 43.
+/// Holds (Sessions): After a restart a session that cannot be resumed is loaded, and the agent's replay is shown.
 #[test]
 fn a_session_that_can_only_be_loaded_shows_what_the_agent_says_of_it() {
     let (mut nvim, mut agent) = after_a_restart(&can(true, &[]));
-    nvim.record(&["RatFileChanged", "RatTurnStart", "RatPermission"]);
     let request = agent.expect_request("session/load");
     assert_eq!(request.params["mcpServers"], json!([]));
     let user = json!({"type": "text", "text": "what I asked, replayed"});
@@ -130,31 +105,32 @@ fn a_session_that_can_only_be_loaded_shows_what_the_agent_says_of_it() {
         assert_eq!(nvim.events(event), [] as [Json; 0]);
     }
     // What was replayed is what is there the next time.
-    nvim.quit();
-    agent.expect_gone();
-    let mut nvim = nvim.beside(wide());
-    start(&mut nvim, &mut agent, &can(false, &["resume"]));
+    end(&mut nvim, &mut agent);
+    let (mut nvim, mut agent) = next(&nvim, &can(false, &["resume"]));
     let request = agent.expect_request("session/resume");
     agent.reply(&request, json!({}));
     nvim.poll_screen("its answer, replayed");
+    nvim.poll_screen("Resumed your last session");
+    // Nothing was said in between: one note of it is enough.
+    let text = transcript(&mut nvim, 1);
+    assert_eq!(text.matches("your last session").count(), 1, "{text}");
 }
 
 /// ACP 49.
+/// Holds (Sessions): A session that cannot be resumed is reported, and a new one is opened.
 #[test]
 fn a_session_the_agent_does_not_know_any_more_is_told_and_a_new_one_begins() {
     let resume = can(false, &["resume"]);
     let (mut nvim, mut agent) = after_a_restart(&resume);
     let request = agent.expect_request("session/resume");
     agent.reply_error(&request, -32002, "no such session");
-    open(&mut agent, "s2");
+    agent.open("s2");
     nvim.poll_state("ready");
-    nvim.poll_screen("a new one begins");
+    nvim.poll_screen("Started a new one");
     nvim.poll_screen("what it answered");
     converse(&mut nvim, &mut agent, "s2", "anew", "from the start");
-    nvim.quit();
-    agent.expect_gone();
-    let mut nvim = nvim.beside(wide());
-    start(&mut nvim, &mut agent, &resume);
+    end(&mut nvim, &mut agent);
+    let (mut nvim, mut agent) = next(&nvim, &resume);
     let request = agent.expect_request("session/resume");
     assert_eq!(request.params["sessionId"], json!("s2"), "the lost one is forgotten");
     agent.reply(&request, json!({}));
@@ -164,7 +140,7 @@ fn a_session_the_agent_does_not_know_any_more_is_told_and_a_new_one_begins() {
 #[test]
 fn an_agent_that_cannot_go_on_begins_anew_without_a_word() {
     let (mut nvim, mut agent) = after_a_restart(&json!({}));
-    open(&mut agent, "s2");
+    agent.open("s2");
     nvim.poll_state("ready");
     let text = transcript(&mut nvim, 1);
     assert!(!text.contains("what it answered") && !text.contains("cannot"), "{text}");
@@ -178,20 +154,17 @@ fn a_new_session_is_a_matter_of_a_bang_or_of_an_option() {
     agent.reply(&request, json!({}));
     nvim.poll_state("ready");
     nvim.command("RatStart!");
-    open(&mut agent, "s2");
+    agent.open("s2");
     nvim.poll("the new session", |nvim| nvim.status()["session_id"] == json!("s2"));
     assert!(!transcript(&mut nvim, 2).contains("what I asked"));
-    nvim.quit();
-    agent.expect_gone();
-    let mut nvim = nvim.beside(wide());
-    let fake = agent.config();
-    nvim.setup(json!({"agents": {"fake": fake}, "resume": "never"}));
-    nvim.command("RatStart");
-    agent.expect_start();
-    initialize(&mut agent, &resume);
-    open(&mut agent, "s3");
+    end(&mut nvim, &mut agent);
+    let later = Chat::builder().neovim(nvim.beside(Options::wide()));
+    let (_nvim, mut agent) = later.setup(json!({"resume": "never"})).launch();
+    agent.initialize(resume);
+    agent.open("s3");
 }
 
+/// Holds (Sessions): The transcript survives a killed Neovim.
 #[test]
 fn what_was_said_survives_the_sudden_end_of_neovim() {
     let resume = can(false, &["resume"]);
@@ -201,51 +174,43 @@ fn what_was_said_survives_the_sudden_end_of_neovim() {
     nvim.poll_state("running");
     nvim.kill();
     agent.expect_gone();
-    let mut nvim = nvim.beside(wide());
-    start(&mut nvim, &mut agent, &resume);
+    let (mut nvim, mut agent) = next(&nvim, &resume);
     let request = agent.expect_request("session/resume");
     agent.reply(&request, json!({}));
     nvim.poll_screen("what it answered");
     nvim.poll_screen("and a prompt");
 }
 
+/// Holds (Sessions): A session open in another Neovim is left to it.
 #[test]
 fn a_session_that_another_neovim_has_open_is_left_to_it() {
     let resume = can(false, &["resume"]);
-    let mut first = Nvim::start(wide());
-    let mut agent = first.listen();
-    start(&mut first, &mut agent, &resume);
-    open(&mut agent, "s1");
-    converse(&mut first, &mut agent, "s1", "what I asked", "what it answered");
-    let mut second = first.beside(wide());
-    let mut other = second.listen();
-    start(&mut second, &mut other, &resume);
-    open(&mut other, "s2");
+    let (first, _agent) = used(&resume);
+    let (mut second, mut other) = next(&first, &resume);
+    other.open("s2");
     converse(&mut second, &mut other, "s2", "mine", "yours");
     second.command("RatSessions");
     second.poll_screen("what I asked · fake · now · open in another");
-    second.poll_screen("mine · fake · now · this one");
+    second.poll_screen("mine · fake · now · current");
 }
 
+/// Holds (Sessions): Of two Neovims started at once, one resumes the session.
 #[test]
 fn of_two_neovims_that_start_at_once_one_goes_on_with_the_session() {
     let resume = can(false, &["resume"]);
     let (mut before, _agent) = used(&resume);
     before.quit();
-    let mut both = [before.beside(wide()), before.beside(wide())];
-    let mut agents = both.each_ref().map(Nvim::listen);
-    for (nvim, agent) in both.iter_mut().zip(&agents) {
-        nvim.setup(json!({"agents": {"fake": agent.config()}, "default_agent": "fake"}));
-    }
-    for nvim in &mut both {
+    let mut both =
+        [(); 2].map(|()| Chat::builder().neovim(before.beside(Options::wide())).configure());
+    for (nvim, _) in &mut both {
         nvim.command("RatStart");
     }
-    for agent in &mut agents {
+    for (_, agent) in &mut both {
         agent.expect_start();
-        initialize(agent, &resume);
+        agent.initialize(resume.clone());
     }
     let mut resumed = 0;
-    for (nvim, agent) in both.iter_mut().zip(&mut agents) {
+    for (nvim, agent) in &mut both {
         let mut wanted = String::new();
         nvim.poll("a session that is asked for", |_| {
             wanted = agent
@@ -260,23 +225,22 @@ fn of_two_neovims_that_start_at_once_one_goes_on_with_the_session() {
             let request = agent.expect_request("session/resume");
             agent.reply(&request, json!({}));
         } else {
-            open(agent, "s2");
-            nvim.poll_screen("another Neovim has your last session open");
+            agent.open("s2");
+            nvim.poll_screen("Your last session is open in another Neovim");
         }
         nvim.poll_state("ready");
     }
     assert_eq!(resumed, 1);
 }
 
+/// Holds (Sessions): A session that was stopped can be resumed by another Neovim.
 #[test]
 fn a_session_that_was_stopped_is_free_for_another_neovim() {
     let resume = can(false, &["resume"]);
     let (mut first, _agent) = used(&resume);
     first.command("RatStop");
     first.poll_state("stopped");
-    let mut second = first.beside(wide());
-    let mut other = second.listen();
-    start(&mut second, &mut other, &resume);
+    let (mut second, mut other) = next(&first, &resume);
     let request = other.expect_request("session/resume");
     assert_eq!(request.params["sessionId"], json!("s1"));
     other.reply(&request, json!({}));
@@ -284,6 +248,7 @@ fn a_session_that_was_stopped_is_free_for_another_neovim() {
 }
 
 /// ACP 50, 51.
+/// Holds (Sessions): Sessions are listed page by page, and the chosen one is loaded.
 #[test]
 fn sessions_are_listed_page_by_page_and_the_chosen_one_is_loaded() {
     let (mut nvim, mut agent) = used(&can(true, &["list"]));
@@ -298,7 +263,7 @@ fn sessions_are_listed_page_by_page_and_the_chosen_one_is_loaded() {
         {"nonsense": true},
     ]});
     agent.reply(&request, page);
-    nvim.poll_screen("The first · fake · now · this one");
+    nvim.poll_screen("The first · fake · now · current");
     nvim.poll_screen("old · fake");
     choose(&mut nvim, "Open which session?", "more");
     let request = agent.expect_request("session/list");
@@ -324,13 +289,14 @@ fn sessions_are_listed_page_by_page_and_the_chosen_one_is_loaded() {
     assert_eq!(agent.unexpected(), [""; 0]);
 }
 
+/// Holds (Sessions): A list that fails or has expired is reported, and the known sessions are shown.
 #[test]
 fn a_list_that_fails_or_is_out_of_date_is_told_and_what_is_known_is_shown() {
     let (mut nvim, mut agent) = used(&can(true, &["list"]));
     nvim.command("RatSessions");
     let request = agent.expect_request("session/list");
     agent.reply_error(&request, -32603, "the database is locked");
-    nvim.poll_screen("fake does not list its sessions (error -32603: the database is locked)");
+    nvim.poll_screen("fake could not list its sessions: the database is locked (error -32603)");
     choose(&mut nvim, "Open which session?", "what I asked");
     nvim.command("RatSessions");
     let request = agent.expect_request("session/list");
@@ -339,17 +305,18 @@ fn a_list_that_fails_or_is_out_of_date_is_told_and_what_is_known_is_shown() {
     choose(&mut nvim, "Open which session?", "more");
     let request = agent.expect_request("session/list");
     agent.reply_error(&request, -32602, "cursor expired");
-    nvim.poll_screen(":RatSessions begins it anew");
+    nvim.poll_screen("the session list is out of date");
     nvim.poll_screen("The ninth");
     nvim.input("<Esc>");
     converse(&mut nvim, &mut agent, "s1", "and then", "the rest");
 }
 
+/// Holds (Sessions): A fork begins with the transcript of its session.
 #[test]
 fn a_fork_begins_with_what_was_said() {
     let (mut nvim, mut agent) = used(&can(true, &["fork"]));
     nvim.command("RatSessions fork");
-    choose(&mut nvim, "Begin a session from which one?", "what I asked");
+    choose(&mut nvim, "Fork which session?", "what I asked");
     let request = agent.expect_request("session/fork");
     assert_eq!(request.params["sessionId"], json!("s1"));
     agent.reply(&request, json!({"sessionId": "s2"}));
@@ -360,6 +327,7 @@ fn a_fork_begins_with_what_was_said() {
 }
 
 /// ACP 48, 52.
+/// Holds (Sessions): A deleted session is closed first, and its chat opens a new one.
 #[test]
 fn a_deleted_session_is_closed_and_gone_and_its_chat_begins_anew() {
     let (mut nvim, mut agent) = used(&can(false, &["close", "delete", "resume"]));
@@ -376,24 +344,23 @@ fn a_deleted_session_is_closed_and_gone_and_its_chat_begins_anew() {
     let delete = agent.expect_request("session/delete");
     assert_eq!(delete.params, json!({"sessionId": "s1"}));
     agent.reply(&delete, json!({}));
-    open(&mut agent, "s2");
+    agent.open("s2");
     nvim.poll("a new session", |nvim| nvim.status()["session_id"] == json!("s2"));
     assert!(!transcript(&mut nvim, 1).contains("what I asked"));
     nvim.command("RatSessions");
-    nvim.poll_screen("there is no session yet");
+    nvim.poll_screen("There are no sessions yet");
     converse(&mut nvim, &mut agent, "s2", "anew", "from the start");
 }
 
 /// ACP 47, 48.
+/// Holds (Sessions): Closing a session leaves the others alone.
 #[test]
 fn a_closed_session_leaves_the_others_alone() {
-    let mut nvim = Nvim::start(wide());
-    let mut agent = nvim.listen();
-    start(&mut nvim, &mut agent, &can(false, &["close", "resume"]));
-    open(&mut agent, "s1");
+    let can = can(false, &["close", "resume"]);
+    let Chat { mut nvim, mut agent, .. } = Chat::builder().initialized(can).start();
     converse(&mut nvim, &mut agent, "s1", "first", "one");
     nvim.command("RatStart!");
-    open(&mut agent, "s2");
+    agent.open("s2");
     nvim.poll("the second", |nvim| nvim.status()["session_id"] == json!("s2"));
     converse(&mut nvim, &mut agent, "s2", "second", "two");
     nvim.command("RatSessions close");
@@ -436,9 +403,9 @@ fn a_title_is_taken_and_cleared_and_remembered() {
 
 #[test]
 fn an_unknown_word_after_ratsessions_is_told() {
-    let mut nvim = Nvim::start(wide());
+    let mut nvim = Nvim::wide();
     nvim.command("RatSessions destroy");
-    nvim.poll_screen(":RatSessions does not know \"destroy\"");
+    nvim.poll_screen(":RatSessions takes open, fork, close, delete, not \"destroy\"");
     let complete = "return vim.fn.getcompletion('RatSessions ', 'cmdline')";
     assert_eq!(nvim.lua(complete, json!([])), json!(["open", "fork", "close", "delete"]));
 }

@@ -1,61 +1,34 @@
 //! Starting an agent in real Neovim: what it is told of us, where and in which environment it runs, how the user logs
 //! in, and what is said of a configuration that is wrong.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
-#![allow(
-    clippy::needless_pass_by_value,
-    reason = "json!(..) as an argument reads better than a reference to it"
-)]
 
-mod support;
-
+use crate::support::{Agent, Chat, Nvim, Options};
 use serde_json::{Value as Json, json};
-use support::{Agent, Nvim, Options, Request};
-
-fn wide() -> Nvim {
-    Nvim::start(Options { columns: 120, lines: 40, ..Options::default() })
-}
-
-/// Answers `initialize` with these fields beside the version.
-fn initialize(agent: &mut Agent, fields: Json) -> Request {
-    let request = agent.expect_request("initialize");
-    let mut result = json!({"protocolVersion": 1});
-    result.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    agent.reply(&request, result);
-    request
-}
-
-fn open(agent: &mut Agent) -> Request {
-    let request = agent.expect_request("session/new");
-    agent.reply(&request, json!({"sessionId": "s1"}));
-    request
-}
 
 fn method(id: &str) -> Json {
     json!({"id": id, "name": format!("Log in with {id}")})
 }
 
-/// Starts an agent that wants a login before it opens a session.
-fn start_locked(nvim: &mut Nvim, methods: Json) -> Agent {
-    let mut agent = nvim.start_agent();
-    initialize(&mut agent, json!({"authMethods": methods}));
+/// An agent that wants a login before it opens a session.
+fn that_wants_a_login(methods: Json) -> (Nvim, Agent) {
+    let (nvim, mut agent) = Chat::builder().launch();
+    agent.initialize(json!({"authMethods": methods}));
     let request = agent.expect_request("session/new");
     agent.reply_error(&request, -32000, "Authentication required");
-    agent
+    (nvim, agent)
 }
 
 fn log_in(agent: &mut Agent, method: &str) {
     let request = agent.expect_request("authenticate");
     assert_eq!(request.params, json!({"methodId": method}));
     agent.reply(&request, json!({}));
-    open(agent);
+    agent.open("s1");
 }
 
 /// ACP 21, 26.
 #[test]
 fn initialize_says_who_we_are_and_promises_what_we_do() {
-    let mut nvim = Nvim::plain();
-    let mut agent = nvim.start_agent();
-    let params = initialize(&mut agent, json!({})).params;
+    let (mut nvim, mut agent) = Chat::builder().launch();
+    let params = agent.initialize(json!({})).params;
     assert_eq!(params["protocolVersion"], json!(1));
     assert_eq!(params["clientInfo"]["name"], json!("rat.nvim"));
     assert_eq!(params["clientInfo"]["version"], json!(env!("CARGO_PKG_VERSION")));
@@ -64,34 +37,31 @@ fn initialize_says_who_we_are_and_promises_what_we_do() {
     assert_eq!(capabilities["fs"]["writeTextFile"], json!(true));
     assert_eq!(capabilities["terminal"], json!(true));
     assert_eq!(capabilities["_meta"], json!({"terminal_output": true}));
-    assert_eq!(open(&mut agent).params["mcpServers"], json!([]));
+    assert_eq!(agent.open("s1").params["mcpServers"], json!([]));
     nvim.poll_state("ready");
 }
 
 /// ACP 37.
 #[test]
 fn the_folder_is_that_of_the_current_window() {
-    let mut nvim = Nvim::plain();
+    let mut nvim = Nvim::wide();
     let local = nvim.folder().folder("project/local");
     nvim.command(&format!("split | lcd {}", local.display()));
-    let mut agent = nvim.start_agent();
+    let (_nvim, mut agent) = Chat::builder().neovim(nvim).launch();
     assert_eq!(agent.fact("cwd"), &json!(local));
-    initialize(&mut agent, json!({}));
-    assert_eq!(open(&mut agent).params["cwd"], json!(local));
+    agent.initialize(json!({}));
+    assert_eq!(agent.open("s1").params["cwd"], json!(local));
 }
 
 #[test]
 fn the_environment_is_neovims_without_its_own_variables_and_with_those_configured() {
     let inherited = ("RAT_TEST_INHERITED".to_owned(), "from outside".to_owned());
     let changed = ("RAT_TEST_CHANGED".to_owned(), "old".to_owned());
-    let mut nvim = Nvim::start(Options { env: vec![inherited, changed], ..Options::default() });
-    let mut agent = nvim.listen();
-    let mut config = agent.config();
-    config["env"] = json!({"RAT_TEST_CHANGED": "new", "RAT_TEST_ADDED": "=a b"});
-    nvim.setup(json!({"agents": {"fake": config}}));
+    let options = Options { env: vec![inherited, changed], ..Options::wide() };
+    let mut nvim = Nvim::start(options);
     nvim.command("let $RAT_TEST_LET = 'inside'");
-    nvim.command("RatStart");
-    agent.expect_start();
+    let env = json!({"env": {"RAT_TEST_CHANGED": "new", "RAT_TEST_ADDED": "=a b"}});
+    let (mut nvim, agent) = Chat::builder().neovim(nvim).agent(env).launch();
     let env = agent.fact("env").clone();
     for name in ["NVIM", "VIM", "VIMRUNTIME", "MYVIMRC", "RAT_LOG_FILE", "RAT_LOG_LEVEL"] {
         assert_eq!(env.get(name), None, "{name} is passed on");
@@ -99,7 +69,7 @@ fn the_environment_is_neovims_without_its_own_variables_and_with_those_configure
     let found = ["INHERITED", "CHANGED", "ADDED", "LET"]
         .map(|name| env[format!("RAT_TEST_{name}")].as_str().unwrap_or_default().to_owned());
     assert_eq!(found, ["from outside", "new", "=a b", "inside"]);
-    let after = nvim.lua("return vim.env.RAT_TEST_ADDED or 'nothing'", json!([]));
+    let after = nvim.eval("vim.env.RAT_TEST_ADDED or 'nothing'");
     assert_eq!(after, json!("nothing"), "the agent's environment leaked into Neovim");
     assert_eq!(agent.fact("pid"), agent.fact("pgid"), "no process group of its own");
 }
@@ -108,19 +78,14 @@ fn the_environment_is_neovims_without_its_own_variables_and_with_those_configure
 #[test]
 fn mcp_servers_go_to_the_agents_that_can_reach_them() {
     for http in [false, true] {
-        let mut nvim = Nvim::plain();
-        let mut agent = nvim.listen();
-        let mut config = agent.config();
-        config["mcp_servers"] =
-            json!({"web": {"url": "https://example.org/mcp", "headers": {"X-Key": "k"}}});
-        nvim.setup(json!({
-            "agents": {"fake": config},
-            "mcp_servers": {"local": {"command": "sh", "args": ["-c", "true"], "env": {"A": "1"}}},
-        }));
-        nvim.command("RatStart");
-        agent.expect_start();
-        initialize(&mut agent, json!({"agentCapabilities": {"mcpCapabilities": {"http": http}}}));
-        let servers = open(&mut agent).params["mcpServers"].clone();
+        let web = json!({"url": "https://example.org/mcp", "headers": {"X-Key": "k"}});
+        let local = json!({"command": "sh", "args": ["-c", "true"], "env": {"A": "1"}});
+        let (mut nvim, mut agent) = Chat::builder()
+            .agent(json!({"mcp_servers": {"web": web}}))
+            .setup(json!({"mcp_servers": {"local": local}}))
+            .launch();
+        agent.initialize(json!({"agentCapabilities": {"mcpCapabilities": {"http": http}}}));
+        let servers = agent.open("s1").params["mcpServers"].clone();
         let local = &servers[0];
         assert_eq!(local["name"], json!("local"));
         assert!(local["command"].as_str().unwrap().starts_with('/'), "{local}");
@@ -133,7 +98,7 @@ fn mcp_servers_go_to_the_agents_that_can_reach_them() {
         assert_eq!(servers.get(1), http.then_some(&web));
         nvim.poll_screen(if http { "MCP servers: local, web" } else { "MCP servers: local" });
         if !http {
-            nvim.poll_screen("left out, Fake cannot use that kind");
+            nvim.poll_screen("Skipped MCP servers");
         }
     }
 }
@@ -141,18 +106,16 @@ fn mcp_servers_go_to_the_agents_that_can_reach_them() {
 /// ACP 30, 31.
 #[test]
 fn the_only_way_to_log_in_is_used() {
-    let mut nvim = Nvim::plain();
-    let mut agent = start_locked(&mut nvim, json!([method("browser")]));
+    let (mut nvim, mut agent) = that_wants_a_login(json!([method("browser")]));
     log_in(&mut agent, "browser");
     nvim.poll_state("ready");
 }
 
 #[test]
 fn of_several_ways_to_log_in_the_user_chooses() {
-    let mut nvim = wide();
-    let mut agent = start_locked(&mut nvim, json!([method("key"), method("browser")]));
+    let (mut nvim, mut agent) = that_wants_a_login(json!([method("key"), method("browser")]));
     nvim.poll_screen("2  Log in with browser");
-    nvim.poll_screen("wants a login");
+    nvim.poll_screen("requires a login");
     nvim.choose(2);
     log_in(&mut agent, "browser");
     nvim.poll_state("ready");
@@ -160,14 +123,9 @@ fn of_several_ways_to_log_in_the_user_chooses() {
 
 #[test]
 fn a_configured_way_to_log_in_is_used_without_asking() {
-    let mut nvim = Nvim::plain();
-    let mut agent = nvim.listen();
-    let mut config = agent.config();
-    config["auth_method"] = json!("browser");
-    nvim.setup(json!({"agents": {"fake": config}}));
-    nvim.command("RatStart");
-    agent.expect_start();
-    initialize(&mut agent, json!({"authMethods": [method("key"), method("browser")]}));
+    let configured = json!({"auth_method": "browser"});
+    let (mut nvim, mut agent) = Chat::builder().agent(configured).launch();
+    agent.initialize(json!({"authMethods": [method("key"), method("browser")]}));
     let request = agent.expect_request("session/new");
     agent.reply_error(&request, -32000, "Authentication required");
     log_in(&mut agent, "browser");
@@ -176,28 +134,26 @@ fn a_configured_way_to_log_in_is_used_without_asking() {
 
 #[test]
 fn a_login_that_is_dismissed_or_not_offered_is_explained() {
-    let mut nvim = wide();
-    let mut agent = start_locked(&mut nvim, json!([method("key"), method("browser")]));
+    let (mut nvim, mut agent) = that_wants_a_login(json!([method("key"), method("browser")]));
     nvim.poll_screen("2  Log in with browser");
     nvim.dismiss();
     nvim.poll_state("failed");
-    nvim.poll_screen("fake is not logged in (no login was chosen): :RatRestart asks again");
+    nvim.poll_screen("fake is not logged in: no method was chosen. :RatRestart asks again.");
     nvim.command("RatRestart");
     agent.expect_start();
-    initialize(&mut agent, json!({}));
+    agent.initialize(json!({}));
     let request = agent.expect_request("session/new");
     agent.reply_error(&request, -32000, "Authentication required");
     nvim.poll_state("failed");
-    nvim.poll_screen("log in with its own program");
+    nvim.poll_screen("Log in with its own program");
 }
 
 /// ACP 30.
 #[test]
 fn a_prompt_that_needs_a_login_is_sent_again_after_it() {
-    let mut nvim = Nvim::plain();
-    let mut agent = nvim.start_agent();
-    initialize(&mut agent, json!({"authMethods": [method("browser")]}));
-    open(&mut agent);
+    let (mut nvim, mut agent) = Chat::builder().launch();
+    agent.initialize(json!({"authMethods": [method("browser")]}));
+    agent.open("s1");
     nvim.poll_state("ready");
     nvim.send("go");
     let prompt = agent.expect_request("session/prompt");
@@ -222,14 +178,59 @@ fn the_settings_file_of_other_clients_is_read() {
 }
 
 #[test]
-fn a_malformed_settings_file_is_named_with_the_place() {
-    let mut nvim = wide();
+fn a_malformed_settings_file_is_named_with_the_place_once() {
+    let mut nvim = Nvim::wide();
     nvim.folder().file("config/nvim/rat.json", "{\n  \"agent_servers\": {,}\n}");
     nvim.command("RatStart nobody");
-    nvim.poll("the place", |nvim| {
-        let said = nvim.messages();
-        said.contains("rat.json: line 2, column ")
+    nvim.poll("the file", |nvim| nvim.messages().contains("rat.json is not valid JSON."));
+    nvim.command("RatStart tour");
+    nvim.poll("the place", |nvim| nvim.messages().contains("rat.json: line 2, column "));
+    nvim.poll_state("ready");
+    nvim.command("RatStart! tour");
+    nvim.poll("a second chat", |nvim| {
+        nvim.lua("return #require('rat.chat.registry').list()", json!([])) == 2
     });
+    assert_eq!(nvim.messages().matches("rat.json: line 2").count(), 1);
+}
+
+/// Holds (Configuration): What is wrong in the settings file is reported with its place, and the rest counts.
+#[test]
+fn an_entry_of_the_settings_file_that_makes_no_sense_is_named_and_the_others_count() {
+    let mut nvim = Nvim::wide();
+    let mut agent = nvim.listen();
+    let command = agent.command();
+    let servers = json!({
+        "mine": {"command": command[0], "args": command[1..]},
+        "bad": {"command": 7},
+    });
+    nvim.folder().file("config/nvim/rat.json", json!({"agent_servers": servers}).to_string());
+    nvim.command("RatStart mine");
+    agent.expect_start();
+    nvim.poll("the entry", |nvim| {
+        nvim.messages().contains("rat.json: agent_servers.bad.command: expected a string")
+    });
+    nvim.command("RatStart bad");
+    nvim.poll_screen("bad cannot be started: agent_servers.bad");
+}
+
+/// Holds (Configuration): `:checkhealth rat` shows for each configured agent whether it can be started.
+#[test]
+fn checkhealth_says_of_each_configured_agent_whether_it_can_be_started() {
+    let mut nvim = Nvim::wide();
+    nvim.setup(json!({"agents": {
+        "here": {"command": "sh", "env": {}},
+        "gone": {"command": "no-such-agent", "install_hint": "npm install -g ghost"},
+    }}));
+    nvim.folder().file("config/nvim/rat.json", r#"{"agent_servers": {"bad": {"args": 1}}}"#);
+    nvim.command("checkhealth rat");
+    for line in [
+        "here: /",
+        "gone: no-such-agent is not on PATH",
+        "npm install -g ghost",
+        "rat.json: agent_servers.bad.args: expected a list, got an integer",
+    ] {
+        nvim.poll_screen(line);
+    }
 }
 
 #[test]
@@ -250,20 +251,15 @@ fn an_option_that_is_wrong_is_named_by_its_path() {
 
 #[test]
 fn start_shows_the_chat_there_is_and_with_a_bang_opens_a_second() {
-    let mut nvim = wide();
-    let mut agent = nvim.start_agent();
-    initialize(&mut agent, json!({}));
-    open(&mut agent);
-    nvim.poll_state("ready");
+    let Chat { mut nvim, mut agent, .. } = Chat::start();
     nvim.command("RatToggle");
-    nvim.poll("one window", |nvim| nvim.lua("return vim.fn.winnr('$')", json!([])) == 1);
+    nvim.poll("one window", |nvim| nvim.eval("vim.fn.winnr('$')") == 1);
     nvim.command("RatStart fake");
-    nvim.poll("the chat", |nvim| nvim.lua("return vim.bo.filetype", json!([])) == "ratprompt");
+    nvim.poll("the chat", |nvim| nvim.eval("vim.bo.filetype") == "ratprompt");
     assert_eq!(agent.unexpected(), [""; 0]);
     // The same agent takes it.
     nvim.command("RatStart! fake");
-    let request = agent.expect_request("session/new");
-    agent.reply(&request, json!({"sessionId": "s2"}));
+    agent.open("s2");
     nvim.poll("the second session", |nvim| nvim.status()["session_id"] == json!("s2"));
     let names = "return vim.fn.bufname()";
     nvim.poll("its prompt", |nvim| nvim.lua(names, json!([])) == "rat://fake/2/prompt");
@@ -271,12 +267,10 @@ fn start_shows_the_chat_there_is_and_with_a_bang_opens_a_second() {
 
 #[test]
 fn the_user_who_went_elsewhere_keeps_the_focus() {
-    let mut nvim = wide();
-    let agent = nvim.listen();
-    nvim.setup(json!({"agents": {"fake": agent.config()}}));
+    let (mut nvim, _agent) = Chat::builder().configure();
     nvim.command("new");
     let other = nvim
         .lua("vim.cmd.RatStart('fake') vim.cmd.wincmd('p') return vim.fn.win_getid()", json!([]));
     nvim.poll_screen("rat://fake/1/prompt");
-    assert_eq!(nvim.lua("return vim.fn.win_getid()", json!([])), other);
+    assert_eq!(nvim.eval("vim.fn.win_getid()"), other);
 }

@@ -1,7 +1,4 @@
 //! The tour agent over pipes, with a client that the test plays: what it says, asks and does, and how it stops.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
-
-mod support;
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
@@ -14,7 +11,7 @@ use agent_client_protocol_schema::v1::SessionNotification;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use support::{TempFolder, repository};
+use crate::support::{TempFolder, repository};
 
 const NOTE: &str = "# A note nobody has saved.\n";
 
@@ -270,7 +267,7 @@ fn a_no_changes_nothing() {
     assert_eq!(client.prompt("hello"), "end_turn");
     assert_eq!(client.file(), before);
     assert!(!client.asked.contains(&"fs/write_text_file".to_owned()));
-    assert!(client.message.contains("You said no."), "{}", client.message);
+    assert!(client.message.contains("You rejected it."), "{}", client.message);
     assert_eq!(client.call_of_kind("edit")["status"], json!("failed"));
 }
 

@@ -1,48 +1,63 @@
---- What each `:Rat` command does, under its own name; `plugin/rat.lua` defines them. Keeps nothing.
-local chat = require("rat.chat")
+--- Implements the `:Rat` commands that `plugin/rat.lua` defines, one function per command under the command's name. It
+--- holds no state.
+require("rat.chat") -- connects the modules of a chat
+local attachment_list = require("rat.chat.attachment_list")
+local config = require("rat.config")
+local current_chat = require("rat.chat.current")
+local form = require("rat.ask.form")
+local history = require("rat.chat.history")
+local launch = require("rat.chat.launch")
+local location = require("rat.view.location")
+local notify = require("rat.util.notify")
+local permission = require("rat.ask.permission")
+local prompt = require("rat.chat.prompt")
+local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
-local say = require("rat.say")
+local window = require("rat.view.window")
+-- Modules that only one command needs are loaded by that command.
 
 local M = {}
 
---- Tells the binary something about the current chat.
----@param name string
+--- Sends the binary a notification about the current chat, or tells the user that there is none.
+---@param name keyof rat.notify.Payloads
 ---@param payload? table
-local function tell(name, payload)
-  local of = chat.current()
-  if of and of.id then
-    rpc.notify(name, vim.tbl_extend("force", { chat = of.id }, payload or {}))
+local function send(name, payload)
+  local chat = current_chat.get()
+  if chat and chat.id then
+    local notify_binary = rpc.notify --[[@as fun(name: any, payload: table)]]
+    notify_binary(name, vim.tbl_extend("force", { chat = chat.id }, payload or {}))
   else
-    say.warn("no agent is running: `:RatStart` starts one")
+    notify.warn("No agent is running. :RatStart starts one.")
   end
 end
 
 ---@param args vim.api.keyset.create_user_command.command_args
 ---@return rat.Attachment?
-local function range_of(args)
+local function range_attachment(args)
   if args.range > 0 then
     local buf = vim.api.nvim_get_current_buf()
-    return require("rat.context").lines(buf, args.line1, args.line2)
+    return require("rat.chat.context").lines(buf, args.line1, args.line2)
   end
 end
 
---- Shows the prompt and puts the user into it; starts an agent if there is none.
+--- Shows the current chat and enters its prompt. If its agent is not running, it is started first, and without a chat the
+--- default agent.
 local function open_prompt()
-  local of = chat.current()
-  if of and of.id then
-    require("rat.window").open(of)
-    require("rat.window").enter_prompt()
-  elseif not require("rat.launch").pending() then
-    local again = of and { agent = of.agent, cwd = of.cwd } or {}
-    require("rat.launch").start(vim.tbl_extend("force", again, { focus = true }))
+  local chat = current_chat.get()
+  if chat and chat.id then
+    window.open(chat)
+    window.enter_prompt()
+  elseif not launch.is_starting() then
+    local again = chat and { agent = chat.agent, cwd = chat.cwd } or {}
+    launch.start(vim.tbl_extend("force", again, { focus = true }))
   end
 end
 
 ---@param attachment rat.Attachment
-local function add(attachment)
-  local of = require("rat.attached").add(attachment)
-  if not of or require("rat.window").visible() ~= of then
-    say.info(("%s goes with the next prompt"):format(require("rat.attached").title(attachment)))
+local function attach(attachment)
+  local chat = attachment_list.add(attachment)
+  if not chat or window.visible() ~= chat then
+    notify.info(("Attached %s to the next prompt"):format(attachment_list.title(attachment)))
   end
 end
 
@@ -52,141 +67,149 @@ end
 
 function M.RatStart(args)
   local name = args.args ~= "" and args.args or nil
-  require("rat.launch").start({ agent = name, new = args.bang, focus = true })
+  launch.start({ agent = name, new = args.bang, focus = true })
 end
 
 function M.RatSend(args)
-  local attachment = range_of(args)
+  local attachment = range_attachment(args)
   if args.args == "" then
     if attachment then
-      require("rat.attached").add(attachment)
+      attachment_list.add(attachment)
     end
     return open_prompt()
   end
-  local of = chat.current()
-  local attachments = require("rat.attached").take(of)
+  local chat = current_chat.get()
+  local attachments = vim.list_slice(attachment_list.all(chat))
   attachments[#attachments + 1] = attachment
-  require("rat.prompt").send({ text = args.args, attachments = attachments, chat = of })
+  -- If no agent can be started, the attachments stay for the next prompt, and the text is in its history.
+  history.push(chat and chat.cwd or vim.fn.getcwd(), args.args)
+  prompt.send({ text = args.args, attachments = attachments, chat = chat }, function()
+    attachment_list.take_all(chat)
+  end)
 end
 
 function M.RatAdd(args)
-  local context, path = require("rat.context"), args.args
+  local context, path = require("rat.chat.context"), args.args
   if path ~= "" and args.range > 0 then
-    return say.error(":RatAdd takes a range or a file, not both")
+    return notify.error(":RatAdd takes a range or a file, not both")
   end
   local shown = vim.api.nvim_buf_get_name(0)
+  if path == "" and args.range == 0 and shown:match("^rat://") then
+    return notify.warn(
+      "This buffer belongs to a chat. Run :RatAdd in another buffer, or give it a file."
+    )
+  end
   if path == "" and (args.range > 0 or not context.media(shown)) then
-    return add(range_of(args) or context.buffer(vim.api.nvim_get_current_buf()))
+    return attach(range_attachment(args) or context.buffer(vim.api.nvim_get_current_buf()))
   end
   path = vim.fn.fnamemodify(path ~= "" and path or shown, ":p")
   context.file(path, function(found, problem)
     if found then
-      return add(found)
+      return attach(found)
     end
-    say.error(("%s cannot be attached: %s"):format(vim.fn.fnamemodify(path, ":."), problem))
+    notify.error(("Could not attach %s: %s"):format(vim.fn.fnamemodify(path, ":."), problem))
   end)
 end
 
---- Opens the prompt with exactly the selection attached.
+--- Opens the prompt with exactly the Visual selection attached.
 function M.send_selection()
-  require("rat.attached").add(require("rat.context").selection())
+  attachment_list.add(require("rat.chat.context").selection())
   leave_visual_mode()
   open_prompt()
 end
 
---- Attaches exactly the selection to the next prompt; the user stays where they are.
+--- Attaches exactly the Visual selection to the next prompt and leaves the user where they are.
 function M.add_selection()
-  local attachment = require("rat.context").selection()
+  local attachment = require("rat.chat.context").selection()
   leave_visual_mode()
-  add(attachment)
+  attach(attachment)
 end
 
 function M.RatCancel()
-  tell("cancel")
+  send("cancel")
 end
 
 function M.RatStop()
-  tell("stop")
+  send("stop")
 end
 
 function M.RatRestart()
-  local of = chat.current()
-  if of and not of.id then
-    require("rat.launch").start({ agent = of.agent, cwd = of.cwd, focus = true })
+  local chat = current_chat.get()
+  if chat and not chat.id then
+    launch.start({ agent = chat.agent, cwd = chat.cwd, focus = true })
   else
-    tell("restart")
+    send("restart")
   end
 end
 
 function M.RatSessions(args)
   local act = args.args ~= "" and args.args or "open"
-  local sessions = require("rat.sessions")
+  local sessions = require("rat.chat.sessions")
   if not vim.list_contains(sessions.acts, act) then
     local known = table.concat(sessions.acts, ", ")
-    return say.error((':RatSessions does not know "%s", only %s'):format(act, known))
+    return notify.error((':RatSessions takes %s, not "%s"'):format(known, act))
   end
   sessions.list(act)
 end
 
 function M.RatMode(args)
-  require("rat.options").set("mode", args.args)
+  require("rat.chat.options").set("mode", args.args)
 end
 
 function M.RatOption(args)
   local option, value = args.args:match("^(%S+)%s*(.*)$")
-  require("rat.options").set(option, value)
+  require("rat.chat.options").set(option, value)
 end
 
 function M.RatLogin(args)
-  local of = chat.current()
-  if args.args == "" and of and of.id and require("rat.login").open(of.id) then
+  local chat = current_chat.get()
+  if args.args == "" and chat and chat.id and require("rat.ask.login").open(chat.id) then
     return
   end
-  tell("login", { method = args.args ~= "" and args.args or nil })
+  send("login", { method = args.args ~= "" and args.args or nil })
 end
 
 function M.RatLogout()
-  tell("logout")
+  send("logout")
 end
 
 function M.RatToggle()
-  local window = require("rat.window")
-  local of = chat.current()
+  local chat = current_chat.get()
   if window.visible() then
     window.hide()
-  elseif of then
-    -- A tab page of its own is in nobody's sight without going there.
-    local is_tab = require("rat.config").get().layout.position == "tab"
+  elseif chat then
+    -- A chat on a tab page of its own is visible only if the user is taken there.
+    local is_tab = config.get().layout.position == "tab"
     if is_tab then
-      window.expect()
+      window.expect_focus()
     end
-    window.open(of, is_tab)
+    window.open(chat, is_tab)
   else
-    require("rat.launch").start({ focus = true })
+    launch.start({ focus = true })
   end
 end
 
---- Shows the next or the previous chat in place of the one that is meant.
+--- Shows the next or the previous chat in place of the current one.
 ---@param step 1|-1
 function M.switch_chat(step)
-  local of = chat.current()
-  if not of then
-    return say.warn("there is no chat: `:RatStart` starts one")
+  local chat = current_chat.get()
+  if not chat then
+    return notify.warn("No chat is open. :RatStart starts one.")
   end
-  local other = chat.neighbour(of, step)
-  if other == of then
-    say.info("there is no other chat")
+  local other = registry.neighbour(chat, step)
+  if other == chat then
+    notify.info("No other chat is open")
   end
-  require("rat.window").open(other)
+  window.open(other)
 end
 
 ---@param view "plan"|"tools"
 local function toggle_view(view)
-  local of = chat.current()
-  if of then
-    require("rat.window").toggle_view(of, view)
+  local chat = current_chat.get()
+  if chat then
+    window.toggle_view(chat, view)
   else
-    say.warn("there is no chat: `:RatStart` starts one")
+    notify.warn("No chat is open. :RatStart starts one.")
   end
 end
 
@@ -199,45 +222,58 @@ function M.RatTools()
 end
 
 function M.RatPermission()
-  require("rat.permission").open()
+  permission.open()
 end
 
 function M.RatForm()
-  require("rat.form").open()
+  form.open()
 end
 
 function M.RatAllow()
-  require("rat.permission").answer(true)
+  permission.answer(true)
 end
 
 function M.RatDeny(args)
-  require("rat.permission").answer(false, args.args ~= "" and args.args or nil)
+  permission.answer(false, args.args ~= "" and args.args or nil)
 end
 
 function M.RatConflicts(args)
-  local decide = require("rat.decide")
-  return args.bang and decide.list() or decide.open()
+  local conflict_view = require("rat.diff.conflict_view")
+  if args.bang then
+    conflict_view.list()
+  else
+    conflict_view.open()
+  end
 end
 
 function M.RatInfo()
-  tell("show", { what = "info" })
+  send("show", { what = "info" })
 end
 
 function M.RatLog()
   local path = rpc.log_file()
   if not vim.uv.fs_stat(path) then
-    return say.info("nothing has been logged yet")
+    return notify.info("The log is empty")
   end
-  -- It holds words of agents: none of them is a modeline.
-  if require("rat.location").open({ path = path, line = math.huge, modelines = false }) then
+  -- The log contains text from agents, which must not be read as a modeline.
+  local place = {
+    path = path,
+    line = math.huge --[[@as integer]],
+    modelines = false,
+    split = true,
+  }
+  local back = vim.api.nvim_get_current_win()
+  if location.open(place) then
     vim.bo.modeline = false
     vim.bo.readonly = true
     vim.bo.autoread = true
+    local buf = vim.api.nvim_get_current_buf()
+    require("rat.view.page").open(buf, "Log", { focus = true, wrap = true, back = back })
   end
 end
 
 function M.RatTrace()
-  tell("show", { what = "trace" })
+  send("show", { what = "trace" })
 end
 
 return M

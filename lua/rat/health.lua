@@ -1,28 +1,38 @@
---- `:checkhealth rat`: Neovim, the binary, agents, git, files. Looks only, repairs nothing.
+--- `:checkhealth rat`: checks Neovim, the binary, the agents, git and the settings file. It repairs nothing.
+local agents = require("rat.config.agents")
+local config = require("rat.config")
+local presets = require("rat.config.presets")
+local rpc = require("rat.rpc")
+local settings = require("rat.config.settings")
+local version = require("rat.version")
+
 local M = {}
 
 local health = vim.health
 
-local function neovim()
+local function check_neovim()
   health.start("Neovim")
-  local version = tostring(vim.version())
+  -- `vim.version` is a callable table.
+  ---@diagnostic disable-next-line: call-non-callable
+  local running = tostring(vim.version())
   if vim.fn.has("nvim-0.10") == 1 then
-    health.ok(version)
+    health.ok(running)
   else
-    health.error(version .. " is too old", { "Neovim 0.10 or newer is needed" })
+    health.error(running .. " is too old", { "Neovim 0.10 or newer is required" })
   end
   if vim.fn.has("win32") == 1 then
     health.error("Windows is not supported", { "Run Neovim and the agents inside WSL" })
   end
 end
 
---- Runs a program that should answer at once.
+--- Runs a program and waits up to five seconds for it to exit.
 ---@param command string[]
----@return string? output its first line
----@return string? problem
-local function run(command)
+---@param input? string written to stdin
+---@return string? output first line of stdout
+---@return string? problem why it could not be run, or its status and stderr
+local function run(command, input)
   local ok, result = pcall(function()
-    return vim.system(command, { text = true, timeout = 5000 }):wait()
+    return vim.system(command, { text = true, timeout = 5000, stdin = input }):wait()
   end)
   if not ok then
     return nil, tostring(result)
@@ -33,98 +43,92 @@ local function run(command)
   return vim.trim(result.stdout or ""):match("[^\n]*")
 end
 
-local function binary()
+local function check_binary()
   health.start("rat-nvim")
-  local rpc = require("rat.rpc")
-  local build = "Run `cargo build --release` in " .. rpc.root()
+  local build = ("Run `%s` in %s"):format(rpc.BUILD, rpc.root())
   local obstacle = rpc.obstacle()
   if obstacle then
-    return health.error(obstacle, { build, "or set `binary`, :help rat-options" })
+    return health.error(obstacle, { build, "Or set `binary`, see :help rat-options" })
   end
   local path = vim.fn.exepath(rpc.binary())
   local output, problem = run({ path, "--version" })
-  local version = (output or ""):match("(%d+%.%d+%.%d+%S*)")
-  local wanted = require("rat.version")
+  local found, origin = (output or ""):match("(%d+%.%d+%.%d+%S*) ?(.*)")
   if problem then
     health.error(("%s fails: %s"):format(path, problem), { build })
-  elseif version ~= wanted then
+  elseif found ~= version then
     health.error(
-      ("%s is version %s, the plugin %s"):format(path, version or "?", wanted),
+      ("%s is version %s, but the plugin is version %s"):format(path, found or "?", version),
       { build }
     )
   else
-    health.ok(("%s, version %s"):format(path, version))
+    local from = origin ~= "" and " " .. origin or ""
+    health.ok(("%s, version %s%s"):format(path, found, from))
   end
-  health.info(rpc.running() and "running" or "not running: starts on first use")
+  health.info(rpc.running() and "running" or "not running (starts on first use)")
   health.info("log: " .. rpc.log_file())
 end
 
----@param name string
----@param agent table
-local function configured(name, agent)
-  local command = agent.command
-  local path = command and vim.fn.exepath(command) or ""
-  if path ~= "" then
-    health.ok(("%s: %s"):format(name, path))
-  elseif not command and not require("rat.presets")[name] then
-    health.error(("%s: agents.%s.command is missing"):format(name, name))
-  else
-    local preset = require("rat.presets")[name] or {}
-    local hint = agent.install_hint or preset.install_hint
-    local text = ("%s: %s is not on PATH"):format(name, command or preset.command)
-    health.error(text, hint and { hint } or nil)
+--- Whether the agents the user configured can be started, as the binary sees it.
+local function check_configured()
+  local configured = { agents = config.get().agents, settings_file = settings.path() }
+  local output, problem =
+    run({ vim.fn.exepath(rpc.binary()), "check-agents" }, vim.json.encode(configured))
+  local ok, lines = pcall(vim.json.decode, output or "", { luanil = { object = true } })
+  if not ok then
+    local why = problem or "rat-nvim did not answer"
+    return health.error("the agents you configured cannot be checked: " .. why)
   end
-end
-
-local function agents()
-  health.start("Agents")
-  local module = require("rat.agents")
-  local own = module.configured()
-  for _, name in ipairs(vim.fn.sort(vim.tbl_keys(own))) do
-    local agent = vim.tbl_extend("keep", own[name], require("rat.presets")[name] or {})
-    configured(name, agent)
-  end
-  local found = module.installed()
-  for _, name in ipairs(found) do
-    if not own[name] then
-      local preset = require("rat.presets")[name]
-      health.ok(("%s: %s"):format(name, vim.fn.exepath(preset.command)))
+  ---@cast lines { ok: boolean, text: string, hint: string? }[]
+  for _, line in ipairs(lines) do
+    if line.ok then
+      health.ok(line.text)
+    elseif line.hint then
+      health.error(line.text, { line.hint })
+    else
+      health.error(line.text)
     end
   end
-  if #found == 0 and next(own) == nil then
-    health.warn(module.how_to_install())
+end
+
+local function check_agents()
+  health.start("Agents")
+  local own = agents.configured()
+  if not rpc.obstacle() then
+    check_configured()
   end
-  local default = require("rat.config").get().default_agent
-  if default and not vim.list_contains(module.names(), default) then
-    health.error(("default_agent: there is no agent %s"):format(default))
+  local found = agents.installed()
+  for _, name in ipairs(found) do
+    if not vim.list_contains(own, name) then
+      health.ok(("%s: %s"):format(name, vim.fn.exepath(presets[name].command)))
+    end
+  end
+  if #found == 0 and #own == 0 then
+    health.warn(agents.how_to_install())
+  end
+  local default = config.get().default_agent
+  if default and not vim.list_contains(agents.names(), default) then
+    health.error(("default_agent: no agent is named %s"):format(default))
   end
 end
 
-local function files()
+local function check_files()
   health.start("Files and tools")
   if vim.fn.executable("git") == 1 then
     health.ok((run({ "git", "--version" }) or "git"))
   else
-    health.warn("git is not on PATH", { "@file completion lists folders itself, more slowly" })
+    health.warn("git is not on PATH", { "@file completion is slower without it" })
   end
-  local settings = require("rat.settings")
   local path = settings.path()
-  local _, problems = settings.load()
-  for _, problem in ipairs(problems) do
-    health.error(problem)
-  end
-  if #problems == 0 then
-    local there = vim.uv.fs_stat(path) ~= nil
-    health.info(("settings file: %s%s"):format(path, there and "" or " (none, none is needed)"))
-  end
+  local there = vim.uv.fs_stat(path) ~= nil
+  health.info(("settings file: %s%s"):format(path, there and "" or " (not found, optional)"))
 end
 
 --- Runs the checks.
 function M.check()
-  neovim()
-  binary()
-  agents()
-  files()
+  check_neovim()
+  check_binary()
+  check_agents()
+  check_files()
 end
 
 return M

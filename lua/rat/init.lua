@@ -1,17 +1,22 @@
---- The public Lua interface, |rat-lua|; loads what it needs when it is called.
+--- The public Lua API, |rat-lua|. Each function loads the modules it needs when it is called.
 local M = {}
 
---- Takes options, |rat-options|. Nothing needs it: without it every option has its default.
+--- Sets the options, |rat-options|. Calling it is optional: every option has a default.
 ---@param opts table?
 function M.setup(opts)
-  require("rat.launch").setup(opts)
+  local problems = require("rat.config").set(opts)
+  if #problems > 0 then
+    error("rat.setup: " .. table.concat(problems, "\nrat.setup: "), 0)
+  end
+  require("rat.rpc").configure()
 end
 
---- Starts an agent, or shows the chat there is with it. Returns at once.
+--- Starts an agent, or shows the chat that is open with it. Returns without waiting for the agent.
 ---@param opts? {agent: string?, cwd: string?, new: boolean?, session: string?}
 function M.start(opts)
   opts = opts or {}
-  require("rat.launch").start({
+  require("rat.chat") -- connects the modules of a chat
+  require("rat.chat.launch").start({
     agent = opts.agent,
     cwd = opts.cwd,
     new = opts.new,
@@ -20,17 +25,20 @@ function M.start(opts)
   })
 end
 
---- What may be given as context: a file's path, lines of a buffer, or an attachment as it is.
+--- One item of context: the path of a file, lines of a buffer (without `first` all of them), or a finished attachment.
 ---@alias rat.Context string | {buf: integer?, first: integer?, last: integer?} | rat.Attachment
 
+--- Turns context items into attachments, in their order. Files are read asynchronously; those that cannot be attached
+--- are reported and left out.
 ---@param items rat.Context[]
 ---@param callback fun(attachments: rat.Attachment[])
 local function gather(items, callback)
-  local context = require("rat.context")
-  local found, open = {}, 1
+  local context = require("rat.chat.context")
+  -- Starts at 1 so that the callback runs after the loop even if every file is read at once.
+  local found, outstanding = {}, 1
   local function arrived()
-    open = open - 1
-    if open == 0 then
+    outstanding = outstanding - 1
+    if outstanding == 0 then
       callback(vim.tbl_filter(function(attachment)
         return attachment
       end, found))
@@ -38,11 +46,11 @@ local function gather(items, callback)
   end
   for i, item in ipairs(items) do
     if type(item) == "string" then
-      open = open + 1
+      outstanding = outstanding + 1
       context.file(vim.fn.fnamemodify(vim.fs.normalize(item), ":p"), function(attachment, problem)
         found[i] = attachment or false
         if problem then
-          require("rat.say").warn(("%s is left out: %s"):format(item, problem))
+          require("rat.util.notify").warn(("Could not attach %s: %s"):format(item, problem))
         end
         arrived()
       end)
@@ -59,60 +67,60 @@ end
 
 ---@param session string|integer|nil a session id, or the number of a chat
 ---@return rat.Chat?
-local function chat_of(session)
-  local chat = require("rat.chat")
+local function find_chat(session)
   if session == nil then
-    return chat.current()
+    return require("rat.chat.current").get()
   end
-  return vim.iter(chat.list()):find(function(one)
-    return one.id == session or one.status.session_id == session
+  return vim.iter(require("rat.chat.registry").list()):find(function(chat)
+    return chat.id == session or chat.status.session_id == session
   end)
 end
 
---- Sends a prompt; the default agent is started first where none runs. Returns at once.
+--- Sends a prompt. If no agent is running, the default one is started first. Returns without waiting for either.
 ---@param text string
 ---@param opts? {context: rat.Context[]?, session: (string|integer)?}
 function M.send(text, opts)
   opts = opts or {}
-  assert(type(text) == "string", "rat.send: the text has to be a string")
-  local chat = chat_of(opts.session)
+  assert(type(text) == "string", "rat.send: text must be a string")
+  require("rat.chat") -- connects the modules of a chat
+  local chat = find_chat(opts.session)
   if opts.session and not chat then
-    error(("rat.send: there is no session %s"):format(opts.session), 0)
+    error(("rat.send: no such session: %s"):format(opts.session), 0)
   end
   gather(opts.context or {}, function(attachments)
     if vim.trim(text) ~= "" or #attachments > 0 then
-      require("rat.prompt").send({ text = text, attachments = attachments, chat = chat })
+      require("rat.chat.prompt").send({ text = text, attachments = attachments, chat = chat })
     end
   end)
 end
 
---- Cancels the turn of the current chat, as `:RatCancel`.
+--- Cancels the turn of the current chat, like |:RatCancel|.
 function M.cancel()
   require("rat.commands").RatCancel()
 end
 
---- Ends the agent of the current chat, as `:RatStop`.
+--- Stops the agent of the current chat, like |:RatStop|.
 function M.stop()
   require("rat.commands").RatStop()
 end
 
---- How the current chat stands, |rat-status()|.
+--- Returns the status of the current chat, |rat-status()|.
 ---@return table
 function M.status()
-  return require("rat.status").status(require("rat.chat").current())
+  return require("rat.chat.status").status(require("rat.chat.current").get())
 end
 
---- A short text for 'statusline', escaped; empty where there is no chat.
+--- Returns a short text for 'statusline', escaped; empty if there is no chat. Loads nothing before the first chat.
 ---@return string
 function M.statusline()
-  if not package.loaded["rat.chat"] then
+  if not package.loaded["rat.chat.registry"] then
     return ""
   end
-  local chat = require("rat.chat").current()
-  local asked = require("rat.permission").all()
-  vim.list_extend(asked, require("rat.form").all())
-  local count = #asked + require("rat.question").count()
-  return require("rat.status").statusline(chat, count)
+  local chat = require("rat.chat.current").get()
+  local requests = require("rat.ask.permission").all()
+  vim.list_extend(requests, require("rat.ask.form").all())
+  local count = #requests + require("rat.ask.question_list").count()
+  return require("rat.chat.status").statusline(chat, count)
 end
 
 return M

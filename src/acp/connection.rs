@@ -1,368 +1,389 @@
-//! One agent: its process, its peer and the tasks between them, from the start to the end of the whole process
-//! group. What is said is the peer's business, what it means everybody else's.
+//! The connection to one agent, from its start until no process of it is left: carries `AgentCommand` commands and the agent's
+//! output between `State`, the `Peer` and the `Transport`. The peer encodes and decodes messages; what follows from them is
+//! decided by `State`.
 
-use super::codec::{self, Line, Lines};
 use super::peer::{Outcome, Peer, Tokens};
-use super::process::{self, Pipes};
 use super::stderr::Tail;
 use super::trace::{self, Trace};
-use super::{Batch, Graces};
-use crate::core::effect::ToAgent;
-use crate::core::event::agent::{CallError, Exit, ExitCause, FromAgent};
-use crate::core::event::{AgentId, CallId};
-use crate::process::group::{Group, Watchdog};
+use super::transport::{Opened, Remote, Transport};
+use super::{Batch, GracePeriods};
+use crate::core::messages::agent::{AgentEvent, CallError, Exit, ExitCause};
+use crate::core::messages::effect::AgentCommand;
+use crate::core::messages::ids::{AgentId, CallId};
+use crate::jsonrpc::incoming::{self, Line, Lines};
 use crate::session::agent::AgentConfig;
-use nix::sys::signal::Signal;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-/// How many messages are told of when an agent dies.
+type Input = Box<dyn AsyncWrite + Send + Unpin>;
+type Output = Box<dyn AsyncRead + Send + Unpin>;
+
+/// How many of the last messages `Exit` summarizes.
 const LAST_MESSAGES: usize = 3;
 
-/// How much is read at once, in bytes.
-const READ: usize = 256 << 10;
+/// The size of the read buffer, in bytes.
+const READ_BUFFER_BYTES: usize = 256 << 10;
 
-/// How much of the agent's output may wait for the bridge before we stop reading, in bytes.
-const WAITING: usize = 1 << 20;
+/// How much of the agent's output may wait for the event loop before reading pauses, in bytes.
+const MAX_UNSENT_BYTES: usize = 1 << 20;
 
-/// How often a dying group is looked at.
-const POLL: Duration = Duration::from_millis(5);
+/// How often to check whether any process of a stopping agent is left.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What one agent needs to live.
-pub(super) struct Birth {
+/// How much of an agent's stderr is logged at level `info`, in bytes. The rest is logged at level `debug`.
+const STDERR_INFO_BYTES: usize = 1 << 20;
+
+/// The arguments of [`run`].
+pub(super) struct Setup {
     pub(super) id: AgentId,
     pub(super) config: Box<AgentConfig>,
     pub(super) cwd: PathBuf,
-    pub(super) watchdog: Option<Watchdog>,
-    pub(super) graces: Graces,
+    pub(super) transport: Arc<dyn Transport>,
+    pub(super) grace_periods: GracePeriods,
     pub(super) tokens: Tokens,
     pub(super) trace: trace::Shared,
-    pub(super) commands: mpsc::UnboundedReceiver<ToAgent>,
+    pub(super) commands: mpsc::UnboundedReceiver<AgentCommand>,
     pub(super) out: mpsc::Sender<Batch>,
-    /// Told when nothing of the process group is left, before the bridge has heard of it.
+    /// Completed when no process of the agent is left, before `Exited` is sent.
     pub(super) gone: oneshot::Sender<()>,
 }
 
-/// Lives an agent's whole life. `Exited` is the last that comes of it, once.
-pub(super) async fn live(birth: Birth) {
-    let Birth { id, config, cwd, watchdog, graces, tokens, trace, mut commands, out, gone } = birth;
-    let mut last = Vec::new();
+/// Starts an agent and serves it until it is gone. `Exited` is sent exactly once, as the last event.
+pub(super) async fn run(setup: Setup) {
+    let Setup { id, config, cwd, transport, grace_periods, tokens, trace, mut commands, out, gone } =
+        setup;
+    let mut last_events = Vec::new();
     let name = config.name.clone();
-    // The folder may lie on a disk that does not answer: that holds up nobody else.
-    let start = spawn_blocking(move || process::spawn(&config, &cwd, watchdog.as_ref()));
-    let started = start.await.unwrap_or_else(|error| {
+    // Blocks if the folder lies on a file system that does not answer, which must not delay anything else.
+    let opening = spawn_blocking(move || transport.open(&config, &cwd));
+    let opened = opening.await.unwrap_or_else(|error| {
         Err(ExitCause::NotStarted { not_found: false, error: error.to_string() })
     });
-    let exit = match started {
-        Err(cause) => Exit { cause, stderr: Vec::new(), messages: Vec::new() },
-        Ok((group, pipes)) => {
-            tracing::info!(target: "acp", agent = %name, pgid = group.id(), "started");
-            let mut life = Life::new(id, group, pipes, Peer::new(tokens), trace, commands, &out);
-            let cause = life.until_death(&graces).await;
-            let stderr = life.bury(&graces, &mut last).await;
-            let messages = life.trace.lock().words(LAST_MESSAGES);
-            commands = life.commands;
-            Exit { cause, stderr, messages }
+    let exit = match opened {
+        Err(cause) => Exit { cause, stderr: Vec::new(), stderr_lines: 0, messages: Vec::new() },
+        Ok(opened) => {
+            let peer = Peer::new(tokens);
+            let mut connection = Connection::new(id, opened, peer, trace, commands, &out);
+            let cause = connection.serve_until_exit(&grace_periods).await;
+            let stderr = connection.finish(&grace_periods, &mut last_events).await;
+            let stderr_lines = connection.tail.lock().count();
+            let messages = connection.trace.lock().summaries(LAST_MESSAGES);
+            commands = connection.commands;
+            Exit { cause, stderr, stderr_lines, messages }
         }
     };
     tracing::info!(target: "acp", agent = %name, cause = ?exit.cause, "ended");
     let _ = gone.send(());
     commands.close();
     while let Ok(command) = commands.try_recv() {
-        if let ToAgent::Call { call, .. } = command {
-            last.push(FromAgent::Answer { call, result: Err(CallError::Closed) });
+        if let AgentCommand::Call { call, .. } = command {
+            last_events.push(AgentEvent::Answer { call, result: Err(CallError::Closed) });
         }
     }
-    last.push(FromAgent::Exited(exit));
-    // Fails only where the bridge is gone, and then nobody is left to be told.
-    let _ = out.send((id, last)).await;
+    last_events.push(AgentEvent::Exited(exit));
+    // Fails only if the event loop has ended.
+    let _ = out.send((id, last_events)).await;
 }
 
-/// Why listening stopped.
-enum Turn {
-    Stop,
-    StdoutClosed,
-    StdinBroken,
-    Exited(ExitStatus),
+/// Why `Connection::serve` returned.
+enum Stopped {
+    StopRequested,
+    OutputClosed,
+    InputBroken,
+    Exited(ExitCause),
     TimedOut,
 }
 
-struct Life<'a> {
+struct Connection<'a> {
     id: AgentId,
-    group: Group,
+    remote: Box<dyn Remote>,
     exited: bool,
-    stdout: Option<ChildStdout>,
+    /// `None` once it is closed.
+    output: Option<Output>,
     buffer: Box<[u8]>,
     lines: Lines,
     peer: Peer,
     outcome: Outcome,
-    /// What waits for the bridge, and how many bytes of the agent it was.
-    batch: Vec<FromAgent>,
-    waiting: usize,
-    stdin: Option<mpsc::UnboundedSender<String>>,
+    /// Events that the event loop has not received yet.
+    batch: Vec<AgentEvent>,
+    /// How many bytes of the agent's output were decoded into `batch`.
+    unsent_bytes: usize,
+    /// Lines for `writer`; `None` once stdin is to be closed.
+    input: Option<mpsc::UnboundedSender<String>>,
     writer: Option<JoinHandle<std::io::Result<()>>>,
     stderr: JoinHandle<()>,
     tail: Arc<Mutex<Tail>>,
     trace: trace::Shared,
+    /// The deadlines of calls, with the timeout that was set.
     deadlines: BTreeMap<(Instant, CallId), Duration>,
-    commands: mpsc::UnboundedReceiver<ToAgent>,
-    /// Whether anybody can still command.
-    commanded: bool,
+    commands: mpsc::UnboundedReceiver<AgentCommand>,
+    /// Whether the sender of `commands` still exists.
+    commands_open: bool,
     out: &'a mpsc::Sender<Batch>,
 }
 
-impl<'a> Life<'a> {
+impl<'a> Connection<'a> {
     fn new(
         id: AgentId,
-        group: Group,
-        pipes: Pipes,
+        opened: Opened,
         peer: Peer,
         trace: trace::Shared,
-        commands: mpsc::UnboundedReceiver<ToAgent>,
+        commands: mpsc::UnboundedReceiver<AgentCommand>,
         out: &'a mpsc::Sender<Batch>,
     ) -> Self {
         let tail = Arc::new(Mutex::new(Tail::default()));
-        let (stdin, queue) = mpsc::unbounded_channel();
+        let (input, queue) = mpsc::unbounded_channel();
         Self {
             id,
-            group,
+            remote: opened.remote,
             exited: false,
-            stdout: Some(pipes.stdout),
-            buffer: vec![0; READ].into(),
+            output: Some(opened.output),
+            buffer: vec![0; READ_BUFFER_BYTES].into(),
             lines: Lines::default(),
             peer,
             outcome: Outcome::default(),
             batch: Vec::new(),
-            waiting: 0,
-            stdin: Some(stdin),
-            writer: Some(tokio::spawn(write(pipes.stdin, queue))),
-            stderr: tokio::spawn(drain(pipes.stderr, tail.clone(), trace.clone())),
+            unsent_bytes: 0,
+            input: Some(input),
+            writer: Some(tokio::spawn(write(opened.input, queue))),
+            stderr: tokio::spawn(read_stderr(opened.diagnostics, tail.clone(), trace.clone())),
             tail,
             trace,
             deadlines: BTreeMap::new(),
             commands,
-            commanded: true,
+            commands_open: true,
             out,
         }
     }
 
-    /// Listens both ways until something ends, or until `until`.
-    async fn listen(&mut self, until: Option<Instant>) -> Turn {
+    /// Carries messages both ways until the agent exits, a pipe closes, a stop is requested, or `until` has come. Can be called
+    /// again after each of them.
+    async fn serve(&mut self, until: Option<Instant>) -> Stopped {
         loop {
             let deadline = self.deadlines.keys().next().map(|(at, _)| *at);
             let wake = until.into_iter().chain(deadline).min();
-            // A process that ended leaves no more than its pipe holds.
-            let room = self.exited || self.waiting < WAITING;
-            let Self { commands, out, stdout, buffer, group, writer, .. } = self;
+            // After the agent's exit, only the contents of the pipe are left to read.
+            let may_read = self.exited || self.unsent_bytes < MAX_UNSENT_BYTES;
+            let Self { commands, out, output, buffer, remote, writer, .. } = self;
             tokio::select! {
                 biased;
-                command = commands.recv(), if self.commanded => match command {
-                    Some(ToAgent::Stop) => return Turn::Stop,
-                    Some(command) => self.obey(command),
+                command = commands.recv(), if self.commands_open => match command {
+                    Some(AgentCommand::Stop) => return Stopped::StopRequested,
+                    Some(command) => self.execute(command),
                     None => {
-                        self.commanded = false;
-                        return Turn::Stop;
+                        self.commands_open = false;
+                        return Stopped::StopRequested;
                     }
                 },
                 permit = out.reserve(), if !self.batch.is_empty() => {
                     let batch = std::mem::take(&mut self.batch);
-                    self.waiting = 0;
+                    self.unsent_bytes = 0;
                     if let Ok(permit) = permit {
                         permit.send((self.id, batch));
                     }
                 }
-                read = read(stdout, buffer), if room && stdout.is_some() => {
+                read = read_output(output, buffer), if may_read && output.is_some() => {
                     if read == 0 {
-                        self.hear_the_end();
-                        return Turn::StdoutClosed;
+                        self.receive_end();
+                        return Stopped::OutputClosed;
                     }
-                    self.hear(read);
+                    self.receive(read);
                 }
-                written = join(writer), if writer.is_some() => {
+                written = join_writer(writer), if writer.is_some() => {
                     *writer = None;
                     if let Err(error) = written {
                         tracing::warn!(target: "acp", %error, "the agent's stdin is closed");
-                        return Turn::StdinBroken;
+                        return Stopped::InputBroken;
                     }
                 }
-                status = group.wait(), if !self.exited => {
+                cause = remote.wait_for_exit(), if !self.exited => {
                     self.exited = true;
-                    return Turn::Exited(status.unwrap_or_default());
+                    return Stopped::Exited(cause);
                 }
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {
-                    self.expire();
+                    self.expire_calls();
                     if until.is_some_and(|until| until <= Instant::now()) {
-                        return Turn::TimedOut;
+                        return Stopped::TimedOut;
                     }
                 }
             }
         }
     }
 
-    fn hear(&mut self, read: usize) {
+    /// Passes the first `read` bytes of the buffer to the peer.
+    fn receive(&mut self, read: usize) {
         let Self { lines, buffer, peer, outcome, trace, .. } = self;
         let mut trace = trace.lock();
-        lines.feed(&buffer[..read], |line| hear_line(&line, peer, outcome, &mut trace));
+        lines.feed(&buffer[..read], |line| receive_line(&line, peer, outcome, &mut trace));
         drop(trace);
-        self.waiting += read;
-        self.settle();
+        self.unsent_bytes += read;
+        self.dispatch();
     }
 
-    fn hear_the_end(&mut self) {
-        self.stdout = None;
+    /// Passes a last line without a newline to the peer.
+    fn receive_end(&mut self) {
+        self.output = None;
         let Self { lines, peer, outcome, trace, .. } = self;
-        lines.end(|line| hear_line(&line, peer, outcome, &mut trace.lock()));
-        self.settle();
+        lines.end(|line| receive_line(&line, peer, outcome, &mut trace.lock()));
+        self.dispatch();
     }
 
-    fn obey(&mut self, command: ToAgent) {
+    fn execute(&mut self, command: AgentCommand) {
         let Self { peer, outcome, .. } = self;
         match command {
-            ToAgent::Call { call, .. } if self.stdin.is_none() => {
+            AgentCommand::Call { call, .. } if self.input.is_none() => {
                 let result = Err(CallError::Closed);
-                outcome.events.push(FromAgent::Answer { call, result });
+                outcome.events.push(AgentEvent::Answer { call, result });
             }
-            ToAgent::Call { call, request, timeout } => {
+            AgentCommand::Call { call, request, timeout } => {
                 peer.call(call, &request, outcome);
                 if let Some(timeout) = timeout {
                     self.deadlines.insert((Instant::now() + timeout, call), timeout);
                 }
             }
-            ToAgent::Cancel(session) => peer.cancel(&session, outcome),
-            ToAgent::Withdraw(call) => peer.withdraw(call, outcome),
-            ToAgent::Answer { token, answer } => {
-                let waited = peer.waits_for_user();
+            AgentCommand::Cancel(session) => peer.cancel(&session, outcome),
+            AgentCommand::Withdraw(call) => peer.withdraw(call, outcome),
+            AgentCommand::Answer { token, answer } => {
+                let was_waiting = peer.waits_for_user();
                 peer.answer(token, &answer, outcome);
-                if waited {
-                    self.give_time_anew();
+                if was_waiting {
+                    self.restart_deadlines();
                 }
             }
-            ToAgent::Start { .. } => tracing::error!(target: "acp", "started already"),
-            // Taken out by `listen`.
-            ToAgent::Stop => {}
+            AgentCommand::Start { .. } => tracing::error!(target: "acp", "started already"),
+            // Handled by `serve`.
+            AgentCommand::Stop => {}
         }
-        self.settle();
+        self.dispatch();
     }
 
-    /// All calls may take as long as if they were made now.
-    fn give_time_anew(&mut self) {
+    /// Restarts the timeouts of all calls.
+    fn restart_deadlines(&mut self) {
         let now = Instant::now();
-        let all = std::mem::take(&mut self.deadlines).into_iter();
-        self.deadlines = all.map(|((_, call), timeout)| ((now + timeout, call), timeout)).collect();
+        let calls = std::mem::take(&mut self.deadlines).into_iter();
+        self.deadlines =
+            calls.map(|((_, call), timeout)| ((now + timeout, call), timeout)).collect();
     }
 
-    fn expire(&mut self) {
+    /// Fails the calls whose deadline has passed. While the agent waits for the user, no call expires.
+    fn expire_calls(&mut self) {
         if self.peer.waits_for_user() {
-            return self.give_time_anew();
+            return self.restart_deadlines();
         }
         let now = Instant::now();
         while let Some(entry) = self.deadlines.first_entry()
             && entry.key().0 <= now
         {
             let call = entry.key().1;
-            let waited = entry.remove();
-            self.peer.expire(call, waited, &mut self.outcome);
+            let timeout = entry.remove();
+            self.peer.expire(call, timeout, &mut self.outcome);
         }
-        self.settle();
+        self.dispatch();
     }
 
-    /// Sends on what a step led to.
-    fn settle(&mut self) {
+    /// Queues the events and lines that the peer has put into `outcome`.
+    fn dispatch(&mut self) {
         self.batch.append(&mut self.outcome.events);
         if self.batch.is_empty() {
-            // A line may be longer than what may wait; it has to be read to its end.
-            self.waiting = 0;
+            // A single line may exceed `MAX_UNSENT_BYTES` and has to be read to its end.
+            self.unsent_bytes = 0;
         }
         for line in self.outcome.lines.drain(..) {
-            let Some(stdin) = &self.stdin else {
+            let Some(input) = &self.input else {
                 tracing::debug!(target: "acp", "not sent: stdin is closed");
                 continue;
             };
-            self.trace.lock().said(&line);
-            // Fails only where the writer found the pipe broken, which `listen` hears of.
-            let _ = stdin.send(line);
+            self.trace.lock().record_sent(&line);
+            // Fails only if the writer found the pipe broken, which `serve` notices.
+            let _ = input.send(line);
         }
     }
 
-    /// Listens until the process has ended, by itself or by us, and tells how.
-    async fn until_death(&mut self, graces: &Graces) -> ExitCause {
-        match self.listen(None).await {
-            Turn::Exited(status) => process::cause(status),
-            Turn::Stop | Turn::TimedOut => self.end(graces).await,
-            Turn::StdoutClosed | Turn::StdinBroken => {
-                // The pipes of a process that ends are closed a moment before it can be waited for.
-                if let Some(status) = self.until_exit(graces.drain).await {
-                    return process::cause(status);
+    /// Serves until the agent has exited, by itself or because a stop was requested, and returns the cause.
+    async fn serve_until_exit(&mut self, grace_periods: &GracePeriods) -> ExitCause {
+        match self.serve(None).await {
+            Stopped::Exited(cause) => cause,
+            Stopped::StopRequested | Stopped::TimedOut => self.stop(grace_periods).await,
+            Stopped::OutputClosed | Stopped::InputBroken => {
+                // The pipes of an exiting process close a moment before `wait` returns.
+                if let Some(cause) = self.exits_within(grace_periods.drain).await {
+                    return cause;
                 }
-                self.end(graces).await;
+                self.stop(grace_periods).await;
                 ExitCause::ClosedPipe
             }
         }
     }
 
-    /// Closes stdin, then SIGTERM, then SIGKILL, each to the whole group.
-    async fn end(&mut self, graces: &Graces) -> ExitCause {
-        self.stdin = None;
-        for (grace, signal) in [(graces.stdin, Signal::SIGTERM), (graces.term, Signal::SIGKILL)] {
-            if let Some(status) = self.until_exit(grace).await {
-                return process::cause(status);
-            }
-            self.group.signal(signal);
+    /// Closes the agent's stdin, then sends SIGTERM, then SIGKILL, each after a grace period.
+    async fn stop(&mut self, grace_periods: &GracePeriods) -> ExitCause {
+        self.input = None;
+        if let Some(cause) = self.exits_within(grace_periods.stdin).await {
+            return cause;
         }
-        // Nothing survives SIGKILL but a process inside a system call that cannot be interrupted.
-        let status = self.until_exit(graces.term).await;
-        status.map_or_else(|| ExitCause::Signal(Signal::SIGKILL.to_string()), process::cause)
+        self.remote.terminate();
+        if let Some(cause) = self.exits_within(grace_periods.term).await {
+            return cause;
+        }
+        self.remote.kill();
+        // Only a process in an uninterruptible system call survives SIGKILL.
+        let cause = self.exits_within(grace_periods.term).await;
+        cause.unwrap_or_else(|| ExitCause::Signal("SIGKILL".to_owned()))
     }
 
-    async fn until_exit(&mut self, grace: Duration) -> Option<ExitStatus> {
+    /// Serves until the agent has exited, for at most `grace`.
+    async fn exits_within(&mut self, grace: Duration) -> Option<ExitCause> {
         let until = Instant::now() + grace;
         loop {
-            match self.listen(Some(until)).await {
-                Turn::Exited(status) => return Some(status),
-                Turn::TimedOut => return None,
-                Turn::Stop | Turn::StdoutClosed | Turn::StdinBroken => {}
+            match self.serve(Some(until)).await {
+                Stopped::Exited(cause) => return Some(cause),
+                Stopped::TimedOut => return None,
+                Stopped::StopRequested | Stopped::OutputClosed | Stopped::InputBroken => {}
             }
         }
     }
 
-    /// Hears the last words, ends what is left of the group and settles what waits. Gives the end of stderr.
-    async fn bury(&mut self, graces: &Graces, last: &mut Vec<FromAgent>) -> Vec<String> {
-        self.stdin = None;
-        self.group.signal(Signal::SIGTERM);
-        let until = Instant::now() + graces.drain;
-        while self.stdout.is_some() {
-            if matches!(self.listen(Some(until)).await, Turn::TimedOut) {
+    /// Cleans up after the exit: reads the rest of the output, ends all processes that the agent started, and fails the
+    /// unanswered calls. Appends the remaining events to `last_events` and returns the last lines of stderr.
+    async fn finish(
+        &mut self,
+        grace_periods: &GracePeriods,
+        last_events: &mut Vec<AgentEvent>,
+    ) -> Vec<String> {
+        self.input = None;
+        self.remote.terminate();
+        let until = Instant::now() + grace_periods.drain;
+        while self.output.is_some() {
+            if matches!(self.serve(Some(until)).await, Stopped::TimedOut) {
                 break;
             }
         }
         let _ = timeout_at(until, &mut self.stderr).await;
-        while self.group.is_alive() && Instant::now() < until {
-            sleep(POLL).await;
+        while self.remote.is_alive() && Instant::now() < until {
+            sleep(POLL_INTERVAL).await;
         }
         self.stderr.abort();
-        self.group.kill().await;
+        self.remote.release().await;
         if let Some(writer) = self.writer.take() {
             writer.abort();
         }
         self.peer.close(&mut self.outcome);
-        self.settle();
-        last.append(&mut self.batch);
+        self.dispatch();
+        last_events.append(&mut self.batch);
         let trace = self.trace.lock();
         let lines = self.tail.lock().lines();
         lines.iter().map(|line| trace.redactor().text(line).into_owned()).collect()
     }
 }
 
-fn hear_line(line: &Line<'_>, peer: &mut Peer, outcome: &mut Outcome, trace: &mut Trace) {
+fn receive_line(line: &Line<'_>, peer: &mut Peer, outcome: &mut Outcome, trace: &mut Trace) {
     let bytes = match line {
         Line::Whole(bytes) => *bytes,
         Line::TooLong { bytes } => {
@@ -371,59 +392,66 @@ fn hear_line(line: &Line<'_>, peer: &mut Peer, outcome: &mut Outcome, trace: &mu
         }
     };
     let text = String::from_utf8_lossy(bytes);
-    match codec::parse(&text) {
+    match incoming::parse(&text) {
         Ok(message) => {
-            trace.heard(bytes, Some(&message));
+            trace.record_received(bytes, Some(&message));
             peer.receive(message, outcome);
         }
         Err(stray) => {
-            trace.heard(bytes, None);
+            trace.record_received(bytes, None);
             tracing::warn!(target: "acp", size = bytes.len(), "stray line on stdout: {stray}");
         }
     }
 }
 
-/// Reads once; 0 is the end, also of a pipe that fails.
-async fn read(stdout: &mut Option<ChildStdout>, buffer: &mut [u8]) -> usize {
-    match stdout {
-        Some(stdout) => stdout.read(buffer).await.unwrap_or(0),
+/// Reads once. Returns 0 at the end and for a broken pipe; waits for ever if the output is closed.
+async fn read_output(output: &mut Option<Output>, buffer: &mut [u8]) -> usize {
+    match output {
+        Some(output) => output.read(buffer).await.unwrap_or(0),
         None => std::future::pending().await,
     }
 }
 
-async fn join(writer: &mut Option<JoinHandle<std::io::Result<()>>>) -> std::io::Result<()> {
+/// Waits for the writer to end. Waits for ever if it has been joined before.
+async fn join_writer(writer: &mut Option<JoinHandle<std::io::Result<()>>>) -> std::io::Result<()> {
     match writer {
         Some(writer) => writer.await.unwrap_or(Ok(())),
         None => std::future::pending().await,
     }
 }
 
-/// Writes line after line; stdin closes when the queue has ended and everything is written.
+/// Writes the lines of `queue`. Once the queue is closed and everything is written, the input is closed.
 async fn write(
-    mut stdin: ChildStdin,
+    mut input: Input,
     mut queue: mpsc::UnboundedReceiver<String>,
 ) -> std::io::Result<()> {
     while let Some(mut line) = queue.recv().await {
         line.push('\n');
-        stdin.write_all(line.as_bytes()).await?;
+        input.write_all(line.as_bytes()).await?;
     }
     Ok(())
 }
 
-/// Reads stderr to its end, so that the agent never waits for us.
-async fn drain(mut stderr: ChildStderr, tail: Arc<Mutex<Tail>>, trace: trace::Shared) {
+/// Reads stderr to its end, so that the agent never blocks on a full pipe. Lines go to the log, the tail and the trace.
+async fn read_stderr(mut stderr: Output, tail: Arc<Mutex<Tail>>, trace: trace::Shared) {
     let redactor = trace.lock().redactor().clone();
-    let note = |line: &str| {
+    let mut info_bytes_left = STDERR_INFO_BYTES;
+    let mut log_line = |line: &str| {
         let line = redactor.text(line);
-        tracing::debug!(target: "acp", "stderr: {line}");
-        trace.lock().stderr(&line);
+        if line.len() <= info_bytes_left {
+            info_bytes_left -= line.len();
+            tracing::info!(target: "acp", "stderr: {line}");
+        } else {
+            tracing::debug!(target: "acp", "stderr: {line}");
+        }
+        trace.lock().record_stderr(&line);
     };
     let mut buffer = vec![0; 16 << 10];
     while let Ok(read) = stderr.read(&mut buffer).await {
         if read == 0 {
             break;
         }
-        tail.lock().feed(&buffer[..read], note);
+        tail.lock().feed(&buffer[..read], &mut log_line);
     }
-    tail.lock().end(note);
+    tail.lock().end(log_line);
 }

@@ -1,21 +1,21 @@
-//! The edge to agents: processes, JSON-RPC lines, and the protocol in our words. It translates and carries out;
-//! what an agent may do and when it is called is decided elsewhere.
+//! The edge to agents: starting them (`transport`), JSON-RPC (`peer`) and the versions of ACP (`dialect`). It runs the
+//! effects of `State` on agents and sends what agents say as `AgentEvent`. What an agent may do, and when it is called, is
+//! decided by `State`.
 
-mod agent;
-pub mod codec;
-pub mod convert;
+mod connection;
+pub mod dialect;
 pub mod peer;
-pub mod process;
 pub mod quirks;
 pub mod redact;
 mod stderr;
-pub mod table;
 pub mod trace;
+pub mod transport;
+pub mod v1;
+pub mod versions;
 
-use crate::core::effect::{AgentEffect, ToAgent};
-use crate::core::event::AgentId;
-use crate::core::event::agent::FromAgent;
-use crate::process::group::Watchdog;
+use crate::core::messages::agent::AgentEvent;
+use crate::core::messages::effect::{AgentCommand, AgentEffect};
+use crate::core::messages::ids::AgentId;
 use crate::secrets::Secrets;
 use parking_lot::Mutex;
 use peer::Tokens;
@@ -25,25 +25,26 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use trace::Trace;
+use transport::Transport;
 
-/// What an agent said, in order.
-pub type Batch = (AgentId, Vec<FromAgent>);
+/// Events of one agent, in order.
+pub type Batch = (AgentId, Vec<AgentEvent>);
 
-/// How many traces of agents that ended are kept.
-const TRACES_OF_THE_DEAD: usize = 8;
+/// How many traces of exited agents stay available.
+const EXITED_TRACES: usize = 8;
 
-/// How long an ending agent gets.
+/// The grace periods of stopping an agent.
 #[derive(Debug, Clone, Copy)]
-pub struct Graces {
-    /// From the closing of its stdin to SIGTERM.
+pub struct GracePeriods {
+    /// From closing its stdin to SIGTERM.
     pub stdin: Duration,
     /// From SIGTERM to SIGKILL.
     pub term: Duration,
-    /// From the end of the process to the end of its pipes and of its children.
+    /// From the exit of the process until its pipes are closed by force and its children are killed.
     pub drain: Duration,
 }
 
-impl Default for Graces {
+impl Default for GracePeriods {
     fn default() -> Self {
         Self {
             stdin: Duration::from_millis(500),
@@ -53,19 +54,19 @@ impl Default for Graces {
     }
 }
 
-impl Graces {
-    /// By when an agent is gone, whatever it does.
+impl GracePeriods {
+    /// The time after which an agent is gone, whatever it does.
     fn total(self) -> Duration {
         self.stdin + 2 * self.term + 2 * self.drain
     }
 }
 
-/// All agents of this Neovim.
+/// The connections to all agents of this Neovim.
 #[derive(Debug)]
 pub struct Agents {
     out: mpsc::Sender<Batch>,
-    watchdog: Option<Watchdog>,
-    graces: Graces,
+    transport: Arc<dyn Transport>,
+    grace_periods: GracePeriods,
     secrets: Secrets,
     tokens: Tokens,
     handles: HashMap<AgentId, Handle>,
@@ -73,42 +74,43 @@ pub struct Agents {
 
 #[derive(Debug)]
 struct Handle {
-    commands: mpsc::UnboundedSender<ToAgent>,
+    commands: mpsc::UnboundedSender<AgentCommand>,
     trace: trace::Shared,
+    /// Completes when no process of the agent is left.
     gone: oneshot::Receiver<()>,
 }
 
 impl Agents {
-    /// No agents yet. What they say goes to `out`, in batches; while `out` is full they wait. Without a watchdog
-    /// agents that ignore the end of their stdin outlive a bridge that is killed.
-    /// The secrets they are started with are added to `secrets`.
+    /// Creates the edge without any agents. Their events are sent to `out` in batches; while `out` is full, no more of their
+    /// output is read. The secrets in their configurations are added to `secrets`.
     pub fn new(
         out: mpsc::Sender<Batch>,
-        watchdog: Option<Watchdog>,
-        graces: Graces,
+        transport: Arc<dyn Transport>,
+        grace_periods: GracePeriods,
         secrets: Secrets,
     ) -> Self {
         let (tokens, handles) = (Tokens::default(), HashMap::new());
-        Self { out, watchdog, graces, secrets, tokens, handles }
+        Self { out, transport, grace_periods, secrets, tokens, handles }
     }
 
-    /// Carries an effect out. It never waits; whatever comes of it comes through `out`. Inside a tokio runtime.
-    /// After `Exited` an agent is not heard of any more: calls that cross it get no answer of their own.
+    /// Runs an effect without waiting; its results are sent to `out`. Must be called inside a tokio runtime.
+    ///
+    /// `Exited` is the last event of an agent. A call that is made while `Exited` is on its way gets no answer of its own.
     pub fn run(&mut self, effect: AgentEffect) {
         let AgentEffect { agent: id, action } = effect;
         match (self.handles.get(&id), action) {
-            (None, ToAgent::Start { config, cwd }) => {
-                self.bury_traces();
+            (None, AgentCommand::Start { config, cwd }) => {
+                self.drop_exited();
                 self.secrets.learn(&config);
                 let trace = Arc::new(Mutex::new(Trace::new(Redactor::new(self.secrets.clone()))));
                 let (commands, queue) = mpsc::unbounded_channel();
                 let (gone_tx, gone) = oneshot::channel();
-                tokio::spawn(agent::live(agent::Birth {
+                tokio::spawn(connection::run(connection::Setup {
                     id,
                     config,
                     cwd,
-                    watchdog: self.watchdog.clone(),
-                    graces: self.graces,
+                    transport: self.transport.clone(),
+                    grace_periods: self.grace_periods,
                     tokens: self.tokens.clone(),
                     trace: trace.clone(),
                     commands: queue,
@@ -126,17 +128,17 @@ impl Agents {
         }
     }
 
-    /// The traffic with an agent, also of one that ended not long ago.
+    /// Returns the trace of a running agent, or of one of the last `EXITED_TRACES` agents that exited.
     pub fn trace(&self, id: AgentId) -> Option<trace::Shared> {
         self.handles.get(&id).map(|handle| handle.trace.clone())
     }
 
-    /// Ends all agents with their groups. Takes no longer than the graces allow, whether or not `out` is read.
+    /// Stops all agents with all their processes. Takes no longer than the grace periods, even if nobody reads `out`.
     pub async fn shutdown(&mut self) {
         for handle in self.handles.values() {
-            let _ = handle.commands.send(ToAgent::Stop);
+            let _ = handle.commands.send(AgentCommand::Stop);
         }
-        let until = tokio::time::Instant::now() + self.graces.total();
+        let until = tokio::time::Instant::now() + self.grace_periods.total();
         for (id, handle) in self.handles.drain() {
             if tokio::time::timeout_at(until, handle.gone).await.is_err() {
                 tracing::error!(target: "acp", ?id, "still there after SIGKILL");
@@ -144,13 +146,13 @@ impl Agents {
         }
     }
 
-    /// Forgets the oldest agents that ended, but for the last few.
-    fn bury_traces(&mut self) {
-        let ended = self.handles.iter().filter(|(_, handle)| handle.commands.is_closed());
-        let mut ended: Vec<AgentId> = ended.map(|(id, _)| *id).collect();
-        ended.sort_unstable();
-        let forgotten = ended.len().saturating_sub(TRACES_OF_THE_DEAD);
-        for id in &ended[..forgotten] {
+    /// Drops the handles of exited agents, except for the last `EXITED_TRACES`.
+    fn drop_exited(&mut self) {
+        let exited = self.handles.iter().filter(|(_, handle)| handle.commands.is_closed());
+        let mut exited: Vec<AgentId> = exited.map(|(id, _)| *id).collect();
+        exited.sort_unstable();
+        let excess = exited.len().saturating_sub(EXITED_TRACES);
+        for id in &exited[..excess] {
             self.handles.remove(id);
         }
     }

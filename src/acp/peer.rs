@@ -1,181 +1,174 @@
-//! One JSON-RPC peer: whose ids are whose, and one answer for each request, both ways. A pure state machine:
-//! messages in, events and lines out. It decides nothing about what is asked.
+//! The JSON-RPC state of one connection: matches answers to calls and requests by their ids, and makes sure that each is
+//! answered once. A pure state machine: messages and commands go in, events and lines come out. What to answer is decided
+//! elsewhere.
 
-use super::codec::Message;
-use super::convert::chunk::LastIds;
-use super::convert::elicitation::{self, Named};
-use super::convert::request::{self, Asked, Method, Refusal};
-use super::convert::{meta, outgoing, reply, update};
-use crate::core::effect::{Answer, Call};
-use crate::core::elicitation::Scope;
-use crate::core::event::agent::{CallError, FromAgent, INTERNAL_ERROR, INVALID_PARAMS, Reply};
-use crate::core::event::{CallId, Token};
-use crate::session::agent::AgentCapabilities;
+use super::dialect::{
+    CallKind, Dialect, ElicitationOwner, EncodeError, IncomingRequest, Method, Refusal,
+};
+use super::versions;
+use crate::core::messages::agent::{AgentEvent, CallError, INTERNAL_ERROR, INVALID_PARAMS, Reply};
+use crate::core::messages::call::Call;
+use crate::core::messages::effect::Answer;
+use crate::core::messages::elicitation::Scope;
+use crate::core::messages::ids::{CallId, RequestToken};
+use crate::jsonrpc::incoming::Message;
+use crate::jsonrpc::outgoing;
 use crate::session::ids::SessionId;
 use crate::session::update::Update;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Where tokens come from, so that no two agents of this process share one.
+/// Generates tokens that are unique across all agents of this process.
 #[derive(Debug, Clone, Default)]
 pub struct Tokens(Arc<AtomicU64>);
 
 impl Tokens {
-    fn next(&self) -> Token {
-        Token(self.0.fetch_add(1, Ordering::Relaxed))
+    fn next(&self) -> RequestToken {
+        RequestToken(self.0.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// What a step of the peer leads to.
+/// The results of a step, appended by each method of [`Peer`].
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// For `State`, in order.
-    pub events: Vec<FromAgent>,
-    /// Lines for the agent, in order, without their end.
+    /// Events for `State`, in order.
+    pub events: Vec<AgentEvent>,
+    /// Lines for the agent, in order, without newlines.
     pub lines: Vec<String>,
 }
 
-/// One end of a connection.
+/// Our end of a connection.
 #[derive(Debug)]
 pub struct Peer {
     tokens: Tokens,
     next_id: i64,
-    calls: HashMap<i64, Pending>,
-    owed: HashMap<Token, Owed>,
-    agent: AgentCapabilities,
-    last_ids: LastIds,
+    calls: HashMap<i64, PendingCall>,
+    requests: HashMap<RequestToken, PendingRequest>,
+    dialect: Box<dyn Dialect>,
     open: bool,
 }
 
-/// A call of ours that waits.
+/// A call of ours that has not been answered yet.
 #[derive(Debug)]
-struct Pending {
+struct PendingCall {
     call: CallId,
     method: &'static str,
-    kind: reply::Kind,
+    kind: CallKind,
     session: Option<SessionId>,
 }
 
-/// A request of the agent that waits.
+/// A request of the agent that has not been answered yet.
 #[derive(Debug)]
-struct Owed {
+struct PendingRequest {
+    /// As it was sent, to be echoed exactly.
     id: Box<RawValue>,
     method: Method,
 }
 
 impl Peer {
-    /// A peer at the start of a connection.
+    /// Creates the state at the start of a connection.
     pub fn new(tokens: Tokens) -> Self {
         Self {
             tokens,
             next_id: 1,
             calls: HashMap::new(),
-            owed: HashMap::new(),
-            agent: AgentCapabilities::default(),
-            last_ids: LastIds::default(),
+            requests: HashMap::new(),
+            dialect: versions::initial(),
             open: true,
         }
     }
 
-    /// Takes one message of the agent.
+    /// Handles one message of the agent.
     pub fn receive(&mut self, message: Message<'_>, out: &mut Outcome) {
         match message {
-            Message::Request { id, method, params } => self.requested(id, &method, params, out),
-            Message::Notification { method, params } => self.notified(&method, params, out),
-            Message::Answer { id, outcome } => self.answered(id, outcome, out),
+            Message::Request { id, method, params } => {
+                self.handle_request(id, &method, params, out);
+            }
+            Message::Notification { method, params } => {
+                self.handle_notification(&method, params, out);
+            }
+            Message::Response { id, outcome } => self.handle_answer(id, outcome, out),
         }
     }
 
-    /// Calls the agent. After the end of the connection, and where it cannot be said, the answer is there at
-    /// once.
+    /// Calls the agent. If the connection is closed or the call cannot be encoded, it fails at once.
     pub fn call(&mut self, call: CallId, request: &Call, out: &mut Outcome) {
         let id = self.next_id;
-        let line = match outgoing::call(id, request, &self.agent) {
+        let line = match self.dialect.call(id, request) {
             Ok(line) if self.open => line,
-            Ok(_) => return out.events.push(failed(call, CallError::Closed)),
+            Ok(_) => return out.events.push(failed_call(call, CallError::Closed)),
             Err(error) => {
                 let error = CallError::Malformed(format!("cannot be sent: {error}"));
-                return out.events.push(failed(call, error));
+                return out.events.push(failed_call(call, error));
             }
         };
         self.next_id += 1;
         let (method, session) = (request.method(), request.session().cloned());
-        let pending = Pending { call, method, kind: reply::Kind::of(request), session };
+        let pending = PendingCall { call, method, kind: CallKind::of(request), session };
         self.calls.insert(id, pending);
         out.lines.push(line);
     }
 
     /// Sends `session/cancel`.
     pub fn cancel(&mut self, session: &SessionId, out: &mut Outcome) {
-        self.send(outgoing::cancel(session), out);
+        self.send(self.dialect.cancel(session), out);
     }
 
-    /// Tells the agent that the answer to `call` is not wanted any more; the answer still comes.
+    /// Tells the agent that the answer to `call` is no longer wanted (`$/cancel_request`). The agent still answers.
     pub fn withdraw(&mut self, call: CallId, out: &mut Outcome) {
         if let Some(id) = self.id_of(call) {
-            self.send(outgoing::withdraw(id), out);
+            self.send(self.dialect.withdraw(id), out);
         }
     }
 
-    /// Whether the agent waits for the user, and cannot be blamed for being late.
+    /// Returns whether a request of the agent waits for the user, which may delay the agent's own answers.
     pub fn waits_for_user(&self) -> bool {
-        let asks = |owed: &Owed| matches!(owed.method, Method::Permission | Method::Elicitation);
-        self.owed.values().any(asks)
+        self.requests.values().any(|request| request.method.asks_user())
     }
 
-    /// Ends the wait for `call` after `waited` and tells the agent so. Nothing happens where the answer came.
-    pub fn expire(&mut self, call: CallId, waited: Duration, out: &mut Outcome) {
+    /// Fails `call` because its `timeout` has passed, and withdraws it from the agent. Does nothing if it has been answered.
+    pub fn expire(&mut self, call: CallId, timeout: Duration, out: &mut Outcome) {
         let Some(id) = self.id_of(call) else {
             return;
         };
         self.calls.remove(&id);
-        self.send(outgoing::withdraw(id), out);
-        out.events.push(failed(call, CallError::Timeout(waited)));
+        self.send(self.dialect.withdraw(id), out);
+        out.events.push(failed_call(call, CallError::Timeout(timeout)));
     }
 
-    /// Answers a request of the agent. A token that is spent, or of a connection that ended, is only logged.
-    pub fn answer(&mut self, token: Token, answer: &Answer, out: &mut Outcome) {
-        let Some(Owed { id, method }) = self.owed.remove(&token) else {
-            tracing::warn!(target: "acp", ?token, "an answer to a request that waits for none");
+    /// Answers a request of the agent. If the token is spent or the connection is closed, that is only logged.
+    pub fn answer(&mut self, token: RequestToken, answer: &Answer, out: &mut Outcome) {
+        let Some(PendingRequest { id, method }) = self.requests.remove(&token) else {
+            tracing::warn!(target: "acp", ?token, "an answer to a request that is not waiting");
             return;
         };
-        let fits = match answer {
-            Answer::Text(_) => method == Method::Read,
-            Answer::Written => method == Method::Write,
-            Answer::Permission(_) => method == Method::Permission,
-            Answer::Terminal(_) => method == Method::CreateTerminal,
-            Answer::Output { .. } => method == Method::TerminalOutput,
-            Answer::Exited(_) => method == Method::WaitForExit,
-            Answer::Done => matches!(method, Method::KillTerminal | Method::ReleaseTerminal),
-            Answer::Elicitation(_) => method == Method::Elicitation,
-            Answer::Error { .. } => true,
-        };
-        let line = match outgoing::answer(&id, answer) {
-            Ok(line) if fits => line,
+        let line = match self.dialect.answer(&id, answer) {
+            Ok(line) if method.allows(answer) => line,
             Ok(_) => {
-                tracing::error!(target: "acp", ?token, method = method.name(), "a misfit answer");
-                outgoing::error(&id, INTERNAL_ERROR, "Internal error")
+                tracing::error!(target: "acp", ?token, method = method.name(), "an answer of the wrong type");
+                error_line(&id, INTERNAL_ERROR, "Internal error")
             }
-            Err(error) => outgoing::error(&id, INTERNAL_ERROR, &error.to_string()),
+            Err(error) => error_line(&id, INTERNAL_ERROR, &error.to_string()),
         };
         out.lines.push(line);
     }
 
-    /// Ends the connection: each waiting call is answered, and nothing is sent from here on.
+    /// Closes the connection: all unanswered calls fail, and nothing is sent from now on.
     pub fn close(&mut self, out: &mut Outcome) {
         self.open = false;
-        self.owed.clear();
+        self.requests.clear();
         let mut calls: Vec<_> = self.calls.drain().collect();
         calls.sort_unstable_by_key(|(id, _)| *id);
-        let closed = calls.into_iter().map(|(_, pending)| failed(pending.call, CallError::Closed));
+        let closed =
+            calls.into_iter().map(|(_, pending)| failed_call(pending.call, CallError::Closed));
         out.events.extend(closed);
     }
 
-    fn send(&self, line: Result<String, outgoing::Unsayable>, out: &mut Outcome) {
+    fn send(&self, line: Result<String, EncodeError>, out: &mut Outcome) {
         match line {
             Ok(line) if self.open => out.lines.push(line),
             Ok(_) => {}
@@ -187,7 +180,7 @@ impl Peer {
         self.calls.iter().find(|(_, pending)| pending.call == call).map(|(id, _)| *id)
     }
 
-    fn requested(
+    fn handle_request(
         &mut self,
         id: &RawValue,
         method: &str,
@@ -198,113 +191,105 @@ impl Peer {
             return;
         }
         let token = self.tokens.next();
-        let understood = request::method(method).and_then(|method| {
-            let asked = request::decode(method, params.map(RawValue::get))?;
-            Ok((method, self.event(token, asked)?))
-        });
-        match understood {
+        let decoded = self.dialect.request(method, params.map(RawValue::get));
+        let decoded =
+            decoded.and_then(|(method, request)| Ok((method, self.request_event(token, request)?)));
+        match decoded {
             Ok((method, event)) => {
-                self.owed.insert(token, Owed { id: id.to_owned(), method });
+                self.requests.insert(token, PendingRequest { id: id.to_owned(), method });
                 out.events.push(event);
             }
             Err(Refusal { code, message }) => {
                 tracing::warn!(target: "acp", method, code, message, "refused");
-                out.lines.push(outgoing::error(id, code, &message));
+                out.lines.push(error_line(id, code, &message));
             }
         }
     }
 
-    fn event(&self, token: Token, asked: Asked) -> Result<FromAgent, Refusal> {
-        let (scope, elicitation) = match asked {
-            Asked::Session(session, request) => {
-                return Ok(FromAgent::Request { token, session, request });
+    /// Returns the event for a request of the agent. The call that an elicitation names must be unanswered.
+    fn request_event(
+        &self,
+        token: RequestToken,
+        request: IncomingRequest,
+    ) -> Result<AgentEvent, Refusal> {
+        let (owner, elicitation) = match request {
+            IncomingRequest::Session(session, request) => {
+                return Ok(AgentEvent::Request { token, session, request });
             }
-            Asked::User(scope, elicitation) => (scope, elicitation),
+            IncomingRequest::Elicitation(owner, elicitation) => (owner, elicitation),
         };
-        let scope = match scope {
-            Named::Session(session) => Scope::Session(session),
-            Named::Request(id) => {
-                let ours = id.as_i64().or_else(|| id.as_str()?.parse().ok());
-                let pending = ours.and_then(|ours| self.calls.get(&ours));
+        let scope = match owner {
+            ElicitationOwner::Session(session) => Scope::Session(session),
+            ElicitationOwner::Call(id) => {
+                let number = id.as_i64().or_else(|| id.as_str()?.parse().ok());
+                let pending = number.and_then(|number| self.calls.get(&number));
                 let message = format!("requestId {id} names no request that waits");
                 let pending = pending.ok_or(Refusal { code: INVALID_PARAMS, message })?;
                 Scope::Call(pending.call)
             }
         };
-        Ok(FromAgent::Elicitation { token, scope, elicitation })
+        Ok(AgentEvent::Elicitation { token, scope, elicitation })
     }
 
-    fn notified(&mut self, method: &str, params: Option<&RawValue>, out: &mut Outcome) {
+    fn handle_notification(&mut self, method: &str, params: Option<&RawValue>, out: &mut Outcome) {
         let params = params.map_or("", RawValue::get);
         match method {
-            "session/update" => {
-                let Some((session, update)) = update::notification(params, &mut self.last_ids)
-                else {
-                    return;
-                };
-                let meta = match &update {
-                    // There are too many of them, and what comes with them is the same each time.
-                    Update::Chunk { .. } => None,
-                    _ => meta::of_update(params),
-                };
-                let meta = meta.map(|meta| FromAgent::Update {
-                    session: session.clone(),
-                    update: Update::Meta(meta),
-                });
-                out.events.push(FromAgent::Update { session, update });
-                out.events.extend(meta);
-            }
-            "elicitation/complete" => {
-                out.events
-                    .extend(elicitation::complete(params).map(FromAgent::ElicitationComplete));
-            }
-            "$/cancel_request" => out.events.extend(self.withdrawn(params)),
-            // Unknown notifications are ignored (ACP extensibility).
-            _ => tracing::debug!(target: "acp", method, "ignored"),
+            "$/cancel_request" => out.events.extend(self.withdrawn_request(params)),
+            _ => self.dialect.notification(method, params, &mut out.events),
         }
     }
 
-    /// The newest waiting request of the id that `$/cancel_request` names.
-    fn withdrawn(&self, params: &str) -> Option<FromAgent> {
+    /// Finds the request that `$/cancel_request` names. If several have the id, the newest one.
+    fn withdrawn_request(&self, params: &str) -> Option<AgentEvent> {
         let params: Value = serde_json::from_str(params).ok()?;
         let id = params.get("requestId")?;
-        let names_it =
-            |owed: &Owed| serde_json::from_str::<Value>(owed.id.get()).ok().as_ref() == Some(id);
-        let found = self.owed.iter().filter(|(_, owed)| names_it(owed));
-        found.map(|(token, _)| *token).max().map(FromAgent::Withdrawn)
+        let has_id = |request: &PendingRequest| {
+            serde_json::from_str::<Value>(request.id.get()).ok().as_ref() == Some(id)
+        };
+        let matching = self.requests.iter().filter(|(_, request)| has_id(request));
+        matching.map(|(token, _)| *token).max().map(AgentEvent::Withdrawn)
     }
 
-    fn answered(
+    fn handle_answer(
         &mut self,
         id: &RawValue,
         outcome: Result<&RawValue, &RawValue>,
         out: &mut Outcome,
     ) {
-        let ours = id.get().parse().ok().and_then(|id: i64| self.calls.remove(&id));
-        let Some(Pending { call, method, kind, session }) = ours else {
+        let pending = id.get().parse().ok().and_then(|id: i64| self.calls.remove(&id));
+        let Some(PendingCall { call, method, kind, session }) = pending else {
             tracing::debug!(target: "acp", id = id.get(), "an answer that is late or not ours");
             return;
         };
         let result = match outcome {
-            Ok(result) => reply::decode(kind, result.get()),
-            Err(error) => Err(reply::error(error.get())),
+            Ok(result) => self.dialect.result(kind, result.get()),
+            Err(error) => Err(self.dialect.error(error.get())),
         };
         match &result {
-            Ok(Reply::Initialized(info)) => self.agent = info.capabilities,
+            Ok(Reply::Initialized(info)) => {
+                if let Some(dialect) = versions::negotiated(info) {
+                    self.dialect = dialect;
+                }
+            }
             Ok(_) => {}
             Err(error) => tracing::info!(target: "acp", method, ?error, "failed"),
         }
-        out.events.push(FromAgent::Answer { call, result });
-        let meta = outcome.ok().and_then(|result| meta::of_answer(method, result.get()));
+        out.events.push(AgentEvent::Answer { call, result });
+        let meta = outcome.ok().and_then(|result| self.dialect.result_meta(method, result.get()));
         out.events.extend(meta.map(|(named, meta)| match named.or(session) {
-            Some(session) => FromAgent::Update { session, update: Update::Meta(meta) },
-            None => FromAgent::Meta(meta),
+            Some(session) => AgentEvent::Update { session, update: Update::Meta(meta) },
+            None => AgentEvent::Meta(meta),
         }));
     }
 }
 
-fn failed(call: CallId, error: CallError) -> FromAgent {
-    FromAgent::Answer { call, result: Err(error) }
+fn failed_call(call: CallId, error: CallError) -> AgentEvent {
+    AgentEvent::Answer { call, result: Err(error) }
+}
+
+fn error_line(id: &RawValue, code: i64, message: &str) -> String {
+    // Encoding raw JSON and a JSON value cannot fail.
+    outgoing::error(id, &json!({ "code": code, "message": message })).unwrap_or_default()
 }
 
 #[cfg(test)]

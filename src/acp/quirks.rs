@@ -1,25 +1,24 @@
-//! What real agents do differently from what the protocol says. Only facts and translations: what follows from
-//! a fact is decided elsewhere.
+//! How real agents deviate from the protocol. This file holds facts and conversions only; what follows from a fact is
+//! decided in `core`.
 
 use crate::session::agent::Quirks;
 use crate::session::content::Content;
 use crate::session::tool_call::{ToolCallPatch, ToolContent, ToolInput, ToolKind};
 
-/// What is known of the agent that calls itself `name` (`agentInfo.name` of ACP `initialize`).
-pub fn of(name: &str) -> Quirks {
+/// Returns the known quirks of an agent by its `agentInfo.name` (the answer to ACP `initialize`).
+pub fn of_agent(name: &str) -> Quirks {
     let name = name.to_ascii_lowercase();
-    // Qwen Code grew out of Gemini CLI and kept its client.
-    let gemini = name.starts_with("gemini") || name.starts_with("qwen");
+    // Qwen Code is a fork of Gemini CLI with the same ACP implementation.
+    let is_gemini = name.starts_with("gemini") || name.starts_with("qwen");
     Quirks {
-        missing_file_reads_empty: gemini,
-        model_reads_disk: gemini,
-        replays_after_load: gemini,
+        missing_file_reads_empty: is_gemini,
+        model_reads_disk: is_gemini,
         writes_files_itself_too: name == "opencode",
     }
 }
 
-/// Puts the parts of a tool call where they belong that an agent gives as a text for people or machines.
-pub fn take_apart(patch: &mut ToolCallPatch) {
+/// Moves data that some agents send as text content of a tool call into the fields of the protocol.
+pub fn normalize_tool_call(patch: &mut ToolCallPatch) {
     if let Some((input, description)) = shell_call(patch) {
         patch.input = Some(input);
         patch.content = Some(vec![ToolContent::Content(Content::Text(description))]);
@@ -28,7 +27,7 @@ pub fn take_apart(patch: &mut ToolCallPatch) {
     }
 }
 
-/// The only content of a call, where that is a text.
+/// Returns the content of a tool call if it is a single text.
 fn only_text(patch: &ToolCallPatch) -> Option<&str> {
     match patch.content.as_deref()? {
         [ToolContent::Content(Content::Text(text))] => Some(text),
@@ -36,7 +35,7 @@ fn only_text(patch: &ToolCallPatch) -> Option<&str> {
     }
 }
 
-/// OpenCode's list of steps is a tool call whose output is the list as JSON.
+/// Formats the todo list of OpenCode, which is a tool call whose content is the list as JSON. One line per item.
 fn steps(patch: &ToolCallPatch) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Step {
@@ -48,19 +47,19 @@ fn steps(patch: &ToolCallPatch) -> Option<String> {
     let text = only_text(patch).filter(|text| text.starts_with('['))?;
     let steps: Vec<Step> = serde_json::from_str(text).ok()?;
     let line = |step: &Step| {
-        let sign = match step.status.as_str() {
+        let symbol = match step.status.as_str() {
             "completed" => '✓',
             "in_progress" => '●',
             "cancelled" => '⊘',
             _ => '○',
         };
-        format!("{sign} {}", step.content)
+        format!("{symbol} {}", step.content)
     };
     Some(steps.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// A Gemini shell call sends no `rawInput`, but the command as the title, and the folder and what the model says of it
-/// as the content, `[current working directory /folder] (description)`.
+/// Returns the input and the description of a Gemini shell call. Gemini sends no `rawInput`, but the command as the title, and
+/// as the content `[current working directory /folder] (description)`.
 fn shell_call(patch: &ToolCallPatch) -> Option<(ToolInput, String)> {
     if patch.kind != Some(ToolKind::Execute) || patch.input.is_some() {
         return None;
@@ -80,33 +79,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agents_are_known_by_the_names_they_give() {
-        let gemini = of("gemini-cli");
-        assert!(gemini.missing_file_reads_empty && gemini.replays_after_load);
-        assert!(gemini.model_reads_disk && of("qwen-code").model_reads_disk);
-        assert!(of("OpenCode").writes_files_itself_too);
-        assert_eq!(of("@agentclientprotocol/claude-agent-acp"), Quirks::default());
-        assert_eq!(of(""), Quirks::default());
+    fn agents_are_recognized_by_their_names() {
+        let gemini = of_agent("gemini-cli");
+        assert!(gemini.missing_file_reads_empty);
+        assert!(gemini.model_reads_disk && of_agent("qwen-code").model_reads_disk);
+        assert!(of_agent("OpenCode").writes_files_itself_too);
+        assert_eq!(of_agent("@agentclientprotocol/claude-agent-acp"), Quirks::default());
+        assert_eq!(of_agent(""), Quirks::default());
     }
 
     #[test]
-    fn the_steps_of_opencode_are_a_list() {
-        let said = |text: &str| Some(vec![ToolContent::Content(Content::Text(text.to_owned()))]);
-        let shown = |text: &str| {
-            let mut patch = ToolCallPatch { content: said(text), ..ToolCallPatch::default() };
-            take_apart(&mut patch);
+    fn the_todo_list_of_opencode_is_formatted() {
+        let content = |text: &str| Some(vec![ToolContent::Content(Content::Text(text.to_owned()))]);
+        let normalized = |text: &str| {
+            let mut patch = ToolCallPatch { content: content(text), ..ToolCallPatch::default() };
+            normalize_tool_call(&mut patch);
             patch.content
         };
         let json = r#"[{"content": "look", "status": "completed", "priority": "high"},
             {"content": "tell", "status": "pending", "priority": "low"}]"#;
-        assert_eq!(shown(json), said("✓ look\n○ tell"));
+        assert_eq!(normalized(json), content("✓ look\n○ tell"));
         for other in ["", "[1, 2]", r#"[{"content": "x"}]"#, "[x] done"] {
-            assert_eq!(shown(other), said(other));
+            assert_eq!(normalized(other), content(other));
         }
     }
 
     #[test]
-    fn a_gemini_shell_call_has_its_command() {
+    fn the_input_of_a_gemini_shell_call_is_extracted() {
         let text = "[current working directory /ws] (run echo hi)".to_owned();
         let sent = ToolCallPatch {
             title: Some("echo hi".to_owned()),
@@ -115,15 +114,15 @@ mod tests {
             ..ToolCallPatch::default()
         };
         let mut patch = sent.clone();
-        take_apart(&mut patch);
+        normalize_tool_call(&mut patch);
         let input = patch.input.unwrap();
         assert_eq!(input.command.as_deref(), Some("echo hi"));
         assert_eq!(input.cwd.as_deref(), Some("/ws"));
-        let said = Content::Text("run echo hi".to_owned());
-        assert_eq!(patch.content, Some(vec![ToolContent::Content(said)]));
+        let description = Content::Text("run echo hi".to_owned());
+        assert_eq!(patch.content, Some(vec![ToolContent::Content(description)]));
         let read = ToolCallPatch { kind: Some(ToolKind::Read), ..sent };
         let mut patch = read.clone();
-        take_apart(&mut patch);
+        normalize_tool_call(&mut patch);
         assert_eq!(patch, read);
     }
 }

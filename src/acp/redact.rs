@@ -1,31 +1,31 @@
-//! What must not be seen in logs and traces: environment values, headers, keys. Nothing here changes what is
-//! sent.
+//! Removes environment values, headers, keys and what the user entered from copies of messages for logs and traces. What is
+//! sent to agents is not changed.
 
 use crate::secrets::{HIDDEN, Secrets, is_secret};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The longest text that a trace shows, in characters.
-const LONGEST_TEXT: usize = 400;
+/// How much of a string a trace shows, in characters.
+const MAX_TEXT_CHARS: usize = 400;
 
-/// Takes secrets out of what is shown of an agent's traffic.
+/// Hides secrets in the traffic with an agent.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     secrets: Secrets,
 }
 
 impl Redactor {
-    /// One that knows these, and those that are learnt later.
+    /// Creates a redactor for `secrets`, including those that are added to them later.
     pub fn new(secrets: Secrets) -> Self {
         Self { secrets }
     }
 
-    /// `text` without the secrets.
+    /// Returns `text` without the secrets.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.secrets.hide(text)
     }
 
-    /// Takes out of a message what must not be seen, and shortens long texts.
+    /// Hides the confidential parts of a message and shortens long strings.
     pub fn json(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -37,15 +37,15 @@ impl Redactor {
                 if map.get("action").is_some_and(|action| action == "accept")
                     && let Some(content) = map.get_mut("content")
                 {
-                    // What the user filled in (ACP elicitation).
-                    *content = filled_in(content);
+                    // The user's input to a form (ACP elicitation).
+                    *content = without_values(content);
                 }
-                // What is to be opened, and where MCP servers are: both may carry what opens a door.
-                let is_door = map.get("mode").is_some_and(|mode| mode == "url")
+                // The URLs of elicitations and of MCP servers may contain credentials.
+                let has_confidential_url = map.get("mode").is_some_and(|mode| mode == "url")
                     || map.contains_key("headers");
                 for (key, value) in map {
                     match key.as_str() {
-                        "url" if is_door => *value = host_alone(value),
+                        "url" if has_confidential_url => *value = host_only(value),
                         "env" | "headers" | "accounts" => hide(value),
                         key if is_secret(key) && value.is_string() => hide(value),
                         _ => self.json(value),
@@ -57,7 +57,7 @@ impl Redactor {
     }
 }
 
-/// Hides every value, and leaves the names.
+/// Hides all values except for those of the key `name`.
 fn hide(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(hide),
@@ -69,15 +69,15 @@ fn hide(value: &mut Value) {
     }
 }
 
-/// An address up to its host.
-fn host_alone(url: &Value) -> Value {
+/// Returns the scheme and host of a URL.
+fn host_only(url: &Value) -> Value {
     let url = url.as_str().and_then(|url| url::Url::parse(url).ok());
-    let place = url.as_ref().and_then(|url| Some((url.scheme(), url.host_str()?)));
-    place.map_or(HIDDEN.into(), |(scheme, host)| format!("{scheme}://{host}/{HIDDEN}").into())
+    let parts = url.as_ref().and_then(|url| Some((url.scheme(), url.host_str()?)));
+    parts.map_or(HIDDEN.into(), |(scheme, host)| format!("{scheme}://{host}/{HIDDEN}").into())
 }
 
-/// The keys of a form without what was entered, whatever they are called.
-fn filled_in(content: &Value) -> Value {
+/// Hides all values of a form, including that of the key `name`.
+fn without_values(content: &Value) -> Value {
     match content {
         Value::Object(map) => {
             let hidden = |key: &String| (key.clone(), Value::from(HIDDEN));
@@ -88,7 +88,7 @@ fn filled_in(content: &Value) -> Value {
 }
 
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_TEXT) {
+    match text.char_indices().nth(MAX_TEXT_CHARS) {
         Some((cut, _)) => format!("{}… ({} bytes)", &text[..cut], text.len()),
         None => text.to_owned(),
     }
@@ -101,7 +101,7 @@ mod tests {
 
     /// ACP 136.
     #[test]
-    fn environment_headers_and_keys_are_hidden_and_names_stay() {
+    fn environment_headers_and_keys_are_hidden_but_not_their_names() {
         let mut value = json!({
             "env": [{"name": "A", "value": "one"}], "headers": {"X": "two"},
             "nested": [{"apiKey": "three", "Authorization": "Bearer four", "access_token": "five"}],
@@ -117,7 +117,7 @@ mod tests {
 
     /// ACP 136.
     #[test]
-    fn of_addresses_that_open_doors_the_host_stays() {
+    fn confidential_urls_are_reduced_to_their_host() {
         let mut value = json!({
             "params": {"mode": "url", "url": "https://me:one@a.test/two?code=three", "message": "m"},
             "mcpServers": [{"type": "http", "url": "http://b.test:1/four", "headers": []}],
@@ -131,7 +131,7 @@ mod tests {
 
     /// ACP 136.
     #[test]
-    fn what_the_user_filled_in_is_hidden() {
+    fn the_users_input_to_a_form_is_hidden() {
         let content = json!({"name": "one", "list": ["two"], "n": 3, "env": {"name": "four"}});
         let mut value = json!({"id": 1, "result": {"action": "accept", "content": content}});
         Redactor::default().json(&mut value);
@@ -141,7 +141,7 @@ mod tests {
 
     /// ACP 136.
     #[test]
-    fn what_the_agent_was_started_with_is_hidden_wherever_it_turns_up() {
+    fn known_secrets_are_hidden_in_any_string() {
         let secrets = Secrets::default();
         secrets.add(["sk-12345678".to_owned()]);
         let mut value = json!({"content": "key sk-12345678", "sk-12345678": 1});
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_shortened_at_a_character() {
+    fn long_strings_are_cut_between_characters() {
         let mut value = json!("é".repeat(500));
         Redactor::default().json(&mut value);
         assert_eq!(

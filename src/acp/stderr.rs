@@ -1,50 +1,65 @@
-//! What an agent says on stderr: free text, kept for the day it dies. Bounded in lines and in their length.
+//! The last lines of an agent's stderr, which the report of its exit shows. Bounded in the number of lines and in their
+//! length.
 
-use super::codec::{Line, Lines};
+use crate::jsonrpc::incoming::{Line, Lines};
 use std::collections::VecDeque;
 
-/// How many lines are kept.
-const LINES: usize = 40;
+/// How many lines are stored.
+const MAX_LINES: usize = 40;
 
-/// How much of a line is kept, in bytes.
-const LINE_LENGTH: usize = 4096;
+/// How much of a line is stored, in bytes.
+const MAX_LINE_BYTES: usize = 4096;
 
-/// The longest line that is put together at all, in bytes.
+/// The longest line that is read, in bytes. Longer ones are replaced by a note of their length.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// The last lines of a stream of text.
+/// The last non-blank lines of a stream, without escape sequences.
 #[derive(Debug)]
 pub(super) struct Tail {
-    pipe: Lines,
+    splitter: Lines,
     lines: VecDeque<String>,
+    count: usize,
 }
 
 impl Default for Tail {
     fn default() -> Self {
-        Self { pipe: Lines::new(LONGEST_LINE), lines: VecDeque::with_capacity(LINES) }
+        Self {
+            splitter: Lines::new(LONGEST_LINE),
+            lines: VecDeque::with_capacity(MAX_LINES),
+            count: 0,
+        }
     }
 }
 
 impl Tail {
-    /// Takes the next bytes and hands each line they complete to `each`, without escape sequences.
+    /// Feeds the next bytes and calls `each` with every line that they complete, without escape sequences.
     pub(super) fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(&str)) {
-        let lines = &mut self.lines;
-        self.pipe.feed(bytes, |line| keep(lines, &line, &mut each));
+        let Self { splitter, lines, count } = self;
+        splitter.feed(bytes, |line| push_line((lines, count), &line, &mut each));
     }
 
-    /// Takes what stands at the end without a line end.
+    /// Flushes a last line without a newline.
     pub(super) fn end(&mut self, mut each: impl FnMut(&str)) {
-        let lines = &mut self.lines;
-        self.pipe.end(|line| keep(lines, &line, &mut each));
+        let Self { splitter, lines, count } = self;
+        splitter.end(|line| push_line((lines, count), &line, &mut each));
     }
 
-    /// The last lines, oldest first.
+    /// Returns the last lines, oldest first.
     pub(super) fn lines(&self) -> Vec<String> {
         self.lines.iter().cloned().collect()
     }
+
+    /// Returns how many lines there were, including those that are no longer stored.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
 }
 
-fn keep(lines: &mut VecDeque<String>, line: &Line<'_>, each: &mut impl FnMut(&str)) {
+fn push_line(
+    (lines, count): (&mut VecDeque<String>, &mut usize),
+    line: &Line<'_>,
+    each: &mut impl FnMut(&str),
+) {
     let text = match line {
         Line::Whole(bytes) => clean(bytes),
         Line::TooLong { bytes } => format!("(a line of {bytes} bytes)"),
@@ -53,23 +68,24 @@ fn keep(lines: &mut VecDeque<String>, line: &Line<'_>, each: &mut impl FnMut(&st
         return;
     }
     each(&text);
-    if lines.len() == LINES {
+    *count += 1;
+    if lines.len() == MAX_LINES {
         lines.pop_front();
     }
     lines.push_back(text);
 }
 
-/// The text of a line without escape sequences and control characters, cut to its limit.
+/// Decodes a line, removes escape sequences and control characters except for tabs, and cuts it at `MAX_LINE_BYTES`.
 fn clean(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let mut clean = String::with_capacity(text.len().min(LINE_LENGTH));
+    let mut clean = String::with_capacity(text.len().min(MAX_LINE_BYTES));
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
             '\u{1b}' => skip_escape(&mut chars),
             '\t' => clean.push('\t'),
             c if c.is_control() => {}
-            c if clean.len() + c.len_utf8() > LINE_LENGTH => {
+            c if clean.len() + c.len_utf8() > MAX_LINE_BYTES => {
                 clean.push('…');
                 break;
             }
@@ -79,7 +95,7 @@ fn clean(bytes: &[u8]) -> String {
     clean
 }
 
-/// Skips the rest of an escape sequence (ECMA-48: CSI up to its final byte, strings up to their end).
+/// Skips the rest of an escape sequence after ESC (ECMA-48: CSI up to its final byte, strings up to their terminator).
 fn skip_escape(chars: &mut std::str::Chars<'_>) {
     match chars.next() {
         Some('[') => {
@@ -113,28 +129,29 @@ mod tests {
         let mut tail = Tail::default();
         tail.feed(text, |_| {});
         tail.end(|_| {});
+        assert!(tail.count() >= tail.lines().len());
         tail.lines()
     }
 
     #[test]
-    fn escape_sequences_are_left_out() {
+    fn escape_sequences_are_removed() {
         let text = b"\x1b[1;31merror\x1b[0m: \x1b]8;;http://x\x1b\\link\x1b]8;;\x07 \x1b(Bok\rx\n";
         assert_eq!(tail_of(text), ["error: link okx"]);
     }
 
     /// ACP 4.
     #[test]
-    fn the_last_forty_lines_stay_each_cut_at_its_limit() {
+    fn the_last_forty_lines_are_stored_each_up_to_its_limit() {
         let text = (0..100).map(|n| format!("line {n}\n")).collect::<Vec<_>>().join("\n");
         let lines = tail_of(text.as_bytes());
         assert_eq!((lines.len(), &*lines[0], &*lines[39]), (40, "line 60", "line 99"));
         let long = tail_of("é".repeat(5000).as_bytes());
-        assert_eq!(long[0].chars().count(), LINE_LENGTH / 2 + 1);
+        assert_eq!(long[0].chars().count(), MAX_LINE_BYTES / 2 + 1);
     }
 
     proptest! {
         #[test]
-        fn nothing_a_terminal_obeys_comes_through(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn no_control_character_gets_through(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             for line in tail_of(&bytes) {
                 prop_assert!(line.chars().all(|c| c == '\t' || !c.is_control()), "{:?}", line);
             }

@@ -1,8 +1,8 @@
-//! The traffic with one agent, as it was, for `:RatTrace` and for error messages. Bounded; made readable only
-//! when somebody wants to read it.
+//! The recent traffic with one agent, for `:RatTrace`, the report of its exit and the log. Bounded in size. Frames are stored
+//! as raw bytes and parsed and redacted only when they are read.
 
-use super::codec::{self, Message};
 use super::redact::Redactor;
+use crate::jsonrpc::incoming::{self, Message};
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
@@ -10,19 +10,19 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many bytes of frames are kept.
-const HELD: usize = 4 << 20;
+/// How many bytes all stored frames may have.
+const MAX_BYTES: usize = 4 << 20;
 
-/// How many frames are kept.
-const FRAMES: usize = 10_000;
+/// How many frames are stored.
+const MAX_FRAMES: usize = 10_000;
 
-/// How much of one frame is kept, in bytes.
-const KEPT: usize = 32 << 10;
+/// How much of one frame is stored, in bytes.
+const MAX_FRAME_BYTES: usize = 32 << 10;
 
-/// The answer to a form, as we write it.
-const FILLED_IN: &str = r#""action":"accept""#;
+/// Identifies the answer to a form (ACP elicitation), as we encode it.
+const FORM_ANSWER: &str = r#""action":"accept""#;
 
-/// Where a frame came from.
+/// The origin of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -30,70 +30,73 @@ pub enum Direction {
     ToAgent,
     /// Sent by the agent.
     FromAgent,
-    /// A line on the agent's stdout that is no message.
+    /// A line on the agent's stdout that is not a JSON-RPC message.
     Stray,
     /// A line on the agent's stderr.
     Stderr,
 }
 
-/// A trace that the agent's tasks write and the bridge reads.
+/// A trace that the tasks of the connection write and the event loop reads.
 pub type Shared = Arc<Mutex<Trace>>;
 
-/// The last frames, both ways.
+/// The last frames in both directions.
 #[derive(Debug)]
 pub struct Trace {
-    begun: Instant,
+    start: Instant,
     redactor: Redactor,
     frames: VecDeque<Frame>,
-    held: usize,
-    /// Requests that are not answered yet, for the log: who asked, the id, the method and when.
-    asked: HashMap<(bool, String), (String, Duration)>,
+    /// How many bytes all `frames` have.
+    bytes: usize,
+    /// Unanswered requests, for the log: whether they are ours and the id, to the method and the time since `start`.
+    requests: HashMap<(bool, String), (String, Duration)>,
 }
 
 #[derive(Debug)]
 struct Frame {
+    /// The time since the start of the trace.
     at: Duration,
     direction: Direction,
+    /// The length of the whole frame, in bytes.
     size: usize,
-    /// The frame, or its beginning.
+    /// The first `MAX_FRAME_BYTES` bytes of the frame.
     bytes: Box<[u8]>,
-    /// Of a frame that is not whole, what cannot be read from its beginning.
+    /// Set for a truncated frame, which cannot be parsed any more.
     head: Option<Head>,
 }
 
-/// What tells a message from others.
+/// The method and id of a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Head {
     method: Option<String>,
-    /// As it stands on the wire.
+    /// As JSON text.
     id: Option<String>,
 }
 
-/// One frame made readable.
+/// A frame as it is shown, without secrets.
 #[derive(Debug, Serialize)]
 pub struct Entry {
     /// Seconds since the start of the agent.
     pub t: f64,
-    /// Who sent it.
+    /// Where it came from.
     pub direction: Direction,
-    /// Its method, where it is a request or a notification.
+    /// The method of a request or a notification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// Its id, as JSON text.
+    /// The id of a request or an answer, as JSON text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub size: usize,
-    /// From the request to this answer, in milliseconds.
+    /// For an answer: the time since its request, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<f64>,
-    /// The message without secrets; a text where it is no JSON, or not kept whole.
+    /// The message, or its text if it is truncated or not JSON.
     pub message: Value,
 }
 
 impl Entry {
-    /// Who sent what; `None` for what is no message.
-    fn words(&self) -> Option<String> {
+    /// Returns the direction, method and id in a few words; `None` if it is not a message.
+    fn summary(&self) -> Option<String> {
         let arrow = match self.direction {
             Direction::ToAgent => "→",
             Direction::FromAgent => "←",
@@ -106,67 +109,67 @@ impl Entry {
 }
 
 impl Trace {
-    /// An empty trace that begins now.
+    /// Creates an empty trace that starts now.
     pub fn new(redactor: Redactor) -> Self {
-        let (frames, asked) = (VecDeque::new(), HashMap::new());
-        Self { begun: Instant::now(), redactor, frames, held: 0, asked }
+        let (frames, requests) = (VecDeque::new(), HashMap::new());
+        Self { start: Instant::now(), redactor, frames, bytes: 0, requests }
     }
 
-    /// Adds what the agent sent, with what it was read as.
-    pub fn heard(&mut self, bytes: &[u8], message: Option<&Message<'_>>) {
+    /// Records a line of the agent's stdout. `message` is `None` if it could not be parsed.
+    pub fn record_received(&mut self, bytes: &[u8], message: Option<&Message<'_>>) {
         let direction = if message.is_some() { Direction::FromAgent } else { Direction::Stray };
-        if let Some(message) = message.filter(|_| logged()) {
+        if let Some(message) = message.filter(|_| is_logged()) {
             self.log(direction, Head::of(message), bytes.len());
         }
-        let head = message.filter(|_| bytes.len() > KEPT).map(Head::of);
+        let head = message.filter(|_| bytes.len() > MAX_FRAME_BYTES).map(Head::of);
         self.record(direction, bytes, head);
     }
 
-    /// Adds what we sent.
-    pub fn said(&mut self, line: &str) {
-        if logged() {
-            self.log(Direction::ToAgent, Head::of_ours(line), line.len());
+    /// Records a line that we sent.
+    pub fn record_sent(&mut self, line: &str) {
+        if is_logged() {
+            self.log(Direction::ToAgent, Head::of_sent(line), line.len());
         }
-        let head = (line.len() > KEPT).then(|| Head::of_ours(line));
+        let head = (line.len() > MAX_FRAME_BYTES).then(|| Head::of_sent(line));
         self.record(Direction::ToAgent, line.as_bytes(), head);
     }
 
-    /// Adds a line of stderr.
-    pub fn stderr(&mut self, line: &str) {
+    /// Records a line of stderr.
+    pub fn record_stderr(&mut self, line: &str) {
         self.record(Direction::Stderr, line.as_bytes(), None);
     }
 
-    /// What is hidden.
+    /// Returns the redactor that hides the secrets of this agent.
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
     }
 
-    /// The last `count` frames, oldest first.
+    /// Returns the last `count` frames, oldest first.
     pub fn last(&self, count: usize) -> Vec<Entry> {
-        let mut asked = HashMap::new();
+        let mut requests = HashMap::new();
         let skipped = self.frames.len().saturating_sub(count);
         let entries = self.frames.iter().enumerate().filter_map(|(index, frame)| {
             let head = frame.head();
-            let latency = frame.latency(&head, &mut asked);
+            let latency = frame.latency(&head, &mut requests);
             (index >= skipped).then(|| frame.entry(head, latency, &self.redactor))
         });
         entries.collect()
     }
 
-    /// The last `count` messages in a few words each, oldest first: who sent what. The rest is in [`Trace::jsonl`].
-    pub fn words(&self, count: usize) -> Vec<String> {
+    /// Returns the last `count` messages in a few words each, oldest first. [`Trace::jsonl`] has all of them in full.
+    pub fn summaries(&self, count: usize) -> Vec<String> {
         let entries = self.last(usize::MAX);
-        let messages = entries.iter().rev().filter_map(Entry::words).take(count);
-        let mut words: Vec<String> = messages.collect();
-        words.reverse();
-        words
+        let messages = entries.iter().rev().filter_map(Entry::summary).take(count);
+        let mut summaries: Vec<String> = messages.collect();
+        summaries.reverse();
+        summaries
     }
 
-    /// Everything that is kept, as JSON Lines.
+    /// Returns all stored frames as JSON Lines.
     pub fn jsonl(&self) -> String {
         let mut lines = String::new();
         for entry in self.last(usize::MAX) {
-            // Numbers, texts and JSON values: there is nothing in it that cannot be written.
+            // Serializing numbers, strings and JSON values cannot fail.
             if let Ok(line) = serde_json::to_string(&entry) {
                 lines.push_str(&line);
                 lines.push('\n');
@@ -175,23 +178,24 @@ impl Trace {
         lines
     }
 
-    /// One line of the log: the method, the size, and for an answer how long it took. Never what was said.
+    /// Logs the method, the size, and for an answer the latency, but never the contents.
     fn log(&mut self, direction: Direction, head: Head, size: usize) {
         let by_us = direction == Direction::ToAgent;
-        let now = self.begun.elapsed();
+        let now = self.start.elapsed();
         match (head.method, head.id) {
             (Some(method), None) if method == "session/update" => {
                 tracing::trace!(target: "acp", ?direction, method, size);
             }
             (Some(method), Some(id)) => {
                 tracing::debug!(target: "acp", ?direction, method, id, size);
-                if self.asked.len() < FRAMES {
-                    self.asked.insert((by_us, id), (method, now));
+                if self.requests.len() < MAX_FRAMES {
+                    self.requests.insert((by_us, id), (method, now));
                 }
             }
             (None, Some(id)) => {
-                let (method, begun) = self.asked.remove(&(!by_us, id.clone())).unwrap_or_default();
-                let latency = now.saturating_sub(begun);
+                let request = self.requests.remove(&(!by_us, id.clone()));
+                let (method, asked_at) = request.unwrap_or_default();
+                let latency = now.saturating_sub(asked_at);
                 tracing::debug!(target: "acp", ?direction, answers = method, id, size, ?latency);
             }
             (method, None) => tracing::debug!(target: "acp", ?direction, method, size),
@@ -199,21 +203,22 @@ impl Trace {
     }
 
     fn record(&mut self, direction: Direction, bytes: &[u8], head: Option<Head>) {
-        let kept: Box<[u8]> = bytes[..bytes.len().min(KEPT)].into();
-        self.held += kept.len();
-        let at = self.begun.elapsed();
-        self.frames.push_back(Frame { at, direction, size: bytes.len(), bytes: kept, head });
-        while self.held > HELD || self.frames.len() > FRAMES {
+        let size = bytes.len();
+        let bytes: Box<[u8]> = bytes[..size.min(MAX_FRAME_BYTES)].into();
+        self.bytes += bytes.len();
+        let at = self.start.elapsed();
+        self.frames.push_back(Frame { at, direction, size, bytes, head });
+        while self.bytes > MAX_BYTES || self.frames.len() > MAX_FRAMES {
             let Some(oldest) = self.frames.pop_front() else {
                 break;
             };
-            self.held -= oldest.bytes.len();
+            self.bytes -= oldest.bytes.len();
         }
     }
 }
 
-/// Whether anybody reads what `log` writes: it is no work otherwise.
-fn logged() -> bool {
+/// Returns whether `Trace::log` has any effect, so that its arguments are computed only then.
+fn is_logged() -> bool {
     tracing::enabled!(target: "acp", tracing::Level::DEBUG)
 }
 
@@ -222,18 +227,18 @@ impl Head {
         let (method, id) = match message {
             Message::Request { id, method, .. } => (Some(method), Some(id)),
             Message::Notification { method, .. } => (Some(method), None),
-            Message::Answer { id, .. } => (None, Some(id)),
+            Message::Response { id, .. } => (None, Some(id)),
         };
         Self { method: method.map(ToString::to_string), id: id.map(|id| id.get().to_owned()) }
     }
 
-    /// What we write begins with the id and the method, so that the rest need not be looked at.
-    fn of_ours(line: &str) -> Self {
-        let line = line.get(..KEPT).unwrap_or(line);
+    /// Parses a line that we sent. We write the id and the method first, so the params or the result need not be parsed.
+    fn of_sent(line: &str) -> Self {
+        let line = line.get(..MAX_FRAME_BYTES).unwrap_or(line);
         let ends = [",\"params\":", ",\"result\":", ",\"error\":"];
         let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(0);
-        let whole = format!("{},\"result\":0}}", &line[..end]);
-        codec::parse(&whole).map(|message| Self::of(&message)).unwrap_or_default()
+        let without_payload = format!("{},\"result\":0}}", &line[..end]);
+        incoming::parse(&without_payload).map(|message| Self::of(&message)).unwrap_or_default()
     }
 }
 
@@ -246,36 +251,37 @@ impl Frame {
             return Head::default();
         }
         let text = String::from_utf8_lossy(&self.bytes);
-        codec::parse(&text).map(|message| Head::of(&message)).unwrap_or_default()
+        incoming::parse(&text).map(|message| Head::of(&message)).unwrap_or_default()
     }
 
-    /// What is no JSON, as text, unless it may hold what the user filled in or is to open.
-    fn beginning(&self) -> String {
+    /// Returns the stored bytes as text, for a frame that cannot be parsed. Empty if it may contain what the user entered in a
+    /// form or a URL to open, since these can be redacted only in JSON.
+    fn raw_text(&self) -> String {
         let text = String::from_utf8_lossy(&self.bytes);
-        let is_form = self.direction == Direction::ToAgent && text.contains(FILLED_IN);
+        let is_form = self.direction == Direction::ToAgent && text.contains(FORM_ANSWER);
         let is_address = text.contains("elicitation/create");
         if is_form || is_address { String::new() } else { text.into_owned() }
     }
 
-    /// Notes a request, or takes the time since it where this is its answer.
+    /// Returns the time since the request, for an answer. For a request, adds it to `requests`.
     fn latency(
         &self,
         head: &Head,
-        asked: &mut HashMap<(bool, String), Duration>,
+        requests: &mut HashMap<(bool, String), Duration>,
     ) -> Option<Duration> {
         let id = head.id.clone()?;
         let by_us = self.direction == Direction::ToAgent;
         if head.method.is_some() {
-            asked.insert((by_us, id), self.at);
+            requests.insert((by_us, id), self.at);
             return None;
         }
-        let begun = asked.remove(&(!by_us, id))?;
-        Some(self.at.saturating_sub(begun))
+        let asked_at = requests.remove(&(!by_us, id))?;
+        Some(self.at.saturating_sub(asked_at))
     }
 
     fn entry(&self, head: Head, latency: Option<Duration>, redactor: &Redactor) -> Entry {
         let mut message =
-            serde_json::from_slice(&self.bytes).unwrap_or_else(|_| self.beginning().into());
+            serde_json::from_slice(&self.bytes).unwrap_or_else(|_| self.raw_text().into());
         redactor.json(&mut message);
         Entry {
             t: self.at.as_secs_f64(),
@@ -293,19 +299,19 @@ impl Frame {
 mod tests {
     use super::*;
 
-    fn heard(trace: &mut Trace, line: &str) {
-        let message = codec::parse(line).ok();
-        trace.heard(line.as_bytes(), message.as_ref());
+    fn receive(trace: &mut Trace, line: &str) {
+        let message = incoming::parse(line).ok();
+        trace.record_received(line.as_bytes(), message.as_ref());
     }
 
     #[test]
-    fn frames_are_told_with_method_id_size_and_latency() {
+    fn entries_have_method_id_size_and_latency() {
         let mut trace = Trace::new(Redactor::default());
-        trace.said(r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{}}"#);
-        heard(&mut trace, r#"{"method":"fs/read_text_file","id":1}"#);
-        heard(&mut trace, r#"{"id":1,"result":{"token":"t"}}"#);
-        heard(&mut trace, "npm warn");
-        trace.stderr("oops");
+        trace.record_sent(r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{}}"#);
+        receive(&mut trace, r#"{"method":"fs/read_text_file","id":1}"#);
+        receive(&mut trace, r#"{"id":1,"result":{"token":"t"}}"#);
+        receive(&mut trace, "npm warn");
+        trace.record_stderr("oops");
         let all = trace.last(10);
         assert_eq!(all[0].method.as_deref(), Some("session/prompt"));
         assert_eq!((all[2].id.as_deref(), all[2].size), (Some("1"), 31));
@@ -315,46 +321,52 @@ mod tests {
         let jsonl = trace.jsonl();
         assert_eq!(jsonl.lines().count(), 5);
         assert!(jsonl.contains(r#"{"token":"[redacted]"}"#), "{jsonl}");
+        for direction in ["to_agent", "from_agent", "stray", "stderr"] {
+            assert!(
+                jsonl.contains(&format!(r#""direction":"{direction}""#)),
+                "{direction}: {jsonl}"
+            );
+        }
         assert_eq!(trace.last(2)[1].message, "oops");
     }
 
     #[test]
-    fn a_long_frame_keeps_its_head_and_loses_its_tail() {
+    fn a_long_frame_is_truncated_but_has_its_method_and_id() {
         let mut trace = Trace::new(Redactor::default());
-        let text = "x".repeat(KEPT);
-        trace.said(&format!(
+        let text = "x".repeat(MAX_FRAME_BYTES);
+        trace.record_sent(&format!(
             r#"{{"jsonrpc":"2.0","id":",\"result\":","result":{{"content":"{text}"}}}}"#
         ));
-        heard(&mut trace, &format!(r#"{{"params":"{text}","method":"session/update"}}"#));
+        receive(&mut trace, &format!(r#"{{"params":"{text}","method":"session/update"}}"#));
         let all = trace.last(2);
         assert_eq!(all[0].id.as_deref(), Some(r#"",\"result\":""#));
         assert_eq!(all[1].method.as_deref(), Some("session/update"));
-        assert!(all[0].size > KEPT && all[0].message.as_str().unwrap().len() < 1000);
+        assert!(all[0].size > MAX_FRAME_BYTES && all[0].message.as_str().unwrap().len() < 1000);
     }
 
     /// ACP 136.
     #[test]
-    fn a_form_is_never_shown_however_long_it_is() {
+    fn the_answer_to_a_form_is_hidden_however_long_it_is() {
         let mut trace = Trace::new(Redactor::default());
-        for filling in [1, KEPT] {
-            let content = format!(r#"{{"name":"secret{}"}}"#, "x".repeat(filling));
+        for length in [1, MAX_FRAME_BYTES] {
+            let content = format!(r#"{{"name":"secret{}"}}"#, "x".repeat(length));
             let result = format!(r#"{{"action":"accept","content":{content}}}"#);
-            trace.said(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+            trace.record_sent(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
         }
         let shown = trace.jsonl();
         assert!(shown.lines().count() == 2 && !shown.contains("secret"), "{shown}");
     }
 
     #[test]
-    fn it_stays_small() {
+    fn the_size_of_a_trace_is_bounded() {
         let mut trace = Trace::new(Redactor::default());
         for _ in 0..300 {
-            trace.stderr(&"x".repeat(KEPT));
+            trace.record_stderr(&"x".repeat(MAX_FRAME_BYTES));
         }
-        assert!(trace.held <= HELD && trace.frames.len() == HELD / KEPT);
+        assert!(trace.bytes <= MAX_BYTES && trace.frames.len() == MAX_BYTES / MAX_FRAME_BYTES);
         for _ in 0..20_000 {
-            trace.stderr("");
+            trace.record_stderr("");
         }
-        assert_eq!(trace.frames.len(), FRAMES);
+        assert_eq!(trace.frames.len(), MAX_FRAMES);
     }
 }

@@ -1,12 +1,12 @@
-//! Which files lie within an agent's reach: asked of their file systems, each of which may be silent. It asks nobody
-//! else and touches no file.
+//! Checks whether paths lie in the `FileScope` of an agent. Symbolic links are resolved, on file systems that may be slow
+//! or may not answer at all; no file is opened.
 
-use super::run::failed;
-use crate::core::event::FileOutcome;
-use crate::core::event::agent::INVALID_PARAMS;
-use crate::core::reach::Reach;
-use crate::files::FileError;
-use crate::files::disks::Disks;
+use super::file_outcome::failure;
+use crate::core::messages::agent::INVALID_PARAMS;
+use crate::core::messages::file_scope::FileScope;
+use crate::core::messages::files::FileOutcome;
+use crate::documents::DocumentError;
+use crate::documents::disks::Disks;
 use crate::host::paths::{self, PathError};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -16,35 +16,36 @@ use std::time::Duration;
 use tokio::sync::Mutex as Queue;
 use tokio::time::{Instant, timeout_at};
 
-/// So long the paths of one file system keep those of others waiting.
-const LIMIT: Duration = Duration::from_secs(1);
+/// How long the paths on one file system may delay those on others.
+const FILE_SYSTEM_LIMIT: Duration = Duration::from_secs(1);
 
-/// Where requests for one path, as agents name it, wait for each other: finding out where it leads takes one more time than
-/// another, and what is asked of one file happens in the order asked.
+/// One queue per path, as the agent spelled it. Resolving a path takes varying time, and requests for one file have to run
+/// in the order in which they arrived.
 #[derive(Debug, Default)]
-pub(super) struct Lines(Mutex<HashMap<PathBuf, Weak<Queue<()>>>>);
+pub(super) struct PathQueues(Mutex<HashMap<PathBuf, Weak<Queue<()>>>>);
 
-impl Lines {
-    /// The line for a path; who locks it first is first.
-    pub(super) fn of(&self, path: &Path) -> Arc<Queue<()>> {
-        let mut lines = self.0.lock();
-        if let Some(line) = lines.get(path).and_then(Weak::upgrade) {
-            return line;
+impl PathQueues {
+    /// Returns the queue of a path. Its lock is granted in the order in which it is requested.
+    pub(super) fn get(&self, path: &Path) -> Arc<Queue<()>> {
+        let mut queues = self.0.lock();
+        if let Some(queue) = queues.get(path).and_then(Weak::upgrade) {
+            return queue;
         }
-        lines.retain(|_, line| line.strong_count() > 0);
-        let line = Arc::default();
-        lines.insert(path.to_owned(), Arc::downgrade(&line));
-        line
+        queues.retain(|_, queue| queue.strong_count() > 0);
+        let queue = Arc::default();
+        queues.insert(path.to_owned(), Arc::downgrade(&queue));
+        queue
     }
 }
 
-/// The real path, if the agent may touch it.
-pub(super) async fn check(
+/// Returns the real path if the agent may access it, otherwise the outcome that tells it why not. A regular or missing file
+/// outside of the scope is `Outside`, so that the user can be asked.
+pub(super) async fn resolve_in_scope(
     disks: &Disks,
-    reach: &Reach,
+    scope: &FileScope,
     path: &Path,
 ) -> Result<PathBuf, FileOutcome> {
-    let real = match follow(disks, reach, path).await.map_err(|error| failed(&error))? {
+    let real = match resolve(disks, scope, path).await.map_err(|error| failure(&error))? {
         Ok(path) => return Ok(path),
         Err(PathError::Outside { real, .. }) => real,
         Err(error) => {
@@ -52,69 +53,74 @@ pub(super) async fn check(
             return Err(FileOutcome::Failed { code: INVALID_PARAMS, message });
         }
     };
-    let (roots, file) = (reach.roots.clone(), real.clone());
+    let (roots, file) = (scope.roots.clone(), real.clone());
     let home = std::env::home_dir();
     let offered = disks.call(&real, move |_| {
         let is_other = file.exists() && !file.is_file();
         (!is_other).then(|| paths::offered_folder(&file, &roots, home.as_deref()))
     });
-    match offered.await.map_err(|error| failed(&error))? {
+    match offered.await.map_err(|error| failure(&error))? {
         Some(folder) => Err(FileOutcome::Outside { file: real, folder }),
         None => {
-            // There is nothing to ask the user about.
+            // The user is asked about regular files only.
             let message = format!("{} is not a regular file", real.display());
             Err(FileOutcome::Failed { code: INVALID_PARAMS, message })
         }
     }
 }
 
-/// The real paths of those that lie within reach. Where they lie on several file systems, those of one that takes its
-/// time are passed over.
-pub(super) async fn real(disks: &Arc<Disks>, reach: &Reach, paths: Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut groups = disks.apart(paths);
+/// Returns the real paths of those files that the agent may access. If the paths lie on several file systems, those on one
+/// that does not answer within `FILE_SYSTEM_LIMIT` are left out.
+pub(super) async fn filter_in_scope(
+    disks: &Arc<Disks>,
+    scope: &FileScope,
+    paths: Vec<PathBuf>,
+) -> Vec<PathBuf> {
+    let mut groups = disks.group_by_file_system(paths);
     if groups.len() < 2 {
-        return inside(disks, reach, groups.pop().unwrap_or_default()).await;
+        return filter_group(disks, scope, groups.pop().unwrap_or_default()).await;
     }
-    let until = Instant::now() + LIMIT;
+    let until = Instant::now() + FILE_SYSTEM_LIMIT;
     let groups: Vec<_> = groups
         .into_iter()
         .map(|paths| {
-            let (disks, reach) = (Arc::clone(disks), reach.clone());
-            tokio::spawn(async move { inside(&disks, &reach, paths).await })
+            let (disks, scope) = (Arc::clone(disks), scope.clone());
+            tokio::spawn(async move { filter_group(&disks, &scope, paths).await })
         })
         .collect();
     let mut all = Vec::new();
     for group in groups {
         match timeout_at(until, group).await {
             Ok(paths) => all.extend(paths.unwrap_or_default()),
-            Err(_) => tracing::warn!("files are passed over: their file system takes its time"),
+            Err(_) => tracing::warn!("files skipped: their file system does not answer in time"),
         }
     }
     all
 }
 
-async fn inside(disks: &Disks, reach: &Reach, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+/// Filters paths that lie on one file system.
+async fn filter_group(disks: &Disks, scope: &FileScope, paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut inside = Vec::with_capacity(paths.len());
     for path in paths {
-        match follow(disks, reach, &path).await {
+        match resolve(disks, scope, &path).await {
             Ok(Ok(path)) => inside.push(path),
             Ok(Err(_)) => {}
-            Err(error) => tracing::warn!(%error, "a file is passed over"),
+            Err(error) => tracing::warn!(%error, "a file was skipped"),
         }
     }
     inside
 }
 
-/// The real path, if it lies within reach. Roots on other file systems than the path's are asked about only where no
-/// root on its own holds it.
-async fn follow(
+/// Returns the real path if it lies in the scope. Roots on other file systems than that of the path are consulted only if no
+/// root on its own file system contains it. The outer error means that the file system did not answer.
+async fn resolve(
     disks: &Disks,
-    reach: &Reach,
+    scope: &FileScope,
     path: &Path,
-) -> Result<Result<PathBuf, PathError>, FileError> {
-    let is_near = |root: &PathBuf| disks.are_one(root, path);
-    let (near, far): (Vec<_>, Vec<_>) = reach.roots.iter().cloned().partition(is_near);
-    let near = Reach { roots: near, allowed: reach.allowed.clone() };
+) -> Result<Result<PathBuf, PathError>, DocumentError> {
+    let is_near = |root: &PathBuf| disks.is_same_file_system(root, path);
+    let (near, far): (Vec<_>, Vec<_>) = scope.roots.iter().cloned().partition(is_near);
+    let near = FileScope { roots: near, allowed: scope.allowed.clone() };
     let own = path.to_owned();
     let checked = disks.call(path, move |_| paths::check(&near, &own)).await?;
     let Err(PathError::Outside { real, .. }) = &checked else { return Ok(checked) };

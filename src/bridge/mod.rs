@@ -1,45 +1,55 @@
-//! The loop: what happened goes into `State`, what it wants done goes to the edges, and Neovim is told of it all once a
-//! turn. It decides nothing itself.
+//! The event loop: passes events to `State` and its effects to the `Runner`, and sends at most one frame to Neovim at a
+//! time. It decides nothing itself.
 
 pub mod editor;
 
 mod pace;
-mod run;
+mod start;
 mod terminate;
-mod within;
 
-use crate::acp::{Agents, Batch, Graces};
-use crate::core::command::FromTerminal;
-use crate::core::event::{Event, UserAction};
+use crate::acp::transport::child::ChildProcesses;
+use crate::acp::{Agents, Batch, GracePeriods};
+use crate::app::runner::Runner;
+use crate::core::messages::event::Event;
+use crate::core::messages::terminal::TerminalEvent;
+use crate::core::messages::user::UserAction;
 use crate::core::state::State;
 use crate::host::store::Store;
 use crate::host::terminals::Terminals;
 use crate::log::{self, Log};
-use crate::nvim::client::{Client, FromNvim, NvimError};
-use crate::nvim::decode::{self, Applied, Said};
-use crate::nvim::{encode, stdio};
+use crate::nvim::client::{Client, NvimError, NvimEvent};
+use crate::nvim::messages::applied::{FrameOutcome, read_frame_outcome};
+use crate::nvim::messages::calls::document;
+use crate::nvim::messages::calls::rpc::{Connected, Hello};
+use crate::nvim::messages::from_lua::{LuaMessage, notification};
+use crate::nvim::messages::to_lua;
+use crate::nvim::stdio;
 use crate::process::group::Watchdog;
 use crate::secrets::Secrets;
 use crate::session::ids::TerminalId;
+use editor::NvimEditor;
 use pace::Pace;
 use rmpv::Value;
-use run::Runner;
+use std::collections::VecDeque;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 use terminate::Terminate;
 use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinHandle};
 use tokio::time::Instant;
 
-/// How long agents and commands get once Neovim, which waits for us, wants to end. Watchdogs end what is left.
-const HURRY: Duration = Duration::from_millis(100);
+/// How long agents and commands get to exit after SIGTERM, while Neovim waits for us. Watchdogs kill what is left.
+const TERMINATE_GRACE: Duration = Duration::from_millis(100);
 
-/// The variable that names the folder for what outlives Neovim.
+/// The environment variable with the folder of the session store. Unset or empty: nothing is stored.
 const STATE_FOLDER: &str = "RAT_STATE_DIR";
 
-/// Batches of what agents said, and pieces of what commands wrote, that wait to be taken in; beyond them they wait.
-const BATCHES: usize = 16;
+/// Capacity of the channels from agents, in batches, and from terminals, in pieces of output. When one is full, the senders
+/// wait.
+const CHANNEL_CAPACITY: usize = 16;
 
-/// Speaks with the Neovim on stdin and stdout until it is gone.
+/// Serves the Neovim on stdin and stdout until it is gone or ends us with SIGTERM.
 pub fn run() -> ExitCode {
     let secrets = Secrets::of_environment();
     let log = log::start(secrets.clone());
@@ -53,7 +63,7 @@ pub fn run() -> ExitCode {
     let status = runtime.block_on(async {
         match Bridge::connect(log, secrets) {
             Ok(bridge) => {
-                bridge.live().await;
+                bridge.run().await;
                 ExitCode::SUCCESS
             }
             Err(error) => {
@@ -62,20 +72,20 @@ pub fn run() -> ExitCode {
             }
         }
     });
-    // A blocked file operation does not keep the process alive.
+    // Does not wait for blocking file operations, which may never return.
     runtime.shutdown_background();
     status
 }
 
-/// Where a frame is.
+/// The state of the current frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Frame {
-    /// None is on its way.
-    None,
-    /// Neovim is busy with it.
+enum FrameState {
+    /// No frame is on its way.
+    Idle,
+    /// A frame was sent, and Neovim has not answered yet.
     Sent,
-    /// Neovim keeps it, since it can change nothing now.
-    Kept,
+    /// Neovim holds the frame back because it cannot change text now (`:help textlock`).
+    Held,
 }
 
 struct Bridge {
@@ -83,13 +93,17 @@ struct Bridge {
     runner: Runner,
     client: Client,
     log: Option<Log>,
-    from_nvim: mpsc::UnboundedReceiver<FromNvim>,
+    from_nvim: mpsc::UnboundedReceiver<NvimEvent>,
     from_agents: mpsc::Receiver<Batch>,
-    from_terminals: mpsc::Receiver<(TerminalId, FromTerminal)>,
-    done: mpsc::UnboundedReceiver<Event>,
-    drawn: mpsc::UnboundedReceiver<Result<Value, NvimError>>,
-    drawn_sender: mpsc::UnboundedSender<Result<Value, NvimError>>,
-    frame: Frame,
+    from_terminals: mpsc::Receiver<(TerminalId, TerminalEvent)>,
+    from_effects: mpsc::UnboundedReceiver<Event>,
+    frame_answers: mpsc::UnboundedReceiver<Result<Value, NvimError>>,
+    frame_answer_sender: mpsc::UnboundedSender<Result<Value, NvimError>>,
+    /// Resolves the configuration of an agent to start.
+    resolving: Option<JoinHandle<UserAction>>,
+    /// Notifications that arrived meanwhile. They wait, since they may be for the chat of that agent.
+    held: VecDeque<(String, Vec<Value>)>,
+    frame: FrameState,
     pace: Pace,
 }
 
@@ -97,20 +111,22 @@ impl Bridge {
     fn connect(log: Option<Log>, secrets: Secrets) -> std::io::Result<Self> {
         let (reader, writer) = stdio::streams()?;
         let (nvim_sender, from_nvim) = mpsc::unbounded_channel();
-        let (agents_sender, from_agents) = mpsc::channel(BATCHES);
-        let (terminals_sender, from_terminals) = mpsc::channel(BATCHES);
-        let (done_sender, done) = mpsc::unbounded_channel();
-        let (drawn_sender, drawn) = mpsc::unbounded_channel();
+        let (agents_sender, from_agents) = mpsc::channel(CHANNEL_CAPACITY);
+        let (terminals_sender, from_terminals) = mpsc::channel(CHANNEL_CAPACITY);
+        let (effects_sender, from_effects) = mpsc::unbounded_channel();
+        let (frame_answer_sender, frame_answers) = mpsc::unbounded_channel();
         let client = Client::connect(reader, writer, nvim_sender);
         let watchdog = Watchdog::of_this_program()
             .inspect_err(|error| tracing::error!(%error, "processes have no watchdog"))
             .ok();
+        let transport = Arc::new(ChildProcesses::new(watchdog.clone()));
         let agents =
-            Agents::new(agents_sender, watchdog.clone(), Graces::default(), secrets.clone());
+            Agents::new(agents_sender, transport, GracePeriods::default(), secrets.clone());
         let terminals = Terminals::new(terminals_sender, watchdog);
         let folder = std::env::var_os(STATE_FOLDER).filter(|folder| !folder.is_empty());
         let store = Store::open(folder.map(Into::into), secrets);
-        let runner = Runner::new(client.clone(), agents, terminals, store, done_sender);
+        let editor = Arc::new(NvimEditor::new(client.clone()));
+        let runner = Runner::new(editor, agents, terminals, store, effects_sender);
         Ok(Self {
             state: State::default(),
             runner,
@@ -119,29 +135,34 @@ impl Bridge {
             from_nvim,
             from_agents,
             from_terminals,
-            done,
-            drawn,
-            drawn_sender,
-            frame: Frame::None,
+            from_effects,
+            frame_answers,
+            frame_answer_sender,
+            resolving: None,
+            held: VecDeque::new(),
+            frame: FrameState::Idle,
             pace: Pace::new(Instant::now()),
         })
     }
 
-    async fn live(mut self) {
-        self.runner.introduce();
-        // Neovim closes our stdin and sends SIGTERM right after it.
+    async fn run(mut self) {
+        self.send_hello();
+        // Neovim closes our stdin and sends SIGTERM right after that.
         let mut terminate = Terminate::listen();
         loop {
-            let waits = match self.frame {
-                Frame::None => self.state.has_frame(),
-                Frame::Sent => false,
-                Frame::Kept => true,
+            let frame_due = match self.frame {
+                FrameState::Idle => self.state.has_frame(),
+                FrameState::Sent => false,
+                FrameState::Held => true,
             };
             tokio::select! {
                 biased;
-                said = self.from_nvim.recv() => match said {
-                    Some(FromNvim::Notification { name, args }) => self.said(&name, &args),
-                    Some(FromNvim::Gone(why)) => {
+                message = self.from_nvim.recv() => match message {
+                    Some(NvimEvent::Notification { name, args }) => {
+                        self.held.push_back((name, args));
+                        self.handle_held();
+                    }
+                    Some(NvimEvent::Gone(why)) => {
                         tracing::info!(why, "Neovim is gone");
                         break;
                     }
@@ -151,117 +172,162 @@ impl Bridge {
                     tracing::info!("asked to end");
                     break;
                 }
-                Some(answer) = self.drawn.recv() => self.frame_done(answer),
-                Some(event) = self.done.recv() => self.happened(event),
-                // Before more is taken in: a flood must not keep from the screen what is known already.
-                () = tokio::time::sleep_until(self.pace.next()), if waits => self.draw(),
+                action = join_resolving(&mut self.resolving), if self.resolving.is_some() => {
+                    self.resolving = None;
+                    match action {
+                        Ok(action) => self.handle(Event::User(action)),
+                        Err(error) => tracing::error!(%error, "an agent was not started"),
+                    }
+                    self.handle_held();
+                }
+                Some(answer) = self.frame_answers.recv() => self.handle_frame_answer(answer),
+                Some(event) = self.from_effects.recv() => self.handle(event),
+                // Drawing has priority over more input: a flood must not delay what is known already.
+                () = tokio::time::sleep_until(self.pace.next()), if frame_due => self.send_frame(),
                 Some((agent, batch)) = self.from_agents.recv() => {
-                    if self.frame != Frame::Kept {
-                        self.pace.gathered(batch.len(), Instant::now());
+                    if self.frame != FrameState::Held {
+                        self.pace.messages_received(batch.len(), Instant::now());
                     }
                     for from in batch {
-                        self.happened(Event::Agent(agent, from));
+                        self.handle(Event::Agent(agent, from));
                     }
                 }
-                Some((terminal, happened)) = self.from_terminals.recv() => {
-                    self.happened(Event::Terminal(terminal, happened));
+                Some((terminal, event)) = self.from_terminals.recv() => {
+                    self.handle(Event::Terminal(terminal, event));
                 }
             }
         }
-        self.part(&mut terminate).await;
+        self.shut_down(&mut terminate).await;
     }
 
-    /// Answers what is open and ends all there is. Neovim asks its jobs to end when it leaves, and waits for them: then
-    /// agents still hear the answers, and the watchdogs do the rest.
-    async fn part(&mut self, terminate: &mut Terminate) {
-        for effect in self.state.farewell() {
+    /// Handles the notifications of Neovim in order, until one starts to resolve an agent.
+    fn handle_held(&mut self) {
+        while self.resolving.is_none()
+            && let Some((name, args)) = self.held.pop_front()
+        {
+            self.handle_notification(&name, args);
+        }
+    }
+
+    /// Sends our version to Neovim and makes it track its buffers.
+    fn send_hello(&self) {
+        let client = self.client.clone();
+        tokio::spawn(async move {
+            let hello = Hello { version: env!("CARGO_PKG_VERSION") };
+            let answers =
+                [client.call(document::Start {}).await, client.call(Connected { hello }).await];
+            for error in answers.into_iter().filter_map(Result::err) {
+                error.log("Neovim did not accept the connection");
+            }
+        });
+    }
+
+    /// Answers all open requests and stops agents and commands. When Neovim exits, it sends SIGTERM to its jobs and waits for
+    /// them: then agents still get the answers, but after `TERMINATE_GRACE` the rest is left to the watchdogs.
+    async fn shut_down(&mut self, terminate: &mut Terminate) {
+        for effect in self.state.prepare_exit() {
             self.runner.run(effect);
         }
-        let hurry = async {
+        let terminated = async {
             terminate.wait().await;
-            tokio::time::sleep(HURRY).await;
+            tokio::time::sleep(TERMINATE_GRACE).await;
         };
-        let hurried = tokio::select! {
+        let is_cut_short = tokio::select! {
             () = self.runner.shutdown() => false,
-            () = hurry => true,
+            () = terminated => true,
         };
-        if hurried {
+        if is_cut_short {
             tracing::info!("agents and commands are left to their watchdogs");
             self.runner.flush();
             drop(self.log.take());
-            // Not by way of destructors, which would end agents without asking them first.
+            // Skips destructors, which would kill agents without terminating them first.
             std::process::exit(0);
         }
     }
 
-    fn said(&mut self, name: &str, args: &[Value]) {
-        match decode::notification(name, args) {
-            Ok(Said::User(action)) => self.happened(Event::User(action)),
-            Ok(Said::Configure { log_level }) => {
+    fn handle_notification(&mut self, name: &str, args: Vec<Value>) {
+        match notification(name, args) {
+            Ok(LuaMessage::User(action)) => self.handle(Event::User(action)),
+            Ok(LuaMessage::Start(request)) => self.resolving = Some(start::resolve(*request)),
+            Ok(LuaMessage::Configure { log_level }) => {
                 if let (Some(log), Some(level)) = (&self.log, log_level) {
                     log.set_level(&level);
                 }
             }
-            Ok(Said::Buffer(path, fact)) => self.happened(Event::Buffer(path, fact)),
-            Ok(Said::Problem(text)) => tracing::error!(%text, "something broke in Neovim"),
-            Err(problem) => tracing::error!(problem, "a notification that makes no sense"),
+            Ok(LuaMessage::Buffer(path, fact)) => self.handle(Event::Buffer(path, fact)),
+            Ok(LuaMessage::Problem(text)) => tracing::error!(%text, "an error in the Lua side"),
+            Err(problem) => tracing::error!(%problem, "a malformed notification"),
         }
     }
 
-    fn happened(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         for effect in self.state.handle(event) {
             self.runner.run(effect);
         }
     }
 
-    /// Tells Neovim all there is to tell, in one call. While it is busy with that, the next frames merge.
-    fn draw(&mut self) {
-        let args = if self.frame == Frame::Kept {
+    /// Sends everything that has changed to Neovim in one call, or asks it to apply the frame that it holds back. Until it
+    /// answers, further changes are merged into the next frame.
+    fn send_frame(&mut self) {
+        let args = if self.frame == FrameState::Held {
             Vec::new()
         } else {
             let frame = self.state.take_frame();
-            self.pace.sent(frame.bytes, Instant::now());
+            self.pace.frame_sent(frame.bytes, Instant::now());
             for effect in frame.effects {
                 self.runner.run(effect);
             }
-            vec![encode::frame(frame.messages)]
+            vec![to_lua::frame(frame.messages)]
         };
-        self.frame = Frame::Sent;
-        let (client, sender) = (self.client.clone(), self.drawn_sender.clone());
+        self.frame = FrameState::Sent;
+        let (client, sender) = (self.client.clone(), self.frame_answer_sender.clone());
         tokio::spawn(async move {
-            let answer = client.lua("rat.ui", "apply", args).await;
-            // Nobody listens any more when the bridge ends.
+            let answer = client.lua("rat.rpc.inbox", "apply", args).await;
+            // Fails only while the bridge shuts down.
             let _ = sender.send(answer);
         });
     }
 
-    fn frame_done(&mut self, answer: Result<Value, NvimError>) {
+    fn handle_frame_answer(&mut self, answer: Result<Value, NvimError>) {
         let applied = match answer {
-            Ok(answer) => decode::applied(&answer),
+            Ok(answer) => read_frame_outcome(answer).unwrap_or_else(|problem| {
+                tracing::error!(%problem, "a malformed answer to a frame");
+                FrameOutcome::Lost
+            }),
             Err(error) => {
                 error.log("Neovim could not draw a frame");
-                Applied::Lost
+                FrameOutcome::Lost
             }
         };
-        self.frame = Frame::None;
+        self.frame = FrameState::Idle;
         match applied {
-            Applied::Busy => {
-                self.frame = Frame::Kept;
-                self.pace.refused(Instant::now());
+            FrameOutcome::Busy => {
+                self.frame = FrameState::Held;
+                self.pace.frame_refused(Instant::now());
             }
-            Applied::Done { problems, undrawn } => {
+            FrameOutcome::Done { problems, undrawn } => {
                 for problem in problems {
                     tracing::error!(%problem, "Neovim could not show something");
                 }
-                self.pace.taken(undrawn.is_empty(), Instant::now());
+                self.pace.frame_applied(undrawn.is_empty(), Instant::now());
                 for (chat, view) in undrawn {
-                    self.happened(Event::User(UserAction::Redraw(chat, view)));
+                    self.handle(Event::User(UserAction::Redraw(chat, view)));
                 }
             }
-            Applied::Lost => {
-                self.pace.taken(false, Instant::now());
-                self.happened(Event::FrameLost);
+            FrameOutcome::Lost => {
+                self.pace.frame_applied(false, Instant::now());
+                self.handle(Event::FrameLost);
             }
         }
+    }
+}
+
+/// Waits for the task. Without one it waits for ever.
+async fn join_resolving(
+    resolving: &mut Option<JoinHandle<UserAction>>,
+) -> Result<UserAction, JoinError> {
+    match resolving {
+        Some(task) => task.await,
+        None => std::future::pending().await,
     }
 }

@@ -1,89 +1,90 @@
-//! When the next frame goes out, and when one that Neovim could not take is offered again. It sends nothing itself.
+//! Decides when the next frame is sent and when one that Neovim refused is retried. It sends nothing itself.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Between two frames: a screen is not drawn more often either.
-const PAUSE: Duration = Duration::from_millis(8);
+/// The time between two frames, except in a flood. Screens do not refresh more often.
+const FRAME_INTERVAL: Duration = Duration::from_millis(8);
 
-/// A frame with so many bytes of text comes from a flood.
-const FLOOD: usize = 8 * 1024;
+/// A frame with at least this many bytes of text counts as part of a flood.
+const FLOOD_BYTES: usize = 8 * 1024;
 
-/// So do so many messages within one pause.
+/// This many messages since the last frame count as a flood as well.
 const FLOOD_MESSAGES: usize = 100;
 
-/// A refused frame is offered again at least this often: what locks the text may end at any key.
-const LONGEST_WAIT: Duration = Duration::from_millis(128);
+/// The longest delay before a refused frame is retried. It is short because the lock may end at any key.
+const MAX_RETRY_DELAY: Duration = Duration::from_millis(128);
 
-/// A view that cannot be drawn is drawn again at least this often.
-const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+/// The longest delay before a view that could not be drawn is drawn again.
+const MAX_REDRAW_DELAY: Duration = Duration::from_secs(4);
 
-/// Trouble that comes again within this time is the same one.
-const SAME_TROUBLE: Duration = Duration::from_secs(10);
+/// Failures to draw that are less than this apart count as a series, which lets the delay grow.
+const FAILURE_WINDOW: Duration = Duration::from_secs(10);
 
-/// The times of frames.
+/// The schedule of frames.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// When the next frame goes out, or the refused one again.
+    /// When the next frame is sent, or the refused one is retried.
     next: Instant,
-    /// Messages of agents taken in since the last frame.
-    gathered: usize,
-    /// How often in a row the frame was refused.
-    refused: u32,
-    /// How often in a row views could not be drawn, and when that was last.
-    failed: u32,
-    failed_at: Option<Instant>,
+    /// How many messages of agents arrived since the last frame.
+    messages: usize,
+    /// How often in a row the current frame was refused.
+    refusals: u32,
+    /// How many frames of the current series could not be drawn completely.
+    failures: u32,
+    /// When that happened last.
+    last_failure: Option<Instant>,
 }
 
 impl Pace {
     pub(super) fn new(now: Instant) -> Self {
-        Self { next: now, gathered: 0, refused: 0, failed: 0, failed_at: None }
+        Self { next: now, messages: 0, refusals: 0, failures: 0, last_failure: None }
     }
 
-    /// When the next frame may go out.
+    /// When the next frame may be sent.
     pub(super) fn next(&self) -> Instant {
         self.next
     }
 
-    /// So many messages of an agent were taken in.
-    pub(super) fn gathered(&mut self, count: usize, now: Instant) {
-        self.gathered += count;
-        if self.gathered >= FLOOD_MESSAGES && self.failed == 0 {
+    /// Counts `count` messages of an agent. A flood of them makes a frame due at once, unless views cannot be drawn.
+    pub(super) fn messages_received(&mut self, count: usize, now: Instant) {
+        self.messages += count;
+        if self.messages >= FLOOD_MESSAGES && self.failures == 0 {
             self.next = now;
         }
     }
 
-    /// A frame with so many bytes of text goes out.
-    pub(super) fn sent(&mut self, bytes: usize, now: Instant) {
-        self.gathered = 0;
-        // What comes next may gather for a moment. In a flood there is enough of it already.
-        self.next = if bytes < FLOOD { now + PAUSE } else { now };
+    /// Schedules the frame after one with `bytes` bytes of text, which is sent now.
+    pub(super) fn frame_sent(&mut self, bytes: usize, now: Instant) {
+        self.messages = 0;
+        // A pause lets changes accumulate. In a flood enough of them wait already.
+        self.next = if bytes < FLOOD_BYTES { now + FRAME_INTERVAL } else { now };
     }
 
-    /// Neovim cannot take the frame now.
-    pub(super) fn refused(&mut self, now: Instant) {
-        self.next = now + grown(self.refused).min(LONGEST_WAIT);
-        self.refused += 1;
+    /// Schedules a retry of a frame that Neovim cannot apply now.
+    pub(super) fn frame_refused(&mut self, now: Instant) {
+        self.next = now + backoff(self.refusals).min(MAX_RETRY_DELAY);
+        self.refusals += 1;
     }
 
-    /// Neovim has taken the frame; whether it could draw all of it.
-    pub(super) fn taken(&mut self, drawn: bool, now: Instant) {
-        self.refused = 0;
-        let recent = self.failed_at.is_some_and(|at| now - at < SAME_TROUBLE);
+    /// Records that Neovim has applied a frame, or lost it, and delays the next one unless everything was drawn.
+    pub(super) fn frame_applied(&mut self, all_drawn: bool, now: Instant) {
+        self.refusals = 0;
+        let recent = self.last_failure.is_some_and(|at| now - at < FAILURE_WINDOW);
         if !recent {
-            self.failed = 0;
+            self.failures = 0;
         }
-        if !drawn {
-            self.next = now + grown(self.failed).min(LONGEST_PAUSE);
-            self.failed += 1;
-            self.failed_at = Some(now);
+        if !all_drawn {
+            self.next = now + backoff(self.failures).min(MAX_REDRAW_DELAY);
+            self.failures += 1;
+            self.last_failure = Some(now);
         }
     }
 }
 
-/// A pause that doubles each time.
-fn grown(times: u32) -> Duration {
-    PAUSE * 2_u32.pow(times.min(16))
+/// Returns a delay that starts at `FRAME_INTERVAL` and doubles with each attempt.
+fn backoff(attempts: u32) -> Duration {
+    FRAME_INTERVAL * 2_u32.pow(attempts.min(16))
 }
 
 #[cfg(test)]
@@ -91,40 +92,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_frame_is_offered_ever_more_slowly_but_often_enough() {
+    fn a_refused_frame_is_retried_with_a_growing_delay_up_to_a_limit() {
         let now = Instant::now();
         let mut pace = Pace::new(now);
-        pace.sent(0, now);
+        pace.frame_sent(0, now);
         let mut last = Duration::ZERO;
         for _ in 0..100 {
-            pace.refused(now);
+            pace.frame_refused(now);
             assert!(pace.next() - now >= last);
             last = pace.next() - now;
         }
-        assert_eq!(last, LONGEST_WAIT);
-        pace.taken(true, now);
-        pace.refused(now);
-        assert_eq!(pace.next() - now, PAUSE);
+        assert_eq!(last, MAX_RETRY_DELAY);
+        pace.frame_applied(true, now);
+        pace.frame_refused(now);
+        assert_eq!(pace.next() - now, FRAME_INTERVAL);
     }
 
+    /// Holds (Windows and views): What cannot be drawn is retried with pauses.
     #[test]
-    fn what_cannot_be_drawn_is_not_tried_at_full_speed() {
+    fn a_view_that_cannot_be_drawn_is_retried_with_a_growing_delay() {
         let start = Instant::now();
         let (mut pace, mut now, mut tries) = (Pace::new(start), start, 0);
         while now - start < Duration::from_secs(60) {
-            pace.sent(FLOOD, now);
-            // A whole drawing takes several frames, and only the last of them fails.
-            pace.taken(true, now);
-            pace.sent(FLOOD, now);
-            pace.taken(false, now);
-            pace.gathered(FLOOD_MESSAGES, now);
+            pace.frame_sent(FLOOD_BYTES, now);
+            // A full redraw takes several frames, and only the last of them fails.
+            pace.frame_applied(true, now);
+            pace.frame_sent(FLOOD_BYTES, now);
+            pace.frame_applied(false, now);
+            pace.messages_received(FLOOD_MESSAGES, now);
             tries += 1;
             now = pace.next();
         }
         assert!((10..40).contains(&tries), "{tries}");
-        now += SAME_TROUBLE;
-        pace.taken(true, now);
-        pace.taken(false, now);
-        assert_eq!(pace.next() - now, PAUSE, "new trouble is mended at once");
+        now += FAILURE_WINDOW;
+        pace.frame_applied(true, now);
+        pace.frame_applied(false, now);
+        assert_eq!(
+            pace.next() - now,
+            FRAME_INTERVAL,
+            "the first failure of a new series is retried soon"
+        );
     }
 }

@@ -1,33 +1,33 @@
-//! SIGTERM as something to wait for, so that it does not end the process before all is settled. What is settled is not
-//! known here.
+//! SIGTERM as a future, so that the signal does not end the process before the event loop has shut down.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// SIGTERM, which may come once.
+/// Listens for SIGTERM and remembers whether it was received.
 #[derive(Debug)]
 pub(super) struct Terminate {
+    /// `None` if the handler could not be installed; then the signal ends the process at once.
     signal: Option<Signal>,
-    came: bool,
+    received: bool,
 }
 
 impl Terminate {
-    /// From now on the signal is waited for and ends nothing by itself. Inside a tokio runtime.
+    /// Installs the handler: from now on the signal no longer ends the process. Must be called inside a tokio runtime.
     pub(super) fn listen() -> Self {
         let signal = signal(SignalKind::terminate())
             .inspect_err(|error| tracing::error!(%error, "SIGTERM ends the bridge at once"))
             .ok();
-        Self { signal, came: false }
+        Self { signal, received: false }
     }
 
-    /// Waits until the signal has come; once it has, it is there at once. May be dropped and waited for again.
+    /// Waits for the signal and returns at once if it was received before. Cancel safe.
     pub(super) async fn wait(&mut self) {
-        if self.came {
+        if self.received {
             return;
         }
         match &mut self.signal {
             Some(signal) => {
                 signal.recv().await;
-                self.came = true;
+                self.received = true;
             }
             None => std::future::pending().await,
         }

@@ -1,38 +1,25 @@
-//! The pure core: everything that happens is an [`event::Event`], everything we do is an [`effect::Effect`],
-//! only [`state::State`] decides. No clock, no disk, no lock in here.
+//! The pure core: everything that happens is an [`messages::event::Event`], everything we do is an
+//! [`messages::effect::Effect`], and only [`state::State`] decides. It uses no clock, no disk and no lock.
 
-pub mod command;
-pub mod effect;
-pub mod elicitation;
-pub mod event;
-pub mod policy;
-pub mod reach;
-pub mod status;
+pub mod messages;
 
-mod broken;
-pub mod chat;
-pub mod content;
-pub mod frame;
-pub mod link;
+mod calls;
+mod chat;
+mod connection;
+mod drawn;
+mod event_subject;
+mod questions;
+mod requests;
+mod session_list;
+mod terminals;
+
 pub mod state;
 
-mod activity;
-mod changes;
-mod documents;
-pub mod elicit;
-mod info;
-mod keep;
-mod life;
-mod listing;
-mod login;
-mod meta;
-mod note;
-mod options;
-mod permit;
-mod sessions;
-mod terminals;
-mod turn;
-mod words;
+pub mod dispatch;
+pub mod frame;
+mod handlers;
+mod panics;
+mod user_messages;
 
 #[cfg(test)]
 mod tests;

@@ -1,102 +1,130 @@
-//! What the user is told when something fails: one line that says what happened and what to do.
+//! Error messages for the user: each is one line that says what happened and what to do.
 
-use super::event::agent::{AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Reply};
+use crate::core::messages::agent::{AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Reply};
 use crate::session::agent::AgentConfig;
+use crate::session::label;
 use crate::session::turn::StopReason;
 
-/// The version of the protocol we speak.
+/// The ACP version we implement.
 pub(super) const PROTOCOL_VERSION: u16 = 1;
 
-/// Why there is no agent any more.
+/// Maximum number of an agent's lines shown below an error, and the maximum length of each in characters. The log has
+/// the rest.
+const MAX_DETAIL_LINES: usize = 5;
+const MAX_LINE_CHARS: usize = 200;
+
+/// Maximum length of each line of an error's `data`, in characters. Most agents put everything on one line.
+const MAX_DATA_LINE_CHARS: usize = 400;
+
+/// How to get a dead agent back.
+pub(super) const RESTART: &str = "Send a prompt or :RatRestart to restart.";
+
+/// Says why the agent has ended.
 pub(super) fn exit(config: &AgentConfig, exit: &Exit) -> String {
     let (name, command) = (&config.name, &config.command);
+    if let (ExitCause::NotStarted { .. }, Some(problem)) = (&exit.cause, &config.problem) {
+        return format!("{name} cannot be started: {problem}");
+    }
     match &exit.cause {
         ExitCause::NotStarted { not_found: true, error } => match &config.install_hint {
-            Some(hint) => format!("{name}: {error}: install it with `{hint}`"),
-            None => format!("{name}: {error}: install it, or set agents.{name}.command"),
+            Some(hint) => format!("{name}: {error}. Install it: {hint}"),
+            None => format!("{name}: {error}. Install it, or set agents.{name}.command."),
         },
         ExitCause::NotStarted { error, .. } => {
-            format!(
-                "{name}: \"{command}\" could not be started ({error}): check agents.{name}.command"
-            )
+            format!("{name}: could not start {command} ({error}). Check agents.{name}.command.")
         }
-        ExitCause::Status(status) => {
-            format!(
-                "{name} ended with exit status {status}: the next prompt or :RatRestart starts it again"
-            )
-        }
-        ExitCause::Signal(signal) => {
-            format!("{name} was killed by {signal}: the next prompt or :RatRestart starts it again")
-        }
-        ExitCause::ClosedPipe => format!(
-            "{name} closed its output and was ended: the next prompt or :RatRestart starts it again"
-        ),
+        ExitCause::Status(status) => format!("{name} exited with status {status}. {RESTART}"),
+        ExitCause::Signal(signal) => format!("{name} was killed by {signal}. {RESTART}"),
+        ExitCause::ClosedPipe => format!("{name} closed its stdout and was stopped. {RESTART}"),
     }
 }
 
-/// Why the agent cannot be used.
+/// Returns the last lines the agent wrote to stderr, and where to find the rest.
+pub(super) fn stderr_tail(exit: &Exit) -> Vec<String> {
+    let lines = &exit.stderr[exit.stderr.len().saturating_sub(MAX_DETAIL_LINES)..];
+    let earlier = exit.stderr_lines.saturating_sub(lines.len());
+    let rest = (earlier > 0).then(|| format!("… {} in :RatLog", count(earlier, "earlier line")));
+    rest.into_iter().chain(lines.iter().map(|line| label::short(line, MAX_LINE_CHARS))).collect()
+}
+
+/// Formats a number with a noun.
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Says that the agent's protocol version is not supported.
 pub(super) fn version(config: &AgentConfig, version: u16) -> String {
     let name = &config.name;
     format!(
-        "{name} speaks version {version} of the Agent Client Protocol, rat.nvim speaks {PROTOCOL_VERSION}: \
-         install a version of {name} that does too"
+        "{name} speaks ACP version {version}, but rat.nvim speaks version {PROTOCOL_VERSION}. \
+         Install a version of {name} that matches."
     )
 }
 
-/// Why a step of starting failed.
+/// Says why a step of starting failed.
 pub(super) fn start(config: &AgentConfig, step: &str, error: &CallError) -> String {
     let name = &config.name;
     match error {
         CallError::Timeout(after) => format!(
-            "{name} did not answer {step} within {} s: see :RatLog, or raise agents.{name}.timeouts",
+            "{name} did not answer {step} within {} s. See :RatLog, or raise agents.{name}.timeouts.",
             after.as_secs_f64()
         ),
         CallError::Rpc { code: AUTH_REQUIRED, .. } => {
             format!(
-                "{name} wants a login and offers none here: log in with its own program, then :RatRestart"
+                "{name} requires a login but offers no method. Log in with its own program, then :RatRestart."
             )
         }
-        error => format!("{name} failed at {step} ({}): see :RatTrace", reason(error)),
+        error => format!("{name} failed at {step}: {}. See :RatTrace.", reason(error)),
     }
 }
 
-/// Why a turn failed.
+/// Says why a turn failed.
 pub(super) fn turn(name: &str, error: &CallError) -> String {
     match error {
         CallError::Rpc { code: NOT_FOUND, .. } => {
-            format!("{name} does not know this session any more: :RatStart! begins a new one")
+            format!("{name} no longer knows this session. :RatStart! starts a new one.")
         }
-        error => format!("{name} could not answer ({}): send the prompt again", reason(error)),
+        error => format!("{name} could not answer: {}. Send the prompt again.", reason(error)),
     }
 }
 
-/// What an agent added to an error, as it came.
+/// Returns the beginning of an error's `data`, and where to find the rest.
 pub(super) fn data(error: &CallError) -> Vec<String> {
-    match error {
-        CallError::Rpc { data, .. } => data.iter().cloned().collect(),
-        _ => Vec::new(),
-    }
+    let CallError::Rpc { data: Some(data), .. } = error else { return Vec::new() };
+    let mut lines = data.lines().filter(|line| !line.trim().is_empty());
+    let mut shown: Vec<_> = lines
+        .by_ref()
+        .take(MAX_DETAIL_LINES)
+        .map(|line| label::short(line, MAX_DATA_LINE_CHARS))
+        .collect();
+    let more = lines.count();
+    shown.extend((more > 0).then(|| format!("… {} in :RatTrace", count(more, "more line"))));
+    shown
 }
 
-/// An answer to another question than the one asked.
-pub(super) fn misfit(reply: &Reply) -> CallError {
+/// The error for a reply of the wrong kind.
+pub(super) fn wrong_reply(reply: &Reply) -> CallError {
     CallError::Malformed(format!("{reply:?}").chars().take(80).collect())
 }
 
-/// What an agent said of an error; transport and agent are told apart.
+/// Describes an error, most specific part first. Distinguishes errors of the transport from errors the agent reported.
 pub(super) fn reason(error: &CallError) -> String {
     match error {
-        CallError::Rpc { code, message, .. } => {
-            let line = message.lines().next().unwrap_or_default().trim();
-            if line.is_empty() { format!("error {code}") } else { format!("error {code}: {line}") }
+        CallError::Rpc { code, message, detail, .. } => {
+            let message = message.lines().next().unwrap_or_default().trim();
+            match (detail.as_deref(), message) {
+                (None, "") => format!("error {code}"),
+                (Some(only), "") | (None, only) => format!("{only} (error {code})"),
+                (Some(detail), message) => format!("{detail} ({message}, error {code})"),
+            }
         }
         CallError::Timeout(after) => format!("no answer within {} s", after.as_secs_f64()),
         CallError::Closed => "the connection is closed".to_owned(),
-        CallError::Malformed(what) => format!("an answer that makes no sense: {what}"),
+        CallError::Malformed(what) => format!("malformed answer: {what}"),
     }
 }
 
-/// The word for how a turn ended, as autocommands get it.
+/// The stop reason as autocommands receive it.
 pub(super) fn stop_reason(stop: &StopReason) -> &str {
     match stop {
         StopReason::EndTurn => "end_turn",
@@ -105,5 +133,23 @@ pub(super) fn stop_reason(stop: &StopReason) -> &str {
         StopReason::Refusal => "refusal",
         StopReason::Cancelled => "cancelled",
         StopReason::Unknown(word) => word,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_data_is_shortened() {
+        let shown = |text: &str| {
+            let (message, text) = (String::new(), text.to_owned());
+            data(&CallError::Rpc { code: -32603, message, detail: None, data: Some(text) })
+        };
+        assert_eq!(shown("one\n\n  two\n"), ["one", "  two"]);
+        let trace = (1..=6).map(|number| format!("at {number}\n")).collect::<String>();
+        assert_eq!(shown(&trace)[4..], ["at 5", "… 1 more line in :RatTrace"]);
+        assert_eq!(shown(&"{".repeat(9000)), [format!("{}…", "{".repeat(MAX_DATA_LINE_CHARS))]);
+        assert_eq!(data(&CallError::Closed), [""; 0]);
     }
 }

@@ -1,53 +1,54 @@
-//! Files that go with a prompt as they are: read whole, up to a bound. What becomes of them is decided elsewhere.
+//! Reads files that are attached to a prompt, up to a size limit. How they are sent is decided by `session::prompt`.
 
 use super::disks::Disks;
 use crate::session::media::{self, HEAD};
-use crate::session::prompt::{FileRead, FilesRead, most};
+use crate::session::prompt::{FileRead, FilesRead, size_limit};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use tokio::time::{Instant, timeout_at};
 
-/// Reads the files the user has chosen, one after the other, until then. Each is there in what it gives, be it as
-/// one that could not be read.
-pub async fn read_all(disks: &Disks, paths: Vec<PathBuf>, until: Instant) -> FilesRead {
+/// Reads the files one after the other. The result has an entry for every path; those not read by the deadline are
+/// [`FileRead::Failed`].
+pub async fn read_all(disks: &Disks, paths: Vec<PathBuf>, deadline: Instant) -> FilesRead {
     let mut all = FilesRead::new();
     for path in paths {
         let own = path.clone();
-        let read = match timeout_at(until, disks.call(&path, move |_| read(&own))).await {
+        let read = match timeout_at(deadline, disks.call(&path, move |_| read(&own))).await {
             Ok(Ok(Ok(read))) => read,
             Ok(Ok(Err(error))) => FileRead::Failed(error.to_string()),
             Ok(Err(error)) => FileRead::Failed(error.to_string()),
-            Err(_) => FileRead::Failed("reading it takes too long".to_owned()),
+            Err(_) => FileRead::Failed("reading it took too long".to_owned()),
         };
         all.insert(path, read);
     }
     all
 }
 
-/// Links are followed: the user has named the file, no agent.
+/// Follows symbolic links, since it was the user who chose the file.
 fn read(path: &Path) -> io::Result<FileRead> {
     let other = || io::Error::other("it is not a regular file");
     std::fs::metadata(path)?.is_file().then_some(()).ok_or_else(other)?;
-    // What is there by now may be a pipe that nobody writes to.
+    // O_NONBLOCK: the file may have been replaced by a pipe that nobody writes to.
     let file = OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path)?;
     let metadata = file.metadata()?;
     metadata.is_file().then_some(()).ok_or_else(other)?;
-    bounded(&file, metadata.len())
+    read_bounded(&file, metadata.len())
 }
 
-fn bounded(file: &File, size: u64) -> io::Result<FileRead> {
+/// Reads a file of `size` bytes, unless that is more than is sent of its kind.
+fn read_bounded(file: &File, size: u64) -> io::Result<FileRead> {
     let mut bytes = Vec::new();
     file.take(HEAD as u64).read_to_end(&mut bytes)?;
     let media = media::sniff(&bytes);
-    let most = most(media);
-    if size > most as u64 {
+    let max_size = size_limit(media);
+    if size > max_size as u64 {
         return Ok(FileRead::TooLarge(size));
     }
-    // It may have grown meanwhile.
-    file.take((most + 1 - bytes.len().min(most)) as u64).read_to_end(&mut bytes)?;
-    if bytes.len() > most {
+    // The file may have grown since.
+    file.take((max_size + 1 - bytes.len().min(max_size)) as u64).read_to_end(&mut bytes)?;
+    if bytes.len() > max_size {
         return Ok(FileRead::TooLarge(bytes.len() as u64));
     }
     Ok(FileRead::Data { data: media::encode(&bytes), size: bytes.len(), media })
@@ -56,12 +57,13 @@ fn bounded(file: &File, size: u64) -> io::Result<FileRead> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::prompt::{MOST_BLOB, MOST_MEDIA};
+    use crate::session::prompt::{MAX_BLOB, MAX_MEDIA};
     use std::time::Duration;
 
-    fn made(bytes: &[u8]) -> (File, u64) {
+    /// An open file with this content, and its size.
+    fn temporary(bytes: &[u8]) -> (File, u64) {
         let path = std::env::temp_dir().join(format!(
-            "rat-carry-{}-{:?}",
+            "rat-attachment-{}-{:?}",
             std::process::id(),
             std::thread::current().id()
         ));
@@ -73,35 +75,36 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_has_its_bound() {
+    fn each_kind_has_its_size_limit() {
         let png = b"\x89PNG\r\n\x1a\n";
         let sized = |head: &[u8], size: usize| {
             let mut bytes = head.to_vec();
             bytes.resize(size, 7);
             bytes
         };
-        for (head, most) in [(&png[..], MOST_MEDIA), (b"\0", MOST_BLOB)] {
-            let whole = sized(head, most);
-            let (large, size) = made(&whole);
-            let FileRead::Data { data, size, .. } = bounded(&large, size).unwrap() else {
-                panic!("{most} bytes are not too many")
+        for (head, max_size) in [(&png[..], MAX_MEDIA), (b"\0", MAX_BLOB)] {
+            let whole = sized(head, max_size);
+            let (large, size) = temporary(&whole);
+            let FileRead::Data { data, size, .. } = read_bounded(&large, size).unwrap() else {
+                panic!("{max_size} bytes are not too many")
             };
-            assert_eq!((media::decode(&data), size), (Some(whole.clone()), most));
-            let (larger, size) = made(&sized(head, most + 1));
-            assert_eq!(bounded(&larger, size).unwrap(), FileRead::TooLarge(most as u64 + 1));
-            // It had no bytes a moment ago.
-            let (grown, _) = made(&sized(head, most + 9));
-            assert_eq!(bounded(&grown, 0).unwrap(), FileRead::TooLarge(most as u64 + 1));
+            assert_eq!((media::decode(&data), size), (Some(whole.clone()), max_size));
+            let too_large = FileRead::TooLarge(max_size as u64 + 1);
+            let (larger, size) = temporary(&sized(head, max_size + 1));
+            assert_eq!(read_bounded(&larger, size).unwrap(), too_large);
+            // A file that was empty when its size was read.
+            let (grown, _) = temporary(&sized(head, max_size + 9));
+            assert_eq!(read_bounded(&grown, 0).unwrap(), too_large);
         }
     }
 
     #[tokio::test]
-    async fn what_is_no_file_is_told() {
-        let until = Instant::now() + Duration::from_secs(60);
-        let read =
-            read_all(&Disks::default(), vec!["/".into(), "/nowhere/at all".into()], until).await;
-        let words: Vec<_> = read.values().map(|it| format!("{it:?}")).collect();
-        assert!(words[0].contains("not a regular file"), "{words:?}");
-        assert!(words[1].contains("No such file"), "{words:?}");
+    async fn what_is_not_a_file_is_an_error() {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let paths = vec!["/".into(), "/nowhere/at all".into()];
+        let files = read_all(&Disks::default(), paths, deadline).await;
+        let results: Vec<_> = files.values().map(|file| format!("{file:?}")).collect();
+        assert!(results[0].contains("not a regular file"), "{results:?}");
+        assert!(results[1].contains("No such file"), "{results:?}");
     }
 }

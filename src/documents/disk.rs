@@ -1,5 +1,5 @@
-//! Files on disk: their bytes, their facts, and replacing them without a moment in which half is
-//! there. Blocks; it is run beside the loop.
+//! Reads and writes the bytes of files: as a whole, a range of lines, or by atomic replacement. Opens files by their
+//! real paths only, never through symbolic links. Everything here blocks and is called through `disks`.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -10,76 +10,37 @@ use std::path::Path;
 use atomic_write_file::AtomicWriteFile;
 
 use super::disks::Call;
-use super::editor::{FileTime, Stamp};
-use super::limits::{MOST_EXCERPT, MOST_TEXT, MOST_TEXT_LINES};
+use super::facts::DiskFacts;
+use super::limits::{MAX_EXCERPT_SIZE, MAX_TEXT_LINES, MAX_TEXT_SIZE};
 
-/// So many bytes are read at once.
-const PIECE: usize = 256 << 10;
+/// How many bytes are read or written between two reports of progress.
+const CHUNK: usize = 256 << 10;
 
-/// By what a file is known again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DiskFacts {
-    /// When it was last changed.
-    pub time: FileTime,
-    /// Bytes.
-    pub size: u64,
-    /// Its number on the disk.
-    pub inode: u64,
-    /// Who may do what with it.
-    pub mode: u32,
-}
-
-impl DiskFacts {
-    /// Of a file that is not there any more; no file is like that.
-    pub(super) const GONE: Self =
-        Self { time: FileTime { seconds: 0, nanoseconds: 0 }, size: 0, inode: 0, mode: 0 };
-}
-
-impl DiskFacts {
-    /// What Neovim's are compared with.
-    pub(super) fn stamp(&self) -> Stamp {
-        Stamp { time: self.time, size: self.size }
-    }
-
-    /// As Neovim has left the file, where that is known: somebody may have written it again since.
-    pub(super) fn as_stamped(self, stamp: Option<Stamp>) -> Self {
-        let Stamp { time, size } = stamp.unwrap_or_else(|| self.stamp());
-        Self { time, size, ..self }
-    }
-}
-
-impl From<&Metadata> for DiskFacts {
-    fn from(of: &Metadata) -> Self {
-        let time = FileTime { seconds: of.mtime(), nanoseconds: of.mtime_nsec() };
-        Self { time, size: of.size(), inode: of.ino(), mode: of.mode() }
-    }
-}
-
-/// What is there to be read.
+/// The result of reading a whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Bytes {
-    /// All there is, and the facts it had then.
+    /// Its bytes, and its facts when it was opened.
     All(Vec<u8>, DiskFacts),
-    /// More than may be held; how much.
+    /// It exceeds a limit; how many bytes it has, or had when reading stopped.
     TooMany(u64),
 }
 
-/// The bytes of a file. `None`: there is no such file.
-pub(super) fn read(path: &Path, most: u64, call: &Call) -> io::Result<Option<Bytes>> {
-    let Some(mut file) = existing(path)? else { return Ok(None) };
+/// Reads a file of at most `max_size` bytes and [`MAX_TEXT_LINES`] lines. `None` if it does not exist.
+pub(super) fn read(path: &Path, max_size: u64, call: &Call) -> io::Result<Option<Bytes>> {
+    let Some(mut file) = open_existing(path)? else { return Ok(None) };
     let metadata = file.metadata()?;
-    if metadata.size() > most {
+    if metadata.size() > max_size {
         return Ok(Some(Bytes::TooMany(metadata.size())));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.size()).unwrap_or(0) + 1);
     let mut lines = 0;
     loop {
-        call.goes_on()?;
+        call.report_progress()?;
         let before = bytes.len();
-        // It may grow meanwhile.
-        let read = (&mut file).take(PIECE as u64).read_to_end(&mut bytes)?;
+        // The file may have grown since.
+        let read = (&mut file).take(CHUNK as u64).read_to_end(&mut bytes)?;
         lines += memchr::memchr_iter(b'\n', &bytes[before..]).count();
-        if bytes.len() as u64 > most || lines > MOST_TEXT_LINES {
+        if bytes.len() as u64 > max_size || lines > MAX_TEXT_LINES {
             return Ok(Some(Bytes::TooMany(bytes.len().max(1) as u64)));
         }
         if read == 0 {
@@ -88,44 +49,45 @@ pub(super) fn read(path: &Path, most: u64, call: &Call) -> io::Result<Option<Byt
     }
 }
 
-/// What is found of some lines.
+/// The result of reading a range of lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Excerpt {
-    /// Them with their ends, and the facts of the file.
+    /// The lines with their line ends, and the facts of the file.
     Lines(Vec<u8>, DiskFacts),
-    /// The file is no text whose lines can be told by their bytes: it holds NUL bytes.
+    /// The file has NUL bytes: it is binary, or in an encoding whose lines cannot be found without decoding it.
     Nul,
-    /// They have more bytes than may be held.
+    /// The lines have more than [`MAX_EXCERPT_SIZE`] bytes.
     TooLong,
-    /// They begin farther from the start than is looked.
+    /// The lines begin too far from the start of the file.
     TooDeep,
 }
 
-/// Some lines of a file, from 0, of which no more is held than they have. `None`: there is no such file.
+/// Reads a range of lines, counted from 0, without holding the rest of the file in memory. The range has to begin
+/// within the first `max_skipped` bytes, give or take a chunk. `None` if the file does not exist.
 pub(super) fn excerpt(
     path: &Path,
     lines: Range<usize>,
-    most_skipped: u64,
+    max_skipped: u64,
     call: &Call,
 ) -> io::Result<Option<Excerpt>> {
-    let Some(mut file) = existing(path)? else { return Ok(None) };
+    let Some(mut file) = open_existing(path)? else { return Ok(None) };
     let facts = DiskFacts::from(&file.metadata()?);
-    let (mut piece, mut held, mut skipped, mut at) = (vec![0; PIECE], Vec::new(), 0, 0);
+    let (mut buffer, mut excerpt, mut skipped, mut at) = (vec![0; CHUNK], Vec::new(), 0, 0);
     while at < lines.end {
-        call.goes_on()?;
-        let read = match file.read(&mut piece) {
+        call.report_progress()?;
+        let chunk = match file.read(&mut buffer) {
             Ok(0) => break,
-            Ok(read) => &piece[..read],
+            Ok(count) => &buffer[..count],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
         let has_nul = |bytes| memchr::memchr(0, bytes).is_some();
-        let mut rest = read;
+        let mut rest = chunk;
         if at < lines.start {
-            skipped += read.len() as u64;
-            let ends = memchr::memchr_iter(b'\n', read).count();
+            skipped += chunk.len() as u64;
+            let ends = memchr::memchr_iter(b'\n', chunk).count();
             if at + ends < lines.start {
-                if has_nul(read) {
+                if has_nul(chunk) {
                     return Ok(Some(Excerpt::Nul));
                 }
                 at += ends;
@@ -139,30 +101,31 @@ pub(super) fn excerpt(
                 return Ok(Some(Excerpt::Nul));
             }
             if at >= lines.start {
-                if held.len() + line.len() > MOST_EXCERPT {
+                if excerpt.len() + line.len() > MAX_EXCERPT_SIZE {
                     return Ok(Some(Excerpt::TooLong));
                 }
-                held.extend_from_slice(line);
+                excerpt.extend_from_slice(line);
             }
             at += usize::from(end.is_some());
             rest = more;
         }
-        if at < lines.start && skipped > most_skipped {
+        if at < lines.start && skipped > max_skipped {
             return Ok(Some(Excerpt::TooDeep));
         }
     }
-    Ok(Some(Excerpt::Lines(held, facts)))
+    Ok(Some(Excerpt::Lines(excerpt, facts)))
 }
 
-fn existing(path: &Path) -> io::Result<Option<File>> {
+/// Opens a file for reading. `None` if it does not exist.
+fn open_existing(path: &Path) -> io::Result<Option<File>> {
     match open(OpenOptions::new().read(true), path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         file => file.map(Some),
     }
 }
 
-/// Refuses a path that was a real one when it was decided who may touch it, and is not any more: a symbolic link has
-/// taken the place of the file or of a folder above it, and leads wherever it likes. What is not there yet is nowhere.
+/// Fails if a path is no longer a real path: since access was granted, the file or a folder above it may have been
+/// replaced by a symbolic link to somewhere else. Components that do not exist are skipped.
 fn check_real(path: &Path) -> io::Result<()> {
     match path.canonicalize() {
         Ok(real) if real == path => Ok(()),
@@ -177,48 +140,49 @@ fn check_real(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens a regular file by its real path. Looks before: a device may do something on being opened. And does not wait:
-/// what is there by then may be a pipe without another end, or a link.
+/// Opens a regular file by its real path. Checks the type before opening, since opening a device may have side effects,
+/// and again afterwards, since the file may have been replaced. For the same reason opening neither follows a symbolic
+/// link nor waits for the other end of a pipe.
 fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let check = |metadata: &Metadata| {
-        let other = || io::Error::other("it is not a regular file");
-        metadata.is_file().then_some(()).ok_or_else(other)
+    let check_type = |metadata: &Metadata| {
+        let error = || io::Error::other("it is not a regular file");
+        metadata.is_file().then_some(()).ok_or_else(error)
     };
-    check(&fs::metadata(path)?)?;
+    check_type(&fs::metadata(path)?)?;
     check_real(path)?;
     let file = options.custom_flags(nix::libc::O_NONBLOCK | nix::libc::O_NOFOLLOW).open(path)?;
-    check(&file.metadata()?)?;
+    check_type(&file.metadata()?)?;
     check_real(path)?;
     Ok(file)
 }
 
-/// The facts of a file, `None` if there is none: agents name folders, too.
+/// Returns the facts of a regular file. `None` if there is none of that name; it may be a folder.
 pub(super) fn facts(path: &Path) -> Option<DiskFacts> {
     let metadata = fs::metadata(path).ok().filter(Metadata::is_file)?;
     Some(DiskFacts::from(&metadata))
 }
 
-/// Whether there is nothing of that name.
+/// Whether nothing exists at this path, not even a dangling symbolic link.
 pub(super) fn is_missing(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Replaces the bytes of a file, or creates it with missing parent folders. All or nothing; mode
-/// and owner stay. A file with several names (hard links) keeps them, and one in a folder that
-/// takes no new files is written too: both in place.
+/// Replaces the content of a file atomically and preserves its mode and owner; or creates it, with missing parent
+/// folders. A file that has several hard links, or is in a folder that cannot be written to, is overwritten in place
+/// instead.
 ///
-/// Where nobody waits for the call any more, nothing is changed: others may have written by then.
+/// Changes nothing once the call has been given up: somebody else may have written the file by then.
 pub(super) fn write(path: &Path, bytes: &[u8], call: &Call) -> io::Result<DiskFacts> {
     match open(OpenOptions::new().read(true).write(true), path) {
         Ok(file) if file.metadata()?.nlink() > 1 => write_in_place(file, bytes, call)?,
         Ok(file) => match replace(path, bytes, call) {
-            Err(error) if is_of_the_folder(&error) => write_in_place(file, bytes, call)?,
+            Err(error) if is_folder_read_only(&error) => write_in_place(file, bytes, call)?,
             replaced => replaced?,
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             check_real(path)?;
             if let Some(parent) = path.parent() {
-                call.goes_on()?;
+                call.report_progress()?;
                 fs::create_dir_all(parent)?;
             }
             replace(path, bytes, call)?;
@@ -228,41 +192,44 @@ pub(super) fn write(path: &Path, bytes: &[u8], call: &Call) -> io::Result<DiskFa
     fs::metadata(path).map(|metadata| DiskFacts::from(&metadata))
 }
 
-/// Gives a file back what it had, in place: where there was no room for more there is for that.
+/// Overwrites a file in place with its previous content. On a full disk there is room for that, since the file had it
+/// before.
 pub(super) fn restore(path: &Path, bytes: &[u8], call: &Call) -> io::Result<DiskFacts> {
     let mut file = open(OpenOptions::new().read(true).write(true), path)?;
-    call.goes_on()?;
+    call.report_progress()?;
     overwrite(&mut file, bytes)?;
     file.metadata().map(|metadata| DiskFacts::from(&metadata))
 }
 
 fn replace(path: &Path, bytes: &[u8], call: &Call) -> io::Result<()> {
     let mut file = AtomicWriteFile::open(path)?;
-    for piece in bytes.chunks(PIECE) {
-        file.write_all(piece)?;
-        call.goes_on()?;
+    for chunk in bytes.chunks(CHUNK) {
+        file.write_all(chunk)?;
+        call.report_progress()?;
     }
-    // From its folder, which stays open, it comes to no other.
+    // The temporary file is renamed within its folder, which is held open, so after this check it cannot end up
+    // elsewhere.
     check_real(path)?;
-    call.goes_on()?;
+    call.report_progress()?;
     file.commit()
 }
 
-/// Whether the folder takes no new file, and a write in place may do.
-fn is_of_the_folder(error: &io::Error) -> bool {
+/// Whether creating the temporary file failed because of the folder, in which case the file itself may still be
+/// writable.
+fn is_folder_read_only(error: &io::Error) -> bool {
     use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
 }
 
-/// Not all at once, but if it fails, on a full disk for example, the file gets back what it had: it
-/// is cut only when all is written, so that there is room.
+/// Overwrites a file. This is not atomic, but if it fails, on a full disk for example, the previous content is
+/// restored. There is room for that because the file is only truncated after everything has been written.
 fn write_in_place(mut file: File, bytes: &[u8], call: &Call) -> io::Result<()> {
     let mut before = Vec::new();
-    (&mut file).take(MOST_TEXT + 1).read_to_end(&mut before)?;
-    if before.len() as u64 > MOST_TEXT {
+    (&mut file).take(MAX_TEXT_SIZE + 1).read_to_end(&mut before)?;
+    if before.len() as u64 > MAX_TEXT_SIZE {
         return Err(io::Error::other("it has become too large to be written in place"));
     }
-    call.goes_on()?;
+    call.report_progress()?;
     let written = overwrite(&mut file, bytes);
     if written.is_err() {
         overwrite(&mut file, &before)?;
@@ -284,10 +251,11 @@ mod tests {
 
     use super::*;
 
+    /// A temporary folder, removed on drop.
     struct Scratch(PathBuf);
 
     fn read(path: &Path) -> io::Result<Option<(Vec<u8>, DiskFacts)>> {
-        Ok(super::read(path, MOST_TEXT, &Call::default())?.map(|bytes| match bytes {
+        Ok(super::read(path, MAX_TEXT_SIZE, &Call::default())?.map(|bytes| match bytes {
             Bytes::All(bytes, facts) => (bytes, facts),
             Bytes::TooMany(size) => panic!("{size} bytes"),
         }))
@@ -341,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_not_opened() {
+    fn only_regular_files_are_opened() {
         let scratch = Scratch::new("folder");
         assert!(read(&scratch.0).is_err());
         assert!(read(&scratch.0.join("none")).unwrap().is_none());
@@ -353,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_the_place_of_what_was_allowed_leads_nowhere() {
+    fn a_symbolic_link_that_replaces_a_file_or_folder_is_refused() {
         let scratch = Scratch::new("swapped");
         let path = |name: &str| scratch.0.join(name);
         for name in ["inside/file", "outside/file", "folder/file"] {
@@ -374,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_found_without_holding_what_is_around_them() {
+    fn lines_are_read_without_the_rest_of_the_file() {
         let scratch = Scratch::new("lines");
         let path = scratch.0.join("lines");
         let text: String = (0..100_000).map(|line| format!("line {line}\r\n")).collect();
@@ -392,19 +360,26 @@ mod tests {
         assert_eq!(excerpt(&path, 90_000..90_001, 500_000, &call).unwrap(), Some(Excerpt::TooDeep));
     }
 
+    /// Holds (Reading files): A file too large to hold is refused before it is read.
     #[test]
-    fn what_is_too_large_is_told_before_it_is_held() {
+    fn a_file_that_is_too_large_is_reported_before_it_is_read() {
         let scratch = Scratch::new("large");
         let path = scratch.0.join("large");
         let sparse = File::create(&path).unwrap();
         sparse.set_len(1 << 40).unwrap();
         let call = Call::default();
-        assert_eq!(super::read(&path, MOST_TEXT, &call).unwrap(), Some(Bytes::TooMany(1 << 40)));
+        assert_eq!(
+            super::read(&path, MAX_TEXT_SIZE, &call).unwrap(),
+            Some(Bytes::TooMany(1 << 40))
+        );
         assert_eq!(excerpt(&path, 0..1, 0, &call).unwrap(), Some(Excerpt::Nul));
-        // One line, and very many.
-        write(&path, &vec![b'x'; MOST_EXCERPT + 1]).unwrap();
+        // One very long line, and very many lines.
+        write(&path, &vec![b'x'; MAX_EXCERPT_SIZE + 1]).unwrap();
         assert_eq!(excerpt(&path, 0..1, 0, &call).unwrap(), Some(Excerpt::TooLong));
-        write(&path, &vec![b'\n'; MOST_TEXT_LINES + 1]).unwrap();
-        assert!(matches!(super::read(&path, MOST_TEXT, &call).unwrap(), Some(Bytes::TooMany(_))));
+        write(&path, &vec![b'\n'; MAX_TEXT_LINES + 1]).unwrap();
+        assert!(matches!(
+            super::read(&path, MAX_TEXT_SIZE, &call).unwrap(),
+            Some(Bytes::TooMany(_))
+        ));
     }
 }

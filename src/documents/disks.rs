@@ -1,6 +1,5 @@
-//! Blocking calls to file systems: beside the loop, a bounded number on each file system, and none is waited for
-//! without end. So one that does not answer any more, such as a network share, stops only what uses it. What is called
-//! is decided elsewhere.
+//! Runs blocking calls to file systems on blocking threads, with a limit for each file system and a timeout for each
+//! call. A file system that stops responding, such as a network share, therefore only affects the files on it.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -16,206 +15,221 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
-use super::error::FileError;
+use super::error::DocumentError;
 
-/// So long a call may go without progress.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a call may make no progress before it is given up.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// So long where a call to the same file system has been given up and has not come back.
-const LITTLE_PATIENCE: Duration = Duration::from_secs(1);
+/// The same for a file system with a call that was given up and has not returned.
+const SHORT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// So many calls to one file system run at once, those counted that were given up: each holds a thread.
-const MOST_CALLS: usize = 8;
+/// How many calls to one file system run at once. Calls that were given up count too, since each still occupies a
+/// thread.
+const MAX_CALLS: usize = 8;
 
-/// So long the list of file systems is taken to be right.
-const FRESH: Duration = Duration::from_secs(2);
+/// How long the list of mounts is cached.
+const MOUNTS_MAX_AGE: Duration = Duration::from_secs(2);
 
-/// Finds the file system of a path without asking that.
-type Finder = Box<dyn Fn(&Path) -> PathBuf + Send + Sync>;
+/// Returns the mount point of a path's file system, without a call to that file system.
+type MountFinder = Box<dyn Fn(&Path) -> PathBuf + Send + Sync>;
 
-/// All file systems, by where they are mounted.
+/// All file systems, by mount point.
 pub struct Disks {
-    finder: Finder,
-    patience: [Duration; 2],
-    gates: Mutex<HashMap<PathBuf, Arc<Gate>>>,
+    mount_of: MountFinder,
+    /// Normal and short timeout.
+    timeouts: [Duration; 2],
+    by_mount: Mutex<HashMap<PathBuf, Arc<FileSystem>>>,
 }
 
-/// What goes on on one file system.
+/// The calls to one file system.
 #[derive(Debug)]
-struct Gate {
-    free: Arc<Semaphore>,
+struct FileSystem {
+    slots: Arc<Semaphore>,
+    /// How many calls were given up and have not returned.
     given_up: AtomicUsize,
 }
 
-/// A call that runs, as seen by itself.
+/// A running call, shared by the work and the task that waits for it.
 #[derive(Debug, Default)]
 pub struct Call {
-    beats: AtomicU64,
+    /// Counts reports of progress.
+    progress: AtomicU64,
     stage: AtomicU8,
 }
 
-/// Stages of a call: it leaves the first one once, for one of the others.
-const RUNS: u8 = 0;
-const IS_DONE: u8 = 1;
-const IS_GIVEN_UP: u8 = 2;
+/// Values of [`Call::stage`], which changes once, from `RUNNING` to one of the others.
+const RUNNING: u8 = 0;
+const DONE: u8 = 1;
+const GIVEN_UP: u8 = 2;
 
 impl Call {
-    /// Says that there is progress. An error if nobody waits any more: what was not done yet must not be done then.
-    pub fn goes_on(&self) -> io::Result<()> {
-        self.beats.fetch_add(1, Ordering::Relaxed);
-        if self.stage.load(Ordering::SeqCst) == IS_GIVEN_UP {
+    /// Reports progress. Fails if the call has been given up; then it must not change anything any more.
+    pub fn report_progress(&self) -> io::Result<()> {
+        self.progress.fetch_add(1, Ordering::Relaxed);
+        if self.stage.load(Ordering::SeqCst) == GIVEN_UP {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody waits for it any more"));
         }
         Ok(())
     }
 
-    fn ends_as(&self, stage: u8) -> bool {
-        let ended = self.stage.compare_exchange(RUNS, stage, Ordering::SeqCst, Ordering::SeqCst);
-        ended.is_ok()
+    /// Leaves the stage `RUNNING`. Returns `false` if that has happened before.
+    fn end(&self, stage: u8) -> bool {
+        self.stage.compare_exchange(RUNNING, stage, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 }
 
-/// Held by a call until it comes back, however it does.
+/// Held by the work until it returns or panics.
 struct Running {
     call: Arc<Call>,
-    gate: Arc<Gate>,
+    file_system: Arc<FileSystem>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if !self.call.ends_as(IS_DONE) {
-            self.gate.given_up.fetch_sub(1, Ordering::SeqCst);
+        if !self.call.end(DONE) {
+            self.file_system.given_up.fetch_sub(1, Ordering::SeqCst);
         }
     }
 }
 
 impl Default for Disks {
     fn default() -> Self {
-        let table = Mutex::new(Table::default());
-        let finder = move |path: &Path| table.lock().mount_of(path);
-        Self::new(finder, [PATIENCE, LITTLE_PATIENCE])
+        let table = Mutex::new(MountTable::default());
+        Self::new(move |path| table.lock().mount_of(path), [TIMEOUT, SHORT_TIMEOUT])
     }
 }
 
 impl fmt::Debug for Disks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Disks").field("gates", &self.gates).finish_non_exhaustive()
+        f.debug_struct("Disks").field("by_mount", &self.by_mount).finish_non_exhaustive()
     }
 }
 
 impl Disks {
-    /// File systems as `finder` tells them apart. The second patience is for those of which a call was given up.
+    /// Creates a set of file systems. `mount_of` returns the mount point of a path. The second timeout is for file
+    /// systems with a call that was given up and has not returned.
     pub fn new(
-        finder: impl Fn(&Path) -> PathBuf + Send + Sync + 'static,
-        patience: [Duration; 2],
+        mount_of: impl Fn(&Path) -> PathBuf + Send + Sync + 'static,
+        timeouts: [Duration; 2],
     ) -> Self {
-        Self { finder: Box::new(finder), patience, gates: Mutex::default() }
+        Self { mount_of: Box::new(mount_of), timeouts, by_mount: Mutex::default() }
     }
 
-    /// Runs what may block on the file system of `path`. An error once it has gone without progress for too long; then it
-    /// is told so, and nobody waits for it.
+    /// Runs `work`, which may block on the file system of `path`. Gives it up and returns an error once it has reported
+    /// no progress for too long; its next [`Call::report_progress`] fails then.
     pub async fn call<T: Send + 'static>(
         &self,
         path: &Path,
         work: impl FnOnce(&Call) -> T + Send + 'static,
-    ) -> Result<T, FileError> {
-        let gate = self.gate(path);
-        let is_silent = gate.given_up.load(Ordering::SeqCst) > 0;
-        let patience = self.patience[usize::from(is_silent)];
-        let silent =
-            || FileError::Silent { path: path.to_owned(), seconds: patience.as_secs().max(1) };
-        let free = timeout(patience, Arc::clone(&gate.free).acquire_owned()).await;
-        let Ok(Ok(permit)) = free else { return Err(silent()) };
+    ) -> Result<T, DocumentError> {
+        let file_system = self.file_system(path);
+        let is_unresponsive = file_system.given_up.load(Ordering::SeqCst) > 0;
+        let limit = self.timeouts[usize::from(is_unresponsive)];
+        let unresponsive = || DocumentError::Unresponsive {
+            path: path.to_owned(),
+            seconds: limit.as_secs().max(1),
+        };
+        let slot = timeout(limit, Arc::clone(&file_system.slots).acquire_owned()).await;
+        let Ok(Ok(permit)) = slot else { return Err(unresponsive()) };
         let call = Arc::new(Call::default());
-        let running = Running { call: Arc::clone(&call), gate: Arc::clone(&gate), _permit: permit };
+        let running = Running {
+            call: Arc::clone(&call),
+            file_system: Arc::clone(&file_system),
+            _permit: permit,
+        };
         let mut done = tokio::task::spawn_blocking(move || work(&running.call));
-        let mut beats = 0;
+        let mut progress = 0;
         loop {
-            if let Ok(done) = timeout(patience, &mut done).await {
-                return done.map_err(|error| FileError::Editor(error.to_string()));
+            if let Ok(done) = timeout(limit, &mut done).await {
+                return done.map_err(|error| DocumentError::Editor(error.to_string()));
             }
-            let last = std::mem::replace(&mut beats, call.beats.load(Ordering::Relaxed));
-            if last != beats {
+            let last = std::mem::replace(&mut progress, call.progress.load(Ordering::Relaxed));
+            if last != progress {
                 continue;
             }
-            gate.given_up.fetch_add(1, Ordering::SeqCst);
-            if call.ends_as(IS_GIVEN_UP) {
+            // Counted before the stage changes, so that the work cannot return in between and uncount itself first.
+            file_system.given_up.fetch_add(1, Ordering::SeqCst);
+            if call.end(GIVEN_UP) {
                 tracing::warn!(path = %path.display(), "the file system does not answer");
-                return Err(silent());
+                return Err(unresponsive());
             }
-            // It has come back just now.
-            gate.given_up.fetch_sub(1, Ordering::SeqCst);
+            // The work has returned just now.
+            file_system.given_up.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
-    /// These paths, those of each file system by themselves.
-    pub fn apart(&self, paths: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
+    /// Groups paths by file system.
+    pub fn group_by_file_system(&self, paths: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
         let mut groups: HashMap<PathBuf, Vec<PathBuf>> = HashMap::new();
         for path in paths {
-            groups.entry((self.finder)(&path)).or_default().push(path);
+            groups.entry((self.mount_of)(&path)).or_default().push(path);
         }
         groups.into_values().collect()
     }
 
-    /// Whether both lie on one file system.
-    pub fn are_one(&self, one: &Path, other: &Path) -> bool {
-        (self.finder)(one) == (self.finder)(other)
+    /// Whether two paths are on the same file system.
+    pub fn is_same_file_system(&self, one: &Path, other: &Path) -> bool {
+        (self.mount_of)(one) == (self.mount_of)(other)
     }
 
-    fn gate(&self, path: &Path) -> Arc<Gate> {
-        let place = (self.finder)(path);
-        let gate = || Gate { free: Arc::new(Semaphore::new(MOST_CALLS)), given_up: 0.into() };
-        Arc::clone(self.gates.lock().entry(place).or_insert_with(|| Arc::new(gate())))
+    fn file_system(&self, path: &Path) -> Arc<FileSystem> {
+        let mount = (self.mount_of)(path);
+        let new = || FileSystem { slots: Arc::new(Semaphore::new(MAX_CALLS)), given_up: 0.into() };
+        Arc::clone(self.by_mount.lock().entry(mount).or_insert_with(|| Arc::new(new())))
     }
 }
 
-/// Where file systems are mounted.
+/// The mount points of this machine.
 #[derive(Debug, Default)]
-struct Table {
-    read: Option<Instant>,
+struct MountTable {
+    /// When the mounts were last read.
+    read_at: Option<Instant>,
     mounts: Vec<PathBuf>,
 }
 
-impl Table {
-    /// The longest of them that holds the path. The kernel is asked, not the file system.
+impl MountTable {
+    /// Returns the longest mount point that contains the path. This asks the kernel, not the file system.
     fn mount_of(&mut self, path: &Path) -> PathBuf {
-        if self.read.is_none_or(|read| read.elapsed() > FRESH) {
+        if self.read_at.is_none_or(|read_at| read_at.elapsed() > MOUNTS_MAX_AGE) {
             let table = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
-            self.mounts = mounts(&table);
-            self.read = Some(Instant::now());
+            self.mounts = parse_mounts(&table);
+            self.read_at = Some(Instant::now());
         }
-        let holds = self.mounts.iter().filter(|mount| path.starts_with(mount));
-        let longest = holds.max_by_key(|mount| mount.as_os_str().len());
-        longest.cloned().unwrap_or_else(|| usual(path))
+        let containing = self.mounts.iter().filter(|mount| path.starts_with(mount));
+        let longest = containing.max_by_key(|mount| mount.as_os_str().len());
+        longest.cloned().unwrap_or_else(|| guess_mount(path))
     }
 }
 
-/// The mounts in a table as Linux has it; the fifth field of a line, with signs such as spaces as octal numbers.
-fn mounts(table: &[u8]) -> Vec<PathBuf> {
-    let fifth = |line: &[u8]| line.split(|byte| *byte == b' ').nth(4).map(unescaped);
-    table.split(|byte| *byte == b'\n').filter_map(fifth).collect()
+/// Parses `/proc/self/mountinfo` (`man 5 proc_pid_mountinfo`): the mount point is the fifth field of a line.
+fn parse_mounts(table: &[u8]) -> Vec<PathBuf> {
+    let mount_point = |line: &[u8]| line.split(|byte| *byte == b' ').nth(4).map(unescape);
+    table.split(|byte| *byte == b'\n').filter_map(mount_point).collect()
 }
 
-fn unescaped(field: &[u8]) -> PathBuf {
+/// Decodes spaces and other characters that are written as a backslash and three octal digits.
+fn unescape(field: &[u8]) -> PathBuf {
     let (mut bytes, mut rest) = (Vec::with_capacity(field.len()), field);
     while let Some((&byte, more)) = rest.split_first() {
-        let digits = more.get(..3).filter(|_| byte == b'\\').and_then(|it| str::from_utf8(it).ok());
-        let (one, left) = match digits.and_then(|it| u8::from_str_radix(it, 8).ok()) {
-            Some(one) => (one, &more[3..]),
+        let digits =
+            more.get(..3).filter(|_| byte == b'\\').and_then(|digits| str::from_utf8(digits).ok());
+        let (byte, after) = match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(escaped) => (escaped, &more[3..]),
             None => (byte, more),
         };
-        bytes.push(one);
-        rest = left;
+        bytes.push(byte);
+        rest = after;
     }
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// Where there is no such table: what lies below these is mounted by its name, as on macOS.
-fn usual(path: &Path) -> PathBuf {
-    let is_mount =
-        |parent: &Path| ["/Volumes", "/mnt", "/net"].iter().any(|it| parent == Path::new(it));
-    let mount = path.ancestors().find(|at| at.parent().is_some_and(is_mount));
+/// Guesses the mount point where the kernel has no such table, as on macOS: each folder directly below one of the usual
+/// places counts as a mount point.
+fn guess_mount(path: &Path) -> PathBuf {
+    let has_mounts =
+        |parent: &Path| ["/Volumes", "/mnt", "/net"].iter().any(|place| parent == Path::new(place));
+    let mount = path.ancestors().find(|at| at.parent().is_some_and(has_mounts));
     mount.unwrap_or(Path::new("/")).to_owned()
 }
 
@@ -226,25 +240,26 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(50);
 
-    /// The file system of a path is its first folder.
+    /// Each folder in the root folder is a file system.
     fn disks() -> Disks {
         let first = |path: &Path| path.components().take(2).collect();
         Disks::new(first, [SHORT, SHORT])
     }
 
-    /// Starts a call that hangs until the sender is dropped, and waits until it is given up.
+    /// Starts a call that hangs until the returned sender is dropped, and waits until it is given up.
     async fn hang(disks: &Disks, path: &str) -> mpsc::Sender<()> {
         let (sender, hangs) = mpsc::channel();
         let hung = disks.call(Path::new(path), move |_| hangs.recv().is_ok()).await;
-        assert!(matches!(hung, Err(FileError::Silent { .. })), "{hung:?}");
+        assert!(matches!(hung, Err(DocumentError::Unresponsive { .. })), "{hung:?}");
         sender
     }
 
+    /// Holds (Files): A file system that does not answer stops only what uses it.
     #[tokio::test]
-    async fn a_file_system_that_does_not_answer_stops_only_what_uses_it() {
+    async fn a_file_system_that_does_not_respond_affects_only_its_own_files() {
         let disks = disks();
         let mut hung = Vec::new();
-        for _ in 0..MOST_CALLS {
+        for _ in 0..MAX_CALLS {
             hung.push(hang(&disks, "/share/file").await);
         }
         let more =
@@ -256,30 +271,31 @@ mod tests {
         );
         assert_eq!(disks.call(Path::new("/home/file"), |_| 7).await, Ok(7));
         drop(hung);
-        // It answers again.
+        // The file system responds again.
         let again = async { while disks.call(Path::new("/share/file"), |_| ()).await.is_err() {} };
         timeout(Duration::from_secs(20), again).await.unwrap();
     }
 
+    /// Holds (Files): A file operation that was given up is not done later.
     #[tokio::test]
-    async fn a_call_that_was_given_up_learns_of_it_and_one_that_goes_on_is_waited_for() {
+    async fn a_call_without_progress_is_given_up_and_one_with_progress_is_not() {
         let disks = disks();
         let (go, goes) = mpsc::channel::<()>();
-        let (tell, told) = mpsc::channel();
+        let (report, reported) = mpsc::channel();
         let late = disks.call(Path::new("/share/file"), move |call| {
             let _ = goes.recv();
-            let _ = tell.send(call.goes_on().is_err());
+            let _ = report.send(call.report_progress().is_err());
         });
         assert!(late.await.is_err());
         drop(go);
         assert!(
-            told.recv_timeout(Duration::from_secs(20)).unwrap(),
-            "it must not be done any more"
+            reported.recv_timeout(Duration::from_secs(20)).unwrap(),
+            "the call is told that it was given up"
         );
         let until = std::time::Instant::now() + 6 * SHORT;
         let slow = disks.call(Path::new("/home/file"), move |call| {
             while std::time::Instant::now() < until {
-                call.goes_on().unwrap();
+                call.report_progress().unwrap();
                 std::thread::yield_now();
             }
             7
@@ -288,15 +304,15 @@ mod tests {
     }
 
     #[test]
-    fn mounts_are_found_by_the_longest_name() {
+    fn the_longest_mount_point_that_contains_a_path_counts() {
         let table = b"22 1 8:1 / / rw - ext4 /dev/a rw\n\
             23 22 0:5 / /mnt/my\\040share rw - nfs host:/ rw\n24 22 0:6 / /mnt rw - tmpfs x rw\n";
-        let mut table = Table { read: Some(Instant::now()), mounts: mounts(table) };
+        let mut table = MountTable { read_at: Some(Instant::now()), mounts: parse_mounts(table) };
         let mut of = |path: &str| table.mount_of(Path::new(path)).to_string_lossy().into_owned();
         assert_eq!(of("/mnt/my share/a/b"), "/mnt/my share");
         assert_eq!(of("/mnt/my sharex"), "/mnt");
         assert_eq!(of("/mntx"), "/");
-        assert_eq!(usual(Path::new("/Volumes/share/a/b")), Path::new("/Volumes/share"));
-        assert_eq!(usual(Path::new("/Users/me")), Path::new("/"));
+        assert_eq!(guess_mount(Path::new("/Volumes/share/a/b")), Path::new("/Volumes/share"));
+        assert_eq!(guess_mount(Path::new("/Users/me")), Path::new("/"));
     }
 }

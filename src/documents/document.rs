@@ -1,189 +1,153 @@
-//! One file, loaded or not: its text, what Neovim and each agent last knew of it, and changing its
-//! buffer. Reading and writing for agents are in `read`, `write` and `adopt`.
+//! A document: one file, loaded in a buffer or not, with what Neovim and each session last knew of it, and edits of its
+//! buffer. Requests of agents are in `read` and `write`, changes on disk in `follow_disk`.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::agent_view::{Acknowledged, AgentView, PartialRead, SentText};
+use super::blocking::run_blocking;
+use super::change::{AgentChange, Origin, Via};
+use super::disk_text::DiskText;
 use super::disks::Disks;
-use super::editor::{Buffer, BufferId, Editor, EditorError, Found, Lines, Outcome, Stamp, Then};
-use super::error::FileError;
-use super::on_disk::OnDisk;
-use super::read::Partial;
-use super::unsaved::Aware;
-use super::{DiskFacts, Origin, Via, Written};
-use crate::edit::{Edit, Hunk, Record, Shape, Text, rebase, replay};
+use super::editor::{Buffer, BufferId, Editor, EditorError, Found, Lines, Outcome, Then};
+use super::error::DocumentError;
+use super::facts::{DiskFacts, Stamp};
+use super::revisions::Revisions;
+use crate::edit::{Edit, Hunk, Record, Shape, Snapshot, Text, rebase, replay};
 use crate::session::author::{Author, SessionKey};
 
-/// How soon a change is tried again that Neovim did not let be made, and how much later each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
-const LONGEST_PAUSE: Duration = Duration::from_millis(250);
-/// When it is given up.
-const LONGEST_HOLD: Duration = Duration::from_secs(5);
+/// Delay before an edit is retried that Neovim could not make at the moment. It doubles with each attempt, up to a
+/// maximum.
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
+const MAX_RETRY_DELAY: Duration = Duration::from_millis(250);
+/// How long to retry.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// So often a buffer is looked at again because it changed meanwhile.
-pub(super) const MOST_TRIES: usize = 8;
+/// How often an operation starts over because the buffer has changed meanwhile.
+pub(super) const MAX_TRIES: usize = 8;
 
-/// One file, by its real path.
+/// A file by its real path.
 #[derive(Debug)]
 pub(super) struct Document {
     pub(super) path: PathBuf,
     pub(super) editor: Arc<dyn Editor>,
     pub(super) disks: Arc<Disks>,
-    /// The text Neovim last read or wrote, as it stands on disk.
-    pub(super) synced: Option<OnDisk>,
-    /// What each session last read or wrote.
-    pub(super) known: HashMap<SessionKey, Known>,
-    /// As which the file stood when a session read lines of it that were not held as a whole: its text refers to that.
-    pub(super) glimpsed: HashMap<SessionKey, DiskFacts>,
-    /// What the models of sessions last read from the disk itself, or sent since, whose tools read through us without
-    /// telling them.
-    pub(super) models: HashMap<SessionKey, Arc<Text>>,
-    /// What each session last sent and may still write to the disk itself.
-    pub(super) sent: HashMap<SessionKey, Sent>,
-    /// The sessions that wrote it, and what they know of it since.
-    pub(super) written: HashMap<SessionKey, Aware>,
-    /// What agents and others did to it since the first of them changed it.
+    pub(super) revisions: Arc<Revisions>,
+    /// The file as Neovim last read or wrote it. `None` if that is not known.
+    pub(super) baseline: Option<DiskText>,
+    /// What each session knows of the file.
+    pub(super) views: HashMap<SessionKey, AgentView>,
+    /// The facts of the file when a session read lines of it without the rest being read: its next write is based on
+    /// that version.
+    pub(super) excerpt_facts: HashMap<SessionKey, DiskFacts>,
+    /// For agents whose tools read through us without showing the text to the model: the text the model last read on
+    /// disk, or has sent since.
+    pub(super) model_bases: HashMap<SessionKey, Snapshot>,
+    /// The text each session last sent and may also write to the disk itself.
+    pub(super) last_sent: HashMap<SessionKey, SentText>,
+    /// The sessions that have written the file, with what they know of it since.
+    pub(super) acknowledged: HashMap<SessionKey, Acknowledged>,
+    /// All changes since an agent first changed the file.
     record: Option<Record<Origin>>,
-    /// What came in from the disk before a write that was refused then: it is told with the next look at the disk.
-    pub(super) untold: Option<Written>,
-    /// Who has read lines whose whole text is being fetched, of which buffer and tick.
-    pub(super) partial: Option<Partial>,
-    /// There was no such file when an agent was about to change it.
+    /// A change on disk that was merged before a write that then failed. Reported with the next change.
+    pub(super) unreported: Option<AgentChange>,
+    /// The sessions that have read lines of a buffer whose whole text is still being fetched.
+    pub(super) partial_read: Option<PartialRead>,
+    /// The file did not exist when an agent was about to change it.
     pub(super) was_missing: bool,
-    /// What agents made of it since it was last in a buffer: the texts before and after.
-    pub(super) unopened: Option<(Arc<Text>, Arc<Text>)>,
-    live: Option<Live>,
+    /// What agents have changed since the file was last loaded: the texts before and after.
+    pub(super) unopened_change: Option<(Snapshot, Snapshot)>,
+    cached: Option<CachedText>,
 }
 
-/// The text of the buffer at a tick, kept so that the next one need not be fetched whole.
+/// The text of the buffer at a tick, so that only later changes have to be fetched.
 #[derive(Debug)]
-struct Live {
+struct CachedText {
     id: BufferId,
     tick: i64,
-    text: Arc<Text>,
-}
-
-/// What a session knows of a file.
-#[derive(Debug, Clone)]
-pub(super) struct Known {
-    /// As it read the text, or sent it: its next text refers to that.
-    pub(super) text: Option<Arc<Text>>,
-    /// As its last change left the file, with what a formatter made of it: what came later is not
-    /// its own. As it read the file, if it changed nothing since.
-    pub(super) left: Arc<Text>,
-    /// Where that was on the disk and not in Neovim yet.
-    pub(super) ahead: Option<Ahead>,
-}
-
-/// A text that a session has read on the disk before Neovim has followed it. Of a read we may be told late, too: the
-/// file may be what the session has made of it right after.
-#[derive(Debug, Clone)]
-pub(super) struct Ahead {
-    /// Of which file, the one Neovim last read or wrote.
-    pub(super) of: DiskFacts,
-    /// What the session knew before.
-    pub(super) before: Option<Arc<Text>>,
-}
-
-/// A text that an agent has sent and goes on to write to the disk itself, as OpenCode does without waiting for us.
-#[derive(Debug)]
-pub(super) struct Sent {
-    pub(super) text: Arc<Text>,
-    /// In which turn.
-    pub(super) turn: u64,
-    /// From when until when the file may have been written so, by its own time.
-    pub(super) within: Range<SystemTime>,
-}
-
-impl Known {
-    pub(super) fn new(text: Arc<Text>) -> Self {
-        Self { text: Some(Arc::clone(&text)), left: text, ahead: None }
-    }
-
-    /// What it knew of the file that Neovim last read or wrote, as far as that can be told.
-    pub(super) fn before(&self, synced: Option<&OnDisk>) -> Option<Arc<Text>> {
-        match &self.ahead {
-            Some(ahead) if synced.is_some_and(|it| it.facts == ahead.of) => ahead.before.clone(),
-            _ => Some(Arc::clone(&self.left)),
-        }
-    }
+    text: Snapshot,
 }
 
 /// A loaded buffer with its text.
 #[derive(Debug, Clone)]
-pub(super) struct Open {
+pub(super) struct LoadedBuffer {
     pub(super) buffer: Buffer,
-    pub(super) text: Arc<Text>,
+    pub(super) text: Snapshot,
 }
 
-/// What came of a change of the buffer.
+/// The result of an edit of the buffer.
 #[derive(Debug)]
-pub(super) enum Made {
-    /// Made: the text right before and right after it, that of them which was saved if any was, and
-    /// what the file then was for Neovim.
-    Done { before: Arc<Text>, after: Arc<Text>, saved: Arc<Text>, stamp: Option<Stamp> },
-    /// Not made: the user has changed the same lines, or has begun or ended to have unsaved
-    /// changes. Look again.
-    Again,
-    /// Made, but not saved.
-    Failed { reason: String, before: Arc<Text>, after: Arc<Text> },
+pub(super) enum ChangeOutcome {
+    /// It was made. `before` and `after` are the texts right before and right after it; `saved` is the text in the
+    /// file, if the buffer was saved, and `stamp` that file as Neovim saw it.
+    Done { before: Snapshot, after: Snapshot, saved: Snapshot, stamp: Option<Stamp> },
+    /// It was not made, because the user has changed the same lines or `'modified'` has changed. The caller has to
+    /// start over with the new text.
+    Retry,
+    /// It was made, but not saved.
+    Failed { reason: String, before: Snapshot, after: Snapshot },
 }
 
 impl Document {
-    pub(super) fn new(path: PathBuf, editor: Arc<dyn Editor>, disks: Arc<Disks>) -> Self {
-        let (known, sent, written) = (HashMap::new(), HashMap::new(), HashMap::new());
+    pub(super) fn new(
+        path: PathBuf,
+        editor: Arc<dyn Editor>,
+        disks: Arc<Disks>,
+        revisions: Arc<Revisions>,
+    ) -> Self {
         Self {
             path,
             editor,
             disks,
-            synced: None,
-            known,
-            glimpsed: HashMap::new(),
-            models: HashMap::new(),
-            sent,
-            written,
+            revisions,
+            baseline: None,
+            views: HashMap::new(),
+            excerpt_facts: HashMap::new(),
+            model_bases: HashMap::new(),
+            last_sent: HashMap::new(),
+            acknowledged: HashMap::new(),
             record: None,
-            untold: None,
-            partial: None,
+            unreported: None,
+            partial_read: None,
             was_missing: false,
-            unopened: None,
-            live: None,
+            unopened_change: None,
+            cached: None,
         }
     }
 
-    /// Notes a change of an agent that is made.
+    /// Adds a change of an agent to the record.
     pub(super) async fn record_change(
         &mut self,
         by: &Author,
         via: Via,
-        texts: (&Arc<Text>, &Arc<Text>),
+        texts: (&Snapshot, &Snapshot),
         hunks: &[Hunk],
-    ) -> Result<(), FileError> {
-        let (before, after) = (Arc::clone(texts.0), Arc::clone(texts.1));
-        let record = self.record.take().unwrap_or_else(|| Record::new(Arc::clone(&before)));
+    ) -> Result<(), DocumentError> {
+        let (before, after) = (texts.0.clone(), texts.1.clone());
+        let record = self.record.take().unwrap_or_else(|| Record::new(before.clone()));
         let (origin, hunks) = (Origin { by: by.clone(), via }, hunks.to_owned());
-        let recorded = beside(move || {
+        let updated = run_blocking(move || {
             let mut record = record;
             record.change(origin, &before, &after, hunks);
             record
         });
-        self.record = Some(recorded.await?);
+        self.record = Some(updated.await?);
         Ok(())
     }
 
-    /// What has become of the file since an agent first changed it.
-    pub(super) async fn record(&mut self) -> Result<Option<Record<Origin>>, FileError> {
+    /// Returns all changes since an agent first changed the file, up to the present text. `None` if no agent has.
+    pub(super) async fn record(&mut self) -> Result<Option<Record<Origin>>, DocumentError> {
         if self.record.is_none() {
             return Ok(None);
         }
-        let now = match self.open().await? {
-            Some(open) => Some(open.text),
-            None => self.on_disk(None).await?.map(|file| file.text),
+        let now = match self.buffer_with_text().await? {
+            Some(loaded) => Some(loaded.text),
+            None => self.read_file(None).await?.map(|file| file.text),
         };
         if let (Some(record), Some(now)) = (&mut self.record, now) {
             record.catch_up(&now);
@@ -191,125 +155,127 @@ impl Document {
         Ok(self.record.clone())
     }
 
-    /// Forgets what a session knows; `true` if nothing is left to know.
-    pub(super) fn forget(&mut self, session: &SessionKey) -> bool {
-        self.known.remove(session);
-        self.glimpsed.remove(session);
-        self.models.remove(session);
-        self.sent.remove(session);
-        self.written.remove(session);
-        if let Some(partial) = &mut self.partial {
+    /// Forgets what a session knows.
+    pub(super) fn forget(&mut self, session: &SessionKey) {
+        self.views.remove(session);
+        self.excerpt_facts.remove(session);
+        self.model_bases.remove(session);
+        self.last_sent.remove(session);
+        self.acknowledged.remove(session);
+        if let Some(partial) = &mut self.partial_read {
             partial.forget(session);
         }
         if !self.is_known() {
             self.record = None;
         }
-        self.is_idle()
     }
 
+    /// Whether any session knows the file.
     fn is_known(&self) -> bool {
-        !self.known.is_empty() || !self.glimpsed.is_empty() || !self.written.is_empty()
+        !self.views.is_empty() || !self.excerpt_facts.is_empty() || !self.acknowledged.is_empty()
     }
 
-    /// Whether no session has to do with it, and nothing is to be told or, once it is opened, to be undone.
+    /// Whether the document can be dropped: no session knows it, there is no change to report, and none to make
+    /// undoable when the file is opened.
     pub(super) fn is_idle(&self) -> bool {
-        !self.is_known() && self.unopened.is_none() && self.untold.is_none()
+        !self.is_known() && self.unopened_change.is_none() && self.unreported.is_none()
     }
 
-    /// Keeps of what a session knows only which file it was: its next text is taken while that is the same, else it has to
-    /// read the file again.
-    pub(super) fn dim(&mut self, session: &SessionKey) {
-        let known = self.known.get(session).and_then(|known| known.text.clone());
-        let is_file =
-            |synced: &&OnDisk| known.as_ref().is_some_and(|it| Arc::ptr_eq(it, &synced.text));
-        let facts = self.synced.as_ref().filter(is_file).map_or(DiskFacts::GONE, |file| file.facts);
-        let facts = self.glimpsed.get(session).copied().unwrap_or(facts);
+    /// Forgets the texts a session knows and keeps only the facts of the file. The session's next write is accepted if
+    /// the file still has these facts; otherwise it has to read the file again.
+    pub(super) fn forget_texts(&mut self, session: &SessionKey) {
+        let view = self.views.get(session);
+        let base = view.and_then(|view| view.merge_base.as_ref()).map(Snapshot::revision);
+        let is_file = |baseline: &&DiskText| base == Some(baseline.text.revision());
+        let facts =
+            self.baseline.as_ref().filter(is_file).map_or(DiskFacts::MISSING, |file| file.facts);
+        let facts = self.excerpt_facts.get(session).copied().unwrap_or(facts);
         self.forget(session);
-        self.glimpsed.insert(session.clone(), facts);
-        if self.live.is_none() {
-            self.synced = None;
+        self.excerpt_facts.insert(session.clone(), facts);
+        if self.cached.is_none() {
+            self.baseline = None;
         }
     }
 
-    /// The buffer of this file, if one is loaded.
-    pub(super) async fn find(&mut self) -> Result<Option<Found>, FileError> {
+    /// Finds the buffer of this file, if one is loaded.
+    pub(super) async fn find(&mut self) -> Result<Option<Found>, DocumentError> {
         let found = self.editor.find(&self.path, self.known_buffer()).await?;
         if found.is_none() {
-            self.live = None;
+            self.cached = None;
         }
         Ok(found)
     }
 
-    /// The same, with some of its lines where they are not saved and not known.
-    pub(super) async fn glance(
+    /// Like [`Self::find`], and returns these lines as well if the buffer has unsaved changes that are not cached.
+    pub(super) async fn find_with_lines(
         &mut self,
         lines: Range<usize>,
-    ) -> Result<(Option<Found>, Option<Lines>), FileError> {
-        let seen = self.editor.glance(&self.path, self.known_buffer(), lines).await?;
-        if seen.is_none() {
-            self.live = None;
+    ) -> Result<(Option<Found>, Option<Lines>), DocumentError> {
+        let found = self.editor.find_with_lines(&self.path, self.known_buffer(), lines).await?;
+        if found.is_none() {
+            self.cached = None;
         }
-        Ok(seen.map_or((None, None), |(found, part)| (Some(found), part)))
+        Ok(found.map_or((None, None), |(found, lines)| (Some(found), lines)))
     }
 
     fn known_buffer(&self) -> Option<(BufferId, i64)> {
-        self.live.as_ref().map(|live| (live.id, live.tick))
+        self.cached.as_ref().map(|cached| (cached.id, cached.tick))
     }
 
-    /// The buffer of this file with its text, if one is loaded.
-    pub(super) async fn open(&mut self) -> Result<Option<Open>, FileError> {
+    /// Returns the buffer of this file with its text, if one is loaded.
+    pub(super) async fn buffer_with_text(&mut self) -> Result<Option<LoadedBuffer>, DocumentError> {
         match self.find().await? {
             Some(found) => self.text_of(found).await.map(Some),
             None => Ok(None),
         }
     }
 
-    /// The buffer of this file with its text, if one is loaded, and the text of the file itself.
-    pub(super) async fn open_with_disk(
+    /// Like [`Self::buffer_with_text`], and returns the text of the file on disk as well, if it exists.
+    pub(super) async fn buffer_and_file(
         &mut self,
-    ) -> Result<Option<(Open, Option<OnDisk>)>, FileError> {
+    ) -> Result<Option<(LoadedBuffer, Option<DiskText>)>, DocumentError> {
         let Some(found) = self.find().await? else { return Ok(None) };
         let file = self.file_of(&found.buffer).await?;
-        let followed = self.live.as_ref().is_some_and(|live| live.id == found.buffer.id);
-        let texts = file.iter().chain(&self.synced);
+        let is_cached = self.cached.as_ref().is_some_and(|cached| cached.id == found.buffer.id);
+        let candidates = file.iter().chain(&self.baseline);
         let same = match found.changes {
-            Some(_) if followed => None,
-            _ => texts.into_iter().find(|text| stands_for(text, &found.buffer)),
+            Some(_) if is_cached => None,
+            _ => candidates.into_iter().find(|file| is_text_of_buffer(file, &found.buffer)),
         };
-        let open = match same.map(|same| with_shape(&same.text, found.buffer.shape)) {
-            Some(text) => self.keep(found.buffer, text),
+        let loaded = match same.map(|file| self.with_shape(&file.text, found.buffer.shape)) {
+            Some(text) => self.cache(found.buffer, text),
             None => self.text_of(found).await?,
         };
-        let file = file.map(|file| match self.synced {
-            None => file.with_chosen_ending(&open.buffer, &open.text),
+        let file = file.map(|file| match self.baseline {
+            None => file.with_chosen_ending(&loaded.buffer, &loaded.text, &self.revisions),
             Some(_) => file,
         });
-        Ok(Some((open, file)))
+        Ok(Some((loaded, file)))
     }
 
-    /// The file's text, from memory where nobody has written it since.
-    async fn file_of(&mut self, buffer: &Buffer) -> Result<Option<OnDisk>, FileError> {
+    /// Returns the text of the file on disk, without reading it if it has not been written since the baseline.
+    async fn file_of(&mut self, buffer: &Buffer) -> Result<Option<DiskText>, DocumentError> {
         let facts = self.facts().await?;
-        let kept = self.synced.as_ref().filter(|synced| Some(synced.facts) == facts);
-        if let Some(synced) = kept.filter(|synced| synced.is_read_as(buffer)) {
-            return Ok(Some(synced.clone()));
+        let current = self.baseline.as_ref().filter(|baseline| Some(baseline.facts) == facts);
+        if let Some(baseline) = current.filter(|baseline| baseline.matches_options_of(buffer)) {
+            return Ok(Some(baseline.clone()));
         }
-        let was_kept = kept.is_some();
-        let file = self.on_disk(Some(buffer)).await?;
-        if was_kept {
-            self.synced.clone_from(&file);
+        let was_current = current.is_some();
+        let file = self.read_file(Some(buffer)).await?;
+        if was_current {
+            self.baseline.clone_from(&file);
         }
         Ok(file)
     }
 
-    /// The text of the buffer found: the one kept, brought up to date, or fetched whole.
-    pub(super) async fn text_of(&mut self, found: Found) -> Result<Open, FileError> {
+    /// Returns the text of a buffer: the cached one with later changes applied, or fetched as a whole.
+    pub(super) async fn text_of(&mut self, found: Found) -> Result<LoadedBuffer, DocumentError> {
         let Found { buffer, changes } = found;
-        let kept = self.live.take().filter(|live| live.id == buffer.id);
-        if let (Some(live), Some(changes)) = (kept, changes) {
-            let text = replayed(live.text, changes, &buffer).await?;
+        let cached = self.cached.take().filter(|cached| cached.id == buffer.id);
+        if let (Some(cached), Some(changes)) = (cached, changes) {
+            let text = self.replayed(cached.text, changes, &buffer).await?;
             if text.len() == buffer.lines || (text.is_empty() && buffer.empty) {
-                return Ok(self.keep(buffer, text));
+                return Ok(self.cache(buffer, text));
             }
         }
         let (buffer, text) = match self.editor.snapshot(buffer.id).await {
@@ -317,132 +283,165 @@ impl Document {
             Err(EditorError::NotText) => {
                 return Err(self.not_text("its buffer holds bytes that are not UTF-8".to_owned()));
             }
-            Err(EditorError::Restless) => return Err(FileError::Busy(self.path.clone())),
+            Err(EditorError::KeepsChanging) => return Err(DocumentError::Busy(self.path.clone())),
             Err(error) => return Err(error.into()),
         };
-        Ok(self.keep(buffer, Arc::new(text)))
+        Ok(self.cache(buffer, self.revisions.snapshot(text)))
     }
 
-    pub(super) fn keep(&mut self, buffer: Buffer, text: Arc<Text>) -> Open {
-        self.live = Some(Live { id: buffer.id, tick: buffer.tick, text: Arc::clone(&text) });
-        Open { buffer, text }
+    /// Caches the text of a buffer.
+    pub(super) fn cache(&mut self, buffer: Buffer, text: Snapshot) -> LoadedBuffer {
+        self.cached = Some(CachedText { id: buffer.id, tick: buffer.tick, text: text.clone() });
+        LoadedBuffer { buffer, text }
     }
 
-    /// Whether a buffer without unsaved changes has the text of the file. The stamp alone may lie: somebody may have
-    /// written between Neovim and the autocommand that looked at the file after it.
-    pub(super) async fn holds(&mut self, found: Found, file: &OnDisk) -> Result<bool, FileError> {
-        if found.buffer.modified || stands_for(file, &found.buffer) {
+    /// Whether the buffer has unsaved changes or the text of the file. Compares the texts, because the stamp alone does
+    /// not tell: somebody may have written the file after Neovim did and before the autocommand that recorded the
+    /// stamp.
+    pub(super) async fn is_modified_or_has_text_of(
+        &mut self,
+        found: Found,
+        file: &DiskText,
+    ) -> Result<bool, DocumentError> {
+        if found.buffer.modified || is_text_of_buffer(file, &found.buffer) {
             return Ok(true);
         }
         Ok(self.text_of(found).await?.text.same_lines(&file.text))
     }
 
-    /// Whether the file is as Neovim last read or wrote it, or holds that text again; then both are told so.
-    pub(super) async fn is_synced(
+    /// Whether the file is as Neovim last read or wrote it, or has that text again. In the latter case updates the
+    /// baseline and Neovim's timestamp.
+    pub(super) async fn is_baseline(
         &mut self,
-        open: &Open,
-        disk: &OnDisk,
-    ) -> Result<bool, FileError> {
-        if self.synced.as_ref().is_some_and(|synced| synced.facts == disk.facts) {
+        loaded: &LoadedBuffer,
+        disk: &DiskText,
+    ) -> Result<bool, DocumentError> {
+        if self.baseline.as_ref().is_some_and(|baseline| baseline.facts == disk.facts) {
             return Ok(true);
         }
-        let is_stamped = open.buffer.stamp == Some(disk.facts.stamp());
-        let synced = if open.buffer.modified {
+        let is_stamped = loaded.buffer.stamp == Some(disk.facts.stamp());
+        let is_baseline = if loaded.buffer.modified {
             is_stamped
         } else {
-            *open.text == *disk.text && open.buffer.encoding == disk.encoding
+            loaded.text == disk.text && loaded.buffer.encoding == disk.encoding
         };
-        if synced {
-            // Neovim would read it again for another mode, too.
-            let is_mode = |synced: &OnDisk| synced.facts.mode == disk.facts.mode;
-            if !is_stamped || !self.synced.as_ref().is_none_or(is_mode) {
-                self.acknowledge(disk).await?;
+        if is_baseline {
+            // Neovim also reloads a file whose mode has changed.
+            let has_same_mode = |baseline: &DiskText| baseline.facts.mode == disk.facts.mode;
+            if !is_stamped || !self.baseline.as_ref().is_none_or(has_same_mode) {
+                self.update_timestamp(disk).await?;
             }
-            // The user has saved since: what an agent sent before is history.
-            self.sent.clear();
-            self.synced = Some(disk.clone());
+            // The user has saved since, so a text an agent sent before is obsolete.
+            self.last_sent.clear();
+            self.baseline = Some(disk.clone());
         }
-        Ok(synced)
+        Ok(is_baseline)
     }
 
-    /// Makes edits in the buffer, carried over what the user changes meanwhile as long as that
-    /// touches other lines.
-    pub(super) async fn make(
+    /// Makes edits in the buffer. If the user changes other lines meanwhile, the edits are rebased onto that.
+    pub(super) async fn apply_edits(
         &mut self,
-        open: &Open,
+        loaded: &LoadedBuffer,
         mut edits: Vec<Edit>,
         mut then: Then,
-    ) -> Result<Made, FileError> {
-        let id = open.buffer.id;
-        let mut tick = open.buffer.tick;
+    ) -> Result<ChangeOutcome, DocumentError> {
+        let id = loaded.buffer.id;
+        let mut tick = loaded.buffer.tick;
         let mut meanwhile: Vec<Hunk> = Vec::new();
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let (found, failed, saved) = match self.change(id, tick, &edits, &then).await? {
                 Outcome::Done { found, saved } => (found, None, saved),
                 Outcome::Failed { reason, found } => (found, Some(reason), None),
-                Outcome::Gone => return Ok(Made::Again),
-                Outcome::Busy => return Err(FileError::Held(self.path.clone())),
+                Outcome::Gone => return Ok(ChangeOutcome::Retry),
+                Outcome::Busy => return Err(DocumentError::Held(self.path.clone())),
                 Outcome::Stale(found) => {
-                    let same_state = found.buffer.modified == open.buffer.modified;
+                    let same_state = found.buffer.modified == loaded.buffer.modified;
                     let Some(changes) = found.changes.filter(|_| same_state) else {
-                        return Ok(Made::Again);
+                        return Ok(ChangeOutcome::Retry);
                     };
-                    let Ok(carried) = rebase(&edits, &changes) else { return Ok(Made::Again) };
-                    if let Then::Adopt { modified, kept, .. } = &mut then {
-                        let Ok(carried) = rebase(kept, &changes) else { return Ok(Made::Again) };
-                        (*modified, *kept) = (*modified || !changes.is_empty(), carried);
+                    let Ok(rebased) = rebase(&edits, &changes) else {
+                        return Ok(ChangeOutcome::Retry);
+                    };
+                    if let Then::FollowDisk { modified, unresolved, .. } = &mut then {
+                        let Ok(rebased) = rebase(unresolved, &changes) else {
+                            return Ok(ChangeOutcome::Retry);
+                        };
+                        (*modified, *unresolved) = (*modified || !changes.is_empty(), rebased);
                     }
-                    (edits, tick) = (carried, found.buffer.tick);
+                    (edits, tick) = (rebased, found.buffer.tick);
                     meanwhile.extend(changes);
                     continue;
                 }
             };
-            let before = replayed(Arc::clone(&open.text), meanwhile, &open.buffer).await?;
-            self.live = Some(Live { id, tick, text: Arc::clone(&before) });
+            let before = self.replayed(loaded.text.clone(), meanwhile, &loaded.buffer).await?;
+            self.cached = Some(CachedText { id, tick, text: before.clone() });
             let (stamp, changes) = (found.buffer.stamp, found.changes.clone().unwrap_or_default());
-            let open = self.text_of(found).await?;
-            let after = open.text;
+            let loaded = self.text_of(found).await?;
+            let after = loaded.text;
             let saved = match saved.and_then(|count| changes.get(..count)) {
                 Some(part) if part.len() < changes.len() => {
-                    replayed(Arc::clone(&before), part.to_vec(), &open.buffer).await?
+                    self.replayed(before.clone(), part.to_vec(), &loaded.buffer).await?
                 }
-                _ => Arc::clone(&after),
+                _ => after.clone(),
             };
             return Ok(match failed {
-                None => Made::Done { before, after, saved, stamp },
-                Some(reason) => Made::Failed { reason, before, after },
+                None => ChangeOutcome::Done { before, after, saved, stamp },
+                Some(reason) => ChangeOutcome::Failed { reason, before, after },
             });
         }
-        Ok(Made::Again)
+        Ok(ChangeOutcome::Retry)
     }
 
-    /// Asks the editor for a change, again for a while where it lets nobody change text.
+    /// Asks the editor to make edits, and retries for a while if it cannot change text at the moment.
     async fn change(
         &self,
         id: BufferId,
         tick: i64,
         edits: &[Edit],
         then: &Then,
-    ) -> Result<Outcome, FileError> {
-        let until = Instant::now() + LONGEST_HOLD;
-        let mut pause = FIRST_PAUSE;
+    ) -> Result<Outcome, DocumentError> {
+        let until = Instant::now() + BUSY_TIMEOUT;
+        let mut delay = MIN_RETRY_DELAY;
         loop {
             let outcome = self.editor.change(id, tick, edits, then).await?;
-            if outcome != Outcome::Busy || Instant::now() + pause > until {
+            if outcome != Outcome::Busy || Instant::now() + delay > until {
                 return Ok(outcome);
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            tokio::time::sleep(delay).await;
+            delay = (delay * 2).min(MAX_RETRY_DELAY);
         }
     }
 
-    /// Lets Neovim take note of the file as it is now, its text being in the buffer.
-    pub(super) async fn acknowledge(&mut self, disk: &OnDisk) -> Result<(), FileError> {
-        for _ in 0..MOST_TRIES {
+    /// Returns the text after changes, in the present shape of the buffer.
+    async fn replayed(
+        &self,
+        text: Snapshot,
+        changes: Vec<Hunk>,
+        buffer: &Buffer,
+    ) -> Result<Snapshot, DocumentError> {
+        let (shape, empty) = (buffer.shape, buffer.empty);
+        if changes.is_empty() {
+            return Ok(self.with_shape(&text, shape));
+        }
+        let text = run_blocking(move || replay(&text, &changes, empty).with_shape(shape)).await?;
+        Ok(self.revisions.snapshot(text))
+    }
+
+    fn with_shape(&self, text: &Snapshot, shape: Shape) -> Snapshot {
+        if text.shape() == shape {
+            return text.clone();
+        }
+        self.revisions.snapshot(Text::clone(text).with_shape(shape))
+    }
+
+    /// Updates the timestamp Neovim has of the file (`:help timestamp`), whose text is already in the buffer.
+    pub(super) async fn update_timestamp(&mut self, disk: &DiskText) -> Result<(), DocumentError> {
+        for _ in 0..MAX_TRIES {
             let Some(found) = self.find().await? else { return Ok(()) };
             let Buffer { id, tick, modified, shape, encoding, .. } = found.buffer;
             let facts = disk.facts;
-            let then = Then::Adopt { facts, shape, encoding, modified, kept: Vec::new() };
+            let then =
+                Then::FollowDisk { facts, shape, encoding, modified, unresolved: Vec::new() };
             if !matches!(self.change(id, tick, &[], &then).await?, Outcome::Stale(_)) {
                 return Ok(());
             }
@@ -451,40 +450,13 @@ impl Document {
     }
 }
 
-/// Whether the file holds, or held, the lines of the buffer, so that they need not be fetched: it is unmodified, the
-/// file was as Neovim last read or wrote it, and there are as many lines and bytes.
-fn stands_for(file: &OnDisk, buffer: &Buffer) -> bool {
+/// Whether the buffer has the lines of `file`, as far as can be told without fetching them: it is unmodified, the file
+/// has the stamp that Neovim last read or wrote, and both have the same number of lines and bytes.
+fn is_text_of_buffer(file: &DiskText, buffer: &Buffer) -> bool {
     let text = &file.text;
     !buffer.modified
         && text.shape().ending == buffer.shape.ending
         && buffer.stamp == Some(file.facts.stamp())
         && text.len() == buffer.lines
         && text.body(0..text.len()).len() + 1 == buffer.bytes
-}
-
-/// The text after changes, in the shape the buffer now has.
-async fn replayed(
-    text: Arc<Text>,
-    changes: Vec<Hunk>,
-    buffer: &Buffer,
-) -> Result<Arc<Text>, FileError> {
-    let (shape, empty) = (buffer.shape, buffer.empty);
-    if changes.is_empty() {
-        return Ok(with_shape(&text, shape));
-    }
-    beside(move || Arc::new(replay(&text, &changes, empty).with_shape(shape))).await
-}
-
-fn with_shape(text: &Arc<Text>, shape: Shape) -> Arc<Text> {
-    if text.shape() == shape {
-        return Arc::clone(text);
-    }
-    Arc::new(Text::clone(text).with_shape(shape))
-}
-
-/// Runs what takes a while beside the loop.
-pub(super) async fn beside<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, FileError> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| FileError::Editor(error.to_string()))
 }

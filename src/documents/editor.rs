@@ -1,87 +1,58 @@
-//! The port to the editor: what the documents ask of Neovim, in types. Whoever implements it
-//! decides nothing.
+//! The port to the editor: the [`Editor`] trait, through which documents find, read and change buffers. Implementations
+//! make no decisions of their own.
 
 use std::ops::Range;
-use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use thiserror::Error;
 
-use super::DiskFacts;
-use crate::edit::{Edit, Hunk, Kept, LineEnding, Shape, Text};
+use crate::edit::{Edit, Hunk, LineEnding, Shape, Text, UnresolvedHunk};
 
-pub use super::encoding::{Encoding, Order};
+use super::encoding::Encoding;
+use super::facts::{DiskFacts, Stamp};
 
 /// A buffer (`:help bufnr()`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BufferId(pub i64);
 
-/// A time on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileTime {
-    /// Seconds since 1970.
-    pub seconds: i64,
-    /// Nanoseconds beside them.
-    pub nanoseconds: i64,
-}
-
-impl FileTime {
-    /// As the clock shows it; the beginning of time for one that it cannot show.
-    pub(super) fn on_clock(self) -> SystemTime {
-        let seconds = u64::try_from(self.seconds).unwrap_or(0);
-        let nanoseconds = u32::try_from(self.nanoseconds).unwrap_or(0);
-        let since = Duration::new(seconds, nanoseconds);
-        SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
-    }
-}
-
-/// By what the file that Neovim last read or wrote is told from a later one: two writes within one tick of the disk's clock
-/// have one time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
-    /// When it was last changed.
-    pub time: FileTime,
-    /// Bytes.
-    pub size: u64,
-}
-
-/// What is known of a loaded buffer beside its lines.
+/// A loaded buffer, without its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Buffer {
-    /// Which.
+    /// Its number.
     pub id: BufferId,
     /// `'changedtick'`.
     pub tick: i64,
-    /// How many lines it has; one at least.
+    /// Number of lines, at least one.
     pub lines: usize,
-    /// About how many bytes they have.
+    /// Size of the text in bytes, as reported by `nvim_buf_get_offset()`.
     pub bytes: usize,
-    /// Whether there is no text at all, not even an empty line.
+    /// Whether the text has no lines at all, as opposed to one empty line.
     pub empty: bool,
-    /// Whether it has unsaved changes.
+    /// Whether it has unsaved changes (`'modified'`).
     pub modified: bool,
-    /// Why it cannot be changed or saved, if so.
+    /// The reason why it cannot be changed or saved, for example because the file is write-protected; `None` if it can.
     pub locked: Option<String>,
-    /// The shape of its text: as in the file while it is unmodified, else as saving would leave it.
+    /// Line ends, final newline and byte order mark: those of the file if the buffer is unmodified, otherwise those
+    /// that saving would write.
     pub shape: Shape,
-    /// The line ends Neovim looks for in a file it reads (`'fileformats'`).
+    /// The line ends Neovim tries to detect when it reads a file (`'fileformats'`).
     pub formats: Vec<LineEnding>,
-    /// Whether Neovim looks for the encoding of a file it reads (`'fileencodings'`).
+    /// Whether Neovim detects the encoding when it reads a file (`'fileencodings'`).
     pub finds_encoding: bool,
-    /// How it is written.
+    /// The encoding it is written in (`'fileencoding'`).
     pub encoding: Encoding,
-    /// The file's when Neovim last read or wrote it, if that was seen.
+    /// The stamp of the file when Neovim last read or wrote it; `None` if that was not observed.
     pub stamp: Option<Stamp>,
 }
 
-/// A buffer, and what changed in it since the tick asked about, in order: `None` if that is too
-/// long ago.
+/// A buffer and the changes made in it since a given tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// As it is now.
+    /// Its present state.
     pub buffer: Buffer,
-    /// Each refers to the text the one before left.
+    /// The changes in order, each relative to the text after the one before. `None` if they are not known back to that
+    /// tick.
     pub changes: Option<Vec<Hunk>>,
 }
 
@@ -90,109 +61,115 @@ pub struct Found {
 pub struct Lines {
     /// Joined by `\n`.
     pub text: String,
-    /// How many.
+    /// Number of lines.
     pub count: usize,
-    /// The tick they are of.
+    /// `'changedtick'` when they were read.
     pub tick: i64,
-    /// Whether they reach the end of the buffer.
+    /// Whether they include the last line of the buffer.
     pub is_end: bool,
 }
 
-/// What follows a change of a buffer, in the same breath.
+/// What to do right after an edit of a buffer, in the same call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Then {
-    /// Nothing: the buffer has unsaved changes then.
-    Leave,
-    /// It is saved (`:write`), the last line with its end or without.
+    /// Nothing; the buffer has unsaved changes then.
+    Nothing,
+    /// Save it (`:write`).
     Save {
-        /// Whether the last line gets its end.
+        /// Whether the last line gets a line end (`'endofline'`).
         eol: bool,
     },
-    /// It counts as unmodified: the change took it back to what the file says.
+    /// Mark it unmodified, because the edit has restored the text of the file.
     Unmodified,
-    /// Neovim takes note of the file as it is, without a reload or a question (`:help timestamp`).
-    Adopt {
-        /// The file whose text is in the buffer.
+    /// Make Neovim accept the file as it is now, without a reload or a prompt (`:help timestamp`).
+    FollowDisk {
+        /// The file that the buffer now follows.
         facts: DiskFacts,
-        /// What the file has beside its lines, for the buffer to have too.
+        /// The shape the buffer gets.
         shape: Shape,
-        /// How it is written.
+        /// The encoding the buffer gets.
         encoding: Encoding,
-        /// Whether the buffer then has text that the file has not.
+        /// Whether the text of the buffer differs from the file.
         modified: bool,
-        /// Lines, before the change, that the buffer keeps although the file has others: they are
-        /// marked.
-        kept: Vec<Kept>,
+        /// Lines, counted before the edit, that stay in the buffer although the file has others in their place. They
+        /// are marked as conflicts.
+        unresolved: Vec<UnresolvedHunk>,
     },
 }
 
-/// What became of a change.
+/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// Made; the changes since the tick are ours and those of autocommands.
+    /// It was made.
     Done {
-        /// As it is now.
+        /// The buffer; its changes are the edits and what autocommands have changed.
         found: Found,
-        /// How many of the changes are in the file, if it was saved: autocommands may make more
-        /// afterwards.
+        /// If the buffer was saved, how many of the changes are in the file: autocommands may make more after it is
+        /// written.
         saved: Option<usize>,
     },
-    /// Not made: the buffer had changed since the tick.
+    /// It was not made, because the buffer has changed since the tick.
     Stale(Found),
-    /// It was made, but saving failed, or it was made in part.
+    /// It was made only in part, or saving failed.
     Failed {
-        /// In Neovim's words.
+        /// Neovim's error.
         reason: String,
-        /// With what was changed nevertheless.
+        /// The buffer, with what was changed nevertheless.
         found: Found,
     },
-    /// Not made for the moment: another change of this buffer runs (a formatter that waits, for
-    /// example), or Neovim lets nobody change text (`:help textlock`).
+    /// It cannot be made at the moment: another edit of this buffer is in progress, for example because a formatter
+    /// waits, or text must not be changed (`:help textlock`).
     Busy,
-    /// Not made: the buffer is not loaded any more.
+    /// It was not made, because the buffer is not loaded any more.
     Gone,
 }
 
-/// A text in an encoding that only Neovim knows.
+/// The result of converting a text to an encoding that only Neovim supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Encoded {
-    /// Its bytes.
+    /// The encoded bytes.
     Bytes(Vec<u8>),
-    /// The first character that the encoding has not; none where that is not to be said.
+    /// The encoding lacks a character of the text: the first one, or an empty string if Neovim cannot tell which.
     Lacks(String),
 }
 
-/// Why the editor gave no answer.
+/// Why a call to the editor failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EditorError {
-    /// An error in the editor.
+    /// Any other error, in the editor's words.
     #[error("{0}")]
     Failed(String),
-    /// A buffer holds bytes that are not UTF-8.
+    /// A buffer contains bytes that are not UTF-8.
     #[error("the buffer holds bytes that are not UTF-8")]
     NotText,
-    /// A buffer changed all the time while it was read.
+    /// A buffer changed so often while it was read that reading was given up.
     #[error("the buffer keeps changing")]
-    Restless,
+    KeepsChanging,
 }
 
-/// Neovim, as far as documents go.
+/// What documents need of Neovim.
 #[async_trait]
 pub trait Editor: Send + Sync + std::fmt::Debug {
-    /// The loaded buffer of a file, by real path; `known` is the one found before and its tick
-    /// then.
+    /// Lists the files of all loaded buffers, or with `modified` of those with unsaved changes, by buffer name.
+    async fn loaded(&self, modified: bool) -> Result<Vec<PathBuf>, EditorError>;
+
+    /// Whether the editor has exited, so that errors of other calls need not be reported.
+    fn is_gone(&self) -> bool;
+
+    /// Finds the loaded buffer of a file by its real path. `known` is the buffer found before, with its tick then;
+    /// [`Found::changes`] are those since that tick.
     async fn find(
         &self,
         path: &Path,
         known: Option<(BufferId, i64)>,
     ) -> Result<Option<Found>, EditorError>;
 
-    /// The whole text of a buffer at one moment, fetched in slices.
+    /// Reads the whole text of a buffer. It is fetched in slices and put together as of one moment.
     async fn snapshot(&self, id: BufferId) -> Result<(Buffer, Text), EditorError>;
 
-    /// The same, and of a buffer with unsaved changes, unless it is still as `known`, the lines of a range, from 0, or all
-    /// of them where that costs no more.
-    async fn glance(
+    /// Like [`Self::find`]. If the buffer has unsaved changes and is not at the tick in `known`, also reads a range of
+    /// lines, counted from 0; or all lines if there are few.
+    async fn find_with_lines(
         &self,
         path: &Path,
         known: Option<(BufferId, i64)>,
@@ -208,12 +185,13 @@ pub trait Editor: Send + Sync + std::fmt::Debug {
         then: &Then,
     ) -> Result<Outcome, EditorError>;
 
-    /// Marks a buffer that is still at `tick` as one with text that its file has not.
+    /// Sets `'modified'` if the buffer is still at `tick`.
     async fn mark_modified(&self, id: BufferId, tick: i64) -> Result<(), EditorError>;
 
-    /// Makes a change of a buffer's file that was made before it was opened a step that can be undone, as long as
-    /// nothing else has been done in it: `back` leads to the text before, `forth` from there to the text of now.
-    async fn as_step(
+    /// Makes a change that was made to a file before it was opened undoable: `back` leads to the text before that
+    /// change, and `forth` from there to the present text. Does nothing if the buffer is not at `tick` or already has
+    /// undo history.
+    async fn add_undo_step(
         &self,
         id: BufferId,
         tick: i64,
@@ -221,13 +199,13 @@ pub trait Editor: Send + Sync + std::fmt::Debug {
         forth: &[Edit],
     ) -> Result<(), EditorError>;
 
-    /// Lets Neovim take note that the file of a buffer is gone, without a message. The buffer has unsaved changes then.
+    /// Makes Neovim accept without a message that the file of a buffer was deleted, and sets `'modified'`.
     async fn file_gone(&self, id: BufferId) -> Result<(), EditorError>;
 
-    /// Bytes in an encoding of that name as text; `None` if they are none, or would not come back
-    /// byte for byte.
+    /// Decodes bytes; `encoding` is Neovim's name for the encoding. `None` if they are not valid, or encoding the text
+    /// again would give other bytes.
     async fn decode(&self, bytes: &[u8], encoding: &str) -> Result<Option<String>, EditorError>;
 
-    /// Text in an encoding of that name.
+    /// Encodes a text; `encoding` is Neovim's name for the encoding.
     async fn encode(&self, text: &str, encoding: &str) -> Result<Encoded, EditorError>;
 }

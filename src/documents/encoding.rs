@@ -1,37 +1,35 @@
-//! How a file's bytes are text (`'fileencoding'`): Unicode and latin1 here, every other encoding by
-//! Neovim. Nothing is converted that would not come back as it was.
+//! Encodings of files (`'fileencoding'`). Converts Unicode encodings and latin1; for all others `transcode` asks
+//! Neovim. Only converts what can be converted back without loss.
 
-use super::editor::{Editor, EditorError, Encoded};
-
-/// How a text is written to its file (`:help encoding-values`).
+/// The encoding of a file (`:help encoding-values`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-8.
     Utf8,
-    /// ISO 8859-1: each byte is the character of that number.
+    /// ISO 8859-1: each byte is the code point of a character.
     Latin1,
     /// UTF-16.
     Utf16(Order),
-    /// UTF-16 without the pairs that stand for characters beyond U+FFFF.
+    /// UCS-2: UTF-16 without surrogate pairs.
     Ucs2(Order),
     /// UTF-32.
     Ucs4(Order),
-    /// One that only Neovim knows, by its name there.
+    /// An encoding that only Neovim supports, by its name there.
     Other(String),
 }
 
-/// Which byte of a wide character comes first.
+/// Byte order of a code unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// The one that counts most. What Neovim means where a name does not say.
+    /// Big-endian, which is also Neovim's default for names that do not specify it.
     Big,
-    /// The one that counts least.
+    /// Little-endian.
     Little,
 }
 
 impl Encoding {
-    /// The encoding of a name of Neovim's; an empty one stands for UTF-8.
-    pub fn named(name: &str) -> Self {
+    /// Returns the encoding with this name in Neovim; an empty name means UTF-8.
+    pub fn from_name(name: &str) -> Self {
         match name {
             "" | "utf-8" => Self::Utf8,
             "latin1" => Self::Latin1,
@@ -45,7 +43,7 @@ impl Encoding {
         }
     }
 
-    /// Its name in Neovim.
+    /// Returns its name in Neovim.
     pub fn name(&self) -> &str {
         match self {
             Self::Utf8 => "utf-8",
@@ -60,14 +58,14 @@ impl Encoding {
         }
     }
 
-    /// Whether a byte order mark may stand before the text (`:help 'bomb'`).
-    pub fn may_have_mark(&self) -> bool {
+    /// Whether a file may start with a byte order mark (`:help 'bomb'`).
+    pub fn may_have_bom(&self) -> bool {
         !matches!(self, Self::Latin1 | Self::Other(_))
     }
 
-    /// What Neovim's default `'fileencodings'` takes the bytes for: what a byte order mark says,
-    /// else UTF-8 if they are, else latin1, which any bytes are.
-    pub fn of(bytes: &[u8]) -> Self {
+    /// Detects an encoding as Neovim does with the default `'fileencodings'`: by the byte order mark, else UTF-8 if the
+    /// bytes are valid, else latin1.
+    pub fn detect(bytes: &[u8]) -> Self {
         match bytes {
             [0xff, 0xfe, 0, 0, ..] => Self::Ucs4(Order::Little),
             [0, 0, 0xfe, 0xff, ..] => Self::Ucs4(Order::Big),
@@ -78,17 +76,18 @@ impl Encoding {
         }
     }
 
-    /// Whether a byte of a line end is never part of another character, and each line is text by itself here.
-    pub(super) fn has_plain_lines(&self) -> bool {
+    /// Whether a file can be split into lines before it is decoded: `\n` is never part of another character, and each
+    /// line can be decoded by itself, without Neovim.
+    pub(super) fn can_split_bytes(&self) -> bool {
         matches!(self, Self::Utf8 | Self::Latin1)
     }
 
-    /// Whether there is no character it has not.
-    pub fn holds_all(&self) -> bool {
+    /// Whether it can represent every character.
+    pub fn is_universal(&self) -> bool {
         matches!(self, Self::Utf8 | Self::Utf16(_) | Self::Ucs4(_))
     }
 
-    /// Bytes as text; `None` if they are none, and for what only Neovim knows ([`decode_in`]).
+    /// Decodes bytes. `None` if they are not valid, and for encodings that only Neovim supports (see `transcode`).
     pub(super) fn decode(&self, bytes: Vec<u8>) -> Option<String> {
         match self {
             Self::Utf8 => String::from_utf8(bytes).ok(),
@@ -102,16 +101,16 @@ impl Encoding {
         }
     }
 
-    /// Text as bytes. An error names the first character that the encoding has not; what only
-    /// Neovim knows has none here ([`encode_in`]).
+    /// Encodes a text. The error names the first character that the encoding lacks. Encodings that only Neovim supports
+    /// lack every character here (see `transcode`).
     pub(super) fn encode(&self, text: String) -> Result<Vec<u8>, String> {
-        let sixteen =
-            |order: &Order| text.encode_utf16().flat_map(|unit| order.two(unit)).collect();
+        let utf16 =
+            |order: &Order| text.encode_utf16().flat_map(|unit| order.bytes16(unit)).collect();
         let lacking = match self {
             Self::Utf8 => return Ok(text.into_bytes()),
-            Self::Utf16(order) => return Ok(sixteen(order)),
+            Self::Utf16(order) => return Ok(utf16(order)),
             Self::Ucs4(order) => {
-                return Ok(text.chars().flat_map(|c| order.four(u32::from(c))).collect());
+                return Ok(text.chars().flat_map(|c| order.bytes32(u32::from(c))).collect());
             }
             Self::Latin1 => text.chars().find(|&c| c > '\u{ff}'),
             Self::Ucs2(_) => text.chars().find(|&c| c > '\u{ffff}'),
@@ -119,18 +118,18 @@ impl Encoding {
         };
         match (lacking, self) {
             (Some(lacking), _) => Err(quoted(lacking)),
-            (None, Self::Ucs2(order)) => Ok(sixteen(order)),
+            (None, Self::Ucs2(order)) => Ok(utf16(order)),
             (None, _) => Ok(text.chars().filter_map(|c| u8::try_from(c).ok()).collect()),
         }
     }
 }
 
 impl Order {
-    fn two(self, unit: u16) -> [u8; 2] {
+    fn bytes16(self, unit: u16) -> [u8; 2] {
         if self == Self::Big { unit.to_be_bytes() } else { unit.to_le_bytes() }
     }
 
-    fn four(self, unit: u32) -> [u8; 4] {
+    fn bytes32(self, unit: u32) -> [u8; 4] {
         if self == Self::Big { unit.to_be_bytes() } else { unit.to_le_bytes() }
     }
 
@@ -147,65 +146,9 @@ impl Order {
     }
 }
 
-/// Neovim is asked to convert about so many bytes at a time, to the end of a line.
-const SLICE_BYTES: usize = 128 * 1024;
-
-/// Bytes in an encoding that only Neovim knows, as text; `None` if they are none.
-pub(super) async fn decode_in(
-    editor: &dyn Editor,
-    bytes: &[u8],
-    encoding: &str,
-) -> Result<Option<String>, EditorError> {
-    let mut text = String::with_capacity(bytes.len());
-    for slice in slices(bytes) {
-        match editor.decode(slice, encoding).await? {
-            Some(more) => text.push_str(&more),
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(text))
-}
-
-/// Text in an encoding that only Neovim knows, as bytes. An inner error names the first character
-/// that the encoding has not.
-pub(super) async fn encode_in(
-    editor: &dyn Editor,
-    text: &str,
-    encoding: &str,
-) -> Result<Result<Vec<u8>, String>, EditorError> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (slice, after) = rest.split_at(first_slice(rest.as_bytes()));
-        match editor.encode(slice, encoding).await? {
-            Encoded::Bytes(more) => bytes.extend(more),
-            Encoded::Lacks(character) => {
-                let some = || "place for some of its characters".to_owned();
-                return Ok(Err(character.chars().next().map_or_else(some, quoted)));
-            }
-        }
-        rest = after;
-    }
-    Ok(Ok(bytes))
-}
-
-fn quoted(character: char) -> String {
+/// Formats a character for an error message.
+pub(super) fn quoted(character: char) -> String {
     format!("{character:?} (U+{:04X})", u32::from(character))
-}
-
-/// How long the first slice is; it ends with a line, unless it is the last.
-fn first_slice(bytes: &[u8]) -> usize {
-    let end = bytes.get(SLICE_BYTES..).and_then(|far| memchr::memchr(b'\n', far));
-    end.map_or(bytes.len(), |at| SLICE_BYTES + at + 1)
-}
-
-fn slices(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        let (slice, after) = rest.split_at(first_slice(rest));
-        rest = after;
-        (!slice.is_empty()).then_some(slice)
-    })
 }
 
 #[cfg(test)]
@@ -228,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_what_the_encoding_says() {
+    fn characters_are_encoded_and_invalid_bytes_refused() {
         assert_eq!(Encoding::Latin1.decode(b"caf\xe9".to_vec()).unwrap(), "café");
         let check = |text: &str, encoding: Encoding, bytes: &[u8]| {
             assert_eq!(encoded(text, &encoding).unwrap(), bytes, "{text:?}, {encoding:?}");
@@ -253,18 +196,18 @@ mod tests {
     }
 
     #[test]
-    fn bytes_tell_their_encoding() {
-        assert_eq!(Encoding::of("é".as_bytes()), Encoding::Utf8);
-        assert_eq!(Encoding::of(b"\xe9"), Encoding::Latin1);
+    fn the_encoding_is_detected() {
+        assert_eq!(Encoding::detect("é".as_bytes()), Encoding::Utf8);
+        assert_eq!(Encoding::detect(b"\xe9"), Encoding::Latin1);
         for encoding in WIDE.into_iter().filter(|e| !matches!(e, Encoding::Ucs2(_))) {
-            assert_eq!(Encoding::of(&encoded("\u{feff}a", &encoding).unwrap()), encoding);
-            assert_eq!(Encoding::named(encoding.name()), encoding);
+            assert_eq!(Encoding::detect(&encoded("\u{feff}a", &encoding).unwrap()), encoding);
+            assert_eq!(Encoding::from_name(encoding.name()), encoding);
         }
     }
 
     proptest! {
         #[test]
-        fn any_text_comes_back(text in ".{0,20}") {
+        fn encoding_and_decoding_gives_the_same_text(text in ".{0,20}") {
             for encoding in WIDE.into_iter().chain([Encoding::Utf8, Encoding::Latin1]) {
                 if let Ok(bytes) = encoded(&text, &encoding) {
                     prop_assert_eq!(encoding.decode(bytes).unwrap(), &text[..]);
@@ -273,21 +216,12 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_come_back(bytes in prop::collection::vec(any::<u8>(), 0..20)) {
+        fn decoding_and_encoding_gives_the_same_bytes(bytes in prop::collection::vec(any::<u8>(), 0..20)) {
             for encoding in WIDE.into_iter().chain([Encoding::Utf8, Encoding::Latin1]) {
                 if let Some(text) = encoding.decode(bytes.clone()) {
                     prop_assert_eq!(encoded(&text, &encoding), Ok(bytes.clone()));
                 }
             }
-        }
-
-        #[test]
-        fn slices_join_to_the_whole(lines in prop::collection::vec(0..SLICE_BYTES, 0..6)) {
-            let bytes: Vec<u8> =
-                lines.iter().flat_map(|&n| [vec![b'x'; n], vec![b'\n']].concat()).collect();
-            let cut: Vec<&[u8]> = slices(&bytes).collect();
-            prop_assert!(cut.iter().all(|slice| slice.ends_with(b"\n")));
-            prop_assert_eq!(cut.concat(), bytes);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a file could not be read or written, in words for an agent; it decides nothing.
+//! Errors of reading and writing documents, worded for the agent that gets them as an answer.
 
 use std::fmt::Write as _;
 use std::io;
@@ -8,91 +8,92 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::editor::EditorError;
-use super::limits::{MOST_TEXT, megabytes};
-use crate::core::event::agent::{INTERNAL_ERROR, NOT_FOUND};
+use super::limits::{MAX_TEXT_SIZE, megabytes};
+use crate::core::messages::agent::{INTERNAL_ERROR, NOT_FOUND};
 
-/// Why a file could not be read or written. Each says what happened and what to do, in one line.
+/// Why a file could not be read or written. Each message says in one line what happened and what the agent can do.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum FileError {
-    /// There is no such file.
+pub enum DocumentError {
+    /// The file does not exist.
     #[error("{} does not exist: create it by writing it, or check the path", .0.display())]
     Missing(PathBuf),
-    /// Not bytes that are text in the encoding of the file.
+    /// The content is binary, or not valid in the encoding of the file.
     #[error("{} is not text ({reason}): use another tool for it", .path.display())]
     NotText {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// What is wrong with it.
         reason: String,
     },
-    /// Both sides changed the same lines. Nothing was written.
+    /// The agent and somebody else have changed the same lines. Nothing was written.
     #[error("{}", conflict(path, lines, *unsaved))]
     Conflict {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// The lines as they are now, from 0, end exclusive; an empty range is the place before
-        /// that line.
+        /// The lines in the present text, from 0, end exclusive; an empty range is the position before a line. Empty if
+        /// it is not known which lines have changed.
         lines: Vec<Range<usize>>,
-        /// Whether they are unsaved.
+        /// Whether the file has unsaved changes.
         unsaved: bool,
     },
-    /// The edit builds on the user's unsaved changes, which would have to be saved with it. Nothing was written.
+    /// The edit is based on the user's unsaved changes, which would have to be saved with it. Nothing was written.
     #[error("{} was not written: your edit needs the user's unsaved changes saved: ask the user", .0.display())]
     Unsaved(PathBuf),
-    /// Neovim would not change or save the buffer; it is as it was.
+    /// Neovim refused to change or save the buffer, or a character cannot be encoded. The buffer is unchanged.
     #[error("{} was not written, {reason}: ask the user", .path.display())]
     Refused {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// In Neovim's words.
+        /// Neovim's reason, or ours.
         reason: String,
     },
-    /// The disk would not.
+    /// The operating system reported an error.
     #[error("{} could not be {verb}: {reason}", .path.display())]
     Disk {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// `read` or `written`.
         verb: &'static str,
-        /// In the system's words.
+        /// The operating system's error.
         reason: String,
     },
-    /// Too large for what was asked for. Nothing was written.
+    /// The file, or the part that was requested, is too large. Nothing was written.
     #[error("{} {reason}", .path.display())]
     Large {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What has which size, and what to do.
+        /// What is too large, and what to do instead.
         reason: String,
     },
-    /// The file system it lies on does not answer. What was to be written may be written or not.
+    /// The file system does not respond. A write may or may not have taken effect.
     #[error(
         "{}: its file system did not answer within {seconds} s: try again later, or ask the user",
         .path.display()
     )]
-    Silent {
-        /// Which file.
+    Unresponsive {
+        /// The file.
         path: PathBuf,
-        /// How long it was waited for.
+        /// How long we waited for it.
         seconds: u64,
     },
-    /// The user changes the text faster than it can be written.
+    /// The text kept changing while it was read or written.
     #[error("{} keeps changing in the editor: try again", .0.display())]
     Busy(PathBuf),
-    /// Neovim lets nobody change the buffer. Nothing was written.
+    /// Neovim could not change text for several seconds, because the user is in the middle of a command. Nothing was
+    /// written.
     #[error(
         "{} was not written, Neovim waits for the user in the middle of a command: ask the user to \
          finish it (or to press <Esc>), then try again",
         .0.display()
     )]
     Held(PathBuf),
-    /// Neovim is gone, or something went wrong inside.
+    /// Neovim has exited, or there was an internal error.
     #[error("the editor failed: {0}")]
     Editor(String),
 }
 
-impl FileError {
-    /// The ACP error code.
+impl DocumentError {
+    /// Returns the error code of the answer (ACP `ErrorCode`).
     pub fn code(&self) -> i64 {
         match self {
             Self::Missing(_) => NOT_FOUND,
@@ -102,57 +103,59 @@ impl FileError {
             | Self::Refused { .. }
             | Self::Disk { .. }
             | Self::Large { .. }
-            | Self::Silent { .. }
+            | Self::Unresponsive { .. }
             | Self::Busy(_)
             | Self::Held(_)
             | Self::Editor(_) => INTERNAL_ERROR,
         }
     }
 
-    pub(super) fn reading(path: PathBuf, error: &io::Error) -> Self {
+    /// An error of the operating system while reading.
+    pub(super) fn read_failed(path: PathBuf, error: &io::Error) -> Self {
         Self::Disk { path, verb: "read", reason: error.to_string() }
     }
 
-    /// A file that is not to be held whole.
-    pub(super) fn large(path: PathBuf, size: u64) -> Self {
-        let (size, most) = (megabytes(size), megabytes(MOST_TEXT));
+    /// A file of `size` bytes that is too large to be held in memory.
+    pub(super) fn too_large(path: PathBuf, size: u64) -> Self {
+        let (size, max) = (megabytes(size), megabytes(MAX_TEXT_SIZE));
         let reason = format!(
-            "has {size}, more than the {most} that can be handled as a whole: read parts of it \
+            "has {size}, more than the {max} that can be handled as a whole: read parts of it \
              (`line` and `limit`), and change it with another tool"
         );
         Self::Large { path, reason }
     }
 
-    pub(super) fn writing(path: PathBuf, error: &io::Error) -> Self {
+    /// An error of the operating system while writing.
+    pub(super) fn write_failed(path: PathBuf, error: &io::Error) -> Self {
         Self::Disk { path, verb: "written", reason: error.to_string() }
     }
 }
 
-impl From<EditorError> for FileError {
+impl From<EditorError> for DocumentError {
     fn from(error: EditorError) -> Self {
         Self::Editor(error.to_string())
     }
 }
 
-/// As many places are named; an agent reads the whole file again anyway.
-const MOST_PLACES: usize = 8;
+/// How many places a conflict names; the agent has to read the whole file again anyway.
+const MAX_PLACES: usize = 8;
 
 fn conflict(path: &std::path::Path, lines: &[Range<usize>], unsaved: bool) -> String {
     let mut text = format!("{} was not written: ", path.display());
     if lines.is_empty() {
         text.push_str("its text");
     }
-    for (index, range) in lines.iter().take(MOST_PLACES).enumerate() {
+    for (index, range) in lines.iter().take(MAX_PLACES).enumerate() {
         text.push_str(if index == 0 { "" } else { ", " });
-        // Writing to a String cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = match range.len() {
             0 => write!(text, "the text before line {}", range.start + 1),
             1 => write!(text, "line {}", range.start + 1),
             _ => write!(text, "lines {}-{}", range.start + 1, range.end),
         };
     }
-    if lines.len() > MOST_PLACES {
-        let _ = write!(text, " and {} more places", lines.len() - MOST_PLACES);
+    if lines.len() > MAX_PLACES {
+        let _ = write!(text, " and {} more places", lines.len() - MAX_PLACES);
     }
     let how = if unsaved { "in the editor (not saved yet) " } else { "" };
     text + " changed " + how + "since you read it: read the file again, then repeat the edit"
@@ -166,7 +169,7 @@ mod tests {
     fn a_conflict_names_the_lines() {
         let check = |lines: &[(usize, usize)], words: &str| {
             let lines = lines.iter().map(|&(start, end)| start..end).collect();
-            let error = FileError::Conflict { path: "/x".into(), lines, unsaved: true };
+            let error = DocumentError::Conflict { path: "/x".into(), lines, unsaved: true };
             let rest = "changed in the editor (not saved yet) since you read it: \
                         read the file again, then repeat the edit";
             assert_eq!(error.to_string(), format!("/x was not written: {words} {rest}"));

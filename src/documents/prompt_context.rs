@@ -1,5 +1,5 @@
-//! What an agent cannot see of documents: text that is not saved, and what others made of the files it wrote. It saves
-//! what it is told to and changes no text.
+//! Collects what an agent cannot see of documents, to be sent along with a prompt: unsaved text, and changes others
+//! have made to files the agent wrote. May save buffers if asked to, but changes no text.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,50 +9,40 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::Files;
-use super::document::{Document, Made, Open, beside};
+use super::agent_view::Acknowledged;
+use super::blocking::run_blocking;
+use super::disk_text::DiskText;
+use super::document::{ChangeOutcome, Document, LoadedBuffer};
 use super::editor::Then;
-use super::error::FileError;
-use super::on_disk::OnDisk;
-use crate::core::event::{ChangedFile, Told, UnsavedFile};
-use crate::edit::Text;
+use super::error::DocumentError;
+use super::registry::Documents;
+use crate::core::messages::files::{ChangedFile, ReportedChange, UnsavedFile};
+use crate::edit::Snapshot;
 use crate::edit::unified::FileDiff;
 use crate::session::author::SessionKey;
 
-/// What a session knows of a file it wrote, where that is more than `Known::text`.
-///
-/// That one stays what the session read or sent: it is what writes refer to. An agent that was told of a change, or made
-/// one with a shell command, may still send a text made from what it read before; with the newer text as the base of
-/// the merge, that would take the change back without a word.
-#[derive(Debug)]
-pub(super) struct Aware {
-    /// `Known::text` when this was noted: once the agent has read or sent another text, that counts.
-    known: Option<Arc<Text>>,
-    /// `None`: that there is no file.
-    text: Option<Arc<Text>>,
-}
+/// A task that examines one file.
+type Task<T> = JoinHandle<Result<Option<T>, DocumentError>>;
 
-/// What is found out of a file, in a task of its own.
-type Finding<T> = JoinHandle<Result<Option<T>, FileError>>;
-
-/// A file with unsaved changes, and why it could not be saved, if it was to be.
+/// A file with unsaved changes, and if it could not be saved, a message for the user.
 type Unsaved = (UnsavedFile, Option<String>);
 
-impl Files {
-    fn turn_over_of(&self, session: &SessionKey) -> Arc<Queue<()>> {
-        Arc::clone(self.turns_over.lock().entry(session.clone()).or_default())
+impl Documents {
+    /// Returns the lock that is held while the end of a session's turn is processed.
+    fn turn_end_lock(&self, session: &SessionKey) -> Arc<Queue<()>> {
+        Arc::clone(self.turn_ends.lock().entry(session.clone()).or_default())
     }
 
-    /// A folder by its real path, where that can be had.
-    async fn real(&self, folder: &Path) -> PathBuf {
+    /// Resolves a folder to its real path, or returns it as it is if that fails.
+    async fn real_folder(&self, folder: &Path) -> PathBuf {
         let own = folder.to_owned();
-        let real = self.disks.call(folder, move |_| own.canonicalize()).await;
+        let real = self.disks().call(folder, move |_| own.canonicalize()).await;
         real.ok().and_then(Result::ok).unwrap_or_else(|| folder.to_owned())
     }
 
-    /// The unsaved changes of these files (real paths), shown as seen from `cwd`. With `save` the buffers are saved:
-    /// only those where that fails are left, each with a line that says why. What is not there by the deadline is left
-    /// out.
+    /// Collects the unsaved changes of these files, given by real path; the diffs name them relative to `cwd`. With
+    /// `save`, the buffers are saved, and only those for which that fails are returned, along with one message each.
+    /// Files that take longer than the deadline are omitted.
     pub async fn unsaved(
         &self,
         paths: Vec<PathBuf>,
@@ -60,7 +50,7 @@ impl Files {
         save: bool,
         deadline: Instant,
     ) -> (Vec<UnsavedFile>, Vec<String>) {
-        let cwd = self.real(cwd).await;
+        let cwd = self.real_folder(cwd).await;
         let task = |path: PathBuf| {
             let (document, label) = (self.document(&path), label(&path, &cwd));
             let work =
@@ -68,12 +58,13 @@ impl Files {
             (path, work)
         };
         let (files, problems): (Vec<_>, Vec<_>) =
-            by(deadline, paths.into_iter().map(task).collect()).await.into_iter().unzip();
+            collect(deadline, paths.into_iter().map(task).collect()).await.into_iter().unzip();
         (files, problems.into_iter().flatten().collect())
     }
 
-    /// What became of the files that `session` wrote since it last saw them: in their buffers for an agent that reads
-    /// those, else on disk. What is not there by the deadline is left out.
+    /// Collects the changes that others have made to files `session` wrote, since it last knew them. With
+    /// `reads_buffers`, that is, for an agent that reads files through us, those are changes in buffers, otherwise on
+    /// disk. Files that take longer than the deadline are omitted.
     pub async fn changed(
         &self,
         session: &SessionKey,
@@ -81,53 +72,56 @@ impl Files {
         reads_buffers: bool,
         deadline: Instant,
     ) -> Vec<ChangedFile> {
-        // What the turn before has left is noted first.
-        let Ok(_turn_over) = timeout_at(deadline, self.turn_over_of(session).lock_owned()).await
-        else {
+        // Wait until the end of the previous turn has been processed.
+        let Ok(_lock) = timeout_at(deadline, self.turn_end_lock(session).lock_owned()).await else {
             return Vec::new();
         };
-        let cwd = self.real(cwd).await;
-        let tasks = self.of(session).into_iter().map(|(path, document)| {
+        let cwd = self.real_folder(cwd).await;
+        let tasks = self.documents_of(session).into_iter().map(|(path, document)| {
             let (session, label) = (session.clone(), label(&path, &cwd));
             let work = tokio::spawn(async move {
                 document.lock().await.changed(&session, &label, reads_buffers).await
             });
             (path, work)
         });
-        by(deadline, tasks.collect()).await
+        collect(deadline, tasks.collect()).await
     }
 
-    /// The turn of `session` is over: it knows what it was told, if it has taken that in, and what is on disk is its
-    /// own doing, but for what Neovim wrote there and what it was to be told.
-    pub async fn turn_over(
+    /// Processes the end of a turn of `session`. If the agent accepted the prompt (`taken`), it now knows the changes
+    /// it was told of. Everything on disk that Neovim did not write counts as the agent's own work, except in files it
+    /// was to be told of and was not.
+    pub async fn turn_ended(
         &self,
         session: &SessionKey,
-        told: Vec<Told>,
+        told: Vec<ReportedChange>,
         taken: bool,
         reads_buffers: bool,
     ) {
-        let _turn_over = self.turn_over_of(session).lock_owned().await;
-        let missed: Vec<PathBuf> =
-            told.iter().filter(|_| !taken).map(|told| told.path.clone()).collect();
-        for told in told.into_iter().filter(|_| taken) {
-            self.touch(&told.path, session).lock().await.take_told(session, told);
+        let _lock = self.turn_end_lock(session).lock_owned().await;
+        let not_told: Vec<PathBuf> =
+            told.iter().filter(|_| !taken).map(|report| report.path.clone()).collect();
+        for report in told.into_iter().filter(|_| taken) {
+            self.document_for(&report.path, session)
+                .lock()
+                .await
+                .acknowledge_report(session, report);
         }
-        for (path, document) in
-            self.of(session).into_iter().filter(|(path, _)| !missed.contains(path))
-        {
-            if let Err(error) = document.lock().await.take_stock(session, reads_buffers).await {
+        let documents = self.documents_of(session).into_iter();
+        for (path, document) in documents.filter(|(path, _)| !not_told.contains(path)) {
+            if let Err(error) = document.lock().await.record_turn_end(session, reads_buffers).await
+            {
                 tracing::debug!(path = %path.display(), %error, "not known at the end of a turn");
             }
         }
     }
 }
 
-/// What the tasks gave by the deadline; the others go on, and the log says so.
-async fn by<T>(deadline: Instant, tasks: Vec<(PathBuf, Finding<T>)>) -> Vec<T> {
-    let mut found = Vec::new();
+/// Returns the results of the tasks that finish by the deadline. Failures are logged; the other tasks go on running.
+async fn collect<T>(deadline: Instant, tasks: Vec<(PathBuf, Task<T>)>) -> Vec<T> {
+    let mut results = Vec::new();
     for (path, task) in tasks {
         match timeout_at(deadline, task).await {
-            Ok(Ok(Ok(one))) => found.extend(one),
+            Ok(Ok(Ok(result))) => results.extend(result),
             Ok(Ok(Err(error))) => {
                 tracing::warn!(path = %path.display(), %error, "not told to the agent");
             }
@@ -139,157 +133,167 @@ async fn by<T>(deadline: Instant, tasks: Vec<(PathBuf, Finding<T>)>) -> Vec<T> {
             }
         }
     }
-    found
+    results
 }
 
+/// Returns the path relative to `cwd` if it is below that.
 fn label(path: &Path, cwd: &Path) -> String {
     path.strip_prefix(cwd).unwrap_or(path).to_string_lossy().into_owned()
 }
 
 impl Document {
-    async fn unsaved(&mut self, label: &str, save: bool) -> Result<Option<Unsaved>, FileError> {
-        let Some((open, file)) = self.open_with_disk().await? else { return Ok(None) };
-        if !open.buffer.modified {
+    /// Returns the unsaved changes of this file, or saves them if asked to. `None` if there are none, or they were
+    /// saved.
+    async fn unsaved(&mut self, label: &str, save: bool) -> Result<Option<Unsaved>, DocumentError> {
+        let Some((loaded, file)) = self.buffer_and_file().await? else { return Ok(None) };
+        if !loaded.buffer.modified {
             return Ok(None);
         }
-        let (path, old) = (label.to_owned(), file.as_ref().map(|file| Arc::clone(&file.text)));
-        let new = Arc::clone(&open.text);
-        let diff = beside(move || FileDiff::new(&path, old.as_deref(), Some(&new))).await?;
+        let (path, old) = (label.to_owned(), file.as_ref().map(|file| file.text.clone()));
+        let new = loaded.text.clone();
+        let diff = run_blocking(move || FileDiff::new(&path, old.as_deref(), Some(&new))).await?;
         let Some(diff) = diff else { return Ok(None) };
         let problem = if save {
-            match self.save(&open, file.as_ref()).await {
+            match self.save(&loaded, file.as_ref()).await {
                 Ok(()) => return Ok(None),
-                Err(FileError::Refused { reason, .. }) => Some(reason),
+                Err(DocumentError::Refused { reason, .. }) => Some(reason),
                 Err(error) => Some(error.to_string()),
             }
         } else {
             None
         };
-        let problem =
-            problem.map(|why| format!("{label} was not saved ({why}): the agent gets a note"));
+        let problem = problem
+            .map(|why| format!("Could not save {label}: {why}. The agent gets a note instead."));
         let uri = Url::from_file_path(&self.path).map(String::from).unwrap_or_default();
-        Ok(Some((UnsavedFile { diff, uri, text: open.text }, problem)))
+        Ok(Some((UnsavedFile { diff, uri, text: loaded.text.into_text() }, problem)))
     }
 
-    /// Saves the buffer as it is, unless somebody else has written the file.
-    async fn save(&mut self, open: &Open, file: Option<&OnDisk>) -> Result<(), FileError> {
-        let refused = |reason: &str| FileError::Refused {
+    /// Saves the buffer unchanged, unless somebody else has written the file.
+    async fn save(
+        &mut self,
+        loaded: &LoadedBuffer,
+        file: Option<&DiskText>,
+    ) -> Result<(), DocumentError> {
+        let refused = |reason: &str| DocumentError::Refused {
             path: self.path.clone(),
             reason: reason.to_owned(),
         };
-        if let Some(reason) = &open.buffer.locked {
+        if let Some(reason) = &loaded.buffer.locked {
             return Err(refused(reason));
         }
         let changed = refused("the file has changed on disk");
         if let Some(file) = file
-            && (open.buffer.stamp.is_none() || !self.is_synced(open, file).await?)
+            && (loaded.buffer.stamp.is_none() || !self.is_baseline(loaded, file).await?)
         {
             return Err(changed);
         }
-        let then = Then::Save { eol: open.text.shape().final_newline };
-        match self.make(open, Vec::new(), then).await? {
-            Made::Done { after, stamp, .. } => {
+        let then = Then::Save { eol: loaded.text.shape().final_newline };
+        match self.apply_edits(loaded, Vec::new(), then).await? {
+            ChangeOutcome::Done { after, stamp, .. } => {
                 let facts = self.facts().await?.map(|facts| facts.as_stamped(stamp));
-                let encoding = open.buffer.encoding.clone();
-                self.synced = facts.map(|facts| OnDisk { text: after, facts, encoding });
+                let encoding = loaded.buffer.encoding.clone();
+                self.baseline = facts.map(|facts| DiskText { text: after, facts, encoding });
                 Ok(())
             }
-            Made::Failed { reason, .. } => {
-                Err(FileError::Refused { path: self.path.clone(), reason })
+            ChangeOutcome::Failed { reason, .. } => {
+                Err(DocumentError::Refused { path: self.path.clone(), reason })
             }
-            Made::Again => Err(FileError::Busy(self.path.clone())),
+            ChangeOutcome::Retry => Err(DocumentError::Busy(self.path.clone())),
         }
     }
 
-    /// Notes that `session` has sent a text of this file.
-    pub(super) fn note_written(&mut self, session: &SessionKey) {
-        let known = self.read_or_sent(session).cloned();
-        self.written.insert(session.clone(), Aware { text: known.clone(), known });
+    /// Records that `session` knows the file as it has just sent it.
+    pub(super) fn acknowledge_sent(&mut self, session: &SessionKey) {
+        let text = self.merge_base(session).cloned();
+        let merge_base = text.as_ref().map(Snapshot::revision);
+        self.acknowledged.insert(session.clone(), Acknowledged { merge_base, text });
     }
 
-    /// Notes that `session` has brought the file into this state on disk itself; `None` is no file.
-    pub(super) fn note_on_disk(&mut self, session: &SessionKey, text: Option<&Arc<Text>>) {
-        let known = self.read_or_sent(session).cloned();
-        self.written.insert(session.clone(), Aware { known, text: text.cloned() });
+    /// Records that `session` knows the file with this text on disk, usually since it has written that itself. `None`
+    /// means that there is no file.
+    pub(super) fn acknowledge_disk(&mut self, session: &SessionKey, text: Option<&Snapshot>) {
+        let merge_base = self.merge_base(session).map(Snapshot::revision);
+        let text = text.cloned();
+        self.acknowledged.insert(session.clone(), Acknowledged { merge_base, text });
     }
 
-    fn read_or_sent(&self, session: &SessionKey) -> Option<&Arc<Text>> {
-        self.known.get(session).and_then(|known| known.text.as_ref())
+    fn merge_base(&self, session: &SessionKey) -> Option<&Snapshot> {
+        self.views.get(session).and_then(|view| view.merge_base.as_ref())
     }
 
-    /// What a session that has written this file knows of it; `None` is no file.
-    fn knows(&self, session: &SessionKey) -> Option<Arc<Text>> {
-        let known = self.read_or_sent(session);
-        match self.written.get(session) {
-            Some(aware) if same(aware.known.as_ref(), known) => aware.text.clone(),
-            _ => known.cloned(),
+    /// Returns the text that a session which has written this file knows. `None` means that there is no file.
+    fn known_text(&self, session: &SessionKey) -> Option<Snapshot> {
+        let merge_base = self.merge_base(session);
+        match self.acknowledged.get(session) {
+            Some(newer) if newer.merge_base == merge_base.map(Snapshot::revision) => {
+                newer.text.clone()
+            }
+            _ => merge_base.cloned(),
         }
     }
 
+    /// Compares what a session knows of this file with what is there. `None` if nothing has changed, or the session has
+    /// not written the file.
     async fn changed(
         &mut self,
         session: &SessionKey,
         label: &str,
         reads_buffers: bool,
-    ) -> Result<Option<ChangedFile>, FileError> {
-        if !self.written.contains_key(session) {
+    ) -> Result<Option<ChangedFile>, DocumentError> {
+        if !self.acknowledged.contains_key(session) {
             return Ok(None);
         }
-        let was = self.knows(session);
+        let was = self.known_text(session);
         let now = match self.find().await? {
             Some(found) if reads_buffers => Some(self.text_of(found).await?.text),
             found => {
                 let buffer = found.as_ref().map(|found| &found.buffer);
-                self.on_disk(buffer).await?.map(|file| file.text)
+                self.read_file(buffer).await?.map(|file| file.text)
             }
         };
-        let (path, old, new) = (label.to_owned(), was.clone(), now.clone());
-        let diff = beside(move || FileDiff::new(&path, old.as_deref(), new.as_deref())).await?;
-        let told = Told { path: self.path.clone(), was, now };
-        Ok(diff.map(|diff| ChangedFile { diff, told }))
+        let revision = was.as_ref().map(Snapshot::revision);
+        let (path, new) = (label.to_owned(), now.clone());
+        let diff =
+            run_blocking(move || FileDiff::new(&path, was.as_deref(), new.as_deref())).await?;
+        let told = ReportedChange { path: self.path.clone(), was: revision, now };
+        Ok(diff.map(|diff| ChangedFile { diff, report: told }))
     }
 
-    /// The session has taken in what it was told, unless it has learned something newer meanwhile.
-    fn take_told(&mut self, session: &SessionKey, told: Told) {
-        if same(self.knows(session).as_ref(), told.was.as_ref()) {
-            self.note_on_disk(session, told.now.as_ref());
+    /// Records that a session knows a change it was told of, unless it has read or written something newer since the
+    /// report was made.
+    fn acknowledge_report(&mut self, session: &SessionKey, report: ReportedChange) {
+        if self.known_text(session).map(|text| text.revision()) == report.was {
+            self.acknowledge_disk(session, report.now.as_ref());
         }
     }
 
-    /// What is on disk at the end of a turn and was not written by Neovim or by us, the session has written.
-    async fn take_stock(
+    /// At the end of a turn, records the file on disk as the session's own work if neither Neovim nor we have written
+    /// it.
+    async fn record_turn_end(
         &mut self,
         session: &SessionKey,
         reads_buffers: bool,
-    ) -> Result<(), FileError> {
-        if !self.written.contains_key(session) {
+    ) -> Result<(), DocumentError> {
+        if !self.acknowledged.contains_key(session) {
             return Ok(());
         }
         let facts = self.facts().await?;
-        if facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts) {
+        if facts.is_some() && facts == self.baseline.as_ref().map(|baseline| baseline.facts) {
             return Ok(());
         }
         let found = self.find().await?;
         if found.is_some() && reads_buffers {
-            // What its commands wrote comes into the buffer, and is noted then.
+            // What its commands have written is recorded when the buffer follows the disk.
             return Ok(());
         }
-        let file = self.on_disk(found.as_ref().map(|found| &found.buffer)).await?;
+        let file = self.read_file(found.as_ref().map(|found| &found.buffer)).await?;
         if let (Some(found), Some(file)) = (found, &file) {
-            let open = self.text_of(found).await?;
-            if self.is_synced(&open, file).await? {
+            let loaded = self.text_of(found).await?;
+            if self.is_baseline(&loaded, file).await? {
                 return Ok(());
             }
         }
-        self.note_on_disk(session, file.as_ref().map(|file| &file.text));
+        self.acknowledge_disk(session, file.as_ref().map(|file| &file.text));
         Ok(())
-    }
-}
-
-fn same(a: Option<&Arc<Text>>, b: Option<&Arc<Text>>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-        (None, None) => true,
-        _ => false,
     }
 }

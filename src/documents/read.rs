@@ -1,289 +1,306 @@
-//! `fs/read_text_file`: the text of a document as it would be saved now. It changes nothing but
-//! what is known.
+//! `fs/read_text_file`: returns the text of a document as saving it now would write it, and records what each session
+//! has read. Changes neither buffers nor files.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::ReadRequest;
+use super::agent_view::{AgentView, PartialRead, ReadAhead};
+use super::blocking::run_blocking;
 use super::disk::{self, Excerpt};
-use super::document::{Ahead, Document, Known, Open, beside};
-use super::editor::{Buffer, BufferId, EditorError, Encoding, Lines};
-use super::error::FileError;
-use super::limits::{MOST_AHEAD, MOST_EXCERPT, MOST_FOR_LINES, MOST_SKIPPED, MOST_TEXT, megabytes};
-use super::on_disk::OnDisk;
+use super::disk_text::DiskText;
+use super::document::{Document, LoadedBuffer};
+use super::editor::{Buffer, BufferId, EditorError, Lines};
+use super::encoding::Encoding;
+use super::error::DocumentError;
+use super::limits::{
+    MAX_EXCERPT_SIZE, MAX_PRELOAD_SIZE, MAX_SKIPPED_SIZE, MAX_TEXT_SIZE, MAX_WHOLE_SIZE, megabytes,
+};
+use super::requests::ReadRequest;
 use crate::edit::Text;
 use crate::session::author::SessionKey;
 
-/// Lines that were answered before the text they stand in was fetched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Partial {
-    pub(super) id: BufferId,
-    tick: i64,
-    /// Who has read them.
-    sessions: Vec<SessionKey>,
-}
-
-impl Partial {
-    /// One of them needs it no more.
-    pub(super) fn forget(&mut self, session: &SessionKey) {
-        self.sessions.retain(|it| it != session);
-    }
-}
-
-/// Up to so many lines are fetched by themselves where the whole text is not at hand.
+/// If no more lines than this are requested and the text is not cached, they are fetched first, and the whole text
+/// afterwards.
 const FEW_LINES: usize = 2_000;
 
-/// The byte order mark of UTF-8.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+/// The UTF-8 byte order mark.
+const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl Document {
-    /// What is to be fetched now, is in the buffer beside the text.
+    /// Returns the lines requested. If a buffer is returned too, its whole text is still to be fetched and passed to
+    /// [`Self::finish_partial_read`].
     pub(super) async fn read(
         &mut self,
         request: &ReadRequest,
-    ) -> Result<(String, Option<BufferId>), FileError> {
+    ) -> Result<(String, Option<BufferId>), DocumentError> {
         let from = request.line.map_or(0, |line| line.saturating_sub(1) as usize);
         let limit = request.limit.map(|limit| limit as usize);
         let few = limit.filter(|&count| count <= FEW_LINES);
         let (found, part) = match few {
-            Some(count) => self.glance(from..from.saturating_add(count)).await?,
+            Some(count) => self.find_with_lines(from..from.saturating_add(count)).await?,
             None => (self.find().await?, None),
         };
-        let known = match (found, part) {
+        let view = match (found, part) {
             (Some(found), Some(all)) if all.count == found.buffer.lines => {
                 let text = Text::from_body(all.text, found.buffer.shape, found.buffer.empty);
-                Known::new(self.keep(found.buffer, Arc::new(text)).text)
+                let text = self.revisions.snapshot(text);
+                AgentView::new(self.cache(found.buffer, text).text)
             }
-            (Some(found), Some(part)) => return self.part(&request.session, &found.buffer, part),
+            (Some(found), Some(part)) => {
+                return self.read_part(&request.session, &found.buffer, part);
+            }
             (Some(found), None) if found.buffer.modified => {
-                Known::new(self.text_of(found).await?.text)
+                AgentView::new(self.text_of(found).await?.text)
             }
             (found, _) => {
                 let buffer = found.as_ref().map(|found| &found.buffer);
                 if (request.line.is_some() || limit.is_some())
-                    && let Some(content) =
-                        self.glimpse(&request.session, from..to(from, limit), buffer).await?
+                    && let Some(content) = self
+                        .read_excerpt(&request.session, from..end_line(from, limit), buffer)
+                        .await?
                 {
                     return Ok((content, None));
                 }
-                let disk = self.on_disk(buffer).await?;
-                let disk = disk.ok_or_else(|| FileError::Missing(self.path.clone()))?;
-                self.known_from(&request.session, &disk, buffer)
+                let disk = self.read_file(buffer).await?;
+                let disk = disk.ok_or_else(|| DocumentError::Missing(self.path.clone()))?;
+                self.view_of_disk(&request.session, &disk, buffer)
             }
         };
-        let text = Arc::clone(&known.left);
-        self.learn(request.session.clone(), known);
+        let text = view.last_written.clone();
+        self.set_view(request.session.clone(), view);
         let content = match few {
             Some(_) => text.excerpt(from, limit),
-            None => beside(move || text.excerpt(from, limit)).await?,
+            None => run_blocking(move || text.excerpt(from, limit)).await?,
         };
-        self.reject_nul(content).map(|content| (content, None))
+        self.check_no_nul(content).map(|content| (content, None))
     }
 
-    /// What a session read or sent last.
-    pub(super) fn learn(&mut self, session: SessionKey, known: Known) {
-        self.glimpsed.remove(&session);
-        self.known.insert(session, known);
+    /// Replaces what a session knows of the file.
+    pub(super) fn set_view(&mut self, session: SessionKey, view: AgentView) {
+        self.excerpt_facts.remove(&session);
+        self.views.insert(session, view);
     }
 
-    /// What a session knows that has read the file as it stands on the disk.
-    fn known_from(&self, session: &SessionKey, disk: &OnDisk, buffer: Option<&Buffer>) -> Known {
-        // The user may have saved it, and we are not told yet.
-        let is_saved = buffer.is_some_and(|it| it.stamp == Some(disk.facts.stamp()));
-        let synced = self.synced.as_ref().filter(|synced| synced.facts != disk.facts);
-        let ahead = synced.filter(|_| !is_saved);
-        let ahead = ahead.map(|synced| Ahead {
-            of: synced.facts,
-            before: self.known.get(session).and_then(|known| known.before(Some(synced))),
+    /// Returns what a session knows once it has read the file on disk.
+    fn view_of_disk(
+        &self,
+        session: &SessionKey,
+        disk: &DiskText,
+        buffer: Option<&Buffer>,
+    ) -> AgentView {
+        // If Neovim has written it, the user has saved, and the event is still on its way.
+        let is_saved = buffer.is_some_and(|buffer| buffer.stamp == Some(disk.facts.stamp()));
+        let baseline = self.baseline.as_ref().filter(|baseline| baseline.facts != disk.facts);
+        let read_ahead = baseline.filter(|_| !is_saved).map(|baseline| ReadAhead {
+            baseline: baseline.facts,
+            previous: self.views.get(session).and_then(|view| view.known_at(Some(baseline))),
         });
-        Known { ahead, ..Known::new(Arc::clone(&disk.text)) }
+        AgentView { read_ahead, ..AgentView::new(disk.text.clone()) }
     }
 
-    /// Lines of a file that is too large to be held for them; `None` of any other. Of which text they are is known by the
-    /// file's facts.
-    async fn glimpse(
+    /// Reads lines of a file that is too large to be read as a whole for them. The facts of the file are recorded to
+    /// identify the version. `None` for other files, and if the lines can only be found by decoding the whole file.
+    async fn read_excerpt(
         &mut self,
         session: &SessionKey,
         lines: Range<usize>,
         buffer: Option<&Buffer>,
-    ) -> Result<Option<String>, FileError> {
+    ) -> Result<Option<String>, DocumentError> {
         let size = self.facts().await?.map_or(0, |facts| facts.size);
-        if size <= MOST_FOR_LINES {
+        if size <= MAX_WHOLE_SIZE {
             return Ok(None);
         }
         let encoding = buffer.map(|buffer| buffer.encoding.clone());
-        if encoding.as_ref().is_some_and(|it| !it.has_plain_lines()) {
+        if encoding.as_ref().is_some_and(|encoding| !encoding.can_split_bytes()) {
             return Ok(None);
         }
         let first = lines.start + 1;
-        let found =
-            self.disk(move |path, call| disk::excerpt(path, lines, MOST_SKIPPED, call)).await?;
-        let found = found.map_err(|error| FileError::reading(self.path.clone(), &error))?;
-        let large = |reason| Err(FileError::Large { path: self.path.clone(), reason });
+        let found = self
+            .call_disk(move |path, call| disk::excerpt(path, lines, MAX_SKIPPED_SIZE, call))
+            .await?;
+        let found = found.map_err(|error| DocumentError::read_failed(self.path.clone(), &error))?;
+        let large = |reason| Err(DocumentError::Large { path: self.path.clone(), reason });
         let (mut bytes, facts) = match found {
             Some(Excerpt::Lines(bytes, facts)) => (bytes, facts),
-            // As a whole it may be text in another encoding.
-            Some(Excerpt::Nul | Excerpt::TooLong) if size <= MOST_TEXT => return Ok(None),
+            // The whole file may be text in another encoding.
+            Some(Excerpt::Nul | Excerpt::TooLong) if size <= MAX_TEXT_SIZE => return Ok(None),
             Some(Excerpt::Nul) => return Err(self.not_text("it holds NUL bytes".to_owned())),
             Some(Excerpt::TooLong) => {
-                let most = megabytes(MOST_EXCERPT as u64);
+                let max = megabytes(MAX_EXCERPT_SIZE as u64);
                 return large(format!(
-                    "was not read: the lines asked for have more than {most}: ask for fewer \
+                    "was not read: the lines asked for have more than {max}: ask for fewer \
                      (`limit`), or use another tool"
                 ));
             }
             Some(Excerpt::TooDeep) => {
-                let most = megabytes(MOST_SKIPPED);
+                let max = megabytes(MAX_SKIPPED_SIZE);
                 return large(format!(
-                    "was not read: line {first} lies beyond its first {most}: use another tool"
+                    "was not read: line {first} lies beyond its first {max}: use another tool"
                 ));
             }
             None => return Ok(None),
         };
-        if first == 1 && bytes.starts_with(MARK) {
-            bytes.drain(..MARK.len());
+        if first == 1 && bytes.starts_with(UTF8_BOM) {
+            bytes.drain(..UTF8_BOM.len());
         }
-        let encoding = encoding.unwrap_or_else(|| Encoding::of(&bytes));
-        let content = beside(move || encoding.decode(bytes)).await?;
+        let encoding = encoding.unwrap_or_else(|| Encoding::detect(&bytes));
+        let content = run_blocking(move || encoding.decode(bytes)).await?;
         let content = content.ok_or_else(|| self.not_text("it is not UTF-8".to_owned()))?;
-        if let Some(known) = self.known.get_mut(session) {
-            known.text = None;
+        if let Some(view) = self.views.get_mut(session) {
+            view.merge_base = None;
         }
-        self.glimpsed.insert(session.clone(), facts);
+        self.excerpt_facts.insert(session.clone(), facts);
         Ok(Some(content))
     }
 
-    /// Fetches the text whose lines a session has read by themselves, for what it writes refers to that. Refused if it is
-    /// another one by now.
-    pub(super) async fn know_glimpsed(&mut self, session: &SessionKey) -> Result<(), FileError> {
-        let Some(facts) = self.glimpsed.get(session).copied() else { return Ok(()) };
+    /// Reads the whole file of which a session has only read some lines, as the merge base for what it writes. Fails
+    /// with a conflict if the file has changed since.
+    pub(super) async fn load_excerpted(
+        &mut self,
+        session: &SessionKey,
+    ) -> Result<(), DocumentError> {
+        let Some(facts) = self.excerpt_facts.get(session).copied() else { return Ok(()) };
         let found = self.find().await?;
-        match self.on_disk(found.as_ref().map(|found| &found.buffer)).await? {
+        match self.read_file(found.as_ref().map(|found| &found.buffer)).await? {
             Some(disk) if disk.facts == facts => {
-                self.learn(session.clone(), Known::new(disk.text));
+                self.set_view(session.clone(), AgentView::new(disk.text));
                 Ok(())
             }
             _ => Err(self.conflict(&[], false)),
         }
     }
 
-    /// Lines by themselves. The whole text they stand in is fetched afterwards, once for all who read parts of it.
-    fn part(
+    /// Answers a read with lines that were fetched without the rest of the text. Returns the buffer unless its whole
+    /// text is being fetched already for another session.
+    fn read_part(
         &mut self,
         session: &SessionKey,
         buffer: &Buffer,
         lines: Lines,
-    ) -> Result<(String, Option<BufferId>), FileError> {
+    ) -> Result<(String, Option<BufferId>), DocumentError> {
         let mut shape = buffer.shape;
-        // The last line here has its end, unless it is the last of all.
+        // A line that is not the last of the buffer has a line end.
         shape.final_newline |= !lines.is_end;
         let text = Text::from_body(lines.text, shape, lines.count == 0 || buffer.empty);
-        let content = self.reject_nul(text.content())?;
+        let content = self.check_no_nul(text.content())?;
         let (id, tick, session) = (buffer.id, lines.tick, session.clone());
-        match &mut self.partial {
-            Some(open) if open.id == id && open.tick == tick => {
-                open.sessions.push(session);
+        match &mut self.partial_read {
+            Some(partial) if partial.id == id && partial.tick == tick => {
+                partial.sessions.push(session);
                 Ok((content, None))
             }
             _ => {
-                self.partial = Some(Partial { id, tick, sessions: vec![session] });
+                self.partial_read = Some(PartialRead { id, tick, sessions: vec![session] });
                 Ok((content, Some(id)))
             }
         }
     }
 
-    /// The whole text of which sessions have read parts has come, if it still is the one: a user may be quicker.
-    pub(super) fn remember(&mut self, snapshot: Result<(Buffer, Text), EditorError>) {
+    /// Records the whole text of a buffer for the sessions that have read lines of it, unless the buffer has changed
+    /// since.
+    pub(super) fn finish_partial_read(&mut self, snapshot: Result<(Buffer, Text), EditorError>) {
         match snapshot {
             Ok((buffer, text)) if self.is_awaited(&buffer) => {
-                let open = self.keep(buffer, Arc::new(text));
-                self.know_partial(&open);
+                let loaded = self.cache(buffer, self.revisions.snapshot(text));
+                self.record_partial_readers(&loaded);
             }
             Ok(_) => {}
             Err(error) => tracing::debug!(%error, "a text read in part is not known as a whole"),
         }
     }
 
-    /// Fetches the whole text of which sessions have read parts, if that is still on its way: what they write refers to it.
-    pub(super) async fn finish_reading(&mut self) -> Result<(), FileError> {
-        if self.partial.is_none() {
+    /// If the whole text for a partial read has not arrived yet, fetches it now, as the merge base for what sessions
+    /// write.
+    pub(super) async fn complete_partial_read(&mut self) -> Result<(), DocumentError> {
+        if self.partial_read.is_none() {
             return Ok(());
         }
-        match self.open().await? {
-            Some(open) if self.is_awaited(&open.buffer) => self.know_partial(&open),
-            _ => self.partial = None,
+        match self.buffer_with_text().await? {
+            Some(loaded) if self.is_awaited(&loaded.buffer) => self.record_partial_readers(&loaded),
+            _ => self.partial_read = None,
         }
         Ok(())
     }
 
+    /// Whether the buffer still is as it was when sessions read lines of it.
     fn is_awaited(&self, buffer: &Buffer) -> bool {
-        let awaited = |partial: &Partial| (partial.id, partial.tick) == (buffer.id, buffer.tick);
-        self.partial.as_ref().is_some_and(awaited)
+        let is_same =
+            |partial: &PartialRead| (partial.id, partial.tick) == (buffer.id, buffer.tick);
+        self.partial_read.as_ref().is_some_and(is_same)
     }
 
-    fn know_partial(&mut self, open: &Open) {
-        for session in self.partial.take().into_iter().flat_map(|partial| partial.sessions) {
-            self.learn(session, Known::new(Arc::clone(&open.text)));
+    fn record_partial_readers(&mut self, loaded: &LoadedBuffer) {
+        let partial = self.partial_read.take().into_iter();
+        for session in partial.flat_map(|partial| partial.sessions) {
+            self.set_view(session, AgentView::new(loaded.text.clone()));
         }
     }
 
-    /// Notes that `session` has read the file from the disk itself.
-    pub(super) async fn seen(&mut self, session: &SessionKey) -> Result<(), FileError> {
+    /// Records that `session` has read the file on disk itself.
+    pub(super) async fn agent_read_disk(
+        &mut self,
+        session: &SessionKey,
+    ) -> Result<(), DocumentError> {
         let found = self.find().await?;
         let buffer = found.as_ref().map(|found| &found.buffer);
         let facts = self.facts().await?;
-        if let Some(facts) = facts.filter(|facts| facts.size > MOST_FOR_LINES) {
-            if let Some(known) = self.known.get_mut(session) {
-                known.text = None;
+        if let Some(facts) = facts.filter(|facts| facts.size > MAX_WHOLE_SIZE) {
+            if let Some(view) = self.views.get_mut(session) {
+                view.merge_base = None;
             }
-            self.glimpsed.insert(session.clone(), facts);
-        } else if let Some(disk) = self.on_disk(buffer).await? {
-            let known = self.known_from(session, &disk, buffer);
-            self.learn(session.clone(), known);
+            self.excerpt_facts.insert(session.clone(), facts);
+        } else if let Some(disk) = self.read_file(buffer).await? {
+            let view = self.view_of_disk(session, &disk, buffer);
+            self.set_view(session.clone(), view);
         }
         Ok(())
     }
 
-    /// The same where only tools of the agent read through us, without telling its model.
-    pub(super) async fn seen_by_model(&mut self, session: &SessionKey) -> Result<(), FileError> {
-        self.seen(session).await?;
-        if let Some(text) = self.known.get(session).and_then(|known| known.text.clone()) {
-            self.models.insert(session.clone(), text);
+    /// Like [`Self::agent_read_disk`], for an agent whose tools read through us without showing the text to the model.
+    pub(super) async fn model_read_disk(
+        &mut self,
+        session: &SessionKey,
+    ) -> Result<(), DocumentError> {
+        self.agent_read_disk(session).await?;
+        if let Some(text) = self.views.get(session).and_then(|view| view.merge_base.clone()) {
+            self.model_bases.insert(session.clone(), text);
         }
         Ok(())
     }
 
-    /// Notes the text Neovim last read or wrote, while it is still what is on disk: what an agent changes there later
-    /// is told apart from what the user has not saved.
-    pub(super) async fn note(&mut self) -> Result<(), FileError> {
+    /// Records the file that Neovim last read or wrote, while it is still on disk. Later changes of an agent on disk
+    /// can then be distinguished from the user's unsaved changes.
+    pub(super) async fn record_baseline(&mut self) -> Result<(), DocumentError> {
         let facts = self.facts().await?;
-        let is_known = facts == self.synced.as_ref().map(|synced| synced.facts);
-        if is_known || facts.is_none_or(|facts| facts.size > MOST_TEXT) {
+        let is_known = facts == self.baseline.as_ref().map(|baseline| baseline.facts);
+        if is_known || facts.is_none_or(|facts| facts.size > MAX_TEXT_SIZE) {
             return Ok(());
         }
         let Some(found) = self.find().await? else { return Ok(()) };
-        let Some(file) = self.on_disk(Some(&found.buffer)).await? else { return Ok(()) };
-        if found.buffer.stamp == Some(file.facts.stamp()) && self.holds(found, &file).await? {
-            self.synced = Some(file);
+        let Some(file) = self.read_file(Some(&found.buffer)).await? else { return Ok(()) };
+        let is_stamped = found.buffer.stamp == Some(file.facts.stamp());
+        if is_stamped && self.is_modified_or_has_text_of(found, &file).await? {
+            self.baseline = Some(file);
         }
         Ok(())
     }
 
-    /// Has the text at hand before an agent changes it.
-    pub(super) async fn prepare(&mut self) -> Result<(), FileError> {
-        if self.open().await?.is_some() {
+    /// Caches the text of the buffer, or reads the file, before an agent changes it.
+    pub(super) async fn preload(&mut self) -> Result<(), DocumentError> {
+        if self.buffer_with_text().await?.is_some() {
             return Ok(());
         }
         let facts = self.facts().await?;
-        let is_known = facts.is_some() && facts == self.synced.as_ref().map(|synced| synced.facts);
+        let is_known =
+            facts.is_some() && facts == self.baseline.as_ref().map(|baseline| baseline.facts);
         self.was_missing = self.is_missing().await?;
-        if !is_known && facts.is_some_and(|facts| facts.size <= MOST_AHEAD) {
-            self.synced = self.on_disk(None).await?;
+        if !is_known && facts.is_some_and(|facts| facts.size <= MAX_PRELOAD_SIZE) {
+            self.baseline = self.read_file(None).await?;
         }
         Ok(())
     }
 
-    fn reject_nul(&self, content: String) -> Result<String, FileError> {
+    /// Returns the content, or an error if it contains NUL bytes.
+    fn check_no_nul(&self, content: String) -> Result<String, DocumentError> {
         if content.contains('\0') {
             return Err(self.not_text("it holds NUL bytes".to_owned()));
         }
@@ -291,7 +308,7 @@ impl Document {
     }
 }
 
-/// The line after the last of so many.
-fn to(from: usize, limit: Option<usize>) -> usize {
+/// Returns the exclusive end of a range of `limit` lines.
+fn end_line(from: usize, limit: Option<usize>) -> usize {
     limit.map_or(usize::MAX, |limit| from.saturating_add(limit))
 }

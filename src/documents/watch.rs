@@ -1,5 +1,5 @@
-//! Hears when files of loaded buffers change on disk. Watches their folders only, never
-//! recursively, and reads nothing.
+//! Watches the files of loaded buffers for changes on disk. Watches only their folders, never recursively, and reads no
+//! file.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -12,24 +12,24 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// A file is told of when it was quiet for so long: writers that empty it first are not caught in
-/// between.
-const QUIET: Duration = Duration::from_millis(40);
+/// How long a file has to stay unchanged before it is reported, so that a program that truncates it first is not caught
+/// in between.
+const QUIET_PERIOD: Duration = Duration::from_millis(40);
 
-type Files = Arc<Mutex<HashSet<PathBuf>>>;
+type WatchedFiles = Arc<Mutex<HashSet<PathBuf>>>;
 
-/// Watches until it is dropped.
+/// Watches a set of files until it is dropped.
 #[derive(Debug)]
 pub struct Watcher {
     inner: RecommendedWatcher,
-    files: Files,
+    files: WatchedFiles,
     folders: HashSet<PathBuf>,
 }
 
 impl Watcher {
-    /// Sends the real paths of watched files that changed. To be called within a tokio runtime.
+    /// Creates a watcher that sends the real paths of files that have changed. Must be called within a tokio runtime.
     pub fn new(changed: mpsc::UnboundedSender<Vec<PathBuf>>) -> notify::Result<Self> {
-        let files = Files::default();
+        let files = WatchedFiles::default();
         let (raw, events) = mpsc::unbounded_channel();
         let wanted = Arc::clone(&files);
         let inner = notify::recommended_watcher(move |event: notify::Result<Event>| {
@@ -39,22 +39,22 @@ impl Watcher {
             }
             let wanted = wanted.lock();
             for path in event.paths.into_iter().filter(|path| wanted.contains(path)) {
-                // Nobody listens any more: the watcher is about to be dropped.
+                // Fails only if the watcher is about to be dropped.
                 let _ = raw.send(path);
             }
         })?;
-        tokio::spawn(settle(events, changed));
+        tokio::spawn(debounce(events, changed));
         Ok(Self { inner, files, folders: HashSet::new() })
     }
 
-    /// Watches these files, by their real paths, and no others. Folders that cannot be watched are
-    /// returned with the reason.
+    /// Replaces the set of files to watch, given by real path. Returns the folders that cannot be watched, with the
+    /// error.
     pub fn watch(&mut self, files: HashSet<PathBuf>) -> Vec<(PathBuf, notify::Error)> {
         let wanted: HashSet<PathBuf> =
             files.iter().filter_map(|file| file.parent().map(Path::to_owned)).collect();
         *self.files.lock() = files;
         for gone in self.folders.difference(&wanted) {
-            // Fails if the folder is gone, and with it the watch.
+            // Fails if the folder has been deleted, which has ended the watch.
             let _ = self.inner.unwatch(gone);
         }
         let mut failed = Vec::new();
@@ -82,8 +82,8 @@ fn is_change(kind: EventKind) -> bool {
     }
 }
 
-/// Passes each path on once it has been quiet.
-async fn settle(
+/// Passes each path on once it has not changed for [`QUIET_PERIOD`].
+async fn debounce(
     mut events: mpsc::UnboundedReceiver<PathBuf>,
     changed: mpsc::UnboundedSender<Vec<PathBuf>>,
 ) {
@@ -99,7 +99,7 @@ async fn settle(
         tokio::select! {
             event = events.recv() => match event {
                 Some(path) => {
-                    due.insert(path, Instant::now() + QUIET);
+                    due.insert(path, Instant::now() + QUIET_PERIOD);
                 }
                 None => return,
             },
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_watched_file_is_told_once_and_its_neighbour_never() {
+    async fn a_change_of_a_watched_file_is_reported_once_and_of_others_never() {
         let folder = std::env::temp_dir().canonicalize().unwrap();
         let folder = folder.join(format!("rat-watch-{}", std::process::id()));
         fs::create_dir_all(folder.join("below")).unwrap();
@@ -137,14 +137,13 @@ mod tests {
         fs::write(&wanted, "").unwrap();
         fs::write(&wanted, "all of it").unwrap();
         let deadline = Duration::from_secs(10);
-        let told = tokio::time::timeout(deadline, changed.recv()).await.unwrap();
-        assert_eq!(told, Some(vec![wanted.clone()]));
-        // Replaced by another file of that name, as editors and agents do; told once more, and
-        // nothing else between.
+        let reported = tokio::time::timeout(deadline, changed.recv()).await.unwrap();
+        assert_eq!(reported, Some(vec![wanted.clone()]));
+        // Replacing the file, as editors and agents do, is reported once, with nothing before it.
         fs::write(&other, "new").unwrap();
         fs::rename(&other, &wanted).unwrap();
-        let told = tokio::time::timeout(deadline, changed.recv()).await.unwrap();
-        assert_eq!(told, Some(vec![wanted]));
+        let reported = tokio::time::timeout(deadline, changed.recv()).await.unwrap();
+        assert_eq!(reported, Some(vec![wanted]));
         let missing = watcher.watch(HashSet::from([folder.join("none/c")]));
         assert_eq!(missing.len(), 1);
         fs::remove_dir_all(folder).unwrap();

@@ -1,294 +1,323 @@
-//! `fs/write_text_file`: an agent's text becomes part of a document, merged with what others did to
-//! it since the agent read it. Nothing of the user's is saved, lost or overwritten without a word.
+//! `fs/write_text_file`: merges the text an agent sends with what others have changed since the agent read the file.
+//! Never saves, loses or overwrites changes of the user silently.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use super::agent_view::{AgentView, SentText};
+use super::blocking::run_blocking;
+use super::change::{AgentChange, Via};
 use super::disk;
-use super::document::{Document, Known, MOST_TRIES, Made, Open, Sent, beside};
-use super::editor::{Encoding, Then};
-use super::error::FileError;
-use super::on_disk::OnDisk;
-use super::{Via, WriteRequest, Written};
-use crate::core::policy::WriteDirty;
-use crate::edit::{Conflict, Hunk, Text, apply, diff, merge, refine};
+use super::disk_text::DiskText;
+use super::document::{ChangeOutcome, Document, LoadedBuffer, MAX_TRIES};
+use super::editor::Then;
+use super::encoding::Encoding;
+use super::error::DocumentError;
+use super::requests::WriteRequest;
+use crate::core::messages::policy::WriteDirty;
+use crate::edit::{Conflict, Hunk, Snapshot, Text, apply, diff, merge, refine};
 
-/// So long after it was sent a text may be written once more by the agent itself; and the time of a file may lie so much
-/// before it was.
-const REPEAT_AFTER: Duration = Duration::from_secs(5);
-const REPEAT_BEFORE: Duration = Duration::from_secs(2);
+/// Until when after the answer an agent may write the text it has sent to the disk itself, and how much earlier than
+/// the request the modification time of that file may be.
+const OWN_WRITE_AFTER: Duration = Duration::from_secs(5);
+const OWN_WRITE_BEFORE: Duration = Duration::from_secs(2);
 
-/// What a write will do to an open document.
+/// What a write does to a loaded document.
 struct Plan {
-    /// What the agent sent, in the file's shape.
-    theirs: Arc<Text>,
-    /// For the buffer.
+    /// The text the agent sent, in the shape of the file.
+    theirs: Text,
+    /// Edits of the buffer.
     hunks: Vec<Hunk>,
     then: Then,
-    /// For the file, where the buffer keeps unsaved changes of the user.
+    /// The new text of the file, if the buffer is not saved because of the user's unsaved changes.
     file: Option<Text>,
+    /// Whether the user's unsaved changes are saved with it.
     saves_unsaved: bool,
-    /// Nothing is to be done.
-    is_there: bool,
+    /// Whether buffer and file already have the change.
+    is_noop: bool,
 }
 
-/// Why a write cannot be done.
-enum Unplanned {
+/// Why a write is refused.
+enum PlanError {
     /// The user has changed the same lines.
     Overlap(Vec<Conflict>),
-    /// It would save the user's unsaved changes with it, and the user wants to be asked.
-    AsksUser,
+    /// It would save the user's unsaved changes with it, and the user wants to be asked before.
+    AskUser,
 }
 
 impl Document {
-    pub(super) async fn write(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
+    /// Merges and writes a text, and updates what the session knows.
+    pub(super) async fn write(
+        &mut self,
+        request: &WriteRequest,
+    ) -> Result<AgentChange, DocumentError> {
         if request.content.contains('\0') {
             return Err(self.not_text("what was sent holds NUL bytes".to_owned()));
         }
-        let began = SystemTime::now();
-        self.finish_reading().await?;
+        let started_at = SystemTime::now();
+        self.complete_partial_read().await?;
         if request.base.is_none() {
-            self.know_glimpsed(&request.by.session).await?;
+            self.load_excerpted(&request.by.session).await?;
         }
-        let mut adopted = None;
-        for _ in 0..MOST_TRIES {
-            let result = match self.open_with_disk().await? {
-                Some((open, file)) => self.write_open(request, &open, file, &mut adopted).await,
+        let mut disk_change = None;
+        for _ in 0..MAX_TRIES {
+            let result = match self.buffer_and_file().await? {
+                Some((loaded, file)) => {
+                    self.write_loaded(request, &loaded, file, &mut disk_change).await
+                }
                 None => {
-                    adopted = self.catch_up_closed(&request.by).await?.or(adopted);
-                    self.write_closed(request).await.map(Some)
+                    let change = self.follow_unloaded_before_write(&request.by).await?;
+                    disk_change = change.or(disk_change);
+                    self.write_unloaded(request).await.map(Some)
                 }
             };
             if let Some(result) = result.transpose() {
                 if result.is_ok() {
-                    self.note_written(&request.by.session);
+                    self.acknowledge_sent(&request.by.session);
                 }
-                let known =
-                    self.known.get(&request.by.session).and_then(|known| known.text.clone());
-                if let (Ok(_), Some(text)) = (&result, known) {
-                    if let Some(model) = self.models.get_mut(&request.by.session) {
-                        *model = Arc::clone(&text);
+                let view = self.views.get(&request.by.session);
+                let sent = view.and_then(|view| view.merge_base.clone());
+                if let (Ok(_), Some(text)) = (&result, sent) {
+                    if let Some(model) = self.model_bases.get_mut(&request.by.session) {
+                        *model = text.clone();
                     }
                     if request.repeats {
-                        let within = began - REPEAT_BEFORE..SystemTime::now() + REPEAT_AFTER;
-                        let sent = Sent { text, turn: request.by.turn, within };
-                        self.sent.insert(request.by.session.clone(), sent);
+                        let end = SystemTime::now() + OWN_WRITE_AFTER;
+                        let within = started_at - OWN_WRITE_BEFORE..end;
+                        let sent = SentText { text, turn: request.by.turn, within };
+                        self.last_sent.insert(request.by.session.clone(), sent);
                     }
                 }
                 return match result {
-                    Ok(written) => {
-                        let adopted = adopted.or_else(|| self.untold.take()).map(Box::new);
-                        Ok(Written { adopted, ..written })
+                    Ok(change) => {
+                        let disk_change = disk_change.or_else(|| self.unreported.take());
+                        Ok(AgentChange { disk_change: disk_change.map(Box::new), ..change })
                     }
                     Err(error) => {
-                        self.untold = adopted.or(self.untold.take());
+                        self.unreported = disk_change.or(self.unreported.take());
                         Err(error)
                     }
                 };
             }
         }
-        self.untold = adopted.or(self.untold.take());
-        Err(FileError::Busy(self.path.clone()))
+        self.unreported = disk_change.or(self.unreported.take());
+        Err(DocumentError::Busy(self.path.clone()))
     }
 
-    /// `None`: the buffer has changed so that all has to be looked at again.
-    async fn write_open(
+    /// Writes a loaded document: changes the buffer, and saves it or writes the file beside it. If the file has changed
+    /// on disk, merges that first and returns it in `disk_change`. `None` if the caller has to start over with the new
+    /// state.
+    async fn write_loaded(
         &mut self,
         request: &WriteRequest,
-        open: &Open,
-        file: Option<OnDisk>,
-        adopted: &mut Option<Written>,
-    ) -> Result<Option<Written>, FileError> {
+        loaded: &LoadedBuffer,
+        file: Option<DiskText>,
+        disk_change: &mut Option<AgentChange>,
+    ) -> Result<Option<AgentChange>, DocumentError> {
         if let Some(file) = &file
-            && !self.is_synced(open, file).await?
-            && !self.is_own_doing(request, open, file)
+            && !self.is_baseline(loaded, file).await?
+            && !self.is_own_write(request, loaded, file)
         {
-            if self.take_sent(file, &request.by) {
-                self.settle(open, file.clone()).await?;
+            if self.consume_sent(file, &request.by) {
+                self.restore_merged(loaded, file.clone()).await?;
             } else {
-                *adopted = self.adopt(&request.by, open, file).await?.or(adopted.take());
+                let change = self.follow_file(&request.by, loaded, file).await?;
+                *disk_change = change.or(disk_change.take());
             }
             return Ok(None);
         }
-        let plan = self.plan(request, open, file.as_ref()).await?;
-        if plan.is_there {
+        let plan = self.plan(request, loaded, file.as_ref()).await?;
+        if plan.is_noop {
             if let Some(file) = &file {
-                self.settle_written(file).await?;
+                self.set_baseline(file).await?;
             }
-            self.learn(request.by.session.clone(), Known::new(plan.theirs));
-            return Ok(Some(self.written(request, &open.text, &open.text, Vec::new())));
+            let theirs = self.revisions.snapshot(plan.theirs);
+            self.set_view(request.by.session.clone(), AgentView::new(theirs));
+            return Ok(Some(self.change_by(request, &loaded.text, &loaded.text, Vec::new())));
         }
-        if let Some(reason) = open.buffer.locked.clone() {
-            return Err(FileError::Refused { path: self.path.clone(), reason });
+        if let Some(reason) = loaded.buffer.locked.clone() {
+            return Err(DocumentError::Refused { path: self.path.clone(), reason });
         }
-        let encoding = file.as_ref().map_or(&open.buffer.encoding, |file| &file.encoding);
+        let encoding = file.as_ref().map_or(&loaded.buffer.encoding, |file| &file.encoding);
         self.check_characters(&plan.hunks, encoding).await?;
-        let edits = refine(&plan.hunks, &open.text);
-        let (before, after, saved, stamp) = match self.make(open, edits, plan.then).await? {
-            Made::Done { before, after, saved, stamp } => (before, after, saved, stamp),
-            Made::Again => return Ok(None),
-            Made::Failed { reason, before, after } => {
+        let edits = refine(&plan.hunks, &loaded.text);
+        let (before, after, saved, stamp) = match self.apply_edits(loaded, edits, plan.then).await?
+        {
+            ChangeOutcome::Done { before, after, saved, stamp } => (before, after, saved, stamp),
+            ChangeOutcome::Retry => return Ok(None),
+            ChangeOutcome::Failed { reason, before, after } => {
                 let repaired = self.repair(file.as_ref(), &after, encoding).await?;
-                self.take_back(open, &before, &after).await?;
+                self.revert(loaded, &before, &after).await?;
                 if let Some(file) = repaired {
-                    self.acknowledge(&file).await?;
-                    self.synced = Some(file);
+                    self.update_timestamp(&file).await?;
+                    self.baseline = Some(file);
                 }
-                return Err(FileError::Refused { path: self.path.clone(), reason });
+                return Err(DocumentError::Refused { path: self.path.clone(), reason });
             }
         };
         if let Some(text) = plan.file {
-            let written = self.write_file(text, encoding, file.as_ref()).await;
+            let written = self.write_beside_buffer(text, encoding, file.as_ref()).await;
             if !matches!(written, Ok(true)) {
-                self.take_back(open, &before, &after).await?;
+                self.revert(loaded, &before, &after).await?;
                 return written.map(|_| None);
             }
         } else {
-            // If somebody was quick to write the file again, that is not what Neovim wrote.
+            // The stamp is that of Neovim's own write, since somebody may have written the file again.
             let facts = self.facts().await?.map(|facts| facts.as_stamped(stamp));
-            self.synced = facts.map(|facts| {
-                let encoding = open.buffer.encoding.clone();
-                OnDisk { text: saved, facts, encoding }
+            self.baseline = facts.map(|facts| {
+                let encoding = loaded.buffer.encoding.clone();
+                DiskText { text: saved, facts, encoding }
             });
         }
-        let known = known(plan.theirs, plan.hunks, &open.text, &before, &after).await?;
-        self.learn(request.by.session.clone(), known);
+        let theirs = self.revisions.snapshot(plan.theirs);
+        let view = self.view_after_write(theirs, plan.hunks, &loaded.text, &before, &after).await?;
+        self.set_view(request.by.session.clone(), view);
         let hunks = difference(&before, &after).await?;
         self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
-        let mut written = self.written(request, &before, &after, hunks);
-        (written.created, written.saved_unsaved) = (file.is_none(), plan.saves_unsaved);
-        Ok(Some(written))
+        let mut change = self.change_by(request, &before, &after, hunks);
+        (change.created, change.saved_unsaved) = (file.is_none(), plan.saves_unsaved);
+        Ok(Some(change))
     }
 
-    /// Whether the file has been changed only by the agent itself, to what it sends us now.
-    fn is_own_doing(&self, request: &WriteRequest, open: &Open, file: &OnDisk) -> bool {
-        let base = self.base(request, &open.text);
-        let synced = self.last_synced(open);
-        *file.text == Text::matching(&request.content, &open.text)
-            && base.zip(synced).is_none_or(|(base, synced)| base == synced)
+    /// Whether the agent itself has already written the text it is sending, and nobody else has changed the file.
+    fn is_own_write(&self, request: &WriteRequest, loaded: &LoadedBuffer, file: &DiskText) -> bool {
+        let base = self.base(request, &loaded.text);
+        let baseline = self.last_common(loaded);
+        *file.text == Text::matching(&request.content, &loaded.text)
+            && base.zip(baseline).is_none_or(|(base, baseline)| base == baseline.into_text())
     }
 
+    /// Merges the text into buffer and file, without changing either.
     async fn plan(
         &self,
         request: &WriteRequest,
-        open: &Open,
-        file: Option<&OnDisk>,
-    ) -> Result<Plan, FileError> {
-        let live = Arc::clone(&open.text);
-        let synced = self.synced.as_ref().map(|synced| Arc::clone(&synced.text));
-        let base = self.base(request, &live).or(synced).unwrap_or_else(|| Arc::clone(&live));
-        let (content, modified) = (request.content.clone(), open.buffer.modified);
-        let on_disk = file.map(|file| Arc::clone(&file.text));
+        loaded: &LoadedBuffer,
+        file: Option<&DiskText>,
+    ) -> Result<Plan, DocumentError> {
+        let live = loaded.text.clone();
+        let baseline = || self.baseline.as_ref().map(|baseline| baseline.text.clone().into_text());
+        let base = self.base(request, &live).or_else(baseline);
+        let base = base.unwrap_or_else(|| live.clone().into_text());
+        let (content, modified) = (request.content.clone(), loaded.buffer.modified);
+        let on_disk = file.map(|file| file.text.clone());
         let dirty = modified.then_some(request.dirty);
-        let seen = self.models.get(&request.by.session).filter(|_| modified);
-        let seen = seen.map(|seen| matching(seen, &live));
-        let plan = beside(move || {
-            let seen = seen.filter(|seen| puts_back(seen, &base, &content));
-            let base = seen.as_deref().unwrap_or(&base);
+        let model_base = self.model_bases.get(&request.by.session).filter(|_| modified);
+        let model_base = model_base.map(|text| matching(text, &live));
+        let plan = run_blocking(move || {
+            let model_base = model_base.filter(|seen| reverts_to(seen, &base, &content));
+            let base = model_base.as_deref().unwrap_or(&base);
             make_plan(base, &live, on_disk.as_deref(), &content, dirty)
         });
         plan.await?.map_err(|why| match why {
-            Unplanned::Overlap(conflicts) => self.conflict(&conflicts, modified),
-            Unplanned::AsksUser => FileError::Unsaved(self.path.clone()),
+            PlanError::Overlap(conflicts) => self.conflict(&conflicts, modified),
+            PlanError::AskUser => DocumentError::Unsaved(self.path.clone()),
         })
     }
 
-    /// What the agent means to change: the text it is certain of, else what its session last read or wrote.
+    /// Returns the text that the agent's text is based on, in the shape of `live`: the one in the request, else the one
+    /// the session last read or sent.
     fn base(&self, request: &WriteRequest, live: &Text) -> Option<Arc<Text>> {
-        let certain = request.base.as_ref().map(|base| Arc::new(Text::matching(base, live)));
-        certain.or_else(|| {
-            let known = self.known.get(&request.by.session)?.text.as_ref()?;
-            Some(matching(known, live))
+        let given = request.base.as_ref().map(|base| Arc::new(Text::matching(base, live)));
+        given.or_else(|| {
+            let merge_base = self.views.get(&request.by.session)?.merge_base.as_ref()?;
+            Some(matching(merge_base, live))
         })
     }
 
-    pub(super) fn conflict(&self, conflicts: &[Conflict], unsaved: bool) -> FileError {
+    /// An error that names the conflicting lines.
+    pub(super) fn conflict(&self, conflicts: &[Conflict], unsaved: bool) -> DocumentError {
         let lines = conflicts.iter().map(|conflict| conflict.ours.clone()).collect();
-        FileError::Conflict { path: self.path.clone(), lines, unsaved }
+        DocumentError::Conflict { path: self.path.clone(), lines, unsaved }
     }
 
-    /// Writes the file beside a buffer that keeps unsaved changes. `false`: somebody else has
-    /// written it meanwhile.
-    async fn write_file(
+    /// Writes the file of a buffer that keeps its unsaved changes. Returns `false` if somebody else has written the
+    /// file meanwhile.
+    async fn write_beside_buffer(
         &mut self,
         text: Text,
         encoding: &Encoding,
-        expected: Option<&OnDisk>,
-    ) -> Result<bool, FileError> {
-        let text = Arc::new(text);
-        if let Some(expected) = expected.filter(|expected| expected.text == text) {
-            self.settle_written(expected).await?;
+        expected: Option<&DiskText>,
+    ) -> Result<bool, DocumentError> {
+        if let Some(expected) = expected.filter(|expected| *expected.text == text) {
+            self.set_baseline(expected).await?;
             return Ok(true);
         }
         if self.facts().await? != expected.map(|expected| expected.facts) {
             return Ok(false);
         }
-        let file = self.put(text, encoding).await?;
-        self.acknowledge(&file).await?;
-        self.synced = Some(file);
+        let file = self.replace_file(self.revisions.snapshot(text), encoding).await?;
+        self.update_timestamp(&file).await?;
+        self.baseline = Some(file);
         Ok(true)
     }
 
-    /// The file needs no writing: the agent may have been quicker to do that itself than to have us told.
-    async fn settle_written(&mut self, file: &OnDisk) -> Result<(), FileError> {
-        if self.synced.as_ref().is_none_or(|synced| synced.facts != file.facts) {
-            self.acknowledge(file).await?;
-            self.synced = Some(file.clone());
+    /// Makes the file as it is now the baseline, and updates Neovim's timestamp. It may differ from the baseline
+    /// because the agent has already written the text itself.
+    async fn set_baseline(&mut self, file: &DiskText) -> Result<(), DocumentError> {
+        if self.baseline.as_ref().is_none_or(|baseline| baseline.facts != file.facts) {
+            self.update_timestamp(file).await?;
+            self.baseline = Some(file.clone());
         }
         Ok(())
     }
 
-    /// Replaces the file on disk.
-    pub(super) async fn put(
+    /// Replaces the file on disk. Returns it as it is then.
+    pub(super) async fn replace_file(
         &self,
-        text: Arc<Text>,
+        text: Snapshot,
         encoding: &Encoding,
-    ) -> Result<OnDisk, FileError> {
-        let bytes = self.to_bytes(Arc::clone(&text), encoding).await?;
-        let facts = self.disk(move |path, call| disk::write(path, &bytes, call)).await?;
-        let facts = facts.map_err(|error| FileError::writing(self.path.clone(), &error))?;
-        Ok(OnDisk { text, facts, encoding: encoding.clone() })
+    ) -> Result<DiskText, DocumentError> {
+        let bytes = self.encode_file(text.clone(), encoding).await?;
+        let facts = self.call_disk(move |path, call| disk::write(path, &bytes, call)).await?;
+        let facts =
+            facts.map_err(|error| DocumentError::write_failed(self.path.clone(), &error))?;
+        Ok(DiskText { text, facts, encoding: encoding.clone() })
     }
 
-    /// Takes an edit back by its inverse: `:undo` might take back what the user typed since.
-    async fn take_back(
+    /// Reverts an edit of the buffer by the inverse edit. Not by `:undo`, which might undo what the user has typed
+    /// since.
+    async fn revert(
         &mut self,
-        open: &Open,
-        before: &Arc<Text>,
-        after: &Arc<Text>,
-    ) -> Result<(), FileError> {
-        let was_modified = open.buffer.modified;
-        for _ in 0..MOST_TRIES {
-            let Some(now) = self.open().await? else { return Ok(()) };
-            let (from, live, to) = (Arc::clone(after), Arc::clone(&now.text), Arc::clone(before));
-            let merged = beside(move || merge(&from, &live, &to)).await?;
+        loaded: &LoadedBuffer,
+        before: &Snapshot,
+        after: &Snapshot,
+    ) -> Result<(), DocumentError> {
+        let was_modified = loaded.buffer.modified;
+        for _ in 0..MAX_TRIES {
+            let Some(now) = self.buffer_with_text().await? else { return Ok(()) };
+            let (from, live, to) = (after.clone(), now.text.clone(), before.clone());
+            let merged = run_blocking(move || merge(&from, &live, &to)).await?;
             let Ok(merged) = merged else {
                 tracing::warn!(path = %self.path.display(), "the user has changed an edit that failed");
                 return Ok(());
             };
             let is_clean = !was_modified && now.text.same_lines(after);
-            let then = if is_clean { Then::Unmodified } else { Then::Leave };
+            let then = if is_clean { Then::Unmodified } else { Then::Nothing };
             let edits = refine(&merged.hunks, &now.text);
-            if !matches!(self.make(&now, edits, then).await?, Made::Again) {
+            if !matches!(self.apply_edits(&now, edits, then).await?, ChangeOutcome::Retry) {
                 return Ok(());
             }
         }
-        Err(FileError::Busy(self.path.clone()))
+        Err(DocumentError::Busy(self.path.clone()))
     }
 
-    /// A file that is not loaded is written by us; no buffer is made.
-    async fn write_closed(&mut self, request: &WriteRequest) -> Result<Written, FileError> {
-        let file = self.on_disk(None).await?;
+    /// Writes a file that is not loaded. Creates no buffer.
+    async fn write_unloaded(
+        &mut self,
+        request: &WriteRequest,
+    ) -> Result<AgentChange, DocumentError> {
+        let file = self.read_file(None).await?;
         let encoding = file.as_ref().map_or(&Encoding::Utf8, |file| &file.encoding);
-        let before = file.as_ref().map(|file| Arc::clone(&file.text)).unwrap_or_default();
+        let before = file.as_ref().map(|file| file.text.clone());
+        let before = before.unwrap_or_else(|| self.revisions.snapshot(Text::default()));
         let base = self.base(request, &before).filter(|_| file.is_some());
-        let base = base.unwrap_or_else(|| Arc::clone(&before));
-        let (live, content) = (Arc::clone(&before), request.content.clone());
-        let merged = beside(move || {
+        let base = base.unwrap_or_else(|| before.clone().into_text());
+        let (live, content) = (before.clone(), request.content.clone());
+        let merged = run_blocking(move || {
             let theirs = Text::matching(&content, if live.is_empty() { &base } else { &live });
             merge(&base, &live, &theirs).map(|merged| {
                 let after = apply(&merged.hunks, &live);
-                // A file without text has no shape to keep.
+                // An empty file has no shape to preserve.
                 let shape = if live.is_empty() { theirs.shape() } else { merged.shape };
                 (theirs, after.with_shape(shape), merged.hunks)
             })
@@ -296,129 +325,143 @@ impl Document {
         .await?;
         let (theirs, after, hunks) =
             merged.map_err(|conflicts| self.conflict(&conflicts, false))?;
-        let after = Arc::new(after);
+        let after = self.revisions.snapshot(after);
         if file.is_none() || after != before {
-            let put = self.put(Arc::clone(&after), encoding).await?;
-            self.synced = Some(put);
+            let written = self.replace_file(after.clone(), encoding).await?;
+            self.baseline = Some(written);
+        } else {
+            // The agent wrote the text itself before it asked. If the file were not recorded, its whole text would be
+            // attributed to the author of the next change.
+            self.baseline.clone_from(&file);
         }
-        self.learn(request.by.session.clone(), Known::new(Arc::new(theirs)));
+        let theirs = self.revisions.snapshot(theirs);
+        self.set_view(request.by.session.clone(), AgentView::new(theirs));
         self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
-        self.changed_unopened(&before, &after);
-        let mut written = self.written(request, &before, &after, hunks);
-        written.created = file.is_none();
-        Ok(written)
+        self.record_unopened_change(&before, &after);
+        let mut change = self.change_by(request, &before, &after, hunks);
+        change.created = file.is_none();
+        Ok(change)
     }
 
-    fn written(
+    /// Returns what a session knows after a write: the text it sent, with what formatters have changed in it. `live` is
+    /// the text the edits were made for, `before` and `after` those right before and right after they were applied.
+    async fn view_after_write(
+        &self,
+        sent: Snapshot,
+        hunks: Vec<Hunk>,
+        live: &Snapshot,
+        before: &Snapshot,
+        after: &Snapshot,
+    ) -> Result<AgentView, DocumentError> {
+        // The user has typed meanwhile, which cannot be told from a formatter's changes.
+        if live != before {
+            return Ok(AgentView::new(sent));
+        }
+        let (own, before, after) = (sent.clone(), before.clone(), after.clone());
+        let formatted = run_blocking(move || {
+            let planned = apply(&hunks, &before);
+            let formatted =
+                merge(&planned, &own, &after).ok().filter(|merged| !merged.hunks.is_empty());
+            formatted.map(|formatted| apply(&formatted.hunks, &own))
+        });
+        let formatted = formatted.await?.map(|text| self.revisions.snapshot(text));
+        Ok(AgentView {
+            last_written: formatted.unwrap_or_else(|| sent.clone()),
+            merge_base: Some(sent),
+            read_ahead: None,
+        })
+    }
+
+    /// Describes the change a request has made.
+    fn change_by(
         &self,
         request: &WriteRequest,
-        before: &Arc<Text>,
-        after: &Arc<Text>,
+        before: &Snapshot,
+        after: &Snapshot,
         hunks: Vec<Hunk>,
-    ) -> Written {
-        Written {
+    ) -> AgentChange {
+        AgentChange {
             path: self.path.clone(),
             by: request.by.clone(),
-            before: Arc::clone(before),
-            after: Arc::clone(after),
+            before: before.clone(),
+            after: after.clone(),
             hunks,
             via: Via::Protocol,
             created: false,
             saved_unsaved: false,
-            adopted: None,
-            kept: Vec::new(),
+            disk_change: None,
+            unresolved: Vec::new(),
             deleted: false,
         }
     }
 }
 
-/// What the agent knows of a text it has written: what it sent, and what a formatter made of that.
-async fn known(
-    sent: Arc<Text>,
-    hunks: Vec<Hunk>,
-    live: &Arc<Text>,
-    before: &Arc<Text>,
-    after: &Arc<Text>,
-) -> Result<Known, FileError> {
-    // What the user typed meanwhile cannot be told from what a formatter did.
-    if live != before {
-        return Ok(Known::new(sent));
-    }
-    let (before, after) = (Arc::clone(before), Arc::clone(after));
-    beside(move || {
-        let planned = apply(&hunks, &before);
-        let formatted = merge(&planned, &sent, &after).ok().filter(|made| !made.hunks.is_empty());
-        let left = formatted.map(|made| Arc::new(apply(&made.hunks, &sent)));
-        Known { left: left.unwrap_or_else(|| Arc::clone(&sent)), text: Some(sent), ahead: None }
-    })
-    .await
-}
-
-/// The difference, made beside the loop.
+/// Computes a diff on a blocking thread.
 pub(super) async fn difference(
-    before: &Arc<Text>,
-    after: &Arc<Text>,
-) -> Result<Vec<Hunk>, FileError> {
-    let (before, after) = (Arc::clone(before), Arc::clone(after));
-    beside(move || diff(&before, &after)).await
+    before: &Snapshot,
+    after: &Snapshot,
+) -> Result<Vec<Hunk>, DocumentError> {
+    let (before, after) = (before.clone(), after.clone());
+    run_blocking(move || diff(&before, &after)).await
 }
 
-/// A text with its line ends read as those of another.
-fn matching(text: &Arc<Text>, other: &Text) -> Arc<Text> {
+/// Returns a text with its line ends interpreted as in `other`.
+fn matching(text: &Snapshot, other: &Text) -> Arc<Text> {
     if text.shape().ending == other.shape().ending {
-        return Arc::clone(text);
+        return text.clone().into_text();
     }
     Arc::new(Text::matching(&text.content(), other))
 }
 
-/// Whether `content` takes a change in the text that was read last back to just what the model had seen. Then it was made
-/// from that, whatever a tool has read right before it writes, and knows nothing of the change.
-fn puts_back(seen: &Text, read: &Text, content: &str) -> bool {
+/// Whether `content` reverts a change between `seen`, which is what the model knows, and `read`, which a tool has read
+/// right before writing. If so, the model has made `content` from `seen` and does not know of the change.
+fn reverts_to(seen: &Text, read: &Text, content: &str) -> bool {
     let changes = diff(read, &Text::matching(content, read));
     diff(read, seen).iter().any(|hunk| changes.contains(hunk))
 }
 
-/// Merges into the buffer and, where it has unsaved changes, apart from that into the file, unless `dirty` has it
-/// saved whole; `None` if it has none.
+/// Merges `content` into the text of the buffer (`live`). If the buffer has unsaved changes, `dirty` says what to do
+/// about them; unless they are to be saved, `content` is merged separately into the text of the file. `dirty` is `None`
+/// if there are none.
 fn make_plan(
     base: &Text,
     live: &Text,
     file: Option<&Text>,
     content: &str,
     dirty: Option<WriteDirty>,
-) -> Result<Plan, Unplanned> {
+) -> Result<Plan, PlanError> {
     let theirs = Text::matching(content, live);
-    let merged = merge(base, live, &theirs).map_err(Unplanned::Overlap)?;
+    let merged = merge(base, live, &theirs).map_err(PlanError::Overlap)?;
     let save = Then::Save { eol: merged.shape.final_newline };
     let mut plan = Plan {
-        theirs: Arc::new(theirs),
+        theirs,
         hunks: merged.hunks,
         then: save,
         file: None,
         saves_unsaved: dirty.is_some(),
-        is_there: false,
+        is_noop: false,
     };
     let Some(dirty) = dirty else {
         if let Some(file) = file {
             let final_newline = file.shape().final_newline == merged.shape.final_newline;
-            plan.is_there = plan.hunks.is_empty() && final_newline && file.same_lines(live);
+            plan.is_noop = plan.hunks.is_empty() && final_newline && file.same_lines(live);
         }
         return Ok(plan);
     };
     if let Some(file) = file
-        && let Ok(beside) = merge(base, file, &plan.theirs)
+        && let Ok(for_file) = merge(base, file, &plan.theirs)
     {
-        plan.is_there =
-            plan.hunks.is_empty() && beside.hunks.is_empty() && beside.shape == file.shape();
+        plan.is_noop =
+            plan.hunks.is_empty() && for_file.hunks.is_empty() && for_file.shape == file.shape();
         if dirty != WriteDirty::Save {
-            plan.then = Then::Leave;
-            plan.file = Some(apply(&beside.hunks, file).with_shape(beside.shape));
+            plan.then = Then::Nothing;
+            plan.file = Some(apply(&for_file.hunks, file).with_shape(for_file.shape));
             plan.saves_unsaved = false;
         }
     } else if dirty == WriteDirty::Ask {
-        // There is no file yet, or the agent edited text it had read unsaved: without that text the edit makes no
-        // sense in the file.
-        return Err(Unplanned::AsksUser);
+        // There is no file yet, or the agent has edited unsaved text, so that the edit cannot be applied to the file
+        // without it.
+        return Err(PlanError::AskUser);
     }
     Ok(plan)
 }

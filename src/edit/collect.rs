@@ -1,62 +1,64 @@
-//! A text put together from slices of a buffer that may change between them; it fetches nothing
-//! itself.
+//! [`Collector`] assembles a text from slices of a buffer that may change between two slices. It
+//! fetches nothing itself.
 
-use super::Hunk;
+use super::hunks::Hunk;
 
-/// The lines gathered so far: always the first ones of the buffer as it was at the last slice.
+/// The lines collected so far: always the first lines of the buffer as of the latest slice.
 #[derive(Debug, Default)]
 pub struct Collector {
     body: String,
     lines: usize,
-    seen: usize,
+    /// How many of the buffer's changes are already applied to `body`.
+    changes_applied: usize,
 }
 
 impl Collector {
-    /// Room for a text of `bytes`.
+    /// Creates a collector with room for a text of `bytes`.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { body: String::with_capacity(bytes), ..Self::default() }
     }
 
-    /// Takes a slice: `count` lines from line `from`, joined by `\n`, of the buffer after all of
-    /// `changes`, which are all since the collection began. A slice that does not reach back to
-    /// what is there adds nothing.
+    /// Adds a slice: `count` lines from line `from`, joined by `\n`, of the buffer after
+    /// `changes`, which are all changes since the collection began. A slice that starts beyond the
+    /// lines collected so far is ignored.
     pub fn add(&mut self, from: usize, slice: &str, count: usize, changes: &[Hunk]) {
-        self.catch_up(changes);
+        self.apply_changes(changes);
         let known = self.lines.wrapping_sub(from);
         if known >= count {
-            return; // a gap, or nothing new
+            return; // a gap (which wraps around), or nothing new
         }
         if self.lines > 0 {
             self.body.push('\n');
         }
-        let skip = if known == 0 { 0 } else { end_of_line(slice, known) };
+        let skip = if known == 0 { 0 } else { start_of_line(slice, known) };
         self.body.push_str(&slice[skip..]);
         self.lines = from + count;
     }
 
-    /// How many lines there are; the next slice starts here.
+    /// Returns the number of lines collected, which is where the next slice starts.
     pub fn len(&self) -> usize {
         self.lines
     }
 
-    /// Whether nothing was gathered yet.
+    /// Whether nothing was collected yet.
     pub fn is_empty(&self) -> bool {
         self.lines == 0
     }
 
-    /// All lines, joined by `\n`.
+    /// Returns all lines joined by `\n`.
     pub fn into_body(self) -> String {
         self.body
     }
 
-    fn catch_up(&mut self, changes: &[Hunk]) {
-        let Some(new) = changes.get(self.seen..).filter(|new| !new.is_empty()) else { return };
-        self.seen = changes.len();
+    fn apply_changes(&mut self, changes: &[Hunk]) {
+        let new = changes.get(self.changes_applied..).filter(|new| !new.is_empty());
+        let Some(new) = new else { return };
+        self.changes_applied = changes.len();
         let mut lines: Vec<&str> =
             if self.lines == 0 { Vec::new() } else { self.body.split('\n').collect() };
         for change in new {
             if change.start >= lines.len() {
-                continue; // in what is still to come
+                continue; // beyond the lines collected so far
             }
             let end = change.old().end.min(lines.len());
             lines.splice(change.start..end, change.lines.iter().map(String::as_str));
@@ -66,8 +68,8 @@ impl Collector {
     }
 }
 
-/// Where line `index` starts, `index` being at least 1 and within the slice.
-fn end_of_line(slice: &str, index: usize) -> usize {
+/// Returns the byte offset of line `index`, which is at least 1 and within the slice.
+fn start_of_line(slice: &str, index: usize) -> usize {
     slice.match_indices('\n').nth(index - 1).map_or(slice.len(), |(at, _)| at + 1)
 }
 
@@ -84,9 +86,9 @@ mod tests {
     }
 
     proptest! {
-        /// A buffer is read in slices asked for in advance while a user changes it.
+        /// The slices are planned in advance while the user changes the buffer.
         #[test]
-        fn the_text_is_the_buffers(
+        fn the_collected_text_is_that_of_the_changed_buffer(
             count in 1usize..20,
             changes in prop::collection::vec((0usize..20, 0usize..4, 0usize..4), 0..12),
             size in 1usize..6,

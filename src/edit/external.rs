@@ -1,91 +1,99 @@
-//! What somebody else did to a file, brought into the text that is open in a buffer: nothing the user typed or saved is
-//! given up for it. Nobody is asked here.
+//! Merges an external change of a file into the buffer that shows it, without losing anything the
+//! user typed or saved. Where both differ, the user's lines stay and an [`UnresolvedHunk`] says so.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::hunks::{Hunk, apply, diff};
 use super::merge::{reconcile, touch};
-use super::{Hunk, Text, apply, diff};
+use super::text::Text;
 
-/// What came in from a file that others changed.
+/// The result of merging an external change into a buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
-    /// Ours with what could be brought in.
+pub struct ExternalMerge {
+    /// The new text of the buffer.
     pub text: Text,
-    /// From ours to that.
+    /// The hunks that turn the buffer's current text into it.
     pub hunks: Vec<Hunk>,
-    /// Where ours was kept.
-    pub kept: Vec<Kept>,
+    /// The places where the buffer still differs from the file because its own lines stay.
+    pub unresolved: Vec<UnresolvedHunk>,
 }
 
-/// Lines that were kept although theirs have others in their place.
+/// Lines that stay in the buffer although the file has others in their place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
-    /// Which; empty where theirs have lines and ours none.
+pub struct UnresolvedHunk {
+    /// The lines of the buffer (0-based); empty where only the file has lines.
     pub lines: Range<usize>,
-    /// Theirs.
+    /// What the file has in their place.
     pub theirs: Vec<String>,
 }
 
-/// Brings a changed file into the text of its buffer.
+/// Merges a changed file into the text of its buffer.
 ///
-/// `read` is what the one who changed it knew of it, `synced` what it was before, `ours` the text in the buffer: `synced`
-/// with unsaved changes, `file` what it is now. What came into the file after `read` and is not in it any more is kept
-/// like unsaved text that was overwritten, and both are told. Where that cannot be brought together without losing a line that
-/// was not read, ours stays whole. Ranges in [`Taken::kept`] count lines of ours.
-pub fn take_in(read: &Text, synced: &Text, ours: &Text, file: &Text) -> Taken {
-    let saved = keep_saved(read, synced, file);
-    let (merged, conflicts) = reconcile(synced, ours, &saved);
+/// `read` is the text of the file that its writer knew, `baseline` the text before the change,
+/// `ours` the text of the buffer (`baseline` with unsaved changes), and `file` the text now.
+///
+/// Two kinds of text stay in the buffer and become unresolved hunks: unsaved changes that meet
+/// those of the file, and text that was saved after `read` and that the writer, who did not know
+/// of it, overwrote. If the merge would lose a line of `ours` that the writer had not read, `ours`
+/// stays as it is. Ranges in [`ExternalMerge::unresolved`] refer to `ours`.
+pub fn merge_external(read: &Text, baseline: &Text, ours: &Text, file: &Text) -> ExternalMerge {
+    let theirs = restore_saved(read, baseline, file);
+    let (merged, conflicts) = reconcile(baseline, ours, &theirs);
     let text = apply(&merged.hunks, ours).with_shape(merged.shape);
-    if !keeps_unread(read, ours, &text) {
-        return keep_all(ours, file);
+    if !contains_unread_lines(read, ours, &text) {
+        return without_merge(ours, file);
     }
-    let (to_ours, to_file) = (diff(&saved, ours), diff(&saved, file));
+    let (to_ours, to_file) = (diff(&theirs, ours), diff(&theirs, file));
     let contested = conflicts.into_iter().map(|conflict| conflict.theirs);
-    let lost = to_file.iter().map(Hunk::old);
-    let places = joined(contested.chain(lost).collect());
-    let places = places.iter().map(|lines| (carried(lines, &to_ours), carried(lines, &to_file)));
-    let kept = apart(places).into_iter().map(|(lines, theirs)| Kept {
+    let restored = to_file.iter().map(Hunk::old);
+    let places = join_touching(contested.chain(restored).collect());
+    let places =
+        places.iter().map(|lines| (map_range(lines, &to_ours), map_range(lines, &to_file)));
+    let unresolved = join_overlapping(places).into_iter().map(|(lines, theirs)| UnresolvedHunk {
         lines,
         theirs: theirs.map(|line| file.line(line).to_owned()).collect(),
     });
-    let differs = |kept: &Kept| !kept.lines.clone().map(|line| ours.line(line)).eq(&kept.theirs);
-    Taken { text, hunks: merged.hunks, kept: kept.filter(differs).collect() }
+    let differs =
+        |hunk: &UnresolvedHunk| !hunk.lines.clone().map(|line| ours.line(line)).eq(&hunk.theirs);
+    ExternalMerge { text, hunks: merged.hunks, unresolved: unresolved.filter(differs).collect() }
 }
 
-/// Ours as it is, and told wherever the file has another.
-pub fn keep_all(ours: &Text, file: &Text) -> Taken {
-    let kept = diff(ours, file).into_iter();
-    let kept = kept.map(|hunk| Kept { lines: hunk.old(), theirs: hunk.lines }).collect();
-    Taken { text: ours.clone(), hunks: Vec::new(), kept }
+/// Leaves `ours` as it is, with an unresolved hunk wherever the file differs.
+pub fn without_merge(ours: &Text, file: &Text) -> ExternalMerge {
+    let hunks = diff(ours, file).into_iter();
+    let unresolved =
+        hunks.map(|hunk| UnresolvedHunk { lines: hunk.old(), theirs: hunk.lines }).collect();
+    ExternalMerge { text: ours.clone(), hunks: Vec::new(), unresolved }
 }
 
-/// Whether all lines of ours that were not read are in the text: where both sides have moved lines, a merge by places may
-/// take one out with those around it.
-fn keeps_unread(read: &Text, ours: &Text, text: &Text) -> bool {
-    let mut owed: HashMap<&str, isize> = HashMap::new();
+/// Whether `text` contains every line of `ours` that is not in `read`. If both sides moved lines, a
+/// merge by position may remove such a line together with those around it.
+fn contains_unread_lines(read: &Text, ours: &Text, text: &Text) -> bool {
+    let mut missing: HashMap<&str, isize> = HashMap::new();
     for line in ours.lines() {
-        *owed.entry(line).or_default() += 1;
+        *missing.entry(line).or_default() += 1;
     }
     for line in read.lines().chain(text.lines()) {
-        if let Some(count) = owed.get_mut(line) {
+        if let Some(count) = missing.get_mut(line) {
             *count -= 1;
         }
     }
-    owed.values().all(|count| *count <= 0)
+    missing.values().all(|count| *count <= 0)
 }
 
-/// What the one who changed `ours` into `file` knows of it then, who had read `read`: its own change, and nothing of what
-/// others had brought into `ours` meanwhile.
-pub fn leave(read: &Text, ours: &Text, file: &Text) -> Text {
+/// Returns what a writer knows of a file after it changed `ours` into `file`, having read `read`:
+/// what it read with its own change, but without the changes that others made in between.
+pub fn writer_view(read: &Text, ours: &Text, file: &Text) -> Text {
+    // `others` turns the changes of others back, since it leads from `ours` to `read`.
     let (change, others) = (diff(ours, file), diff(ours, read));
     let mut hunks = change.clone();
-    // A line of others that stands elsewhere now is still theirs.
-    let gone = change.iter().flat_map(Hunk::old);
-    let gone = gone.filter(|line| others.iter().any(|unread| unread.old().contains(line)));
-    let mut moved: Vec<&str> = gone.map(|line| ours.line(line)).collect();
+    // A line of others that the writer moved is still unknown to it.
+    let removed = change.iter().flat_map(Hunk::old);
+    let unread = removed.filter(|line| others.iter().any(|hunk| hunk.old().contains(line)));
+    let mut moved: Vec<&str> = unread.map(|line| ours.line(line)).collect();
     for hunk in &mut hunks {
-        hunk.lines.retain(|line| match moved.iter().position(|it| it == line) {
+        hunk.lines.retain(|line| match moved.iter().position(|candidate| candidate == line) {
             Some(at) => {
                 moved.swap_remove(at);
                 false
@@ -96,9 +104,10 @@ pub fn leave(read: &Text, ours: &Text, file: &Text) -> Text {
     for unread in others {
         let old = unread.old();
         if change.iter().any(|hunk| touch(&hunk.old(), &old)) {
-            // What was there before the others is not known to be gone, nor where it was.
-            let stayed = old.filter(|line| !change.iter().any(|hunk| hunk.old().contains(line)));
-            hunks.extend(stayed.map(|line| Hunk { start: line, removed: 1, lines: Vec::new() }));
+            // The lines of others still have to go, but what they replaced cannot be put back:
+            // the writer changed that place, too.
+            let rest = old.filter(|line| !change.iter().any(|hunk| hunk.old().contains(line)));
+            hunks.extend(rest.map(|line| Hunk { start: line, removed: 1, lines: Vec::new() }));
         } else {
             hunks.push(unread);
         }
@@ -107,15 +116,15 @@ pub fn leave(read: &Text, ours: &Text, file: &Text) -> Text {
     apply(&hunks, ours).with_shape(file.shape())
 }
 
-/// The lines that stand in both, in the shape of the first.
-pub fn shared(one: &Text, other: &Text) -> Text {
-    let only: Vec<Hunk> =
+/// Returns the lines that both texts have, in the shape of the first.
+pub fn common_lines(one: &Text, other: &Text) -> Text {
+    let removals: Vec<Hunk> =
         diff(one, other).into_iter().map(|hunk| Hunk { lines: Vec::new(), ..hunk }).collect();
-    apply(&only, one).with_shape(one.shape())
+    apply(&removals, one).with_shape(one.shape())
 }
 
-/// Ranges in order, those that touch as one.
-fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+/// Sorts ranges and joins those that touch.
+fn join_touching(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|range| (range.start, range.end));
     let mut joined: Vec<Range<usize>> = Vec::new();
     for range in ranges {
@@ -127,46 +136,51 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined
 }
 
-/// Places in two texts, in order, those that are on the same lines of the first as one.
-fn apart(
+/// Joins places, given in order as ranges in two texts, that overlap in the first text.
+fn join_overlapping(
     places: impl Iterator<Item = (Range<usize>, Range<usize>)>,
 ) -> Vec<(Range<usize>, Range<usize>)> {
-    let mut apart: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    let mut joined: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     for (ours, theirs) in places {
-        match apart.last_mut() {
-            Some((last, of)) if ours.start < last.end || ours.start == last.start => {
-                *last = last.start.min(ours.start)..last.end.max(ours.end);
-                *of = of.start.min(theirs.start)..of.end.max(theirs.end);
+        match joined.last_mut() {
+            Some((last_ours, last_theirs))
+                if ours.start < last_ours.end || ours.start == last_ours.start =>
+            {
+                *last_ours = last_ours.start.min(ours.start)..last_ours.end.max(ours.end);
+                *last_theirs = last_theirs.start.min(theirs.start)..last_theirs.end.max(theirs.end);
             }
-            _ => apart.push((ours, theirs)),
+            _ => joined.push((ours, theirs)),
         }
     }
-    apart
+    joined
 }
 
-/// The file with what was saved into it after `read` and is not in it any more.
-fn keep_saved(read: &Text, synced: &Text, file: &Text) -> Text {
-    let (saved, change) = (diff(read, synced), diff(synced, file));
-    let spares = |hunk: &&Hunk| spares(hunk, read, &saved);
-    if saved.is_empty() || change.iter().all(|hunk| spares(&hunk)) {
+/// Returns the file with the text that was saved into it after `read` and that its writer
+/// overwrote.
+fn restore_saved(read: &Text, baseline: &Text, file: &Text) -> Text {
+    let (saved, change) = (diff(read, baseline), diff(baseline, file));
+    let respects_saved = |hunk: &&Hunk| respects(hunk, read, &saved);
+    if saved.is_empty() || change.iter().all(|hunk| respects_saved(&hunk)) {
         return file.clone();
     }
-    // As if what was saved stood in a buffer only.
-    let (merged, _) = reconcile(read, synced, file);
-    let mut kept = apply(&merged.hunks, synced);
-    if repeats(&kept, synced, file) {
-        // The writer did know some of it. Then its changes count as a whole or not at all.
-        let sparing: Vec<Hunk> = change.iter().filter(spares).cloned().collect();
-        kept = apply(&sparing, synced);
+    // Merge as if the saved text were unsaved in a buffer.
+    let (merged, _) = reconcile(read, baseline, file);
+    let mut restored = apply(&merged.hunks, baseline);
+    if has_duplicates(&restored, baseline, file) {
+        // The writer did know some of the saved text, so the file is no change of `read`. Apply
+        // those of its hunks that leave the saved text alone.
+        let respectful: Vec<Hunk> = change.iter().filter(respects_saved).cloned().collect();
+        restored = apply(&respectful, baseline);
     }
-    kept.with_shape(file.shape())
+    restored.with_shape(file.shape())
 }
 
-/// Whether a line is more often in a text than in both of those it was made of.
-fn repeats(text: &Text, one: &Text, other: &Text) -> bool {
+/// Whether a line occurs more often in a text than in either of the two texts it was merged from. Trailing
+/// whitespace is ignored, since a formatter may have removed it on one side.
+fn has_duplicates(text: &Text, one: &Text, other: &Text) -> bool {
     let count = |text: &'_ Text| {
         let mut lines: HashMap<String, usize> = HashMap::new();
-        text.lines().for_each(|line| *lines.entry(line.to_owned()).or_default() += 1);
+        text.lines().for_each(|line| *lines.entry(line.trim_end().to_owned()).or_default() += 1);
         lines
     };
     let (one, other) = (count(one), count(other));
@@ -174,23 +188,24 @@ fn repeats(text: &Text, one: &Text, other: &Text) -> bool {
     count(text).iter().any(|(line, times)| *times > most(line))
 }
 
-/// Whether a change of the text that `saved` made out of `read` leaves what that brought and took: it neither touches new
-/// lines nor brings back old ones.
-fn spares(change: &Hunk, read: &Text, saved: &[Hunk]) -> bool {
+/// Whether `change`, made to the text that `saved` made out of `read`, leaves the effect of `saved`
+/// in place: it touches none of the new lines and restores none of the removed ones.
+fn respects(change: &Hunk, read: &Text, saved: &[Hunk]) -> bool {
     let (mut added, mut removed) = (0, 0);
-    let (old, is_back) = (change.old(), |line: &str| change.lines.iter().any(|it| it == line));
+    let (old, restores) = (change.old(), |line: &str| change.lines.iter().any(|new| new == line));
     !saved.iter().any(|hunk| {
         let start = hunk.start + added - removed;
         let lines = start..start + hunk.lines.len();
         added += hunk.lines.len();
         removed += hunk.removed;
         let adjoins = old.start <= lines.end && lines.start <= old.end;
-        touch(&old, &lines) || (adjoins && hunk.old().any(|line| is_back(read.line(line))))
+        touch(&old, &lines) || (adjoins && hunk.old().any(|line| restores(read.line(line))))
     })
 }
 
-/// Where lines of one text are in another, given the hunks from one to the other; what changed in them is part of them.
-fn carried(lines: &Range<usize>, hunks: &[Hunk]) -> Range<usize> {
+/// Maps a range of lines of one text to the text after `hunks`. Hunks that touch the range become
+/// part of it.
+fn map_range(lines: &Range<usize>, hunks: &[Hunk]) -> Range<usize> {
     let (mut start, mut end) = (lines.start, lines.end);
     let (mut added, mut removed, mut added_inside, mut removed_inside) = (0, 0, 0, 0);
     for hunk in hunks {
@@ -213,20 +228,22 @@ mod tests {
 
     use super::*;
 
-    fn taken(
+    fn merged(
         read: &str,
-        synced: &str,
+        baseline: &str,
         ours: &str,
         file: &str,
     ) -> (String, Vec<(Range<usize>, String)>) {
         let ours = Text::parse(ours);
-        let taken = take_in(&Text::parse(read), &Text::parse(synced), &ours, &Text::parse(file));
+        let merge =
+            merge_external(&Text::parse(read), &Text::parse(baseline), &ours, &Text::parse(file));
         assert_eq!(
-            apply(&taken.hunks, &ours).lines().collect::<Vec<_>>(),
-            taken.text.lines().collect::<Vec<_>>()
+            apply(&merge.hunks, &ours).lines().collect::<Vec<_>>(),
+            merge.text.lines().collect::<Vec<_>>()
         );
-        let kept = taken.kept.into_iter().map(|kept| (kept.lines, kept.theirs.join(" "))).collect();
-        (taken.text.content(), kept)
+        let unresolved = merge.unresolved.into_iter();
+        let unresolved = unresolved.map(|hunk| (hunk.lines, hunk.theirs.join(" "))).collect();
+        (merge.text.content(), unresolved)
     }
 
     fn one(lines: Range<usize>, theirs: &str) -> Vec<(Range<usize>, String)> {
@@ -234,79 +251,93 @@ mod tests {
     }
 
     #[test]
-    fn a_file_nobody_else_has_touched_is_taken_as_it_is() {
-        let (text, kept) = taken("1\n2\n", "1\n2\n", "1\n2\n", "1\ntwo\nthree");
-        assert_eq!((text.as_str(), kept), ("1\ntwo\nthree", vec![]));
+    fn without_other_changes_the_buffer_gets_the_text_of_the_file() {
+        let (text, unresolved) = merged("1\n2\n", "1\n2\n", "1\n2\n", "1\ntwo\nthree");
+        assert_eq!((text.as_str(), unresolved), ("1\ntwo\nthree", vec![]));
     }
 
     #[test]
-    fn unsaved_text_stays_and_is_told_where_the_file_has_another() {
-        let (text, kept) =
-            taken("1\n2\n3\n4\n", "1\n2\n3\n4\n", "1\nuser\n3\n4\n", "1\nagent\n3\nIV\n");
-        assert_eq!((text.as_str(), kept), ("1\nuser\n3\nIV\n", one(1..2, "agent")));
+    fn unsaved_text_stays_and_is_unresolved_where_the_file_differs() {
+        let (text, unresolved) =
+            merged("1\n2\n3\n4\n", "1\n2\n3\n4\n", "1\nuser\n3\n4\n", "1\nagent\n3\nIV\n");
+        assert_eq!((text.as_str(), unresolved), ("1\nuser\n3\nIV\n", one(1..2, "agent")));
     }
 
     #[test]
-    fn saved_text_that_its_writer_had_not_seen_stays() {
-        let (text, kept) =
-            taken("1\n2\n3\n4\n", "1\nuser\n3\n4\n", "0\n1\nuser\n3\n4\n", "one\n2\n3\n4\n");
-        assert_eq!((text.as_str(), kept), ("0\none\nuser\n3\n4\n", one(2..3, "2")));
-        let (text, kept) = taken("1\n2\n3\n", "1\nuser\n3\n", "1\nuser\n3\n", "1\nagent\n3\n");
-        assert_eq!((text.as_str(), kept), ("1\nuser\n3\n", one(1..2, "agent")));
-        let (text, kept) = taken("1\n2\n3\n", "1\n3\n", "1\n3\n", "1\n2\nthree\n");
-        assert_eq!((text.as_str(), kept), ("1\nthree\n", one(1..1, "2")));
+    fn saved_text_that_the_writer_had_not_read_stays() {
+        let (text, unresolved) =
+            merged("1\n2\n3\n4\n", "1\nuser\n3\n4\n", "0\n1\nuser\n3\n4\n", "one\n2\n3\n4\n");
+        assert_eq!((text.as_str(), unresolved), ("0\none\nuser\n3\n4\n", one(2..3, "2")));
+        let (text, unresolved) =
+            merged("1\n2\n3\n", "1\nuser\n3\n", "1\nuser\n3\n", "1\nagent\n3\n");
+        assert_eq!((text.as_str(), unresolved), ("1\nuser\n3\n", one(1..2, "agent")));
+        let (text, unresolved) = merged("1\n2\n3\n", "1\n3\n", "1\n3\n", "1\n2\nthree\n");
+        assert_eq!((text.as_str(), unresolved), ("1\nthree\n", one(1..1, "2")));
     }
 
     #[test]
-    fn what_a_writer_took_over_unread_is_not_there_twice() {
-        let (read, synced) = ("1\n2\n3\n4\n5\n", "1\nuser\n5\n");
-        let (text, kept) = taken(read, synced, synced, "1\nuser\n2\n3\nagent\n5\n");
-        assert_eq!((text.as_str(), kept), (synced, one(2..2, "2 3 agent")));
+    fn saved_text_that_the_writer_copied_is_not_duplicated() {
+        let (read, baseline) = ("1\n2\n3\n4\n5\n", "1\nuser\n5\n");
+        let (text, unresolved) = merged(read, baseline, baseline, "1\nuser\n2\n3\nagent\n5\n");
+        assert_eq!((text.as_str(), unresolved), (baseline, one(2..2, "2 3 agent")));
     }
 
     #[test]
-    fn a_writer_who_knew_what_was_saved_may_change_what_is_beside_it() {
-        let (text, kept) = taken("1\n2\n3\n", "1\nuser\n3\n", "1\nuser\n3\n", "1\nuser\nthree\n");
-        assert_eq!((text.as_str(), kept), ("1\nuser\nthree\n", vec![]));
+    fn saved_text_that_a_formatter_changed_is_not_duplicated() {
+        let baseline = "b\na1\na2\n0\n1\no7\n2\no6\n3\n";
+        let file = "b  \na1  \na2  \n0\na3\na4\no6\n3\n";
+        let (text, _) = merged("b  \n0\n1\no7\n2\no6\n3\n", baseline, baseline, file);
+        for line in ["a1", "a2"] {
+            assert_eq!(text.matches(line).count(), 1, "{text}");
+        }
     }
 
     #[test]
-    fn lines_that_were_not_read_stay_also_where_both_sides_have_moved_others() {
+    fn a_writer_that_knew_the_saved_text_may_change_lines_next_to_it() {
+        let (text, unresolved) =
+            merged("1\n2\n3\n", "1\nuser\n3\n", "1\nuser\n3\n", "1\nuser\nthree\n");
+        assert_eq!((text.as_str(), unresolved), ("1\nuser\nthree\n", vec![]));
+    }
+
+    #[test]
+    fn unread_lines_stay_when_both_sides_moved_others() {
         let read = "0\n1\n2\n10\n19\n3\n4\n18\n20\n110\n111\n112\n";
-        let synced = "0\n1\n2\n10 user\n19\n3 anna\n4\n18\n25\n20\n26\n27\n";
+        let baseline = "0\n1\n2\n10 user\n19\n3 anna\n4\n18\n25\n20\n26\n27\n";
         let ours = "1\n2\n10 user\n0\n19\n3 anna\n4\n18\n25\n20\n26\n27\n";
         let file = "0 bert\n10\n1\n19\n2\n3\n4\n11\n9\n90\n18\n30\n110\n111\n6\n112 bert\n";
-        let (text, _) = taken(read, synced, ours, file);
+        let (text, _) = merged(read, baseline, ours, file);
         assert!(text.contains("10 user\n"), "{text}");
     }
 
     #[test]
-    fn what_two_texts_share_is_what_stands_in_both() {
+    fn common_lines_are_those_of_both_texts() {
         let text = Text::parse;
-        assert_eq!(shared(&text("1\n2\n3\n"), &text("0\n1\n3\n4\n")), text("1\n3\n"));
-        assert_eq!(shared(&text("1\n"), &text("2\n")), text(""));
-        assert_eq!(shared(&text("1\n2\n"), &text("1\n2\n")), text("1\n2\n"));
+        assert_eq!(common_lines(&text("1\n2\n3\n"), &text("0\n1\n3\n4\n")), text("1\n3\n"));
+        assert_eq!(common_lines(&text("1\n"), &text("2\n")), text(""));
+        assert_eq!(common_lines(&text("1\n2\n"), &text("1\n2\n")), text("1\n2\n"));
     }
 
     #[test]
-    fn a_change_tells_nothing_of_what_others_saved_elsewhere() {
+    fn a_writers_view_lacks_what_others_saved() {
         let text = Text::parse;
-        let left = leave(&text("1\n2\n3\n"), &text("1\nuser\n3\n"), &text("1\nuser\nIII\n"));
+        let left = writer_view(&text("1\n2\n3\n"), &text("1\nuser\n3\n"), &text("1\nuser\nIII\n"));
         assert_eq!(left, text("1\n2\nIII\n"));
-        let left = leave(&text("1\n2\n3\n"), &text("1\nuser\n3\n"), &text("1\nuser agent\n3\n"));
+        let left =
+            writer_view(&text("1\n2\n3\n"), &text("1\nuser\n3\n"), &text("1\nuser agent\n3\n"));
         assert_eq!(left, text("1\nuser agent\n3\n"));
-        let left = leave(&text("1\n2\n"), &text("1\na\nb\nc\n2\n"), &text("1\na\nagent\nc\n2\n"));
+        let left =
+            writer_view(&text("1\n2\n"), &text("1\na\nb\nc\n2\n"), &text("1\na\nagent\nc\n2\n"));
         assert_eq!(left, text("1\nagent\n2\n"));
     }
 
     #[test]
-    fn a_line_of_others_that_was_moved_is_not_known_for_it() {
+    fn a_writers_view_lacks_a_line_of_others_that_it_moved() {
         let (read, ours) = (Text::parse("1\n2\n3\n4\n5\n"), Text::parse("1\n2\n3\n4\nuser\n5\n"));
-        let left = leave(&read, &ours, &Text::parse("user\n1\n2\n3\n4\n5\nagent\n"));
+        let left = writer_view(&read, &ours, &Text::parse("user\n1\n2\n3\n4\n5\nagent\n"));
         assert_eq!(left, Text::parse("1\n2\n3\n4\n5\nagent\n"));
     }
 
-    /// Numbered lines, some replaced, deleted, moved to the end or followed by a line that carries a name.
+    /// The base with some lines replaced, deleted, moved to the end or followed by a named line.
     fn edited(base: &[String], ops: &[u8], name: &str) -> Vec<String> {
         let (mut edited, mut moved) = (Vec::new(), Vec::new());
         for (line, op) in base.iter().zip(ops.iter().chain(std::iter::repeat(&0))) {
@@ -332,34 +363,34 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_of_the_user_goes_and_the_agents_come_in_where_they_can(
+        fn no_line_of_the_user_is_lost_and_each_of_the_agent_is_merged_or_unresolved(
             saved in ops(), typed in ops(), written in ops(), knew: bool,
         ) {
             let read: Vec<String> = (0..10).map(|i| i.to_string()).collect();
-            let synced = edited(&read, &saved, "saved");
-            let ours = edited(&synced, &typed, "typed");
-            let file = edited(if knew { &synced } else { &read }, &written, "agent");
-            let taken = take_in(&text(&read), &text(&synced), &text(&ours), &text(&file));
+            let baseline = edited(&read, &saved, "saved");
+            let ours = edited(&baseline, &typed, "typed");
+            let file = edited(if knew { &baseline } else { &read }, &written, "agent");
+            let merge = merge_external(&text(&read), &text(&baseline), &text(&ours), &text(&file));
             for line in ours.iter().filter(|line| line.contains("typed") || line.contains("saved")) {
-                let is_theirs = knew && !line.contains("typed") && !file.contains(line);
-                let still = taken.text.lines().any(|it| it == line);
-                prop_assert!(still || is_theirs, "{:?} is lost from {:?}", line, taken.text);
+                let removed_knowingly = knew && !line.contains("typed") && !file.contains(line);
+                let in_text = merge.text.lines().any(|merged| merged == line);
+                prop_assert!(in_text || removed_knowingly, "{:?} is lost: {:?}", line, merge.text);
             }
             for line in file.iter().filter(|line| line.contains("agent")) {
-                let in_text = taken.text.lines().any(|it| it == line);
-                let told = taken.kept.iter().any(|kept| kept.theirs.contains(line));
-                prop_assert!(in_text || told, "{:?} did not come in", line);
+                let in_text = merge.text.lines().any(|merged| merged == line);
+                let is_unresolved = merge.unresolved.iter().any(|hunk| hunk.theirs.contains(line));
+                prop_assert!(in_text || is_unresolved, "{:?} was not merged", line);
             }
-            for kept in &taken.kept {
-                prop_assert!(kept.lines.end <= ours.len());
-                prop_assert_ne!(&ours[kept.lines.clone()], &kept.theirs[..]);
+            for hunk in &merge.unresolved {
+                prop_assert!(hunk.lines.end <= ours.len());
+                prop_assert_ne!(&ours[hunk.lines.clone()], &hunk.theirs[..]);
             }
-            for two in taken.kept.windows(2) {
-                let (one, next) = (&two[0].lines, &two[1].lines);
-                prop_assert!(one.end <= next.start && one.start < next.start, "{:?}", taken.kept);
+            for pair in merge.unresolved.windows(2) {
+                let (one, next) = (&pair[0].lines, &pair[1].lines);
+                prop_assert!(one.end <= next.start && one.start < next.start, "{pair:?}");
             }
-            if taken.kept.is_empty() && typed.iter().all(|op| *op == 0) {
-                prop_assert_eq!(taken.text, text(&file));
+            if merge.unresolved.is_empty() && typed.iter().all(|op| *op == 0) {
+                prop_assert_eq!(merge.text, text(&file));
             }
         }
     }

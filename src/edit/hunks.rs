@@ -1,61 +1,61 @@
-//! What differs between two texts, as hunks of lines and as the smaller edits that make them;
-//! merging is elsewhere.
+//! Diffs between two texts: as [`Hunk`]s of whole lines, and as the smaller [`Edit`]s that a
+//! buffer gets. Merging is in `edit::merge`.
 
 use std::ops::Range;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
-use super::Text;
+use super::text::Text;
 
-/// `removed` lines from line `start` (from 0) give way to `lines`. A list of hunks is in order and
-/// refers to one text.
+/// Replaces `removed` lines from line `start` (0-based) by `lines`. A list of hunks is in ascending
+/// order, and all of its line numbers refer to the same text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
-    /// The first line that goes, or the line before which `lines` come.
+    /// The first removed line, or the line before which `lines` are inserted.
     pub start: usize,
-    /// How many lines go.
+    /// The number of removed lines.
     pub removed: usize,
-    /// What comes instead.
+    /// The lines that replace them.
     pub lines: Vec<String>,
 }
 
 impl Hunk {
-    /// The lines that go.
+    /// Returns the range of removed lines.
     pub fn old(&self) -> Range<usize> {
         self.start..self.start + self.removed
     }
 }
 
-/// A change to a buffer, no larger than what differs.
+/// A change to a buffer that is no larger than what differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// Whole lines come or go (`nvim_buf_set_lines()`, end exclusive, from 0).
+    /// Whole lines are inserted or removed, as by `nvim_buf_set_lines()`.
     Lines {
-        /// The lines that go.
+        /// The removed lines (0-based).
         old: Range<usize>,
-        /// What comes instead.
+        /// The lines that replace them.
         lines: Vec<String>,
     },
-    /// A part gives way (`nvim_buf_set_text()`, rows and byte columns from 0, end exclusive).
+    /// Part of the text is replaced, as by `nvim_buf_set_text()`.
     Text {
-        /// Row and column where it starts.
+        /// Row and byte column where the replaced text starts, 0-based.
         start: (usize, usize),
-        /// Row and column before which it ends.
+        /// Row and byte column where it ends, exclusive.
         end: (usize, usize),
-        /// What comes instead; the first and last item join the line they stand in.
+        /// What replaces it; the first and last item are joined with the rest of their lines.
         lines: Vec<String>,
     },
 }
 
-/// Above so many lines a replaced block is one edit: an edit for each of its lines would cost more
-/// than it keeps.
+/// A replaced block of more lines than this becomes one edit: one for each of its lines would cost
+/// more than the marks it preserves are worth.
 const PAIRED_LINES: usize = 256;
 
-/// The hunks that make `new` out of `old`, as few and small as the lines allow, each as far down as
-/// it goes (so that the same change found twice is the same hunk). Line ends, final newline and
-/// byte order mark are not compared.
+/// Returns a minimal list of hunks that turn `old` into `new`. Each hunk lies as far down as
+/// possible, so that the same change always gives the same hunk. Shapes are not compared.
 ///
-/// Texts that have little in common are not searched to the end: the work stays near linear.
+/// For texts with little in common the search is cut short and the result may not be minimal, so
+/// that the work stays close to linear.
 pub fn diff(old: &Text, new: &Text) -> Vec<Hunk> {
     let shorter = old.len().min(new.len());
     let prefix = (0..shorter).take_while(|&i| old.line(i) == new.line(i)).count();
@@ -63,7 +63,7 @@ pub fn diff(old: &Text, new: &Text) -> Vec<Hunk> {
         .take_while(|&i| old.line(old.len() - i) == new.line(new.len() - i))
         .count();
     let (old_mid, new_mid) = (prefix..old.len() - suffix, prefix..new.len() - suffix);
-    let mut pairs = changed(old, old_mid, new, new_mid);
+    let mut pairs = changed_ranges(old, old_mid, new, new_mid);
     slide_down(old, new, &mut pairs);
     pairs
         .into_iter()
@@ -75,9 +75,15 @@ pub fn diff(old: &Text, new: &Text) -> Vec<Hunk> {
         .collect()
 }
 
+/// The lines of a hunk in the old and in the new text.
 type Pair = (Range<usize>, Range<usize>);
 
-fn changed(old: &Text, old_lines: Range<usize>, new: &Text, new_lines: Range<usize>) -> Vec<Pair> {
+fn changed_ranges(
+    old: &Text,
+    old_lines: Range<usize>,
+    new: &Text,
+    new_lines: Range<usize>,
+) -> Vec<Pair> {
     if old_lines.is_empty() && new_lines.is_empty() {
         return Vec::new();
     }
@@ -100,7 +106,7 @@ fn shift(range: Range<usize>, by: usize) -> Range<usize> {
     range.start + by..range.end + by
 }
 
-/// Moves each pure insertion and deletion down while the lines allow, joining what then touches.
+/// Moves each pure insertion and deletion as far down as possible, and joins hunks that then touch.
 fn slide_down(old: &Text, new: &Text, pairs: &mut Vec<Pair>) {
     let mut done: Vec<Pair> = Vec::with_capacity(pairs.len());
     for (mut a, mut b) in pairs.drain(..).rev() {
@@ -127,7 +133,7 @@ fn slide_down(old: &Text, new: &Text, pairs: &mut Vec<Pair>) {
     *pairs = done;
 }
 
-/// The text with the hunks applied, in the same shape. Hunks past the end act at the end.
+/// Applies the hunks to a text and leaves its shape. Hunks past the end apply at the end.
 pub fn apply(hunks: &[Hunk], text: &Text) -> Text {
     let mut lines: Vec<&str> = Vec::with_capacity(text.len());
     let mut at = 0;
@@ -140,7 +146,7 @@ pub fn apply(hunks: &[Hunk], text: &Text) -> Text {
     Text::from_body(lines.join("\n"), text.shape(), lines.is_empty())
 }
 
-/// The hunks that take `hunks` back: they refer to the text with `hunks` applied to `before`.
+/// Returns the hunks that undo `hunks`; they refer to the text after applying `hunks` to `before`.
 pub fn invert(hunks: &[Hunk], before: &Text) -> Vec<Hunk> {
     let mut inverse = Vec::with_capacity(hunks.len());
     let (mut added, mut removed) = (0, 0);
@@ -156,11 +162,11 @@ pub fn invert(hunks: &[Hunk], before: &Text) -> Vec<Hunk> {
     inverse
 }
 
-/// The edits that make the hunks in a buffer that holds `text`, so that marks and cursors in what
-/// stays are not touched. In order; to be made from the last to the first.
+/// Returns the edits that make the hunks in a buffer with this text and do not touch marks and
+/// cursors in unchanged text. They are in ascending order and have to be made from last to first.
 pub fn refine(hunks: &[Hunk], text: &Text) -> Vec<Edit> {
     if text.is_empty() {
-        // A buffer without text has one empty line all the same.
+        // A buffer without text still has one empty line.
         return hunks.iter().map(|h| Edit::Lines { old: 0..1, lines: h.lines.clone() }).collect();
     }
     let mut edits = Vec::with_capacity(hunks.len());
@@ -169,21 +175,21 @@ pub fn refine(hunks: &[Hunk], text: &Text) -> Vec<Edit> {
             edits.push(Edit::Lines { old: hunk.old(), lines: hunk.lines.clone() });
         } else if hunk.removed == hunk.lines.len() && hunk.removed <= PAIRED_LINES {
             let pairs = hunk.old().zip(hunk.lines.chunks(1));
-            edits.extend(pairs.filter_map(|(row, line)| part(text, row..row + 1, line)));
+            edits.extend(pairs.filter_map(|(row, line)| narrow_edit(text, row..row + 1, line)));
         } else {
-            edits.extend(part(text, hunk.old(), &hunk.lines));
+            edits.extend(narrow_edit(text, hunk.old(), &hunk.lines));
         }
     }
     edits
 }
 
-/// One edit that turns the lines of `rows` into `lines` and leaves what both begin and end with;
-/// none if they are equal.
-fn part(text: &Text, rows: Range<usize>, lines: &[String]) -> Option<Edit> {
+/// Returns one edit that turns the lines of `rows` into `lines` and leaves their common prefix and
+/// suffix alone; `None` if they are equal.
+fn narrow_edit(text: &Text, rows: Range<usize>, lines: &[String]) -> Option<Edit> {
     let (old_first, old_last) = (text.line(rows.start), text.line(rows.end - 1));
     let (new_first, new_last) = (lines.first()?, lines.last()?);
     let prefix = common_prefix(old_first, new_first);
-    // Where a side is one line, the suffix may not reach into the prefix.
+    // On a side of one line, the suffix must not overlap the prefix.
     let old_rest = if rows.len() == 1 { &old_last[prefix..] } else { old_last };
     let new_rest = if lines.len() == 1 { &new_last[prefix..] } else { new_last.as_str() };
     let suffix = common_suffix(old_rest, new_rest);
@@ -191,8 +197,8 @@ fn part(text: &Text, rows: Range<usize>, lines: &[String]) -> Option<Edit> {
         return None;
     }
     let mut lines = lines.to_vec();
-    let kept = lines.last()?.len() - suffix;
-    lines.last_mut()?.truncate(kept);
+    let without_suffix = lines.last()?.len() - suffix;
+    lines.last_mut()?.truncate(without_suffix);
     lines.first_mut()?.drain(..prefix);
     let end = (rows.end - 1, old_last.len() - suffix);
     Some(Edit::Text { start: (rows.start, prefix), end, lines })

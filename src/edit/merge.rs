@@ -1,47 +1,49 @@
-//! Two changes of one text made apart, brought together, or the places where they cannot be; nobody
-//! is asked here.
+//! Three-way merge of texts: the hunks that bring their changes into ours, or the [`Conflict`]s.
+//! It resolves no conflict.
 
 use std::ops::Range;
 
-use super::{Hunk, Shape, Text, diff};
+use super::hunks::{Hunk, diff};
+use super::text::{Shape, Text};
 
-/// Both sides changed the same lines, in different ways. All lines from 0, ends exclusive.
+/// A place where both sides changed the same lines in different ways. Lines are 0-based.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// The lines in the text both started from.
+    /// Its lines in the common ancestor.
     pub base: Range<usize>,
-    /// The lines in ours.
+    /// Its lines in our text.
     pub ours: Range<usize>,
-    /// The lines in theirs.
+    /// Its lines in their text.
     pub theirs: Range<usize>,
 }
 
-/// What brings theirs into ours.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
-    /// To be applied to ours; empty if ours has all of theirs.
+    /// The hunks to apply to our text; empty if it has all of their changes already.
     pub hunks: Vec<Hunk>,
-    /// The shape afterwards: theirs where it changed it, else ours.
+    /// The shape of the merged text: each property is theirs if they changed it, otherwise ours.
     pub shape: Shape,
 }
 
-/// The hunks that bring into `ours` what changed from `base` to `theirs`, or all the places where
-/// both sides changed the same lines or inserted at the same point. The same change on both sides
-/// is no conflict.
+/// Merges the changes from `base` to `theirs` into `ours`.
+///
+/// The same change on both sides is no conflict. Fails with every place where both sides changed
+/// the same lines, or inserted at the same point, in different ways.
 pub fn merge(base: &Text, ours: &Text, theirs: &Text) -> Result<Merged, Vec<Conflict>> {
     let (merged, conflicts) = reconcile(base, ours, theirs);
     if conflicts.is_empty() { Ok(merged) } else { Err(conflicts) }
 }
 
-/// Like [`merge`], but what can be brought into `ours` is, and ours stays where it cannot: the
-/// conflicts are beside the hunks.
+/// Merges like [`merge`], but leaves our lines in place wherever there is a conflict. Returns the
+/// conflicts beside the merge.
 pub(super) fn reconcile(base: &Text, ours: &Text, theirs: &Text) -> (Merged, Vec<Conflict>) {
     let shape = merge_shape(base.shape(), ours.shape(), theirs.shape());
-    let agent = diff(base, theirs);
+    let their_hunks = diff(base, theirs);
     if base.same_lines(ours) {
-        return (Merged { hunks: agent, shape }, Vec::new());
+        return (Merged { hunks: their_hunks, shape }, Vec::new());
     }
-    let mut sides = Sides { ours: Side::new(diff(base, ours)), theirs: Side::new(agent) };
+    let mut sides = Sides { ours: Side::new(diff(base, ours)), theirs: Side::new(their_hunks) };
     let (mut hunks, mut conflicts) = (Vec::new(), Vec::new());
     while let Some(group) = sides.next_group() {
         if group.ours.is_empty() {
@@ -50,7 +52,7 @@ pub(super) fn reconcile(base: &Text, ours: &Text, theirs: &Text) -> (Merged, Vec
                 ..hunk.clone()
             };
             hunks.extend(group.theirs.iter().map(shift));
-        } else if !group.theirs.is_empty() && !group.is_equal(base) {
+        } else if !group.theirs.is_empty() && !group.is_same_change(base) {
             conflicts.push(group.conflict());
         }
     }
@@ -59,22 +61,24 @@ pub(super) fn reconcile(base: &Text, ours: &Text, theirs: &Text) -> (Merged, Vec
 
 fn merge_shape(base: Shape, ours: Shape, theirs: Shape) -> Shape {
     Shape {
-        ending: merged(base.ending, ours.ending, theirs.ending),
-        final_newline: merged(base.final_newline, ours.final_newline, theirs.final_newline),
-        bom: merged(base.bom, ours.bom, theirs.bom),
+        ending: merge_value(base.ending, ours.ending, theirs.ending),
+        final_newline: merge_value(base.final_newline, ours.final_newline, theirs.final_newline),
+        bom: merge_value(base.bom, ours.bom, theirs.bom),
     }
 }
 
-/// Theirs where they changed it, else ours.
-fn merged<T: PartialEq>(base: T, ours: T, theirs: T) -> T {
+fn merge_value<T: PartialEq>(base: T, ours: T, theirs: T) -> T {
     if theirs == base { ours } else { theirs }
 }
 
-/// The hunks of one side, and how far they are taken.
+/// The hunks of one side, and a position in them.
 struct Side {
     hunks: Vec<Hunk>,
+    /// The number of hunks before the position.
     taken: usize,
+    /// Lines added by these.
     added: usize,
+    /// Lines removed by these.
     removed: usize,
 }
 
@@ -101,7 +105,8 @@ struct Sides {
     theirs: Side,
 }
 
-/// Hunks of both sides that hang together, and what each side added and removed before them.
+/// Hunks of both sides that touch one another, directly or through others, and how many lines each
+/// side added and removed before them.
 struct Group<'a> {
     base: Range<usize>,
     ours: &'a [Hunk],
@@ -115,7 +120,7 @@ struct Group<'a> {
 impl Sides {
     fn next_group(&mut self) -> Option<Group<'_>> {
         let base = match (self.ours.peek(), self.theirs.peek()) {
-            // At one line, what is inserted before it comes first.
+            // An insertion before a line comes before a change of that line.
             (Some(a), Some(b)) if (a.start, a.removed) <= (b.start, b.removed) => a.old(),
             (_, Some(b)) => b.old(),
             (Some(a), None) => a.old(),
@@ -161,19 +166,19 @@ impl Sides {
     }
 }
 
-/// Whether two ranges of lines share a line, are one insertion point, or one inserts inside the
-/// other.
+/// Whether two ranges of lines share a line, are the same insertion point, or one is an insertion
+/// point inside the other.
 pub(super) fn touch(a: &Range<usize>, b: &Range<usize>) -> bool {
     a == b || (a.start < b.end && b.start < a.end)
 }
 
 impl Group<'_> {
-    fn is_equal(&self, base: &Text) -> bool {
-        self.side(self.ours, base) == self.side(self.theirs, base)
+    fn is_same_change(&self, base: &Text) -> bool {
+        self.lines_of(self.ours, base) == self.lines_of(self.theirs, base)
     }
 
-    /// The lines of one side for the base lines of the group.
-    fn side<'t>(&self, hunks: &'t [Hunk], base: &'t Text) -> Vec<&'t str> {
+    /// Returns what one side has in place of the group's base lines.
+    fn lines_of<'t>(&self, hunks: &'t [Hunk], base: &'t Text) -> Vec<&'t str> {
         let mut lines = Vec::new();
         let mut at = self.base.start;
         for hunk in hunks {
@@ -188,9 +193,9 @@ impl Group<'_> {
     fn conflict(&self) -> Conflict {
         let range = |hunks: &[Hunk], added: usize, removed: usize| {
             let start = self.base.start + added - removed;
-            let grown: usize = hunks.iter().map(|hunk| hunk.lines.len()).sum();
-            let shrunk: usize = hunks.iter().map(|hunk| hunk.removed).sum();
-            start..start + self.base.len() + grown - shrunk
+            let added_here: usize = hunks.iter().map(|hunk| hunk.lines.len()).sum();
+            let removed_here: usize = hunks.iter().map(|hunk| hunk.removed).sum();
+            start..start + self.base.len() + added_here - removed_here
         };
         Conflict {
             base: self.base.clone(),
@@ -204,8 +209,8 @@ impl Group<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::apply;
     use super::*;
+    use crate::edit::hunks::apply;
 
     fn check(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<Conflict>> {
         let ours = Text::parse(ours);
@@ -214,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_apart_come_together() {
+    fn changes_of_different_lines_are_merged() {
         assert_eq!(
             check("1\n2\n3\n", "0\n1\n2\n3\n", "1\n2\nthree\n").unwrap(),
             "0\n1\n2\nthree\n"
@@ -222,18 +227,18 @@ mod tests {
         assert_eq!(
             check("1\n2\n", "one\n2\n", "1\ntwo\n").unwrap(),
             "one\ntwo\n",
-            "lines side by side"
+            "changes of adjacent lines"
         );
         assert_eq!(check("1\n2\n", "1\n", "one\n2\n").unwrap(), "one\n");
         assert_eq!(
             check("1\n2", "one\n2", "1\n2\n").unwrap(),
             "one\n2\n",
-            "a final newline is a change"
+            "their new final newline is merged"
         );
     }
 
     #[test]
-    fn the_same_change_is_no_conflict() {
+    fn the_same_change_on_both_sides_is_no_conflict() {
         assert_eq!(check("1\n2\n3\n", "1\nII\n3\n", "1\nII\nIII\n").map_err(|c| c.len()), Err(1));
         assert_eq!(
             check("1\n2\n3\n4\n", "1\nII\n3\n4\n", "1\nII\n3\nIV\n").unwrap(),
@@ -243,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_one_line_and_insertions_at_one_point_are_conflicts() {
+    fn changes_of_the_same_line_and_insertions_at_the_same_point_conflict() {
         let conflict = |base, ours, theirs| vec![Conflict { base, ours, theirs }];
         assert_eq!(check("a\n1\n", "x\na\none\n", "a\nI\n"), Err(conflict(1..2, 2..3, 1..2)));
         assert_eq!(check("1\n2\n", "1\na\n2\n", "1\nb\n2\n"), Err(conflict(1..1, 1..2, 1..2)));
@@ -255,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_come_in_does_and_the_rest_stays_ours() {
+    fn reconcile_merges_what_does_not_conflict_and_leaves_the_rest_ours() {
         let text = Text::parse;
         let (base, ours) = (text("1\n2\n3\n4\n"), text("1\nuser\n3\n4\n"));
         let (merged, conflicts) = reconcile(&base, &ours, &text("1\nagent\n3\nIV\n"));
@@ -263,11 +268,12 @@ mod tests {
         assert_eq!(conflicts, [Conflict { base: 1..2, ours: 1..2, theirs: 1..2 }]);
     }
 
-    /// A base of numbered lines, with some replaced, deleted or followed by lines of one side.
+    /// An operation for each of twelve lines, and the name that lines of this side carry.
     fn side(name: &'static str) -> impl Strategy<Value = Vec<(u8, String)>> {
         prop::collection::vec((0u8..4, Just(name.to_owned())), 12)
     }
 
+    /// Numbered lines of which the active ones may be replaced, deleted or followed by a new line.
     fn edited(ops: &[(u8, String)], active: impl Fn(usize) -> bool) -> Text {
         let lines = ops.iter().enumerate().flat_map(|(i, (op, name))| match op {
             1 if active(i) => vec![format!("{name} {i}")],
@@ -281,7 +287,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_unchanged_side_takes_the_other(ops in side("x")) {
+        fn an_unchanged_side_gets_the_changes_of_the_other(ops in side("x")) {
             let (base, changed) = (edited(&ops, |_| false), edited(&ops, |_| true));
             let into_base = merge(&base, &base, &changed).unwrap();
             prop_assert_eq!(apply(&into_base.hunks, &base), changed.clone());
@@ -290,9 +296,8 @@ mod tests {
             prop_assert!(merge(&base, &changed, &changed).unwrap().hunks.is_empty());
         }
 
-        /// Sides that change lines apart from each other keep everything either did.
         #[test]
-        fn both_sides_are_kept(a in side("ours"), b in side("theirs")) {
+        fn changes_of_different_lines_are_all_in_the_merge(a in side("ours"), b in side("theirs")) {
             let ours_at = |i: usize| i.is_multiple_of(4);
             let theirs_at = |i: usize| i % 4 == 2;
             let base = edited(&a, |_| false);
@@ -303,25 +308,26 @@ mod tests {
             prop_assert_eq!(apply(&merged.hunks, &ours), wanted);
         }
 
-        /// Outside of conflicts ours becomes theirs where theirs changed, and inside nothing of ours is touched.
         #[test]
-        fn ours_is_kept_and_theirs_comes_in_elsewhere(a in side("ours"), b in side("theirs")) {
+        fn reconcile_loses_no_line_of_ours_and_theirs_only_in_conflicts(
+            a in side("ours"), b in side("theirs"),
+        ) {
             let base = edited(&a, |_| false);
             let (ours, theirs) = (edited(&a, |_| true), edited(&b, |_| true));
             let (merged, conflicts) = reconcile(&base, &ours, &theirs);
             let after = apply(&merged.hunks, &ours);
-            let has = |text: &Text, line: &str| text.lines().any(|it| it == line);
+            let has = |text: &Text, line: &str| text.lines().any(|other| other == line);
             for line in ours.lines().filter(|line| line.starts_with("ours")) {
                 prop_assert!(has(&after, line), "{line:?} is lost");
             }
             for (at, line) in theirs.lines().enumerate().filter(|(_, line)| line.starts_with("theirs")) {
                 let contested = conflicts.iter().any(|conflict| conflict.theirs.contains(&at));
-                prop_assert!(contested || has(&after, line), "{line:?} did not come in");
+                prop_assert!(contested || has(&after, line), "{line:?} was not merged");
             }
         }
 
         #[test]
-        fn it_does_not_matter_who_is_ours(a in side("ours"), b in side("theirs")) {
+        fn swapping_the_sides_gives_the_same_merge(a in side("ours"), b in side("theirs")) {
             let base = edited(&a, |_| false);
             let (ours, theirs) = (edited(&a, |_| true), edited(&b, |_| true));
             match (merge(&base, &ours, &theirs), merge(&base, &theirs, &ours)) {

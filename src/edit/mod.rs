@@ -1,19 +1,23 @@
-//! Texts, hunks and merges: what changed between two texts, and how changes made apart come
-//! together. Knows nothing of Neovim, agents or disks.
+//! Pure text algorithms: diffs between two [`Text`]s, three-way merges, and rebasing hunks over
+//! concurrent edits. Knows nothing of Neovim, agents or disks.
 
 mod collect;
+mod external;
 mod hunks;
 mod merge;
 mod rebase;
 mod record;
-mod take;
+mod revision;
 mod text;
 pub mod unified;
 
 pub use collect::Collector;
+pub use external::{
+    ExternalMerge, UnresolvedHunk, common_lines, merge_external, without_merge, writer_view,
+};
 pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
 pub use merge::{Conflict, Merged, merge};
 pub use rebase::{Overlap, Spans, rebase, replay};
 pub use record::{Record, Step};
-pub use take::{Kept, Taken, keep_all, leave, shared, take_in};
+pub use revision::{Revision, Snapshot};
 pub use text::{LineEnding, Shape, Text};

@@ -1,18 +1,21 @@
-//! Hunks carried over edits that were made meanwhile; what overlaps is reported, not resolved.
+//! Rebases hunks over edits that were made in the meantime. An overlap is reported, not resolved.
 
 use std::ops::Range;
 
-use super::{Edit, Hunk, Kept, Text};
+use super::external::UnresolvedHunk;
+use super::hunks::{Edit, Hunk};
+use super::text::Text;
 
-/// A hunk and an edit made meanwhile touch the same lines, or insert at the same point.
+/// The error of [`rebase`]: a span and a concurrent edit touch the same lines or insert at the
+/// same point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overlap;
 
-/// Something that replaces whole or parts of lines of a text.
+/// Something that refers to a range of lines of a text.
 pub trait Spans: Clone {
-    /// The lines it touches; none for what is inserted between two.
+    /// Returns the lines it touches; an empty range for an insertion between two lines.
     fn span(&self) -> Range<usize>;
-    /// The same, `removed` lines further up and `added` further down.
+    /// Moves it down by `added` lines and up by `removed` lines.
     fn shift(&mut self, added: usize, removed: usize);
 }
 
@@ -49,7 +52,7 @@ impl Spans for Edit {
     }
 }
 
-impl Spans for Kept {
+impl Spans for UnresolvedHunk {
     fn span(&self) -> Range<usize> {
         self.lines.clone()
     }
@@ -59,8 +62,10 @@ impl Spans for Kept {
     }
 }
 
-/// Hunks or edits, which refer to a text, as they are after `changes`, made one after the other to
-/// that text (each refers to the text as the one before left it).
+/// Translates `spans`, which refer to a text, to the text after `changes`. The changes were made
+/// one after the other: each refers to the text the previous one left.
+///
+/// Fails if a span overlaps a change.
 pub fn rebase<S: Spans>(spans: &[S], changes: &[Hunk]) -> Result<Vec<S>, Overlap> {
     let mut spans = spans.to_vec();
     for change in changes {
@@ -73,7 +78,7 @@ pub fn rebase<S: Spans>(spans: &[S], changes: &[Hunk]) -> Result<Vec<S>, Overlap
     Ok(spans)
 }
 
-/// Whether a span lies behind a change, and not before it.
+/// Whether a span lies after a change rather than before it.
 fn is_after(span: &Range<usize>, change: &Range<usize>) -> Result<bool, Overlap> {
     if span == change && span.is_empty() {
         Err(Overlap)
@@ -86,9 +91,8 @@ fn is_after(span: &Range<usize>, change: &Range<usize>) -> Result<bool, Overlap>
     }
 }
 
-/// The text after `changes`, made one after the other, as a buffer reports them (line numbers count
-/// the one empty line of a buffer without text). `empty` tells whether the buffer is without text
-/// afterwards.
+/// Applies `changes` one after the other, as a buffer reports them: their line numbers count the
+/// one empty line of a buffer without text. `empty` says whether the buffer has no text afterwards.
 pub fn replay(text: &Text, changes: &[Hunk], empty: bool) -> Text {
     let mut lines: Vec<&str> = if text.is_empty() { vec![""] } else { text.lines().collect() };
     for change in changes {
@@ -103,15 +107,15 @@ pub fn replay(text: &Text, changes: &[Hunk], empty: bool) -> Text {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{apply, diff, refine};
     use super::*;
+    use crate::edit::hunks::{apply, diff, refine};
 
     fn hunk(start: usize, removed: usize, lines: &[&str]) -> Hunk {
         Hunk { start, removed, lines: lines.iter().map(|&line| line.to_owned()).collect() }
     }
 
     #[test]
-    fn only_an_overlap_stands_in_the_way() {
+    fn spans_shift_unless_they_overlap_a_change() {
         let shifted = |h: Hunk, change: Hunk| rebase(&[h], &[change]).map(|hunks| hunks[0].start);
         let change = || hunk(5, 2, &["a", "b", "c"]);
         assert_eq!(shifted(hunk(3, 2, &["x"]), change()), Ok(3));
@@ -124,7 +128,7 @@ mod tests {
     }
 
     proptest! {
-        /// Lines are numbered, so that each is known again wherever it went.
+        /// Lines are numbered, so that each can be identified wherever it moved.
         #[test]
         fn rebased_hunks_change_the_same_lines(
             count in 1usize..20,

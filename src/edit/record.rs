@@ -1,70 +1,72 @@
-//! What became of one file since an agent first changed it: whose changes made the text of today out of the text of
-//! then. It takes none back.
+//! [`Record`], the history of one file since an agent first changed it: which hunks led from the
+//! text before to the current one, and who made them. It reverts nothing.
 
-use std::sync::Arc;
+use super::hunks::{Hunk, apply, diff};
+use super::revision::Snapshot;
+use super::text::{Shape, Text};
 
-use super::{Hunk, Shape, Text, apply, diff};
-
-/// Changes made at once by one author.
+/// Hunks that one author made at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step<A> {
-    /// Which agent's; `None` for all that no agent did.
+    /// The agent that made them; `None` if it was anybody else.
     pub by: Option<A>,
-    /// They refer to the text the step before left.
+    /// They refer to the text that the previous step left.
     pub hunks: Vec<Hunk>,
 }
 
-/// The text before the first agent, and all that was done to it since, in order. `A` tells agents' changes apart.
+/// The text before the first change by an agent, and every change since, in order. `A` identifies
+/// the author of an agent's change.
 #[derive(Debug, Clone)]
 pub struct Record<A> {
-    base: Arc<Text>,
+    base: Snapshot,
     steps: Vec<Step<A>>,
-    now: Arc<Text>,
+    current: Snapshot,
 }
 
 impl<A> Record<A> {
-    /// Begins with a text that no agent has touched.
-    pub fn new(base: Arc<Text>) -> Self {
-        Self { now: Arc::clone(&base), base, steps: Vec::new() }
+    /// Starts a record with a text that no agent has changed yet.
+    pub fn new(base: Snapshot) -> Self {
+        Self { current: base.clone(), base, steps: Vec::new() }
     }
 
-    /// An agent has made `after` out of `before`, by these hunks. What was done since the last step is not the agent's.
-    pub fn change(&mut self, by: A, before: &Arc<Text>, after: &Arc<Text>, hunks: Vec<Hunk>) {
+    /// Records that an agent turned `before` into `after` with `hunks`. Whatever led from the
+    /// previous step to `before` is recorded as a step without an agent.
+    pub fn change(&mut self, by: A, before: &Snapshot, after: &Snapshot, hunks: Vec<Hunk>) {
         self.catch_up(before);
-        self.step(Some(by), after, hunks);
+        self.push_step(Some(by), after, hunks);
     }
 
-    /// The text is this one now, and no agent did it.
-    pub fn catch_up(&mut self, now: &Arc<Text>) {
-        if !Arc::ptr_eq(&self.now, now) {
-            self.step(None, now, diff(&self.now, now));
+    /// Records the current text; what changed since the previous step was not made by an agent.
+    pub fn catch_up(&mut self, current: &Snapshot) {
+        if self.current.revision() != current.revision() {
+            self.push_step(None, current, diff(&self.current, current));
         }
     }
 
-    fn step(&mut self, by: Option<A>, now: &Arc<Text>, hunks: Vec<Hunk>) {
-        // The shape of a text is no step: hunks are lines.
-        self.now = Arc::clone(now);
+    fn push_step(&mut self, by: Option<A>, current: &Snapshot, hunks: Vec<Hunk>) {
+        // A change of shape alone is no step, since hunks consist of lines.
+        self.current = current.clone();
         if !hunks.is_empty() {
             self.steps.push(Step { by, hunks });
         }
     }
 
-    /// The text before the first step.
-    pub fn base(&self) -> &Arc<Text> {
+    /// Returns the text before the first step.
+    pub fn base(&self) -> &Text {
         &self.base
     }
 
-    /// All steps, oldest first.
+    /// Returns all steps, oldest first.
     pub fn steps(&self) -> &[Step<A>] {
         &self.steps
     }
 
-    /// The base with all steps done again: the lines of the text last told.
+    /// Applies all steps to the base, which gives the lines of the latest recorded text.
     pub fn replay(&self) -> Text {
-        // A last line without its end could not be told from none at all on the way.
+        // Without a final newline, an intermediate text with one empty line would count as empty.
         let base = Text::clone(&self.base).with_shape(Shape::default());
         let text = self.steps.iter().fold(base, |text, step| apply(&step.hunks, &text));
-        text.with_shape(self.now.shape())
+        text.with_shape(self.current.shape())
     }
 }
 
@@ -73,10 +75,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::edit::Revision;
 
     #[test]
-    fn what_no_agent_did_is_a_step_of_its_own() {
-        let text = |content: &str| Arc::new(Text::parse(content));
+    fn changes_between_those_of_agents_are_steps_without_an_agent() {
+        let mut revisions = (0..).map(Revision);
+        let mut text =
+            |content: &str| Snapshot::new(revisions.next().unwrap(), Text::parse(content));
         let mut record = Record::new(text("1\n2\n"));
         let mut change = |by, before: &str, after: &str| {
             let (before, after) = (text(before), text(after));
@@ -92,11 +97,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_steps_lead_from_the_base_to_the_text(
+        fn the_steps_lead_from_the_base_to_the_latest_text(
             texts in prop::collection::vec("[ab\n]{0,12}", 1..8), agents in prop::collection::vec(any::<bool>(), 8),
         ) {
-            let texts: Vec<_> = texts.iter().map(|text| Arc::new(Text::parse(text))).collect();
-            let mut record = Record::new(Arc::clone(&texts[0]));
+            let texts: Vec<_> = (0..)
+                .map(Revision)
+                .zip(&texts)
+                .map(|(revision, text)| Snapshot::new(revision, Text::parse(text)))
+                .collect();
+            let mut record = Record::new(texts[0].clone());
             for (pair, by_agent) in texts.windows(2).zip(agents) {
                 if by_agent {
                     record.change((), &pair[0], &pair[1], diff(&pair[0], &pair[1]));

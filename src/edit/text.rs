@@ -1,27 +1,27 @@
-//! A document's text as lines, with the facts a file has beside them; it reads and writes no file.
+//! [`Text`], the lines of a document, and [`Shape`], the properties of the file that the lines do
+//! not show. It does no I/O.
 
 use std::ops::Range;
 
-/// How the lines of a file end.
+/// The line ending of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LineEnding {
-    /// `\n`; a `\r` before it belongs to the line, as in a file with mixed line ends
-    /// (`'fileformat'` unix).
+    /// `\n` (`'fileformat'` unix). A `\r` before it belongs to the line, so files with mixed line
+    /// endings use this.
     #[default]
     Lf,
-    /// `\r\n` on every line (`'fileformat'` dos).
+    /// `\r\n` (`'fileformat'` dos).
     CrLf,
-    /// `\r` alone; in a line, `\r` then stands for a `\n` of the file, as in Neovim
-    /// (`'fileformat'` mac).
+    /// `\r` (`'fileformat'` mac). As in Neovim, a `\n` of the file becomes a `\r` in the line.
     Cr,
 }
 
-/// What a file has beside its lines.
+/// The properties of a file that its lines do not show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// How lines end.
+    /// The line ending (`'fileformat'`).
     pub ending: LineEnding,
-    /// Whether the last line has a line end (`'endofline'`).
+    /// Whether the last line is terminated (`'endofline'`).
     pub final_newline: bool,
     /// Whether the file starts with a byte order mark (`'bomb'`).
     pub bom: bool,
@@ -35,26 +35,25 @@ impl Default for Shape {
 
 const BOM: char = '\u{feff}';
 
-/// The lines of a document and its [`Shape`]. Share it in an `Arc`: a text is never changed in
-/// place.
+/// The lines of a document and its [`Shape`]. It is immutable; share it in an `Arc`.
 ///
-/// A file of no bytes has no lines; a file of one `\n` has one, which is empty.
+/// An empty file has no lines. A file that holds only `\n` has one empty line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Text {
-    /// All lines, joined by `\n`, none at the end.
+    /// All lines joined by `\n`, without a trailing one.
     body: String,
-    /// Where each line starts in `body`.
+    /// The byte offset of each line in `body`.
     starts: Vec<usize>,
     shape: Shape,
 }
 
 impl Text {
-    /// The text of a file's content, with the line ends it has.
+    /// Parses the content of a file and detects its line ending.
     pub fn parse(content: &str) -> Self {
         Self::parse_as(content, LineEnding::of(content, &LineEnding::ALL).unwrap_or_default())
     }
 
-    /// The text of a file's content whose line ends are known, for example from `'fileformat'`.
+    /// Parses the content of a file whose line ending is known, for example from `'fileformat'`.
     pub fn parse_as(content: &str, ending: LineEnding) -> Self {
         let (rest, bom) = strip_bom(content);
         let last = if ending == LineEnding::Cr { '\r' } else { '\n' };
@@ -67,13 +66,13 @@ impl Text {
                 let body = rest.replace("\r\n", "\n");
                 if terminated.is_some() { body[..body.len() - 1].to_owned() } else { body }
             }
-            LineEnding::Cr => swapped(terminated.unwrap_or(rest)),
+            LineEnding::Cr => swap_cr_lf(terminated.unwrap_or(rest)),
         };
         Self::from_body(body, shape, rest.is_empty())
     }
 
-    /// The text of lines joined by `\n` (none at the end). `empty` tells no lines from one empty
-    /// line.
+    /// Builds a text from lines joined by `\n`, without a trailing one. Where `body` is empty,
+    /// `empty` tells a text without lines from one with a single empty line.
     pub fn from_body(body: String, shape: Shape, empty: bool) -> Self {
         if body.is_empty() && (empty || !shape.final_newline) {
             let shape = Shape { final_newline: true, ..shape };
@@ -84,11 +83,12 @@ impl Text {
         Self { body, starts, shape }
     }
 
-    /// What an agent sent, in the shape of the text it is about: its line ends and its byte order
-    /// mark.
+    /// Parses what an agent sent and gives it the line ending and byte order mark of `like`, the
+    /// text it replaces.
     ///
-    /// An agent that sends LF for a CRLF file, or the other way round, means the lines, not their
-    /// ends. Where `like` has no lines there is nothing to match. The final newline is the agent's.
+    /// An agent that sends LF for a CRLF file, or the other way round, does not mean to change the
+    /// line ending. If `like` has no lines there is nothing to match. Whether there is a final
+    /// newline is up to the agent.
     pub fn matching(content: &str, like: &Self) -> Self {
         let sent = Self::parse(content);
         let mut text = match (like.is_empty(), like.shape.ending, sent.shape.ending) {
@@ -101,8 +101,8 @@ impl Text {
                 Self::parse_as(content, LineEnding::Cr)
             }
             (false, LineEnding::Cr, _) => {
-                let ends = content.replace("\r\n", "\n").replace('\n', "\r");
-                Self::parse_as(&ends, LineEnding::Cr)
+                let with_cr = content.replace("\r\n", "\n").replace('\n', "\r");
+                Self::parse_as(&with_cr, LineEnding::Cr)
             }
             _ => sent,
         };
@@ -113,56 +113,57 @@ impl Text {
         text
     }
 
-    /// The same lines in another shape.
+    /// Returns the same lines with another shape.
     #[must_use]
     pub fn with_shape(mut self, shape: Shape) -> Self {
         self.shape = shape;
         self
     }
 
-    /// What the file has beside its lines.
+    /// Returns the shape of the file.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// How many lines there are.
+    /// Returns the number of lines.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// Whether there is not even an empty line.
+    /// Whether the text has no lines; one empty line is not empty.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// One line, from 0, without its end. Past the end: an empty one.
+    /// Returns a line (0-based) without its line ending, or an empty string past the end.
     pub fn line(&self, index: usize) -> &str {
         self.body(index..index + 1)
     }
 
-    /// The lines of a range, from 0, joined by `\n`; what lies past the end is left out.
+    /// Returns a range of lines (0-based) joined by `\n`, clipped to the end of the text.
     pub fn body(&self, lines: Range<usize>) -> &str {
         let Some(&from) = self.starts.get(lines.start) else { return "" };
         let to = self.starts.get(lines.end).map_or(self.body.len(), |next| next - 1);
         if lines.is_empty() { "" } else { &self.body[from..to] }
     }
 
-    /// All lines in order.
+    /// Iterates over the lines, without their line endings.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|index| self.line(index))
     }
 
-    /// Whether both have the same lines, whatever their shape.
+    /// Whether both texts have the same lines; their shapes are not compared.
     pub fn same_lines(&self, other: &Self) -> bool {
         self.len() == other.len() && self.body == other.body
     }
 
-    /// What an agent reads: the lines with their ends, without the byte order mark.
+    /// Returns what an agent reads: the lines with their line endings, without the byte order
+    /// mark.
     pub fn content(&self) -> String {
         self.excerpt(0, None)
     }
 
-    /// `limit` lines from line `from` (from 0), each with its end; past the end, nothing.
+    /// Returns up to `limit` lines from line `from` (0-based) with their line endings.
     pub fn excerpt(&self, from: usize, limit: Option<usize>) -> String {
         let to = limit.map_or(self.len(), |limit| from.saturating_add(limit)).min(self.len());
         if from >= to {
@@ -173,7 +174,7 @@ impl Text {
         match self.shape.ending {
             LineEnding::Lf => content.push_str(lines),
             LineEnding::CrLf => content = lines.replace('\n', end),
-            LineEnding::Cr => content = swapped(lines),
+            LineEnding::Cr => content = swap_cr_lf(lines),
         }
         if to < self.len() || self.shape.final_newline {
             content.push_str(end);
@@ -181,16 +182,17 @@ impl Text {
         content
     }
 
-    /// The line ends that would be found in the file by [`LineEnding::of`].
+    /// Returns what [`LineEnding::of`] would detect in the file with this text.
     pub fn found_ending(&self, formats: &[LineEnding]) -> Option<LineEnding> {
         let is_plain = self.shape.ending == LineEnding::Lf && !self.line(0).contains('\r');
         if is_plain && self.len() > 1 {
-            return LineEnding::of("\n", formats); // the first line tells
+            return LineEnding::of("\n", formats); // the first line decides
         }
         LineEnding::of(&self.content(), formats)
     }
 
-    /// What stands in the file, as UTF-8: [`Text::content`] after the byte order mark.
+    /// Returns the content of the file as UTF-8: the byte order mark, if any, and
+    /// [`Text::content`].
     pub fn file_content(&self) -> String {
         let mut content = self.content();
         if self.shape.bom {
@@ -201,10 +203,10 @@ impl Text {
 }
 
 impl LineEnding {
-    /// All there are, as `'fileformats'` may name them.
+    /// All line endings that `'fileformats'` can name.
     pub const ALL: [Self; 3] = [Self::Lf, Self::CrLf, Self::Cr];
 
-    /// The characters.
+    /// Returns the characters of the line ending.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lf => "\n",
@@ -213,18 +215,19 @@ impl LineEnding {
         }
     }
 
-    /// How the lines of a file end, as Neovim decides on reading it (`:help 'fileformats'`): CRLF
-    /// if all do, CR if there is no LF. `None`: nothing in the file tells.
+    /// Detects the line ending of a file as Neovim does when it reads one (`:help 'fileformats'`):
+    /// CRLF if every line ends with it, CR if there is a CR and no LF. `formats` holds the allowed
+    /// ones. `None` if nothing in the file decides it.
     pub fn of(content: &str, formats: &[Self]) -> Option<Self> {
-        let (bytes, may_be) = (content.as_bytes(), |ending| formats.contains(&ending));
-        let mut ends = memchr::memchr_iter(b'\n', bytes).peekable();
-        if ends.peek().is_none() {
-            let is_mac = may_be(Self::Cr) && memchr::memchr(b'\r', bytes).is_some();
+        let (bytes, allowed) = (content.as_bytes(), |ending| formats.contains(&ending));
+        let mut newlines = memchr::memchr_iter(b'\n', bytes).peekable();
+        if newlines.peek().is_none() {
+            let is_mac = allowed(Self::Cr) && memchr::memchr(b'\r', bytes).is_some();
             return is_mac.then_some(Self::Cr);
         }
-        let is_unix = may_be(Self::Lf);
-        let mut is_dos = may_be(Self::CrLf);
-        is_dos &= !is_unix || ends.all(|at| at > 0 && bytes[at - 1] == b'\r');
+        let is_unix = allowed(Self::Lf);
+        let mut is_dos = allowed(Self::CrLf);
+        is_dos &= !is_unix || newlines.all(|at| at > 0 && bytes[at - 1] == b'\r');
         if is_dos { Some(Self::CrLf) } else { is_unix.then_some(Self::Lf) }
     }
 }
@@ -233,7 +236,7 @@ fn strip_bom(content: &str) -> (&str, bool) {
     content.strip_prefix(BOM).map_or((content, false), |rest| (rest, true))
 }
 
-fn swapped(text: &str) -> String {
+fn swap_cr_lf(text: &str) -> String {
     let swap = |c| match c {
         '\n' => '\r',
         '\r' => '\n',
@@ -253,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_lines_and_a_shape() {
+    fn parsing_splits_content_into_lines_and_shape() {
         assert_eq!(lines(""), Vec::<String>::new());
         assert_eq!(lines("\n"), [""]);
         assert_eq!(lines("a\nb"), ["a", "b"]);
@@ -265,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_keeps_line_ends() {
+    fn an_excerpt_has_the_files_line_endings() {
         let text = Text::parse("a\r\nb\r\nc");
         assert_eq!(text.excerpt(1, Some(1)), "b\r\n");
         assert_eq!(text.excerpt(1, Some(9)), "b\r\nc");
@@ -295,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_are_found_as_the_user_has_told_neovim_to() {
+    fn line_endings_are_detected_among_the_allowed_formats() {
         use LineEnding::{Cr, CrLf, Lf};
         let check = |content: &str, formats: &[LineEnding], found: Option<LineEnding>| {
             assert_eq!(LineEnding::of(content, formats), found, "{content:?}, {formats:?}");
@@ -315,7 +318,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn content_survives(content in "(\u{feff})?([ab\r\n]|é){0,20}") {
+        fn parsing_and_writing_round_trips(content in "(\u{feff})?([ab\r\n]|é){0,20}") {
             prop_assert_eq!(Text::parse(&content).file_content(), &content[..]);
             for ending in [LineEnding::Lf, LineEnding::Cr] {
                 prop_assert_eq!(Text::parse_as(&content, ending).file_content(), &content[..]);

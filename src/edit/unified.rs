@@ -1,4 +1,4 @@
-//! Differences of files as unified diffs, cut to a size at the borders of hunks; it reads no file.
+//! Unified diffs of files, limited in size by leaving out whole hunks. It reads no file.
 
 use std::fmt::Write as _;
 
@@ -6,63 +6,64 @@ use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices, group_diff_ops}
 
 use super::Text;
 
-/// Lines of context around what differs, as `diff -u` has them.
+/// Lines of context around a change, as many as `diff -u` shows.
 const CONTEXT: usize = 3;
-/// Room kept for the line that counts the files not even named.
-const AND_MORE: usize = 64;
+/// Bytes reserved for the line that counts the files that are not even named.
+const UNNAMED_LINE: usize = 64;
 
-/// What differs in one file.
+/// The unified diff of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileDiff {
-    /// The path as it is shown.
     path: String,
-    /// The two lines that name the file, and what is to say of all of it.
-    head: String,
-    hunks: Vec<Part>,
+    /// The `---` and `+++` lines, and a line about a change of the line ending.
+    header: String,
+    hunks: Vec<FormattedHunk>,
 }
 
-/// One hunk as it is shown.
+/// A hunk in unified format with its `@@` line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Part {
+struct FormattedHunk {
     text: String,
     added: usize,
     removed: usize,
 }
 
 impl FileDiff {
-    /// From `old` to `new`, where `None` is no file at all; `None` if nothing differs that a diff shows.
+    /// Compares `old` with `new`, where `None` means that the file does not exist. Returns `None`
+    /// if there is nothing to show.
     pub fn new(path: &str, old: Option<&Text>, new: Option<&Text>) -> Option<Self> {
         let name = |side: char, text: Option<&Text>| match text {
             Some(_) => format!("{side}/{path}"),
             None => "/dev/null".to_owned(),
         };
-        let mut head = format!("--- {}\n+++ {}\n", name('a', old), name('b', new));
-        let exists = old.is_some() == new.is_some();
+        let mut header = format!("--- {}\n+++ {}\n", name('a', old), name('b', new));
+        let created_or_deleted = old.is_some() != new.is_some();
         let none = Text::default();
         let (old, new) = (old.unwrap_or(&none), new.unwrap_or(&none));
         let (from, to) = (old.shape().ending, new.shape().ending);
-        let ends = from != to && !old.is_empty() && !new.is_empty();
-        if ends {
+        let ending_differs = from != to && !old.is_empty() && !new.is_empty();
+        if ending_differs {
             let (from, to) = (from.as_str(), to.as_str());
             // Writing to a String cannot fail.
-            let _ = writeln!(head, "line ends change from {from:?} to {to:?}");
+            let _ = writeln!(header, "line ends change from {from:?} to {to:?}");
         }
-        let hunks = hunks(old, new);
-        (!hunks.is_empty() || ends || !exists).then(|| Self { path: path.to_owned(), head, hunks })
+        let hunks = format_hunks(old, new);
+        let differs = !hunks.is_empty() || ending_differs || created_or_deleted;
+        differs.then(|| Self { path: path.to_owned(), header, hunks })
     }
 
-    /// How many lines come.
+    /// Returns the number of added lines.
     pub fn added(&self) -> usize {
         self.hunks.iter().map(|hunk| hunk.added).sum()
     }
 
-    /// How many lines go.
+    /// Returns the number of removed lines.
     pub fn removed(&self) -> usize {
         self.hunks.iter().map(|hunk| hunk.removed).sum()
     }
 
-    /// The line in place of the hunks from this one on.
-    fn not_shown(&self, from: usize) -> String {
+    /// Returns the line that stands for the hunks from index `from` on.
+    fn omission(&self, from: usize) -> String {
         let (added, removed) = self.hunks[from..]
             .iter()
             .fold((0, 0), |sum, hunk| (sum.0 + hunk.added, sum.1 + hunk.removed));
@@ -70,15 +71,16 @@ impl FileDiff {
         format!("{}: {more}+{added} -{removed} lines, not shown\n", self.path)
     }
 
-    /// As many hunks as have room; `None` if not even the line that names the file has.
-    fn shown(&self, room: usize) -> Option<String> {
-        let mut text = self.head.clone();
+    /// Returns the header and as many hunks as fit into `room` bytes, followed by an omission line
+    /// for the rest. `None` if not even that line fits.
+    fn within(&self, room: usize) -> Option<String> {
+        let mut text = self.header.clone();
         for (index, hunk) in self.hunks.iter().enumerate() {
             let is_last = index + 1 == self.hunks.len();
-            let rest = if is_last { 0 } else { self.not_shown(index + 1).len() };
+            let rest = if is_last { 0 } else { self.omission(index + 1).len() };
             if text.len() + hunk.text.len() + rest > room {
                 let shown = if index == 0 { String::new() } else { text };
-                let shown = shown + &self.not_shown(index);
+                let shown = shown + &self.omission(index);
                 return (shown.len() <= room).then_some(shown);
             }
             text.push_str(&hunk.text);
@@ -87,23 +89,23 @@ impl FileDiff {
     }
 }
 
-/// The diffs one after the other, at most `limit` bytes. What has no room is named with its lines counted, and no hunk
-/// is cut.
+/// Concatenates the diffs into at most `limit` bytes. Hunks that do not fit are left out whole; a
+/// line with the path and the number of their lines takes their place.
 pub fn bounded(files: &[&FileDiff], limit: usize) -> String {
-    let mut bytes = AND_MORE;
+    let mut bytes = UNNAMED_LINE;
     let fits = |file: &&&FileDiff| {
-        bytes += file.not_shown(0).len();
+        bytes += file.omission(0).len();
         bytes <= limit
     };
     let named = files.iter().take_while(fits).count();
-    // What naming those still to come takes is kept free.
-    let mut kept: usize = files[..named].iter().map(|file| file.not_shown(0).len()).sum();
+    // The bytes that are needed to at least name the files still to come.
+    let mut reserved: usize = files[..named].iter().map(|file| file.omission(0).len()).sum();
     let mut text = String::new();
     let mut unnamed = files.len() - named;
     for file in &files[..named] {
-        kept -= file.not_shown(0).len();
-        let room = limit.saturating_sub(text.len() + kept + AND_MORE);
-        match file.shown(room) {
+        reserved -= file.omission(0).len();
+        let room = limit.saturating_sub(text.len() + reserved + UNNAMED_LINE);
+        match file.within(room) {
             Some(shown) => text.push_str(&shown),
             None => unnamed += 1,
         }
@@ -114,7 +116,8 @@ pub fn bounded(files: &[&FileDiff], limit: usize) -> String {
     text
 }
 
-/// A line, and whether it has its end: a last line without one differs from the same line with one.
+/// A line, and whether it is terminated: an unterminated last line differs from the same line with
+/// a line ending.
 type Line<'a> = (&'a str, bool);
 
 fn lines(text: &Text) -> Vec<Line<'_>> {
@@ -123,37 +126,39 @@ fn lines(text: &Text) -> Vec<Line<'_>> {
     text.lines().enumerate().map(|(i, line)| (line, i < last || final_newline)).collect()
 }
 
-fn hunks(old: &Text, new: &Text) -> Vec<Part> {
+fn format_hunks(old: &Text, new: &Text) -> Vec<FormattedHunk> {
     let (old, new) = (lines(old), lines(new));
     let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
     let groups = group_diff_ops(ops, CONTEXT);
-    groups.iter().filter(|group| !group.is_empty()).map(|group| part(group, &old, &new)).collect()
+    let groups = groups.iter().filter(|group| !group.is_empty());
+    groups.map(|group| format_hunk(group, &old, &new)).collect()
 }
 
-fn part(ops: &[DiffOp], old: &[Line<'_>], new: &[Line<'_>]) -> Part {
+fn format_hunk(ops: &[DiffOp], old: &[Line<'_>], new: &[Line<'_>]) -> FormattedHunk {
     let span = |range: fn(&DiffOp) -> std::ops::Range<usize>| {
         let first = ops.first().map_or(0, |op| range(op).start);
         let last = ops.last().map_or(0, |op| range(op).end);
-        // An empty range names the line before it.
+        // For an empty range the format has the number of the line before it.
         let start = if first == last { first } else { first + 1 };
         format!("{start},{}", last - first)
     };
     let (before, after) = (span(DiffOp::old_range), span(DiffOp::new_range));
-    let mut part = Part { text: format!("@@ -{before} +{after} @@\n"), added: 0, removed: 0 };
+    let text = format!("@@ -{before} +{after} @@\n");
+    let mut hunk = FormattedHunk { text, added: 0, removed: 0 };
     for change in ops.iter().flat_map(|op| op.iter_changes(old, new)) {
         let sign = match change.tag() {
             ChangeTag::Equal => ' ',
             ChangeTag::Delete => '-',
             ChangeTag::Insert => '+',
         };
-        part.added += usize::from(sign == '+');
-        part.removed += usize::from(sign == '-');
-        let (line, ended) = change.value();
-        part.text.push(sign);
-        part.text.push_str(line);
-        part.text.push_str(if ended { "\n" } else { "\n\\ No newline at end of file\n" });
+        hunk.added += usize::from(sign == '+');
+        hunk.removed += usize::from(sign == '-');
+        let (line, terminated) = change.value();
+        hunk.text.push(sign);
+        hunk.text.push_str(line);
+        hunk.text.push_str(if terminated { "\n" } else { "\n\\ No newline at end of file\n" });
     }
-    part
+    hunk
 }
 
 #[cfg(test)]

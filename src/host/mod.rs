@@ -1,4 +1,6 @@
-//! The edge to the machine: paths and roots, what is kept, and commands that run in terminals.
+//! The edge to the operating system: which paths agents may access (`paths`), saved sessions (`store`), commands that
+//! run for agents (`terminals`) and files the user exports (`export`). It carries out decisions of `core` and knows
+//! nothing of Neovim or of agents' messages.
 
 pub mod export;
 pub mod paths;

@@ -1,5 +1,5 @@
-//! Which paths an agent may touch: real paths, below the roots of its session. Asks nobody and
-//! opens no file.
+//! Decides which paths an agent may access: resolves symbolic links and checks the real path against the roots of the
+//! session. Opens no file and does not ask the user.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -9,41 +9,41 @@ use std::path::{Component, Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::core::reach::Reach;
+use crate::core::messages::file_scope::FileScope;
 
-/// Why a path may not be used.
+/// Why an agent may not access a path.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum PathError {
-    /// It does not start at the root folder.
+    /// It is not absolute.
     #[error("{} is a relative path: give an absolute one", .0.display())]
     Relative(PathBuf),
-    /// It lies outside all roots, perhaps behind a symbolic link or `..`.
+    /// It is outside all roots, possibly by way of a symbolic link or `..`.
     #[error("{} is outside the folders of this session ({})", .path.display(), .real.display())]
     Outside {
-        /// As the agent gave it.
+        /// The path as the agent sent it.
         path: PathBuf,
-        /// Where it really leads.
+        /// The real path it resolves to.
         real: PathBuf,
     },
-    /// The machine refused to say where it leads.
-    #[error("{} cannot be followed: {reason}", .path.display())]
+    /// The operating system could not resolve it.
+    #[error("{} cannot be resolved: {reason}", .path.display())]
     Unreachable {
-        /// As the agent gave it.
+        /// The path as the agent sent it.
         path: PathBuf,
-        /// The machine's words.
+        /// The operating system's error.
         reason: String,
     },
 }
 
-/// The real path behind `path`, which need not exist yet, if it lies within reach. A root that cannot be followed only
-/// matters where no other holds the path.
-pub fn check(reach: &Reach, path: &Path) -> Result<PathBuf, PathError> {
+/// Resolves `path`, which need not exist yet, and returns its real path if `scope` allows it. A root that cannot be
+/// resolved is an error only if no other root contains the path.
+pub fn check(scope: &FileScope, path: &Path) -> Result<PathBuf, PathError> {
     let real = real_path(path)?;
-    if reach.allows(&real) {
+    if scope.allows(&real) {
         return Ok(real);
     }
     let mut problem = None;
-    for root in &reach.roots {
+    for root in &scope.roots {
         match holds(root, &real) {
             Ok(true) => return Ok(real),
             Ok(false) => {}
@@ -53,34 +53,35 @@ pub fn check(reach: &Reach, path: &Path) -> Result<PathBuf, PathError> {
     Err(problem.unwrap_or(PathError::Outside { path: path.to_owned(), real }))
 }
 
-/// Whether a real path lies in or below a root.
+/// Returns whether a real path is `root` or below it. `root` may contain symbolic links.
 pub fn holds(root: &Path, real: &Path) -> Result<bool, PathError> {
     Ok(real.starts_with(real_path(root)?))
 }
 
-/// The folder of a file outside the roots, by its real path, that the user may be offered to allow with it. None that
-/// holds more than anybody means with one file: a home or a folder above one, the top of a file system, the roots.
+/// Returns the folder of a file outside the roots that the user may be offered to allow along with the file, whose real
+/// path is `file`. `None` if the folder covers more than anyone would mean to allow for one file: a home folder, a
+/// folder above one, the top of a file system, or a folder that contains a root.
 pub fn offered_folder(file: &Path, roots: &[PathBuf], home: Option<&Path>) -> Option<PathBuf> {
     let folder = file.parent()?;
     let above = folder.parent()?;
     let is_above = |other: &Path| real_path(other).is_ok_and(|other| other.starts_with(folder));
     let is_home = HOMES.iter().any(|homes| above == Path::new(homes) || folder == Path::new(homes));
-    // What is not there yet will be made on the file system above it.
-    let device = |path: &Path| path.metadata().ok().map(|it| it.dev());
+    // `None` for a folder that does not exist yet: it will be created on the file system above it.
+    let device = |path: &Path| path.metadata().ok().map(|metadata| metadata.dev());
     let is_mount = device(folder).is_some_and(|here| device(above) != Some(here));
     let is_wide = is_home || is_mount || home.is_some_and(is_above);
     let holds_root = roots.iter().any(|root| is_above(root));
     (!is_wide && !holds_root).then(|| folder.to_owned())
 }
 
-/// Where the homes of users are.
+/// Folders that contain the home folders of users.
 const HOMES: [&str; 4] = ["/home", "/Users", "/var/home", "/export/home"];
 
-/// More symbolic links than this on one path are taken for a loop, as Linux does.
-const MOST_LINKS: usize = 40;
+/// More symbolic links than this in one path count as a loop, as on Linux.
+const MAX_LINKS: usize = 40;
 
-/// Where an absolute path leads with every symbolic link followed, dangling ones included, and `..`
-/// taken after that as the system takes it. What does not exist yet is kept as it is written.
+/// Resolves every symbolic link in an absolute path, including dangling ones, and `..` relative to what they resolve
+/// to, as the operating system does. Components that do not exist yet are kept as written.
 pub fn real_path(path: &Path) -> Result<PathBuf, PathError> {
     if !path.is_absolute() {
         return Err(PathError::Relative(path.to_owned()));
@@ -92,7 +93,7 @@ pub fn real_path(path: &Path) -> Result<PathBuf, PathError> {
     match path.canonicalize() {
         Ok(real) => Ok(real),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            follow(path).map_err(|error| unreachable(&error))
+            resolve_missing(path).map_err(|error| unreachable(&error))
         }
         Err(error) => Err(unreachable(&error)),
     }
@@ -113,7 +114,8 @@ fn steps(path: &Path) -> impl DoubleEndedIterator<Item = Step> {
     })
 }
 
-fn follow(path: &Path) -> io::Result<PathBuf> {
+/// Resolves a path that [`Path::canonicalize`] reports as missing, component by component.
+fn resolve_missing(path: &Path) -> io::Result<PathBuf> {
     let mut real = PathBuf::new();
     let mut rest: VecDeque<Step> = steps(path).collect();
     let mut links = 0;
@@ -132,14 +134,14 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
         match real.join(&name).read_link() {
             Ok(target) => {
                 links += 1;
-                if links > MOST_LINKS {
+                if links > MAX_LINKS {
                     return Err(io::Error::other("too many symbolic links"));
                 }
                 for step in steps(&target).rev() {
                     rest.push_front(step);
                 }
             }
-            // Not a link, or nothing there yet.
+            // Not a symbolic link, or does not exist yet.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -160,9 +162,9 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::core::reach::Allowed;
+    use crate::core::messages::file_scope::AllowedPath;
 
-    /// A folder of its own, gone at the end.
+    /// A temporary folder, removed on drop.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -176,15 +178,15 @@ mod tests {
             Self(path)
         }
 
-        fn reach(&self) -> Reach {
-            Reach { roots: vec![self.0.join("project")], allowed: Vec::new() }
+        fn scope(&self) -> FileScope {
+            FileScope { roots: vec![self.0.join("project")], allowed: Vec::new() }
         }
 
         fn check(&self, path: &str) -> Result<PathBuf, PathError> {
-            check(&self.reach(), &self.0.join(path))
+            check(&self.scope(), &self.0.join(path))
         }
 
-        fn is_outside(&self, path: &str, real: &str) {
+        fn assert_outside(&self, path: &str, real: &str) {
             let error = PathError::Outside { path: self.0.join(path), real: self.0.join(real) };
             assert_eq!(self.check(path), Err(error));
         }
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_inside_is_made_real() {
+    fn a_path_inside_a_root_resolves_to_its_real_path() {
         let scratch = Scratch::new("inside");
         let real = |path: &str| Ok(scratch.0.join(path));
         assert_eq!(scratch.check("project/src/a.rs"), real("project/src/a.rs"));
@@ -211,11 +213,11 @@ mod tests {
     fn relative_paths_and_ways_out_are_refused() {
         let scratch = Scratch::new("outside");
         let relative = PathBuf::from("src/a.rs");
-        assert_eq!(check(&scratch.reach(), &relative), Err(PathError::Relative(relative)));
-        scratch.is_outside("elsewhere/secret", "elsewhere/secret");
-        scratch.is_outside("project/../elsewhere/secret", "elsewhere/secret");
-        scratch.is_outside("project/new/../../elsewhere/new", "elsewhere/new");
-        scratch.is_outside("project-2/a.rs", "project-2/a.rs");
+        assert_eq!(check(&scratch.scope(), &relative), Err(PathError::Relative(relative)));
+        scratch.assert_outside("elsewhere/secret", "elsewhere/secret");
+        scratch.assert_outside("project/../elsewhere/secret", "elsewhere/secret");
+        scratch.assert_outside("project/new/../../elsewhere/new", "elsewhere/new");
+        scratch.assert_outside("project-2/a.rs", "project-2/a.rs");
     }
 
     /// ACP 97.
@@ -229,20 +231,20 @@ mod tests {
         link("project/src", "in");
         link("elsewhere/not-yet", "dangling");
         symlink("../../elsewhere/later", scratch.0.join("project/src/relative")).unwrap();
-        scratch.is_outside("project/out/secret", "elsewhere/secret");
-        scratch.is_outside("project/out/new", "elsewhere/new");
-        scratch.is_outside("project/dangling", "elsewhere/not-yet");
-        scratch.is_outside("project/src/relative", "elsewhere/later");
-        scratch.is_outside("project/in/../../elsewhere/secret", "elsewhere/secret");
+        scratch.assert_outside("project/out/secret", "elsewhere/secret");
+        scratch.assert_outside("project/out/new", "elsewhere/new");
+        scratch.assert_outside("project/dangling", "elsewhere/not-yet");
+        scratch.assert_outside("project/src/relative", "elsewhere/later");
+        scratch.assert_outside("project/in/../../elsewhere/secret", "elsewhere/secret");
         assert_eq!(scratch.check("project/in/a.rs"), Ok(scratch.0.join("project/src/a.rs")));
         assert_eq!(scratch.check("project/in/new"), Ok(scratch.0.join("project/src/new")));
-        // A root that is a link stands for the folder behind it.
-        let reach = Reach { roots: vec![scratch.0.join("project/in")], allowed: Vec::new() };
-        assert!(check(&reach, &scratch.0.join("project/src/a.rs")).is_ok());
+        // A root that is a symbolic link stands for the folder it points to.
+        let scope = FileScope { roots: vec![scratch.0.join("project/in")], allowed: Vec::new() };
+        assert!(check(&scope, &scratch.0.join("project/src/a.rs")).is_ok());
     }
 
     #[test]
-    fn a_loop_of_links_ends() {
+    fn a_loop_of_links_is_an_error() {
         let scratch = Scratch::new("loop");
         symlink(scratch.0.join("project/b"), scratch.0.join("project/a")).unwrap();
         symlink(scratch.0.join("project/a"), scratch.0.join("project/b")).unwrap();
@@ -251,48 +253,50 @@ mod tests {
     }
 
     #[test]
-    fn case_counts_where_the_disk_says_so() {
+    fn case_matters_where_the_file_system_is_case_sensitive() {
         let scratch = Scratch::new("case");
         let same = scratch.0.join("PROJECT").exists();
         assert_eq!(scratch.check("PROJECT/src/a.rs").is_ok(), same);
     }
 
+    /// Holds (Reading files): Consent is for a real path: a link that later takes its place is not covered.
     #[test]
-    fn what_was_allowed_is_meant_by_its_real_path() {
+    fn an_allowed_path_stands_for_a_real_path() {
         let scratch = Scratch::new("allow");
         let at = |name: &str| scratch.0.join(name);
         fs::write(at("elsewhere/other"), "").unwrap();
-        let mut reach = scratch.reach();
-        reach.allowed.push(Allowed::File(at("elsewhere/secret")));
-        assert!(check(&reach, &at("elsewhere/secret")).is_ok());
-        assert!(check(&reach, &at("elsewhere/other")).is_err());
-        assert!(check(&reach, &at("elsewhere/secret/below")).is_err());
-        reach.allowed.push(Allowed::Folder(at("elsewhere")));
-        assert!(check(&reach, &at("elsewhere/other")).is_ok());
-        // A link in its place leads to what was not meant.
+        let mut scope = scratch.scope();
+        scope.allowed.push(AllowedPath::File(at("elsewhere/secret")));
+        assert!(check(&scope, &at("elsewhere/secret")).is_ok());
+        assert!(check(&scope, &at("elsewhere/other")).is_err());
+        assert!(check(&scope, &at("elsewhere/secret/below")).is_err());
+        scope.allowed.push(AllowedPath::Folder(at("elsewhere")));
+        assert!(check(&scope, &at("elsewhere/other")).is_ok());
+        // A symbolic link that replaces an allowed folder leads to files that were not allowed.
         fs::create_dir(at("private")).unwrap();
         fs::write(at("private/secret"), "").unwrap();
         fs::remove_dir_all(at("elsewhere")).unwrap();
         symlink(at("private"), at("elsewhere")).unwrap();
-        assert!(check(&reach, &at("elsewhere/secret")).is_err());
-        let nothing = Reach::default();
+        assert!(check(&scope, &at("elsewhere/secret")).is_err());
+        let nothing = FileScope::default();
         let outside = PathError::Outside { path: scratch.0.clone(), real: scratch.0.clone() };
         assert_eq!(check(&nothing, &scratch.0), Err(outside));
     }
 
     #[test]
-    fn a_root_that_cannot_be_followed_only_matters_where_no_other_holds() {
+    fn a_root_that_cannot_be_resolved_matters_only_if_no_other_contains_the_path() {
         let scratch = Scratch::new("broken");
         symlink(scratch.0.join("loop"), scratch.0.join("loop")).unwrap();
-        let mut reach = scratch.reach();
-        reach.roots.insert(0, scratch.0.join("loop"));
-        assert!(check(&reach, &scratch.0.join("project/src/a.rs")).is_ok());
-        let outside = check(&reach, &scratch.0.join("elsewhere/secret"));
+        let mut scope = scratch.scope();
+        scope.roots.insert(0, scratch.0.join("loop"));
+        assert!(check(&scope, &scratch.0.join("project/src/a.rs")).is_ok());
+        let outside = check(&scope, &scratch.0.join("elsewhere/secret"));
         assert!(matches!(outside, Err(PathError::Unreachable { .. })), "{outside:?}");
     }
 
+    /// Holds (Reading files): Folders that hold more than the user means are never offered: a home, the root of a disk, a parent of the project.
     #[test]
-    fn a_folder_that_holds_more_than_is_meant_is_not_offered() {
+    fn a_folder_that_covers_more_than_is_meant_is_not_offered() {
         let scratch = Scratch::new("offered");
         let at = |name: &str| scratch.0.join(name);
         let roots = [at("project")];

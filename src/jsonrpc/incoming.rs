@@ -1,32 +1,36 @@
-//! Bytes of a pipe to lines, lines to JSON-RPC envelopes. No input or output in here, and nothing about ACP.
+//! Splits bytes of a pipe into lines and parses lines as JSON-RPC messages. It does no I/O and
+//! knows nothing of ACP.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use thiserror::Error;
 
-/// The longest line that is taken, in bytes. The protocol names no limit; images and whole files come as one line.
+/// The longest accepted line, in bytes. The protocol has no limit, and images and whole files
+/// arrive in one line.
 pub const LONGEST_LINE: usize = 256 << 20;
 
-/// What is kept of the buffer between long lines, in bytes.
-const KEPT_CAPACITY: usize = 1 << 20;
+/// A buffer of more than this many bytes is freed once its line is complete.
+const RETAINED_CAPACITY: usize = 1 << 20;
 
 /// One line of a pipe.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// The line without its end.
+    /// A complete line without its line ending.
     Whole(&'a [u8]),
-    /// A line over the limit, which is gone; the pipe goes on.
+    /// A line over the limit, whose content was dropped. The lines after it are not affected.
     TooLong {
-        /// How long it was.
+        /// Its length.
         bytes: usize,
     },
 }
 
-/// Cuts what comes out of a pipe into lines. Each byte is looked at once, however the bytes are split.
+/// Splits the output of a pipe into lines. Each byte is examined once, however the reads split it.
 #[derive(Debug)]
 pub struct Lines {
-    begun: Vec<u8>,
+    /// The beginning of a line whose end has not been read.
+    partial: Vec<u8>,
+    /// How many bytes of the current line were dropped because it is too long; 0 if it is not.
     dropped: usize,
     longest: usize,
 }
@@ -38,53 +42,53 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// Lines of at most `longest` bytes, without their end.
+    /// Creates a splitter for lines of at most `longest` bytes, not counting the line ending.
     pub fn new(longest: usize) -> Self {
-        Self { begun: Vec::new(), dropped: 0, longest }
+        Self { partial: Vec::new(), dropped: 0, longest }
     }
 
-    /// Takes the next bytes and hands each line that they complete to `each`.
+    /// Takes the next bytes and calls `each` with every line that they complete.
     pub fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             self.complete(&bytes[..end], &mut each);
             bytes = &bytes[end + 1..];
         }
-        self.keep(bytes);
+        self.buffer(bytes);
     }
 
-    /// Hands over what stands at the end without a line end.
+    /// Ends the input: calls `each` with the last line if it has no line ending.
     pub fn end(&mut self, mut each: impl FnMut(Line<'_>)) {
-        if !self.begun.is_empty() || self.dropped > 0 {
+        if !self.partial.is_empty() || self.dropped > 0 {
             self.complete(&[], &mut each);
         }
     }
 
     fn complete(&mut self, rest: &[u8], each: &mut impl FnMut(Line<'_>)) {
-        if self.begun.is_empty() && self.dropped == 0 && rest.len() <= self.longest {
+        if self.partial.is_empty() && self.dropped == 0 && rest.len() <= self.longest {
             each(Line::Whole(without_return(rest)));
             return;
         }
-        self.keep(rest);
+        self.buffer(rest);
         if self.dropped > 0 {
             each(Line::TooLong { bytes: std::mem::take(&mut self.dropped) });
             return;
         }
-        each(Line::Whole(without_return(&self.begun)));
-        if self.begun.capacity() > KEPT_CAPACITY {
-            self.begun = Vec::new();
+        each(Line::Whole(without_return(&self.partial)));
+        if self.partial.capacity() > RETAINED_CAPACITY {
+            self.partial = Vec::new();
         } else {
-            self.begun.clear();
+            self.partial.clear();
         }
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
+    fn buffer(&mut self, bytes: &[u8]) {
         if self.dropped > 0 {
             self.dropped += bytes.len();
-        } else if self.begun.len() + bytes.len() > self.longest {
-            self.dropped = self.begun.len() + bytes.len();
-            self.begun = Vec::new();
+        } else if self.partial.len() + bytes.len() > self.longest {
+            self.dropped = self.partial.len() + bytes.len();
+            self.partial = Vec::new();
         } else {
-            self.begun.extend_from_slice(bytes);
+            self.partial.extend_from_slice(bytes);
         }
     }
 }
@@ -93,52 +97,53 @@ fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// A string of a message: borrowed from the line where no escape forbids it.
+/// A string of a message, borrowed from the line unless it contains escapes.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
-/// A JSON-RPC message; what it carries stays JSON text until somebody knows what it should be.
+/// A JSON-RPC message. Params and results stay unparsed, since their type depends on the method.
 #[derive(Debug)]
 pub enum Message<'a> {
-    /// Wants one answer, with exactly this id.
+    /// A request, which expects exactly one response with the same id.
     Request {
-        /// As it stood in the line.
+        /// The id as written in the line, since the response has to repeat it.
         id: &'a RawValue,
-        /// What is asked.
+        /// The name of the method.
         method: Cow<'a, str>,
-        /// With what.
+        /// The parameters; `None` if the field is absent or null.
         params: Option<&'a RawValue>,
     },
-    /// Wants no answer.
+    /// A notification, which gets no response.
     Notification {
-        /// What is said.
+        /// The name of the method.
         method: Cow<'a, str>,
-        /// With what.
+        /// The parameters; `None` if the field is absent or null.
         params: Option<&'a RawValue>,
     },
-    /// The answer to a request of ours.
-    Answer {
-        /// The request's id, as it stood in the line.
+    /// The response to a request we sent.
+    Response {
+        /// The id of that request as written in the line.
         id: &'a RawValue,
-        /// The result, or the error.
+        /// The `result`, or the `error` object.
         outcome: Result<&'a RawValue, &'a RawValue>,
     },
 }
 
-/// Why a line is no message. Such lines are logged and skipped; nothing is sent back (ACP transports).
+/// Why a line is not a message. Such lines are logged and skipped without a response (ACP
+/// transports).
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum Stray {
-    /// Nothing but white space.
+pub enum ParseError {
+    /// The line is empty or has only white space.
     #[error("a blank line")]
     Blank,
-    /// Text that is not JSON, such as a banner or a warning.
+    /// The line is not a JSON object of the right shape; often it is a banner or a warning.
     #[error("not a JSON object: {0}")]
     NotJson(String),
-    /// An array: ACP has no batches.
+    /// The line is an array: ACP has no batches.
     #[error("a JSON-RPC batch, which ACP does not have")]
     Batch,
-    /// An object without `method`, `result` and `error`, or an answer without an id.
+    /// An object without `method`, `result` and `error`, or a response without an id.
     #[error("neither a request nor an answer")]
     Neither,
 }
@@ -157,21 +162,21 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Keeps `null` apart from a field that is not there.
+/// Deserializes `null` to `Some`, so that it differs from an absent field.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Reads one line as a JSON-RPC message. `jsonrpc` may be missing (lenient in what we take).
-pub fn parse(line: &str) -> Result<Message<'_>, Stray> {
+/// Parses one line as a JSON-RPC message. The `jsonrpc` field may be missing.
+pub fn parse(line: &str) -> Result<Message<'_>, ParseError> {
     let line = line.trim_ascii();
     match line.as_bytes().first() {
-        None => return Err(Stray::Blank),
-        Some(b'[') => return Err(Stray::Batch),
+        None => return Err(ParseError::Blank),
+        Some(b'[') => return Err(ParseError::Batch),
         Some(_) => {}
     }
     let envelope: Envelope<'_> =
-        serde_json::from_str(line).map_err(|error| Stray::NotJson(error.to_string()))?;
+        serde_json::from_str(line).map_err(|error| ParseError::NotJson(error.to_string()))?;
     match envelope {
         Envelope { id: Some(id), method: Some(Text(method)), params, .. } => {
             Ok(Message::Request { id, method, params })
@@ -180,17 +185,17 @@ pub fn parse(line: &str) -> Result<Message<'_>, Stray> {
             Ok(Message::Notification { method, params })
         }
         Envelope { id: Some(id), error: Some(error), .. } => {
-            Ok(Message::Answer { id, outcome: Err(error) })
+            Ok(Message::Response { id, outcome: Err(error) })
         }
         Envelope { id: Some(id), result: Some(result), .. } => {
-            Ok(Message::Answer { id, outcome: Ok(result) })
+            Ok(Message::Response { id, outcome: Ok(result) })
         }
-        _ => Err(Stray::Neither),
+        _ => Err(ParseError::Neither),
     }
 }
 
-/// Replaces escaped halves of surrogate pairs that stand alone by U+FFFD: programs that count UTF-16 units send
-/// them when they cut an emoji in two, and no JSON reader takes them. `None` where there is nothing to replace.
+/// Replaces escaped lone surrogates by U+FFFD. Programs that count UTF-16 code units send them when
+/// they cut an emoji in two, and no JSON parser takes them. `None` if there is nothing to replace.
 pub fn repair_surrogates(json: &str) -> Option<String> {
     let mut repaired = String::new();
     let mut copied = 0;
@@ -208,7 +213,8 @@ pub fn repair_surrogates(json: &str) -> Option<String> {
                 copied
             }
             (Some(_), _) => escape + 6,
-            // The escaped character is ASCII in valid JSON; in other text we must not land inside a character.
+            // In valid JSON the escaped character is ASCII; in other text we must not end up inside
+            // a character.
             (None, _) => escape + 1 + usize::from(json.is_char_boundary(escape + 2)),
         };
         if at >= json.len() {
@@ -221,7 +227,7 @@ pub fn repair_surrogates(json: &str) -> Option<String> {
     })
 }
 
-/// The number of a `\uXXXX` escape at `at`.
+/// Returns the code unit of the `\uXXXX` escape at byte `at`, if there is one.
 fn utf16_unit(json: &str, at: usize) -> Option<u16> {
     let digits = json.get(at..at + 6)?.strip_prefix("\\u")?;
     u16::from_str_radix(digits, 16).ok()
@@ -264,13 +270,13 @@ mod tests {
         }
 
         #[test]
-        fn a_line_is_what_was_written(texts in proptest::collection::vec("[^\r\n]{0,30}", 0..10)) {
+        fn lines_come_out_as_written(texts in proptest::collection::vec("[^\r\n]{0,30}", 0..10)) {
             let written = texts.iter().flat_map(|text| [text, "\n"]).collect::<String>();
             prop_assert_eq!(lines_of([written.as_bytes()], LONGEST_LINE), texts);
         }
 
         #[test]
-        fn nothing_panics_on_any_text(text in "(\\\\|u|d8|00|[\"é{}:,a])*") {
+        fn parsing_never_panics(text in "(\\\\|u|d8|00|[\"é{}:,a])*") {
             let _ = parse(&text);
             let _ = repair_surrogates(&text);
         }
@@ -278,39 +284,39 @@ mod tests {
 
     /// ACP 5.
     #[test]
-    fn a_line_over_the_limit_is_dropped_alone() {
+    fn only_the_line_over_the_limit_is_dropped() {
         assert_eq!(lines_of([b"123456\nok\n".as_slice()], 5), ["too long: 6", "ok"]);
         assert_eq!(lines_of([b"1234".as_slice(), b"567", b"89\nok"], 5), ["too long: 9", "ok"]);
     }
 
     /// ACP 7.
     #[test]
-    fn requests_notifications_and_answers_are_told_apart() {
+    fn requests_notifications_and_responses_are_distinguished() {
         let Ok(Message::Request { id, method, params }) =
             parse(r#"{"method":"a","params":{"x":1},"id":"7-é"}"#)
         else {
-            panic!("no request");
+            panic!("not a request");
         };
         assert_eq!((id.get(), &*method), (r#""7-é""#, "a"));
         assert_eq!(params.map(RawValue::get), Some(r#"{"x":1}"#));
         assert!(matches!(parse(r#"{"method":"a"}"#), Ok(Message::Notification { .. })));
-        let answer = parse(r#"{"jsonrpc":"2.0","id":1,"result":null,"extra":[]}"#);
-        assert!(matches!(answer, Ok(Message::Answer { outcome: Ok(_), .. })));
-        let answer = parse(r#"{"id":1,"result":null,"error":{"code":1}}"#);
-        assert!(matches!(answer, Ok(Message::Answer { outcome: Err(_), .. })));
+        let response = parse(r#"{"jsonrpc":"2.0","id":1,"result":null,"extra":[]}"#);
+        assert!(matches!(response, Ok(Message::Response { outcome: Ok(_), .. })));
+        let response = parse(r#"{"id":1,"result":null,"error":{"code":1}}"#);
+        assert!(matches!(response, Ok(Message::Response { outcome: Err(_), .. })));
         let null = parse(r#"{"id":null,"method":"a"}"#);
         assert!(matches!(null, Ok(Message::Request { id, .. }) if id.get() == "null"));
     }
 
     /// ACP 3, 16.
     #[test]
-    fn lines_that_are_no_messages_are_strays() {
-        assert_eq!(parse(" \t").err(), Some(Stray::Blank));
-        assert_eq!(parse("[]").err(), Some(Stray::Batch));
-        assert_eq!(parse(r#"{"id":1}"#).err(), Some(Stray::Neither));
-        assert_eq!(parse(r#"{"result":1}"#).err(), Some(Stray::Neither));
-        assert!(matches!(parse("warning: hello"), Err(Stray::NotJson(_))));
-        assert!(matches!(parse(r#"{"method":5,"id":1}"#), Err(Stray::NotJson(_))));
+    fn lines_that_are_not_messages_are_errors() {
+        assert_eq!(parse(" \t").err(), Some(ParseError::Blank));
+        assert_eq!(parse("[]").err(), Some(ParseError::Batch));
+        assert_eq!(parse(r#"{"id":1}"#).err(), Some(ParseError::Neither));
+        assert_eq!(parse(r#"{"result":1}"#).err(), Some(ParseError::Neither));
+        assert!(matches!(parse("warning: hello"), Err(ParseError::NotJson(_))));
+        assert!(matches!(parse(r#"{"method":5,"id":1}"#), Err(ParseError::NotJson(_))));
     }
 
     #[test]
@@ -327,9 +333,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_many_megabytes_in_small_reads_takes_no_time() {
+    fn a_long_line_in_small_reads_takes_linear_time() {
         let mut lines = Lines::default();
-        let begun = std::time::Instant::now();
+        let started = std::time::Instant::now();
         let mut length = 0;
         for _ in 0..16_384 {
             lines.feed(&[b'x'; 1024], |_| panic!("no line end yet"));
@@ -340,7 +346,7 @@ mod tests {
             }
         });
         assert_eq!(length, 16 << 20);
-        // Rescanning at each read would look at 137 GB.
-        assert!(begun.elapsed().as_secs() < 5, "took {:?}", begun.elapsed());
+        // Rescanning the line at each read would examine 137 GB.
+        assert!(started.elapsed().as_secs() < 5, "took {:?}", started.elapsed());
     }
 }

@@ -1,6 +1,8 @@
-//! The connection to Neovim: the only place that names nvim-rs. It calls Lua functions and passes notifications on;
-//! what they mean is not known here.
+//! The connection to Neovim, and the only file that uses nvim-rs. It calls Lua functions and forwards notifications
+//! without interpreting either.
 
+use super::messages::calls::Call;
+use super::value;
 use async_trait::async_trait;
 use futures_io::AsyncWrite;
 use nvim_rs::{Handler, Neovim};
@@ -11,14 +13,15 @@ use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
 
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Runs `require(module)[function](...)`. What is nil here comes as `vim.NIL`, which Lua takes for true.
-const CALL: &str = "local args, count = { ... }, select('#', ...) \
+/// Runs `require(module)[function](...)`. A nil argument arrives as `vim.NIL`, which is truthy in Lua, so it is
+/// converted first.
+const CALL_LUA: &str = "local args, count = { ... }, select('#', ...) \
     for i = 3, count do if args[i] == vim.NIL then args[i] = nil end end \
     return require(args[1])[args[2]](unpack(args, 3, count))";
 
-/// What comes from Neovim without being asked for.
+/// Something that Neovim sends on its own.
 #[derive(Debug, Clone, PartialEq)]
-pub enum FromNvim {
+pub enum NvimEvent {
     /// `rpcnotify(channel, name, ...)`, in the order sent.
     Notification {
         /// The method.
@@ -26,7 +29,7 @@ pub enum FromNvim {
         /// Its arguments.
         args: Vec<Value>,
     },
-    /// The connection is over; nothing comes after this.
+    /// The connection has ended; holds the reason. This is the last event.
     Gone(String),
 }
 
@@ -36,22 +39,26 @@ pub enum NvimError {
     /// The Lua function raised an error.
     #[error("{0}")]
     Lua(String),
-    /// Neovim is gone.
+    /// The result could not be decoded.
+    #[error("unexpected answer from {0}")]
+    Malformed(String),
+    /// The connection has ended.
     #[error("Neovim has closed the connection")]
     Gone,
 }
 
 impl NvimError {
-    /// Writes down that `what` failed. The end of Neovim is no failure, and told elsewhere.
+    /// Logs that `what` failed. The end of the connection is not logged as an error here, because it is reported
+    /// elsewhere.
     pub fn log(&self, what: &str) {
         match self {
-            Self::Lua(error) => tracing::error!(%error, "{what}"),
+            Self::Lua(error) | Self::Malformed(error) => tracing::error!(%error, "{what}"),
             Self::Gone => tracing::debug!("{what}: {self}"),
         }
     }
 }
 
-/// A handle to call Neovim with; cheap to clone.
+/// A handle for calling Neovim. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
     nvim: Neovim<Writer>,
@@ -65,33 +72,33 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Speaks msgpack-RPC over `reader` and `writer` (`:help rpc`). What comes in goes to `inbox`, in order.
-    /// Has to be called within a tokio runtime.
-    pub fn connect<R, W>(reader: R, writer: W, inbox: mpsc::UnboundedSender<FromNvim>) -> Self
+    /// Speaks msgpack-RPC over `reader` and `writer` (`:help rpc`). Incoming events go to `inbox` in order. Must be
+    /// called within a tokio runtime.
+    pub fn connect<R, W>(reader: R, writer: W, inbox: mpsc::UnboundedSender<NvimEvent>) -> Self
     where
         R: tokio::io::AsyncRead + Send + Unpin + 'static,
         W: tokio::io::AsyncWrite + Send + Unpin + 'static,
     {
         let gone = tokio_util::sync::CancellationToken::new();
-        let handler = Inbox { sender: inbox.clone() };
+        let handler = NotificationHandler { sender: inbox.clone() };
         let (nvim, io) =
             Neovim::new(reader.compat(), Box::new(writer.compat_write()) as Writer, handler);
-        let over = gone.clone();
+        let gone_token = gone.clone();
         tokio::spawn(async move {
             let why = match io.await {
                 Ok(()) => "closed".to_owned(),
                 Err(error) => error.to_string(),
             };
-            over.cancel();
-            drop(inbox.send(FromNvim::Gone(why)));
+            gone_token.cancel();
+            drop(inbox.send(NvimEvent::Gone(why)));
         });
         Self { nvim, gone }
     }
 
-    /// Calls `require(module)[function](args...)` on Neovim's main loop and gives its first result.
+    /// Calls `require(module)[function](args...)` on Neovim's main loop and returns the first result.
     ///
-    /// Calls may run side by side, and dropping the returned future is safe: nvim-rs ends the whole connection
-    /// when nobody waits for an answer any more, so each call runs in a task of its own.
+    /// Calls may run concurrently, and dropping the returned future is safe. nvim-rs ends the whole connection if a
+    /// response has no receiver, so each call runs in its own task.
     pub async fn lua(
         &self,
         module: &'static str,
@@ -102,10 +109,20 @@ impl Client {
         all.push(module.into());
         all.push(function.into());
         all.extend(args);
-        self.request("nvim_exec_lua", vec![CALL.into(), Value::Array(all)]).await
+        self.request("nvim_exec_lua", vec![CALL_LUA.into(), Value::Array(all)]).await
     }
 
-    /// Whether Neovim has ended, or closed the connection.
+    /// Calls a Lua function with typed arguments and a typed result.
+    pub async fn call<C: Call>(&self, call: C) -> Result<C::Answer, NvimError> {
+        let arguments = value::arguments(&call);
+        drop(call);
+        let answer = self.lua(C::MODULE, C::FUNCTION, arguments).await?;
+        value::read(answer).map_err(|problem| {
+            NvimError::Malformed(format!("{}.{}: {problem}", C::MODULE, C::FUNCTION))
+        })
+    }
+
+    /// Whether the connection has ended.
     pub fn is_gone(&self) -> bool {
         self.gone.is_cancelled()
     }
@@ -128,13 +145,13 @@ impl Client {
                 Ok(Ok(Err(error))) => Err(NvimError::Lua(message_of(&error))),
                 Ok(Err(_)) | Err(_) => Err(NvimError::Gone),
             },
-            // After the loop has ended nvim-rs never answers.
+            // nvim-rs never responds after its loop has ended.
             () = self.gone.cancelled() => Err(NvimError::Gone),
         }
     }
 }
 
-/// Neovim's errors are `[kind, message]`.
+/// Extracts the message from an error of Neovim, which is `[kind, message]`.
 fn message_of(error: &Value) -> String {
     let text = match error {
         Value::Array(parts) => parts.get(1).unwrap_or(error),
@@ -144,15 +161,15 @@ fn message_of(error: &Value) -> String {
 }
 
 #[derive(Clone)]
-struct Inbox {
-    sender: mpsc::UnboundedSender<FromNvim>,
+struct NotificationHandler {
+    sender: mpsc::UnboundedSender<NvimEvent>,
 }
 
 #[async_trait]
-impl Handler for Inbox {
+impl Handler for NotificationHandler {
     type Writer = Writer;
 
     async fn handle_notify(&self, name: String, args: Vec<Value>, _: Neovim<Writer>) {
-        drop(self.sender.send(FromNvim::Notification { name, args }));
+        drop(self.sender.send(NvimEvent::Notification { name, args }));
     }
 }

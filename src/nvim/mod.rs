@@ -1,8 +1,7 @@
-//! The edge to Neovim: the only room that knows msgpack-RPC. It translates and carries out, it decides nothing.
+//! The edge to Neovim, and the only room that knows msgpack-RPC. It translates and carries out, but decides nothing.
 
 pub mod client;
-mod data;
-pub mod decode;
-pub mod encode;
-mod form;
+pub mod messages;
 pub mod stdio;
+mod text;
+pub mod value;

@@ -1,4 +1,4 @@
-//! Our own stdin and stdout as streams that need no helper thread. What goes over them is not known here.
+//! The process's stdin and stdout as asynchronous streams that need no helper thread.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,8 +12,8 @@ pub type Reader = Box<dyn AsyncRead + Send + Unpin>;
 /// A stream to write to.
 pub type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Stdin and stdout. Neovim gives its jobs socket pairs (`:help jobstart()`), other parents pipes; both are
-/// polled directly. Anything else goes through tokio's blocking thread.
+/// Returns stdin and stdout. Neovim connects its jobs with socket pairs (`:help jobstart()`), other parents use pipes;
+/// both are polled directly. Anything else goes through tokio's blocking threads.
 pub fn streams() -> io::Result<(Reader, Writer)> {
     let input = io::stdin().as_fd().try_clone_to_owned()?;
     let output = io::stdout().as_fd().try_clone_to_owned()?;

@@ -1,5 +1,6 @@
-//! A process with everything it started, in its process group and outside, and the watchdog that ends it when this
-//! program is killed. Nothing of what goes through its pipes.
+//! [`Group`], a process and everything it started, inside its process group or not, together with
+//! the [`Watchdog`] that ends it if this program is killed. It does not read or write the process's
+//! stdio.
 
 use super::strays::Mark;
 use super::watch;
@@ -11,30 +12,34 @@ use std::process::{ExitStatus, Stdio};
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
 
-/// How the watchdog is started; the process group and the mark follow as the last arguments.
+/// The command line of the watchdog. The process group and the mark are appended as arguments.
 #[derive(Debug, Clone)]
 pub struct Watchdog {
-    /// The program.
+    /// The executable to start.
     pub program: PathBuf,
-    /// What makes it one.
+    /// The arguments that make the program a watchdog.
     pub args: Vec<OsString>,
 }
 
 impl Watchdog {
-    /// This very program with the hidden subcommand that `main` hands to [`watch::watch_group`].
+    /// Uses this program as the watchdog, with the hidden subcommand that runs
+    /// [`watch::watch_group`].
     pub fn of_this_program() -> std::io::Result<Self> {
-        // The link leads to the running program even after an update has replaced the file.
+        // The link refers to the running executable even after an update has replaced the file.
         let link = Path::new("/proc/self/exe");
         let program = if link.exists() { link.to_owned() } else { std::env::current_exe()? };
         Ok(Self { program, args: vec!["watch-group".into()] })
     }
 
-    fn watch(&self, group: Pid, mark: &Mark) -> std::io::Result<Child> {
+    fn spawn(&self, group: Pid, mark: &Mark) -> std::io::Result<Child> {
         Command::new(&self.program)
             .args(&self.args)
             .args([&group.to_string(), mark.as_str()])
             .env_clear()
             .current_dir("/")
+            // `watch_group` calls setsid() only once it runs, and until then a signal from Neovim
+            // to our process group must not reach it.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -42,60 +47,60 @@ impl Watchdog {
     }
 }
 
-/// A process with everything it started.
+/// A process and everything it started.
 #[derive(Debug)]
 pub struct Group {
     leader: Child,
     pgid: Pid,
     mark: Mark,
     watchdog: Option<Child>,
-    /// Nothing is left of it, and its number may be another's by now.
-    gone: bool,
+    /// Whether [`Group::kill_and_release`] was called; the process ids may be reused since.
+    killed: bool,
 }
 
 impl Group {
-    /// Takes charge of a process that leads a group of its own and carries the mark. `None` where it has been waited
-    /// for already.
+    /// Takes over a process that leads its own process group and has the mark, and starts a
+    /// watchdog for it. `None` if the process was already waited for.
     pub fn new(leader: Child, mark: Mark, watchdog: Option<&Watchdog>) -> Option<Self> {
         let pgid = Pid::from_raw(leader.id().and_then(|pid| i32::try_from(pid).ok())?);
-        let watchdog = watchdog.and_then(|watchdog| match watchdog.watch(pgid, &mark) {
+        let watchdog = watchdog.and_then(|watchdog| match watchdog.spawn(pgid, &mark) {
             Ok(child) => Some(child),
             Err(error) => {
                 tracing::error!(target: "process", %error, "no watchdog: if this program is killed, the process may stay");
                 None
             }
         });
-        Some(Self { leader, pgid, mark, watchdog, gone: false })
+        Some(Self { leader, pgid, mark, watchdog, killed: false })
     }
 
-    /// The process id of the leader, which names the group.
+    /// Returns the process id of the leader, which is also the id of the process group.
     pub fn id(&self) -> i32 {
         self.pgid.as_raw()
     }
 
-    /// Waits for the leader to end. Dropping the wait loses nothing.
+    /// Waits for the leader to exit. This is cancel safe.
     pub async fn wait(&mut self) -> std::io::Result<ExitStatus> {
         self.leader.wait().await
     }
 
-    /// Sends a signal to all there is.
+    /// Sends a signal to the process group and to all processes with the mark.
     pub fn signal(&self, signal: Signal) {
-        if self.gone {
+        if self.killed {
             return;
         }
-        // Fails where nothing is left of the group.
+        // Fails if no process of the group is left.
         let _ = killpg(self.pgid, signal);
         self.mark.signal(signal);
     }
 
-    /// Whether anything is left.
+    /// Whether any process of the group, or with the mark, is left.
     pub fn is_alive(&self) -> bool {
-        !self.gone && (killpg(self.pgid, None).is_ok() || !self.mark.carriers().is_empty())
+        !self.killed && (killpg(self.pgid, None).is_ok() || !self.mark.processes().is_empty())
     }
 
-    /// Ends what is left at once, and lets the watchdog go. From then on no signal goes anywhere.
-    pub async fn kill(&mut self) {
-        if std::mem::replace(&mut self.gone, true) {
+    /// Kills what is left and ends the watchdog. Afterwards [`Group::signal`] does nothing.
+    pub async fn kill_and_release(&mut self) {
+        if std::mem::replace(&mut self.killed, true) {
             return;
         }
         let _ = killpg(self.pgid, Signal::SIGKILL);
@@ -104,7 +109,7 @@ impl Group {
             return;
         };
         if let Some(mut pipe) = watchdog.stdin.take() {
-            // A watchdog that is gone has no use for it.
+            // Fails if the watchdog has exited already.
             let _ = pipe.write_all(watch::RELEASE).await;
         }
         if let Err(error) = watchdog.wait().await {
@@ -113,8 +118,31 @@ impl Group {
     }
 }
 
-/// The name of a signal, such as `SIGKILL`.
+/// Returns the name of a signal, such as `SIGKILL`.
 pub fn signal_name(number: i32) -> String {
     Signal::try_from(number)
         .map_or_else(|_| format!("signal {number}"), |signal| signal.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::strays;
+    use super::*;
+    use nix::unistd::{getpgid, getpgrp};
+
+    /// Neovim sends SIGTERM to the process group of the bridge, and SIGKILL soon after.
+    #[tokio::test]
+    async fn a_watchdog_is_outside_our_process_group_from_the_start() {
+        // A program that does not leave the group itself.
+        let watchdog =
+            Watchdog { program: "/bin/sh".into(), args: vec!["-c".into(), "cat".into()] };
+        let mark = Mark::new();
+        let mut command = Command::new("/bin/sleep");
+        command.arg("60").env(strays::VARIABLE, mark.as_str()).process_group(0);
+        let mut group = Group::new(command.spawn().unwrap(), mark, Some(&watchdog)).unwrap();
+        let pid = group.watchdog.as_ref().and_then(Child::id).expect("a watchdog");
+        let pid = Pid::from_raw(pid.try_into().unwrap());
+        assert_ne!(getpgid(Some(pid)), Ok(getpgrp()));
+        group.kill_and_release().await;
+    }
 }

@@ -1,5 +1,6 @@
-//! Processes with all they start: how a program is found, and how nothing of it is left. Below the edges, and knows
-//! nothing of agents or of what is said.
+//! Child processes and everything they start: finding programs, signalling and ending a whole
+//! process tree, and the watchdog that does so if the bridge is killed. It does not touch the
+//! processes' stdio and knows nothing of agents.
 
 pub mod group;
 pub mod program;

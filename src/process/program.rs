@@ -1,10 +1,10 @@
-//! Where a program is. Starts none.
+//! Finds the executable of a command. It starts no process.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The program that `command` names: a path (relative ones from `cwd`), or a name looked up on `path`, the way a
-/// shell would. The error says in words why there is none.
+/// Finds the program that `command` names, as a shell would: a path, relative to `cwd`, or a name
+/// that is looked up in the directories of `path`. The error is a message for the user.
 pub fn find(command: &str, path: &str, cwd: &Path) -> Result<PathBuf, String> {
     if command.contains('/') {
         let program = cwd.join(command);
@@ -14,12 +14,22 @@ pub fn find(command: &str, path: &str, cwd: &Path) -> Result<PathBuf, String> {
         let what = if program.exists() { "cannot be executed" } else { "does not exist" };
         return Err(format!("{} {what}", program.display()));
     }
-    // An entry may be relative, and an empty one means the working directory (POSIX).
+    // An entry may be relative, and an empty one means the current directory (POSIX).
     let found = std::env::split_paths(path).map(|folder| cwd.join(folder).join(command));
     found
         .into_iter()
         .find(|program| !command.is_empty() && is_program(program))
         .ok_or_else(|| format!("{command} is not on PATH"))
+}
+
+/// The path of this program. After an update has replaced its file, it is that of the new one.
+pub fn this_program() -> PathBuf {
+    let path = std::env::current_exe().unwrap_or_default();
+    // As Linux names a file that is replaced while it runs (proc(5)).
+    match path.to_str().and_then(|path| path.strip_suffix(" (deleted)")) {
+        Some(replaced) => replaced.into(),
+        None => path,
+    }
 }
 
 fn is_program(path: &Path) -> bool {
@@ -31,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_found_where_a_shell_would_find_them() {
+    fn programs_are_found_as_a_shell_would() {
         let here = Path::new("/");
         assert_eq!(find("sh", "/nowhere:/bin", here), Ok("/bin/sh".into()));
         assert_eq!(find("sh", "nowhere:bin", here), Ok("/bin/sh".into()));

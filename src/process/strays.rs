@@ -1,5 +1,6 @@
-//! What a process has started outside its process group, found by a mark in the environment that everything inherits.
-//! Parents die and shells begin sessions of their own, so neither descent nor groups say enough.
+//! Finds every process that was started for an agent by a [`Mark`] in the environment, which all
+//! descendants inherit. Parent processes exit and shells start sessions of their own, so neither
+//! parent ids nor process groups are enough.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -7,18 +8,18 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The variable that all that is started for an agent gets beside its own.
+/// The environment variable that holds the mark.
 pub const VARIABLE: &str = "RAT_NVIM_AGENT";
 
-/// How often what appears while the others are ended is looked for.
+/// How often [`Mark::kill`] looks for processes that were started while it killed the others.
 const ROUNDS: usize = 5;
 
-/// The mark of one process and all it starts.
+/// A unique value in the environment of one process and all of its descendants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark(String);
 
 impl Mark {
-    /// One that no other has.
+    /// Creates a mark that no other process has.
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
@@ -26,42 +27,43 @@ impl Mark {
         Self(format!("{}.{now}.{number}", std::process::id()))
     }
 
-    /// The one that [`Mark::as_str`] gave; `None` for a text that may be somebody else's.
+    /// Parses the result of [`Mark::as_str`]. `None` for anything else, which might match processes
+    /// that are not ours.
     pub fn parse(text: &str) -> Option<Self> {
         let parts: Vec<_> = text.split('.').collect();
         let numbers = parts.iter().all(|part| part.parse::<u128>().is_ok());
         (parts.len() == 3 && numbers).then(|| Self(text.to_owned()))
     }
 
-    /// The value of the variable.
+    /// Returns the value of the variable.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Sends a signal to all that carry the mark.
+    /// Sends a signal to all processes with the mark.
     pub fn signal(&self, signal: Signal) {
-        for pid in self.carriers() {
-            // Fails for one that has just ended.
+        for pid in self.processes() {
+            // Fails if the process has just exited.
             let _ = kill(pid, signal);
         }
     }
 
-    /// Ends all that carry the mark at once, and what they start meanwhile. What is just beginning may be missed: ask
-    /// them to end first, and look again.
+    /// Kills all processes with the mark, and those they start in the meantime. A process that is
+    /// just being started may be missed: send SIGTERM first, then call this.
     pub fn kill(&self) {
         for _ in 0..ROUNDS {
-            let carriers = self.carriers();
-            if carriers.is_empty() {
+            let processes = self.processes();
+            if processes.is_empty() {
                 return;
             }
-            for pid in carriers {
+            for pid in processes {
                 let _ = kill(pid, Signal::SIGKILL);
             }
         }
     }
 
-    /// The processes of this user that carry the mark and have not ended.
-    pub fn carriers(&self) -> Vec<Pid> {
+    /// Returns the running processes of this user that have the mark.
+    pub fn processes(&self) -> Vec<Pid> {
         let wanted = format!("{VARIABLE}={}", self.0);
         let pids = if cfg!(target_os = "linux") { from_proc(&wanted) } else { from_ps(&wanted) };
         pids.into_iter().map(Pid::from_raw).collect()
@@ -74,7 +76,8 @@ impl Default for Mark {
     }
 }
 
-/// Source: `man 5 proc`. What belongs to others cannot be read, and what has ended has no environment.
+/// Source: `man 5 proc`. The environment of other users' processes cannot be read, and a process
+/// that has exited has none.
 fn from_proc(wanted: &str) -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -85,7 +88,7 @@ fn from_proc(wanted: &str) -> Vec<i32> {
     .collect()
 }
 
-/// Source: `man ps` of macOS, `-E` shows environments.
+/// Source: `man ps` of macOS; `-E` shows the environment.
 fn from_ps(wanted: &str) -> Vec<i32> {
     let Ok(output) = Command::new("ps").args(["-axEww", "-o", "pid=,command="]).output() else {
         return Vec::new();
@@ -101,7 +104,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn marks_differ_and_are_known_again() {
+    fn marks_are_unique_and_can_be_parsed() {
         let (one, two) = (Mark::new(), Mark::new());
         assert_ne!(one, two);
         assert_eq!(Mark::parse(one.as_str()), Some(one));
@@ -111,25 +114,25 @@ mod tests {
     }
 
     #[test]
-    fn only_what_carries_the_mark_is_ended() {
+    fn only_processes_with_the_mark_are_killed() {
         let start = |mark: &Mark| {
             let mut sleep = Command::new("sleep");
             let child = sleep.arg("60").env(VARIABLE, mark.as_str()).spawn().unwrap();
-            // A process that is just beginning has no environment yet.
-            let begun = Instant::now();
-            while mark.carriers().is_empty() {
-                assert!(begun.elapsed() < Duration::from_secs(10), "it does not come up");
+            // A process that is just being started has no environment yet.
+            let started = Instant::now();
+            while mark.processes().is_empty() {
+                assert!(started.elapsed() < Duration::from_secs(10), "it did not start");
                 std::thread::yield_now();
             }
             child
         };
         let (mark, other) = (Mark::new(), Mark::new());
-        let (mut marked, mut spared) = (start(&mark), start(&other));
+        let (mut marked, mut unmarked) = (start(&mark), start(&other));
         mark.kill();
         assert!(!marked.wait().unwrap().success());
-        assert_eq!(mark.carriers(), []);
-        assert_eq!(spared.try_wait().unwrap(), None);
+        assert_eq!(mark.processes(), []);
+        assert_eq!(unmarked.try_wait().unwrap(), None);
         other.signal(Signal::SIGTERM);
-        assert!(!spared.wait().unwrap().success());
+        assert!(!unmarked.wait().unwrap().success());
     }
 }

@@ -1,5 +1,5 @@
-//! The watchdog: a process of its own that ends another and all that started when the bridge dies without having
-//! done so. It holds nothing but a pipe from the bridge.
+//! The watchdog: a separate process that ends a process group, and everything started from it, if
+//! the bridge dies without having done so. All it has of the bridge is a pipe on stdin.
 
 use super::strays::Mark;
 use nix::sys::signal::{SigSet, Signal, killpg};
@@ -8,26 +8,26 @@ use std::io::Read;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// What the bridge writes before it closes the pipe of a group that is gone: nothing is left to be done.
+/// What the bridge writes to the pipe when the group has ended and the watchdog has nothing to do.
 pub const RELEASE: &[u8] = b".";
 
-/// From SIGTERM to SIGKILL: agents end the shells they started when they are asked to end.
+/// Time between SIGTERM and SIGKILL, in which agents can end the shells they started.
 const GRACE: Duration = Duration::from_secs(1);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Waits until stdin closes, then ends the process group `pgid` and what carries the mark, unless the bridge said
-/// that all is gone. Runs in a session of its own and outlives SIGHUP, SIGINT and SIGTERM.
+/// Waits until stdin closes, then ends the process group `pgid` and all processes with the mark,
+/// unless [`RELEASE`] was read. Runs in a session of its own and blocks SIGHUP, SIGINT and SIGTERM.
 pub fn watch_group(pgid: i32, mark: &str) -> ExitCode {
-    // 0 is our own group, 1 and -1 would be everybody's.
+    // 0 means our own group; 1 and -1 mean every process we may signal.
     let Some(mark) = Mark::parse(mark).filter(|_| pgid > 1) else { return ExitCode::FAILURE };
-    // Blocked for the only thread, they stay pending for ever.
-    let mut deaf = SigSet::empty();
+    // Signals that the only thread blocks stay pending forever.
+    let mut blocked = SigSet::empty();
     for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM] {
-        deaf.add(signal);
+        blocked.add(signal);
     }
-    let _ = deaf.thread_block();
-    // Fails only for the leader of a group, which is out of reach of the bridge's group already.
+    let _ = blocked.thread_block();
+    // Fails only for a process group leader, which is not in the bridge's group anyway.
     let _ = setsid();
     if !released(std::io::stdin().lock()) {
         end_all(Pid::from_raw(pgid), &mark);
@@ -35,7 +35,7 @@ pub fn watch_group(pgid: i32, mark: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Reads until the end; whether there was anything to read.
+/// Reads until there is a byte, or the pipe is closed. Returns whether there was one.
 fn released(mut pipe: impl Read) -> bool {
     let mut byte = [0];
     loop {
@@ -49,11 +49,11 @@ fn released(mut pipe: impl Read) -> bool {
 }
 
 fn end_all(group: Pid, mark: &Mark) {
-    let begun = Instant::now();
+    let started = Instant::now();
     let _ = killpg(group, Signal::SIGTERM);
     mark.signal(Signal::SIGTERM);
-    let is_alive = || killpg(group, None).is_ok() || !mark.carriers().is_empty();
-    while is_alive() && begun.elapsed() < GRACE {
+    let is_alive = || killpg(group, None).is_ok() || !mark.processes().is_empty();
+    while is_alive() && started.elapsed() < GRACE {
         std::thread::sleep(POLL);
     }
     let _ = killpg(group, Signal::SIGKILL);

@@ -1,46 +1,76 @@
-//! Agents: how one is started, and what it said of itself.
+//! Agents: [`AgentConfig`], how to start one, and [`AgentInfo`], what it told us in `initialize`.
 
 use super::ids::{AgentName, AuthMethodId};
 use super::prompt::PromptCapabilities;
+use std::fmt;
 use std::time::Duration;
 
-/// How an agent is started.
+/// How to start an agent and set up its sessions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentConfig {
-    /// Its name in the configuration.
+    /// The name of the agent in the configuration.
     pub name: AgentName,
-    /// The program: a path, or a name looked up on PATH.
+    /// The program: a path, or a name that is looked up on `PATH`.
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// What is laid over Neovim's environment.
+    /// Variables that are set on top of `base_env`.
     pub env: Vec<(String, String)>,
-    /// The environment the agent gets before `env` is laid over it: Neovim's, cleaned.
+    /// Neovim's environment without the variables that Neovim sets for itself, such as
+    /// `VIMRUNTIME`.
     pub base_env: Vec<(String, String)>,
-    /// MCP servers passed to every session.
+    /// MCP servers passed to every new session.
     pub mcp_servers: Vec<McpServer>,
     /// The authentication method to use without asking.
     pub auth_method: Option<AuthMethodId>,
-    /// What new sessions are set to: an option's id, category or name, and a value.
+    /// Option values to set in each new session: the option's id, category or name, and the value.
     pub options: Vec<(String, String)>,
-    /// How long to wait for answers.
+    /// How long to wait for responses.
     pub timeouts: Timeouts,
-    /// How to get the program, shown where it is not found.
+    /// How to install the program; shown if it is not found.
     pub install_hint: Option<String>,
+    /// Why it cannot be started, if its configuration already says so.
+    pub problem: Option<String>,
 }
 
-/// How long to wait for an answer; `None` waits for ever. A prompt has no limit (ACP prompt turn).
+impl AgentConfig {
+    /// Returns the configuration of an agent that cannot be started because of `problem`.
+    pub fn unusable(name: AgentName, problem: String) -> Self {
+        Self {
+            name,
+            command: String::new(),
+            args: Vec::new(),
+            env: Vec::new(),
+            base_env: Vec::new(),
+            mcp_servers: Vec::new(),
+            auth_method: None,
+            options: Vec::new(),
+            timeouts: Timeouts::default(),
+            install_hint: None,
+            problem: Some(problem),
+        }
+    }
+
+    /// Returns a variable of the environment the agent is started in.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        let set = self.env.iter().rev().chain(&self.base_env);
+        set.filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).next()
+    }
+}
+
+/// How long to wait for a response; `None` waits forever. `session/prompt` has no timeout (ACP
+/// prompt turn).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// `initialize`.
     pub initialize: Option<Duration>,
-    /// `authenticate`: often a login in a browser.
+    /// `authenticate`, which often involves a login in a browser.
     pub authenticate: Option<Duration>,
     /// `session/new`, `session/load`, `session/resume`.
     pub session: Option<Duration>,
-    /// Everything else that is answered at once.
+    /// All other requests except `session/prompt`.
     pub request: Option<Duration>,
-    /// From `session/cancel` to the offer to end the agent.
+    /// The time after `session/cancel` until the user is offered to end the agent.
     pub cancel: Duration,
 }
 
@@ -59,39 +89,39 @@ impl Default for Timeouts {
 /// An MCP server for the agent to use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum McpServer {
-    /// A program speaking over stdio.
+    /// A program that speaks MCP over stdio.
     Stdio {
-        /// Its name.
+        /// The server's name.
         name: String,
-        /// The program, absolute.
+        /// The absolute path of the program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// What it gets in its environment.
+        /// Environment variables to set for it.
         env: Vec<(String, String)>,
     },
     /// A server over HTTP.
     Http {
-        /// Its name.
+        /// The server's name.
         name: String,
-        /// Where it is.
+        /// Its address.
         url: String,
-        /// Headers of each request.
+        /// Headers to send with each request.
         headers: Vec<(String, String)>,
     },
     /// A server over HTTP with server-sent events.
     Sse {
-        /// Its name.
+        /// The server's name.
         name: String,
-        /// Where it is.
+        /// Its address.
         url: String,
-        /// Headers of each request.
+        /// Headers to send with each request.
         headers: Vec<(String, String)>,
     },
 }
 
 impl McpServer {
-    /// Its name in the configuration.
+    /// Returns the server's name.
     pub fn name(&self) -> &str {
         match self {
             Self::Stdio { name, .. } | Self::Http { name, .. } | Self::Sse { name, .. } => name,
@@ -99,92 +129,146 @@ impl McpServer {
     }
 }
 
-/// What an agent says of itself (the answer to ACP `initialize`). What it leaves out it cannot do.
+/// What an agent says about itself in its response to ACP `initialize`. It lacks every capability
+/// that it leaves out.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AgentInfo {
-    /// The version it speaks.
+    /// The negotiated protocol version.
     pub protocol_version: u16,
-    /// Its own name.
+    /// Its programmatic name.
     pub name: Option<String>,
-    /// Its name for people.
+    /// Its display name.
     pub title: Option<String>,
     /// Its version.
     pub version: Option<String>,
-    /// What it can do.
+    /// The capabilities it advertised.
     pub capabilities: AgentCapabilities,
-    /// How one can log in.
+    /// The ways to authenticate.
     pub auth_methods: Vec<AuthMethod>,
-    /// What it is known to do differently.
+    /// Its known deviations from the protocol.
     pub quirks: Quirks,
 }
 
-/// What an agent is known to do differently from what the protocol says.
+/// An agent's known deviations from the protocol that we work around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 pub struct Quirks {
-    /// It cannot create a file unless reading the missing file first answers an empty text.
+    /// It can create a file only if reading the missing file returns an empty text instead of an
+    /// error.
     pub missing_file_reads_empty: bool,
-    /// Only its edits read through `fs/read_text_file`, right before they write; what its model reads is the disk's.
+    /// It calls `fs/read_text_file` only right before an edit; what its model reads comes from the
+    /// disk.
     pub model_reads_disk: bool,
-    /// It replays a loaded session after the answer to `session/load`, not before.
-    pub replays_after_load: bool,
-    /// After `fs/write_text_file` it writes the same file to disk itself, also after an error.
+    /// After `fs/write_text_file` it also writes the file to disk itself, even after an error.
     pub writes_files_itself_too: bool,
 }
 
-/// What an agent can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "one flag for each capability on the wire")]
+/// The capabilities of an agent (ACP `agentCapabilities`).
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct AgentCapabilities {
-    /// What prompts may carry.
+    /// The content that prompts may have.
     pub prompt: PromptCapabilities,
-    /// `session/load`.
-    pub load: bool,
-    /// `session/resume`.
-    pub resume: bool,
-    /// `session/list`.
-    pub list: bool,
-    /// `session/close`.
-    pub close: bool,
-    /// `session/delete`.
-    pub delete: bool,
-    /// `session/fork`.
-    pub fork: bool,
-    /// `additionalDirectories`.
-    pub directories: bool,
-    /// MCP servers over HTTP.
-    pub mcp_http: bool,
-    /// MCP servers over server-sent events.
-    pub mcp_sse: bool,
-    /// `logout`.
-    pub logout: bool,
+    /// The other capabilities, one bit each.
+    others: u16,
 }
 
-/// A way to authenticate.
+/// An optional method or feature of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capability {
+    /// `session/load`.
+    Load,
+    /// `session/resume`.
+    Resume,
+    /// `session/list`.
+    List,
+    /// `session/fork`.
+    Fork,
+    /// `session/close`.
+    Close,
+    /// `session/delete`.
+    Delete,
+    /// `additionalDirectories`.
+    Directories,
+    /// MCP servers over HTTP.
+    McpHttp,
+    /// MCP servers over server-sent events.
+    McpSse,
+    /// `logout`.
+    Logout,
+}
+
+impl Capability {
+    const ALL: [Self; 10] = [
+        Self::Load,
+        Self::Resume,
+        Self::List,
+        Self::Fork,
+        Self::Close,
+        Self::Delete,
+        Self::Directories,
+        Self::McpHttp,
+        Self::McpSse,
+        Self::Logout,
+    ];
+}
+
+impl fmt::Debug for AgentCapabilities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let others: Vec<_> = Capability::ALL.into_iter().filter(|one| self.has(*one)).collect();
+        f.debug_struct("AgentCapabilities")
+            .field("prompt", &self.prompt)
+            .field("others", &others)
+            .finish()
+    }
+}
+
+impl AgentCapabilities {
+    /// Creates a set of just these capabilities.
+    pub fn of(all: &[Capability]) -> Self {
+        all.iter().fold(Self::default(), |sum, one| sum.with(*one, true))
+    }
+
+    /// Creates a set of prompt capabilities and nothing else.
+    pub fn taking(prompt: PromptCapabilities) -> Self {
+        Self { prompt, others: 0 }
+    }
+
+    /// Adds a capability if `can` is true.
+    #[must_use]
+    pub fn with(self, capability: Capability, can: bool) -> Self {
+        Self { others: self.others | (u16::from(can) << capability as u16), ..self }
+    }
+
+    /// Whether the agent has a capability.
+    pub fn has(self, capability: Capability) -> bool {
+        self.others & (1 << capability as u16) != 0
+    }
+}
+
+/// A way to authenticate (ACP `authMethods`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthMethod {
-    /// What goes over the wire.
+    /// The id to send in `authenticate`.
     pub id: AuthMethodId,
-    /// What the user reads.
+    /// Its display name.
     pub name: String,
-    /// More about it.
+    /// A description for the user.
     pub description: Option<String>,
-    /// Who carries it out.
+    /// Who performs it.
     pub kind: AuthKind,
 }
 
-/// Who carries an authentication out.
+/// Who performs an authentication.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuthKind {
     /// The agent, when `authenticate` is called.
     Agent,
-    /// The user, in a terminal.
+    /// The user, by running the agent's program in a terminal.
     Terminal {
-        /// Arguments after the agent's own.
+        /// Arguments to append to the agent's own.
         args: Vec<String>,
-        /// What is laid over the environment.
+        /// Environment variables to set.
         env: Vec<(String, String)>,
     },
-    /// A kind we do not know: shown, not offered.
+    /// A type we do not know: shown, but not offered.
     Unknown(String),
 }

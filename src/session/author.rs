@@ -1,28 +1,28 @@
-//! Who changed a file. It knows no files.
+//! Identifies who changed a file: the chat, its session, the turn and the tool call.
 
 use super::ids::{SessionId, ToolCallId};
 
-/// One conversation of ours, whichever agent it is on.
+/// The id of a chat, unique in this process, whichever agent it uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChatId(pub u32);
 
-/// A session among those of all agents: two of them may give theirs one name. It stays the same while the conversation
-/// goes on with it, also on a process that was started again.
+/// Identifies a session among those of all agents, since two agents may use the same session id. It
+/// stays the same while the chat uses the session, even if the agent is restarted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionKey {
-    /// In which conversation.
+    /// The chat that uses the session.
     pub chat: ChatId,
-    /// As its agent named it.
+    /// The id that the agent gave it.
     pub session: SessionId,
 }
 
-/// An agent's doing, as far as it can be told.
+/// The author of a change that an agent made, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
-    /// In which session.
+    /// The session in which it was made.
     pub session: SessionKey,
-    /// In which turn of it, counted from 1 since the chat was opened.
+    /// The turn in which it was made, counted from 1 since the chat was opened.
     pub turn: u64,
-    /// With which tool call, if that is known.
+    /// The tool call that made it; `None` if it is not known.
     pub tool_call: Option<ToolCallId>,
 }

@@ -1,62 +1,60 @@
-//! A compaction: the agent shortens its context (ACP session compaction). What is known of it, and what is said of it in one
-//! line; how that looks is not known here.
+//! [`Compaction`], the state of one context compaction by the agent (ACP session compaction), and
+//! its description in one line.
 
 use super::content::Content;
 use super::update::{Patch, Severity};
 
-/// What an agent has said of one compaction so far.
+/// What is known of one compaction so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compaction {
-    /// Where it stands, in the agent's word.
+    /// The agent's own word: `in_progress`, `completed`, `failed` or one we do not know.
     status: String,
     summary: Vec<Content>,
     error: Option<String>,
 }
 
 impl Default for Compaction {
-    /// One that is heard of for the first time runs.
+    /// A compaction runs when it is first mentioned.
     fn default() -> Self {
         Self { status: "in_progress".to_owned(), summary: Vec::new(), error: None }
     }
 }
 
 impl Compaction {
-    /// Takes an update in: what it leaves out stays, what it clears goes.
+    /// Applies an update. An empty `status` leaves the current one.
     pub fn change(&mut self, status: String, summary: Patch<Vec<Content>>, error: Patch<String>) {
         if !status.is_empty() {
             self.status = status;
         }
         error.apply(&mut self.error);
         match summary {
-            Patch::Keep => {}
+            Patch::Unchanged => {}
             Patch::Clear => self.summary.clear(),
             Patch::Set(summary) => self.summary = summary,
         }
     }
 
-    /// Adds a piece of its summary; text goes on where text stands.
-    pub fn add(&mut self, piece: Content) {
-        match (self.summary.last_mut(), piece) {
+    /// Appends a chunk to the summary; consecutive text is joined.
+    pub fn add(&mut self, chunk: Content) {
+        match (self.summary.last_mut(), chunk) {
             (Some(Content::Text(text)), Content::Text(more)) => text.push_str(&more),
-            (_, piece) => self.summary.push(piece),
+            (_, chunk) => self.summary.push(chunk),
         }
     }
 
-    /// How grave it is, and one line about it.
+    /// Returns its severity and a description in one line.
     pub fn line(&self) -> (Severity, String) {
         let (severity, mut line) = match (self.status.as_str(), &self.error) {
             (_, Some(error)) => {
-                (Severity::Warning, format!("the context could not be shortened: {error}"))
+                (Severity::Warning, format!("Could not compact the context: {error}"))
             }
-            ("failed", None) => {
-                (Severity::Warning, "the context could not be shortened".to_owned())
-            }
-            ("in_progress", None) => (Severity::Info, "shortening the context …".to_owned()),
-            ("completed", None) => (Severity::Info, "the context was shortened".to_owned()),
-            (word, None) => (Severity::Info, format!("shortening the context: {word}")),
+            ("failed", None) => (Severity::Warning, "Could not compact the context".to_owned()),
+            ("in_progress", None) => (Severity::Info, "Compacting the context …".to_owned()),
+            ("completed", None) => (Severity::Info, "Compacted the context".to_owned()),
+            (word, None) => (Severity::Info, format!("Compacting the context: {word}")),
         };
         if let Some(first) = self.summary.first() {
-            line = format!("{line} · {}", first.words());
+            line = format!("{line} · {}", first.summary());
         }
         (severity, line)
     }
@@ -72,23 +70,20 @@ mod tests {
 
     /// ACP 124.
     #[test]
-    fn what_is_left_out_stays_and_what_is_null_goes() {
+    fn absent_fields_are_unchanged_and_null_clears() {
         let mut one = Compaction::default();
         one.add(text("It was "));
         one.add(text("long.\nVery."));
-        assert_eq!(one.line().1, "shortening the context … · It was long.");
-        one.change("completed".to_owned(), Patch::Keep, Patch::Keep);
-        assert_eq!(
-            one.line(),
-            (Severity::Info, "the context was shortened · It was long.".to_owned())
-        );
+        assert_eq!(one.line().1, "Compacting the context … · It was long.");
+        one.change("completed".to_owned(), Patch::Unchanged, Patch::Unchanged);
+        assert_eq!(one.line(), (Severity::Info, "Compacted the context · It was long.".to_owned()));
         one.change("failed".to_owned(), Patch::Clear, Patch::Set("no room".to_owned()));
-        let failed = "the context could not be shortened: no room";
+        let failed = "Could not compact the context: no room";
         assert_eq!(one.line(), (Severity::Warning, failed.to_owned()));
-        one.change("failed".to_owned(), Patch::Keep, Patch::Keep);
+        one.change("failed".to_owned(), Patch::Unchanged, Patch::Unchanged);
         assert_eq!(one.line().1, failed);
         one.change("paused".to_owned(), Patch::Set(vec![text("anew")]), Patch::Clear);
-        let neutral = (Severity::Info, "shortening the context: paused · anew".to_owned());
+        let neutral = (Severity::Info, "Compacting the context: paused · anew".to_owned());
         assert_eq!(one.line(), neutral);
     }
 }

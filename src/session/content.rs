@@ -1,104 +1,104 @@
-//! Content blocks (ACP content), both those an agent sends and those we send, and what one that is no text is in words.
+//! Content blocks (ACP content), sent by an agent or by us, and how one is described in one line.
 
 use super::ids::ToolCallId;
 use super::{label, media};
 use serde::{Deserialize, Serialize};
 
-/// Longer base64 data are not written down with a conversation, in bytes.
-const MOST_KEPT: usize = 256 * 1024;
-/// A name or an address is shown with so many characters.
-const NAME: usize = 100;
+/// Base64 data of more bytes is not saved with the transcript.
+const MAX_SAVED_DATA: usize = 256 * 1024;
+/// The number of characters of a name or address that are shown.
+const MAX_NAME: usize = 100;
 
-/// One content block. What an agent sends and we do not know keeps its type name and is drawn as a placeholder.
+/// A content block. One of an unknown type is drawn as a placeholder with the type's name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Content {
     /// Markdown text.
     Text(String),
-    /// An image; the data stays base64 until somebody wants to see it.
+    /// An image. Its data is decoded only when the user opens it.
     Image {
         /// MIME type, such as `image/png`.
         mime: String,
         /// Base64 data.
         #[serde(default, skip_serializing_if = "is_large")]
         data: String,
-        /// Where it lies, where the agent says so.
+        /// Where the image comes from, if the agent says so.
         uri: Option<String>,
-        /// What else is said of it.
+        /// Further properties.
         #[serde(default)]
         about: About,
     },
-    /// Sound.
+    /// An audio clip.
     Audio {
         /// MIME type, such as `audio/wav`.
         mime: String,
         /// Base64 data.
         #[serde(default, skip_serializing_if = "is_large")]
         data: String,
-        /// What else is said of it.
+        /// Further properties.
         #[serde(default)]
         about: About,
     },
-    /// A link to something the receiver can fetch itself.
+    /// A link to a resource that the receiver can read itself.
     ResourceLink {
         /// The address.
         uri: String,
         /// A short name.
         name: String,
-        /// MIME type, where known.
+        /// MIME type; `None` if it is not known.
         mime: Option<String>,
-        /// What else is said of it.
+        /// Further properties.
         #[serde(default)]
         about: About,
     },
-    /// A resource with its text.
+    /// An embedded text resource.
     Resource {
         /// The address, `file://` for files.
         uri: String,
-        /// MIME type, where known.
+        /// MIME type; `None` if it is not known.
         mime: Option<String>,
-        /// The text itself.
+        /// The content of the resource.
         text: String,
-        /// What else is said of it.
+        /// Further properties.
         #[serde(default)]
         about: About,
     },
-    /// A resource with binary data.
+    /// An embedded binary resource.
     Blob {
         /// The address.
         uri: String,
-        /// MIME type, where known.
+        /// MIME type; `None` if it is not known.
         mime: Option<String>,
         /// Base64 data.
         #[serde(default, skip_serializing_if = "is_large")]
         data: String,
-        /// What else is said of it.
+        /// Further properties.
         #[serde(default)]
         about: About,
     },
-    /// A kind of content we do not know.
+    /// A type of content that we do not know.
     Unknown {
         /// Its `type`.
         kind: String,
     },
 }
 
-/// What an agent says of content beside what it is.
+/// Optional properties of a content block: those of a resource link, and ACP `annotations`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {
-    /// For people, in place of a link's name.
+    /// A display name for a link.
     pub title: Option<String>,
-    /// More about a link.
+    /// A description of a link's resource.
     pub description: Option<String>,
-    /// Of what a link leads to, in bytes.
+    /// The size of a link's resource in bytes.
     pub size: Option<u64>,
-    /// For whom it is, if not for both.
+    /// Who the content is for; `None` for both.
     pub audience: Option<Audience>,
-    /// How important it is, from 0 to 1.
+    /// Its importance, from 0 to 1.
     pub priority: Option<f64>,
 }
 
-/// For whom content is (ACP `annotations.audience`).
+/// Who content is for (ACP `annotations.audience`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Audience {
     /// The user.
@@ -107,17 +107,17 @@ pub enum Audience {
     Assistant,
 }
 
-/// Where content stands in a conversation.
+/// Identifies content other than text within a transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ContentId {
-    /// In a message: the entry, and the item of those that are no text.
+    /// An attachment of a message: the index of the entry and of the attachment.
     Message(usize, usize),
-    /// In a tool call: the item of its content.
+    /// An item of a tool call's content, by its index.
     Tool(usize, ToolCallId),
 }
 
 impl ContentId {
-    /// As it goes over the wire.
+    /// Encodes the id as a string for Lua.
     pub fn encode(&self) -> String {
         match self {
             Self::Message(entry, item) => format!("m{item}:{entry}"),
@@ -125,21 +125,21 @@ impl ContentId {
         }
     }
 
-    /// The other way; `None` where it makes no sense.
+    /// Decodes what [`ContentId::encode`] returned; `None` for anything else.
     pub fn decode(text: &str) -> Option<Self> {
-        let (place, of) = text.split_once(':')?;
+        let (place, owner) = text.split_once(':')?;
         let (kind, item) = place.split_at_checked(1)?;
         let item = item.parse().ok()?;
         match kind {
-            "m" => Some(Self::Message(of.parse().ok()?, item)),
-            "t" => Some(Self::Tool(item, of.into())),
+            "m" => Some(Self::Message(owner.parse().ok()?, item)),
+            "t" => Some(Self::Tool(item, owner.into())),
             _ => None,
         }
     }
 }
 
 impl Content {
-    /// The text of a text block, `None` for every other kind.
+    /// Returns the text of a text block; `None` for every other type.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -147,7 +147,7 @@ impl Content {
         }
     }
 
-    /// Its address, where it has one.
+    /// Returns its address, if it has one.
     pub fn uri(&self) -> Option<&str> {
         match self {
             Self::Image { uri, .. } => uri.as_deref(),
@@ -158,7 +158,7 @@ impl Content {
         }
     }
 
-    /// Its base64 data, where it has some.
+    /// Returns its base64 data, if it has any.
     pub fn data(&self) -> Option<&str> {
         match self {
             Self::Image { data, .. } | Self::Audio { data, .. } | Self::Blob { data, .. } => {
@@ -168,7 +168,7 @@ impl Content {
         }
     }
 
-    /// The MIME type that is said.
+    /// Returns the MIME type that its sender gave.
     pub fn mime(&self) -> Option<&str> {
         let mime = match self {
             Self::Image { mime, .. } | Self::Audio { mime, .. } => Some(mime),
@@ -191,12 +191,15 @@ impl Content {
         }
     }
 
-    /// What it is, in one line without control characters: kind, name, pixels, type, size, for whom.
-    pub fn words(&self) -> String {
+    /// Describes it in one line without control characters: type, name, address, pixels, MIME type,
+    /// size, audience, priority and description, as far as they are known.
+    pub fn summary(&self) -> String {
         let (kind, name) = match self {
-            Self::Text(text) => return label::short(text.lines().next().unwrap_or_default(), NAME),
+            Self::Text(text) => {
+                return label::short(text.lines().next().unwrap_or_default(), MAX_NAME);
+            }
             Self::Unknown { kind } => {
-                return format!("content of the unknown kind \"{}\"", label::short(kind, NAME));
+                return format!("content of unknown type \"{}\"", label::short(kind, MAX_NAME));
             }
             Self::Image { .. } => ("image", None),
             Self::Audio { .. } => ("audio", None),
@@ -209,31 +212,32 @@ impl Content {
         let uri = self.uri().filter(|uri| name.is_none_or(|name| name != uri));
         let parts = [
             Some(kind.to_owned()),
-            name.map(|name| label::short(name, NAME)),
-            uri.map(|uri| label::short(uri, NAME)),
+            name.map(|name| label::short(name, MAX_NAME)),
+            uri.map(|uri| label::short(uri, MAX_NAME)),
             media.and_then(|media| media.pixels).map(|(width, height)| format!("{width}×{height}")),
-            self.mime().map(|mime| label::short(mime, NAME)),
+            self.mime().map(|mime| label::short(mime, MAX_NAME)),
             self.bytes().map(|bytes| size(usize::try_from(bytes).unwrap_or(usize::MAX))),
-            self.lacks_data().then(|| "without data".to_owned()),
+            self.lacks_data().then(|| "no data".to_owned()),
             self.about().and_then(|about| about.audience).map(|audience| match audience {
                 Audience::User => "for you".to_owned(),
                 Audience::Assistant => "for the model".to_owned(),
             }),
-            self.about().and_then(|about| about.priority).map(|it| format!("priority {it}")),
+            self.about().and_then(|about| about.priority).map(|value| format!("priority {value}")),
             self.about()
                 .and_then(|about| about.description.as_ref())
-                .map(|description| label::short(description, NAME)),
+                .map(|description| label::short(description, MAX_NAME)),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 
-    /// Whether what should have data has none: the agent gave none, or they were too large to be written down.
+    /// Whether its data is missing: the agent sent none, or it was too large to be saved.
     fn lacks_data(&self) -> bool {
-        let has_some = matches!(self, Self::Image { .. } | Self::Audio { .. } | Self::Blob { .. });
-        has_some && self.data().is_none()
+        let needs_data =
+            matches!(self, Self::Image { .. } | Self::Audio { .. } | Self::Blob { .. });
+        needs_data && self.data().is_none()
     }
 
-    /// How many bytes it has, where that is known.
+    /// Returns its size in bytes, if that is known.
     fn bytes(&self) -> Option<u64> {
         match self {
             Self::Resource { text, .. } => Some(text.len() as u64),
@@ -245,7 +249,7 @@ impl Content {
     }
 }
 
-/// A number of bytes for people.
+/// Formats a number of bytes, such as `12 KiB`.
 pub fn size(bytes: usize) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
@@ -255,7 +259,7 @@ pub fn size(bytes: usize) -> String {
 }
 
 fn is_large(data: &str) -> bool {
-    data.len() > MOST_KEPT
+    data.len() > MAX_SAVED_DATA
 }
 
 #[cfg(test)]
@@ -263,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_what_matters_and_harms_nobody() {
+    fn a_summary_is_one_line_without_control_characters() {
         let about = About {
             title: Some("Two\nlines\u{1b}[31m\u{202e}".to_owned()),
             size: Some(3000),
@@ -275,7 +279,7 @@ mod tests {
         let link = Content::ResourceLink { uri, name, mime: None, about };
         let address = format!("https://a.b/{}…", "c".repeat(88));
         assert_eq!(
-            link.words(),
+            link.summary(),
             format!(
                 "link · Two lines\u{fffd}[31m\u{fffd} · {address} · 2 KiB · for the model · priority 0.5"
             )
@@ -283,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_come_back() {
+    fn ids_round_trip() {
         for id in [ContentId::Message(12, 3), ContentId::Tool(0, "a:b|c".into())] {
             assert_eq!(ContentId::decode(&id.encode()), Some(id));
         }
@@ -293,20 +297,20 @@ mod tests {
     }
 
     #[test]
-    fn large_data_are_not_written_down() {
+    fn large_data_is_not_saved() {
         let image = |bytes: usize| Content::Image {
             mime: "image/png".to_owned(),
             data: "A".repeat(bytes),
             uri: None,
             about: About::default(),
         };
-        let kept = |content: &Content| -> Content {
+        let saved = |content: &Content| -> Content {
             serde_json::from_str(&serde_json::to_string(content).unwrap()).unwrap()
         };
-        assert_eq!(kept(&image(MOST_KEPT)), image(MOST_KEPT));
-        assert_eq!(kept(&image(MOST_KEPT + 1)), image(0));
-        assert_eq!(image(0).words(), "image · image/png · without data");
-        // As it was written down by an earlier version.
+        assert_eq!(saved(&image(MAX_SAVED_DATA)), image(MAX_SAVED_DATA));
+        assert_eq!(saved(&image(MAX_SAVED_DATA + 1)), image(0));
+        assert_eq!(image(0).summary(), "image · image/png · no data");
+        // As an earlier version saved it.
         let old = r#"{"Image":{"mime":"image/png","data":"AAAA","uri":null}}"#;
         assert_eq!(serde_json::from_str::<Content>(old).unwrap(), image(4));
     }

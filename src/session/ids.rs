@@ -1,4 +1,4 @@
-//! Ids as types, so that no bare string crosses a function boundary as one.
+//! Newtypes for ids, so that one kind cannot be passed for another. Clones share the string.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -12,7 +12,7 @@ macro_rules! id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The id as it stands on the wire.
+            /// Returns the id as a string.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -51,34 +51,34 @@ macro_rules! id {
 }
 
 id!(
-    /// A session, as its agent named it (ACP `sessionId`).
+    /// The id that an agent gave a session (ACP `sessionId`).
     SessionId
 );
 id!(
-    /// A tool call, unique within its session (ACP `toolCallId`).
+    /// The id of a tool call, unique within its session (ACP `toolCallId`).
     ToolCallId
 );
 id!(
-    /// One option of a permission request (ACP `optionId`).
+    /// The id of an option of a permission request (ACP `optionId`).
     OptionId
 );
 id!(
-    /// A message that chunks belong to (ACP `messageId`).
+    /// The id of a message (ACP `messageId`).
     MessageId
 );
 id!(
-    /// A way to authenticate (ACP `methodId`).
+    /// The id of an authentication method (ACP `methodId`).
     AuthMethodId
 );
 id!(
-    /// A terminal, ours or an agent's (ACP `terminalId`).
+    /// The id of a terminal, ours or one of the agent's own (ACP `terminalId`).
     TerminalId
 );
 id!(
-    /// The name an agent has in the configuration, such as `claude`.
+    /// The name of an agent in the configuration, such as `claude`.
     AgentName
 );
 id!(
-    /// An elicitation by an address, as its agent named it (ACP `elicitationId`).
+    /// The id that an agent gave a URL elicitation (ACP `elicitationId`).
     ElicitationId
 );

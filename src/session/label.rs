@@ -1,56 +1,84 @@
-//! Texts of others, made fit for any place on the screen: a window's title, a status line, a message. Some of these places
-//! hand a text to the terminal as it is, so nothing in it may be a command to one, or show it as another than it is.
+//! Sanitizes untrusted text for display. Some places of Neovim's screen (titles, statuslines,
+//! messages) pass text to the terminal as it is, so it must not contain control sequences, nor
+//! characters that make it look like another text.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-/// What stands for a character that cannot be shown.
-const REPLACED: char = '\u{fffd}';
+/// What replaces a character that must not be shown.
+const REPLACEMENT: char = '\u{fffd}';
 
-/// One line: what breaks a line is a space, what a terminal or a reader could be misled by is `U+FFFD`.
+/// Sanitizes a text for one line: line breaks and tabs become spaces, other misleading characters
+/// `U+FFFD`.
 pub fn line(text: &str) -> Cow<'_, str> {
-    cleaned(text, |c| matches!(c, '\n' | '\r' | '\t').then_some(' '))
+    replace_misleading(text, |c| matches!(c, '\n' | '\r' | '\t').then_some(' '))
 }
 
-/// Several lines: the same, but for the ends of lines.
+/// Sanitizes a text like [`line()`], but preserves its line breaks (`\n`, `\r\n`).
 pub fn lines(text: &str) -> Cow<'_, str> {
-    cleaned(text, |c| match c {
+    replace_misleading(text, |c| match c {
         '\n' => Some('\n'),
         '\r' | '\t' => Some(' '),
         _ => None,
     })
 }
 
-/// One line of at most so many characters; what was cut off leaves an ellipsis.
+/// Sanitizes a text for one line and truncates it to `most` characters, plus an ellipsis.
 pub fn short(text: &str, most: usize) -> String {
     let mut chars = text.chars();
-    let kept: String = chars.by_ref().take(most).collect();
-    let mut out = line(&kept).into_owned();
+    let start: String = chars.by_ref().take(most).collect();
+    let mut out = line(&start).into_owned();
     if chars.next().is_some() {
         out.push('…');
     }
     out
 }
 
-/// Whether a text is shown as what it is: a name with other characters is none that anybody could check.
-pub fn is_plain(text: &str) -> bool {
-    !text.chars().any(misleads)
+/// Returns the byte ranges of the SGR sequences in a text, such as `ESC [ 31 m`.
+pub fn colours(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices("\x1b[").filter_map(|(start, opening)| {
+        let rest = &text[start + opening.len()..];
+        let numbers = rest.bytes().take_while(|byte| b"0123456789;:".contains(byte)).count();
+        rest[numbers..].starts_with('m').then_some(start..start + opening.len() + numbers + 1)
+    })
 }
 
-fn cleaned(text: &str, blank: impl Fn(char) -> Option<char>) -> Cow<'_, str> {
+/// Removes SGR sequences from a text: commands write them even if their output is not a terminal.
+pub fn strip_colours(text: &str) -> Cow<'_, str> {
+    let (mut plain, mut from) = (String::new(), 0);
+    for colour in colours(text) {
+        plain.push_str(&text[from..colour.start]);
+        from = colour.end;
+    }
+    if from == 0 {
+        return Cow::Borrowed(text);
+    }
+    plain.push_str(&text[from..]);
+    Cow::Owned(plain)
+}
+
+/// Whether a text has no misleading characters. The user cannot verify a name that has some.
+pub fn is_plain(text: &str) -> bool {
+    !text.chars().any(is_misleading)
+}
+
+/// Replaces each misleading character by what `blank` returns for it, else by [`REPLACEMENT`].
+fn replace_misleading(text: &str, blank: impl Fn(char) -> Option<char>) -> Cow<'_, str> {
     let has_pairs = text.contains("\r\n");
     let text = if has_pairs { text.replace("\r\n", "\n").into() } else { Cow::Borrowed(text) };
-    // Bytes of printable ASCII are most of it.
-    let is_fit = |byte: u8| (0x20..0x7f).contains(&byte);
-    if text.bytes().all(is_fit) || text.chars().all(|c| !misleads(c)) {
+    // The fast path, since most text is printable ASCII.
+    let is_printable_ascii = |byte: u8| (0x20..0x7f).contains(&byte);
+    if text.bytes().all(is_printable_ascii) || text.chars().all(|c| !is_misleading(c)) {
         return text;
     }
-    let fit = |c| if misleads(c) { blank(c).unwrap_or(REPLACED) } else { c };
-    Cow::Owned(text.chars().map(fit).collect())
+    let replace = |c| if is_misleading(c) { blank(c).unwrap_or(REPLACEMENT) } else { c };
+    Cow::Owned(text.chars().map(replace).collect())
 }
 
-/// Characters that control a terminal, end a line, turn the direction of writing, or are not seen at all. Those that join
-/// letters stay: languages need them. `lua/rat/text.lua` has the same ones.
-fn misleads(c: char) -> bool {
+/// Whether a character controls a terminal, ends a line, changes the direction of text or is
+/// invisible. Zero-width joiners are not included: some languages need them. The list is the same
+/// as in `lua/rat/util/text.lua`.
+fn is_misleading(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
@@ -74,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_holds_nothing_that_misleads(text in any::<String>()) {
+        fn a_sanitized_text_has_no_misleading_characters(text in any::<String>()) {
             let shown = line(&text);
             prop_assert!(is_plain(&shown), "{shown:?}");
             prop_assert_eq!(line(&shown), shown.as_ref());
@@ -82,14 +110,22 @@ mod tests {
         }
 
         #[test]
-        fn what_misleads_nobody_stays(text in "[a-zäöü漢😀\u{200d} ]{0,40}") {
+        fn other_characters_are_unchanged(text in "[a-zäöü漢😀\u{200d} ]{0,40}") {
             prop_assert_eq!(line(&text), text.as_str());
             prop_assert_eq!(lines(&text), text.as_str());
         }
     }
 
     #[test]
-    fn what_was_there_is_seen_to_have_been_there() {
+    fn only_sgr_sequences_are_stripped() {
+        assert_eq!(strip_colours("\x1b[1;31mred\x1b[0m \x1b[38:2::1mé\x1b[m"), "red é");
+        for other in ["plain", "\x1b[2J", "\x1b[31", "\x1b]0;m\x07", "[31m", "\x1b[3\x1bm"] {
+            assert_eq!(strip_colours(other), other);
+        }
+    }
+
+    #[test]
+    fn misleading_characters_are_replaced_visibly() {
         assert_eq!(
             line("a\r\nb\tc\u{1b}]52;c;\u{7}\u{9b}1m\u{202e}\0"),
             "a b c\u{fffd}]52;c;\u{fffd}\u{fffd}1m\u{fffd}\u{fffd}"

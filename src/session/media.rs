@@ -1,27 +1,27 @@
-//! What bytes are by how they begin: images with their size in pixels, sound, documents. It looks and decodes nothing
-//! else; a name or a type that somebody says is no proof.
+//! Detects the media type of data by its first bytes (never by a claimed name or type), and the
+//! size of images. Also encodes and decodes base64.
 
 use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 
-/// So many bytes are looked at: a JPEG says its size only after what a camera has to say.
+/// How many bytes are examined. In a JPEG the size comes only after the metadata of the camera.
 pub const HEAD: usize = 128 * 1024;
 
-/// Agents leave padding out.
+/// Some agents omit the padding.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// What bytes are.
+/// A detected media type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Media {
     /// MIME type.
     pub mime: &'static str,
-    /// The usual end of a file's name, without the dot.
+    /// The usual file name extension, without the dot.
     pub extension: &'static str,
-    /// Width and height of an image, where it says them.
+    /// Width and height of an image; `None` if they were not found.
     pub pixels: Option<(u32, u32)>,
 }
 
@@ -30,49 +30,49 @@ impl Media {
         Self { mime, extension, pixels: None }
     }
 
-    /// Whether it is an image; only those that models take are known here.
+    /// Whether it is an image; only the types that models accept are detected.
     pub fn is_image(&self) -> bool {
         self.mime.starts_with("image/")
     }
 
-    /// Whether it is sound.
+    /// Whether it is audio.
     pub fn is_audio(&self) -> bool {
         self.mime.starts_with("audio/")
     }
 }
 
-/// What a file with these first bytes is; `None` where that is not known.
+/// Detects the media type of data that starts with these bytes; `None` if it is not known.
 pub fn sniff(head: &[u8]) -> Option<Media> {
-    image(head).or_else(|| other(head))
+    image(head).or_else(|| audio_or_document(head))
 }
 
-/// The same of base64 data, of which only the beginning is decoded.
+/// Detects the media type of base64 data, of which only the beginning is decoded.
 pub fn sniff_base64(data: &str) -> Option<Media> {
     let found = sniff(&decoded_head(data, 64))?;
     if found.mime == "image/jpeg" { sniff(&decoded_head(data, HEAD)) } else { Some(found) }
 }
 
-/// How many bytes base64 data stand for.
+/// Returns the length of base64 data once decoded, in bytes.
 pub fn decoded_len(data: &str) -> usize {
     data.trim_end_matches('=').len() * 3 / 4
 }
 
-/// The bytes that base64 data stand for, whole; `None` where it is none. Space within it does no harm.
+/// Decodes base64 data, ignoring white space; `None` if it is invalid.
 pub fn decode(data: &str) -> Option<Vec<u8>> {
-    let spaced = data.bytes().any(|byte| byte.is_ascii_whitespace());
-    let dense = || data.split_ascii_whitespace().collect::<String>();
-    if spaced { LENIENT.decode(dense()) } else { LENIENT.decode(data) }.ok()
+    let has_space = data.bytes().any(|byte| byte.is_ascii_whitespace());
+    let compact = || data.split_ascii_whitespace().collect::<String>();
+    if has_space { LENIENT.decode(compact()) } else { LENIENT.decode(data) }.ok()
 }
 
-/// Bytes as base64 data.
+/// Encodes bytes as base64 data.
 pub fn encode(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// At most the first `most` bytes. Nothing where it is no base64.
+/// Decodes the first bytes of base64 data, about `most`; empty if it is invalid.
 fn decoded_head(data: &str, most: usize) -> Vec<u8> {
-    let dense = data.bytes().filter(|byte| !byte.is_ascii_whitespace());
-    let head: Vec<u8> = dense.take(most.div_ceil(3) * 4).collect();
+    let compact = data.bytes().filter(|byte| !byte.is_ascii_whitespace());
+    let head: Vec<u8> = compact.take(most.div_ceil(3) * 4).collect();
     LENIENT.decode(head).unwrap_or_default()
 }
 
@@ -91,14 +91,14 @@ fn image(head: &[u8]) -> Option<Media> {
     Some(Media { pixels, ..media })
 }
 
-fn other(head: &[u8]) -> Option<Media> {
+fn audio_or_document(head: &[u8]) -> Option<Media> {
     let riff = head.starts_with(b"RIFF");
     let (mime, extension) = match head {
         _ if riff && head.get(8..12) == Some(b"WAVE") => ("audio/wav", "wav"),
         _ if head.starts_with(b"OggS") => ("audio/ogg", "ogg"),
         _ if head.starts_with(b"fLaC") => ("audio/flac", "flac"),
         _ if head.starts_with(b"ID3") => ("audio/mpeg", "mp3"),
-        // A frame of MPEG audio without a tag before it: layer III of any version, no reserved values.
+        // A frame of MPEG audio without an ID3 tag: layer III of any version, no reserved values.
         [0xff, second, third, ..] if second & 0xe6 == 0xe2 && third >> 4 != 0xf => {
             ("audio/mpeg", "mp3")
         }
@@ -109,12 +109,12 @@ fn other(head: &[u8]) -> Option<Media> {
     Some(Media::of(mime, extension))
 }
 
-fn big(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
+fn big_endian(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
     let bytes = bytes.get(at..at + count)?;
     Some(bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
 }
 
-fn little(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
+fn little_endian(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
     let bytes = bytes.get(at..at + count)?;
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte)))
 }
@@ -122,27 +122,29 @@ fn little(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
 /// PNG 11.2.2: the first chunk is IHDR.
 fn png(head: &[u8]) -> Option<(u32, u32)> {
     (head.get(12..16) == Some(b"IHDR")).then_some(())?;
-    Some((big(head, 16, 4)?, big(head, 20, 4)?))
+    Some((big_endian(head, 16, 4)?, big_endian(head, 20, 4)?))
 }
 
 fn gif(head: &[u8]) -> Option<(u32, u32)> {
-    Some((little(head, 6, 2)?, little(head, 8, 2)?))
+    Some((little_endian(head, 6, 2)?, little_endian(head, 8, 2)?))
 }
 
 /// The three forms of a WebP file: lossy, lossless, extended.
 fn webp(head: &[u8]) -> Option<(u32, u32)> {
     match head.get(12..16)? {
-        b"VP8 " => Some((little(head, 26, 2)? & 0x3fff, little(head, 28, 2)? & 0x3fff)),
+        b"VP8 " => {
+            Some((little_endian(head, 26, 2)? & 0x3fff, little_endian(head, 28, 2)? & 0x3fff))
+        }
         b"VP8L" => {
-            let bits = little(head, 21, 4)?;
+            let bits = little_endian(head, 21, 4)?;
             Some(((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1))
         }
-        b"VP8X" => Some((little(head, 24, 3)? + 1, little(head, 27, 3)? + 1)),
+        b"VP8X" => Some((little_endian(head, 24, 3)? + 1, little_endian(head, 27, 3)? + 1)),
         _ => None,
     }
 }
 
-/// Goes from segment to segment up to the one that begins a frame (JPEG B.2.2).
+/// Walks the segments up to the start of a frame (JPEG B.2.2), which has the size.
 fn jpeg(head: &[u8]) -> Option<(u32, u32)> {
     let mut at = 2;
     loop {
@@ -152,13 +154,13 @@ fn jpeg(head: &[u8]) -> Option<(u32, u32)> {
         let (0xff, marker) = (*head.get(at)?, *head.get(at + 1)?) else { return None };
         match marker {
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
-                return Some((big(head, at + 7, 2)?, big(head, at + 5, 2)?));
+                return Some((big_endian(head, at + 7, 2)?, big_endian(head, at + 5, 2)?));
             }
-            // The picture itself, or the end of the file: too late.
+            // The image data or the end of the file: there was no frame before.
             0xd9 | 0xda => return None,
-            // These have nothing behind them.
+            // Markers without a length.
             0x01 | 0xd0..=0xd7 => at += 2,
-            _ => at += 2 + usize::try_from(big(head, at + 2, 2)?).ok()?.max(2),
+            _ => at += 2 + usize::try_from(big_endian(head, at + 2, 2)?).ok()?.max(2),
         }
     }
 }
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn images_say_their_size() {
+    fn the_size_of_images_is_detected() {
         assert_eq!(pixels(PNG), ("image/png", Some((640, 480))));
         assert_eq!(pixels(b"GIF89a\x40\x01\xc8\0\x80"), ("image/gif", Some((320, 200))));
         // Comments and tables come before the frame; the second 0xff is padding.
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_malformed_has_no_size() {
+    fn truncated_or_malformed_data_has_no_size() {
         assert_eq!(pixels(&PNG[..18]), ("image/png", None));
         assert_eq!(pixels(b"\xff\xd8\xff\xda\0\0"), ("image/jpeg", None));
         assert_eq!(pixels(b"\xff\xd8\xff\xe1\0\0"), ("image/jpeg", None));
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn sound_and_documents_are_known() {
+    fn audio_and_documents_are_detected() {
         let mime = |head: &[u8]| sniff(head).map(|found| found.mime);
         assert_eq!(mime(b"RIFF\0\0\0\0WAVEfmt "), Some("audio/wav"));
         assert_eq!(mime(b"OggS\0"), Some("audio/ogg"));
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_taken_with_spaces_and_without_padding() {
+    fn base64_may_have_spaces_and_lack_padding() {
         assert_eq!(decode("aGVs\nbG8=").as_deref(), Some(&b"hello"[..]));
         assert_eq!(decode("aGVsbG8").as_deref(), Some(&b"hello"[..]));
         assert_eq!(decode("a?"), None);
@@ -222,7 +224,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_panics_whatever_it_looks_at(head in 0..8usize, rest in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn detection_never_panics_and_base64_round_trips(
+            head in 0..8usize,
+            rest in prop::collection::vec(any::<u8>(), 0..64),
+        ) {
             let starts: [&[u8]; 8] = [
                 PNG, b"GIF89a", b"\xff\xd8\xff", b"RIFF\0\0\0\0WEBPVP8 ", b"RIFF\0\0\0\0WEBPVP8L",
                 b"RIFF\0\0\0\0WEBPVP8X", b"\0\0\0\0ftyp", b"",

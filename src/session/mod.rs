@@ -1,4 +1,5 @@
-//! What a session is made of, in our own words: no JSON, no Neovim, no disk.
+//! The data model of a session: transcript, tool calls, permissions, elicitations, prompts and
+//! terminals. It knows nothing of JSON-RPC, Neovim or disks.
 
 pub mod agent;
 pub mod author;
@@ -15,7 +16,8 @@ pub mod turn;
 pub mod update;
 
 pub mod elicitation;
+pub mod entry;
 pub mod permission;
 pub mod prompt;
-pub mod remembered;
+pub mod saved;
 pub mod transcript;

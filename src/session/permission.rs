@@ -1,51 +1,51 @@
-//! Permissions: what an agent asks before it acts (ACP `session/request_permission`).
+//! Permission requests (ACP `session/request_permission`) and their outcomes.
 
 use super::ids::{OptionId, ToolCallId};
 use super::tool_call::ToolCallPatch;
 use serde::{Deserialize, Serialize};
 
-/// What choosing an option means; only a hint.
+/// What choosing an option means (ACP `PermissionOptionKind`); only a hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OptionKind {
-    /// This once.
+    /// Allow this time.
     AllowOnce,
-    /// From now on.
+    /// Allow from now on.
     AllowAlways,
-    /// Not this time.
+    /// Reject this time.
     RejectOnce,
-    /// Never.
+    /// Reject from now on.
     RejectAlways,
-    /// A kind we do not know: shown, never chosen by a command.
+    /// A kind we do not know: shown, but never chosen by a command.
     Unknown,
 }
 
-/// One way to answer.
+/// An option of a permission request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionOption {
-    /// What goes back to the agent.
+    /// The id to send to the agent if the user chooses it.
     pub id: OptionId,
-    /// What the user reads.
+    /// Its label.
     pub name: String,
-    /// What it means.
+    /// What choosing it means.
     pub kind: OptionKind,
 }
 
-/// A request for permission, as it comes in. It is an update of its tool call too.
+/// A permission request. It also updates its tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
-    /// The tool call it is about; perhaps one never announced.
+    /// The tool call it is about, which may not have been announced.
     pub tool_call: ToolCallId,
-    /// What it says of the tool call.
+    /// The update of the tool call.
     pub patch: Box<ToolCallPatch>,
-    /// The ways to answer, in the agent's order.
+    /// The options in the agent's order.
     pub options: Vec<PermissionOption>,
 }
 
-/// What the user decided.
+/// The outcome of a permission request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// One of the options offered.
+    /// The user chose this option.
     Selected(OptionId),
-    /// The turn was cancelled, or nothing fitting was offered.
+    /// The turn was cancelled, or the agent offered no suitable option.
     Cancelled,
 }

@@ -1,102 +1,107 @@
-//! Prompts: what the user says, and what goes with it, in the richest form an agent takes. Nothing is read or sent here.
+//! Prompts with their attachments, and how they become content blocks, each in the richest form the
+//! agent accepts. It reads no files and sends nothing.
 
 use super::content::{About, Content, size};
 use super::media::Media;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// An image or a sound with more bytes goes as a link: models refuse larger ones, and some agents then any later prompt.
-pub const MOST_MEDIA: usize = 5 << 20;
-/// A file of another kind with more bytes goes as a link.
-pub const MOST_BLOB: usize = 1 << 20;
-/// Files with more bytes together go as links from there on.
-const MOST_TOGETHER: usize = 20 << 20;
+/// Images and audio of more bytes are sent as a link. Models refuse larger ones, and some agents
+/// then fail on every later prompt, too.
+pub const MAX_MEDIA: usize = 5 << 20;
+/// Other files of more bytes are sent as a link.
+pub const MAX_BLOB: usize = 1 << 20;
+/// Once the files of a prompt exceed this many bytes, the rest are sent as links.
+const MAX_TOTAL: usize = 20 << 20;
 
-/// What an agent takes in a prompt (ACP `promptCapabilities`).
+/// The content an agent accepts in a prompt (ACP `promptCapabilities`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PromptCapabilities {
-    /// Images.
+    /// Image content.
     pub image: bool,
-    /// Sound.
+    /// Audio content.
     pub audio: bool,
-    /// Resources with their text.
+    /// Embedded resources (`embeddedContext`).
     pub embedded: bool,
 }
 
-/// Something that goes with a prompt.
+/// An attachment of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// `file://` address of the whole file, without a line range; a buffer without a file has another scheme.
+    /// The `file://` address without a line range; a buffer without a file has another scheme.
     pub uri: String,
-    /// The path as the user would write it, for the display.
+    /// The path as shown to the user.
     pub label: String,
     /// First and last line, counted from 1; `None` for the whole file.
     pub lines: Option<(u32, u32)>,
-    /// MIME type, where known; of a file only what its name says.
+    /// Which part of these lines it is, such as `columns 5-9`; `None` for whole lines.
+    pub part: Option<String>,
+    /// MIME type, if known; for a file, only by its name.
     pub mime: Option<String>,
-    /// What it holds.
+    /// Its content.
     pub body: Body,
 }
 
-/// What an attachment holds.
+/// The content of an attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// Text as the user sees it, saved or not.
+    /// Text of a buffer, saved or not.
     Text(String),
-    /// A file that is an image, sound or no text, or has too much of it: read when the prompt goes out.
+    /// A file that is not text, or is a large one. It is read when the prompt is sent.
     File(PathBuf),
 }
 
-/// What was read of a file that goes with a prompt.
+/// The result of reading an attached file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileRead {
-    /// All of it.
+    /// The whole content.
     Data {
-        /// Base64.
+        /// Base64 data.
         data: String,
-        /// How many bytes that is.
+        /// Its decoded size in bytes.
         size: usize,
-        /// What it is, where its first bytes tell.
+        /// The media type by its first bytes, if known.
         media: Option<Media>,
     },
-    /// It has so many bytes, more than go with a prompt.
+    /// It is larger than [`size_limit`] allows: its size in bytes.
     TooLarge(u64),
-    /// It could not be read; why.
+    /// It could not be read; the reason in one line.
     Failed(String),
 }
 
-/// What was read, by path.
+/// The files that were read, by path.
 pub type FilesRead = BTreeMap<PathBuf, FileRead>;
 
-/// How many bytes of a file of this kind go with a prompt.
-pub fn most(media: Option<Media>) -> usize {
+/// Returns the maximum size of an attached file of this type, in bytes.
+pub fn size_limit(media: Option<Media>) -> usize {
     if media.is_some_and(|media| media.is_image() || media.is_audio()) {
-        MOST_MEDIA
+        MAX_MEDIA
     } else {
-        MOST_BLOB
+        MAX_BLOB
     }
 }
 
 /// A prompt the user wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prompt {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// What goes with them.
+    /// The attachments in order.
     pub attachments: Vec<Attachment>,
 }
 
 /// A prompt as it is sent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Packed {
-    /// The content.
+    /// The content blocks.
     pub blocks: Vec<Content>,
-    /// What goes in a poorer form than the user may expect, a line each.
+    /// Notices for the user about attachments that are missing or sent as a link, one line each.
     pub notices: Vec<String>,
 }
 
 impl Prompt {
-    /// The files that have to be read before it is sent.
+    /// Returns the files that have to be read before the prompt is sent.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.attachments.iter().filter_map(|attachment| match &attachment.body {
             Body::File(path) => Some(path.as_path()),
@@ -104,19 +109,20 @@ impl Prompt {
         })
     }
 
-    /// The content blocks to send: first the words, then what goes with them, each in the richest form
-    /// the agent takes (ACP content: `resource`, else a link and, for what a link cannot say, the text itself).
-    pub fn pack(&self, takes: PromptCapabilities, files: &FilesRead) -> Packed {
+    /// Builds the content blocks to send: the text, then the attachments, each in the richest form
+    /// that the agent accepts. Text becomes a `resource`, or a link and a text block, since it may
+    /// be unsaved. A file becomes an image, audio or `resource`, or else a link (ACP content).
+    pub fn pack(&self, capabilities: PromptCapabilities, files: &FilesRead) -> Packed {
         let mut packed = Packed::default();
         if !self.text.is_empty() {
             packed.blocks.push(Content::Text(self.text.clone()));
         }
-        let mut room = MOST_TOGETHER;
+        let mut room = MAX_TOTAL;
         for attachment in &self.attachments {
             match &attachment.body {
-                Body::Text(text) => attachment.pack_text(text, takes, &mut packed.blocks),
+                Body::Text(text) => attachment.pack_text(text, capabilities, &mut packed.blocks),
                 Body::File(path) => {
-                    attachment.pack_file(files.get(path), takes, &mut room, &mut packed);
+                    attachment.pack_file(files.get(path), capabilities, &mut room, &mut packed);
                 }
             }
         }
@@ -125,7 +131,7 @@ impl Prompt {
 }
 
 impl Attachment {
-    /// The address with the lines as its fragment, `#L3-7`.
+    /// Returns the address with the lines as its fragment, such as `#L3-7`.
     pub fn address(&self) -> String {
         match self.lines {
             Some((first, last)) if first == last => format!("{}#L{first}", self.uri),
@@ -134,13 +140,18 @@ impl Attachment {
         }
     }
 
-    /// What the user reads: `src/main.rs:3-7`.
+    /// Returns its title for the user, such as `src/main.rs:3-7` or `src/main.rs:3 (columns 5-9)`.
     pub fn title(&self) -> String {
-        match self.lines {
+        let mut title = match self.lines {
             Some((first, last)) if first == last => format!("{}:{first}", self.label),
             Some((first, last)) => format!("{}:{first}-{last}", self.label),
             None => self.label.clone(),
+        };
+        if let Some(part) = &self.part {
+            // Writing to a string cannot fail.
+            let _ = write!(title, " ({part})");
         }
+        title
     }
 
     fn link(&self) -> Content {
@@ -152,8 +163,8 @@ impl Attachment {
         }
     }
 
-    fn pack_text(&self, text: &str, takes: PromptCapabilities, out: &mut Vec<Content>) {
-        if takes.embedded {
+    fn pack_text(&self, text: &str, capabilities: PromptCapabilities, out: &mut Vec<Content>) {
+        if capabilities.embedded {
             out.push(Content::Resource {
                 uri: self.address(),
                 mime: self.mime.clone(),
@@ -163,7 +174,7 @@ impl Attachment {
             return;
         }
         out.push(self.link());
-        // A link names the file; the exact text, perhaps unsaved, has to go as words.
+        // The text may be unsaved, so a link to the file is not enough.
         let fence = fence_for(text);
         let newline = if text.ends_with('\n') { "" } else { "\n" };
         out.push(Content::Text(format!("{}:\n{fence}\n{text}{newline}{fence}", self.title())));
@@ -172,55 +183,60 @@ impl Attachment {
     fn pack_file(
         &self,
         read: Option<&FileRead>,
-        takes: PromptCapabilities,
+        capabilities: PromptCapabilities,
         room: &mut usize,
         out: &mut Packed,
     ) {
-        let left_out = |why: &str| format!("{} is left out: {why}", self.label);
-        let whole = match read {
-            None => return out.notices.push(left_out("it was not read")),
-            Some(FileRead::Failed(why)) => return out.notices.push(left_out(why)),
+        let omitted = |why: &str| format!("Could not attach {}: {why}", self.label);
+        let block = match read {
+            None => return out.notices.push(omitted("it was not read in time")),
+            Some(FileRead::Failed(why)) => return out.notices.push(omitted(why)),
             Some(FileRead::TooLarge(bytes)) => Err(Some(self.too_large(*bytes))),
             Some(FileRead::Data { data, size, media }) if size <= room => {
-                self.whole(data, *media, takes).inspect(|_| *room -= size)
+                self.embed(data, *media, capabilities).inspect(|_| *room -= size)
             }
             Some(FileRead::Data { .. }) => {
-                let most = size(MOST_TOGETHER);
-                Err(Some(format!("all files of a prompt have {most} at most")))
+                let most = size(MAX_TOTAL);
+                Err(Some(format!("the files of one prompt may have {most} in total")))
             }
         };
-        match whole {
+        match block {
             Ok(block) => out.blocks.push(block),
             Err(why) => {
                 out.blocks.push(self.link());
-                let notice = why.map(|why| format!("{} goes as a link: {why}", self.label));
+                let notice = why.map(|why| format!("{} was sent as a link: {why}", self.label));
                 out.notices.extend(notice);
             }
         }
     }
 
-    /// The file itself, if the agent takes it; else why not, where that is worth a word.
-    fn whole(
+    /// Returns a block with the file's data, or the reason for the user why the agent gets a link.
+    /// `None` if a link is what the user expects.
+    fn embed(
         &self,
         data: &str,
         media: Option<Media>,
-        takes: PromptCapabilities,
+        capabilities: PromptCapabilities,
     ) -> Result<Content, Option<String>> {
         let (data, about) = (data.to_owned(), About::default());
         match media {
-            Some(media) if media.is_image() && takes.image => {
+            Some(media) if media.is_image() && capabilities.image => {
                 let uri = Some(self.uri.clone());
                 Ok(Content::Image { mime: media.mime.to_owned(), data, uri, about })
             }
-            Some(media) if media.is_image() => Err(Some("the agent takes no images".to_owned())),
-            Some(media) if media.is_audio() && takes.audio => {
+            Some(media) if media.is_image() => {
+                Err(Some("the agent does not accept images".to_owned()))
+            }
+            Some(media) if media.is_audio() && capabilities.audio => {
                 Ok(Content::Audio { mime: media.mime.to_owned(), data, about })
             }
-            Some(media) if media.is_audio() => Err(Some("the agent takes no sound".to_owned())),
-            None if self.is_named("image/") => {
-                Err(Some("it is no PNG, JPEG, GIF or WebP image".to_owned()))
+            Some(media) if media.is_audio() => {
+                Err(Some("the agent does not accept audio".to_owned()))
             }
-            _ if !takes.embedded => Err(None),
+            None if self.is_named("image/") => {
+                Err(Some("it is not a PNG, JPEG, GIF or WebP image".to_owned()))
+            }
+            _ if !capabilities.embedded => Err(None),
             media => {
                 let mime = media.map(|media| media.mime.to_owned()).or_else(|| self.mime.clone());
                 Ok(Content::Blob { uri: self.uri.clone(), mime, data, about })
@@ -230,18 +246,18 @@ impl Attachment {
 
     fn too_large(&self, bytes: u64) -> String {
         let media = self.is_named("image/") || self.is_named("audio/");
-        let most = size(if media { MOST_MEDIA } else { MOST_BLOB });
+        let most = size(if media { MAX_MEDIA } else { MAX_BLOB });
         let bytes = size(usize::try_from(bytes).unwrap_or(usize::MAX));
-        format!("it has {bytes}, and {most} is the most that is sent")
+        format!("it has {bytes}, the limit is {most}")
     }
 
-    /// Whether its name says that it is of this kind.
+    /// Whether its MIME type by name starts with `kind`.
     fn is_named(&self, kind: &str) -> bool {
         self.mime.as_ref().is_some_and(|mime| mime.starts_with(kind))
     }
 }
 
-/// A code fence longer than any in `text` (CommonMark 4.5).
+/// Returns a code fence that is longer than any in `text` (CommonMark 4.5).
 fn fence_for(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)

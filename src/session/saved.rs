@@ -1,81 +1,90 @@
-//! What is remembered of a session when Neovim has ended, so that it can go on.
+//! The types of saved sessions and transcripts, from which a session is resumed after a restart.
 
+use super::entry::Entry;
 use super::ids::{AgentName, SessionId};
-use super::transcript::Entry;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A session that was used.
+/// An entry of the list of saved sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remembered {
-    /// The agent's name in the configuration.
+pub struct SavedSession {
+    /// The name of the agent in the configuration.
     pub agent: AgentName,
-    /// As the agent named it.
+    /// The id that the agent gave it.
     pub id: SessionId,
-    /// Where it works, absolute.
+    /// Its working directory, absolute.
     pub cwd: PathBuf,
-    /// Its title, where the agent gave it one, else how its first prompt begins.
+    /// The title from the agent, else the beginning of the first prompt.
     #[serde(default)]
     pub title: Option<String>,
-    /// When it was used last, in seconds since 1970; set by who keeps it.
+    /// When it was last used, in seconds since 1970; set by the store.
     #[serde(default)]
     pub used_at: u64,
-    /// Whether some Neovim has it open; never written down.
+    /// Whether some Neovim has it open; not saved.
     #[serde(skip)]
     pub open: bool,
 }
 
-/// By what a session is found again: agents of two folders may give theirs one name.
+/// Identifies a saved session: agents in two directories may use the same session id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct StoreKey {
-    /// Where it works, absolute.
+    /// Its working directory, absolute.
     pub cwd: PathBuf,
-    /// The agent's name in the configuration.
+    /// The name of the agent in the configuration.
     pub agent: AgentName,
-    /// As the agent named it.
+    /// The id that the agent gave it.
     pub id: SessionId,
 }
 
-impl Remembered {
-    /// By what it is found again.
+impl SavedSession {
+    /// Returns what identifies it.
     pub fn key(&self) -> StoreKey {
         StoreKey { cwd: self.cwd.clone(), agent: self.agent.clone(), id: self.id.clone() }
     }
 }
 
-/// What became of what was to be written down of a session.
+/// The changes of a transcript since it was last saved.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TranscriptPart {
+    /// New or changed entries with their index.
+    pub entries: Vec<(usize, Entry)>,
+    /// Text to append to the message at this index.
+    pub more: Option<(usize, String)>,
+}
+
+/// The result of saving part of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
-    /// It is written down, or nothing of any session ever is.
+pub enum SaveResult {
+    /// It was saved, or saving is disabled.
     Written,
-    /// Another program has the session open and writes it.
+    /// Another process has the session open and saves it.
     Elsewhere,
-    /// It could be written now, but what came before it was not: all is needed, not only what has changed.
+    /// It could be saved now, but an earlier part was not: the whole transcript has to be saved.
     Behind,
-    /// It could not be written; why.
+    /// It could not be saved; the reason.
     Failed(String),
 }
 
-/// What was said in a session, as far as it was written down.
+/// A saved transcript.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Past {
-    /// In order.
+pub struct SavedTranscript {
+    /// The entries in order.
     pub entries: Vec<Entry>,
-    /// Some are missing: those after them stand elsewhere now than where they were written down.
+    /// Some entries could not be read, so the index of those after them has changed.
     pub has_gaps: bool,
-    /// Another program has it open; nothing was read.
+    /// Another process has the session open, so nothing was read.
     pub is_elsewhere: bool,
 }
 
-/// What an agent says of one of its sessions (ACP session list).
+/// A session as its agent lists it (ACP `session/list`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
-    /// As the agent named it.
+pub struct ListedSession {
+    /// The id that the agent gave it.
     pub id: SessionId,
-    /// Where it works.
+    /// Its working directory.
     pub cwd: PathBuf,
     /// Its title.
     pub title: Option<String>,
-    /// When it changed last, as the agent wrote it (ISO 8601).
+    /// When it last changed, as the agent wrote it (ISO 8601).
     pub updated_at: Option<String>,
 }

@@ -1,29 +1,29 @@
-//! Tool calls: what an agent does with its tools (ACP tool calls).
+//! Tool calls (ACP tool calls): their state, and the updates that change it.
 
 use super::content::Content;
 use super::ids::{TerminalId, ToolCallId};
-use super::terminal::TerminalNews;
+use super::terminal::TerminalUpdate;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What a tool does (ACP `ToolKind`); an unknown kind is `Other`.
+/// What a tool does (ACP `ToolKind`). A kind we do not know is `Other`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum ToolKind {
     /// Reads a file.
     Read,
     /// Changes a file.
     Edit,
-    /// Removes something.
+    /// Deletes a file.
     Delete,
-    /// Moves or renames.
+    /// Moves or renames a file.
     Move,
-    /// Looks for something.
+    /// Searches.
     Search,
     /// Runs a command.
     Execute,
     /// Plans or reasons.
     Think,
-    /// Fetches from elsewhere.
+    /// Fetches external data.
     Fetch,
     /// Switches the session's mode.
     SwitchMode,
@@ -32,10 +32,11 @@ pub enum ToolKind {
     Other,
 }
 
-/// Where a tool call stands. `Cancelled` and `Rejected` are ours: version 1 of the protocol has no such status.
+/// The status of a tool call (ACP `ToolCallStatus`). `Cancelled` is ours: version 1 of the protocol
+/// does not have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum ToolStatus {
-    /// Announced, or waiting for the user.
+    /// Not started: the input is incomplete, or the user has to give permission.
     #[default]
     Pending,
     /// Running.
@@ -44,18 +45,29 @@ pub enum ToolStatus {
     Completed,
     /// Failed.
     Failed,
-    /// The turn was cancelled before it ended.
+    /// The turn was cancelled before the call ended.
     Cancelled,
 }
 
 impl ToolStatus {
-    /// Whether the call may still go on.
+    /// Whether the call has not ended.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::InProgress)
     }
+
+    /// Returns a word for the user.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "waiting",
+            Self::InProgress => "running",
+            Self::Completed => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
 }
 
-/// A place the call is about, to jump to.
+/// A location that a tool call works on, which the user can jump to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     /// Absolute path.
@@ -64,7 +76,7 @@ pub struct Location {
     pub line: Option<u32>,
 }
 
-/// A change to one file, to be shown; showing it changes nothing.
+/// A change to one file, for display only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diff {
     /// Absolute path.
@@ -75,87 +87,88 @@ pub struct Diff {
     pub new: String,
 }
 
-/// One item of what a tool call produced.
+/// An item of a tool call's content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToolContent {
     /// A content block.
     Content(Content),
     /// A change to a file.
     Diff(Diff),
-    /// What a terminal shows, ours or one of the agent's own.
+    /// The output of a terminal, ours or one of the agent's own.
     Terminal(TerminalId),
-    /// A kind of item we do not know.
+    /// A type of item we do not know.
     Unknown {
         /// Its `type`.
         kind: String,
     },
 }
 
-/// What the agent passed to the tool, as far as we understand it.
+/// The input of a tool (ACP `rawInput`), as far as we understand it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ToolInput {
-    /// The shell command, where the input has one.
+    /// The shell command, if the input has one.
     pub command: Option<String>,
-    /// The folder it runs in.
+    /// The directory in which the command runs.
     pub cwd: Option<String>,
-    /// What else it has, by name, as text; an input that is no object has no name.
+    /// The other fields with their values as text. An input that is not an object is one field with
+    /// an empty name.
     #[serde(default)]
     pub fields: Vec<(String, String)>,
     /// The whole input as pretty-printed JSON.
     pub json: String,
 }
 
-/// A change to a tool call: only what is `Some` changes (ACP `tool_call`, `tool_call_update`).
+/// An update of a tool call (ACP `tool_call`, `tool_call_update`). `None` leaves a field unchanged.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolCallPatch {
-    /// What the user reads.
+    /// The title.
     pub title: Option<String>,
-    /// The tool's own name.
+    /// The programmatic name of the tool.
     pub name: Option<String>,
-    /// What it does.
+    /// What the tool does.
     pub kind: Option<ToolKind>,
-    /// Where it stands.
+    /// The status.
     pub status: Option<ToolStatus>,
     /// Replaces all content.
     pub content: Option<Vec<ToolContent>>,
     /// Replaces all locations.
     pub locations: Option<Vec<Location>>,
-    /// What went into the tool.
+    /// The input.
     pub input: Option<ToolInput>,
-    /// What came out, as text; shown where there is no content.
+    /// The output as text (ACP `rawOutput`); shown if there is no content.
     pub output: Option<String>,
-    /// What happened in terminals of the agent's own, oldest first.
-    pub terminals: Vec<(TerminalId, TerminalNews)>,
+    /// Updates of terminals of the agent's own, oldest first.
+    pub terminals: Vec<(TerminalId, TerminalUpdate)>,
 }
 
-/// A tool call as known now.
+/// The current state of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Its id.
     pub id: ToolCallId,
-    /// What the user reads; the tool's name where the agent gave no title.
+    /// The title; the tool's name if the agent gave no title.
     pub title: String,
-    /// The tool's own name.
+    /// The programmatic name of the tool.
     pub name: Option<String>,
-    /// What it does.
+    /// What the tool does.
     pub kind: ToolKind,
-    /// Where it stands.
+    /// The status.
     pub status: ToolStatus,
-    /// What it produced.
+    /// The content it produced.
     pub content: Vec<ToolContent>,
-    /// Where it works.
+    /// The locations it works on.
     pub locations: Vec<Location>,
-    /// What went into the tool.
+    /// The input.
     pub input: Option<ToolInput>,
-    /// What came out, as text.
+    /// The output as text.
     pub output: Option<String>,
-    /// What the agent added last to what the protocol says, as JSON text.
+    /// The latest `_meta` object as JSON text.
     #[serde(default)]
     pub meta: Option<String>,
 }
 
 impl ToolCall {
-    /// A call of which nothing but the id is known yet.
+    /// Creates a call of which only the id is known.
     pub fn new(id: ToolCallId) -> Self {
         Self {
             id,
@@ -171,7 +184,7 @@ impl ToolCall {
         }
     }
 
-    /// Takes over what the patch has, leaves the rest.
+    /// Applies an update.
     pub fn apply(&mut self, patch: ToolCallPatch) {
         let ToolCallPatch {
             title,
@@ -201,7 +214,7 @@ impl ToolCall {
         }
         self.name = name.or_else(|| self.name.take());
         self.input = match (input, self.input.take()) {
-            // Agents repeat the input in part: what it said before of the folder still holds.
+            // Agents repeat the input in part, so an earlier command and directory are still valid.
             (Some(new), Some(old)) => Some(ToolInput {
                 command: new.command.or(old.command),
                 cwd: new.cwd.or(old.cwd),
@@ -213,7 +226,7 @@ impl ToolCall {
         self.output = output.or_else(|| self.output.take());
     }
 
-    /// The terminals among the content, in order.
+    /// Returns the terminals in the content, in order.
     pub fn terminals(&self) -> impl Iterator<Item = &TerminalId> {
         self.content.iter().filter_map(|item| match item {
             ToolContent::Terminal(id) => Some(id),
@@ -221,13 +234,13 @@ impl ToolCall {
         })
     }
 
-    /// The files it names: its locations, and those it shows changes of.
+    /// Returns the files it names: those of its locations and of its diffs.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let locations = self.locations.iter().map(|location| location.path.as_path());
         locations.chain(self.diffs().map(|diff| diff.path.as_path()))
     }
 
-    /// The diffs among the content, in order.
+    /// Returns the diffs in the content, in order.
     pub fn diffs(&self) -> impl Iterator<Item = &Diff> {
         self.content.iter().filter_map(|item| match item {
             ToolContent::Diff(diff) => Some(diff),

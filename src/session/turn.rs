@@ -1,28 +1,28 @@
-//! What an agent does with a session, and why it stops. Whose turn it is is not known here.
+//! Whether an agent is working, and why its turn ended.
 
-/// Whether the agent works (ACP version 2, `state_update`).
+/// The state of the agent (ACP version 2, `state_update`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Activity {
-    /// It does, or waits for somebody; so does one in a state we do not know.
+    /// It is working or waiting, or it is in a state we do not know.
     Busy,
-    /// It does not any more.
+    /// It has stopped.
     Idle(StopReason),
-    /// It does not any more; what went wrong, in one line.
+    /// It has stopped because of an error, in one line.
     Failed(String),
 }
 
 /// Why a turn ended (ACP `stopReason`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReason {
-    /// The agent is done.
+    /// The agent is finished.
     EndTurn,
-    /// The model's limit of tokens.
+    /// The model's token limit was reached.
     MaxTokens,
-    /// The agent's limit of requests.
+    /// The limit of model requests in a turn was reached.
     MaxTurnRequests,
-    /// The agent will not; the prompt and what followed are not in its context.
+    /// The agent refused. The prompt and what followed are not in its context.
     Refusal,
-    /// Cancelled.
+    /// The turn was cancelled.
     Cancelled,
     /// A reason we do not know.
     Unknown(String),

@@ -1,273 +1,292 @@
-//! What an agent tells us while it works (ACP `session/update`).
+//! The updates of a session that an agent sends (ACP `session/update`).
 
 use super::content::Content;
 use super::ids::{MessageId, TerminalId, ToolCallId};
-use super::terminal::TerminalNews;
+use super::terminal::TerminalUpdate;
 use super::tool_call::{ToolCallPatch, ToolContent};
 use super::turn::Activity;
 use serde::{Deserialize, Serialize};
 
-/// A field that may be left as it is, cleared, or set (ACP three-state fields).
+/// An update of a field (ACP three-state fields).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Patch<T> {
-    /// Left out: keep what is there.
+    /// The field was absent: it does not change.
     #[default]
-    Keep,
-    /// `null`: clear it.
+    Unchanged,
+    /// The field was `null`: it is cleared.
     Clear,
-    /// Set it.
+    /// The field is set to this value.
     Set(T),
 }
 
 impl<T> Patch<T> {
-    /// Applies the change to `field`.
+    /// Applies the update to `field`.
     pub fn apply(self, field: &mut Option<T>) {
         match self {
-            Self::Keep => {}
+            Self::Unchanged => {}
             Self::Clear => *field = None,
             Self::Set(value) => *field = Some(value),
         }
     }
 }
 
-/// One update of a session.
+/// An update of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
-    /// A piece of a message.
+    /// A chunk of a message.
     Chunk {
-        /// Who speaks.
+        /// The author of the message.
         role: Role,
-        /// The message it belongs to; pieces without one are grouped by who speaks.
+        /// The message it belongs to; consecutive chunks without an id are grouped by role.
         message: Option<MessageId>,
-        /// The piece.
+        /// The content of the chunk.
         content: Content,
     },
-    /// A whole message, said for the first time or anew.
+    /// A whole message, which is new or replaces an earlier one.
     Message {
-        /// Who speaks.
+        /// The author of the message.
         role: Role,
-        /// Which message.
+        /// The id of the message.
         message: MessageId,
-        /// All of it.
+        /// The whole content.
         content: Vec<Content>,
     },
-    /// A tool call is announced or changes; an unknown id announces it.
+    /// A new tool call, or a change of one.
     ToolCall {
-        /// Which.
+        /// The id of the tool call; an unknown one means a new call.
         id: ToolCallId,
-        /// What changes.
+        /// The change.
         patch: Box<ToolCallPatch>,
     },
-    /// A tool call has produced one thing more.
+    /// A tool call has produced another item of content.
     ToolContent {
-        /// Which.
+        /// The id of the tool call.
         id: ToolCallId,
-        /// What.
+        /// The item to append.
         content: ToolContent,
     },
-    /// Something happens in a terminal of the agent's own.
+    /// An update of a terminal of the agent's own.
     Terminal {
-        /// Which.
+        /// The id of the terminal.
         id: TerminalId,
-        /// What.
-        news: TerminalNews,
+        /// The update.
+        update: TerminalUpdate,
     },
-    /// Replaces the whole plan; empty clears it.
+    /// The whole plan; an empty one clears it.
     Plan(Vec<PlanEntry>),
-    /// Replaces the commands the agent offers.
+    /// All slash commands that the agent offers.
     Commands(Vec<Command>),
-    /// The session's mode changed.
+    /// The id of the session's new mode.
     Mode(String),
-    /// Replaces the session's options.
+    /// All options of the session.
     Options(Vec<ConfigOption>),
-    /// The session's title or time of change.
+    /// Metadata of the session.
     Info {
         /// The title.
         title: Patch<String>,
-        /// When it changed last, ISO 8601.
+        /// When it last changed (ISO 8601).
         updated_at: Patch<String>,
     },
-    /// How full the context is, and what the session cost so far.
+    /// Context size and cost.
     Usage(Usage),
-    /// A passing notice; no part of the conversation.
+    /// A transient notice, which is not part of the conversation.
     Notice {
-        /// How grave.
+        /// How severe it is.
         severity: Severity,
         /// One line.
         title: String,
-        /// More, where there is more.
+        /// Details, if there are any.
         description: Option<String>,
     },
-    /// The agent shortens its context.
+    /// The agent compacts its context.
     Compaction {
-        /// Which.
+        /// The id of the compaction.
         id: String,
-        /// Where it stands, in the agent's word.
+        /// The status in the agent's own word; empty if it did not change.
         status: String,
         /// The summary so far.
         summary: Patch<Vec<Content>>,
-        /// Why it failed.
+        /// The error, if it failed.
         error: Patch<String>,
     },
-    /// A piece of a compaction's summary.
+    /// A chunk of a compaction's summary.
     CompactionChunk {
-        /// Which.
+        /// The id of the compaction.
         id: String,
-        /// The piece.
+        /// The content of the chunk.
         content: Content,
     },
-    /// What came with the update or the answer before it, for Lua.
+    /// The `_meta` of the preceding update or response, for the Lua API.
     Meta(Meta),
-    /// Whether the agent works at it; said by agents that do not say so by their answer to the prompt.
+    /// The agent's state, from agents that do not report it by responding to the prompt.
     Activity(Activity),
-    /// Something we do not know; one quiet row of the display.
+    /// An update we do not know or cannot parse, shown in one dim row.
     Unknown {
         /// Its `sessionUpdate`.
         tag: String,
-        /// Why it was not understood, where it is a known kind that is malformed.
+        /// What is wrong with it; `None` if its kind is not known.
         problem: Option<String>,
     },
 }
 
-/// What an agent adds to what the protocol says (ACP extensibility, `_meta`). Nothing of ours depends on it.
+impl Update {
+    /// Whether it is part of the conversation rather than of the session's state.
+    pub fn is_conversation(&self) -> bool {
+        matches!(
+            self,
+            Self::Chunk { .. }
+                | Self::Message { .. }
+                | Self::ToolCall { .. }
+                | Self::ToolContent { .. }
+                | Self::Terminal { .. }
+                | Self::Plan(_)
+                | Self::Compaction { .. }
+                | Self::CompactionChunk { .. }
+        )
+    }
+}
+
+/// An agent's own additions to the protocol (ACP extensibility, `_meta`), for scripts. We do not
+/// depend on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meta {
-    /// The `sessionUpdate` it came with, or the method of the call whose answer it came with.
+    /// The `sessionUpdate` it came with, or the method of the request whose response had it.
     pub kind: String,
-    /// The tool call it is about.
+    /// The tool call it belongs to, if any.
     pub id: Option<String>,
-    /// JSON text of an object; `None` where that is too large to be handed on.
+    /// The object as JSON text; `None` if it is too large to be passed on.
     pub json: Option<String>,
     /// Its size in bytes.
     pub size: usize,
 }
 
-/// Who speaks in a message.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
     /// The user.
     User,
     /// The agent.
     Agent,
-    /// The agent, thinking aloud.
+    /// The agent's reasoning (ACP `agent_thought_chunk`).
     Thought,
 }
 
-/// How grave a notice is.
+/// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Severity {
-    /// Good to know; unknown severities too.
+    /// Information, and any severity we do not know.
     Info,
-    /// Worth a look.
+    /// Something unexpected.
     Warning,
     /// Something failed.
     Error,
 }
 
-/// One step of a plan.
+/// An entry of a plan (ACP `PlanEntry`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanEntry {
-    /// What is to be done.
+    /// The task.
     pub content: String,
-    /// How important.
+    /// Its priority.
     pub priority: PlanPriority,
-    /// Where it stands.
+    /// Its status.
     pub status: PlanStatus,
 }
 
-/// How important a step is.
+/// The priority of a plan entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PlanPriority {
-    /// Most.
+    /// Important.
     High,
-    /// Also what we do not know.
+    /// The default, and any priority we do not know.
     Medium,
-    /// Least.
+    /// Nice to have.
     Low,
 }
 
-/// Where a step stands.
+/// The status of a plan entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PlanStatus {
-    /// Not begun; also what we do not know.
+    /// Not started, and any status we do not know.
     Pending,
     /// Being worked on.
     InProgress,
     /// Done.
     Completed,
-    /// Given up.
+    /// No longer to be done.
     Cancelled,
 }
 
-/// A command the agent offers, sent as `/name arguments`.
+/// A slash command of the agent, sent as `/name arguments`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// Without the slash.
+    /// The name without the slash.
     pub name: String,
     /// What it does.
     pub description: String,
-    /// What to type after it.
+    /// A hint about its arguments.
     pub hint: Option<String>,
 }
 
-/// An option of the session, such as its model.
+/// A configuration option of the session, such as its model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigOption {
     /// Its id.
     pub id: String,
-    /// What the user reads.
+    /// Its display name.
     pub name: String,
     /// What it is for.
     pub description: Option<String>,
-    /// `mode`, `model`, `thought_level` or the agent's own word.
+    /// `mode`, `model`, `thought_level` or a category of the agent's own.
     pub category: Option<String>,
-    /// What it is set to and may be set to.
+    /// Its current value, and the possible ones.
     pub value: OptionValue,
 }
 
 /// The value of an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OptionValue {
-    /// One of several.
+    /// One of several choices.
     Select {
-        /// The chosen value.
+        /// The current value.
         current: String,
-        /// What may be chosen, flattened in order.
+        /// All choices in order, without the nesting of groups.
         choices: Vec<Choice>,
     },
     /// On or off.
     Boolean(bool),
 }
 
-/// One choice of an option or one mode.
+/// A choice of an option, or a mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// What goes over the wire.
+    /// The value to send.
     pub value: String,
-    /// What the user reads.
+    /// Its display name.
     pub name: String,
-    /// More about it.
+    /// A description for the user.
     pub description: Option<String>,
-    /// The group it stands in.
+    /// The name of its group, if any.
     pub group: Option<String>,
 }
 
-/// How full the context is.
+/// The use of the context, and the cost.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
     /// Tokens in the context.
     pub used: u64,
-    /// Tokens the context holds.
+    /// Size of the context in tokens.
     pub size: u64,
-    /// Cost so far with its unit, such as `(0.12, "USD")`.
+    /// The cost so far with its currency, such as `(0.12, "USD")`.
     pub cost: Option<(f64, String)>,
 }
 
-/// The modes a session has (deprecated in ACP in favour of options).
+/// Modes or models of an agent without configuration options (ACP session modes; models were never
+/// part of a released protocol).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Modes {
-    /// The current mode's id.
+pub struct Selection {
+    /// The id of the current one, which may not be among the available ones.
     pub current: String,
-    /// All modes.
+    /// The available ones.
     pub available: Vec<Choice>,
 }

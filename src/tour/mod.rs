@@ -1,9 +1,11 @@
-//! The built-in tour: an ACP agent on stdin and stdout that needs no model, no key and no network. It knows nothing of
-//! the rest of the crate; to the client it is an agent like any other.
+//! The built-in tour: a scripted ACP agent on stdin and stdout, which needs no model, API key or
+//! network. It shares only `jsonrpc` with the rest of the crate, which treats it like any other
+//! agent.
 
 mod client;
 mod project;
 mod replies;
+mod signal;
 mod story;
 mod turn;
 
@@ -18,10 +20,13 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
-use client::{Client, Failure};
-use turn::{Session, Signal, Turn};
+use client::Client;
+use signal::Failure;
+use signal::Signal;
+use turn::{Session, Turn};
 
-/// Plays the agent until stdin ends. `RAT_TOUR_PACE` scales its pauses: 1 is the default, 0 is as fast as possible.
+/// Runs the agent on stdin and stdout. `RAT_TOUR_PACE` scales its pauses: 1 is the default, 0 means
+/// none.
 pub fn run() -> ExitCode {
     let pace =
         std::env::var("RAT_TOUR_PACE").ok().and_then(|pace| pace.parse().ok()).unwrap_or(1.0);
@@ -29,8 +34,8 @@ pub fn run() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Plays the agent on any two pipes until `input` ends; then what is running is cancelled.
-/// `pace` scales the pauses, from 0 to 100.
+/// Runs the agent until `input` ends, then cancels running turns. `pace` scales the pauses, from 0
+/// to 100.
 pub fn serve(input: impl Read, output: impl Write + Send + 'static, pace: f64) {
     let pace = if pace.is_finite() { pace.clamp(0.0, 100.0) } else { 1.0 };
     let mut agent = Agent::new(Arc::new(Client::new(output)), pace);
@@ -43,7 +48,8 @@ pub fn serve(input: impl Read, output: impl Write + Send + 'static, pace: f64) {
     agent.close();
 }
 
-/// The side that takes messages. Each turn runs on a thread of its own, so that cancel is always heard.
+/// The main thread, which handles incoming messages. Each turn runs on its own thread, so that
+/// `session/cancel` is handled at once.
 struct Agent {
     client: Arc<Client>,
     pace: f64,
@@ -51,16 +57,17 @@ struct Agent {
     sessions: HashMap<String, Entry>,
 }
 
-/// A session and the turn that runs in it.
+/// A session and its latest turn.
 struct Entry {
     session: Arc<Session>,
-    turn: Option<Running>,
+    turn: Option<RunningTurn>,
 }
 
-struct Running {
+struct RunningTurn {
     signals: Sender<Signal>,
     thread: JoinHandle<()>,
-    answered: Arc<AtomicBool>,
+    /// Whether the turn has ended, so that the next one may start.
+    ended: Arc<AtomicBool>,
 }
 
 impl Agent {
@@ -68,21 +75,21 @@ impl Agent {
         Self { client, pace, capabilities: None, sessions: HashMap::new() }
     }
 
-    /// Source: ACP v1, transports: one JSON object a line.
+    /// Source: ACP v1, transports: one JSON object per line.
     fn receive(&mut self, line: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Value>(line) else {
             return self.client.reply(&Value::Null, Err(Failure::new(-32700, "not a JSON object")));
         };
         let params = &message["params"];
         match (message["method"].as_str(), message.get("id")) {
-            (None, Some(id)) => self.client.take_answer(id, &message),
+            (None, Some(id)) => self.client.handle_response(id, &message),
             (Some("session/prompt"), Some(id)) => {
                 if let Err(failure) = self.start_turn(id, params) {
                     self.client.reply(id, Err(failure));
                 }
             }
             (Some(method), Some(id)) => {
-                let result = self.answer(method, params);
+                let result = self.handle_request(method, params);
                 let opened = result
                     .as_ref()
                     .ok()
@@ -98,18 +105,18 @@ impl Agent {
         }
     }
 
-    fn answer(&mut self, method: &str, params: &Value) -> Result<Value, Failure> {
+    fn handle_request(&mut self, method: &str, params: &Value) -> Result<Value, Failure> {
         match method {
             "initialize" => {
                 self.capabilities = Some(params["clientCapabilities"].clone());
-                Ok(initialized())
+                Ok(initialize_result())
             }
-            "session/new" => self.open(params),
+            "session/new" => self.new_session(params),
             _ => Err(Failure::new(-32601, &format!("the tour does not know {method}"))),
         }
     }
 
-    fn open(&mut self, params: &Value) -> Result<Value, Failure> {
+    fn new_session(&mut self, params: &Value) -> Result<Value, Failure> {
         let capabilities = self
             .capabilities
             .clone()
@@ -122,37 +129,38 @@ impl Agent {
         Ok(json!({"sessionId": id}))
     }
 
-    /// The answer to the prompt is the turn's to give, unless this fails.
+    /// Starts a turn, which responds to the prompt at its end. If this fails, the caller has to
+    /// respond.
     fn start_turn(&mut self, id: &Value, params: &Value) -> Result<(), Failure> {
         let name = params["sessionId"].as_str().unwrap_or_default();
         let unknown =
             || Failure::new(-32002, "no such session").with_data(json!({"sessionId": name}));
         let entry = self.sessions.get_mut(name).ok_or_else(unknown)?;
-        if entry.turn.as_ref().is_some_and(|turn| !turn.answered.load(Ordering::Acquire)) {
+        if entry.turn.as_ref().is_some_and(|turn| !turn.ended.load(Ordering::Acquire)) {
             return Err(Failure::new(-32600, "a turn is running in this session"));
         }
         let prompt = params["prompt"].as_array().cloned();
         let prompt = prompt.ok_or_else(|| Failure::new(-32602, "prompt must be an array"))?;
         let (turn, signals) = Turn::new(Arc::clone(&self.client), Arc::clone(&entry.session));
-        let answered = Arc::new(AtomicBool::new(false));
+        let ended = Arc::new(AtomicBool::new(false));
         let thread = std::thread::spawn({
-            let (client, id, answered) =
-                (Arc::clone(&self.client), id.clone(), Arc::clone(&answered));
+            let (client, id, ended) = (Arc::clone(&self.client), id.clone(), Arc::clone(&ended));
             move || {
                 let reason = turn.play(|turn| replies::reply(turn, &prompt));
-                // Before the answer: the next prompt may come as soon as the client has it.
-                answered.store(true, Ordering::Release);
+                // Before the response, since the client may send the next prompt as soon as it has
+                // it.
+                ended.store(true, Ordering::Release);
                 client.reply(&id, Ok(json!({"stopReason": reason})));
             }
         });
-        entry.turn = Some(Running { signals, thread, answered });
+        entry.turn = Some(RunningTurn { signals, thread, ended });
         Ok(())
     }
 
     fn cancel(&self, params: &Value) {
         let entry = params["sessionId"].as_str().and_then(|name| self.sessions.get(name));
         if let Some(turn) = entry.and_then(|entry| entry.turn.as_ref()) {
-            // A turn that has just ended hears nothing any more, as it should.
+            // Fails if the turn has just ended.
             let _ = turn.signals.send(Signal::Cancel);
         }
     }
@@ -166,7 +174,7 @@ impl Agent {
 }
 
 /// Source: ACP v1, initialization.
-fn initialized() -> Value {
+fn initialize_result() -> Value {
     json!({
         "protocolVersion": 1,
         "agentCapabilities": {

@@ -1,4 +1,5 @@
-//! The tour's own hands: it searches the sample project, compares with the disk and runs the tests. It writes nothing.
+//! What the tour does with the sample project itself: searches it, compares buffers with the disk
+//! and runs the tests. It writes nothing.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,35 +9,36 @@ use std::sync::mpsc::Sender;
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
-use super::turn::Signal;
+use super::signal::Signal;
 
-/// The file the tour repairs.
+/// The file that the tour fixes.
 pub(super) const FILE: &str = "duration.py";
-/// What the search looks for.
+/// The function that the tour searches for.
 pub(super) const NAME: &str = "format_duration";
-/// The flaw and its repair: as it stands, a whole hour is `60m`.
-const FLAW: &str = "if seconds > size:";
-const REPAIR: &str = "if seconds >= size:";
+/// The bug and its fix: with the bug, a whole hour is formatted as `60m`.
+const BUG: &str = "if seconds > size:";
+const FIX: &str = "if seconds >= size:";
 
-/// The test command, as it is shown.
+/// The command that runs the tests.
 pub(super) const TESTS: &str = "python3 -B -m unittest -v";
 
-/// Whether this is the sample project.
+/// Whether the directory contains the sample project.
 pub(super) fn is_sample(cwd: &Path) -> bool {
     std::fs::read_to_string(cwd.join(FILE)).is_ok_and(|text| text.contains(NAME))
 }
 
-/// The text without the flaw; `None` where it is not there (any more).
-pub(super) fn repaired(text: &str) -> Option<String> {
-    text.contains(FLAW).then(|| text.replacen(FLAW, REPAIR, 1))
+/// Returns the text with the bug fixed; `None` if it does not have the bug.
+pub(super) fn fixed(text: &str) -> Option<String> {
+    text.contains(BUG).then(|| text.replacen(BUG, FIX, 1))
 }
 
-/// The line of the flaw, from 1.
-pub(super) fn flaw_line(text: &str) -> usize {
-    text.lines().position(|line| line.contains(FLAW)).map_or(1, |index| index + 1)
+/// Returns the line of the bug, counted from 1; 1 if there is none.
+pub(super) fn bug_line(text: &str) -> usize {
+    text.lines().position(|line| line.contains(BUG)).map_or(1, |index| index + 1)
 }
 
-/// Where the Python files of the folder name the function: path and line, from 1, in the order of the paths.
+/// Returns where the Python files of the directory mention the function: path and line (from 1),
+/// sorted by path.
 pub(super) fn mentions(cwd: &Path) -> Vec<(PathBuf, usize)> {
     let entries = std::fs::read_dir(cwd).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut paths: Vec<PathBuf> =
@@ -54,27 +56,27 @@ pub(super) fn mentions(cwd: &Path) -> Vec<(PathBuf, usize)> {
     paths.into_iter().flat_map(lines).collect()
 }
 
-/// Places as the `locations` of a tool call.
+/// Formats places as the `locations` of a tool call.
 pub(super) fn locations(places: &[(PathBuf, usize)]) -> Value {
     places.iter().map(|(path, line)| json!({"path": path, "line": line})).collect()
 }
 
-/// The lines of `seen` that the file on disk does not have.
-pub(super) fn unsaved_lines(path: &Path, seen: &str) -> Vec<String> {
+/// Returns the lines of `buffer` that the file on disk does not have.
+pub(super) fn unsaved_lines(path: &Path, buffer: &str) -> Vec<String> {
     let disk = std::fs::read_to_string(path).unwrap_or_default();
-    let diff = TextDiff::from_lines(disk.as_str(), seen);
+    let diff = TextDiff::from_lines(disk.as_str(), buffer);
     let new = diff.iter_all_changes().filter(|change| change.tag() == ChangeTag::Insert);
     new.map(|change| change.value().trim_end().to_owned()).collect()
 }
 
-/// Running tests. Dropping it ends them.
+/// A running test command. Dropping it kills the command.
 pub(super) struct Tests {
     child: Child,
 }
 
 impl Tests {
-    /// Starts the tests in a folder; each line of their output goes to `listener`, and then the end.
-    /// An error means that there is no such program.
+    /// Starts the tests in a directory. Each line of their output is sent to `listener`, then
+    /// [`Signal::End`]. Fails if the program cannot be started.
     pub(super) fn start(cwd: &Path, listener: Sender<Signal>) -> std::io::Result<Self> {
         let mut words = TESTS.split(' ');
         let mut command = Command::new(words.next().unwrap_or_default());
@@ -101,7 +103,7 @@ impl Tests {
         Ok(Self { child })
     }
 
-    /// Waits for the exit status after the end of the output. Gives whether the tests passed.
+    /// Waits for the command to exit and returns whether the tests passed.
     pub(super) fn passed(mut self) -> bool {
         self.child.wait().is_ok_and(|status| status.success())
     }

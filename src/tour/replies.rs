@@ -1,4 +1,4 @@
-//! Which reply a prompt gets: the tour, a slash command, or a description of what arrived.
+//! Chooses the reply to a prompt: the tour, a slash command, or a description of what arrived.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,19 +8,19 @@ use serde_json::{Value, json};
 use super::story;
 use super::turn::{Stopped, Turn};
 
-/// How many pieces `/stress` sends.
-const PIECES: usize = 5000;
+/// The number of chunks that `/stress` sends.
+const CHUNKS: usize = 5000;
 
-/// The commands the tour offers. Source: ACP v1, slash commands.
+/// Returns the update with the tour's slash commands. Source: ACP v1, slash commands.
 pub(super) fn commands() -> Value {
     json!({"sessionUpdate": "available_commands_update", "availableCommands": [
         {"name": "tour", "description": "Play the tour from the start"},
         {"name": "plan", "description": "Work through a plan", "input": {"hint": "steps, separated by commas"}},
-        {"name": "stress", "description": "Stream 5,000 pieces of text as fast as the client takes them"},
+        {"name": "stress", "description": "Stream 5,000 pieces of text as fast as possible"},
     ]})
 }
 
-/// Replies to a prompt. The first one that is no command plays the tour.
+/// Replies to a prompt. The first one that is not a command plays the tour.
 pub(super) fn reply(turn: &mut Turn, prompt: &[Value]) -> Result<(), Stopped> {
     let text = prompt.iter().find_map(|block| block["text"].as_str()).unwrap_or_default().trim();
     let (command, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -33,7 +33,7 @@ pub(super) fn reply(turn: &mut Turn, prompt: &[Value]) -> Result<(), Stopped> {
     }
 }
 
-/// Works through the steps the user has named.
+/// Works through the steps that the user named.
 fn plan(turn: &mut Turn, steps: &str) -> Result<(), Stopped> {
     let named: Vec<&str> =
         steps.split(',').map(str::trim).filter(|step| !step.is_empty()).collect();
@@ -46,23 +46,23 @@ fn plan(turn: &mut Turn, steps: &str) -> Result<(), Stopped> {
     turn.say("All done.\n")
 }
 
-/// A flood, to see that the editor stays calm.
+/// Sends many chunks at once, to show that the editor stays responsive.
 fn stress(turn: &mut Turn) -> Result<(), Stopped> {
     turn.begin_message();
-    for piece in 1..=PIECES {
-        let end = if piece % 10 == 0 { "\n" } else { " " };
-        turn.say_at_once(&format!("`{piece}` of *{PIECES}*{end}"))?;
+    for chunk in 1..=CHUNKS {
+        let end = if chunk % 10 == 0 { "\n" } else { " " };
+        turn.say_at_once(&format!("`{chunk}` of *{CHUNKS}*{end}"))?;
     }
     Ok(())
 }
 
-/// Tells the user what has arrived.
+/// Describes to the user what the prompt contains.
 fn describe(turn: &mut Turn, prompt: &[Value]) -> Result<(), Stopped> {
-    turn.say("This is what reached me:\n\n")?;
+    turn.say("This is what arrived:\n\n")?;
     for block in prompt {
         turn.say(&format!("- {}\n", description(block)))?;
     }
-    turn.say("\nI have only a script, so I cannot say more; `/tour` plays it again.\n")?;
+    turn.say("\nI only have a script, so I cannot say more. `/tour` plays it again.\n")?;
     turn.usage();
     Ok(())
 }

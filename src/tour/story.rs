@@ -1,5 +1,5 @@
-//! The guided conversation: it finds the flaw of the sample project, asks, repairs it and runs the tests. What the
-//! client answers decides how it goes on.
+//! The script of the tour: it finds the bug in the sample project, asks for permission, fixes it
+//! and runs the tests. The client's responses decide how it continues.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -7,39 +7,39 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::client::Failure;
 use super::project::{self, Tests};
+use super::signal::Failure;
 use super::turn::{Stopped, Turn, text_content};
 
 const PLAN: [&str; 4] = [
     "Look around the project",
     "Read duration.py as you see it",
-    "Repair what is wrong",
+    "Fix what is wrong",
     "Run the tests",
 ];
 
 const WELCOME: &str = "\
 # Welcome to rat.nvim
 
-I am the **tour**: a real agent that speaks the *Agent Client Protocol*, with a script in place of a model. What \
-you see is real traffic, and what I change is really changed. Meanwhile you can:
+I am the **tour**: a real agent that speaks the *Agent Client Protocol*, with a script in place of a model. The \
+messages are real, and so are the changes I make. Meanwhile you can:
 
-- scroll up and read, the text will not pull you down
-- type `:RatCancel` (or `<C-c>` in the prompt) to stop me at any moment
-- press `g?` in this window for all keys
+- scroll up and read: new text will not move you
+- type `:RatCancel` (or `<C-c>` in the prompt) to stop me at any time
+- press `g?` in this window to list all keys
 
 ";
 
 const ELSEWHERE: &str = "\
-This is not the sample project, so I will not touch any of your files. I can show you how a **new file** arrives: I \
-ask first, and if you say no, nothing happens.
+This is not the sample project, so I will not touch any of your files. Instead I will create a **new file**. I ask \
+first, and if you say no, nothing happens.
 
 ";
 
 const NOTES: &str = "\
 # Notes from the tour
 
-This file was written by the tour of rat.nvim, through the editor. Delete it when you have seen it.
+This file was written by the tour of rat.nvim, through the editor. You can delete it.
 ";
 
 const ENDING: &str = "\
@@ -54,7 +54,8 @@ const ENDING: &str = "\
 | `:RatTrace` | see all messages  |
 | `:RatStart` | start an agent    |
 
-An agent needs one entry in your configuration:
+Well-known agents (`:help rat-presets`) need no configuration: install one, then start it by name, as in \
+`:RatStart claude`. For any other agent, add an entry:
 
 ```lua
 require(\"rat\").setup({
@@ -64,7 +65,7 @@ require(\"rat\").setup({
 })
 ```
 
-Write me something and I will tell you what arrived; `/tour` starts over, `/stress` sends 5,000 pieces of text.
+Write me something and I will tell you what arrived. `/tour` starts over, `/stress` sends 5,000 pieces of text.
 ";
 
 /// Plays the whole tour.
@@ -72,9 +73,9 @@ pub(super) fn play(turn: &mut Turn) -> Result<(), Stopped> {
     turn.update(&json!({"sessionUpdate": "session_info_update", "title": "A tour of rat.nvim"}));
     let cwd = turn.session.cwd.clone();
     if project::is_sample(&cwd) {
-        sample(turn, &cwd)?;
+        play_in_sample(turn, &cwd)?;
     } else {
-        elsewhere(turn, &cwd)?;
+        play_elsewhere(turn, &cwd)?;
     }
     turn.say(ENDING)?;
     turn.usage();
@@ -82,23 +83,23 @@ pub(super) fn play(turn: &mut Turn) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// In a project of the user's own.
-fn elsewhere(turn: &mut Turn, cwd: &Path) -> Result<(), Stopped> {
+/// Plays the tour outside the sample project.
+fn play_elsewhere(turn: &mut Turn, cwd: &Path) -> Result<(), Stopped> {
     turn.say(WELCOME)?;
     turn.say(ELSEWHERE)?;
     let path = cwd.join("rat-tour.md");
     if path.exists() {
-        return turn.say("`rat-tour.md` is there already, so I leave it at that.\n\n");
+        return turn.say("`rat-tour.md` already exists, so I will not create it.\n\n");
     }
     change(turn, &path, None, NOTES)?;
     Ok(())
 }
 
-fn sample(turn: &mut Turn, cwd: &Path) -> Result<(), Stopped> {
+fn play_in_sample(turn: &mut Turn, cwd: &Path) -> Result<(), Stopped> {
     turn.plan(&PLAN, 0);
     turn.think(
-        "A small project for time sheets. The function that writes durations looks easy to get wrong, so I will see \
-         who uses it first, then read it.\n",
+        "A small project for time sheets. The function that formats durations is easy to get wrong, so I will see \
+         where it is used, then read it.\n",
     )?;
     turn.say(WELCOME)?;
     search(turn, cwd)?;
@@ -110,14 +111,14 @@ fn sample(turn: &mut Turn, cwd: &Path) -> Result<(), Stopped> {
     turn.usage();
 
     turn.plan(&PLAN, 2);
-    let Some(new) = project::repaired(&text) else {
-        turn.say("The flaw I know of is not there any more: `>=` stands where it should.\n\n")?;
+    let Some(new) = project::fixed(&text) else {
+        turn.say("The bug I know of is already fixed: the comparison uses `>=`.\n\n")?;
         return test(turn, cwd);
     };
     turn.say(
-        "There is a flaw in it. An hour is written as `60m`, because a unit counts only from *more than* one:\n\n\
+        "There is a bug in it. An hour is formatted as `60m`, because a unit is used only for *more than* one of it:\n\n\
          ```python\nif seconds > size:   # 3600 > 3600 is false\n```\n\n\
-         One character repairs that. You decide:\n\n",
+         One more character fixes that. You decide:\n\n",
     )?;
     if !change(turn, &path, Some(&text), &new)? {
         turn.say("Without the change there is nothing to test.\n\n")?;
@@ -129,7 +130,7 @@ fn sample(turn: &mut Turn, cwd: &Path) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// A search whose results the user can jump to.
+/// Searches the project and shows the results as locations, which the user can jump to.
 fn search(turn: &mut Turn, cwd: &Path) -> Result<(), Stopped> {
     let title = format!("Search for {}", project::NAME);
     let call = turn.open_call(json!({"title": title, "kind": "search", "status": "in_progress"}));
@@ -145,13 +146,14 @@ fn search(turn: &mut Turn, cwd: &Path) -> Result<(), Stopped> {
         json!({"status": "completed", "content": content, "locations": locations}),
     );
     turn.say(&format!(
-        "`{}` is named in {} places. Open the tool call with `za`, jump to a place with `gf`.\n\n",
+        "`{}` is used in {} places. Open the tool call with `za`, jump to a place with `gf`.\n\n",
         project::NAME,
         places.len()
     ))
 }
 
-/// Reads the file as the user sees it. `None` where that failed, which has been explained by then.
+/// Reads the file, through the client if it can. `None` if that failed, which was then already
+/// explained to the user.
 fn read(turn: &mut Turn, path: &Path) -> Result<Option<String>, Stopped> {
     let call = turn.open_call(json!({
         "title": format!("Read {}", project::FILE), "kind": "read", "status": "in_progress",
@@ -167,7 +169,7 @@ fn read(turn: &mut Turn, path: &Path) -> Result<Option<String>, Stopped> {
     };
     match read {
         Ok(text) => {
-            let line = project::flaw_line(&text);
+            let line = project::bug_line(&text);
             let locations = json!([{"path": path, "line": line}]);
             turn.update_call(&call, json!({"status": "completed", "locations": locations}));
             turn.say(&what_was_read(turn.session.reads, &project::unsaved_lines(path, &text)))?;
@@ -175,7 +177,7 @@ fn read(turn: &mut Turn, path: &Path) -> Result<Option<String>, Stopped> {
         }
         Err(error) => {
             fail_call(turn, &call, &error);
-            turn.say(&format!("I could not read the file: {error}. So I stop here.\n\n"))?;
+            turn.say(&format!("I could not read the file: {error}. I will stop here.\n\n"))?;
             Ok(None)
         }
     }
@@ -184,37 +186,36 @@ fn read(turn: &mut Turn, path: &Path) -> Result<Option<String>, Stopped> {
 fn what_was_read(through_client: bool, unsaved: &[String]) -> String {
     match (through_client, unsaved) {
         (false, _) => {
-            "Your client does not offer its buffers, so I have read the file from the disk.\n\n"
-                .to_owned()
+            "Your client does not share its buffers, so I read the file from disk.\n\n".to_owned()
         }
         (true, []) => {
-            "I have read your buffer. Just now it is the same as the file on disk.\n\n".to_owned()
+            "I read your buffer. Right now it is the same as the file on disk.\n\n".to_owned()
         }
         (true, [line]) => format!(
-            "I have read **your buffer**, not the disk: I see the line you have not saved yet,\n\n\
+            "I read **your buffer**, not the disk: I see the line you have not saved yet,\n\n\
              ```\n{line}\n```\n\nand I will leave it alone.\n\n"
         ),
         (true, [first, ..]) => format!(
-            "I have read **your buffer**, not the disk: I see {} lines you have not saved yet, such as\n\n\
+            "I read **your buffer**, not the disk: I see {} lines you have not saved yet, such as\n\n\
              ```\n{first}\n```\n\nand I will leave them alone.\n\n",
             unsaved.len()
         ),
     }
 }
 
-/// Asks, writes, and says what came of it. Gives whether the file is changed.
+/// Asks for permission and writes the file. Returns whether it was changed.
 fn change(turn: &mut Turn, path: &Path, old: Option<&str>, new: &str) -> Result<bool, Stopped> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let title = if old.is_some() { format!("Edit {name}") } else { format!("Create {name}") };
     let diff = json!([{"type": "diff", "path": path, "oldText": old, "newText": new}]);
-    let line = old.map_or(1, project::flaw_line);
+    let line = old.map_or(1, project::bug_line);
     let locations = json!([{"path": path, "line": line}]);
     let call = turn.open_call(json!({
         "title": title, "kind": "edit", "status": "pending", "locations": locations, "content": diff,
     }));
     if let Err(refusal) = ask(turn, &call, &title, &diff)? {
         fail_call(turn, &call, &refusal);
-        turn.say(&format!("{refusal} So `{name}` stays exactly as it is.\n\n"))?;
+        turn.say(&format!("{refusal} `{name}` stays as it is.\n\n"))?;
         return Ok(false);
     }
     turn.update_call(&call, json!({"status": "in_progress"}));
@@ -222,22 +223,23 @@ fn change(turn: &mut Turn, path: &Path, old: Option<&str>, new: &str) -> Result<
         Ok(()) => {
             turn.update_call(&call, json!({"status": "completed", "content": diff}));
             turn.say(&format!(
-                "Done: the change is in `{name}`, on disk and in your buffer if it is open. **One** `u` there takes \
-                 it back.\n\n"
+                "Done: the change is in `{name}`, on disk and in your buffer if it is open. **One** `u` there undoes \
+                 it.\n\n"
             ))?;
             Ok(true)
         }
         Err(error) => {
             fail_call(turn, &call, &error);
             turn.say(&format!(
-                "The change was not made: {error}. Nothing is lost, and `{name}` is yours.\n\n"
+                "I could not make the change: {error}. `{name}` stays as it is.\n\n"
             ))?;
             Ok(false)
         }
     }
 }
 
-/// Asks for permission, unless it was given for the whole session. Where it is not granted, gives the reason.
+/// Asks for permission unless it was given for the whole session. The inner error is the reason why
+/// it was not granted.
 fn ask(
     turn: &mut Turn,
     call: &str,
@@ -269,8 +271,8 @@ fn ask(
             turn.session.edits_allowed.store(true, Ordering::Relaxed);
             Ok(())
         }
-        Some(_) => Err("You said no.".to_owned()),
-        None => Err("You did not decide.".to_owned()),
+        Some(_) => Err("You rejected it.".to_owned()),
+        None => Err("You did not answer.".to_owned()),
     })
 }
 
@@ -282,7 +284,7 @@ fn write(turn: &mut Turn, path: &Path, new: &str) -> Result<Result<(), String>, 
     Ok(answer.map(drop).map_err(|failure: Failure| failure.text()))
 }
 
-/// Runs the tests and shows their output while it grows.
+/// Runs the tests and streams their output.
 fn test(turn: &mut Turn, cwd: &Path) -> Result<(), Stopped> {
     let call = turn.open_call(json!({
         "title": project::TESTS, "kind": "execute", "status": "in_progress",
@@ -304,9 +306,9 @@ fn test(turn: &mut Turn, cwd: &Path) -> Result<(), Stopped> {
     let passed = tests.passed();
     turn.update_call(&call, json!({"status": if passed { "completed" } else { "failed" }}));
     turn.say(if passed {
-        "All tests pass now; the whole output is in the tool call above.\n\n"
+        "All tests pass now; the full output is in the tool call above.\n\n"
     } else {
-        "Some tests fail; the output in the tool call above says which.\n\n"
+        "Some tests fail; see the output in the tool call above.\n\n"
     })
 }
 

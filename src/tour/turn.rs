@@ -1,5 +1,5 @@
-//! One turn of the tour: what it can say and ask, with the pauses of a real agent. Each step ends early with
-//! [`Stopped`] once the client has cancelled.
+//! [`Turn`], a running turn of the tour: sends updates and requests with the pauses of a real
+//! agent. Each step fails with [`Stopped`] once the client has cancelled the turn.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,35 +10,25 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::client::{Client, Failure};
+use super::client::Client;
+use super::signal::Failure;
+use super::signal::Signal;
 
-/// The turn was cancelled: say nothing more.
+/// The turn was cancelled, so nothing more may be sent.
 #[derive(Debug)]
 pub(super) struct Stopped;
 
-/// What can reach a running turn.
-#[derive(Debug)]
-pub(super) enum Signal {
-    /// The client cancelled the turn, or is gone.
-    Cancel,
-    /// The answer to a request of this turn.
-    Answer(u64, Result<Value, Failure>),
-    /// A line that a program of this turn has written.
-    Line(String),
-    /// That program has closed its output.
-    End,
-}
-
-/// What a session remembers from turn to turn.
+/// The state of a session.
 pub(super) struct Session {
     pub(super) id: String,
     pub(super) cwd: PathBuf,
-    /// Whether the client offers `fs/read_text_file` and `fs/write_text_file`.
+    /// Whether the client has `fs/read_text_file`.
     pub(super) reads: bool,
+    /// Whether the client has `fs/write_text_file`.
     pub(super) writes: bool,
-    /// The user has said that edits are always allowed.
+    /// Whether the user allowed edits for the whole session.
     pub(super) edits_allowed: AtomicBool,
-    /// The tour has been played to its end.
+    /// Whether the tour was played to its end.
     pub(super) toured: AtomicBool,
     pace: f64,
     calls: Mutex<u64>,
@@ -72,7 +62,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// A turn and the way to reach it.
+    /// Creates a turn, and the sender of its signals.
     pub(super) fn new(client: Arc<Client>, session: Arc<Session>) -> (Self, Sender<Signal>) {
         let (outbox, inbox) = channel();
         let signals = outbox.clone();
@@ -90,7 +80,8 @@ impl Turn {
         )
     }
 
-    /// Plays the steps. Gives the stop reason; after a cancel no tool call is left open.
+    /// Runs the steps and returns the stop reason. If the turn is cancelled, its open tool calls
+    /// fail.
     pub(super) fn play(
         mut self,
         steps: impl FnOnce(&mut Self) -> Result<(), Stopped>,
@@ -113,26 +104,27 @@ impl Turn {
         self.stream("agent_message_chunk", text, Duration::from_millis(40))
     }
 
-    /// Streams a thought.
+    /// Streams the agent's reasoning, word by word.
     pub(super) fn think(&mut self, text: &str) -> Result<(), Stopped> {
         self.stream("agent_thought_chunk", text, Duration::from_millis(25))
     }
 
     fn stream(&mut self, kind: &str, text: &str, pause: Duration) -> Result<(), Stopped> {
         self.begin_message();
-        for word in text.split_inclusive([' ', '\n']) {
+        // The client separates messages itself, so a message needs no empty lines at its end.
+        for word in text.trim_end().split_inclusive([' ', '\n']) {
             self.chunk(kind, word);
             self.pause(pause)?;
         }
         Ok(())
     }
 
-    /// What is said from here on belongs to a new message.
+    /// Starts a new message.
     pub(super) fn begin_message(&mut self) {
         self.messages += 1;
     }
 
-    /// Sends one piece of a message at once. Only a cancel makes it an error.
+    /// Sends a chunk of a message without a pause.
     pub(super) fn say_at_once(&mut self, text: &str) -> Result<(), Stopped> {
         self.chunk("agent_message_chunk", text);
         self.pause(Duration::ZERO)
@@ -145,7 +137,7 @@ impl Turn {
         self.update(&json!({"sessionUpdate": kind, "messageId": message, "content": content}));
     }
 
-    /// Shows the plan: as many entries are completed as `done` says, the next one is in progress.
+    /// Sends the plan: the first `done` entries are completed, the next one is in progress.
     pub(super) fn plan(&self, entries: &[&str], done: usize) {
         let status = |index: usize| match index.cmp(&done) {
             std::cmp::Ordering::Less => "completed",
@@ -157,7 +149,7 @@ impl Turn {
         self.update(&json!({"sessionUpdate": "plan", "entries": entries}));
     }
 
-    /// Tells how much has been said, in tokens of about four bytes. It costs nothing.
+    /// Sends the usage, with about four bytes per token and no cost.
     pub(super) fn usage(&self) {
         let cost = json!({"amount": 0.0, "currency": "USD"});
         let used = self.written / 4;
@@ -166,7 +158,7 @@ impl Turn {
         );
     }
 
-    /// Announces a tool call with the given fields besides its id. Gives the id.
+    /// Adds a tool call with the given fields and returns its id.
     pub(super) fn open_call(&mut self, mut call: Value) -> String {
         let id = {
             let mut calls = self.session.calls.lock();
@@ -180,7 +172,7 @@ impl Turn {
         id
     }
 
-    /// Changes fields of a tool call. With `status` `completed` or `failed` it is over.
+    /// Updates fields of a tool call.
     pub(super) fn update_call(&mut self, id: &str, mut fields: Value) {
         if matches!(fields["status"].as_str(), Some("completed" | "failed")) {
             self.open_calls.retain(|open| open != id);
@@ -195,54 +187,54 @@ impl Turn {
         self.client.update(&self.session.id, update);
     }
 
-    /// Asks the client and waits for its answer, however long that takes.
+    /// Sends a request and waits for the response, without a timeout.
     pub(super) fn request(
         &mut self,
         method: &str,
         mut params: Value,
     ) -> Result<Result<Value, Failure>, Stopped> {
         params["sessionId"] = json!(self.session.id);
-        let asked = self.client.request(method, &params, self.outbox.clone());
+        let request = self.client.request(method, &params, self.outbox.clone());
         loop {
             match self.inbox.recv().map_err(|_| Stopped)? {
-                Signal::Answer(id, result) if id == asked => return Ok(result),
+                Signal::Response(id, result) if id == request => return Ok(result),
                 Signal::Cancel => return Err(Stopped),
-                Signal::Answer(..) | Signal::Line(_) | Signal::End => {}
+                Signal::Response(..) | Signal::Line(_) | Signal::End => {}
             }
         }
     }
 
-    /// Waits as a real agent would; scaled by the pace.
+    /// Waits for `time`, scaled by the pace.
     pub(super) fn pause(&mut self, time: Duration) -> Result<(), Stopped> {
         let end = Instant::now() + time.mul_f64(self.session.pace);
         loop {
             match self.inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Err(RecvTimeoutError::Timeout) => return Ok(()),
                 Ok(Signal::Cancel) | Err(RecvTimeoutError::Disconnected) => return Err(Stopped),
-                Ok(Signal::Answer(..) | Signal::Line(_) | Signal::End) => {}
+                Ok(Signal::Response(..) | Signal::Line(_) | Signal::End) => {}
             }
         }
     }
 
-    /// Where a program's output has to go to be seen by [`Turn::next_line`].
+    /// Returns the sender for a program's output, which [`Turn::next_line`] receives.
     pub(super) fn listener(&self) -> Sender<Signal> {
         self.outbox.clone()
     }
 
-    /// The next line of the running program; `None` at its end.
+    /// Waits for the next line of the running program; `None` at its end.
     pub(super) fn next_line(&mut self) -> Result<Option<String>, Stopped> {
         loop {
             match self.inbox.recv().map_err(|_| Stopped)? {
                 Signal::Line(line) => return Ok(Some(line)),
                 Signal::End => return Ok(None),
                 Signal::Cancel => return Err(Stopped),
-                Signal::Answer(..) => {}
+                Signal::Response(..) => {}
             }
         }
     }
 }
 
-/// A text as the content of a tool call.
+/// Formats a text as the content of a tool call.
 pub(super) fn text_content(text: &str) -> Value {
     json!({"type": "content", "content": {"type": "text", "text": text}})
 }

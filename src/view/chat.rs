@@ -1,48 +1,52 @@
-//! The transcript as a buffer: what of it is drawn, and the patch that draws what is not.
+//! [`ChatView`], the state of a transcript's buffer: what of each entry is drawn, and the patch
+//! that draws what is not.
 
 use super::card::{self, Card};
-use super::line::{Class, Line, Look, Style};
+use super::line::{Class, Highlight, Line, Style};
 use super::patch::{Op, Patch};
+use super::plan;
 use super::scene::Scene;
 use super::tail::Tail;
+use super::tool_card;
 use super::{content, elicitation};
 use crate::session::content::ContentId;
-use crate::session::transcript::{Attached, Entry, Message, Transcript};
+use crate::session::entry::{Attached, Entry, Message};
+use crate::session::transcript::Transcript;
 use crate::session::update::Role;
 
-/// What is drawn of a transcript.
+/// What is drawn of a transcript so far.
 #[derive(Debug, Default)]
 pub struct ChatView {
     drawn: Vec<Drawn>,
-    /// Rows of all that is drawn.
+    /// The number of rows drawn.
     rows: usize,
 }
 
 /// What is drawn of one entry.
 #[derive(Debug)]
 struct Drawn {
-    /// Empty line and header before the entry itself.
+    /// The number of rows before the entry: an empty line and a header.
     head: usize,
     body: Body,
 }
 
 #[derive(Debug)]
 enum Body {
-    /// Lines that are replaced where they differ.
+    /// Lines that are replaced if they differ.
     Lines { lines: Vec<Line>, fold: Option<(usize, usize)> },
-    /// Text that grows.
-    Message { attachments: Rows, tail: Option<Tail>, closing: usize, said_anew: u32 },
+    /// A message, to which text is appended. `closing` is the number of rows after the text.
+    Message { attachments: AttachmentRows, tail: Option<Tail>, closing: usize, said_anew: u32 },
 }
 
 /// The rows before the text of a message.
 #[derive(Debug, Default)]
-struct Rows {
+struct AttachmentRows {
     lines: Vec<Line>,
-    /// How much of the message they show; there is only more of it unless it is said anew.
+    /// The number of attachments drawn. Attachments are only added, unless the message is replaced.
     items: Option<usize>,
 }
 
-impl Rows {
+impl AttachmentRows {
     fn draw(
         &mut self,
         message: &Message,
@@ -55,15 +59,16 @@ impl Rows {
             return;
         }
         let title = thought.then(|| header("thought", "Thinking"));
-        let what = message.attachments.iter().enumerate().flat_map(|(item, what)| match what {
-            Attached::Words(words) => {
-                vec![Line::of(Class::Note, words).with_prefix("+ ", Look::Dim)]
-            }
-            Attached::Content(content) => {
-                content::rows(content, ContentId::Message(index, item), "+ ", Class::Note)
-            }
-        });
-        let new: Vec<Line> = title.into_iter().chain(what).collect();
+        let rows =
+            message.attachments.iter().enumerate().flat_map(|(item, attached)| match attached {
+                Attached::Words(words) => {
+                    vec![Line::of(Class::Note, words).with_prefix("+ ", Highlight::Dim)]
+                }
+                Attached::Content(content) => {
+                    content::rows(content, ContentId::Message(index, item), "+ ", Class::Note)
+                }
+            });
+        let new: Vec<Line> = title.into_iter().chain(rows).collect();
         patch.replace(row, &self.lines, &new);
         self.lines = new;
     }
@@ -84,7 +89,8 @@ impl Drawn {
 }
 
 impl ChatView {
-    /// The patch that draws what changed, about `budget` bytes of text at most; the rest stays dirty.
+    /// Returns the patch that draws what changed, up to about `budget` bytes of text; the rest
+    /// stays dirty.
     pub fn render(&mut self, transcript: &mut Transcript, scene: &Scene, budget: usize) -> Patch {
         let mut patch = Patch::default();
         while patch.bytes < budget
@@ -98,7 +104,7 @@ impl ChatView {
         patch
     }
 
-    /// Draws one entry, gives whether it is drawn whole.
+    /// Draws one entry and returns whether it is now complete.
     fn draw(
         &mut self,
         index: usize,
@@ -109,7 +115,7 @@ impl ChatView {
     ) -> bool {
         let entries = transcript.entries();
         if index == self.drawn.len() {
-            self.begin(index, entries, scene, patch);
+            self.add(index, entries, scene, patch);
         }
         let after: usize = self.drawn[index..].iter().map(Drawn::rows).sum();
         let drawn = &mut self.drawn[index];
@@ -125,7 +131,7 @@ impl ChatView {
                 draw_message(message, at, attachments, (tail, *closing), budget, patch)
             }
             (entry, Body::Lines { lines, fold }) => {
-                let card = block(entry, transcript, scene);
+                let card = card(entry, transcript, scene);
                 patch.replace(row, lines, &card.lines);
                 if let Some((first, last)) = card.fold.filter(|_| card.fold != *fold) {
                     patch.ops.push(Op::Fold { first: row + first, last: row + last });
@@ -140,20 +146,21 @@ impl ChatView {
         done
     }
 
-    /// Draws the head of a new entry, and the rows its body begins with.
-    fn begin(&mut self, index: usize, entries: &[Entry], scene: &Scene, patch: &mut Patch) {
+    /// Draws the rows before a new entry and those its body starts with.
+    fn add(&mut self, index: usize, entries: &[Entry], scene: &Scene, patch: &mut Patch) {
         let mut lines = head(index, entries, scene);
         let (head, row) = (lines.len(), self.rows);
         let body = match &entries[index] {
             Entry::Message(Message { role: Role::Thought, .. }) => {
-                // Folded from the start. The fold's last line closes it, so that the text grows inside.
+                // Folded from the start. An empty last row stays below the text, so that the text
+                // grows inside the fold.
                 let title = header("thought", "Thinking");
                 lines.extend([title.clone(), Line::default(), Line::default()]);
-                let attachments = Rows { lines: vec![title], items: None };
+                let attachments = AttachmentRows { lines: vec![title], items: None };
                 Body::Message { attachments, tail: Some(Tail::plain()), closing: 1, said_anew: 0 }
             }
             Entry::Message(_) => {
-                let attachments = Rows::default();
+                let attachments = AttachmentRows::default();
                 Body::Message { attachments, tail: None, closing: 0, said_anew: 0 }
             }
             _ => Body::Lines { lines: Vec::new(), fold: None },
@@ -172,16 +179,16 @@ impl ChatView {
     }
 }
 
-/// The lines before an entry: an empty one, and who speaks where that changes.
+/// Returns the lines before an entry: an empty one, and a header if the author changes.
 fn head(index: usize, entries: &[Entry], scene: &Scene) -> Vec<Line> {
     let entry = &entries[index];
     let Some(previous) = index.checked_sub(1).map(|before| &entries[before]) else {
         return Vec::new();
     };
-    let last = entries[..index].iter().rev().find_map(speaker);
-    match speaker(entry) {
-        Some(Speaker::User) => vec![Line::default(), header("user", "You")],
-        Some(Speaker::Agent) if last != Some(Speaker::Agent) => {
+    let last = entries[..index].iter().rev().find_map(author);
+    match author(entry) {
+        Some(Author::User) => vec![Line::default(), header("user", "You")],
+        Some(Author::Agent) if last != Some(Author::Agent) => {
             vec![Line::default(), header("agent", &scene.agent)]
         }
         _ if matches!((previous, entry), (Entry::Tool(_), Entry::Tool(_))) => Vec::new(),
@@ -190,16 +197,16 @@ fn head(index: usize, entries: &[Entry], scene: &Scene) -> Vec<Line> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Speaker {
+enum Author {
     User,
     Agent,
 }
 
-fn speaker(entry: &Entry) -> Option<Speaker> {
+fn author(entry: &Entry) -> Option<Author> {
     match entry {
-        Entry::Message(Message { role: Role::User, .. }) => Some(Speaker::User),
+        Entry::Message(Message { role: Role::User, .. }) => Some(Author::User),
         Entry::Message(_) | Entry::Tool(_) | Entry::Plan(_) | Entry::Elicitation(_) => {
-            Some(Speaker::Agent)
+            Some(Author::Agent)
         }
         Entry::Banner(_) | Entry::Note(_) => None,
     }
@@ -210,32 +217,32 @@ fn header(role: &str, name: &str) -> Line {
     Line::new("", &style)
 }
 
-fn block(entry: &Entry, transcript: &Transcript, scene: &Scene) -> Card {
+fn card(entry: &Entry, transcript: &Transcript, scene: &Scene) -> Card {
     match entry {
-        Entry::Tool(tool) => card::tool(tool, transcript, scene),
-        Entry::Plan(plan) => Card { lines: card::plan(plan), fold: None },
-        Entry::Elicitation(elicited) => {
-            Card { lines: elicitation::lines(elicited, scene), fold: None }
-        }
-        Entry::Note(note) => Card { lines: card::note(note), fold: None },
-        Entry::Banner(text) => Card { lines: vec![Line::of(Class::Note, text)], fold: None },
+        Entry::Tool(tool) => tool_card::tool(tool, transcript, scene),
+        Entry::Plan(plan) => card::of(plan::lines(plan)),
+        Entry::Elicitation(request) => card::of(elicitation::lines(request, scene)),
+        Entry::Note(note) => card::of(card::note(note)),
+        Entry::Banner(text) => card::of(vec![Line::of(Class::Note, text)]),
         Entry::Message(_) => Card::default(),
     }
 }
 
-/// Takes the text of a message away, which begins at this row; of thoughts an empty line stays.
+/// Deletes the text of a message, which starts at `row`. Reasoning retains an empty row inside its
+/// fold.
 fn erase(row: usize, tail: &mut Option<Tail>, patch: &mut Patch) {
     let Some(drawn) = tail.take() else { return };
-    let kept = drawn.is_plain().then(Line::default);
-    patch.lines(row, row + drawn.rows() + 1, kept.into_iter().collect());
+    let rest = drawn.is_plain().then(Line::default);
+    patch.lines(row, row + drawn.rows() + 1, rest.into_iter().collect());
     *tail = drawn.is_plain().then(Tail::plain);
 }
 
-/// Draws what is new of the message with this index, whose body begins at this row.
+/// Draws what is new of the message at `index`, whose body starts at `row`. Returns whether it is
+/// now complete.
 fn draw_message(
     message: &Message,
     (index, row): (usize, usize),
-    attachments: &mut Rows,
+    attachments: &mut AttachmentRows,
     (tail, closing): (&mut Option<Tail>, usize),
     budget: usize,
     patch: &mut Patch,
@@ -248,13 +255,13 @@ fn draw_message(
     }
     let Some(tail) = tail else { return true };
     if let Some(step) = tail.advance(&message.text, budget.saturating_sub(patch.bytes)) {
-        if step.looks_row < step.row {
-            let earlier = step.row - step.looks_row;
-            let looks = step.looks[..earlier].to_vec();
-            patch.ops.push(Op::Looks { row: row + step.looks_row, looks });
+        let earlier = step.row - step.formats_row;
+        if earlier > 0 {
+            let formats = step.formats[..earlier].to_vec();
+            patch.ops.push(Op::Formats { row: row + step.formats_row, formats });
         }
-        let looks = step.looks[step.row - step.looks_row..].to_vec();
-        patch.text(row + step.row, step.col, step.text.to_owned(), looks);
+        let formats = step.formats[earlier..].to_vec();
+        patch.text(row + step.row, step.col, step.text.to_owned(), formats);
     }
     tail.is_at_end(&message.text)
 }
@@ -264,9 +271,10 @@ mod tests {
     use super::super::patch::testing;
     use super::{ChatView, Line, Scene};
     use crate::session::content::{About, Content};
+    use crate::session::entry::Entry;
     use crate::session::ids::ToolCallId;
     use crate::session::tool_call::{Diff, ToolCallPatch, ToolContent, ToolStatus};
-    use crate::session::transcript::{Entry, Transcript};
+    use crate::session::transcript::Transcript;
     use crate::session::update::{PlanEntry, PlanPriority, PlanStatus, Role, Severity};
     use proptest::prelude::*;
 
@@ -342,7 +350,7 @@ mod tests {
             }
             Step::Added => {
                 let user =
-                    |entry: &Entry| matches!(entry, Entry::Message(it) if it.role == Role::User);
+                    |entry: &Entry| matches!(entry, Entry::Message(one) if one.role == Role::User);
                 if let Some(index) = transcript.entries().iter().rposition(user) {
                     transcript.add_to_prompt(index, vec!["a note".to_owned()], "");
                 }
@@ -366,9 +374,10 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(500))]
 
-        /// However drawing is spread over frames, the buffer is what one drawing at the end gives.
+        /// However drawing is spread over frames, the buffer is the same as if it was drawn once at
+        /// the end.
         #[test]
-        fn patches_add_up(steps in prop::collection::vec(step(), 0..40)) {
+        fn patches_add_up_to_one_whole_drawing(steps in prop::collection::vec(step(), 0..40)) {
             let (mut transcript, mut view, mut buffer) = <(Transcript, ChatView, Vec<Line>)>::default();
             let scene = Scene { cwd: "/p".into(), agent: "Agent".into() };
             for step in steps {
@@ -387,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_has_a_limit() {
+    fn a_patch_observes_its_budget() {
         let (mut transcript, mut view) = <(Transcript, ChatView)>::default();
         transcript.chunk(Role::Agent, None, &Content::Text("word ".repeat(100_000)));
         let patch = view.render(&mut transcript, &Scene::default(), 65_536);

@@ -1,14 +1,14 @@
-//! One drawn line: its text and how it looks. The look travels as one short string a line, which Lua reads only
-//! for lines on the screen (`lua/rat/look.lua` is the other end).
+//! [`Line`], a rendered line: its text and its format. The format is a short string, which Lua
+//! decodes only for lines on the screen (`lua/rat/view/line_format.lua`).
 
 use crate::session::content::ContentId;
 use crate::session::label;
 use std::fmt::Write;
 
-/// What a line is as a whole. The letter is what goes over the wire.
+/// The kind of a line, encoded as a letter in the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Class {
-    /// Text.
+    /// Plain text.
     #[default]
     Plain,
     /// A Markdown heading, level 1 to 6.
@@ -27,19 +27,19 @@ pub enum Class {
     Rule,
     /// HTML.
     Html,
-    /// An empty line that shows who speaks; the argument is `role\tname`.
+    /// An empty line that shows the author of what follows; the argument is `role\tname`.
     Header,
-    /// A line of the agent's thoughts.
+    /// A line of the agent's reasoning.
     Thought,
-    /// The title of a card; the argument is the action.
+    /// The title of a card; of a tool call's card the argument is its id.
     Title,
     /// A line inside a card.
     Body,
     /// A line a diff adds.
     Added,
-    /// A line a diff takes away.
+    /// A line a diff deletes.
     Deleted,
-    /// The name of the file a diff is about.
+    /// The name of a diff's file.
     DiffHead,
     /// A note of ours.
     Note,
@@ -47,7 +47,7 @@ pub enum Class {
     Warning,
     /// An error.
     Error,
-    /// A choice the user can make.
+    /// An option the user can choose.
     Choice,
 }
 
@@ -78,9 +78,9 @@ impl Class {
     }
 }
 
-/// How a part of a line looks. The letter is what goes over the wire.
+/// The highlighting of a part of a line, encoded as a letter in the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum Highlight {
     /// Bold.
     Strong,
     /// Italic.
@@ -89,25 +89,25 @@ pub enum Look {
     Strike,
     /// Code within a line.
     Code,
-    /// The words of a link.
+    /// The text of a link.
     Link,
     /// An address.
     Url,
     /// A list's bullet or number.
     Marker,
-    /// A task still to do.
+    /// The checkbox of an open task.
     Unchecked,
-    /// A task done.
+    /// The checkbox of a completed task.
     Checked,
     /// HTML within a line.
     Html,
-    /// Not shown, while conceal is on.
+    /// Concealed (`:help 'conceallevel'`).
     Hidden,
-    /// A place in a file.
+    /// A location in a file.
     Location,
-    /// Something that waits or runs.
+    /// Something that is waiting or running.
     Active,
-    /// Something that went well.
+    /// Something that succeeded.
     Good,
     /// Something that failed.
     Bad,
@@ -117,8 +117,8 @@ pub enum Look {
     Key,
 }
 
-impl Look {
-    /// The letter on the wire.
+impl Highlight {
+    /// Returns the letter in the format.
     pub fn letter(self) -> char {
         match self {
             Self::Strong => 'B',
@@ -142,18 +142,21 @@ impl Look {
     }
 }
 
-/// A part of a line, in bytes.
+/// The number of blanks under the frame of a card, `  │ `.
+const FRAME_BLANKS: usize = 4;
+
+/// A highlighted part of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// First byte.
+    /// The byte offset where it starts.
     pub start: usize,
-    /// The byte after the last.
+    /// The byte offset where it ends, exclusive.
     pub end: usize,
-    /// How it looks.
-    pub look: Look,
+    /// Its highlighting.
+    pub highlight: Highlight,
 }
 
-/// What pressing `<CR>` on a line does.
+/// The action of `<CR>` on a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Opens a file.
@@ -163,38 +166,47 @@ pub enum Action {
         /// Line, counted from 1.
         line: Option<u32>,
     },
-    /// Shows all a tool call produced.
+    /// Shows the whole output of a tool call, by its id.
     Output(String),
-    /// Shows a terminal in a buffer of its own.
+    /// Opens the page of a terminal, by its id.
     Terminal(String),
-    /// Answers a request for permission.
+    /// Opens a permission request, by its number.
     Permission(u64),
-    /// Offers what can be done with content that is no text.
+    /// Offers what can be done with content other than text.
     Content(ContentId),
-    /// Opens a form, or what is said of an address.
+    /// Opens an elicitation request, by its number.
     Form(u64),
 }
 
-/// How a line looks and what it does.
+/// The format of a line before it is encoded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Style {
-    /// The line as a whole.
+    /// The kind of the line.
     pub class: Class,
-    /// Its parts.
+    /// Its highlighted parts, in order.
     pub spans: Vec<Span>,
-    /// What its class needs to know.
+    /// Further data, depending on the class.
     pub argument: String,
-    /// What it does.
+    /// The action of `<CR>`.
     pub action: Option<Action>,
 }
 
+impl Span {
+    /// Moves the span to its place in a line with a card's frame.
+    #[must_use]
+    pub fn framed(self) -> Self {
+        let (start, end) = (self.start + FRAME_BLANKS, self.end + FRAME_BLANKS);
+        Self { start, end, ..self }
+    }
+}
+
 impl Style {
-    /// A line of this class without more.
+    /// Creates a style with a class only.
     pub fn new(class: Class) -> Self {
         Self { class, ..Self::default() }
     }
 
-    /// The string that goes over the wire: `class|spans|action|argument`; empty for plain text.
+    /// Encodes the style as `class|spans|action|argument`; empty for plain text.
     pub fn encode(&self) -> String {
         if self.class == Class::Plain && self.spans.is_empty() && self.action.is_none() {
             return String::new();
@@ -204,13 +216,13 @@ impl Style {
         out.push('|');
         for span in &self.spans {
             // Writing to a string cannot fail.
-            let _ = write!(out, "{},{}{}", span.start, span.end, span.look.letter());
+            let _ = write!(out, "{},{}{}", span.start, span.end, span.highlight.letter());
         }
         out.push('|');
         match &self.action {
             None => {}
             Some(Action::Location { path, line }) => {
-                // A path may hold any byte but this one.
+                // `|` separates the fields. A path here has no control characters (`Scene::open`).
                 let _ = write!(out, "L{}:{}", line.unwrap_or(0), path.replace('|', "\u{1}"));
             }
             Some(Action::Output(id)) => {
@@ -235,33 +247,52 @@ impl Style {
     }
 }
 
-/// A line with its text, its look, and what stands before it without being text.
+/// A rendered line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Line {
-    /// The text: no newline in it.
+    /// The text, without line breaks.
     pub text: String,
-    /// The look, encoded.
-    pub look: String,
-    /// Virtual text before the line: frames, icons, indents.
-    pub prefix: Option<(String, Look)>,
+    /// The encoded [`Style`].
+    pub format: String,
+    /// Virtual text before the line. If it starts with a blank, it is drawn over as many blanks at
+    /// the start of the line, which make Neovim indent wrapped rows ('breakindent').
+    pub prefix: Option<(String, Highlight)>,
 }
 
 impl Line {
-    /// A line of `text` in `style`, with nothing in it that ends a line or misleads a reader (`session::label`).
+    /// Creates a line. Line breaks and misleading characters in `text` are replaced
+    /// (`session::label`).
     pub fn new(text: impl AsRef<str>, style: &Style) -> Self {
         let text = label::line(text.as_ref()).into_owned();
-        Self { text, look: style.encode(), prefix: None }
+        Self { text, format: style.encode(), prefix: None }
     }
 
-    /// A line of one class.
+    /// Creates a line with a class only.
     pub fn of(class: Class, text: impl AsRef<str>) -> Self {
         Self::new(text, &Style::new(class))
     }
 
-    /// The same with something virtual before it.
+    /// Adds an argument to a line without one, whose class must not be plain.
+    pub(super) fn add_argument(&mut self, argument: &str) {
+        self.format.push_str(argument);
+    }
+
+    /// Adds a prefix. If it starts with a blank, each of its characters must be one column wide.
     #[must_use]
-    pub fn with_prefix(mut self, prefix: impl Into<String>, look: Look) -> Self {
-        self.prefix = Some((prefix.into(), look));
+    pub fn with_prefix(mut self, prefix: impl Into<String>, highlight: Highlight) -> Self {
+        let prefix = prefix.into();
+        if prefix.starts_with(' ') && !self.text.is_empty() {
+            self.text.insert_str(0, &" ".repeat(prefix.chars().count()));
+        }
+        self.prefix = Some((prefix, highlight));
         self
+    }
+
+    /// Returns the text without the blanks under its prefix.
+    #[cfg(test)]
+    pub(super) fn unprefixed_text(&self) -> &str {
+        let overlay = self.prefix.as_ref().filter(|(prefix, _)| prefix.starts_with(' '));
+        let blanks = overlay.map_or(0, |(prefix, _)| prefix.chars().count());
+        self.text.get(blanks..).unwrap_or_default()
     }
 }

@@ -1,4 +1,5 @@
-//! What is drawn: models in, lines with their looks out, as patches of what is new. Nothing here knows Neovim.
+//! Renders the session's data as lines with their formatting, and computes the [`patch::Patch`] for
+//! what changed since the last frame. Knows nothing of Neovim.
 
 pub mod line;
 pub mod patch;
@@ -6,13 +7,15 @@ pub mod patch;
 pub mod markdown;
 pub mod tail;
 
-pub mod ask;
 pub mod card;
 pub mod chat;
 mod content;
 pub mod diff;
 pub mod elicitation;
+pub mod permission;
 pub mod plan;
 pub mod scene;
 pub mod terminal;
+pub mod title;
+pub mod tool_card;
 pub mod tools;

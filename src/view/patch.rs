@@ -1,47 +1,48 @@
-//! Changes to a drawn buffer, in the order they are to be made: rows are counted as they are when their turn comes.
+//! [`Patch`], changes to a view buffer. They are made in order: the rows of each refer to the
+//! buffer after the previous ones.
 
 use super::line::Line;
 
-/// Changes to one buffer.
+/// Changes to a buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Patch {
     /// The changes.
     pub ops: Vec<Op>,
-    /// Bytes of text in them.
+    /// The number of bytes of text in them.
     pub bytes: usize,
 }
 
-/// One change. Rows count from 0.
+/// A change. Rows are 0-based.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
-    /// Replaces the rows from `first` up to but without `last`.
+    /// Replaces rows.
     Lines {
-        /// First row.
+        /// The first row to replace.
         first: usize,
-        /// Row after the last.
+        /// The row after the last one to replace.
         last: usize,
-        /// What stands there now.
+        /// The lines that replace them.
         lines: Vec<Line>,
     },
     /// Inserts text at the end of a row.
     Text {
-        /// The row.
+        /// The row to append to.
         row: usize,
         /// Its length in bytes.
         col: usize,
-        /// What is inserted; may hold newlines.
+        /// The text, which may contain newlines.
         text: String,
-        /// The looks of the rows from `row` to the last one inserted.
-        looks: Vec<String>,
+        /// The formats of the rows from `row` to the last one inserted.
+        formats: Vec<String>,
     },
-    /// Changes how rows look.
-    Looks {
-        /// First row.
+    /// Changes the formats of rows.
+    Formats {
+        /// The first row.
         row: usize,
-        /// Their looks.
-        looks: Vec<String>,
+        /// Their formats.
+        formats: Vec<String>,
     },
-    /// Folds rows, closed.
+    /// Creates a closed fold.
     Fold {
         /// First row.
         first: usize,
@@ -58,17 +59,18 @@ impl Patch {
     }
 
     /// Adds an insertion of text.
-    pub fn text(&mut self, row: usize, col: usize, text: String, looks: Vec<String>) {
+    pub fn text(&mut self, row: usize, col: usize, text: String, formats: Vec<String>) {
         self.bytes += text.len();
-        self.ops.push(Op::Text { row, col, text, looks });
+        self.ops.push(Op::Text { row, col, text, formats });
     }
 
-    /// Whether there is nothing to do.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
     }
 
-    /// Replaces `old` lines, which begin at `row`, by `new` ones, leaving equal ones at both ends alone.
+    /// Replaces the lines `old`, which start at `row`, by `new`, except for a common prefix and
+    /// suffix.
     pub fn replace(&mut self, row: usize, old: &[Line], new: &[Line]) {
         let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
         let tail = old[head..]
@@ -89,30 +91,30 @@ impl Patch {
 pub(super) mod testing {
     use super::{Line, Op, Patch};
 
-    /// Applies a patch to plain lines: what the tests compare a whole rendering with.
+    /// Applies a patch to a buffer as Neovim would.
     pub(in crate::view) fn apply(buffer: &mut Vec<Line>, patch: &Patch) {
         for op in &patch.ops {
             match op {
                 Op::Lines { first, last, lines } => {
                     buffer.splice(first..last, lines.iter().cloned());
                 }
-                Op::Text { row, col, text, looks } => {
+                Op::Text { row, col, text, formats } => {
                     assert_eq!(buffer[*row].text.len(), *col, "text goes to the end of its row");
                     let mut pieces = text.split('\n');
                     buffer[*row].text.push_str(pieces.next().unwrap_or_default());
                     let rest = pieces.map(|text| Line { text: text.to_owned(), ..Line::default() });
                     buffer.splice((row + 1)..=*row, rest.collect::<Vec<_>>());
-                    set_looks(buffer, *row, looks);
+                    set_formats(buffer, *row, formats);
                 }
-                Op::Looks { row, looks } => set_looks(buffer, *row, looks),
+                Op::Formats { row, formats } => set_formats(buffer, *row, formats),
                 Op::Fold { .. } => {}
             }
         }
     }
 
-    fn set_looks(buffer: &mut [Line], row: usize, looks: &[String]) {
-        for (line, look) in buffer[row..].iter_mut().zip(looks) {
-            line.look.clone_from(look);
+    fn set_formats(buffer: &mut [Line], row: usize, formats: &[String]) {
+        for (line, format) in buffer[row..].iter_mut().zip(formats) {
+            line.format.clone_from(format);
         }
     }
 }

@@ -1,77 +1,82 @@
-//! What a tool call would do, row by row: what the user decides about has to be in sight, whole.
+//! Renders what a tool call would do. Whatever the user decides about has to be visible completely.
 
-use super::content::clipped;
-use super::line::{Class, Line, Look};
+use super::card;
+use super::content::truncate;
+use super::line::{Class, Highlight, Line};
 use super::scene::{self, Scene};
-use crate::session::tool_call::{ToolCall, ToolInput};
-use crate::session::transcript::ToolEntry;
+use super::title::{self, MAX_TITLE};
+use crate::session::entry::ToolEntry;
+use crate::session::tool_call::{ToolCall, ToolInput, ToolKind};
 
-/// Characters of a title that stand in one line.
-pub(super) const TITLE: usize = 1000;
-/// Bytes of a command that are shown; what nobody reads any more would hold the editor up.
-const COMMAND: usize = 64 * 1024;
-/// Lines shown of the rest of an input.
-const FIELD: usize = 40;
-/// Characters in a summary of it all.
-const SUMMARY: usize = 4000;
-/// A text shorter than this may stand in a change by chance.
-const TELLING: usize = 8;
+/// The maximum number of bytes of a command; more would only delay the editor.
+const MAX_COMMAND: usize = 64 * 1024;
+/// The maximum number of lines of another field of the input.
+const MAX_FIELD_LINES: usize = 40;
+/// The maximum number of characters in a summary.
+const MAX_SUMMARY: usize = 4000;
+/// A value of fewer bytes may occur in a diff by chance.
+const MIN_MATCH: usize = 8;
 
-/// A row, with what stands before it.
+/// A row with its prefix.
 struct Row {
-    sign: &'static str,
+    prefix: &'static str,
     text: String,
 }
 
-/// The rows of what a call would do, below its title.
+/// Renders what a call would do, to be shown below its title.
 pub(super) fn lines(entry: &ToolEntry) -> Vec<Line> {
-    let waits = super::card::is_waiting(entry);
+    let waits = card::is_waiting(entry);
     let line = |row: Row| {
-        let look = if row.sign.trim().is_empty() { Look::Dim } else { Look::Active };
-        Line::of(Class::Body, row.text).with_prefix(format!("  │ {}", row.sign), look)
+        let highlight =
+            if row.prefix.trim().is_empty() { Highlight::Dim } else { Highlight::Active };
+        Line::of(Class::Body, row.text).with_prefix(format!("  │ {}", row.prefix), highlight)
     };
     rows(&entry.call, waits).into_iter().map(line).collect()
 }
 
-/// All that a call would do, as several lines of text.
+/// Describes all that a call would do, in several lines of text.
 pub fn summary(call: &ToolCall, scene: &Scene) -> String {
-    let mut out = scene.title(call);
+    // The title of a command, or of a tool of unknown kind, is shown unchanged.
+    let is_plain = matches!(call.kind, ToolKind::Execute | ToolKind::Other);
+    let mut out = if is_plain { scene.title(call) } else { title::heading(call, scene) };
     let paths: Vec<_> = call.paths().map(|path| scene.shorten(path)).collect();
     for row in rows(call, true) {
         out.push('\n');
-        out.push_str(row.sign);
+        out.push_str(row.prefix);
         out.push_str(&row.text);
     }
     for (number, path) in paths.iter().enumerate() {
-        if !paths[..number].contains(path) && !path.is_empty() && !says(&out, path) {
+        if !paths[..number].contains(path) && !path.is_empty() && !mentions(&out, path) {
             out.push('\n');
             out.push_str(path);
         }
     }
-    clipped(&out, SUMMARY)
+    truncate(&out, MAX_SUMMARY)
 }
 
+/// Returns the rows that the first line of the title does not show. The fields of the input are
+/// included only while the call waits for the user.
 fn rows(call: &ToolCall, waits: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     let (title, empty) = (scene::title(call), ToolInput::default());
     let input = call.input.as_ref().unwrap_or(&empty);
     let first = title.lines().next().unwrap_or_default();
-    let is_whole = first.len() == title.len() && title.chars().count() <= TITLE;
-    let in_command = input.command.as_ref().is_some_and(|command| says(command, title));
-    let unfolds = !is_whole && !in_command;
-    if unfolds {
-        rows.extend(signed("", "", title));
+    let is_whole = first.len() == title.len() && title.chars().count() <= MAX_TITLE;
+    let in_command = input.command.as_ref().is_some_and(|command| mentions(command, title));
+    let repeats_title = !is_whole && !in_command;
+    if repeats_title {
+        rows.extend(prefixed("", "", title));
     }
     if let Some(command) = &input.command
-        && !says(if unfolds || is_whole { title } else { "" }, command)
+        && !mentions(if repeats_title || is_whole { title } else { "" }, command)
     {
-        rows.extend(signed("$ ", "  ", command));
+        rows.extend(prefixed("$ ", "  ", command));
     }
     if !waits {
         return rows;
     }
     if let Some(cwd) = &input.cwd {
-        rows.push(Row { sign: "", text: format!("in {cwd}") });
+        rows.push(Row { prefix: "", text: format!("in {cwd}") });
     }
     for (name, value) in input.fields.iter().filter(|(name, value)| !is_shown(call, name, value)) {
         rows.extend(field(name, value));
@@ -79,73 +84,74 @@ fn rows(call: &ToolCall, waits: bool) -> Vec<Row> {
     rows
 }
 
-/// The lines of a text, one sign before the first and another before the others. Beyond what can be shown, how much more
-/// there is.
-fn signed(first: &'static str, others: &'static str, text: &str) -> Vec<Row> {
-    let end = (0..=COMMAND.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+/// Returns the lines of a text with one prefix for the first and another for the others. If the
+/// text is too long, the last row says how much is missing.
+fn prefixed(first: &'static str, others: &'static str, text: &str) -> Vec<Row> {
+    let end = (0..=MAX_COMMAND.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     let (shown, rest) = text.split_at(end.unwrap_or_default());
     let lines = shown.lines().enumerate();
-    let sign = |number| if number == 0 { first } else { others };
-    let row = |(number, line): (usize, &str)| Row { sign: sign(number), text: line.to_owned() };
+    let prefix = |number| if number == 0 { first } else { others };
+    let row = |(number, line): (usize, &str)| Row { prefix: prefix(number), text: line.to_owned() };
     let mut rows: Vec<Row> = lines.map(row).collect();
     if !rest.is_empty() {
-        let text = format!("… it goes on for {} bytes · <CR> on the title shows all", rest.len());
-        rows.push(Row { sign: others, text });
+        let text = format!("… {} more bytes · <CR> on the title shows all", rest.len());
+        rows.push(Row { prefix: others, text });
     }
     rows
 }
 
-/// A field of the input: in one row, or its lines below its name.
+/// Returns the rows of a field of the input: its name, and its value in one or more lines.
 fn field(name: &str, value: &str) -> Vec<Row> {
     let before = if name.is_empty() { String::new() } else { format!("{name}: ") };
     let mut lines = value.lines();
     let mut rows = Vec::new();
-    for (number, line) in lines.by_ref().take(FIELD).enumerate() {
+    for (number, line) in lines.by_ref().take(MAX_FIELD_LINES).enumerate() {
         let before = if number == 0 { before.as_str() } else { "  " };
-        rows.push(Row { sign: "", text: format!("{before}{line}") });
+        rows.push(Row { prefix: "", text: format!("{before}{line}") });
     }
     let hidden = lines.count();
     if hidden > 0 {
         let text = format!("… {hidden} more lines · <CR> on the title shows all");
-        rows.push(Row { sign: "", text });
+        rows.push(Row { prefix: "", text });
     }
     rows
 }
 
-/// Whether the card shows the value of a field already: in the title, as a path, or as a change.
+/// Whether the card already shows the value of a field: in the title, as a path, or in a diff.
 fn is_shown(call: &ToolCall, name: &str, value: &str) -> bool {
     let has_diffs = call.diffs().next().is_some();
-    let of_change =
+    let diff_fields =
         ["old_string", "new_string", "oldString", "newString", "content", "old_str", "new_str"];
-    let in_change = || {
+    let in_diff = || {
         call.diffs().any(|diff| {
             diff.new.contains(value) || diff.old.as_ref().is_some_and(|old| old.contains(value))
         })
     };
     value.trim().is_empty()
-        || says(scene::title(call), value)
+        || mentions(scene::title(call), value)
         || call.paths().any(|path| path.to_string_lossy() == value)
         || has_diffs && value == "false"
-        || has_diffs && (value.len() >= TELLING || of_change.contains(&name)) && in_change()
+        || has_diffs && (value.len() >= MIN_MATCH || diff_fields.contains(&name)) && in_diff()
 }
 
-/// Whether a text says another one: not as a part of a word.
-pub(super) fn says(text: &str, part: &str) -> bool {
+/// Whether `text` contains `part`, which must not start or end within a word.
+pub(super) fn mentions(text: &str, part: &str) -> bool {
     let part = part.trim();
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let ends =
-        |c: Option<char>, own: Option<char>| !(c.is_some_and(is_word) && own.is_some_and(is_word));
+    let is_boundary = |outer: Option<char>, inner: Option<char>| {
+        !(outer.is_some_and(is_word) && inner.is_some_and(is_word))
+    };
     !part.is_empty()
         && text.match_indices(part).any(|(at, found)| {
-            ends(text[..at].chars().next_back(), found.chars().next())
-                && ends(text[at + found.len()..].chars().next(), found.chars().next_back())
+            is_boundary(text[..at].chars().next_back(), found.chars().next())
+                && is_boundary(text[at + found.len()..].chars().next(), found.chars().next_back())
         })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::tool_call::{Diff, Location, ToolContent, ToolKind};
+    use crate::session::tool_call::{Diff, Location, ToolContent};
 
     fn shown(call: &ToolCall) -> String {
         summary(call, &Scene { cwd: "/proj".into(), agent: String::new() })
@@ -165,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_a_title_and_a_command_is_shown() {
+    fn all_lines_of_a_title_and_a_command_are_shown() {
         assert_eq!(shown(&call("ls -la\nrm -rf X", &[])), "ls -la\nls -la\nrm -rf X");
         assert_eq!(
             shown(&run("ls -la\nrm -rf X", "ls -la\nrm -rf X")),
@@ -176,13 +182,13 @@ mod tests {
         assert_eq!(shown(&run("ls | wc -l", "ls | wc -l")), "ls | wc -l");
         let long = format!("{}\nrm -rf X", "echo 1\n".repeat(1000));
         assert!(rows(&run("Tidy up", &long), true).iter().any(|row| row.text == "rm -rf X"));
-        let endless = "x".repeat(COMMAND + 7);
+        let endless = "x".repeat(MAX_COMMAND + 7);
         let last = rows(&run("Tidy up", &endless), true).pop().unwrap();
-        assert_eq!(last.text, "… it goes on for 7 bytes · <CR> on the title shows all");
+        assert_eq!(last.text, "… 7 more bytes · <CR> on the title shows all");
     }
 
     #[test]
-    fn what_goes_into_a_tool_is_shown_unless_it_is_in_sight() {
+    fn the_input_is_shown_unless_the_card_shows_it_already() {
         let query = call("Query", &[("sql", "drop table users;\ncommit"), ("force", "true")]);
         assert_eq!(shown(&query), "Query\nsql: drop table users;\n  commit\nforce: true");
         assert_eq!(shown(&call("Fetch", &[("", "http://a.test")])), "Fetch\nhttp://a.test");

@@ -1,33 +1,34 @@
-//! What drawing needs to know beside what is drawn: which folder paths are shown from, and what may be gone to.
+//! [`Scene`], the context of rendering: the directory to which paths are relative, and the agent's
+//! name.
 
 use super::line::Action;
 use crate::session::label;
 use crate::session::tool_call::{ToolCall, ToolKind};
 use std::path::{Path, PathBuf};
 
-/// What drawing needs to know beside what is drawn.
+/// The context of rendering.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scene {
-    /// Paths below it are shown relative to it.
+    /// Paths below this directory are shown relative to it.
     pub cwd: PathBuf,
-    /// What the agent is called.
+    /// The agent's name.
     pub agent: String,
 }
 
 impl Scene {
-    /// A path as the user would write it.
+    /// Returns a path for display, relative to the directory if it is below it.
     pub fn shorten(&self, path: &Path) -> String {
         path.strip_prefix(&self.cwd).unwrap_or(path).to_string_lossy().into_owned()
     }
 
-    /// What `<CR>` does on a line that shows this path: nothing where it is not shown as what it is.
-    pub(super) fn go_to(&self, path: &Path, line: Option<u32>) -> Option<Action> {
+    /// Returns the action that opens a path; `None` if the path has misleading characters.
+    pub(super) fn open(&self, path: &Path, line: Option<u32>) -> Option<Action> {
         let path = self.cwd.join(path).to_string_lossy().into_owned();
         label::is_plain(&path).then_some(Action::Location { path, line })
     }
 
-    /// The first line of a call's title, with paths of the folder as the user would write them. A command stands as it
-    /// would run.
+    /// Returns the first line of a call's title, with paths below the directory shortened. A
+    /// command is shown as it would run.
     pub(super) fn title(&self, call: &ToolCall) -> String {
         let title = title(call).lines().next().unwrap_or_default();
         let runs = call.input.as_ref().is_some_and(|input| input.command.is_some());
@@ -35,13 +36,13 @@ impl Scene {
             return title.to_owned();
         }
         let root = format!("{}/", self.cwd.display());
-        // Some agents leave out the slash before a path's first folder.
+        // Some agents omit the first slash of a path.
         let title = title.strip_prefix(root.trim_start_matches('/')).unwrap_or(title);
         without_root(title, &root)
     }
 }
 
-/// What a call is called.
+/// Returns the title of a call, else the tool's name.
 pub fn title(call: &ToolCall) -> &str {
     let title = call.title.trim();
     match (&call.name, title.is_empty()) {
@@ -51,16 +52,16 @@ pub fn title(call: &ToolCall) -> &str {
     }
 }
 
-/// A text without the root of paths in it, each of which begins a word and goes on below the root.
+/// Removes `root` from the paths in a text, where it starts a word and something follows it.
 fn without_root(text: &str, root: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(root).filter(|_| root.len() > 1) {
         let (before, found) = rest.split_at(at);
         let (found, after) = found.split_at(root.len());
         out.push_str(before);
-        let begins = out.chars().next_back().is_none_or(is_around);
-        let goes_on = after.chars().next().is_some_and(|next| next != '/' && !is_around(next));
-        if !(begins && goes_on) {
+        let starts_word = out.chars().next_back().is_none_or(is_delimiter);
+        let continues = after.chars().next().is_some_and(|next| next != '/' && !is_delimiter(next));
+        if !(starts_word && continues) {
             out.push_str(found);
         }
         rest = after;
@@ -68,8 +69,8 @@ fn without_root(text: &str, root: &str) -> String {
     out + rest
 }
 
-/// Whether a path ends at this character.
-fn is_around(c: char) -> bool {
+/// Whether a path in a text ends before this character.
+fn is_delimiter(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '<' | '>')
 }
 
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_whole_paths_of_the_folder_are_shortened() {
+    fn only_paths_below_the_directory_are_shortened() {
         let scene = Scene { cwd: "/proj".into(), agent: String::new() };
         let shown = |title: &str, kind| {
             let call = ToolCall { title: title.into(), kind, ..ToolCall::new("t".into()) };
@@ -101,9 +102,9 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_shown_as_what_it_is_can_be_gone_to() {
+    fn paths_with_misleading_characters_cannot_be_opened() {
         let scene = Scene { cwd: "/proj".into(), agent: String::new() };
-        let path = |path: &str| match scene.go_to(Path::new(path), None) {
+        let path = |path: &str| match scene.open(Path::new(path), None) {
             Some(Action::Location { path, .. }) => Some(path),
             _ => None,
         };

@@ -1,64 +1,80 @@
-//! The streaming end of a message: what is new of its text, and how the last rows look now. The cost of a step
-//! goes with what is new, never with the length of the message.
+//! [`Tail`], the state of a message whose text is streaming: computes the new text and the formats
+//! that changed. The cost of a step depends on what is new, not on the length of the message.
 
-use super::line::{Class, Style};
+use super::line::{Class, Highlight, Span, Style};
 use super::markdown::{self, OpenFence};
+use crate::session::label;
 
-/// A block that grows beyond this many bytes is not read from its beginning any more.
-const LONGEST_BLOCK: usize = 16 * 1024;
+/// A block of more bytes is not parsed from its start any more.
+const MAX_BLOCK: usize = 16 * 1024;
 
-/// How far a message is drawn.
+/// How far a message is drawn, and where to resume parsing it.
 #[derive(Debug, Default)]
 pub struct Tail {
-    /// Bytes of the message that are drawn.
+    /// The number of bytes drawn.
     drawn: usize,
-    /// The row its last drawn byte is on, counted from the message's first row, and that row's length.
+    /// The row of the last drawn byte, counted from the first row of the message, and that row's
+    /// length.
     row: usize,
     col: usize,
-    /// Where reading begins again: the start of a line.
+    /// The offset and row of the line at which parsing resumes.
     start: usize,
     start_row: usize,
-    /// The looks of the rows from `start_row` on, as they were sent.
-    sent: Vec<String>,
-    /// The code block that `start` lies in.
+    /// The formats of the rows from `start_row` on as last drawn.
+    drawn_formats: Vec<String>,
+    /// The code block that contains `start`, if any.
     fence: Option<OpenFence>,
-    /// Distinguishes this message's code blocks from others'.
+    /// Added to the numbers of code blocks, so that they differ from those of other messages.
     base: u64,
+    /// Whether the text is reasoning, which is not parsed as Markdown.
     plain: bool,
 }
 
-/// What one step adds.
+/// Returns the format of a line. SGR sequences stay in its text but are concealed.
+fn format_of(style: &Style, line: &str) -> String {
+    if !line.contains('\x1b') || line.len() > markdown::LONG_LINE {
+        return style.encode();
+    }
+    let mut style = style.clone();
+    let highlight = Highlight::Hidden;
+    let hidden = label::colours(line).map(|at| Span { start: at.start, end: at.end, highlight });
+    style.spans.extend(hidden);
+    style.spans.sort_by_key(|span| span.start);
+    style.encode()
+}
+
+/// What to append to a message.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step<'a> {
-    /// The row to append at, and its length in bytes.
+    /// The row to append to, counted from the first row of the message.
     pub row: usize,
-    /// Where on the row.
+    /// The length of that row in bytes.
     pub col: usize,
     /// The new text.
     pub text: &'a str,
-    /// The first row whose look is given; it may lie before `row`.
-    pub looks_row: usize,
-    /// The looks from there to the last row.
-    pub looks: Vec<String>,
+    /// The first row of `formats`, which may be before `row`.
+    pub formats_row: usize,
+    /// The formats from there to the last row.
+    pub formats: Vec<String>,
 }
 
 impl Tail {
-    /// The end of an empty message with this number, the number being unique in its buffer.
+    /// Creates the state of an empty message. `number` is unique in its buffer.
     pub fn new(number: usize) -> Self {
         Self { base: (number as u64) << 32, ..Self::default() }
     }
 
-    /// The end of an empty message whose lines all look like thoughts.
+    /// Creates the state of an empty message of reasoning.
     pub fn plain() -> Self {
         Self { plain: true, ..Self::default() }
     }
 
-    /// Whether its lines all look like thoughts.
+    /// Whether the message is reasoning.
     pub fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// How many rows are drawn beyond the first.
+    /// Returns the number of rows drawn after the first one.
     pub fn rows(&self) -> usize {
         self.row
     }
@@ -68,7 +84,8 @@ impl Tail {
         self.drawn == text.len()
     }
 
-    /// Draws at most `budget` bytes more of `text`, which only ever grows. `None`: nothing is new.
+    /// Draws up to `budget` more bytes of `text`, which may only have grown. `None` if nothing is
+    /// new.
     pub fn advance<'a>(&mut self, text: &'a str, budget: usize) -> Option<Step<'a>> {
         let limit = floor_boundary(text, (self.drawn + budget.max(4)).min(text.len()));
         if limit == self.drawn {
@@ -76,51 +93,51 @@ impl Tail {
         }
         let (row, col, new) = (self.row, self.col, &text[self.drawn..limit]);
         let first_row = self.start_row;
-        let looks = self.read(&text[self.start..limit]);
-        let same = looks.iter().zip(&self.sent).take_while(|(a, b)| a == b).count();
-        // Rows the text brings always come with their look.
+        let formats = self.parse(&text[self.start..limit]);
+        let same = formats.iter().zip(&self.drawn_formats).take_while(|(a, b)| a == b).count();
+        // New rows always come with their format.
         let from = same.min(row - first_row);
         let step = Step {
             row,
             col,
             text: new,
-            looks_row: first_row + from,
-            looks: looks[from..].to_vec(),
+            formats_row: first_row + from,
+            formats: formats[from..].to_vec(),
         };
-        self.sent = looks;
-        self.sent.drain(..self.start_row - first_row);
+        self.drawn_formats = formats;
+        self.drawn_formats.drain(..self.start_row - first_row);
         self.drawn = limit;
         self.row += new.matches('\n').count();
         self.col = new.rfind('\n').map_or(col + new.len(), |at| new.len() - at - 1);
         Some(step)
     }
 
-    /// The looks of the lines of `piece`, which begins at `start`. Moves `start` as far as it can.
-    fn read(&mut self, piece: &str) -> Vec<String> {
+    /// Returns the formats of the lines of `rest`, the text from `start` on. Advances `start` as
+    /// far as possible.
+    fn parse(&mut self, mut rest: &str) -> Vec<String> {
         if self.plain {
-            let look = Style::new(Class::Thought).encode();
-            let lines = piece.matches('\n').count();
-            self.move_start(piece.rfind('\n').map_or(0, |at| at + 1), lines);
-            return vec![look; lines + 1];
+            let style = Style::new(Class::Thought);
+            let lines = rest.matches('\n').count();
+            self.advance_start(rest.rfind('\n').map_or(0, |at| at + 1), lines);
+            return rest.split('\n').map(|line| format_of(&style, line)).collect();
         }
-        let mut looks = Vec::new();
-        let mut rest = piece;
+        let mut formats = Vec::new();
         loop {
-            rest = self.read_fence(rest, &mut looks);
+            rest = self.parse_fence(rest, &mut formats);
             if self.fence.is_some() {
-                return looks;
+                return formats;
             }
-            rest = self.read_blocks(rest, &mut looks);
+            rest = self.parse_blocks(rest, &mut formats);
             if self.fence.is_none() {
-                return looks;
+                return formats;
             }
         }
     }
 
-    /// Reads lines of the open code block. Gives what comes after it.
-    fn read_fence<'a>(&mut self, piece: &'a str, looks: &mut Vec<String>) -> &'a str {
-        let Some(mut fence) = self.fence.take() else { return piece };
-        let mut rest = piece;
+    /// Parses lines of the open code block and returns the text after it.
+    fn parse_fence<'a>(&mut self, text: &'a str, formats: &mut Vec<String>) -> &'a str {
+        let Some(mut fence) = self.fence.take() else { return text };
+        let mut rest = text;
         while let Some(end) = rest.find('\n') {
             let line = &rest[..end];
             if fence.is_left_by(line) {
@@ -128,9 +145,9 @@ impl Tail {
             }
             let closed = fence.is_closed_by(line);
             let style = if closed { Style::new(Class::Fence) } else { fence.code(fence.lines) };
-            looks.push(style.encode());
+            formats.push(format_of(&style, line));
             rest = &rest[end + 1..];
-            self.move_start(end + 1, 1);
+            self.advance_start(end + 1, 1);
             if closed {
                 return rest;
             }
@@ -141,36 +158,42 @@ impl Tail {
         } else {
             fence.code(fence.lines)
         };
-        looks.push(style.encode());
+        formats.push(format_of(&style, rest));
         self.fence = Some(fence);
         rest
     }
 
-    /// Reads blocks up to the end, or up to the lines of a code block that does not end.
-    fn read_blocks<'a>(&mut self, piece: &'a str, looks: &mut Vec<String>) -> &'a str {
-        let read = markdown::read(piece, self.base + self.start as u64);
-        let last_line = piece.rfind('\n').map_or(0, |at| at + 1);
-        let long = piece.len() - read.last_block > LONGEST_BLOCK;
-        // What ends a block in a list or a quote is subtle: such a one is read anew as long as that is cheap.
-        if let Some(fence) = read.open_fence.filter(|fence| long || !fence.nested) {
-            looks.extend(read.lines[..read.lines.len() - 1].iter().map(Style::encode));
-            self.move_start(last_line, read.lines.len() - 1);
+    /// Parses blocks up to the end. If that is in a code block that is still open, its last line is
+    /// not formatted but returned.
+    fn parse_blocks<'a>(&mut self, text: &'a str, formats: &mut Vec<String>) -> &'a str {
+        let parsed = markdown::parse(text, self.base + self.start as u64);
+        let last_line = text.rfind('\n').map_or(0, |at| at + 1);
+        let is_long = text.len() - parsed.last_block > MAX_BLOCK;
+        let with_styles = |styles: &[Style]| {
+            let lines = text.split('\n').zip(styles);
+            lines.map(|(line, style)| format_of(style, line)).collect::<Vec<_>>()
+        };
+        // The rules for the end of a block inside a list or quote are subtle, so such a block is
+        // parsed again with Markdown's own parser as long as that is cheap.
+        if let Some(fence) = parsed.open_fence.filter(|fence| is_long || !fence.nested) {
+            formats.extend(with_styles(&parsed.lines[..parsed.lines.len() - 1]));
+            self.advance_start(last_line, parsed.lines.len() - 1);
             self.fence = Some(fence);
-            return &piece[last_line..];
+            return &text[last_line..];
         }
-        let start = if long { last_line } else { read.last_block };
-        self.move_start(start, piece[..start].matches('\n').count());
-        looks.extend(read.lines.iter().map(Style::encode));
-        piece
+        let start = if is_long { last_line } else { parsed.last_block };
+        self.advance_start(start, text[..start].matches('\n').count());
+        formats.extend(with_styles(&parsed.lines));
+        text
     }
 
-    fn move_start(&mut self, bytes: usize, rows: usize) {
+    fn advance_start(&mut self, bytes: usize, rows: usize) {
         self.start += bytes;
         self.start_row += rows;
     }
 }
 
-/// The largest character boundary that is not beyond `index`.
+/// Returns the last character boundary at or before `index`.
 fn floor_boundary(text: &str, mut index: usize) -> usize {
     while !text.is_char_boundary(index) {
         index -= 1;
@@ -183,7 +206,7 @@ mod tests {
     use super::Tail;
     use proptest::prelude::*;
 
-    /// Draws `text` in pieces and gives all lines with their looks.
+    /// Draws `text` in chunks and returns all lines with their formats.
     fn draw(text: &str, cuts: &[usize], budget: usize) -> Vec<(String, String)> {
         let mut tail = Tail::new(1);
         let mut lines = vec![(String::new(), String::new())];
@@ -197,9 +220,9 @@ mod tests {
                 let mut pieces = step.text.split('\n');
                 lines[step.row].0.push_str(pieces.next().unwrap());
                 lines.extend(pieces.map(|piece| (piece.to_owned(), String::new())));
-                assert_eq!(step.looks_row + step.looks.len(), lines.len());
-                for (line, look) in lines[step.looks_row..].iter_mut().zip(step.looks) {
-                    line.1 = look;
+                assert_eq!(step.formats_row + step.formats.len(), lines.len());
+                for (line, format) in lines[step.formats_row..].iter_mut().zip(step.formats) {
+                    line.1 = format;
                 }
             }
             assert!(tail.is_at_end(&text[..end]));
@@ -207,12 +230,13 @@ mod tests {
         lines
     }
 
-    /// Markdown that meets every rule of the reader: pieces of lines, in any order.
+    /// Fragments of Markdown in any order, which exercise every rule of the parser.
     fn markdown() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             Just("# "),
             Just("text "),
             Just("*a* "),
+            Just("\u{1b}[1;31mr\u{1b}[0m "),
             Just("**b**"),
             Just("`c`"),
             Just("- "),
@@ -244,18 +268,20 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1000))]
 
-        /// However the text is cut into chunks and frames, the screen ends up the same.
+        /// However the text is split into chunks and frames, the result is the same.
         /// ACP 64.
         #[test]
-        fn any_split_looks_the_same(text in markdown(), cuts in prop::collection::vec(0usize..400, 0..8)) {
+        fn any_split_gives_the_same_formats(
+            text in markdown(),
+            cuts in prop::collection::vec(0usize..400, 0..8),
+        ) {
             let whole = draw(&text, &[], usize::MAX / 2);
             prop_assert_eq!(&whole, &draw(&text, &cuts, usize::MAX / 2));
             prop_assert_eq!(&whole, &draw(&text, &[], 7));
         }
 
-        /// The text is there byte for byte.
         #[test]
-        fn text_is_kept(text in ".{0,200}|(.|\n){0,200}", budget in 1usize..50) {
+        fn the_text_is_drawn_unchanged(text in ".{0,200}|(.|\n){0,200}", budget in 1usize..50) {
             let lines = draw(&text, &[], budget);
             let drawn: Vec<&str> = lines.iter().map(|(line, _)| line.as_str()).collect();
             prop_assert_eq!(drawn.join("\n"), text);
@@ -273,21 +299,31 @@ mod tests {
         while tail.advance(&text, 1 << 16).is_some() {}
         text.push_str("x\n");
         let step = tail.advance(&text, 1 << 16).unwrap();
-        assert!(step.looks.len() <= 2, "{:?}", step.looks);
+        assert!(step.formats.len() <= 2, "{:?}", step.formats);
         assert!(tail.start + 16 > text.len());
     }
 
     #[test]
-    fn a_long_paragraph_is_read_from_near_its_end() {
+    fn a_long_paragraph_is_parsed_from_near_its_end() {
         let mut tail = Tail::new(1);
         let text = "one more line of a *paragraph* that does not end\n".repeat(10_000);
         while tail.advance(&text, 1 << 16).is_some() {}
-        assert!(text.len() - tail.start <= super::LONGEST_BLOCK);
+        assert!(text.len() - tail.start <= super::MAX_BLOCK);
     }
 
     #[test]
-    fn a_line_that_only_looked_like_a_table_changes_nothing_above() {
+    fn an_incomplete_table_does_not_change_the_lines_above() {
         let text = "a***b\n| a | b |***\n- |---|---|| a | b |";
         assert_eq!(draw(text, &[], usize::MAX / 2), draw(text, &[], 7));
+    }
+
+    #[test]
+    fn sgr_sequences_are_concealed_everywhere() {
+        let lines = draw("\u{1b}[31ma *b*\n```\n\u{1b}[0mc\n```\n\u{1b}[2Jd", &[], 1000);
+        let formats: Vec<&str> = lines.iter().map(|(_, format)| format.as_str()).collect();
+        assert_eq!(formats, ["p|0,5X7,8X8,9I9,10X||", "f|||", "c|0,4X||4294967307:0:", "f|||", ""]);
+        let mut thought = Tail::plain();
+        let step = thought.advance("\u{1b}[31ma\nb", 1000).unwrap();
+        assert_eq!(step.formats, ["w|0,5X||", "w|||"]);
     }
 }

@@ -1,9 +1,10 @@
-//! The tool call split: every tool call of the session, a line each, oldest first.
+//! [`ToolsView`], the state of the buffer that lists the tool calls of a chat, one per line, oldest
+//! first.
 
-use super::card;
 use super::line::{Class, Line};
 use super::patch::Patch;
 use super::scene::Scene;
+use super::tool_card;
 use crate::session::ids::ToolCallId;
 use crate::session::transcript::Transcript;
 use std::collections::{BTreeSet, HashMap};
@@ -14,26 +15,26 @@ pub struct ToolsView {
     drawn: Vec<Line>,
     rows: HashMap<ToolCallId, usize>,
     dirty: BTreeSet<ToolCallId>,
-    begun: bool,
-    /// The words that there is none stand there.
-    empty: bool,
+    started: bool,
+    /// Whether the buffer has the placeholder for an empty list.
+    has_placeholder: bool,
 }
 
 impl ToolsView {
-    /// This call is new or changed.
-    pub fn touch(&mut self, id: &ToolCallId) {
+    /// Marks a call as new or changed.
+    pub fn mark_changed(&mut self, id: &ToolCallId) {
         self.dirty.insert(id.clone());
     }
 
-    /// The patch that draws what changed.
+    /// Returns the patch that draws what changed.
     pub fn render(&mut self, transcript: &Transcript, scene: &Scene) -> Patch {
         let mut patch = Patch::default();
-        if !self.begun {
-            self.begun = true;
+        if !self.started {
+            self.started = true;
             self.dirty.extend(transcript.tools().map(|entry| entry.call.id.clone()));
             if self.dirty.is_empty() {
-                patch.lines(0, 0, vec![Line::of(Class::Note, "The agent has called no tool.")]);
-                self.empty = true;
+                patch.lines(0, 0, vec![Line::of(Class::Note, "No tool calls yet.")]);
+                self.has_placeholder = true;
                 return patch;
             }
         }
@@ -42,13 +43,14 @@ impl ToolsView {
             .filter_map(|id| transcript.find_tool(&id).map(|entry| (id, entry)))
             .collect();
         if calls.len() > 1 {
-            // Only a first drawing has many; calls come in the transcript's order.
+            // New calls are added in the order of the transcript. Usually only the first frame has
+            // several.
             let order: HashMap<_, _> =
                 transcript.tools().enumerate().map(|(at, entry)| (&entry.call.id, at)).collect();
             calls.sort_by_key(|(id, _)| order.get(id).copied());
         }
         for (id, entry) in calls {
-            let line = card::tool_row(entry, scene);
+            let line = tool_card::tool_row(entry, scene);
             match self.rows.get(&id) {
                 Some(row) if self.drawn[*row] == line => {}
                 Some(row) => {
@@ -57,7 +59,7 @@ impl ToolsView {
                 }
                 None => {
                     let row = self.drawn.len();
-                    let last = row + usize::from(std::mem::take(&mut self.empty));
+                    let last = row + usize::from(std::mem::take(&mut self.has_placeholder));
                     self.rows.insert(id, row);
                     self.drawn.push(line.clone());
                     patch.lines(row, last, vec![line]);

@@ -1,11 +1,12 @@
 //! The list of what a client has to do, held against the tests that name its items: `doc/conformance.md` is written from
 //! both. It reads text only. `make conformance` writes the list.
 
+use crate::annotations::{Annotation, Annotations};
 use crate::support::repository;
 use expect_test::expect_file;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// An item of the checklist.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -52,81 +53,22 @@ fn numbers(text: &str) -> Option<Vec<usize>> {
     text.split(", ").map(|number| number.parse().ok()).collect()
 }
 
-/// The items a file's tests name, each with its tests, and what is wrong with how they are named.
-fn named(name: &str, text: &str) -> (Vec<(usize, String)>, Vec<String>) {
-    let lua = Path::new(name).extension().is_some_and(|extension| extension == "lua");
-    let mark = if lua { "--- ACP " } else { "/// ACP " };
-    let stem = name.strip_prefix("tests/").unwrap_or(name);
-    let stem = stem.trim_end_matches(".rs").trim_end_matches("/main").replace('/', "::");
-    let (mut found, mut problems, mut pending) = (Vec::new(), Vec::new(), Vec::new());
-    let mut is_test = false;
-    for (index, line) in text.lines().map(str::trim).enumerate() {
-        let items =
-            line.strip_prefix(mark).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-        if let Some(items) = items {
-            // A word about them may follow.
-            let list =
-                items.split_once('.').filter(|(_, more)| more.is_empty() || more.starts_with(' '));
-            match list.and_then(|(list, _)| numbers(list)) {
-                Some(items) => pending = items,
-                None => problems.push(format!("{name}:{}: not a list of items: {line}", index + 1)),
-            }
-            is_test = lua;
-        } else if !pending.is_empty() {
-            is_test |= line == "#[test]" || line.starts_with("#[tokio::test");
-            let called = if lua { lua_case(line) } else { function(line) };
-            if let Some(called) = called.filter(|_| is_test) {
-                let by =
-                    if lua { format!("{name}: {called}") } else { format!("{stem}::{called}") };
-                found.extend(pending.drain(..).map(|item| (item, by.clone())));
-            } else if !(line.starts_with("///") || line.starts_with("--") || line.starts_with("#["))
-            {
-                problems.push(format!("{name}:{}: no test follows the items", index + 1));
-                pending.clear();
-            }
-        }
-    }
-    (found, problems)
-}
-
-fn function(line: &str) -> Option<String> {
-    let (_, rest) = line.split_once("fn ")?;
-    Some(rest.split('(').next()?.to_owned())
-}
-
-fn lua_case(line: &str) -> Option<String> {
-    let (name, _) = line.strip_prefix("case(\"")?.split_once('"')?;
-    Some(name.to_owned())
-}
-
-/// Every Rust file and every Lua spec.
-fn sources(root: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![root.join("src"), root.join("tests")];
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            let extension = path.extension().unwrap_or_default();
-            if path.is_dir() {
-                folders.push(path);
-            } else if extension == "rs" || extension == "lua" {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
+/// The items that a comment names; a word about them may follow.
+fn items(comment: &str) -> Option<Result<Vec<usize>, String>> {
+    let rest = comment.strip_prefix("ACP ")?;
+    let rest = rest.starts_with(|first: char| first.is_ascii_digit()).then_some(rest)?;
+    let list = rest.split_once('.').filter(|(_, more)| more.is_empty() || more.starts_with(' '));
+    let items = list.and_then(|(list, _)| numbers(list));
+    Some(items.ok_or_else(|| format!("not a list of items: {comment}")))
 }
 
 /// The tests by the items they name, and what is wrong with the list.
 fn check(list: &Checklist, root: &Path) -> (BTreeMap<usize, Vec<String>>, Vec<String>) {
     let mut tests: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    let mut problems = Vec::new();
-    for path in sources(root) {
-        let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-        let (found, wrong) = named(&name, &std::fs::read_to_string(&path).unwrap());
-        problems.extend(wrong);
-        for (item, test) in found {
-            tests.entry(item).or_default().push(test);
+    let Annotations { found, mut problems } = Annotations::below(root, items);
+    for Annotation { says, test } in found {
+        for item in says {
+            tests.entry(item).or_default().push(test.clone());
         }
     }
     for (item, tests) in tests.iter().filter(|(item, _)| !list.items.contains_key(item)) {
@@ -196,17 +138,18 @@ fn items_are_found_at_the_tests_that_name_them() {
     let text = format!(
         "{mark} Why.\n{mark} ACP 1, 23.\n#[test]\nfn one() {{}}\n{mark} ACP session set-up\nfn two() {{}}\n"
     );
-    let at = |item, test: &str| (item, test.to_owned());
-    let (found, problems) = named("tests/a/main.rs", &text);
-    assert_eq!(found, [at(1, "a::one"), at(23, "a::one")]);
-    assert!(problems.is_empty(), "{problems:?}");
-    let (found, _) = named("tests/lua/x.lua", "--- ACP 7.\ncase(\"it works\", function()\n");
-    assert_eq!(found, [at(7, "tests/lua/x.lua: it works")]);
+    let at = |says: &[usize], test: &str| Annotation { says: says.to_vec(), test: test.to_owned() };
+    let named = Annotations::of("tests/a/mod.rs", &text, items);
+    assert_eq!(named.found, [at(&[1, 23], "a::one")]);
+    assert!(named.problems.is_empty(), "{:?}", named.problems);
+    let spec = "--- ACP 7.\ncase(\"it works\", function()\n";
+    let named = Annotations::of("tests/lua/x.lua", spec, items);
+    assert_eq!(named.found, [at(&[7], "tests/lua/x.lua: it works")]);
     for wrong in
         ["ACP 1 and 2.\n#[test]\nfn f() {}", "ACP 1\n#[test]\nfn f() {}", "ACP 1.\nfn f() {}\n"]
     {
-        let (found, problems) = named("src/a.rs", &format!("{mark} {wrong}"));
-        assert!(found.is_empty() && problems.len() == 1, "{wrong}: {found:?} {problems:?}");
+        let named = Annotations::of("src/a.rs", &format!("{mark} {wrong}"), items);
+        assert!(named.found.is_empty() && named.problems.len() == 1, "{wrong}: {named:?}");
     }
 }
 

@@ -1,9 +1,10 @@
 //! How each variant of an update and each kind of content is drawn: messages made by hand, and golden texts of the
 //! transcript. `UPDATE_EXPECT=1` writes them anew.
 
-use crate::world::World;
+use super::world::World;
+use crate::support::text;
 use expect_test::{ExpectFile, expect_file};
-use rat_nvim::acp::table::{self, Row, handles};
+use rat_nvim::acp::v1::table::{self, Row, handles};
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
 
@@ -14,10 +15,6 @@ fn update(tag: &str, fields: Json) -> Json {
     let mut update = json!({"sessionUpdate": tag});
     update.as_object_mut().unwrap().extend(fields.as_object().cloned().unwrap_or_default());
     update
-}
-
-fn text(text: &str) -> Json {
-    json!({"type": "text", "text": text})
 }
 
 /// Plays updates in a turn and says what is drawn after the prompt, and what the user is told besides.
@@ -286,10 +283,10 @@ fn a_plan_that_is_taken_back_in_a_later_turn_is_gone_from_its_split() {
     let mut world = World::in_a_turn();
     let entry = json!({"content": "a step", "priority": "low", "status": "pending"});
     world.update(&update("plan", json!({"entries": [entry]})));
-    assert_eq!(world.views["plan"][1].text, "a step");
+    assert_eq!(world.views["plan"][1].text, "    a step");
     world.answer("session/prompt", &json!({"stopReason": "end_turn"}));
     world.prompt("drop it");
     world.update(&update("plan", json!({"entries": []})));
     let plan: Vec<_> = world.views["plan"].iter().map(|line| line.text.as_str()).collect();
-    assert_eq!(plan, ["no plan any more"]);
+    assert_eq!(plan, ["The agent cleared its plan"]);
 }

@@ -1,7 +1,7 @@
 //! Messages made from a schema: full, with the least there can be, or by chance; as they should be or with something
 //! wrong in a known place. It sends nothing and judges nothing.
 
-use crate::schema::{Schema, branches};
+use super::schema::{Schema, branches};
 use serde_json::{Map, Value as Json, json};
 
 /// How much of what a schema allows is there.

@@ -1,9 +1,9 @@
 //! Recordings of real agents played again to `Peer` and `State`: our calls take the place of those that were recorded. Nothing
 //! is drawn as an error or as unknown but what the agent itself called an error, and each of its requests is answered.
 
-use crate::world::World;
-use rat_nvim::core::event::{PermissionChoice, UserAction};
-use rat_nvim::core::status::ChatState;
+use super::world::World;
+use rat_nvim::core::messages::status::ChatState;
+use rat_nvim::core::messages::user::{PermissionChoice, UserAction};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -161,7 +161,7 @@ impl Replay {
         let drawn = world.drawn();
         assert!(drawn.lines().count() > 0, "{name}: nothing is drawn");
         if name.contains("-load") && errors.is_empty() {
-            assert!(drawn.contains("the session was loaded again"), "{name}: {drawn}");
+            assert!(drawn.contains("Loaded the session"), "{name}: {drawn}");
         }
         self.requests
     }

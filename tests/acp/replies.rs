@@ -1,14 +1,14 @@
 //! What agents may answer to our calls, made from the schemas: no answer ends a session that it does not have to end, and
 //! one that lacks what it needs is one clear message.
 
-use crate::forge::{Filling, Forge, Forged};
-use crate::generated::every_way;
-use crate::schema::UNSTABLE;
-use crate::world::World;
+use super::forge::{Filling, Forge, Forged};
+use super::generated::every_way;
+use super::schema::UNSTABLE;
+use super::world::World;
 use proptest::prelude::*;
-use rat_nvim::core::effect::Level;
-use rat_nvim::core::event::{SessionAct, UserAction, Wish};
-use rat_nvim::core::status::ChatState;
+use rat_nvim::core::messages::editor::Level;
+use rat_nvim::core::messages::status::ChatState;
+use rat_nvim::core::messages::user::{SessionAction, SessionTarget, UserAction};
 use serde_json::{Value as Json, json};
 
 /// A call of ours, and how it comes about.
@@ -55,7 +55,7 @@ fn forking() -> World {
     let capabilities = json!({"sessionCapabilities": {"fork": {}}});
     let mut world = initialized(&capabilities);
     world.answer("session/new", &json!({"sessionId": "old"}));
-    world.start_chat("/project", Wish::Fork("old".into()));
+    world.start_chat("/project", SessionTarget::Fork("old".into()));
     world
 }
 
@@ -63,7 +63,7 @@ fn forking() -> World {
 fn listing() -> World {
     let mut world = initialized(&json!({"sessionCapabilities": {"list": {}}}));
     world.answer("session/new", &json!({"sessionId": "s"}));
-    world.user(UserAction::ListSessions { act: SessionAct::Open, cwd: "/project".into() });
+    world.user(UserAction::ListSessions { act: SessionAction::Open, cwd: "/project".into() });
     world
 }
 
@@ -187,14 +187,14 @@ fn an_answer_without_what_it_needs_is_one_clear_message() {
                 world.answer(case.method, &result);
                 if case.method == "session/prompt" {
                     // A turn has ended, whatever the reason is.
-                    assert!(world.drawn().contains("ended: the agent gave no reason"), "{result}");
+                    assert!(world.drawn().contains("The turn ended without a reason"), "{result}");
                     reaches_a_turn(&mut world, &result);
                     continue;
                 }
                 // What the session goes on without.
                 let less = match case.method {
                     "session/list" => Some("list its sessions"),
-                    "session/set_config_option" => Some("did not change Web"),
+                    "session/set_config_option" => Some("could not change Web"),
                     _ => None,
                 };
                 if let Some(what) = less {

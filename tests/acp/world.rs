@@ -1,23 +1,27 @@
 //! The bridge and the editor as these tests play them around `Peer` and `State`: lines of an agent in, answers, calls and
-//! a drawn buffer out. Files have one text, and whoever asks for permission gets what the test says.
+//! a drawn buffer out. Documents have one text, and whoever asks for permission gets what the test says.
 
-use rat_nvim::acp::codec::{self};
 use rat_nvim::acp::peer::{Outcome, Peer, Tokens};
-use rat_nvim::core::command::{FromTerminal, ToTerminal};
-use rat_nvim::core::effect::{Effect, Happened, Keeping, Level, ToAgent, ToEditor, View};
-use rat_nvim::core::elicitation::Choice;
-use rat_nvim::core::event::agent::FromAgent;
-use rat_nvim::core::event::{
-    AgentId, ChatId, Event, FileOutcome, Gathered, PermissionChoice, UserAction, Wish,
-};
-use rat_nvim::core::policy::{Policy, Unsaved};
+use rat_nvim::core::messages::agent::AgentEvent;
+use rat_nvim::core::messages::editor::{EditorMessage, Level, UserAutocmd};
+use rat_nvim::core::messages::effect::{AgentCommand, Effect, StoreCommand};
+use rat_nvim::core::messages::elicitation::ElicitationChoice;
+use rat_nvim::core::messages::event::Event;
+use rat_nvim::core::messages::files::{FileOutcome, PromptContext};
+use rat_nvim::core::messages::ids::AgentId;
+use rat_nvim::core::messages::page::View;
+use rat_nvim::core::messages::policy::{FilePolicy, Unsaved};
+use rat_nvim::core::messages::status::{ChatState, WaitingPermission};
+use rat_nvim::core::messages::terminal::{TerminalCommand, TerminalEvent};
+use rat_nvim::core::messages::user::{PermissionChoice, SessionTarget, UserAction};
 use rat_nvim::core::state::State;
-use rat_nvim::core::status::{ChatState, WaitingPermission};
+use rat_nvim::jsonrpc::incoming;
 use rat_nvim::session::agent::{AgentConfig, Timeouts};
+use rat_nvim::session::author::ChatId;
 use rat_nvim::session::ids::TerminalId;
 use rat_nvim::session::permission::OptionKind;
 use rat_nvim::session::prompt::Prompt;
-use rat_nvim::session::remembered::Past;
+use rat_nvim::session::saved::SavedTranscript;
 use rat_nvim::session::terminal::TerminalExit;
 use rat_nvim::view::line::Line;
 use rat_nvim::view::patch::{Op, Patch};
@@ -71,12 +75,12 @@ impl World {
     /// An agent is being started in this folder.
     pub(crate) fn start_in(cwd: &str) -> Self {
         let mut world = Self::default();
-        world.start_chat(cwd, Wish::New);
+        world.start_chat(cwd, SessionTarget::New);
         world
     }
 
     /// The user wants a session in this folder.
-    pub(crate) fn start_chat(&mut self, cwd: &str, wish: Wish) {
+    pub(crate) fn start_chat(&mut self, cwd: &str, target: SessionTarget) {
         let config = AgentConfig {
             name: "fake".into(),
             command: "fake-agent".to_owned(),
@@ -87,14 +91,16 @@ impl World {
             auth_method: None,
             timeouts: Timeouts::default(),
             install_hint: None,
+            problem: None,
             options: Vec::new(),
         };
         self.user(UserAction::Start {
             config: Box::new(config),
+            problems: Vec::new(),
             cwd: cwd.into(),
             directories: Vec::new(),
-            policy: Policy { unsaved: Unsaved::Ignore, ..Policy::default() },
-            wish,
+            policy: FilePolicy { unsaved: Unsaved::Ignore, ..FilePolicy::default() },
+            target,
             focus: true,
         });
     }
@@ -138,7 +144,7 @@ impl World {
     }
 
     /// The user does this with every form and address that waits.
-    pub(crate) fn answer_forms(&mut self, choice: &Choice) {
+    pub(crate) fn answer_forms(&mut self, choice: &ElicitationChoice) {
         for (chat, id) in self.asking.clone() {
             self.user(UserAction::Elicitation { chat, id, choice: choice.clone() });
         }
@@ -166,7 +172,7 @@ impl World {
     pub(crate) fn receive_line(&mut self, line: &str) {
         let Some((agent, mut peer)) = self.agent.take() else { return };
         let mut out = Outcome::default();
-        if let Ok(message) = codec::parse(line) {
+        if let Ok(message) = incoming::parse(line) {
             peer.receive(message, &mut out);
         }
         self.agent = Some((agent, peer));
@@ -243,64 +249,74 @@ impl World {
                 let outcome = FileOutcome::Written { changes: Vec::new(), notice: None };
                 self.events.push_back(Event::File { token, outcome });
             }
-            Effect::Gather(gather) => {
+            Effect::CollectPromptContext(gather) => {
                 let (chat, turn, unsaved) = (gather.chat, gather.turn, gather.unsaved);
-                let gathered = Gathered::default();
-                self.events.push_back(Event::Gathered { chat, turn, unsaved, gathered });
+                let context = PromptContext::default();
+                self.events.push_back(Event::PromptContextCollected {
+                    chat,
+                    turn,
+                    unsaved,
+                    context,
+                });
             }
-            Effect::Keep(keeping) => self.keep(keeping),
+            Effect::Store(keeping) => self.keep(keeping),
             Effect::Terminal(terminal, action) => self.command(&terminal, &action),
             _ => {}
         }
     }
 
     /// Nothing is remembered of any session.
-    fn keep(&mut self, keeping: Keeping) {
+    fn keep(&mut self, keeping: StoreCommand) {
         match keeping {
-            Keeping::Recall(chat, ..) => self.events.push_back(Event::Recalled(chat, None)),
-            Keeping::List(cwd) => self.events.push_back(Event::Remembered(cwd, Vec::new())),
-            Keeping::Reread(chat, ..) => {
-                self.events.push_back(Event::Reread(chat, Past::default()));
+            StoreCommand::FindLast(chat, ..) => {
+                self.events.push_back(Event::LastSession(chat, None));
             }
-            Keeping::Note(..) | Keeping::Forget(..) | Keeping::Release(..) => {}
+            StoreCommand::List(cwd) => self.events.push_back(Event::SavedSessions(cwd, Vec::new())),
+            StoreCommand::LoadTranscript(chat, ..) => {
+                self.events.push_back(Event::TranscriptLoaded(chat, SavedTranscript::default()));
+            }
+            StoreCommand::Save(..)
+            | StoreCommand::SavePart(..)
+            | StoreCommand::Forget(..)
+            | StoreCommand::Release(..) => {}
         }
     }
 
     /// A command writes a line and runs until it is ended.
-    fn command(&mut self, terminal: &TerminalId, action: &ToTerminal) {
+    fn command(&mut self, terminal: &TerminalId, action: &TerminalCommand) {
         let said = match action {
-            ToTerminal::Start(_) => {
-                vec![FromTerminal::Started, FromTerminal::Output(b"a line\n".to_vec())]
+            TerminalCommand::Start(_) => {
+                vec![TerminalEvent::Started, TerminalEvent::Output(b"a line\n".to_vec())]
             }
-            ToTerminal::Kill | ToTerminal::Release => {
+            TerminalCommand::Kill | TerminalCommand::Release => {
                 let exit = TerminalExit { code: None, signal: Some("SIGTERM".to_owned()) };
-                vec![FromTerminal::Exited(exit, Duration::from_secs(1))]
+                vec![TerminalEvent::Exited(exit, Duration::from_secs(1))]
             }
         };
         self.events.extend(said.into_iter().map(|said| Event::Terminal(terminal.clone(), said)));
     }
 
-    fn act(&mut self, id: AgentId, action: ToAgent) {
+    fn act(&mut self, id: AgentId, action: AgentCommand) {
         let mut out = Outcome::default();
         let patience = match &action {
-            ToAgent::Call { timeout, .. } => *timeout,
+            AgentCommand::Call { timeout, .. } => *timeout,
             _ => None,
         };
         let peer = self.agent.as_mut().filter(|(agent, _)| *agent == id).map(|(_, peer)| peer);
         match (peer, action) {
-            (_, ToAgent::Start { .. }) => {
+            (_, AgentCommand::Start { .. }) => {
                 self.calls.clear();
                 self.agent = Some((id, Peer::new(self.tokens.clone())));
             }
-            (Some(peer), ToAgent::Call { call, request, .. }) => {
+            (Some(peer), AgentCommand::Call { call, request, .. }) => {
                 peer.call(call, &request, &mut out);
             }
-            (Some(peer), ToAgent::Cancel(session)) => peer.cancel(&session, &mut out),
-            (Some(peer), ToAgent::Withdraw(call)) => peer.withdraw(call, &mut out),
-            (Some(peer), ToAgent::Answer { token, answer }) => {
+            (Some(peer), AgentCommand::Cancel(session)) => peer.cancel(&session, &mut out),
+            (Some(peer), AgentCommand::Withdraw(call)) => peer.withdraw(call, &mut out),
+            (Some(peer), AgentCommand::Answer { token, answer }) => {
                 peer.answer(token, &answer, &mut out);
             }
-            (Some(peer), ToAgent::Stop) => peer.close(&mut out),
+            (Some(peer), AgentCommand::Stop) => peer.close(&mut out),
             (None, _) => {}
         }
         for line in out.lines {
@@ -309,12 +325,12 @@ impl World {
                 called.timeout = Some(timeout);
             }
         }
-        self.events.extend(out.events.into_iter().map(|event: FromAgent| Event::Agent(id, event)));
+        self.events.extend(out.events.into_iter().map(|event: AgentEvent| Event::Agent(id, event)));
     }
 
-    fn show(&mut self, message: ToEditor) {
+    fn show(&mut self, message: EditorMessage) {
         match message {
-            ToEditor::Draw { view, reset, patch, .. } => {
+            EditorMessage::Draw { view, reset, patch, .. } => {
                 let name = match view {
                     View::Chat => "chat",
                     View::Plan => "plan",
@@ -326,34 +342,39 @@ impl World {
                 }
                 apply(lines, &patch);
             }
-            ToEditor::Status(status) => {
+            EditorMessage::Status(status) => {
                 self.stands = status.state;
                 self.asking.retain(|(chat, _)| *chat != status.chat);
                 self.asking.extend(status.elicitations.iter().map(|it| (status.chat, it.id)));
                 self.waiting.clone_from(&status.permissions);
             }
-            ToEditor::Notify(level, text) => self.told.push((level, text)),
-            ToEditor::Autocommand(Happened::Error(_, why)) => self.told.push((Level::Error, why)),
+            EditorMessage::Notify(level, text) => self.told.push((level, text)),
+            EditorMessage::Autocommand(UserAutocmd::Error(_, why)) => {
+                self.told.push((Level::Error, why));
+            }
             _ => {}
         }
     }
 
-    /// The transcript: each line as it looks, with what stands before it.
+    /// The transcript: each line as it looks, with what is drawn before it or over its blanks.
     pub(crate) fn drawn(&self) -> String {
         let lines = self.views.get("chat").into_iter().flatten();
-        let prefix =
-            |line: &Line| line.prefix.as_ref().map_or_else(String::new, |(text, _)| text.clone());
-        let class = |line: &Line| line.look.chars().next().unwrap_or('p');
-        lines.map(|line| format!("{}|{}{}\n", class(line), prefix(line), line.text)).collect()
+        let looks = |line: &Line| match &line.prefix {
+            None => line.text.clone(),
+            Some((prefix, _)) => {
+                let blanks = if prefix.starts_with(' ') { prefix.chars().count() } else { 0 };
+                format!("{prefix}{}", line.text.get(blanks..).unwrap_or_default())
+            }
+        };
+        let class = |line: &Line| line.format.chars().next().unwrap_or('p');
+        lines.map(|line| format!("{}|{}\n", class(line), looks(line))).collect()
     }
 
     /// What of the transcript says that something failed or was not understood.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let drawn = self.drawn();
         let complains = |line: &&str| {
-            line.starts_with("E|")
-                || line.contains("makes no sense")
-                || line.contains("unknown kind")
+            line.starts_with("E|") || line.contains("malformed") || line.contains("unknown type")
         };
         drawn.lines().filter(complains).map(str::to_owned).collect()
     }
@@ -361,9 +382,9 @@ impl World {
 
 /// Applies a patch as the editor does.
 fn apply(buffer: &mut Vec<Line>, patch: &Patch) {
-    let set_looks = |buffer: &mut Vec<Line>, row: usize, looks: &[String]| {
-        for (line, look) in buffer[row..].iter_mut().zip(looks) {
-            line.look.clone_from(look);
+    let set_formats = |buffer: &mut Vec<Line>, row: usize, formats: &[String]| {
+        for (line, format) in buffer[row..].iter_mut().zip(formats) {
+            line.format.clone_from(format);
         }
     };
     for op in &patch.ops {
@@ -371,16 +392,16 @@ fn apply(buffer: &mut Vec<Line>, patch: &Patch) {
             Op::Lines { first, last, lines } => {
                 buffer.splice(first..last, lines.iter().cloned());
             }
-            Op::Text { row, col, text, looks } => {
+            Op::Text { row, col, text, formats } => {
                 assert_eq!(buffer[*row].text.len(), *col, "text goes to the end of its row");
                 let mut pieces = text.split('\n');
                 buffer[*row].text.push_str(pieces.next().unwrap_or_default());
                 let rest = pieces.map(|text| Line { text: text.to_owned(), ..Line::default() });
                 let rest: Vec<Line> = rest.collect();
                 buffer.splice((row + 1)..=*row, rest);
-                set_looks(buffer, *row, looks);
+                set_formats(buffer, *row, formats);
             }
-            Op::Looks { row, looks } => set_looks(buffer, *row, looks),
+            Op::Formats { row, formats } => set_formats(buffer, *row, formats),
             Op::Fold { .. } => {}
         }
     }

@@ -1,11 +1,11 @@
 //! Real processes as agents: what they say, how they end, and that nothing of them stays.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
 
 mod support;
 
-use rat_nvim::core::effect::{AgentEffect, Answer, Call, Place, ToAgent};
-use rat_nvim::core::event::agent::{AgentRequest, CallError, ExitCause, FromAgent, Reply};
-use rat_nvim::core::event::{AgentId, CallId};
+use rat_nvim::core::messages::agent::{AgentEvent, AgentRequest, CallError, ExitCause, Reply};
+use rat_nvim::core::messages::call::{Call, SessionParams};
+use rat_nvim::core::messages::effect::{AgentCommand, AgentEffect, Answer};
+use rat_nvim::core::messages::ids::{AgentId, CallId};
 use rat_nvim::process::group::Watchdog;
 use rat_nvim::process::strays::Mark;
 use rat_nvim::process::watch;
@@ -51,7 +51,7 @@ hear()
     assert_eq!(bridge.text().await, answer);
     assert_eq!(bridge.reply().await, (2, Ok(Reply::Turn(StopReason::EndTurn))));
     assert_eq!(bridge.text().await, "after");
-    bridge.run(ToAgent::Stop);
+    bridge.run(AgentCommand::Stop);
     assert_eq!(bridge.exit().await.cause, ExitCause::Status(0));
 }
 
@@ -108,6 +108,7 @@ sys.exit(3)
     assert_eq!(exit.cause, ExitCause::Status(3));
     assert_eq!((exit.stderr.len(), &*exit.stderr[38]), (40, "line 99"));
     assert_eq!(exit.stderr[39], "the key is [redacted]");
+    assert_eq!(exit.stderr_lines, 101);
 }
 
 #[tokio::test]
@@ -128,7 +129,7 @@ hear()
 "#,
     );
     let waited = Duration::from_millis(20);
-    bridge.call(1, Call::NewSession(Place::default()), Some(waited));
+    bridge.call(1, Call::NewSession(SessionParams::default()), Some(waited));
     assert_eq!(bridge.reply().await, (1, Err(CallError::Timeout(waited))));
     assert_eq!(bridge.text().await, "$/cancel_request");
     assert_eq!(bridge.text().await, "still here");
@@ -150,13 +151,13 @@ hear()
     // How long it takes to start does not count.
     assert_eq!(bridge.text().await, "ready");
     let most = Duration::from_millis(200);
-    bridge.call(1, Call::NewSession(Place::default()), Some(most));
+    bridge.call(1, Call::NewSession(SessionParams::default()), Some(most));
     let (token, _) = bridge.request().await;
     // Another one, which asks nobody, shows that the time is over.
     let other = AgentId(8);
     bridge.start(other, python("hear()\nhear()\nhear()"));
-    let (request, timeout) = (Call::NewSession(Place::default()), Some(most));
-    let action = ToAgent::Call { call: CallId(2), request, timeout };
+    let (request, timeout) = (Call::NewSession(SessionParams::default()), Some(most));
+    let action = AgentCommand::Call { call: CallId(2), request, timeout };
     bridge.agents.run(AgentEffect { agent: other, action });
     assert_eq!(bridge.reply().await, (2, Err(CallError::Timeout(most))));
     bridge.answer(token, Answer::Permission(Outcome::Cancelled));
@@ -175,7 +176,7 @@ hear()
 "#,
     );
     let (token, _) = bridge.request().await;
-    assert_eq!(bridge.next().await, FromAgent::Withdrawn(token));
+    assert_eq!(bridge.next().await, AgentEvent::Withdrawn(token));
     bridge.answer(token, Answer::Permission(Outcome::Cancelled));
     assert_eq!(bridge.text().await, r#"{"outcome": {"outcome": "cancelled"}}"#);
 }
@@ -217,7 +218,7 @@ async fn stop_ends_what_ignores_it_and_its_children() {
     let mut bridge = Bridge::running(HYDRA);
     let pids = bridge.numbers().await;
     bridge.prompt(1);
-    bridge.run(ToAgent::Stop);
+    bridge.run(AgentCommand::Stop);
     bridge.prompt(2);
     let mut closed = [bridge.reply().await, bridge.reply().await];
     closed.sort_unstable_by_key(|(call, _)| *call);
@@ -261,8 +262,8 @@ say(" ".join(str(len(line)) for line in lines))
     let block = rat_nvim::session::content::Content::Text(text);
     let prompt = Call::Prompt { session: "s".into(), blocks: vec![block] };
     bridge.call(1, prompt, None);
-    bridge.run(ToAgent::Cancel("s".into()));
-    bridge.run(ToAgent::Stop);
+    bridge.run(AgentCommand::Cancel("s".into()));
+    bridge.run(AgentCommand::Stop);
     let lengths = bridge.numbers().await;
     assert!(lengths.len() == 2 && lengths[0] > 4 << 20, "{lengths:?}");
 }
@@ -373,7 +374,7 @@ fn watchdog() -> Watchdog {
 
 #[test]
 fn a_killed_bridge_leaves_nothing_behind() {
-    const NAME: &str = "a_killed_bridge_leaves_nothing_behind";
+    const NAME: &str = "acp_process::a_killed_bridge_leaves_nothing_behind";
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     if std::env::var_os("RAT_TEST_HOST").is_some() {
         return runtime.block_on(host());

@@ -1,14 +1,17 @@
 //! A bridge that only notes what it hears, and agents that are a few lines of Python.
 
-use rat_nvim::acp::{Agents, Batch, Graces};
-use rat_nvim::core::effect::{AgentEffect, Answer, Call, ToAgent};
-use rat_nvim::core::event::agent::{AgentRequest, CallError, Exit, FromAgent, Reply};
-use rat_nvim::core::event::{AgentId, CallId, Token};
+use rat_nvim::acp::transport::child::ChildProcesses;
+use rat_nvim::acp::{Agents, Batch, GracePeriods};
+use rat_nvim::core::messages::agent::{AgentEvent, AgentRequest, CallError, Exit, Reply};
+use rat_nvim::core::messages::call::Call;
+use rat_nvim::core::messages::effect::{AgentCommand, AgentEffect, Answer};
+use rat_nvim::core::messages::ids::{AgentId, CallId, RequestToken};
 use rat_nvim::process::group::Watchdog;
 use rat_nvim::secrets::Secrets;
 use rat_nvim::session::agent::{AgentConfig, Timeouts};
 use rat_nvim::session::update::Update;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -43,7 +46,7 @@ def ignore_signals():
 pub(crate) struct Bridge {
     pub(crate) agents: Agents,
     inbox: mpsc::Receiver<Batch>,
-    heard: std::collections::VecDeque<FromAgent>,
+    heard: std::collections::VecDeque<AgentEvent>,
     pub(crate) largest_batch: usize,
 }
 
@@ -57,8 +60,13 @@ impl Bridge {
     pub(crate) fn with(watchdog: Option<Watchdog>, room: usize) -> Self {
         let (out, inbox) = mpsc::channel(room);
         let short = Duration::from_millis(200);
-        let graces = Graces { stdin: short, term: short, drain: short };
-        let agents = Agents::new(out, watchdog, graces, Secrets::default());
+        let grace_periods = GracePeriods { stdin: short, term: short, drain: short };
+        let agents = Agents::new(
+            out,
+            Arc::new(ChildProcesses::new(watchdog)),
+            grace_periods,
+            Secrets::default(),
+        );
         Self { agents, inbox, heard: std::collections::VecDeque::new(), largest_batch: 0 }
     }
 
@@ -74,16 +82,16 @@ impl Bridge {
     }
 
     pub(crate) fn start_in(&mut self, agent: AgentId, config: AgentConfig, cwd: &Path) {
-        let action = ToAgent::Start { config: Box::new(config), cwd: cwd.to_owned() };
+        let action = AgentCommand::Start { config: Box::new(config), cwd: cwd.to_owned() };
         self.agents.run(AgentEffect { agent, action });
     }
 
-    pub(crate) fn run(&mut self, action: ToAgent) {
+    pub(crate) fn run(&mut self, action: AgentCommand) {
         self.agents.run(AgentEffect { agent: AGENT, action });
     }
 
     pub(crate) fn call(&mut self, call: u64, request: Call, timeout: Option<Duration>) {
-        self.run(ToAgent::Call { call: CallId(call), request, timeout });
+        self.run(AgentCommand::Call { call: CallId(call), request, timeout });
     }
 
     pub(crate) fn prompt(&mut self, call: u64) {
@@ -91,12 +99,12 @@ impl Bridge {
         self.call(call, Call::Prompt { session: "s".into(), blocks }, None);
     }
 
-    pub(crate) fn answer(&mut self, token: Token, answer: Answer) {
-        self.run(ToAgent::Answer { token, answer });
+    pub(crate) fn answer(&mut self, token: RequestToken, answer: Answer) {
+        self.run(AgentCommand::Answer { token, answer });
     }
 
     /// The next that any agent says.
-    pub(crate) async fn next(&mut self) -> FromAgent {
+    pub(crate) async fn next(&mut self) -> AgentEvent {
         loop {
             if let Some(event) = self.heard.pop_front() {
                 return event;
@@ -111,7 +119,7 @@ impl Bridge {
     /// The next chunk of text; fails on anything else.
     pub(crate) async fn text(&mut self) -> String {
         match self.next().await {
-            FromAgent::Update { update: Update::Chunk { content, .. }, .. } => {
+            AgentEvent::Update { update: Update::Chunk { content, .. }, .. } => {
                 content.text().expect("a text").to_owned()
             }
             other => panic!("no text but {other:?}"),
@@ -126,14 +134,14 @@ impl Bridge {
 
     pub(crate) async fn reply(&mut self) -> (u64, Result<Reply, CallError>) {
         match self.next().await {
-            FromAgent::Answer { call, result } => (call.0, result),
+            AgentEvent::Answer { call, result } => (call.0, result),
             other => panic!("no answer but {other:?}"),
         }
     }
 
-    pub(crate) async fn request(&mut self) -> (Token, AgentRequest) {
+    pub(crate) async fn request(&mut self) -> (RequestToken, AgentRequest) {
         match self.next().await {
-            FromAgent::Request { token, request, .. } => (token, request),
+            AgentEvent::Request { token, request, .. } => (token, request),
             other => panic!("no request but {other:?}"),
         }
     }
@@ -141,7 +149,7 @@ impl Bridge {
     /// The end, and that nothing comes after it.
     pub(crate) async fn exit(&mut self) -> Exit {
         let exit = match self.next().await {
-            FromAgent::Exited(exit) => exit,
+            AgentEvent::Exited(exit) => exit,
             other => panic!("no end but {other:?}"),
         };
         assert!(self.heard.is_empty(), "after the end: {:?}", self.heard);
@@ -149,9 +157,9 @@ impl Bridge {
     }
 }
 
-fn size(event: &FromAgent) -> usize {
+fn size(event: &AgentEvent) -> usize {
     match event {
-        FromAgent::Update { update: Update::Chunk { content, .. }, .. } => {
+        AgentEvent::Update { update: Update::Chunk { content, .. }, .. } => {
             content.text().map_or(0, str::len)
         }
         _ => 0,
@@ -175,6 +183,7 @@ pub(crate) fn program(command: &str, args: &[&str]) -> AgentConfig {
         options: Vec::new(),
         timeouts: Timeouts::default(),
         install_hint: None,
+        problem: None,
     }
 }
 

@@ -1,12 +1,13 @@
-//! What the words of the project claim about its code: that the tests they name exist, and that the two halves have one
-//! version.
+//! What the words of the project claim about it: that the tests, the commands of the Makefile and the pictures they
+//! name exist.
 
 use std::path::{Path, PathBuf};
 
 /// What is claimed and not so.
 pub(crate) fn check(root: &Path) -> Vec<String> {
     let mut problems = named_tests(root);
-    problems.extend(versions(root));
+    problems.extend(named_commands(root));
+    problems.extend(named_pictures(root));
     problems
 }
 
@@ -46,12 +47,59 @@ fn sources(root: &Path, name: &str) -> Vec<PathBuf> {
     entries.filter_map(Result::ok).map(|entry| entry.path()).collect()
 }
 
-/// The plugin refuses a binary of another version.
-fn versions(root: &Path) -> Option<String> {
-    let lua = read(&root.join("lua/rat/version.lua"));
-    let version = env!("CARGO_PKG_VERSION");
-    let same = lua.contains(&format!("\"{version}\""));
-    (!same).then(|| format!("lua/rat/version.lua is not {version}, the version in Cargo.toml"))
+/// Documents say `make name` in text and in blocks of shell, workflows `run: make name`.
+fn named_commands(root: &Path) -> Vec<String> {
+    let makefile = read(&root.join("Makefile"));
+    let mut files = vec![root.join("README.md"), root.join("doc/contributing.md")];
+    files.extend(names_in(&root.join(".github/workflows")));
+    let mut problems = Vec::new();
+    for file in &files {
+        let text = read(file);
+        let names = ["`make ", "\nmake ", "run: make "]
+            .into_iter()
+            .flat_map(|mark| text.split(mark).skip(1));
+        let names: Vec<&str> = names
+            .map(|rest| rest.split(|it: char| !it.is_ascii_lowercase() && it != '-').next())
+            .map(Option::unwrap_or_default)
+            .collect();
+        if names.is_empty() {
+            problems.push(format!("{} names no command of the Makefile", file.display()));
+        }
+        let missing = names.iter().filter(|name| !makefile.contains(&format!("\n{name}: ")));
+        problems.extend(
+            missing.map(|name| format!("{} names make {name}, which is not there", file.display())),
+        );
+    }
+    problems
+}
+
+/// Each picture is shown or named, and each that is named is there.
+fn named_pictures(root: &Path) -> Vec<String> {
+    const FOLDER: &str = "doc/images/";
+    let there: Vec<String> = names_in(&root.join(FOLDER))
+        .iter()
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .collect();
+    let texts = read(&root.join("README.md")) + &read(&root.join("doc/rat.txt"));
+    let is_part = |it: char| it.is_ascii_alphanumeric() || ".-_".contains(it);
+    let named: Vec<&str> = texts
+        .split(FOLDER)
+        .skip(1)
+        .filter_map(|rest| rest.split(|it| !is_part(it)).next())
+        .filter(|name| Path::new(name).extension().is_some_and(|it| it == "svg"))
+        .collect();
+    let missing = named.iter().filter(|name| !there.iter().any(|it| it == *name));
+    let missing = missing.map(|name| format!("{FOLDER}{name} is named, but not there"));
+    let unnamed = there.iter().filter(|name| !named.contains(&name.as_str()));
+    missing.chain(unnamed.map(|name| format!("{FOLDER}{name} is named nowhere"))).collect()
+}
+
+/// What lies in a folder, in order.
+fn names_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
 }
 
 fn read(path: &Path) -> String {

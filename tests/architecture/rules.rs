@@ -1,29 +1,44 @@
 //! The rules, one function each. They read text and name what breaks a rule; exceptions stand in the tables here.
 
+use super::circles;
+use super::rust_uses;
 use super::tree::{File, Tree};
 
 /// Which rooms each room may use besides itself, as drawn in `src/lib.rs`. `main` is every binary's own business.
 const FLOORS: &[(&str, &[&str])] = &[
+    ("app", &["acp", "documents", "host", "process", "core", "view", "session", "edit", "secrets"]),
     (
         "bridge",
         &[
-            "nvim", "acp", "files", "host", "process", "core", "view", "session", "edit", "config",
-            "log", "secrets",
+            "app",
+            "nvim",
+            "acp",
+            "documents",
+            "host",
+            "process",
+            "core",
+            "view",
+            "session",
+            "edit",
+            "config",
+            "log",
+            "secrets",
         ],
     ),
-    ("nvim", &["core", "view", "session", "edit"]),
-    ("acp", &["process", "core", "view", "session", "edit", "secrets"]),
-    ("files", &["core", "view", "session", "edit"]),
+    ("nvim", &["config", "core", "view", "session", "edit"]),
+    ("acp", &["jsonrpc", "process", "core", "view", "session", "edit", "secrets"]),
+    ("documents", &["core", "view", "session", "edit"]),
     ("host", &["process", "core", "view", "session", "edit", "secrets"]),
     ("process", &[]),
+    ("jsonrpc", &[]),
     ("core", &["view", "session", "edit"]),
     ("view", &["session", "edit"]),
     ("session", &[]),
     ("edit", &[]),
-    ("config", &[]),
+    ("config", &["process", "session"]),
     ("log", &["secrets"]),
     ("secrets", &["session"]),
-    ("tour", &[]),
+    ("tour", &["jsonrpc"]),
 ];
 
 /// Rooms without a world outside, and the names of that world.
@@ -56,58 +71,86 @@ const NOT_IN_LUA: &[&str] = &["_G.", "vim.wait(", "defer_fn"];
 /// Calls that change a buffer, and the files that may use them.
 const WRITING: &[&str] = &["nvim_buf_set_lines", "nvim_buf_set_text", "nvim_buf_set_extmark"];
 const WRITERS: &[(&str, &str)] = &[
-    ("lua/rat/ui.lua", "draws the view buffers"),
-    ("lua/rat/busy.lua", "asks by one that fails whether text may be changed"),
-    ("lua/rat/edits.lua", "makes an agent's edits in the user's buffers"),
-    ("lua/rat/conflict.lua", "marks lines the user keeps"),
-    ("lua/rat/look.lua", "marks the lines being drawn, for that moment only"),
-    ("lua/rat/code.lua", "marks code in the lines being drawn, for that moment only"),
-    ("lua/rat/scratch.lua", "fills windows for reading: information, log, traffic"),
-    ("lua/rat/slash.lua", "writes the chosen command into the prompt, and its hint behind it"),
-    ("lua/rat/above.lua", "shows above the prompt what waits and what goes with it"),
+    ("lua/rat/view/ui.lua", "draws the view buffers"),
+    ("lua/rat/document/busy.lua", "asks by one that fails whether text may be changed"),
+    ("lua/rat/document/edits.lua", "makes an agent's edits in the user's buffers"),
+    ("lua/rat/document/conflict.lua", "marks lines the user keeps"),
+    ("lua/rat/view/decoration.lua", "marks the lines being drawn, for that moment only"),
+    ("lua/rat/view/margin.lua", "puts the binary's signs before lines of the view buffers"),
+    ("lua/rat/view/fold.lua", "marks where folds are in the view buffers"),
+    ("lua/rat/view/code.lua", "marks code in the lines being drawn, for that moment only"),
+    ("lua/rat/view/scratch.lua", "makes and fills buffers for reading: information, log, traffic"),
+    ("lua/rat/chat/slash.lua", "writes the chosen command into the prompt, and its hint behind it"),
+    ("lua/rat/chat/prompt_header.lua", "shows above the prompt what waits and what goes with it"),
+    ("lua/rat/chat/placeholder.lua", "says in an empty prompt what to do"),
+    ("lua/rat/util/toast.lua", "fills a window of its own"),
 ];
 
 /// What hands a text to a place on the screen that is no buffer, and the files that see to it that it is fit for that.
 const SHOWING: &[&str] = &["nvim_echo", "vim.notify(", "nvim_err_writeln", "nvim_out_write"];
 const SHOWERS: &[(&str, &str)] = &[
-    ("lua/rat/say.lua", "cleans every message"),
-    ("lua/rat/toast.lua", "shows what `say` has cleaned, and keeps it for `:messages`"),
+    ("lua/rat/util/notify.lua", "cleans every message"),
+    ("lua/rat/util/toast.lua", "shows what `notify` has cleaned, and keeps it for `:messages`"),
 ];
 /// The same for texts beside the text of buffers and windows.
 const BESIDE: &[&str] = &["virt_text =", "virt_lines =", "winbar ="];
 const BESIDE_TEXT: &[(&str, &str)] = &[
-    ("lua/rat/above.lua", "titles of attachments and queued prompts, in one line"),
-    ("lua/rat/conflict.lua", "a line of the agent's text, as one line"),
-    ("lua/rat/decide.lua", "words of ours"),
-    ("lua/rat/diff.lua", "names escaped by `status`"),
-    ("lua/rat/login.lua", "a title escaped by `status`"),
-    ("lua/rat/look.lua", "who speaks, as the binary has cleaned it"),
-    ("lua/rat/pane.lua", "a bar escaped by `status`"),
-    ("lua/rat/scratch.lua", "a title escaped by `status`"),
-    ("lua/rat/slash.lua", "a hint that the binary has cleaned"),
-    ("lua/rat/ui.lua", "prefixes that the binary has cleaned"),
-    ("lua/rat/window.lua", "bars made by `status`"),
+    ("lua/rat/chat/prompt_header.lua", "titles of attachments and queued prompts, in one line"),
+    ("lua/rat/document/conflict.lua", "a line of the agent's text, as one line"),
+    ("lua/rat/diff/tab_page.lua", "words of ours, names escaped by `text`"),
+    ("lua/rat/chat/placeholder.lua", "words and keys of ours"),
+    ("lua/rat/ask/login.lua", "a title escaped by `text`"),
+    ("lua/rat/view/decoration.lua", "who speaks, as the binary has cleaned it"),
+    ("lua/rat/view/margin.lua", "signs of the binary's own"),
+    ("lua/rat/view/page.lua", "a title escaped by `text`"),
+    ("lua/rat/ask/form_window.lua", "a bar escaped by `text`"),
+    ("lua/rat/view/splits.lua", "none: takes it away"),
+    ("lua/rat/chat/slash.lua", "a hint that the binary has cleaned"),
+    ("lua/rat/view/window.lua", "bars made by `status`"),
 ];
 
 /// What can name a window, in its frame, and the only file that does: it cleans the name.
 const FRAMING: &[&str] = &["nvim_open_win", "nvim_win_set_config"];
-const FRAMER: &str = "lua/rat/float.lua";
+const FRAMER: &str = "lua/rat/view/float.lua";
 const NAMES: &[&str] = &["title", "footer"];
 /// Who may be given the place of a window by others: splits have no frame.
-const PLACERS: &[(&str, &str)] = &[("lua/rat/room.lua", "opens splits")];
+const PLACERS: &[(&str, &str)] = &[("lua/rat/view/splits.lua", "opens splits")];
 
 /// Names of folders that exist on one machine only, in two parts so that this file does not hold them.
 const MACHINE: &[(&str, &str)] = &[("/wo", "rk/"), ("/ro", "ot/")];
 
+/// What lies at the top, besides names that begin with a dot.
+const TOP: &[&str] = &[
+    "CHANGELOG.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "build.lua",
+    "doc",
+    "lua",
+    "plugin",
+    "src",
+    "tests",
+];
+
+/// Where the version stands besides Cargo.toml: made from that, or checked against it. What agents said may name any.
+const VERSIONED: &[&str] = &["Cargo.lock", "CHANGELOG.md", "doc/rat.txt"];
+const RECORDED: &[&str] = &["tests/fixtures/", "tests/acp/schema/"];
+
 const LONGEST_FILE: usize = 500;
-const LONGEST_MAP: usize = 250;
+const LONGEST_MAP: usize = 150;
 
 /// Everything that breaks a rule, as `file:line: what`.
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
-    let mut problems = Vec::new();
+    let mut problems = versions(tree);
+    problems.extend(tree.files.iter().filter_map(top));
     for file in tree.below("src/", ".rs") {
         problems.extend(imports(file));
         problems.extend(purity(file));
+        let renamed = rust_uses::renamed(file).into_iter();
+        problems.extend(renamed.map(|item| format!("{}: imports {item}", file.name)));
     }
     for file in tree.below("", ".rs") {
         problems.extend(header(file, "//! "));
@@ -131,11 +174,82 @@ pub(crate) fn check(tree: &Tree) -> Vec<String> {
             }
         }
     }
+    problems.extend(lua_circles(tree));
+    problems.extend(named(&circles::circles(&rust_uses::of_rust(tree))));
+    let twice = rust_uses::exported_twice(tree).into_iter();
+    problems.extend(twice.map(|(file, item)| format!("{file}: gives {item} a second path")));
     tree.below("plugin/", ".lua").for_each(|file| problems.extend(lazy(file)));
     tree.below("doc/architecture.md", "")
         .for_each(|file| problems.extend(length(file, LONGEST_MAP)));
     tree.files.iter().for_each(|file| problems.extend(portable(file)));
+    problems.extend(unbuilt(tree));
     problems
+}
+
+/// Tests that no binary has: `Cargo.toml` names the binaries, whose roots name the rest.
+fn unbuilt(tree: &Tree) -> Vec<String> {
+    let manifest = tree.below("Cargo.toml", "").map(|file| file.text.as_str()).next();
+    let module = |file: &File| {
+        let name = file.name.strip_prefix("tests/")?.strip_suffix(".rs")?;
+        let name = name.strip_suffix("/mod").unwrap_or(name);
+        (!name.contains('/')).then(|| name.to_owned())
+    };
+    let is_root = |name: &str| manifest.unwrap_or_default().contains(&format!("name = \"{name}\""));
+    let (roots, others): (Vec<_>, Vec<_>) = tree
+        .below("tests/", ".rs")
+        .filter_map(|file| Some((module(file)?, file)))
+        .partition(|(name, _)| is_root(name));
+    others
+        .iter()
+        .filter(|(name, _)| {
+            let line = format!("mod {name};");
+            !roots.iter().any(|(_, root)| root.text.lines().any(|it| it == line))
+        })
+        .map(|(_, file)| format!("{}: no binary of tests has it", file.name))
+        .collect()
+}
+
+/// Cargo.toml is where the version stands; a copy elsewhere would be forgotten with the next one.
+fn versions(tree: &Tree) -> Vec<String> {
+    let text = |name: &str| tree.files.iter().find(|file| file.name == name).map(|it| &it.text);
+    let line = text("Cargo.toml").and_then(|text| {
+        text.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
+    });
+    let Some(version) = line else { return vec!["Cargo.toml: names no version".to_owned()] };
+    let others = tree.files.iter().filter(|file| {
+        file.name != "Cargo.toml"
+            && !VERSIONED.contains(&file.name.as_str())
+            && !RECORDED.iter().any(|folder| file.name.starts_with(folder))
+    });
+    let copies = others.flat_map(|file| {
+        let lines = file.text.lines().enumerate();
+        let held = lines.filter(|(_, line)| holds_version(line, version));
+        held.map(|(index, _)| format!("{}:{}: holds a copy of the version", file.name, index + 1))
+    });
+    let mut problems: Vec<String> = copies.collect();
+    let newest = text("CHANGELOG.md").and_then(|text| {
+        let mut releases = text.lines().filter_map(|line| line.strip_prefix("## ["));
+        releases.find_map(|line| line.split(']').next().filter(|name| *name != "Unreleased"))
+    });
+    if newest.is_some_and(|newest| newest != version) {
+        problems.push(format!("CHANGELOG.md: its newest version is not {version}"));
+    }
+    problems
+}
+
+/// Whether a line has the version by itself, and not as a part of another one.
+fn holds_version(line: &str, version: &str) -> bool {
+    let part = |it: char| it.is_ascii_digit() || it == '.';
+    line.match_indices(version).any(|(at, _)| {
+        let rest = line[at + version.len()..].trim_start_matches('.');
+        !line[..at].ends_with(part) && !rest.starts_with(|it: char| it.is_ascii_digit())
+    })
+}
+
+fn top(file: &File) -> Option<String> {
+    let name = file.name.split('/').next().unwrap_or_default();
+    let known = name.starts_with('.') || TOP.contains(&name);
+    (!known).then(|| format!("{}: {name} has no place at the top", file.name))
 }
 
 /// `src/core/state.rs` is in the room `core`, `src/config.rs` is the room `config`.
@@ -297,6 +411,18 @@ fn header(file: &File, mark: &str) -> Option<String> {
 fn length(file: &File, most: usize) -> Option<String> {
     let lines = file.text.lines().count();
     (lines > most).then(|| format!("{}: has {lines} lines, at most {most} are readable", file.name))
+}
+
+/// Lua files form no circle, also not by what they load later: each can be understood, and loaded, with those it names.
+fn lua_circles(tree: &Tree) -> Vec<String> {
+    let files = tree.below("lua/", ".lua");
+    let unnamed = files.filter(|file| circles::required(file).contains(&None));
+    let unnamed = unnamed.map(|file| format!("{}: requires what has no name there", file.name));
+    unnamed.chain(named(&circles::circles(&circles::of_lua(tree)))).collect()
+}
+
+fn named(circles: &[Vec<String>]) -> Vec<String> {
+    circles.iter().map(|circle| format!("a circle: {}", circle.join(" -> "))).collect()
 }
 
 /// Nothing is loaded before it is used: `require` stands inside functions only, which are indented.

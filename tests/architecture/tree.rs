@@ -41,6 +41,16 @@ impl Tree {
 impl File {
     /// The text without comments and strings, line by line as it was.
     pub(crate) fn code(&self) -> String {
+        self.without(|_| true)
+    }
+
+    /// The text without comments, line by line as it was.
+    pub(crate) fn without_comments(&self) -> String {
+        self.without(|skipped| ["--", "//", "/*"].iter().any(|mark| skipped.starts_with(mark)))
+    }
+
+    /// The text without those of its comments and strings that `goes` is true of.
+    fn without(&self, goes: impl Fn(&str) -> bool) -> String {
         let lua = Path::new(&self.name).extension().is_some_and(|name| name == "lua");
         let mut code = String::with_capacity(self.text.len());
         let mut rest = self.text.as_str();
@@ -48,6 +58,7 @@ impl File {
             let skipped = if lua { lua_skip(rest) } else { rust_skip(rest, &code) };
             match skipped {
                 0 => code.push(first),
+                _ if !goes(&rest[..skipped]) => code.push_str(&rest[..skipped]),
                 _ => code.extend(rest[..skipped].chars().filter(|char| *char == '\n')),
             }
             rest = &rest[skipped.max(first.len_utf8())..];

@@ -3,15 +3,15 @@
 use std::fs;
 use std::sync::Arc;
 
-use rat_nvim::core::policy::WriteDirty;
-use rat_nvim::files::{FileError, ReadRequest, WriteRequest, Written};
+use rat_nvim::core::messages::policy::WriteDirty;
+use rat_nvim::documents::{AgentChange, DocumentError, ReadRequest, WriteRequest};
 use tokio::task::JoinHandle;
 
 use super::nvim::{Nvim, author, session, within};
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
-fn write(nvim: &Nvim, content: &str) -> JoinHandle<Result<Written, FileError>> {
+fn write(nvim: &Nvim, content: &str) -> JoinHandle<Result<AgentChange, DocumentError>> {
     let (path, content, files) = (nvim.path("a.txt"), content.to_owned(), Arc::clone(&nvim.files));
     let request = WriteRequest {
         by: author(),
@@ -24,7 +24,7 @@ fn write(nvim: &Nvim, content: &str) -> JoinHandle<Result<Written, FileError>> {
     tokio::spawn(async move { files.write(request).await })
 }
 
-fn read(nvim: &Nvim) -> JoinHandle<Result<String, FileError>> {
+fn read(nvim: &Nvim) -> JoinHandle<Result<String, DocumentError>> {
     let (path, files) = (nvim.path("a.txt"), Arc::clone(&nvim.files));
     let request = ReadRequest { session: session(), path, line: None, limit: None };
     tokio::spawn(async move { files.read(request).await })
@@ -47,6 +47,7 @@ async fn go(nvim: &Nvim) {
     nvim.lua("_G.go = true").await;
 }
 
+/// Holds (Buffers in unusual states): While a formatter waits, other requests wait and nothing is lost.
 #[tokio::test]
 async fn a_formatter_that_waits_lets_others_wait_and_loses_nothing() {
     let nvim = Nvim::start("autocommands-wait").await;
@@ -72,6 +73,7 @@ async fn a_formatter_that_waits_lets_others_wait_and_loses_nothing() {
     assert_eq!(nvim.disk("a.txt"), text, "the user saves what the user typed");
 }
 
+/// Holds (Buffers in unusual states): While a formatter waits, other requests wait and nothing is lost.
 #[tokio::test]
 async fn a_formatter_that_is_a_program_lets_others_wait_and_loses_nothing() {
     let nvim = Nvim::start("autocommands-system").await;
@@ -95,6 +97,7 @@ async fn a_formatter_that_is_a_program_lets_others_wait_and_loses_nothing() {
     assert_eq!((nvim.text().await + "\n", nvim.disk("a.txt")), (text.clone(), text));
 }
 
+/// Holds (Buffers in unusual states): What the user typed survives a save that fails.
 #[tokio::test]
 async fn what_the_user_typed_outlives_a_save_that_fails() {
     let nvim = Nvim::start("autocommands-fail").await;
@@ -114,6 +117,7 @@ async fn what_the_user_typed_outlives_a_save_that_fails() {
     assert_eq!(nvim.eval("vim.bo.modified").await, "true");
 }
 
+/// Holds (Buffers in unusual states): What autocommands change or break after a save is told apart from the save.
 #[tokio::test]
 async fn what_comes_after_a_save_is_told_apart_from_it() {
     let nvim = Nvim::start("autocommands-post").await;
@@ -138,6 +142,7 @@ async fn what_comes_after_a_save_is_told_apart_from_it() {
     assert_eq!((nvim.text().await, nvim.disk("a.txt")), ("all new".into(), "all new\n".into()));
 }
 
+/// Holds (Buffers in unusual states): Buffers with a 'buftype' are not documents.
 #[tokio::test]
 async fn special_buffers_are_no_documents() {
     let nvim = Nvim::start("autocommands-special").await;
@@ -157,6 +162,7 @@ async fn special_buffers_are_no_documents() {
     assert_eq!(nvim.read(&nvim.path("acwrite.txt")).await.unwrap(), "by the agent\n");
 }
 
+/// Holds (Buffers in unusual states): A buffer with a `BufWriteCmd` autocommand is saved by that.
 #[tokio::test]
 async fn a_buffer_that_saves_itself_is_saved_by_itself() {
     let nvim = Nvim::start("autocommands-writecmd").await;
@@ -170,10 +176,11 @@ async fn a_buffer_that_saves_itself_is_saved_by_itself() {
     assert_eq!(nvim.read(&path).await.unwrap(), "own\n1\n", "what is in the file counts");
 }
 
+/// Holds (Buffers in unusual states): A protected buffer still follows the disk.
 #[tokio::test]
 async fn a_protected_buffer_follows_the_disk_at_once() {
     let nvim = Nvim::start("autocommands-protected").await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     for option in ["readonly", "nomodifiable"] {
         let path = nvim.edit(option, TEN).await;
         nvim.command(&format!("setlocal {option}")).await;

@@ -8,12 +8,12 @@ const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 async fn contested(name: &str) -> Nvim {
     let nvim = Nvim::start(name).await;
     let path = nvim.edit("a.txt", TEN).await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     nvim.command("call setline(5, 'user') | call setline(8, 'mine')").await;
-    nvim.files.note(&path).await.unwrap();
+    nvim.files.record_baseline(&path).await.unwrap();
     nvim.put("a.txt", TEN.replace("2\n", "two\n").replace("5\n", "V\n").replace("8\n", "VIII\n"));
     let written = nvim.disk_changed(&path).await.unwrap().unwrap();
-    assert_eq!((written.hunks.len(), written.kept.len()), (1, 2));
+    assert_eq!((written.hunks.len(), written.unresolved.len()), (1, 2));
     nvim
 }
 
@@ -28,6 +28,7 @@ end)()";
 
 const BOTH: &str = "4≠  agent: V|7≠  agent: VIII";
 
+/// Holds (Changes on disk): An unresolved hunk has a sign and virtual text, and is in the list of conflicts.
 #[tokio::test]
 async fn what_the_user_keeps_is_marked_and_listed() {
     let nvim = contested("conflict-marks").await;
@@ -37,7 +38,7 @@ async fn what_the_user_keeps_is_marked_and_listed() {
     );
     assert_eq!(nvim.eval(SIGNS).await, BOTH);
     assert_eq!(nvim.eval("vim.bo.modified").await, "true");
-    nvim.lua("require('rat.decide').list()").await;
+    nvim.lua("require('rat.diff.conflict_view').list()").await;
     nvim.lua(
         "_G.list = vim.tbl_map(function(i) return i.lnum .. ' ' .. i.text end, vim.fn.getqflist())",
     )
@@ -56,6 +57,7 @@ async fn what_the_user_keeps_is_marked_and_listed() {
     nvim.wait_for(SIGNS, "").await;
 }
 
+/// Holds (Changes on disk): The marks of unresolved hunks stay on their text.
 #[tokio::test]
 async fn marks_stay_on_their_text() {
     let nvim = contested("conflict-move").await;
@@ -68,7 +70,8 @@ async fn marks_stay_on_their_text() {
 #[tokio::test]
 async fn each_of_two_that_adjoin_is_marked_until_the_file_changes_there_again() {
     let nvim = contested("conflict-adjoin").await;
-    let mark = |kept: &str| format!("require('rat.conflict').mark(vim.fn.bufnr(), {kept})");
+    let mark =
+        |kept: &str| format!("require('rat.document.conflict').mark(vim.fn.bufnr(), {kept})");
     nvim.lua(&mark("{ { 4, 5, { 'E' } }, { 5, 6, { 'F' } }, { 6, 6, { 'new' } } }")).await;
     let marks = "4≠  agent: E|5≠  agent: F|6≠  agent: new|7≠  agent: VIII";
     assert_eq!(nvim.eval(SIGNS).await, marks);
@@ -76,10 +79,11 @@ async fn each_of_two_that_adjoin_is_marked_until_the_file_changes_there_again() 
     assert_eq!(nvim.eval(SIGNS).await, marks.replace("agent: F", "agent: G"));
 }
 
+/// Holds (Changes on disk): Unresolved hunks are resolved in diff mode, and `u` takes that back.
 #[tokio::test]
 async fn native_diff_mode_decides_and_a_decision_can_be_undone() {
     let nvim = contested("conflict-diff").await;
-    nvim.lua("require('rat.decide').open()").await;
+    nvim.lua("require('rat.diff.conflict_view').open()").await;
     assert_eq!(nvim.eval("vim.fn.tabpagenr('$')").await, "2");
     assert_eq!(
         nvim.eval("vim.fn.winnr('$') .. tostring(vim.wo.diff) .. vim.fn.line('.')").await,
@@ -104,21 +108,22 @@ async fn native_diff_mode_decides_and_a_decision_can_be_undone() {
     assert_eq!(nvim.eval("vim.wo.diff").await, "false");
     // What the user does with these lines later is no conflict.
     nvim.command("call setline(8, 'later')").await;
-    nvim.lua("_G.left = #require('rat.conflict').list()").await;
+    nvim.lua("_G.left = #require('rat.document.conflict').list()").await;
     assert_eq!(nvim.eval("left").await, "0");
     assert_eq!(nvim.text().await, "1\ntwo\n3\n4\nV\n6\n7\nlater\n9\n10");
 }
 
+/// Holds (Changes on disk): Text that the user saved and the agent has not read is not overwritten.
 #[tokio::test]
 async fn text_the_user_saved_and_the_agent_has_not_seen_is_not_overwritten() {
     let nvim = Nvim::start("conflict-saved").await;
     let path = nvim.edit("a.txt", TEN).await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     nvim.read(&path).await.unwrap();
     nvim.command("call setline(5, 'user') | write").await;
     nvim.put("a.txt", TEN.replace("9\n", "nine\n"));
     let written = nvim.disk_changed(&path).await.unwrap().unwrap();
-    assert_eq!((written.hunks.len(), written.kept.len()), (1, 1));
+    assert_eq!((written.hunks.len(), written.unresolved.len()), (1, 1));
     assert_eq!(nvim.text().await + "\n", TEN.replace("5\n", "user\n").replace("9\n", "nine\n"));
     assert_eq!(nvim.eval("vim.bo.modified").await, "true");
     assert_eq!(nvim.eval(SIGNS).await, "4≠  agent: 5");
@@ -127,7 +132,7 @@ async fn text_the_user_saved_and_the_agent_has_not_seen_is_not_overwritten() {
     nvim.read(&path).await.unwrap();
     nvim.put("a.txt", TEN.replace("5\n", "user and agent\n").replace("9\n", "nine\n"));
     let written = nvim.disk_changed(&path).await.unwrap().unwrap();
-    assert_eq!((written.hunks.len(), written.kept.len()), (1, 0));
+    assert_eq!((written.hunks.len(), written.unresolved.len()), (1, 0));
     assert_eq!(nvim.eval("vim.bo.modified").await, "false");
 }
 
@@ -135,7 +140,7 @@ async fn text_the_user_saved_and_the_agent_has_not_seen_is_not_overwritten() {
 async fn a_command_has_not_read_what_the_user_saved_elsewhere_in_the_file() {
     let nvim = Nvim::start("conflict-command").await;
     let path = nvim.edit("a.txt", TEN).await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     nvim.read(&path).await.unwrap();
     nvim.command("call setline(5, 'user') | write").await;
     // As `sed -i` does, of the text that is there.
@@ -144,16 +149,17 @@ async fn a_command_has_not_read_what_the_user_saved_elsewhere_in_the_file() {
     // Made from what was read before.
     nvim.put("a.txt", TEN.replace("2\n", "two\n").replace("9\n", "nine\n"));
     let written = nvim.disk_changed(&path).await.unwrap().unwrap();
-    assert_eq!(written.kept.len(), 1);
+    assert_eq!(written.unresolved.len(), 1);
     let both = TEN.replace("5\n", "user\n").replace("9\n", "nine\n").replace("2\n", "two\n");
     assert_eq!(nvim.text().await + "\n", both);
 }
 
+/// Holds (Changes on disk): Undoing what came from the disk leaves unsaved text.
 #[tokio::test]
 async fn undoing_what_came_from_the_disk_leaves_unsaved_text() {
     let nvim = Nvim::start("conflict-undo").await;
     let path = nvim.edit("a.txt", TEN).await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     nvim.put("a.txt", TEN.replace("5\n", "V\n"));
     nvim.disk_changed(&path).await.unwrap().unwrap();
     assert_eq!(nvim.eval("vim.bo.modified").await, "false");

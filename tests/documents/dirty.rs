@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use rat_nvim::core::event::{ChangedFile, Told};
-use rat_nvim::core::policy::WriteDirty;
+use rat_nvim::core::messages::files::{ChangedFile, ReportedChange};
+use rat_nvim::core::messages::policy::WriteDirty;
+use rat_nvim::documents::{AgentChange, DocumentError, WriteRequest};
 use rat_nvim::edit::unified::bounded;
-use rat_nvim::files::{FileError, WriteRequest, Written};
 use tokio::time::Instant;
 
 use super::nvim::{Nvim, author, session, within};
@@ -19,21 +19,22 @@ async fn write(
     path: &Path,
     content: &str,
     dirty: WriteDirty,
-) -> Result<Written, FileError> {
+) -> Result<AgentChange, DocumentError> {
     let (path, content) = (path.to_owned(), content.to_owned());
     let request = WriteRequest { by: author(), path, content, base: None, dirty, repeats: false };
     within(nvim.files.write(request)).await
 }
 
 /// What became of the files the agent wrote, for one that reads the disk.
-async fn changed(nvim: &Nvim) -> (String, Vec<Told>) {
+async fn changed(nvim: &Nvim) -> (String, Vec<ReportedChange>) {
     let deadline = Instant::now() + Duration::from_secs(20);
     let cwd = nvim.path("");
     let files: Vec<ChangedFile> = nvim.files.changed(&session(), &cwd, false, deadline).await;
     let diffs: Vec<_> = files.iter().map(|file| &file.diff).collect();
-    (bounded(&diffs, 16 * 1024), files.into_iter().map(|file| file.told).collect())
+    (bounded(&diffs, 16 * 1024), files.into_iter().map(|file| file.report).collect())
 }
 
+/// Holds (Writing files): With `write_dirty = "save"` the buffer is saved whole.
 #[tokio::test]
 async fn save_saves_the_buffer_whole() {
     let nvim = Nvim::start("dirty-save").await;
@@ -51,6 +52,7 @@ async fn save_saves_the_buffer_whole() {
     assert_eq!(nvim.disk("a.txt"), "user\n2\nthree\n");
 }
 
+/// Holds (Writing files): With `write_dirty = "ask"` the user is asked where the agent's text cannot be saved without theirs.
 #[tokio::test]
 async fn ask_keeps_apart_what_it_can_and_else_changes_nothing() {
     let nvim = Nvim::start("dirty-ask").await;
@@ -63,7 +65,7 @@ async fn ask_keeps_apart_what_it_can_and_else_changes_nothing() {
     let tick = nvim.eval("vim.b.changedtick").await;
     let both = three.replace("user", "user and agent");
     let refused = write(&nvim, &path, &both, WriteDirty::Ask).await;
-    assert_eq!(refused, Err(FileError::Unsaved(path.clone())));
+    assert_eq!(refused, Err(DocumentError::Unsaved(path.clone())));
     assert_eq!(nvim.eval("vim.b.changedtick").await, tick);
     assert_eq!(nvim.disk("a.txt"), "1\n2\nthree\n");
     // The user has said yes.
@@ -71,6 +73,7 @@ async fn ask_keeps_apart_what_it_can_and_else_changes_nothing() {
     assert_eq!(nvim.disk("a.txt"), both);
 }
 
+/// Holds (Writing files): With `write_dirty = "ask"` the user is asked where the agent's text cannot be saved without theirs.
 #[tokio::test]
 async fn ask_asks_for_a_new_file_that_the_user_has_not_saved_yet() {
     let nvim = Nvim::start("dirty-new").await;
@@ -80,12 +83,13 @@ async fn ask_asks_for_a_new_file_that_the_user_has_not_saved_yet() {
     let read = nvim.read(&path).await.unwrap();
     let content = read.replace('2', "two");
     let refused = write(&nvim, &path, &content, WriteDirty::Ask).await;
-    assert_eq!(refused, Err(FileError::Unsaved(path.clone())));
+    assert_eq!(refused, Err(DocumentError::Unsaved(path.clone())));
     assert!(!path.exists());
     assert!(write(&nvim, &path, &content, WriteDirty::Separate).await.unwrap().saved_unsaved);
     assert_eq!(nvim.disk("new.txt"), content);
 }
 
+/// Holds (Prompt context): An agent is told once of what others have changed in the files it wrote.
 #[tokio::test]
 async fn what_others_do_after_a_turn_is_told_until_it_is_known() {
     let nvim = Nvim::start("dirty-changed").await;
@@ -93,21 +97,21 @@ async fn what_others_do_after_a_turn_is_told_until_it_is_known() {
     nvim.write(&path, "agent\n").await.unwrap();
     // In the turn the disk is the agent's.
     fs::write(&path, "agent's formatter\n").unwrap();
-    nvim.files.turn_over(&session(), Vec::new(), true, false).await;
+    nvim.files.turn_ended(&session(), Vec::new(), true, false).await;
     assert_eq!(changed(&nvim).await.0, "");
     fs::write(&path, "somebody else\n").unwrap();
     let (diff, told) = changed(&nvim).await;
     let wanted = "--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-agent's formatter\n+somebody else\n";
     assert_eq!(diff, wanted);
-    nvim.files.turn_over(&session(), told, false, false).await;
+    nvim.files.turn_ended(&session(), told, false, false).await;
     let (diff, told) = changed(&nvim).await;
     assert_eq!(diff, wanted, "the agent has not taken it in");
-    nvim.files.turn_over(&session(), told, true, false).await;
+    nvim.files.turn_ended(&session(), told, true, false).await;
     assert_eq!(changed(&nvim).await.0, "");
     fs::remove_file(&path).unwrap();
     let (diff, told) = changed(&nvim).await;
     assert_eq!(diff, "--- a/a.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-somebody else\n");
-    nvim.files.turn_over(&session(), told, true, false).await;
+    nvim.files.turn_ended(&session(), told, true, false).await;
     assert_eq!(changed(&nvim).await.0, "");
     // What the agent reads is newer than what it was told.
     fs::write(&path, "back\n").unwrap();
@@ -125,7 +129,7 @@ async fn what_the_user_saves_while_the_agent_works_is_told() {
     let path = nvim.edit("a.txt", THREE).await;
     nvim.write(&path, "1\n2\nthree\n").await.unwrap();
     nvim.command("call setline(1, 'user') | write").await;
-    nvim.files.turn_over(&session(), Vec::new(), true, false).await;
+    nvim.files.turn_ended(&session(), Vec::new(), true, false).await;
     assert_eq!(
         changed(&nvim).await.0,
         "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n-1\n+user\n 2\n three\n"
@@ -133,11 +137,12 @@ async fn what_the_user_saves_while_the_agent_works_is_told() {
 }
 
 /// Gemini's write tool reads the file through us to show a difference; its model has read the disk.
+/// Holds (Writing files): A text the agent made from the file on disk (Gemini) takes back no unsaved change.
 #[tokio::test]
 async fn a_text_made_from_the_disk_takes_no_unsaved_change_back() {
     let nvim = Nvim::start("dirty-seen").await;
     let path = nvim.edit("a.txt", "1\n2\n3\n4\n5\n").await;
-    nvim.files.seen_by_model(&path, &session()).await.unwrap();
+    nvim.files.model_read_disk(&path, &session()).await.unwrap();
     nvim.command("call setline(4, 'user') | call append(4, 'more')").await;
     for (sent, line) in [("one\n2\n3\n4\n5\n", "one"), ("I\n2\n3\n4\n5\n", "I")] {
         let read = nvim.read(&path).await.unwrap();

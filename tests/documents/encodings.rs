@@ -47,6 +47,7 @@ async fn open_as(nvim: &Nvim, name: &str, bytes: &[u8], row: &str) {
     assert_eq!(nvim.eval("vim.bo.bomb").await, row.ends_with("bomb").to_string());
 }
 
+/// Holds (Encodings and line endings): Buffers of any 'fileencoding', with or without a byte order mark, are read and written.
 #[tokio::test]
 async fn a_buffer_of_any_encoding_is_read_and_written() {
     let nvim = Nvim::start("encodings-open").await;
@@ -68,10 +69,11 @@ async fn a_buffer_of_any_encoding_is_read_and_written() {
     }
 }
 
+/// Holds (Encodings and line endings): Buffers of any 'fileencoding' follow the disk.
 #[tokio::test]
 async fn a_buffer_of_any_encoding_follows_the_disk() {
     let nvim = Nvim::start("encodings-follow").await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     for (number, (row, bytes, _, sent, written)) in OPEN.into_iter().enumerate() {
         let name = format!("{number}.txt");
         open_as(&nvim, &name, bytes, row).await;
@@ -84,6 +86,7 @@ async fn a_buffer_of_any_encoding_follows_the_disk() {
     }
 }
 
+/// Holds (Encodings and line endings): Unsaved changes in any 'fileencoding' stay unsaved.
 #[tokio::test]
 async fn unsaved_changes_in_any_encoding_stay_unsaved() {
     let nvim = Nvim::start("encodings-unsaved").await;
@@ -102,6 +105,7 @@ async fn unsaved_changes_in_any_encoding_stay_unsaved() {
     }
 }
 
+/// Holds (Encodings and line endings): A file that is not open is read as UTF-8, UTF-16 by its mark, or else latin1, and keeps its bytes.
 #[tokio::test]
 async fn a_file_that_is_not_open_keeps_its_encoding() {
     let nvim = Nvim::start("encodings-closed").await;
@@ -133,6 +137,7 @@ async fn a_file_that_is_not_open_keeps_its_encoding() {
     assert_eq!(fs::read(&new).unwrap(), "é€\n".as_bytes(), "new files are UTF-8");
 }
 
+/// Holds (Encodings and line endings): A write with a character the encoding lacks is refused, names it, and changes nothing.
 #[tokio::test]
 async fn a_character_the_encoding_has_not_is_refused_by_name() {
     let nvim = Nvim::start("encodings-lacking").await;
@@ -164,6 +169,7 @@ async fn a_character_the_encoding_has_not_is_refused_by_name() {
     assert_eq!(fs::read(&path).unwrap(), b"\xe9\n");
 }
 
+/// Holds (Encodings and line endings): A formatter cannot bring in a character the encoding lacks.
 #[tokio::test]
 async fn a_formatter_cannot_bring_in_what_the_encoding_has_not() {
     let nvim = Nvim::start("encodings-formatter").await;
@@ -175,10 +181,11 @@ async fn a_formatter_cannot_bring_in_what_the_encoding_has_not() {
     assert_eq!(nvim.eval("vim.bo.modified").await, "false");
 }
 
+/// Holds (Encodings and line endings): A file that has changed its encoding is followed.
 #[tokio::test]
 async fn a_file_that_changed_its_encoding_is_followed() {
     let nvim = Nvim::start("encodings-change").await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     let check = async |name: &str, open: &str, bytes: &[u8], changed: &[u8], encoding: &str| {
         nvim.put(name, bytes);
         nvim.command(&format!("edit {open} {name}")).await;
@@ -213,6 +220,7 @@ async fn a_file_that_changed_its_encoding_is_followed() {
     );
 }
 
+/// Holds (Encodings and line endings): Files with NUL bytes and binary buffers are left alone.
 #[tokio::test]
 async fn what_is_no_text_is_left_alone() {
     let nvim = Nvim::start("encodings-binary").await;

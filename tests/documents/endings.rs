@@ -9,6 +9,7 @@ async fn format(nvim: &Nvim) -> String {
 }
 
 /// ACP 92.
+/// Holds (Encodings and line endings): LF, CRLF, CR and mixed line endings stay as they are.
 #[tokio::test]
 async fn line_ends_stay_as_they_are() {
     let nvim = Nvim::start("endings-kept").await;
@@ -45,6 +46,7 @@ async fn line_ends_stay_as_they_are() {
 }
 
 /// ACP 92.
+/// Holds (Encodings and line endings): A missing final newline stays missing.
 #[tokio::test]
 async fn no_final_newline_stays_none_through_writes() {
     let nvim = Nvim::start("endings-noeol").await;
@@ -62,6 +64,7 @@ async fn no_final_newline_stays_none_through_writes() {
     assert_eq!(nvim.eval("vim.bo.endofline").await, "false");
 }
 
+/// Holds (Encodings and line endings): Empty files and empty texts are read and written.
 #[tokio::test]
 async fn empty_files_and_empty_texts() {
     let nvim = Nvim::start("endings-empty").await;
@@ -83,10 +86,11 @@ async fn empty_files_and_empty_texts() {
     assert_eq!(nvim.text().await, "anew");
 }
 
+/// Holds (Encodings and line endings): A change of the line endings alone is followed.
 #[tokio::test]
 async fn a_file_whose_line_ends_alone_changed_is_followed() {
     let nvim = Nvim::start("endings-follow").await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     nvim.command("set fileformats=unix,dos,mac nofixendofline").await;
     let check = async |before: &str, after: &str, wanted: &str| {
         let path = nvim.put("a.txt", before);
@@ -123,10 +127,11 @@ async fn a_file_whose_line_ends_alone_changed_is_followed() {
     check("a!\r\nb\r\n", "a!\nb\r\n", "unix").await;
 }
 
+/// Holds (Encodings and line endings): Line endings the user has chosen stay chosen.
 #[tokio::test]
 async fn line_ends_the_user_has_chosen_stay_chosen() {
     let nvim = Nvim::start("endings-chosen").await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     for known in [false, true] {
         let path = nvim.put("a.txt", "a\r\nb\r\n");
         nvim.command("edit! ++ff=unix a.txt").await;
@@ -152,13 +157,14 @@ async fn line_ends_the_user_has_chosen_stay_chosen() {
     assert_eq!(nvim.disk("b.txt"), "a\r\nb\r\n");
 }
 
+/// Holds (Encodings and line endings): Unsaved changes survive a change of the line endings on disk.
 #[tokio::test]
 async fn unsaved_changes_outlive_a_change_of_the_line_ends() {
     let nvim = Nvim::start("endings-unsaved").await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     let path = nvim.edit("a.txt", "a\r\nb\r\nc\r\n").await;
     nvim.read(&path).await.unwrap();
-    super::nvim::within(nvim.files.note(&path)).await.unwrap();
+    super::nvim::within(nvim.files.record_baseline(&path)).await.unwrap();
     nvim.command("call setline(1, 'user')").await;
     nvim.put("a.txt", "a\nb\nC\n");
     nvim.disk_changed(&path).await.unwrap().unwrap();

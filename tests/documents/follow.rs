@@ -1,6 +1,6 @@
 //! What is kept of a buffer that changes: always its text.
 
-use rat_nvim::files::editor::Editor;
+use rat_nvim::documents::editor::Editor;
 use rmpv::Value;
 
 use super::nvim::{Nvim, lines};
@@ -109,7 +109,7 @@ end)()";
 async fn the_binary_is_told_in_order() {
     let nvim = Nvim::start("follow-facts").await;
     let path = nvim.put("a.txt", "1\n2\n");
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     nvim.open("a.txt").await;
     nvim.command("call setline(1, 'user') | write").await;
     nvim.write(&path, "user\ntwo\n").await.unwrap();

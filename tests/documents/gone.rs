@@ -1,4 +1,4 @@
-//! Files that go, come back, move or change their mode under an open buffer.
+//! Documents that go, come back, move or change their mode under an open buffer.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,11 +10,12 @@ const THREE: &str = "1\n2\n3\n";
 async fn start(name: &str) -> (Nvim, std::path::PathBuf) {
     let nvim = Nvim::start(name).await;
     let path = nvim.edit("a.txt", THREE).await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     nvim.read(&path).await.unwrap();
     (nvim, path)
 }
 
+/// Holds (Changes on disk): A deleted file leaves its text unsaved in the buffer.
 #[tokio::test]
 async fn a_deleted_file_leaves_its_text_unsaved_in_the_buffer() {
     let (nvim, path) = start("gone-deleted").await;
@@ -33,6 +34,7 @@ async fn a_deleted_file_leaves_its_text_unsaved_in_the_buffer() {
     assert!(nvim.disk_changed(&path).await.unwrap().is_none());
 }
 
+/// Holds (Changes on disk): A file that comes back is followed again.
 #[tokio::test]
 async fn a_file_that_comes_back_is_followed_again() {
     let (nvim, path) = start("gone-back").await;
@@ -46,6 +48,7 @@ async fn a_file_that_comes_back_is_followed_again() {
     nvim.asks_nothing().await;
 }
 
+/// Holds (Changes on disk): A file renamed by the user is followed under its new name.
 #[tokio::test]
 async fn a_renamed_file_stays_in_its_buffer_and_is_followed_under_its_new_name() {
     let (nvim, path) = start("gone-renamed").await;
@@ -59,6 +62,7 @@ async fn a_renamed_file_stays_in_its_buffer_and_is_followed_under_its_new_name()
     assert_eq!(nvim.text().await, "1\n2\nthree");
 }
 
+/// Holds (Changes on disk): A file replaced by another of its name is followed.
 #[tokio::test]
 async fn a_file_replaced_by_another_of_its_name_is_followed() {
     let (nvim, path) = start("gone-replaced").await;
@@ -69,6 +73,7 @@ async fn a_file_replaced_by_another_of_its_name_is_followed() {
     assert_eq!(nvim.eval("vim.bo.modified").await, "false");
 }
 
+/// Holds (Changes on disk): A file made executable is not a change, and stays executable.
 #[tokio::test]
 async fn a_file_made_executable_is_no_news_and_stays_executable() {
     let (nvim, path) = start("gone-mode").await;

@@ -27,6 +27,7 @@ async fn measured<T>(nvim: &Nvim, what: &str, work: impl Future<Output = T>) -> 
     (done, stop)
 }
 
+/// Holds (Encodings and line endings): One word of a 10 MB line is changed as one word.
 #[tokio::test]
 async fn one_line_of_ten_megabytes_is_changed_by_its_word() {
     let nvim = Nvim::start("large-line").await;
@@ -76,6 +77,7 @@ async fn one_line_of_ten_megabytes_is_changed_by_its_word() {
     assert!(nvim.text().await.contains("word"), "one step each");
 }
 
+/// Holds (Encodings and line endings): A few lines of 200,000 are changed as those few.
 #[tokio::test]
 async fn two_hundred_thousand_lines_are_changed_by_their_few() {
     let nvim = Nvim::start("large-lines").await;
@@ -98,7 +100,7 @@ async fn two_hundred_thousand_lines_are_changed_by_their_few() {
     assert!(nvim.disk("lines.txt") == newer);
     assert_eq!(nvim.eval("vim.fn.getline(100000)").await, "user");
     // And on disk.
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     let newest = newer.replace("line 60000\n", "disk\n");
     nvim.put("lines.txt", &newest);
     let (adopted, stop) = measured(&nvim, "200 000 lines, adopted", nvim.disk_changed(&path)).await;

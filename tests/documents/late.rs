@@ -1,18 +1,19 @@
 //! What an agent does to a file while the user opens it, and what is told of it later than it happened.
 
-use rat_nvim::core::event::BufferFact;
+use rat_nvim::core::messages::files::BufferEvent;
 
 use super::nvim::{Nvim, session, within};
 
 const FIVE: &str = "1\n2\n3\n4\n5\n";
 
 async fn opened(nvim: &Nvim) {
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     nvim.open("a.txt").await;
-    within(nvim.files.buffer(&nvim.path("a.txt"), BufferFact::Read)).await.unwrap();
+    within(nvim.files.buffer(&nvim.path("a.txt"), BufferEvent::Read)).await.unwrap();
 }
 
 /// Of its read we are told when it has written already.
+/// Holds (Changes on disk): A read reported after a write does not count as having seen it.
 #[tokio::test]
 async fn a_read_that_is_told_after_the_write_is_not_taken_for_knowing_it() {
     for unsaved in [false, true] {
@@ -23,9 +24,9 @@ async fn a_read_that_is_told_after_the_write_is_not_taken_for_knowing_it() {
             nvim.command("call setline(5, 'user')").await;
         }
         nvim.put("a.txt", FIVE.replace("2\n", "two\n"));
-        within(nvim.files.seen(&path, &session())).await.unwrap();
+        within(nvim.files.agent_read_disk(&path, &session())).await.unwrap();
         let told = nvim.disk_changed(&path).await.unwrap().expect("it is told");
-        assert_eq!((told.kept, told.hunks.len()), (Vec::new(), 1));
+        assert_eq!((told.unresolved, told.hunks.len()), (Vec::new(), 1));
         let last = if unsaved { "user\n" } else { "5\n" };
         let both = FIVE.replace("2\n", "two\n").replace("5\n", last);
         assert_eq!(nvim.text().await + "\n", both);
@@ -33,12 +34,13 @@ async fn a_read_that_is_told_after_the_write_is_not_taken_for_knowing_it() {
         // The next one it makes of what it wrote.
         nvim.put("a.txt", FIVE.replace("2\n", "zwei\n"));
         let told = nvim.disk_changed(&path).await.unwrap().expect("it is told");
-        assert_eq!((told.kept, told.hunks.len()), (Vec::new(), 1));
+        assert_eq!((told.unresolved, told.hunks.len()), (Vec::new(), 1));
         nvim.asks_nothing().await;
     }
 }
 
 /// Other plugins take their time after a file was read, and an agent writes it meanwhile.
+/// Holds (Changes on disk): A change on disk is followed even between Neovim's read and its autocommands.
 #[tokio::test]
 async fn a_write_between_a_read_and_its_autocommands_is_followed() {
     for unsaved in [false, true] {
@@ -55,9 +57,9 @@ async fn a_write_between_a_read_and_its_autocommands_is_followed() {
         let told = nvim.disk_changed(&path).await.unwrap().expect("it is told");
         if unsaved {
             // What the user began with is nowhere any more.
-            assert!(!told.kept.is_empty());
+            assert!(!told.unresolved.is_empty());
         } else {
-            assert_eq!((told.kept, told.hunks.len()), (Vec::new(), 1));
+            assert_eq!((told.unresolved, told.hunks.len()), (Vec::new(), 1));
             assert_eq!(nvim.text().await + "\n", FIVE.replace("2\n", "two\n"));
             assert_eq!(nvim.eval("vim.bo.modified").await, "false");
         }
@@ -66,6 +68,7 @@ async fn a_write_between_a_read_and_its_autocommands_is_followed() {
 }
 
 /// The same after a save.
+/// Holds (Changes on disk): A change on disk is followed even between Neovim's save and its autocommands.
 #[tokio::test]
 async fn a_write_between_a_save_and_its_autocommands_is_followed() {
     let nvim = Nvim::start("late-save").await;
@@ -76,9 +79,9 @@ async fn a_write_between_a_save_and_its_autocommands_is_followed() {
     nvim.lua(slow).await;
     opened(&nvim).await;
     nvim.command("call setline(5, 'user') | silent write").await;
-    within(nvim.files.buffer(&path, BufferFact::Saved)).await.unwrap();
+    within(nvim.files.buffer(&path, BufferEvent::Saved)).await.unwrap();
     let told = nvim.disk_changed(&path).await.unwrap().expect("it is told");
-    assert_eq!((told.kept, told.hunks.len()), (Vec::new(), 1));
+    assert_eq!((told.unresolved, told.hunks.len()), (Vec::new(), 1));
     let both = FIVE.replace("2\n", "two\n").replace("5\n", "user\n");
     assert_eq!(nvim.text().await + "\n", both);
     assert_eq!(nvim.eval("vim.bo.modified").await, "false");

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rat_nvim::core::policy::WriteDirty;
-use rat_nvim::files::{FileError, WriteRequest};
+use rat_nvim::core::messages::policy::WriteDirty;
+use rat_nvim::documents::{DocumentError, WriteRequest};
 
 use super::modes::COUNT;
 use super::nvim::{Nvim, author, within};
@@ -62,11 +62,12 @@ async fn edit(nvim: &Nvim, name: &str) -> std::path::PathBuf {
     path
 }
 
+/// Holds (Buffers in unusual states): Commands that hold line numbers (`:s///c`, a typed range) change the lines they were typed for.
 #[tokio::test]
 async fn commands_change_the_lines_they_were_typed_for() {
     for (number, (begin, mode, end)) in COMMANDS.into_iter().enumerate() {
         let nvim = Nvim::start(&format!("line-numbers-{number}")).await;
-        nvim.lua("require('rat.track').start()").await;
+        nvim.lua("require('rat.document').start()").await;
         nvim.lua(COUNT).await;
         edit(&nvim, "alone.txt").await;
         nvim.keys(&format!("{begin}{end}")).await;
@@ -76,7 +77,7 @@ async fn commands_change_the_lines_they_were_typed_for() {
         for by_disk in [false, true] {
             let name = if by_disk { "disk.txt" } else { "protocol.txt" };
             let path = edit(&nvim, name).await;
-            nvim.files.note(&path).await.unwrap();
+            nvim.files.record_baseline(&path).await.unwrap();
             nvim.keys(begin).await;
             let blocked = poll_mode(&nvim, mode).await;
             let files = Arc::clone(&nvim.files);
@@ -114,6 +115,7 @@ fn request(path: std::path::PathBuf) -> WriteRequest {
     }
 }
 
+/// Holds (Buffers in unusual states): Commands whose place moves with the text delay no write.
 #[tokio::test]
 async fn what_moves_with_its_lines_holds_nothing_up() {
     let commands = [
@@ -126,7 +128,7 @@ async fn what_moves_with_its_lines_holds_nothing_up() {
     ];
     for (number, (begin, mode, end, line)) in commands.into_iter().enumerate() {
         let nvim = Nvim::start(&format!("line-numbers-free-{number}")).await;
-        nvim.lua("require('rat.track').start()").await;
+        nvim.lua("require('rat.document').start()").await;
         nvim.lua(COUNT).await;
         // A block was selected before: that says nothing about now.
         nvim.command("execute \"normal! \\<C-v>j\\<Esc>\"").await;
@@ -141,14 +143,18 @@ async fn what_moves_with_its_lines_holds_nothing_up() {
     }
 }
 
+/// Holds (Buffers in unusual states): A write that a command holds up too long is an error that says how to end the command.
 #[tokio::test]
 async fn a_command_that_does_not_end_is_an_error_that_says_so() {
     let nvim = Nvim::start("line-numbers-held").await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     let path = edit(&nvim, "a.txt").await;
     nvim.keys("5G<C-v>jjI").await;
     poll_mode(&nvim, "i").await;
     let error = nvim.write_request(request(path)).await.unwrap_err();
-    assert!(matches!(error, FileError::Held(_)) && error.to_string().contains("<Esc>"), "{error}");
+    assert!(
+        matches!(error, DocumentError::Held(_)) && error.to_string().contains("<Esc>"),
+        "{error}"
+    );
     assert_eq!((nvim.text().await + "\n", nvim.disk("a.txt")), (TEN.into(), TEN.into()));
 }

@@ -1,7 +1,6 @@
 //! Documents in a real Neovim (`$NVIM_BIN`, else `nvim`): what agents read and write, and what users then find.
 
 // Helpers of tests are tests; the lint knows only functions marked so.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod adopt;
 mod autocommands;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rat_nvim::core::policy::WriteDirty;
-use rat_nvim::files::{FileError, WriteRequest, Written};
+use rat_nvim::core::messages::policy::WriteDirty;
+use rat_nvim::documents::{AgentChange, DocumentError, WriteRequest};
 
 use super::nvim::{Nvim, author};
 
@@ -16,6 +16,7 @@ fn agents() -> String {
     TEN.replace("1\n2\n", "0\n1\ntwo\n")
 }
 
+/// Holds (Buffers in unusual states): Replace mode continues across a write, and `<BS>` restores the replaced text.
 #[tokio::test]
 async fn replace_mode_goes_on_and_gives_back_what_it_replaced() {
     let nvim = Nvim::start("modes-replace").await;
@@ -33,6 +34,7 @@ async fn replace_mode_goes_on_and_gives_back_what_it_replaced() {
     assert_eq!(nvim.disk("a.txt"), text.replace("Five", "five"), "what is typed stays unsaved");
 }
 
+/// Holds (Buffers in unusual states): A Visual selection stays on its text.
 #[tokio::test]
 async fn a_visual_selection_stays_on_its_text() {
     let nvim = Nvim::start("modes-visual").await;
@@ -63,6 +65,7 @@ async fn a_visual_selection_stays_on_its_text() {
     }
 }
 
+/// Holds (Buffers in unusual states): A pending operator takes the lines it was typed for.
 #[tokio::test]
 async fn an_operator_takes_the_lines_it_was_typed_for() {
     let nvim = Nvim::start("modes-operator").await;
@@ -80,6 +83,7 @@ async fn an_operator_takes_the_lines_it_was_typed_for() {
     assert_eq!(nvim.disk("a.txt"), agents(), "what the user did stays unsaved");
 }
 
+/// Holds (Buffers in unusual states): The command line stays as typed.
 #[tokio::test]
 async fn a_command_line_stays_as_typed() {
     let nvim = Nvim::start("modes-cmdline").await;
@@ -91,6 +95,7 @@ async fn a_command_line_stays_as_typed() {
     assert_eq!(nvim.text().await + "\n", agents().replacen("0\n", "user\n", 1));
 }
 
+/// Holds (Buffers in unusual states): The command-line window stays open.
 #[tokio::test]
 async fn the_command_line_window_stays_open() {
     let nvim = Nvim::start("modes-cmdwin").await;
@@ -123,8 +128,8 @@ const LOCKS: [(&str, &str); 2] = [
 /// Counts what is refused because of the lock.
 pub(crate) const COUNT: &str = "
 _G.refused = 0
-local buffers = require('rat.buffers')
-for _, name in ipairs({ 'write', 'apply', 'adopt' }) do
+local buffers = require('rat.document.buffers')
+for _, name in ipairs({ 'write', 'apply', 'follow_disk' }) do
   local original = buffers[name]
   buffers[name] = function(...)
     local result = original(...)
@@ -139,7 +144,10 @@ async fn lock(nvim: &Nvim, lock: (&str, &str)) {
     nvim.type_until(lock.1, "pcall(vim.api.nvim_buf_set_lines, 0, 0, 0, true, {})", "false").await;
 }
 
-fn write(nvim: &Nvim, content: String) -> tokio::task::JoinHandle<Result<Written, FileError>> {
+fn write(
+    nvim: &Nvim,
+    content: String,
+) -> tokio::task::JoinHandle<Result<AgentChange, DocumentError>> {
     let (path, files) = (nvim.path("a.txt"), Arc::clone(&nvim.files));
     let request = WriteRequest {
         by: author(),
@@ -152,6 +160,7 @@ fn write(nvim: &Nvim, content: String) -> tokio::task::JoinHandle<Result<Written
     tokio::spawn(async move { files.write(request).await })
 }
 
+/// Holds (Buffers in unusual states): A write waits while text is locked, and delays no other.
 #[tokio::test]
 async fn a_write_waits_while_text_is_locked_and_holds_up_no_other() {
     for (number, how) in LOCKS.into_iter().enumerate() {
@@ -173,6 +182,7 @@ async fn a_write_waits_while_text_is_locked_and_holds_up_no_other() {
     }
 }
 
+/// Holds (Buffers in unusual states): A symlink that takes the place of a file while its write waits is not followed.
 #[tokio::test]
 async fn a_link_put_in_the_place_of_a_file_while_its_write_waits_leads_nowhere() {
     let nvim = Nvim::start("modes-lock-link").await;
@@ -190,10 +200,11 @@ async fn a_link_put_in_the_place_of_a_file_while_its_write_waits_leads_nowhere()
     assert!(!nvim.text().await.contains("two"));
 }
 
+/// Holds (Buffers in unusual states): A file is followed as soon as text is no longer locked.
 #[tokio::test]
 async fn a_file_is_followed_once_text_is_not_locked_any_more() {
     let nvim = Nvim::start("modes-lock-adopt").await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     let path = nvim.edit("a.txt", TEN).await;
     lock(&nvim, LOCKS[0]).await;
     nvim.put("a.txt", agents());
@@ -206,6 +217,7 @@ async fn a_file_is_followed_once_text_is_not_locked_any_more() {
     assert_eq!(nvim.text().await + "\n", agents());
 }
 
+/// Holds (Buffers in unusual states): If text stays locked, the error says what to do.
 #[tokio::test]
 async fn a_lock_that_stays_is_an_error_that_says_what_to_do() {
     let nvim = Nvim::start("modes-lock-stays").await;
@@ -213,7 +225,10 @@ async fn a_lock_that_stays_is_an_error_that_says_what_to_do() {
     lock(&nvim, LOCKS[0]).await;
     let started = Instant::now();
     let error = write(&nvim, agents()).await.unwrap().unwrap_err();
-    assert!(matches!(error, FileError::Held(_)) && error.to_string().contains("<Esc>"), "{error}");
+    assert!(
+        matches!(error, DocumentError::Held(_)) && error.to_string().contains("<Esc>"),
+        "{error}"
+    );
     assert!(started.elapsed() > Duration::from_secs(2), "it was tried for a while");
     assert!(nvim.eval("refused").await.parse::<u32>().unwrap() < 60, "and not all the time");
     nvim.type_until("l", MODE, "n").await;
@@ -221,6 +236,7 @@ async fn a_lock_that_stays_is_an_error_that_says_what_to_do() {
     write(&nvim, agents()).await.unwrap().unwrap();
 }
 
+/// Holds (Buffers in unusual states): 'undolevels' stay as they are.
 #[tokio::test]
 async fn undolevels_stay_as_they_are() {
     let nvim = Nvim::start("modes-undolevels").await;

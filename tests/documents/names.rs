@@ -1,9 +1,10 @@
-//! Files are found by what they are, not by what a name looks like.
+//! Documents are found by what they are, not by what a name looks like.
 
 use std::os::unix::fs::symlink;
 
 use super::nvim::Nvim;
 
+/// Holds (Reading files): File names are never patterns: `x.lua` beside `x.lua.bak`, `[id].tsx`.
 #[tokio::test]
 async fn names_are_no_patterns() {
     let nvim = Nvim::start("names").await;
@@ -27,6 +28,7 @@ async fn names_are_no_patterns() {
     }
 }
 
+/// Holds (Encodings and line endings): A file opened through a symlink is found, and the link stays.
 #[tokio::test]
 async fn a_file_opened_through_a_link_is_found_and_the_link_stays() {
     let nvim = Nvim::start("links").await;
@@ -48,6 +50,7 @@ async fn a_file_opened_through_a_link_is_found_and_the_link_stays() {
     }
 }
 
+/// Holds (Encodings and line endings): Spaces, `%`, `#`, quotes and newlines in file names are written to where they say.
 #[tokio::test]
 async fn any_name_is_written_to_where_it_says() {
     let nvim = Nvim::start("names-any").await;
@@ -92,6 +95,7 @@ async fn any_name_is_written_to_where_it_says() {
     assert_eq!(std::fs::read_dir(nvim.path("")).unwrap().count(), 0, "and nowhere else");
 }
 
+/// Holds (Encodings and line endings): A file with several hard links stays one file.
 #[tokio::test]
 async fn a_file_of_several_names_stays_one() {
     let nvim = Nvim::start("names-hard").await;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rat_nvim::bridge::editor::NvimEditor;
-use rat_nvim::core::policy::WriteDirty;
-use rat_nvim::files::editor::Editor;
-use rat_nvim::files::{FileError, Files, ReadRequest, WriteRequest, Written};
-use rat_nvim::nvim::client::{Client, FromNvim};
+use rat_nvim::core::messages::policy::WriteDirty;
+use rat_nvim::documents::editor::Editor;
+use rat_nvim::documents::{AgentChange, DocumentError, Documents, ReadRequest, WriteRequest};
+use rat_nvim::nvim::client::{Client, NvimEvent};
 use rat_nvim::session::author::{Author, ChatId, SessionKey};
 use rmpv::Value;
 use tokio::process::{Child, Command};
@@ -23,8 +23,9 @@ const PRELUDE: &str = r#"
 _G.told, _G.seen = {}, {}
 package.loaded["rat.rpc"] = {
   notify = function(name, fact) table.insert(_G.told, { name, fact }) end,
-  state_folder = function() return vim.fn.getcwd() .. "/state" end,
+  on_lost = function() end,
 }
+require("rat.util.private_file").root = function() return vim.fn.getcwd() .. "/state" end
 function _G.listen()
   _G.seen = {}
   vim.api.nvim_buf_attach(0, false, {
@@ -38,13 +39,13 @@ function _G.text() return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, fals
 "#;
 
 pub(crate) struct Nvim {
-    pub(crate) files: Arc<Files>,
+    pub(crate) files: Arc<Documents>,
     pub(crate) editor: Arc<NvimEditor>,
     client: Client,
     child: Child,
     folder: PathBuf,
     owns_folder: bool,
-    _inbox: mpsc::UnboundedReceiver<FromNvim>,
+    _inbox: mpsc::UnboundedReceiver<NvimEvent>,
 }
 
 pub(crate) fn session() -> SessionKey {
@@ -69,7 +70,12 @@ pub(crate) fn lines(count: usize) -> String {
 
 impl Nvim {
     pub(crate) async fn start(name: &str) -> Self {
-        let folder = std::env::temp_dir().canonicalize().unwrap();
+        Self::start_under(&std::env::temp_dir(), name).await
+    }
+
+    /// With its files in a new folder below `above`.
+    pub(crate) async fn start_under(above: &Path, name: &str) -> Self {
+        let folder = above.canonicalize().unwrap();
         let folder = folder.join(format!("rat-documents-{name}-{}", std::process::id()));
         if folder.exists() {
             fs::remove_dir_all(&folder).unwrap();
@@ -101,7 +107,7 @@ impl Nvim {
         let (stdout, stdin) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
         let client = Client::connect(stdout, stdin, sender);
         let editor = Arc::new(NvimEditor::new(client.clone()));
-        let files = Arc::new(Files::new(Arc::clone(&editor) as Arc<dyn Editor>));
+        let files = Arc::new(Documents::new(Arc::clone(&editor) as Arc<dyn Editor>));
         let nvim = Self { files, editor, client, child, folder, owns_folder: false, _inbox: inbox };
         nvim.lua(PRELUDE).await;
         nvim
@@ -213,7 +219,7 @@ impl Nvim {
         assert!(!self.mode().await.1);
     }
 
-    pub(crate) async fn read(&self, path: &Path) -> Result<String, FileError> {
+    pub(crate) async fn read(&self, path: &Path) -> Result<String, DocumentError> {
         self.read_part(path, None, None).await
     }
 
@@ -222,12 +228,16 @@ impl Nvim {
         path: &Path,
         line: Option<u32>,
         limit: Option<u32>,
-    ) -> Result<String, FileError> {
+    ) -> Result<String, DocumentError> {
         let request = ReadRequest { session: session(), path: path.to_owned(), line, limit };
         within(self.files.read(request)).await
     }
 
-    pub(crate) async fn write(&self, path: &Path, content: &str) -> Result<Written, FileError> {
+    pub(crate) async fn write(
+        &self,
+        path: &Path,
+        content: &str,
+    ) -> Result<AgentChange, DocumentError> {
         let (path, content) = (path.to_owned(), content.to_owned());
         let request = WriteRequest {
             by: author(),
@@ -245,18 +255,24 @@ impl Nvim {
         &self,
         path: &Path,
         content: &str,
-    ) -> Result<Written, FileError> {
+    ) -> Result<AgentChange, DocumentError> {
         let (path, content, dirty) = (path.to_owned(), content.to_owned(), WriteDirty::default());
         let request =
             WriteRequest { by: author(), path, content, base: None, dirty, repeats: true };
         self.write_request(request).await
     }
 
-    pub(crate) async fn write_request(&self, request: WriteRequest) -> Result<Written, FileError> {
+    pub(crate) async fn write_request(
+        &self,
+        request: WriteRequest,
+    ) -> Result<AgentChange, DocumentError> {
         within(self.files.write(request)).await
     }
 
-    pub(crate) async fn disk_changed(&self, path: &Path) -> Result<Option<Written>, FileError> {
+    pub(crate) async fn disk_changed(
+        &self,
+        path: &Path,
+    ) -> Result<Option<AgentChange>, DocumentError> {
         within(self.files.disk_changed(path, &author())).await
     }
 }

@@ -4,6 +4,7 @@ use super::nvim::{Nvim, within};
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
+/// Holds (Buffers in unusual states): Each window of a buffer keeps its cursor, view and folds.
 #[tokio::test]
 async fn each_window_keeps_its_cursor_its_view_and_its_folds() {
     let nvim = Nvim::start("others-windows").await;
@@ -40,6 +41,7 @@ async fn each_window_keeps_its_cursor_its_view_and_its_folds() {
     assert_eq!(nvim.eval("views()").await, wanted);
 }
 
+/// Holds (Buffers in unusual states): Two Neovims with the same file follow each other.
 #[tokio::test]
 async fn two_neovims_with_one_file_follow_each_other() {
     let one = Nvim::start("others-two").await;
@@ -47,7 +49,7 @@ async fn two_neovims_with_one_file_follow_each_other() {
     let path = one.edit("a.txt", TEN).await;
     two.open("a.txt").await;
     for nvim in [&one, &two] {
-        nvim.lua("require('rat.track').start()").await;
+        nvim.lua("require('rat.document').start()").await;
         nvim.read(&path).await.unwrap();
     }
     let mut text = TEN.replace("2\n", "two\n");
@@ -78,6 +80,7 @@ async fn two_neovims_with_one_file_follow_each_other() {
     }
 }
 
+/// Holds (Buffers in unusual states): The swap file of another Neovim raises no question.
 #[tokio::test]
 async fn a_swap_file_of_another_neovim_is_no_question() {
     let here = Nvim::start("others-swap").await;
@@ -109,24 +112,25 @@ async fn a_swap_file_of_another_neovim_is_no_question() {
 }
 
 /// What the user has undone is on the disk still, and not by the doing of who writes there next.
+/// Holds (Changes on disk): A line that was saved and undone is not taken for the next writer's.
 #[tokio::test]
 async fn a_saved_line_that_is_undone_is_not_taken_for_the_next_writers() {
     let nvim = Nvim::start("others-undone").await;
     let path = nvim.edit("a.txt", "1\n2\n3\n4\n5\n").await;
-    nvim.lua("require('rat.track').start()").await;
+    nvim.lua("require('rat.document').start()").await;
     nvim.read(&path).await.unwrap();
     nvim.command("call setline(2, 'user  ') | write").await;
-    within(nvim.files.note(&path)).await.unwrap();
+    within(nvim.files.record_baseline(&path)).await.unwrap();
     // A formatter has taken the blanks off, and the user has put them on again.
     nvim.command("call setline(2, 'user') | write | call setline(2, 'user  ')").await;
-    within(nvim.files.note(&path)).await.unwrap();
+    within(nvim.files.record_baseline(&path)).await.unwrap();
     nvim.put("a.txt", "1\nuser\n3\n4\nfive\n");
     nvim.disk_changed(&path).await.unwrap().unwrap();
     nvim.command("call setline(2, 'user') | write").await;
-    within(nvim.files.note(&path)).await.unwrap();
+    within(nvim.files.record_baseline(&path)).await.unwrap();
     // Made from the old text, in which the user's line is not.
     nvim.put("a.txt", "1\n2\n3\nIV\nfive\n");
     let told = nvim.disk_changed(&path).await.unwrap().unwrap();
     assert_eq!(nvim.text().await, "1\nuser\n3\nIV\nfive");
-    assert_eq!(told.kept.len(), 1);
+    assert_eq!(told.unresolved.len(), 1);
 }

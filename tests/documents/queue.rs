@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use rat_nvim::core::event::BufferFact;
-use rat_nvim::core::policy::WriteDirty;
-use rat_nvim::files::{FileError, Files, WriteRequest};
+use rat_nvim::core::messages::files::BufferEvent;
+use rat_nvim::core::messages::policy::WriteDirty;
+use rat_nvim::documents::{DocumentError, Documents, WriteRequest};
 
 use super::nvim::{Nvim, author, lines, session, session_of, within};
 use rat_nvim::session::author::{Author, SessionKey};
@@ -14,7 +14,7 @@ use rat_nvim::session::author::{Author, SessionKey};
 async fn writes_to_one_file_happen_in_the_order_asked() {
     let nvim = Nvim::start("queue-order").await;
     let path = nvim.edit("a.txt", "0\n").await;
-    let write = |files: Arc<Files>, content: String| {
+    let write = |files: Arc<Documents>, content: String| {
         let request = WriteRequest {
             by: author(),
             path: path.clone(),
@@ -68,9 +68,10 @@ async fn futures_now<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Optio
 async fn what_is_prepared_is_at_hand() {
     let nvim = Nvim::start("queue-prepare").await;
     let path = nvim.edit("a.txt", lines(9)).await;
-    within(nvim.files.prepare(&path)).await.unwrap();
-    within(nvim.files.prepare(&nvim.path("none"))).await.unwrap();
-    nvim.lua("require('rat.buffers').slices = function() error('fetched again') end").await;
+    within(nvim.files.preload(&path)).await.unwrap();
+    within(nvim.files.preload(&nvim.path("none"))).await.unwrap();
+    nvim.lua("require('rat.document.buffers').slices = function() error('fetched again') end")
+        .await;
     nvim.command("call setline(1, 'unsaved')").await;
     assert_eq!(nvim.read(&path).await.unwrap(), lines(9).replace("line 0", "unsaved"));
 }
@@ -92,7 +93,7 @@ async fn sessions_know_apart_and_are_forgotten() {
     };
     // This session has read line 2 as it was; the other starts from the text as it is.
     let refused = within(nvim.files.write(request(&session()))).await;
-    assert!(matches!(refused, Err(FileError::Conflict { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(DocumentError::Conflict { .. })), "{refused:?}");
     within(nvim.files.write(request(&other))).await.unwrap();
     nvim.files.forget(&session()).await;
     nvim.files.forget(&other).await;
@@ -101,6 +102,7 @@ async fn sessions_know_apart_and_are_forgotten() {
     assert_eq!(nvim.eval("vim.fn.getline(2)").await, "user and agent");
 }
 
+/// Holds (Files): What is known of files ends with the session.
 #[tokio::test]
 async fn documents_that_nobody_has_to_do_with_are_let_go() {
     let nvim = Nvim::start("queue-gone").await;
@@ -109,7 +111,7 @@ async fn documents_that_nobody_has_to_do_with_are_let_go() {
     let other = session_of("other");
     for path in [&open, &closed] {
         nvim.read(path).await.unwrap();
-        within(nvim.files.seen(path, &other)).await.unwrap();
+        within(nvim.files.agent_read_disk(path, &other)).await.unwrap();
     }
     nvim.write(&written, "2\n").await.unwrap();
     nvim.files.forget(&session()).await;
@@ -121,19 +123,20 @@ async fn documents_that_nobody_has_to_do_with_are_let_go() {
     nvim.files.forget(&other).await;
     assert_eq!(nvim.files.count(), 1);
     // What is noted of loaded files goes with their buffers.
-    within(nvim.files.note(&open)).await.unwrap();
-    nvim.files.sweep(&HashSet::new()).await;
+    within(nvim.files.record_baseline(&open)).await.unwrap();
+    nvim.files.drop_unused(&HashSet::new()).await;
     assert_eq!(nvim.files.count(), 2);
     nvim.command("bwipeout").await;
-    nvim.files.sweep(&HashSet::new()).await;
+    nvim.files.drop_unused(&HashSet::new()).await;
     assert_eq!(nvim.files.count(), 1);
     nvim.open("written.txt").await;
-    within(nvim.files.buffer(&written, BufferFact::Read)).await.unwrap();
+    within(nvim.files.buffer(&written, BufferEvent::Read)).await.unwrap();
     nvim.command("silent undo").await;
     assert_eq!(nvim.text().await, "1");
 }
 
 /// Of a thousand files and more, the texts of those read longest ago are not held, and nothing is taken back for it.
+/// Holds (Files): What is known of files is bounded: a file read long ago is read again before it is written.
 #[tokio::test]
 async fn a_file_read_very_long_ago_is_read_again_before_it_is_written() {
     let nvim = Nvim::start("queue-many").await;
@@ -148,7 +151,7 @@ async fn a_file_read_very_long_ago_is_read_again_before_it_is_written() {
     }
     nvim.put("changed.txt", "user\n2\n");
     let refused = nvim.write(&changed, "1\nagent\n").await;
-    assert!(matches!(refused, Err(FileError::Conflict { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(DocumentError::Conflict { .. })), "{refused:?}");
     nvim.read(&changed).await.unwrap();
     nvim.write(&changed, "user\nagent\n").await.unwrap();
     assert_eq!(nvim.disk("changed.txt"), "user\nagent\n");

@@ -1,10 +1,12 @@
 //! `fs/read_text_file`: unsaved text, parts, shapes, and what is no text.
 
-use rat_nvim::core::event::agent::{INTERNAL_ERROR, NOT_FOUND};
+use rat_nvim::core::messages::agent::{INTERNAL_ERROR, NOT_FOUND};
+use rat_nvim::documents::editor::Editor;
 
-use super::nvim::Nvim;
+use super::nvim::{Nvim, within};
 
 /// ACP 88.
+/// Holds (Reading files): The agent reads the unsaved text of a buffer, and the file where there is none.
 #[tokio::test]
 async fn unsaved_text_is_read_and_other_text_from_the_disk() {
     let nvim = Nvim::start("read-unsaved").await;
@@ -21,6 +23,7 @@ async fn unsaved_text_is_read_and_other_text_from_the_disk() {
 }
 
 /// ACP 89, 90, 91.
+/// Holds (Reading files): `line` counts from 1, `limit` may exceed the file, and a `line` past the end gives an empty text.
 #[tokio::test]
 async fn line_and_limit_count_from_one_and_end_at_the_end() {
     let nvim = Nvim::start("read-part").await;
@@ -40,6 +43,7 @@ async fn line_and_limit_count_from_one_and_end_at_the_end() {
     }
 }
 
+/// Holds (Reading files): After a partial read, a write refers to the whole text of that moment.
 #[tokio::test]
 async fn a_part_read_refers_to_the_whole_text_of_that_moment() {
     let nvim = Nvim::start("read-part-known").await;
@@ -60,6 +64,7 @@ async fn a_part_read_refers_to_the_whole_text_of_that_moment() {
 }
 
 /// ACP 93.
+/// Holds (Reading files): A missing file is -32002; a file that is not text is an error that says so.
 #[tokio::test]
 async fn what_is_no_text_and_what_is_not_there_are_told_apart() {
     let nvim = Nvim::start("read-errors").await;
@@ -77,6 +82,7 @@ async fn what_is_no_text_and_what_is_not_there_are_told_apart() {
 }
 
 /// ACP 92.
+/// Holds (Reading files): The agent reads the text that saving would write, without a byte order mark.
 #[tokio::test]
 async fn text_is_as_saving_would_write_it() {
     let nvim = Nvim::start("read-shape").await;
@@ -93,4 +99,22 @@ async fn text_is_as_saving_would_write_it() {
     nvim.command("set nofixendofline").await;
     check("noeol kept", b"a\nb", "a\nb", "a!\nb").await;
     check("mixed", b"a\nb\r\n", "a\nb\r\n", "a!\nb\r\n").await;
+}
+
+/// Holds (Messages between Lua and the binary): An answer from Lua is read whole, or refused with the path of the wrong field.
+#[tokio::test]
+async fn an_answer_that_makes_no_sense_is_refused_with_the_field() {
+    let nvim = Nvim::start("read-nonsense").await;
+    let path = nvim.edit("a.txt", "one\n").await;
+    let broken = "local buffers = require('rat.document.buffers')
+        local find = buffers.find
+        buffers.find = function(...)
+          local facts = find(...)
+          facts.shape.eol = 'yes'
+          return facts
+        end";
+    nvim.lua(broken).await;
+    let error = within(nvim.editor.find(&path, None)).await.unwrap_err().to_string();
+    let answer = "unexpected answer from rat.document.buffers.find";
+    assert_eq!(error, format!("{answer}: shape.eol: expected a boolean, got text"));
 }

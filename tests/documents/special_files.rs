@@ -4,12 +4,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use rat_nvim::core::event::agent::NOT_FOUND;
+use rat_nvim::core::messages::agent::NOT_FOUND;
 
 use super::nvim::{Nvim, within};
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
+/// Holds (Buffers in unusual states): Pipes, devices and folders are errors and block nothing.
 #[tokio::test]
 async fn pipes_devices_and_folders_are_told_and_hold_up_nobody() {
     let nvim = Nvim::start("special-pipes").await;
@@ -23,10 +24,11 @@ async fn pipes_devices_and_folders_are_told_and_hold_up_nobody() {
             assert!(error.contains("not a regular file"), "{}: {error}", path.display());
         }
         assert!(nvim.disk_changed(path).await.unwrap().is_none());
-        within(nvim.files.note(path)).await.unwrap();
+        within(nvim.files.record_baseline(path)).await.unwrap();
     }
 }
 
+/// Holds (Buffers in unusual states): A folder in the place of an open file changes nothing.
 #[tokio::test]
 async fn a_folder_in_the_place_of_an_open_file_changes_nothing() {
     let nvim = Nvim::start("special-folder").await;
@@ -51,6 +53,7 @@ async fn a_folder_in_the_place_of_an_open_file_changes_nothing() {
     assert!(error.contains("could not be"), "{error}");
 }
 
+/// Holds (Buffers in unusual states): A file that vanishes between read and write is written again.
 #[tokio::test]
 async fn a_file_that_vanishes_between_read_and_write_is_there_again() {
     let nvim = Nvim::start("special-vanished").await;
@@ -88,6 +91,7 @@ async fn a_file_that_vanishes_between_read_and_write_is_there_again() {
     }
 }
 
+/// Holds (Buffers in unusual states): Unsaved text is still read when its folder is gone.
 #[tokio::test]
 async fn unsaved_text_is_found_when_the_folder_is_gone() {
     let nvim = Nvim::start("special-gone").await;
@@ -101,6 +105,7 @@ const FULL: &str = "RAT_TEST_FULL_DISK";
 
 /// A process that may write no more than some blocks to a file finds the disk full: for it, and the
 /// Neovim it starts, each write beyond fails as on one.
+/// Holds (Buffers in unusual states): A full disk leaves file and buffer as they were.
 #[test]
 fn a_full_disk_leaves_file_and_buffer_as_they_were() {
     if std::env::var_os(FULL).is_some() {
@@ -108,7 +113,7 @@ fn a_full_disk_leaves_file_and_buffer_as_they_were() {
         return runtime.block_on(write_to_a_full_disk());
     }
     let this = std::env::current_exe().unwrap();
-    let name = "special_files::a_full_disk_leaves_file_and_buffer_as_they_were";
+    let name = "documents::special_files::a_full_disk_leaves_file_and_buffer_as_they_were";
     let limited = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" --exact \"$1\" --nocapture"])
         .arg(this)

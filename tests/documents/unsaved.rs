@@ -5,6 +5,7 @@ use super::nvim::{Nvim, lines};
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
 /// ACP 95.
+/// Holds (Writing files): Unsaved changes elsewhere in the file are merged and stay unsaved.
 #[tokio::test]
 async fn unsaved_changes_stay_and_stay_unsaved() {
     let nvim = Nvim::start("unsaved-merge").await;
@@ -42,6 +43,7 @@ async fn an_agent_that_read_unsaved_text_need_not_save_it() {
     assert_eq!(nvim.eval("vim.bo.modified").await, "false");
 }
 
+/// Holds (Writing files): A write that overlaps an unsaved change is refused, with the lines.
 #[tokio::test]
 async fn an_overlap_is_refused_with_its_lines() {
     let nvim = Nvim::start("unsaved-overlap").await;
@@ -78,6 +80,7 @@ async fn what_the_user_saved_since_is_merged_or_refused_too() {
     assert!(nvim.text().await.starts_with("user\nuser\n"));
 }
 
+/// Holds (Writing files): A write arrives however fast the user types.
 #[tokio::test]
 async fn a_fast_typist_is_not_in_the_way() {
     let nvim = Nvim::start("unsaved-typist").await;
@@ -110,7 +113,7 @@ async fn a_fast_typist_is_not_in_the_way() {
 async fn a_text_that_was_read_is_what_a_write_refers_to_though_another_was_seen_before() {
     let nvim = Nvim::start("dirty-read").await;
     let path = nvim.edit("a.txt", TEN).await;
-    nvim.files.seen(&path, &super::nvim::session()).await.unwrap();
+    nvim.files.agent_read_disk(&path, &super::nvim::session()).await.unwrap();
     nvim.command("call setline(5, 'mine')").await;
     let read = nvim.read(&path).await.unwrap();
     nvim.command("call setline(2, 'user') | call setline(5, 'mine too')").await;

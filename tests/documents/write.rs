@@ -2,13 +2,14 @@
 
 use std::fs;
 
-use rat_nvim::core::event::agent::INTERNAL_ERROR;
+use rat_nvim::core::messages::agent::INTERNAL_ERROR;
 
 use super::nvim::Nvim;
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
 /// ACP 95.
+/// Holds (Writing files): A write changes only the lines that differ, in one undo step, and saves.
 #[tokio::test]
 async fn a_write_is_a_minimal_saved_edit() {
     let nvim = Nvim::start("write-minimal").await;
@@ -29,6 +30,7 @@ async fn a_write_is_a_minimal_saved_edit() {
     assert!(nvim.text().await.contains("three"));
 }
 
+/// Holds (Buffers in unusual states): A write in Insert mode is an undo step beside the user's open one.
 #[tokio::test]
 async fn a_write_is_a_step_beside_the_users_open_undo_block() {
     let nvim = Nvim::start("write-undo").await;
@@ -60,6 +62,7 @@ async fn a_write_is_a_step_beside_the_users_open_undo_block() {
 }
 
 /// ACP 95.
+/// Holds (Writing files): Marks, cursors and folds stay on their text.
 #[tokio::test]
 async fn marks_cursors_and_folds_stay_on_their_text() {
     let nvim = Nvim::start("write-marks").await;
@@ -115,6 +118,7 @@ async fn a_hidden_buffer_is_written_and_no_other_buffer_touched() {
     assert_eq!(nvim.eval("vim.fn.win_getid() .. ' ' .. vim.fn.bufnr('#')").await, before);
 }
 
+/// Holds (Writing files): A write during typing is an undo step of its own and leaves the word being typed.
 #[tokio::test]
 async fn typing_goes_on_in_mid_word() {
     let nvim = Nvim::start("write-insert").await;
@@ -140,6 +144,7 @@ async fn typing_goes_on_in_mid_word() {
     assert_eq!(nvim.eval("formatted").await, "0");
 }
 
+/// Holds (Writing files): No formatter runs on save while the user is in Insert mode.
 #[tokio::test]
 async fn no_formatter_runs_where_the_user_types() {
     let nvim = Nvim::start("write-insert-format").await;
@@ -153,6 +158,7 @@ async fn no_formatter_runs_where_the_user_types() {
     assert_eq!(nvim.disk("a.txt"), "2\nformatted\n");
 }
 
+/// Holds (Writing files): What a formatter changes on save is part of the agent's edit.
 #[tokio::test]
 async fn what_a_formatter_changes_is_part_of_the_agents_edit() {
     let nvim = Nvim::start("write-format").await;
@@ -170,6 +176,7 @@ async fn what_a_formatter_changes_is_part_of_the_agents_edit() {
     assert_eq!(nvim.disk("a.txt"), "A\nB\n");
 }
 
+/// Holds (Writing files): A write whose save fails is undone.
 #[tokio::test]
 async fn a_save_that_fails_is_taken_back() {
     let nvim = Nvim::start("write-fails").await;
@@ -190,6 +197,7 @@ async fn a_save_that_fails_is_taken_back() {
     assert_eq!(nvim.disk("a.txt"), "a\nB\n");
 }
 
+/// Holds (Buffers in unusual states): Buffers that are 'readonly' or not 'modifiable' are left alone.
 #[tokio::test]
 async fn locked_buffers_are_left_alone() {
     let nvim = Nvim::start("write-locked").await;
@@ -204,6 +212,7 @@ async fn locked_buffers_are_left_alone() {
 }
 
 /// ACP 94.
+/// Holds (Writing files): A file that is not open is written without a buffer, in a new folder if need be.
 #[tokio::test]
 async fn files_that_are_not_open_are_written_with_their_folders_and_no_buffer() {
     let nvim = Nvim::start("write-closed").await;
@@ -240,6 +249,7 @@ async fn a_buffer_without_a_file_yet_is_written() {
     assert_eq!(nvim.disk("new.txt"), "\n");
 }
 
+/// Holds (Writing files): Writing the text that is there changes nothing.
 #[tokio::test]
 async fn a_text_that_is_there_changes_nothing() {
     let nvim = Nvim::start("write-equal").await;

@@ -1,6 +1,6 @@
 //! Forms: shown, filled in, checked and sent.
 
-use crate::Talk;
+use super::{in_turn, start_at};
 use serde_json::{Value as Json, json};
 
 fn everything() -> Json {
@@ -19,18 +19,19 @@ fn everything() -> Json {
 }
 
 /// ACP 125, 126, 127, 131.
+/// Holds (Forms and addresses): A form shows who asks, why, and each field with what it allows, for every type.
 #[test]
 fn a_form_of_every_type_is_shown_filled_in_and_sent() {
-    let mut talk = Talk::start();
-    let pending = talk.form(everything(), json!(["name", "size"]));
+    let mut chat = in_turn();
+    let pending = chat.form(everything(), json!(["name", "size"]));
     for text in [
         "Fake agent asks",
         "Which one?",
-        "Name: nothing yet",
-        "needed · 2 to 20 characters · Of the package.",
+        "Name: (empty)",
+        "required · 2 to 20 characters · Of the package.",
         "E-mail: me@example.com",
         "Size: 4",
-        "needed · a whole number, 1 to 10",
+        "required · a whole number, 1 to 10",
         "Ratio: 0.5",
         "Public: no",
         "Kind: A library",
@@ -40,62 +41,67 @@ fn a_form_of_every_type_is_shown_filled_in_and_sent() {
         "Extra: cannot be filled in here",
         "<CR> edit · ga send · gr decline · gh later · q cancel",
     ] {
-        talk.nvim.poll_screen(text);
+        chat.nvim.poll_screen(text);
     }
-    talk.write("Name:", "rat");
-    talk.nvim.poll_screen("Name: rat");
-    talk.write("Size:", "7");
-    talk.nvim.poll_screen("Size: 7");
-    talk.on("Public:", "<CR>");
-    talk.nvim.poll_screen("Public: yes");
-    talk.on("Gamma", "<CR>");
-    talk.nvim.poll_screen("[x] Gamma");
-    talk.on("Kind:", "<CR>");
-    talk.nvim.poll_screen("2  A program");
-    talk.nvim.choose(2);
-    talk.nvim.poll_screen("Kind: A program");
-    talk.nvim.input("ga");
+    chat.fill_in("Name:", "rat");
+    chat.nvim.poll_screen("Name: rat");
+    chat.fill_in("Size:", "7");
+    chat.nvim.poll_screen("Size: 7");
+    chat.press_on("Public:", "<CR>");
+    chat.nvim.poll_screen("Public: yes");
+    chat.press_on("Gamma", "<CR>");
+    chat.nvim.poll_screen("[x] Gamma");
+    chat.press_on("Kind:", "<CR>");
+    chat.nvim.poll_screen("2  A program");
+    chat.nvim.choose(2);
+    chat.nvim.poll_screen("Kind: A program");
+    chat.nvim.input("ga");
     let content = json!({
         "name": "rat", "mail": "me@example.com", "size": 7, "ratio": 0.5, "public": true, "kind": "bin",
         "tags": ["b", "c"],
     });
-    assert_eq!(talk.answer(pending), json!({"action": "accept", "content": content}));
-    talk.poll_gone("ga send");
-    talk.poll_transcript("\nsent");
-    assert!(!talk.transcript().contains("me@example.com"), "what was entered stays private");
+    assert_eq!(chat.answer(pending), json!({"action": "accept", "content": content}));
+    chat.nvim.poll_no("ga send");
+    chat.poll_transcript("\n    sent");
+    assert!(
+        !chat.transcript().join("\n").contains("me@example.com"),
+        "what was entered stays private"
+    );
 }
 
 /// ACP 126.
+/// Holds (Forms and addresses): An invalid value is reported at its field and not sent.
 #[test]
 fn what_is_wrong_is_told_at_its_field_and_not_sent() {
-    let mut talk = Talk::start();
+    let mut chat = in_turn();
     let properties = json!({
         "name": {"type": "string", "title": "Name", "minLength": 2, "pattern": "^[a-z]+$"},
         "size": {"type": "integer", "title": "Size", "maximum": 10},
     });
-    let pending = talk.form(properties, json!(["name"]));
-    assert!(!talk.nvim.screen().contains("is needed"), "nobody has been there yet");
-    talk.nvim.input("ga");
-    talk.nvim.poll_screen("✗ is needed");
-    talk.write("Name:", "X");
-    talk.nvim.poll_screen("✗ at least 2 characters, not 1");
-    talk.write("Name:", "XY");
-    talk.nvim.poll_screen("✗ is not like ^[a-z]+$");
-    talk.write("Size:", "many");
-    talk.nvim.poll_screen("✗ has to be a whole number");
-    talk.nvim.input("ga");
-    talk.write("Size:", "11");
-    talk.nvim.poll_screen("✗ at most 10, not 11");
-    assert!(!talk.agent.is_answered(pending));
-    talk.write("Size:", "");
-    talk.write("Name:", "xy");
-    talk.poll_gone("✗");
-    talk.nvim.input("ga");
+    let pending = chat.form(properties, json!(["name"]));
+    assert!(!chat.nvim.screen().contains("is required"), "nobody has been there yet");
+    chat.nvim.input("ga");
+    chat.nvim.poll_screen("✗ is required");
+    chat.fill_in("Name:", "X");
+    chat.nvim.poll_screen("✗ at least 2 characters, not 1");
+    chat.fill_in("Name:", "XY");
+    chat.nvim.poll_screen("✗ does not match ^[a-z]+$");
+    chat.fill_in("Size:", "many");
+    chat.nvim.poll_screen("✗ must be a whole number");
+    chat.nvim.input("ga");
+    chat.fill_in("Size:", "11");
+    chat.nvim.poll_screen("✗ at most 10, not 11");
+    assert!(!chat.agent.is_answered(pending));
+    chat.fill_in("Size:", "");
+    chat.fill_in("Name:", "xy");
+    chat.nvim.poll_no("✗");
+    chat.nvim.input("ga");
     let content = json!({"name": "xy"});
-    assert_eq!(talk.answer(pending), json!({"action": "accept", "content": content}));
+    assert_eq!(chat.answer(pending), json!({"action": "accept", "content": content}));
 }
 
 /// ACP 125, 132.
+/// Holds (Forms and addresses): Declining, closing and postponing a form are three different answers.
 #[test]
 fn saying_no_closing_and_waiting_are_told_apart() {
     let ways = [
@@ -104,169 +110,171 @@ fn saying_no_closing_and_waiting_are_told_apart() {
         (":q<CR>", "cancel", "cancelled"),
     ];
     for (keys, action, word) in ways {
-        let mut talk = Talk::start();
-        let layout = talk.layout();
-        let pending = talk.form(json!({"a": {"type": "string"}}), json!([]));
-        talk.nvim.input(keys);
-        assert_eq!(talk.answer(pending), json!({"action": action}), "{keys}");
-        talk.poll_transcript(word);
-        talk.nvim.poll_state("running");
-        assert_eq!(talk.layout(), layout, "{keys}");
+        let mut chat = in_turn();
+        let layout = chat.nvim.layout();
+        let pending = chat.form(json!({"a": {"type": "string"}}), json!([]));
+        chat.nvim.input(keys);
+        assert_eq!(chat.answer(pending), json!({"action": action}), "{keys}");
+        chat.poll_transcript(word);
+        chat.nvim.poll_state("running");
+        assert_eq!(chat.nvim.layout(), layout, "{keys}");
     }
-    let mut talk = Talk::start();
-    let pending = talk.form(json!({"a": {"type": "string", "title": "Name"}}), json!([]));
-    talk.write("Name:", "kept");
-    talk.nvim.input("gh");
-    talk.poll_gone("ga send");
-    assert!(!talk.agent.is_answered(pending));
-    assert_eq!(talk.nvim.status()["state"], json!("waiting"));
-    talk.nvim.command("RatForm");
-    talk.nvim.poll_screen("Name: kept");
-    talk.nvim.input("ga");
-    assert_eq!(talk.answer(pending), json!({"action": "accept", "content": {"a": "kept"}}));
-    talk.nvim.command("RatForm");
-    talk.nvim.poll_screen("no agent asks you for anything");
+    let mut chat = in_turn();
+    let pending = chat.form(json!({"a": {"type": "string", "title": "Name"}}), json!([]));
+    chat.fill_in("Name:", "kept");
+    chat.nvim.input("gh");
+    chat.nvim.poll_no("ga send");
+    assert!(!chat.agent.is_answered(pending));
+    assert_eq!(chat.nvim.status()["state"], json!("waiting"));
+    chat.nvim.command("RatForm");
+    chat.nvim.poll_screen("Name: kept");
+    chat.nvim.input("ga");
+    assert_eq!(chat.answer(pending), json!({"action": "accept", "content": {"a": "kept"}}));
+    chat.nvim.command("RatForm");
+    chat.nvim.poll_screen("No form or address is waiting");
 }
 
 /// ACP 125.
+/// Holds (Forms and addresses): A form opens while the user is not typing, from its card and by command, and is counted.
 #[test]
 fn a_form_opens_by_itself_only_where_nothing_is_typed_and_is_named_everywhere() {
-    let mut talk = Talk::start();
-    talk.nvim.command("wincmd t");
+    let mut chat = in_turn();
+    chat.nvim.command("wincmd t");
     let schema =
         json!({"type": "object", "properties": {"a": {"type": "string", "title": "Name"}}});
     let pending =
-        talk.ask(json!({"mode": "form", "message": "Which one?", "requestedSchema": schema}));
-    let event = talk.nvim.poll_events("RatElicitation", 1);
+        chat.elicit(json!({"mode": "form", "message": "Which one?", "requestedSchema": schema}));
+    let event = chat.nvim.poll_events("RatElicitation", 1);
     assert_eq!((&event["chat"], &event["mode"]), (&json!(1), &json!("form")));
-    talk.nvim.poll_state("waiting");
-    let asked = talk.nvim.status()["elicitations"].clone();
+    chat.nvim.poll_state("waiting");
+    let asked = chat.nvim.status()["elicitations"].clone();
     assert_eq!(asked, json!([{"id": event["id"], "mode": "form", "message": "Which one?"}]));
-    let line = talk.nvim.lua("return require('rat').statusline()", json!([]));
+    let line = chat.nvim.eval("require('rat').statusline()");
     assert_eq!(line, json!("fake waiting · 1 to answer"));
-    talk.nvim.poll_screen(":RatForm");
-    talk.poll_idle();
-    assert!(!talk.nvim.screen().contains("ga send"), "opened while the user was in a file");
+    chat.nvim.poll_screen(":RatForm");
+    chat.nvim.poll_idle();
+    assert!(!chat.nvim.screen().contains("ga send"), "opened while the user was in a file");
     // In the chat, while the user writes, neither.
-    talk.nvim.command("wincmd b");
-    talk.nvim.input("iwriting");
-    talk.nvim.poll_screen("writing");
-    assert!(!talk.nvim.screen().contains("ga send"), "opened while the user was writing");
-    talk.nvim.input("<Esc>");
-    talk.poll_idle();
-    assert!(!talk.nvim.screen().contains("ga send"), "opened over a draft");
-    talk.nvim.input("dd");
-    talk.nvim.poll_screen("ga send");
-    talk.nvim.input("gh");
-    talk.poll_gone("ga send");
+    chat.nvim.command("wincmd b");
+    chat.nvim.input("iwriting");
+    chat.nvim.poll_screen("writing");
+    assert!(!chat.nvim.screen().contains("ga send"), "opened while the user was writing");
+    chat.nvim.input("<Esc>");
+    chat.nvim.poll_idle();
+    assert!(!chat.nvim.screen().contains("ga send"), "opened over a draft");
+    chat.nvim.input("dd");
+    chat.nvim.poll_screen("ga send");
+    chat.nvim.input("gh");
+    chat.nvim.poll_no("ga send");
     // From its card.
-    talk.nvim.command("wincmd k");
-    talk.on("fill in a form", "<CR>");
-    talk.nvim.poll_screen("ga send");
-    talk.nvim.input("ga");
-    assert_eq!(talk.answer(pending), json!({"action": "accept", "content": {}}));
+    chat.nvim.command("wincmd k");
+    chat.press_on("fill in a form", "<CR>");
+    chat.nvim.poll_screen("ga send");
+    chat.nvim.input("ga");
+    assert_eq!(chat.answer(pending), json!({"action": "accept", "content": {}}));
 }
 
 #[test]
 fn several_forms_wait_one_behind_the_other() {
-    let mut talk = Talk::start();
-    let first = talk.form(json!({"a": {"type": "string", "title": "First"}}), json!([]));
+    let mut chat = in_turn();
+    let first = chat.form(json!({"a": {"type": "string", "title": "First"}}), json!([]));
     let schema = json!({"properties": {"a": {"type": "string", "title": "Second"}}});
-    let second = talk.ask(json!({"mode": "form", "message": "And?", "requestedSchema": schema}));
-    talk.nvim.poll_screen("2 :RatForm");
-    talk.nvim.input("gr");
-    assert_eq!(talk.answer(first), json!({"action": "decline"}));
-    talk.nvim.poll_screen("Second: nothing yet");
-    talk.nvim.poll_screen("ga send");
-    talk.nvim.input("gr");
-    assert_eq!(talk.answer(second), json!({"action": "decline"}));
+    let second = chat.elicit(json!({"mode": "form", "message": "And?", "requestedSchema": schema}));
+    chat.nvim.poll_screen("2 :RatForm");
+    chat.nvim.input("gr");
+    assert_eq!(chat.answer(first), json!({"action": "decline"}));
+    chat.nvim.poll_screen("Second: (empty)");
+    chat.nvim.poll_screen("ga send");
+    chat.nvim.input("gr");
+    assert_eq!(chat.answer(second), json!({"action": "decline"}));
 }
 
 #[test]
 fn texts_are_written_without_waiting_and_choices_go_to_the_users_picker() {
-    let mut talk = Talk::start();
+    let mut chat = in_turn();
     let picker = "vim.ui.input = function() error('it blocks') end
         vim.ui.select = function(items, opts, on_choice)
           _G.asked = { opts.prompt, vim.tbl_map(opts.format_item, items) }
           on_choice(items[#items], #items)
         end";
-    talk.nvim.lua(picker, json!([]));
+    chat.nvim.lua(picker, json!([]));
     let kind = json!({"type": "string", "title": "Kind", "default": "a", "oneOf": [
         {"const": "a", "title": "Alpha", "description": "the first"}, {"const": "b", "title": "Beta"}]});
     let properties = json!({"text": {"type": "string", "title": "Text"}, "kind": kind});
-    let pending = talk.form(properties, json!([]));
-    talk.on("Kind:", "<CR>");
-    talk.nvim.poll_screen("Kind: nothing yet");
-    let asked = talk.nvim.lua("return _G.asked", json!([]));
+    let pending = chat.form(properties, json!([]));
+    chat.press_on("Kind:", "<CR>");
+    chat.nvim.poll_screen("Kind: (empty)");
+    let asked = chat.nvim.eval("_G.asked");
     assert_eq!(asked, json!(["Kind", ["Alpha · the first", "Beta", "nothing"]]));
-    talk.on("Text:", "<CR>");
-    talk.nvim.poll_screen("<CR> done");
-    assert!(!talk.nvim.mode_is_blocked());
+    chat.press_on("Text:", "<CR>");
+    chat.nvim.poll_screen("<CR> done");
+    assert!(!chat.nvim.mode_is_blocked());
     // The agent goes on meanwhile, and a second line is a line of the text.
-    let session = talk.session.clone();
-    talk.agent.say(&session, "Meanwhile.");
-    talk.poll_transcript("Meanwhile.");
-    talk.nvim.input("one<Esc>otwo<CR>");
-    talk.nvim.poll_screen("Text: one … 2 lines");
+    chat.say("Meanwhile.");
+    chat.poll_transcript("Meanwhile.");
+    chat.nvim.input("one<Esc>otwo<CR>");
+    chat.nvim.poll_screen("Text: one … 2 lines");
     // Going back leaves it as it is.
-    talk.on("Text:", "<CR>");
-    talk.nvim.poll_screen("<CR> done");
-    talk.nvim.input("three<C-c>");
-    talk.poll_gone("<CR> done");
-    talk.nvim.input("ga");
-    assert_eq!(talk.answer(pending), json!({"action": "accept", "content": {"text": "one\ntwo"}}));
+    chat.press_on("Text:", "<CR>");
+    chat.nvim.poll_screen("<CR> done");
+    chat.nvim.input("three<C-c>");
+    chat.nvim.poll_no("<CR> done");
+    chat.nvim.input("ga");
+    assert_eq!(chat.answer(pending), json!({"action": "accept", "content": {"text": "one\ntwo"}}));
 }
 
 #[test]
 fn in_a_narrow_neovim_a_form_is_a_split() {
-    let mut talk = Talk::start_at(50, 30, json!({}));
-    let layout = talk.layout();
-    let pending = talk.form(json!({"a": {"type": "string", "title": "Name"}}), json!([]));
+    let mut chat = start_at(50, 30, json!({}));
+    let layout = chat.nvim.layout();
+    let pending = chat.form(json!({"a": {"type": "string", "title": "Name"}}), json!([]));
     for text in ["Fake agent asks", "<CR> edit", "ga send", "gr decline", "q cancel"] {
-        talk.nvim.poll_screen(text);
+        chat.nvim.poll_screen(text);
     }
     let floats = "return vim.api.nvim_win_get_config(0).relative";
-    assert_eq!(talk.nvim.lua(floats, json!([])), json!(""));
-    talk.write("Name:", "narrow");
-    talk.nvim.input("ga");
-    assert_eq!(talk.answer(pending), json!({"action": "accept", "content": {"a": "narrow"}}));
-    talk.nvim.poll_state("running");
-    assert_eq!(talk.layout(), layout);
+    assert_eq!(chat.nvim.lua(floats, json!([])), json!(""));
+    chat.fill_in("Name:", "narrow");
+    chat.nvim.input("ga");
+    assert_eq!(chat.answer(pending), json!({"action": "accept", "content": {"a": "narrow"}}));
+    chat.nvim.poll_state("running");
+    assert_eq!(chat.nvim.layout(), layout);
 }
 
 /// ACP 131.
 #[test]
 fn what_is_asked_in_a_way_we_do_not_know_is_refused() {
-    let mut talk = Talk::start();
+    let mut chat = in_turn();
     for params in [
         json!({"sessionId": "s1", "mode": "_telepathy", "message": "?"}),
         json!({"sessionId": "nobody's", "mode": "form", "message": "?", "requestedSchema": {}}),
         json!({"requestId": 4711, "mode": "form", "message": "?", "requestedSchema": {}}),
         json!({"sessionId": "s1", "mode": "url", "message": "?", "elicitationId": "e", "url": "file:///etc/passwd"}),
     ] {
-        let error = talk.agent.request("elicitation/create", params.clone()).unwrap_err();
+        let error = chat.agent.request("elicitation/create", params.clone()).unwrap_err();
         assert_eq!(error["code"], json!(-32602), "{params}: {error}");
     }
-    assert_eq!(talk.nvim.status()["elicitations"], json!([]));
+    assert_eq!(chat.nvim.status()["elicitations"], json!([]));
 }
 
+/// Holds (Forms and addresses): A long message is whole in the form, and cut in the card and the status.
 #[test]
 fn a_long_message_is_whole_in_the_form_and_cut_elsewhere() {
-    let mut talk = Talk::start();
+    let mut chat = in_turn();
     let message = format!("{}\n{}the end", "why ".repeat(100), "and why\n".repeat(100));
     let schema = json!({"type": "object", "properties": {}});
-    let pending = talk.ask(json!({"mode": "form", "message": message, "requestedSchema": schema}));
-    talk.nvim.poll_screen("ga send");
-    let rows = talk.nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)", json!([]));
+    let pending =
+        chat.elicit(json!({"mode": "form", "message": message, "requestedSchema": schema}));
+    chat.nvim.poll_screen("ga send");
+    let rows = chat.nvim.eval("vim.api.nvim_buf_get_lines(0, 0, -1, false)");
     assert!(rows.as_array().unwrap().iter().any(|row| row == " │ the end"), "{rows}");
-    let status = talk.nvim.status();
+    let status = chat.nvim.status();
     assert_eq!(status["elicitations"][0]["message"], json!("why ".repeat(50)));
-    talk.poll_transcript("… 62 more lines");
-    assert!(!talk.transcript().contains("the end"));
+    chat.poll_transcript("… 62 more lines");
+    assert!(!chat.transcript().join("\n").contains("the end"));
     let long = "x".repeat(64 * 1024);
     let params = json!({"sessionId": "s1", "mode": "form", "message": long, "requestedSchema": {}});
-    let error = talk.agent.request("elicitation/create", params).unwrap_err();
+    let error = chat.agent.request("elicitation/create", params).unwrap_err();
     assert_eq!(error["code"], json!(-32602), "{error}");
-    talk.nvim.input("q");
-    assert_eq!(talk.answer(pending), json!({"action": "cancel"}));
+    chat.nvim.input("q");
+    assert_eq!(chat.answer(pending), json!({"action": "cancel"}));
 }

@@ -1,7 +1,7 @@
 //! Golden screens at 80x24 and 120x40: a form as it opens, with something wrong in it, and an address.
 
-use crate::Talk;
-use crate::support::Pending;
+use super::start_at;
+use crate::support::{Chat, Pending};
 use serde_json::{Value as Json, json};
 
 const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
@@ -19,21 +19,21 @@ fn release() -> Json {
 }
 
 /// A form on a screen of this size.
-fn open((columns, lines): (u16, u16)) -> (Talk, Pending) {
-    let mut talk = Talk::start_at(columns, lines, json!({}));
+fn open((columns, lines): (u16, u16)) -> (Chat, Pending) {
+    let mut chat = start_at(columns, lines, json!({}));
     // What is said beside comes and goes.
-    talk.nvim.lua("vim.notify = function() end", json!([]));
-    let pending = talk.form(release(), json!(["name", "mail"]));
-    (talk, pending)
+    chat.nvim.lua("vim.notify = function() end", json!([]));
+    let pending = chat.form(release(), json!(["name", "mail"]));
+    (chat, pending)
 }
 
 #[test]
 fn a_form() {
     for size in SIZES {
-        let (mut talk, _) = open(size);
-        talk.nvim.expect_screen("form");
+        let (mut chat, _) = open(size);
+        chat.nvim.expect_screen("form");
         for key in ["<CR> edit", "ga send", "gr decline", "gh later", "q cancel"] {
-            assert!(talk.nvim.screen().contains(key), "{key} is not on the screen");
+            assert!(chat.nvim.screen().contains(key), "{key} is not on the screen");
         }
     }
 }
@@ -41,35 +41,35 @@ fn a_form() {
 #[test]
 fn a_form_with_something_wrong() {
     for size in SIZES {
-        let (mut talk, _) = open(size);
-        talk.write("Name:", "ra");
-        talk.nvim.input("ga");
-        talk.nvim.poll_screen("✗ is needed");
-        talk.nvim.expect_screen("form-wrong");
+        let (mut chat, _) = open(size);
+        chat.fill_in("Name:", "ra");
+        chat.nvim.input("ga");
+        chat.nvim.poll_screen("✗ is required");
+        chat.nvim.expect_screen("form-wrong");
     }
 }
 
 #[test]
 fn a_text_that_is_being_written() {
     for size in SIZES {
-        let (mut talk, _) = open(size);
-        talk.on("E-mail:", "<CR>");
-        talk.nvim.poll_screen("<CR> done");
-        talk.nvim.input("me@");
-        talk.nvim.expect_screen("form-text");
+        let (mut chat, _) = open(size);
+        chat.press_on("E-mail:", "<CR>");
+        chat.nvim.poll_screen("<CR> done");
+        chat.nvim.input("me@");
+        chat.nvim.expect_screen("form-text");
     }
 }
 
 #[test]
 fn an_address() {
     for size in SIZES {
-        let mut talk = Talk::start_at(size.0, size.1, json!({}));
+        let mut chat = start_at(size.0, size.1, json!({}));
         let url = "http://someone@xn--pple-43d.com/device?code=ABCD-EFGH&state=0123456789abcdef0123456789abcdef";
-        talk.address("e", url);
-        talk.nvim.poll_screen("ga open");
-        talk.nvim.expect_screen("address");
+        chat.address("e", url);
+        chat.nvim.poll_screen("ga open");
+        chat.nvim.expect_screen("address");
         for key in ["ga open", "gr decline", "gh later", "q cancel"] {
-            assert!(talk.nvim.screen().contains(key), "{key} is not on the screen");
+            assert!(chat.nvim.screen().contains(key), "{key} is not on the screen");
         }
     }
 }
@@ -77,19 +77,19 @@ fn an_address() {
 #[test]
 fn what_became_of_them() {
     for size in SIZES {
-        let (mut talk, sent) = open(size);
-        talk.write("E-mail:", "me@example.com");
-        talk.nvim.poll_screen("E-mail: me@example.com");
-        talk.nvim.input("ga");
-        talk.answer(sent);
-        let declined = talk.address("e", "https://example.com/");
-        talk.nvim.poll_screen("ga open");
-        talk.nvim.input("gr");
-        talk.answer(declined);
-        talk.poll_transcript("declined");
-        talk.nvim.poll_state("running");
+        let (mut chat, sent) = open(size);
+        chat.fill_in("E-mail:", "me@example.com");
+        chat.nvim.poll_screen("E-mail: me@example.com");
+        chat.nvim.input("ga");
+        chat.answer(sent);
+        let declined = chat.address("e", "https://example.com/");
+        chat.nvim.poll_screen("ga open");
+        chat.nvim.input("gr");
+        chat.answer(declined);
+        chat.poll_transcript("declined");
+        chat.nvim.poll_state("running");
         // What the window has left in the last row depends on the version.
-        talk.nvim.command("mode");
-        talk.nvim.expect_screen("form-answered");
+        chat.nvim.command("mode");
+        chat.nvim.expect_screen("form-answered");
     }
 }

@@ -1,7 +1,7 @@
 //! What an agent asks and offers, in all choosers, forms, completions and messages.
 
-use crate::poison::{short, text};
-use crate::shown::Talk;
+use super::poison::{short, text};
+use super::shown::Talk;
 use crate::support::Pending;
 use serde_json::{Value as Json, json};
 
@@ -105,16 +105,19 @@ fn choosers_are_clean(init: &str, own: bool) {
     talk.viewer.finish(&places);
 }
 
+/// Holds (Hostile agents): No text of an agent commands the terminal from choosers, pickers, completion, forms, errors or messages.
 #[test]
 fn no_chooser_of_ours_lets_a_sequence_through() {
     choosers_are_clean("", true);
 }
 
+/// Holds (Hostile agents): No text of an agent commands the terminal from choosers, pickers, completion, forms, errors or messages.
 #[test]
 fn no_picker_of_the_users_is_handed_a_sequence() {
     choosers_are_clean(PLAIN, false);
 }
 
+/// Holds (Hostile agents): No text of an agent commands the terminal from choosers, pickers, completion, forms, errors or messages.
 #[test]
 fn no_completion_lets_a_sequence_through() {
     let mut talk = Talk::start("");
@@ -159,6 +162,7 @@ fn no_completion_lets_a_sequence_through() {
     viewer.finish(&["p-does", "p-hint", "p-plain.txt"]);
 }
 
+/// Holds (Hostile agents): No text of an agent commands the terminal from choosers, pickers, completion, forms, errors or messages.
 #[test]
 fn no_form_and_no_address_lets_a_sequence_through() {
     let mut talk = Talk::start("");
@@ -218,6 +222,7 @@ fn no_form_and_no_address_lets_a_sequence_through() {
     ]);
 }
 
+/// Holds (Hostile agents): No text of an agent commands the terminal from choosers, pickers, completion, forms, errors or messages.
 #[test]
 fn no_error_lets_a_sequence_through() {
     for init in ["", PLAIN] {
@@ -234,7 +239,8 @@ fn no_error_lets_a_sequence_through() {
         {
             talk.viewer.nvim.command(command);
             let request = talk.agent.expect_request(method);
-            talk.agent.send(&json!({"jsonrpc": "2.0", "id": request.id, "error": error(place)}));
+            let error = json!({"code": -32603, "message": "no", "data": {"details": text(place)}});
+            talk.agent.send(&json!({"jsonrpc": "2.0", "id": request.id, "error": error}));
             talk.viewer.poll(place);
             if method == "session/list" {
                 talk.viewer.poll("Open which session?");

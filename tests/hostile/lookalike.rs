@@ -1,7 +1,7 @@
 //! A folder of the project that has the name of a buffer of ours, which plugins that show folders take for it.
 
-use crate::names;
-use crate::support::{Nvim, Options};
+use super::names;
+use crate::support::{Chat, Options, PROMPT, TRANSCRIPT};
 use serde_json::json;
 
 /// What stands in a window, after `action` was done there.
@@ -11,29 +11,24 @@ const SHOWN: &str = r"
     return { vim.api.nvim_buf_get_name(0), vim.bo.filetype, vim.wo.number, vim.fn.getline(1) }
 ";
 
+/// Holds (Hostile agents): A folder named like a buffer of ours takes neither its window nor its text.
 #[test]
 fn a_folder_with_the_name_of_a_buffer_does_not_take_its_place() {
     let options =
         Options { init: "vim.o.number, vim.o.hidden = true, true".into(), ..names::init() };
-    let mut nvim = Nvim::start(options);
-    nvim.folder().file("project/folder/file", "");
-    let mut agent = nvim.start_agent();
-    let session = agent.handshake();
-    nvim.poll_state("ready");
-    nvim.lua("_G.outside = vim.fn.win_getid(1)", json!([]));
-    let draft = "vim.api.nvim_buf_set_lines(vim.fn.bufnr('rat://fake/1/prompt'), 0, -1, true, { 'a draft' })";
-    nvim.lua(draft, json!([]));
-    nvim.send("go");
-    let turn = agent.expect_request("session/prompt");
-    agent.say(&session, "Some words.");
+    let mut chat = Chat::builder().options(options).file("folder/file", "").start();
+    chat.nvim.lua("_G.outside = vim.fn.win_getid(1)", json!([]));
+    chat.write_draft("a draft");
+    chat.prompt("go");
+    chat.say("Some words.");
     for name in ["prompt", "plan", "tools", "info"] {
-        std::fs::create_dir_all(nvim.cwd().join("rat:/fake/1").join(name)).unwrap();
+        std::fs::create_dir_all(chat.nvim.cwd().join("rat:/fake/1").join(name)).unwrap();
     }
     // What is a folder is still shown as one.
-    nvim.lua("vim.api.nvim_set_current_win(outside) vim.cmd.edit('folder')", json!([]));
-    nvim.poll("a list", |nvim| nvim.lua("return vim.bo.filetype", json!([])) == json!("netrw"));
-    nvim.command("enew");
-    let views = [("rat://fake/1", "rat"), ("rat://fake/1/prompt", "ratprompt")];
+    chat.nvim.lua("vim.api.nvim_set_current_win(outside) vim.cmd.edit('folder')", json!([]));
+    chat.nvim.poll("a list", |nvim| nvim.eval("vim.bo.filetype") == json!("netrw"));
+    chat.nvim.command("enew");
+    let views = [(TRANSCRIPT, "rat"), (PROMPT, "ratprompt")];
     for (name, filetype) in views {
         let enter = format!(
             "vim.api.nvim_set_current_win(outside)
@@ -48,36 +43,34 @@ fn a_folder_with_the_name_of_a_buffer_does_not_take_its_place() {
             format!("vim.cmd.enew() vim.cmd.edit('{name}')"),
         ];
         for way in ways {
-            let shown = nvim.lua(SHOWN, json!([way]));
+            let shown = chat.nvim.lua(SHOWN, json!([way]));
             assert_eq!(shown[0], json!(name), "{way}");
             assert_eq!(shown[1], json!(filetype), "{way}");
             assert_eq!(shown[2], json!(false), "{way}: dressed as a chat");
         }
-        nvim.lua("vim.api.nvim_set_current_win(outside) vim.cmd.enew()", json!([]));
+        chat.nvim.lua("vim.api.nvim_set_current_win(outside) vim.cmd.enew()", json!([]));
     }
     for (command, name) in [
         ("RatPlan", "rat://fake/1/plan"),
         ("RatTools", "rat://fake/1/tools"),
         ("RatInfo", "rat://fake/1/info"),
     ] {
-        nvim.command(command);
-        nvim.poll(name, |nvim| {
+        chat.nvim.command(command);
+        chat.nvim.poll(name, |nvim| {
             let win = "return vim.fn.bufwinid(...) ~= -1";
             nvim.lua(win, json!([name])) == json!(true)
         });
     }
-    nvim.command("RatToggle");
-    nvim.command("RatToggle");
-    nvim.poll_screen("Some words.");
-    nvim.poll_screen("a draft");
-    assert_eq!(nvim.buffer_lines("rat://fake/1/prompt"), ["a draft"]);
-    nvim.poll("the events as they were", |nvim| {
-        nvim.lua("return vim.o.eventignore", json!([])) == json!("")
-    });
-    nvim.command("bwipeout folder");
+    chat.nvim.command("RatToggle");
+    chat.nvim.command("RatToggle");
+    chat.nvim.poll_screen("Some words.");
+    chat.nvim.poll_screen("a draft");
+    assert_eq!(chat.draft(), ["a draft"]);
+    chat.nvim.poll("the events as they were", |nvim| nvim.eval("vim.o.eventignore") == json!(""));
+    chat.nvim.command("bwipeout folder");
     let lists = "return #vim.tbl_filter(function(buf) return vim.bo[buf].filetype == 'netrw' end, vim.api.nvim_list_bufs())";
-    assert_eq!(nvim.lua(lists, json!([])), json!(0), "lists of folders are left");
-    nvim.poll("word of it", |nvim| nvim.messages().contains("chats have the names"));
-    agent.reply(&turn, json!({"stopReason": "end_turn"}));
-    nvim.poll_state("ready");
+    assert_eq!(chat.nvim.lua(lists, json!([])), json!(0), "lists of folders are left");
+    chat.nvim.poll("word of it", |nvim| nvim.messages().contains("confuses file explorers"));
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
 }

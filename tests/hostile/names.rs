@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::support::{Agent, CLOCK, Nvim, Options, Request};
+use crate::support::{CLOCK, Chat, Nvim, Options};
 use serde_json::{Value as Json, json};
 
 /// The names; FLAG is a file that must never be there.
@@ -118,7 +118,7 @@ fn names(cwd: &Path) -> Vec<String> {
     all
 }
 
-/// Files of such names, where a file can have them, and what is no file.
+/// Documents of such names, where a file can have them, and what is no file.
 pub(crate) fn make_files(nvim: &Nvim) {
     use std::os::unix::fs::symlink;
     let cwd = nvim.cwd();
@@ -166,7 +166,7 @@ const PRESS: &str = r#"
     local before = {}
     for _, win in ipairs(vim.api.nvim_list_wins()) do
       local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
-      before[win] = win == home or not name:match("^rat://.*/%d+$")
+      before[win] = win == home or not name:match("^rat://.*/%l+/%d+$")
       if not before[win] then
         vim.api.nvim_win_close(win, true)
       end
@@ -219,6 +219,34 @@ const PRESS: &str = r#"
 const KEYS: [&str; 9] =
     ["gf", "gF", "<C-w>f", "<C-w><C-f>", "<C-w>F", "<C-w>gf", "<C-w>gF", "gx", "gd"];
 
+/// Keeps diffs that arrive for later: each would open a tab page between any two keys.
+const HOLD_DIFFS: &str = r#"
+    local diff = require("rat.diff")
+    _G.diffs, _G.show_diff = {}, show_diff or diff.arrived
+    diff.arrived = function(one) table.insert(diffs, one) end
+"#;
+
+/// Shows diffs of different files one after the other. Gives how many, and what is wrong.
+const SHOW_DIFFS: &str = r#"
+    local seen, count, wrong = {}, 0, {}
+    for _, one in ipairs(diffs) do
+      local path = one.files[1].path
+      if not seen[path] and count < 60 then
+        seen[path], count = true, count + 1
+        show_diff(one)
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          local shown = vim.api.nvim_win_get_buf(win)
+          local name = vim.api.nvim_buf_get_name(shown)
+          if not (vim.startswith(name, "rat://diff/") and vim.bo[shown].buftype == "nofile") then
+            wrong[#wrong + 1] = ("%q shows %s"):format(path, name)
+          end
+        end
+        vim.cmd.tabclose()
+      end
+    end
+    return { count, wrong, #vim.api.nvim_list_tabpages() }
+"#;
+
 /// What must not be there: buffers of other names than ours and real files', other processes, browsers, the flag.
 const LOOK: &str = r#"
     local wrong = {}
@@ -241,12 +269,6 @@ const LOOK: &str = r#"
     return wrong
 "#;
 
-pub(crate) struct Talk {
-    pub(crate) nvim: Nvim,
-    pub(crate) agent: Agent,
-    pub(crate) turn: Request,
-}
-
 pub(crate) fn init() -> Options {
     let init = "vim.ui.open = function(what) table.insert(handed_over, what) return nil end
         _G.handed_over, _G.opened = {}, {}
@@ -255,54 +277,47 @@ pub(crate) fn init() -> Options {
 }
 
 /// One call for each name, which is its id, its title, its place, its change's path and what it links to.
-fn say_all(agent: &mut Agent, session: &str, names: &[String]) {
+fn say_all(chat: &mut Chat, names: &[String]) {
     for name in names {
         let link = json!({"type": "resource_link", "uri": name, "name": name, "title": name});
         let file =
             json!({"type": "resource_link", "uri": format!("file://{name}"), "name": "a file"});
         let text = json!({"type": "resource", "resource": {"uri": name, "text": "words"}});
         let content = |block: &Json| json!({"type": "content", "content": block});
-        agent.update(session, json!({
-            "sessionUpdate": "tool_call", "toolCallId": name, "title": name, "kind": "edit", "status": "completed",
+        chat.tool_call(json!({
+            "toolCallId": name, "title": name, "kind": "edit", "status": "completed",
             "locations": [{"path": name, "line": 2}],
             "content": [{"type": "diff", "path": name, "oldText": "a\n", "newText": "b\n"},
                 content(&link), content(&file), content(&text)],
         }));
         let message =
             json!({"type": "text", "text": format!("\n\n{name}\n\nsee {name} for more\n")});
-        agent.update(session, json!({"sessionUpdate": "agent_message_chunk", "content": message}));
+        chat.update(json!({"sessionUpdate": "agent_message_chunk", "content": message}));
     }
-    agent.say(session, "\n\nAll was said.\n");
+    chat.say("\n\nAll was said.\n");
 }
 
 pub(crate) const SESSION: &str = "../../`touch FLAG`";
 
 pub(crate) fn initialized() -> Json {
-    json!({"protocolVersion": 1,
+    json!({
         "agentInfo": {"name": "%", "title": "term://touch FLAG", "version": "`touch FLAG`"},
         "agentCapabilities": {"loadSession": true, "sessionCapabilities": {"resume": {}}}})
 }
 
-impl Talk {
-    pub(crate) fn start() -> Self {
-        let mut nvim = Nvim::start(init());
-        make_files(&nvim);
-        let mut agent = nvim.start_agent();
-        let session = agent.handshake_with(initialized(), json!({"sessionId": SESSION}));
-        nvim.poll_state("ready");
-        nvim.send("go");
-        let turn = agent.expect_request("session/prompt");
-        nvim.poll_state("running");
-        let names = names(nvim.cwd());
-        say_all(&mut agent, &session, &names);
-        Self { nvim, agent, turn }
-    }
+/// A turn in which an agent has said all the names.
+pub(crate) fn in_turn() -> Chat {
+    let nvim = Nvim::start(init());
+    make_files(&nvim);
+    let chat = Chat::builder().neovim(nvim).initialized(initialized());
+    let mut chat = chat.opened(json!({"sessionId": SESSION})).in_turn();
+    let names = names(chat.nvim.cwd());
+    say_all(&mut chat, &names);
+    chat
+}
 
-    pub(crate) fn draft(&mut self) {
-        let code = "vim.api.nvim_buf_set_lines(vim.fn.bufnr('rat://fake/1/prompt'), 0, -1, true, { 'a draft' })";
-        self.nvim.lua(code, json!([]));
-    }
-
+/// What tests of hostile names do with a chat.
+impl Chat {
     pub(crate) fn poll_said(&mut self) {
         self.nvim.poll("all of it", |nvim| {
             let last = "return vim.fn.getbufline('rat://fake/1', 1, '$')";
@@ -324,13 +339,14 @@ impl Talk {
                 break;
             }
         }
-        self.look(&processes);
+        self.expect_no_harm(&processes);
     }
 
     /// The same in all views that hold words of the agent; real files open.
     pub(crate) fn press_in_all_views(&mut self) {
+        self.nvim.lua(HOLD_DIFFS, json!([]));
         self.press_everything("rat://fake/1");
-        let opened = self.nvim.lua("return vim.tbl_keys(opened)", json!([]));
+        let opened = self.nvim.eval("vim.tbl_keys(opened)");
         let plain = self.nvim.cwd().join("plain.txt");
         let has = |path: &Path| {
             opened.as_array().unwrap().iter().any(|name| name == path.to_str().unwrap())
@@ -338,14 +354,20 @@ impl Talk {
         assert!(has(&plain), "real files open: {opened:#}");
         self.nvim.command("RatTools");
         self.nvim.poll("the tools", |nvim| {
-            nvim.lua("return vim.fn.bufwinid('rat://fake/1/tools') ~= -1", json!([])) == json!(true)
+            nvim.eval("vim.fn.bufwinid('rat://fake/1/tools') ~= -1") == json!(true)
         });
         self.press_everything("rat://fake/1/tools");
+        let processes = self.nvim.processes().living();
+        let shown = self.nvim.lua(SHOW_DIFFS, json!([]));
+        assert!(shown[0].as_u64() > Some(20), "{shown:#}");
+        assert!(shown[1] == json!([]) || shown[1] == json!({}), "{shown:#}");
+        assert_eq!(shown[2], json!(1));
+        self.expect_no_harm(&processes);
     }
 
-    fn look(&mut self, processes: &[u32]) {
+    fn expect_no_harm(&mut self, processes: &[u32]) {
         look(&mut self.nvim, processes);
-        assert_eq!(self.nvim.buffer_lines("rat://fake/1/prompt"), ["a draft"]);
+        assert_eq!(self.draft(), ["a draft"]);
     }
 }
 
@@ -361,13 +383,13 @@ pub(crate) fn look(nvim: &mut Nvim, processes: &[u32]) {
     }
 }
 
+/// Holds (Hostile agents): On some 500 hostile names no key opens anything but a real file, starts a program, hangs or loses the draft.
 #[test]
 fn no_name_opens_anything_but_a_real_file() {
-    let mut talk = Talk::start();
-    talk.poll_said();
-    talk.draft();
-    talk.press_in_all_views();
-    let turn = &talk.turn;
-    talk.agent.reply(turn, json!({"stopReason": "end_turn"}));
-    talk.nvim.poll_state("ready");
+    let mut chat = in_turn();
+    chat.poll_said();
+    chat.write_draft("a draft");
+    chat.press_in_all_views();
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
 }

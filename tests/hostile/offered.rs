@@ -1,8 +1,8 @@
 //! Hostile names of what an agent offers to choose from: shown as a name wherever it is shown, and told to the agent as it
 //! is, however it was chosen.
 
-use crate::names::{self, NAMES};
-use crate::support::{Agent, Nvim};
+use super::names::{self, NAMES};
+use crate::support::{Chat, Nvim};
 use serde_json::{Value as Json, json};
 
 /// Those that mean something to the command line, to mappings and to status lines.
@@ -63,8 +63,7 @@ fn options() -> Json {
 }
 
 struct Talk {
-    nvim: Nvim,
-    agent: Agent,
+    chat: Chat,
     processes: Vec<u32>,
 }
 
@@ -73,30 +72,29 @@ impl Talk {
         let mut nvim = Nvim::start(names::init());
         names::make_files(&nvim);
         nvim.lua(PICKER, json!([]));
-        let mut agent = nvim.start_agent_with(json!({"permission": {"open": "never"}}));
         let mut initialized = names::initialized();
         initialized["agentInfo"]["title"] = json!("%{system('touch FLAG')}\n%!x");
         initialized["agentCapabilities"]["sessionCapabilities"]["list"] = json!({});
-        agent.handshake_with(initialized, more);
-        nvim.poll_state("ready");
-        let processes = nvim.processes().living();
-        Self { nvim, agent, processes }
+        let chat = Chat::builder().neovim(nvim).initialized(initialized).opened(more);
+        let chat = chat.setup(json!({"permission": {"open": "never"}})).start();
+        let processes = chat.nvim.processes().living();
+        Self { chat, processes }
     }
 
     /// Chooses these places of the pickers that a command opens.
     fn pick(&mut self, command: &str, picks: &[usize]) {
-        self.nvim.lua("picks = ...", json!([picks]));
-        self.nvim.command(command);
-        self.nvim.poll("the picker", |nvim| nvim.lua("return #picks", json!([])) == json!(0));
+        self.chat.nvim.lua("picks = ...", json!([picks]));
+        self.chat.nvim.command(command);
+        self.chat.nvim.poll("the picker", |nvim| nvim.eval("#picks") == json!(0));
     }
 
     /// The options that were set, as pairs of their id and value, up to the sentinel.
     fn settings(&mut self) -> Vec<(String, Json)> {
-        self.nvim.command(&format!("RatMode {LAST}"));
+        self.chat.nvim.command(&format!("RatMode {LAST}"));
         let mut settings = Vec::new();
         loop {
-            let request = self.agent.expect_request("session/set_config_option");
-            self.agent.reply(&request, json!({"configOptions": options()}));
+            let request = self.chat.agent.expect_request("session/set_config_option");
+            self.chat.agent.reply(&request, json!({"configOptions": options()}));
             let id = request.params["configId"].as_str().unwrap().to_owned();
             let value = request.params["value"].clone();
             if value == json!(LAST) {
@@ -108,29 +106,31 @@ impl Talk {
 
     /// What a command completes to, each chosen with `<Tab>` and carried out.
     fn complete(&mut self, command: &str) -> Vec<String> {
-        let words =
-            self.nvim.lua("return vim.fn.getcompletion(... .. ' ', 'cmdline')", json!([command]));
+        let words = self
+            .chat
+            .nvim
+            .lua("return vim.fn.getcompletion(... .. ' ', 'cmdline')", json!([command]));
         let words: Vec<String> = serde_json::from_value(words).unwrap();
         for (at, word) in words.iter().enumerate() {
             if word == LAST {
                 continue;
             }
-            self.nvim.lua("picks = { 1 }", json!([]));
+            self.chat.nvim.lua("picks = { 1 }", json!([]));
             // From the nearer end; what was typed stands between the last one and the first.
             let keys = if at * 2 < words.len() {
                 "<Tab>".repeat(at + 1)
             } else {
                 format!("<Tab>{}", "<C-p>".repeat(words.len() - at + 1))
             };
-            self.nvim.feed(&format!(":{command} {keys}<CR>"));
+            self.chat.nvim.feed(&format!(":{command} {keys}<CR>"));
         }
         words
     }
 
     fn finish(mut self) {
-        let unfit = self.nvim.lua("return unfit", json!([]));
+        let unfit = self.chat.nvim.eval("unfit");
         assert!(unfit.as_array().is_none_or(Vec::is_empty), "shown as something else: {unfit:#}");
-        names::look(&mut self.nvim, &self.processes);
+        names::look(&mut self.chat.nvim, &self.processes);
     }
 }
 
@@ -140,6 +140,7 @@ fn same<T: PartialEq + std::fmt::Debug>(left: &[T], right: &[T]) {
     assert_eq!(left.get(at), right.get(at), "place {at} of {} and {}", left.len(), right.len());
 }
 
+/// Holds (Hostile agents): Hostile names of options and values go back to the agent as they are when completed.
 #[test]
 fn what_completes_comes_back_as_the_agent_has_named_it() {
     let mut talk = Talk::start(json!({"configOptions": options()}));
@@ -170,11 +171,12 @@ fn what_completes_comes_back_as_the_agent_has_named_it() {
     talk.finish();
 }
 
+/// Holds (Hostile agents): A file whose name would be shown as another is not completed.
 #[test]
 fn a_file_whose_name_would_be_shown_as_another_is_not_completed() {
     let mut talk = Talk::start(json!({}));
     let words = "return vim.fn.getcompletion('RatSend @x', 'cmdline')";
-    let words = talk.nvim.poll_for("files", |nvim| {
+    let words = talk.chat.nvim.poll_for("files", |nvim| {
         let words = nvim.lua(words, json!([])).as_array()?.clone();
         (!words.is_empty()).then_some(words)
     });
@@ -184,6 +186,7 @@ fn a_file_whose_name_would_be_shown_as_another_is_not_completed() {
     talk.finish();
 }
 
+/// Holds (Hostile agents): Hostile names of options and values go back to the agent as they are when picked.
 #[test]
 fn what_is_picked_comes_back_as_the_agent_has_named_it() {
     let mut talk = Talk::start(json!({"configOptions": options()}));
@@ -200,84 +203,82 @@ fn what_is_picked_comes_back_as_the_agent_has_named_it() {
     talk.finish();
 }
 
+/// Holds (Hostile agents): Hostile names of commands, sessions and answers go back to the agent as they are.
 #[test]
 fn commands_sessions_and_answers_come_back_as_the_agent_has_named_them() {
     let mut talk = Talk::start(json!({}));
     let command =
         |name: &String| json!({"name": name, "description": name, "input": {"hint": name}});
     let commands: Vec<_> = all().iter().map(command).collect();
-    talk.agent.update(
-        "s1",
-        json!({"sessionUpdate": "available_commands_update", "availableCommands": commands}),
-    );
-    talk.nvim.command("RatStart");
-    talk.nvim.poll("the commands", |nvim| {
+    talk.chat.offer(&json!(commands));
+    talk.chat.nvim.command("RatStart");
+    talk.chat.nvim.poll("the commands", |nvim| {
         nvim.command("normal g/");
-        nvim.lua("return shown", json!([])) != json!(0)
+        nvim.eval("shown") != json!(0)
     });
-    let count = talk.nvim.lua("return shown", json!([])).as_u64().unwrap();
+    let count = talk.chat.nvim.eval("shown").as_u64().unwrap();
     let mut picked = Vec::new();
     for at in 1..=count {
         talk.pick("normal g/", &[usize::try_from(at).unwrap()]);
-        let lines = talk.nvim.buffer_lines("rat://fake/1/prompt");
-        picked.push(lines.join("\n"));
-        talk.nvim.feed("<Esc>ggdG");
+        picked.push(talk.chat.draft().join("\n"));
+        talk.chat.nvim.feed("<Esc>ggdG");
     }
     let typed = all().into_iter().filter(|name| picked.contains(&format!("/{name} "))).count();
     assert_eq!(typed, picked.len(), "{picked:#?}");
     assert!(typed > 50, "{picked:#?}");
-    talk.nvim.send("go");
-    let turn = talk.agent.expect_request("session/prompt");
+    talk.chat.prompt("go");
     let option = |name: &String| json!({"optionId": name, "name": name, "kind": "allow_once"});
     let options: Vec<_> = all().iter().map(option).collect();
     for (at, name) in all().iter().enumerate() {
         let call = json!({"toolCallId": name, "title": name});
-        let params = json!({"sessionId": "s1", "toolCall": call, "options": options});
-        let pending = talk.agent.ask("session/request_permission", params);
-        talk.nvim.poll("the request", |nvim| nvim.status()["permissions"][0] != Json::Null);
+        let pending = talk.chat.ask_permission(call, json!(options));
         talk.pick("RatPermission", &[at + 1]);
-        let answer = talk.agent.expect_answer(pending).unwrap();
+        let answer = talk.chat.answer(pending);
         assert_eq!(answer["outcome"], json!({"outcome": "selected", "optionId": name}));
-        talk.nvim.poll("no request", |nvim| nvim.status()["permissions"][0] == Json::Null);
+        talk.chat.nvim.poll("no request", |nvim| nvim.waiting() == 0);
     }
-    talk.agent.reply(&turn, json!({"stopReason": "end_turn"}));
-    talk.nvim.poll_state("ready");
-    let session = |name: &String| json!({"sessionId": name, "title": name, "cwd": talk.nvim.cwd(), "updatedAt": name});
+    talk.chat.end_turn("end_turn");
+    talk.chat.nvim.poll_state("ready");
+    let session = |name: &String| json!({"sessionId": name, "title": name, "cwd": talk.chat.nvim.cwd(), "updatedAt": name});
     let sessions: Vec<_> = all().iter().filter(|name| !name.is_empty()).map(session).collect();
-    talk.nvim.lua("shown = 0", json!([]));
-    talk.nvim.command("RatSessions");
-    let request = talk.agent.expect_request("session/list");
-    talk.agent.reply(&request, json!({"sessions": sessions, "nextCursor": "x\n"}));
+    talk.chat.nvim.lua("shown = 0", json!([]));
+    talk.chat.nvim.command("RatSessions");
+    let request = talk.chat.agent.expect_request("session/list");
+    talk.chat.agent.reply(&request, json!({"sessions": sessions, "nextCursor": "x\n"}));
     let count = json!(sessions.len() + 2); // the one of now, and more of them
-    talk.nvim.poll("the sessions", |nvim| nvim.lua("return shown", json!([])) == count);
+    talk.chat.nvim.poll("the sessions", |nvim| nvim.eval("shown") == count);
     talk.finish();
 }
 
+/// Holds (Hostile agents): A title is text in a statusline, never an expression.
 #[test]
 fn a_title_is_no_part_of_a_status_line() {
     let mut talk = Talk::start(json!({}));
     let bars = "vim.o.statusline = '%{%v:lua.require(\"rat\").statusline()%}'
         vim.o.tabline, vim.o.showtabline = '%!v:lua.require(\"rat\").statusline()', 2
         vim.o.title, vim.o.titlestring = true, '%{%v:lua.require(\"rat\").statusline()%}'";
-    talk.nvim.lua(bars, json!([]));
-    talk.nvim.command("RatStart");
+    talk.chat.nvim.lua(bars, json!([]));
+    talk.chat.nvim.command("RatStart");
     let bar = "vim.cmd.redraw()
         local win = vim.fn.bufwinid('rat://fake/1')
         return vim.api.nvim_eval_statusline(vim.wo[win].winbar, { use_winbar = true, winid = win }).str";
     for (at, name) in all().into_iter().enumerate() {
         let title = format!("{at}: {name}");
-        talk.agent.update("s1", json!({"sessionUpdate": "session_info_update", "title": title}));
+        talk.chat
+            .agent
+            .update("s1", json!({"sessionUpdate": "session_info_update", "title": title}));
         let start = format!(
             "{at}: {}",
             name.chars().take(5).take_while(char::is_ascii_graphic).collect::<String>()
         );
-        talk.nvim.poll(&format!("{start:?} in the bar"), |nvim| {
+        talk.chat.nvim.poll(&format!("{start:?} in the bar"), |nvim| {
             nvim.lua(bar, json!([])).as_str().unwrap().contains(&start)
         });
     }
     talk.finish();
 }
 
+/// Holds (Hostile agents): Hostile names in forms go back to the agent as they are.
 #[test]
 fn a_form_comes_back_with_its_own_names() {
     let mut talk = Talk::start(json!({}));
@@ -290,14 +291,12 @@ fn a_form_comes_back_with_its_own_names() {
     let fields: serde_json::Map<_, _> = all().iter().map(field).collect();
     let schema = json!({"type": "object", "title": "x\n!touch FLAG", "properties": fields});
     let params = json!({"sessionId": "s1", "mode": "form", "message": "%{system('touch FLAG')}", "requestedSchema": schema});
-    let form = talk.agent.ask("elicitation/create", params);
-    talk.nvim.poll("the form", |nvim| nvim.status()["elicitations"][0] != Json::Null);
-    talk.nvim.command("RatForm");
-    talk.nvim.poll("its window", |nvim| {
-        nvim.lua("return vim.bo.filetype", json!([])) == json!("ratform")
-    });
-    talk.nvim.input("ga");
-    let answer = talk.agent.expect_answer(form).unwrap();
+    let form = talk.chat.agent.ask("elicitation/create", params);
+    talk.chat.nvim.poll("the form", |nvim| nvim.status()["elicitations"][0] != Json::Null);
+    talk.chat.nvim.command("RatForm");
+    talk.chat.nvim.poll("its window", |nvim| nvim.eval("vim.bo.filetype") == json!("ratform"));
+    talk.chat.nvim.input("ga");
+    let answer = talk.chat.agent.expect_answer(form).unwrap();
     assert_eq!(answer["action"], json!("accept"));
     let content = answer["content"].as_object().unwrap();
     for name in all().into_iter().filter(|name| !name.is_empty()) {

@@ -107,6 +107,7 @@ fn sequences(bytes: &[u8]) -> Vec<(usize, &[u8])> {
     all
 }
 
+/// Holds (Hostile agents): No text of an agent commands the terminal, in any window: checked in the bytes that Neovim's TUI writes.
 #[test]
 fn each_sequence_is_found_as_it_is_and_not_as_neovim_shows_it() {
     for sequence in SEQUENCES {

@@ -1,38 +1,38 @@
 //! The same names and texts in a session that is gone on with after a restart: what was written down is as hostile.
 
-use crate::names;
-use crate::poison::text;
-use crate::shown::{self, say_everything};
-use crate::support::{Agent, Nvim};
+use super::names;
+use super::poison::text;
+use super::shown::{self, say_everything};
+use crate::support::{Agent, Chat, Nvim};
 use serde_json::{Value as Json, json};
 
-/// Goes on with the session that this Neovim was left with.
+/// Answers as an agent that goes on with the session this Neovim was left with.
 fn resume(nvim: &mut Nvim, agent: &mut Agent, initialized: Json, resumed: Json) {
-    nvim.setup(json!({"agents": {"fake": agent.config()}, "default_agent": "fake"}));
-    nvim.command("RatStart");
-    agent.expect_start();
-    let request = agent.expect_request("initialize");
-    agent.reply(&request, initialized);
+    agent.initialize(initialized);
     let request = agent.expect_request("session/resume");
     agent.reply(&request, resumed);
     nvim.poll_state("ready");
 }
 
+/// Holds (Hostile agents): A resumed transcript is as harmless as a live one.
 #[test]
 fn no_name_in_a_restored_transcript_opens_anything_but_a_real_file() {
-    let mut talk = names::Talk::start();
-    talk.poll_said();
-    talk.draft();
-    talk.agent.reply(&talk.turn, json!({"stopReason": "end_turn"}));
-    talk.nvim.poll_state("ready");
-    talk.nvim.quit();
-    talk.agent.expect_gone();
-    talk.nvim = talk.nvim.beside(names::init());
-    resume(&mut talk.nvim, &mut talk.agent, names::initialized(), json!({}));
-    talk.poll_said();
-    talk.press_in_all_views();
+    let mut chat = names::in_turn();
+    chat.poll_said();
+    chat.write_draft("a draft");
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    chat.nvim.quit();
+    chat.agent.expect_gone();
+    let later = chat.nvim.beside(names::init());
+    let (nvim, agent) = Chat::builder().neovim(later).launch();
+    (chat.nvim, chat.agent) = (nvim, agent);
+    resume(&mut chat.nvim, &mut chat.agent, names::initialized(), json!({}));
+    chat.poll_said();
+    chat.press_in_all_views();
 }
 
+/// Holds (Hostile agents): A resumed transcript is as harmless as a live one.
 #[test]
 fn no_window_of_a_restored_session_lets_a_sequence_through() {
     let mut talk = shown::Talk::start("");
@@ -44,6 +44,7 @@ fn no_window_of_a_restored_session_lets_a_sequence_through() {
     talk.agent.expect_gone();
     let viewer = &mut talk.viewer.restart();
     let resumed = json!({"configOptions": shown::options()});
+    talk.agent = Chat::builder().launch_in(&mut viewer.nvim);
     resume(&mut viewer.nvim, &mut talk.agent, shown::initialized(), resumed);
     viewer.go_to("All was said.");
     viewer.look_through();

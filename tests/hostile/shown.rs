@@ -1,8 +1,8 @@
 //! What an agent says in a conversation, in all windows that show it.
 
-use crate::poison::{short, text};
-use crate::support::{Agent, Request};
-use crate::terminal::Viewer;
+use super::poison::{short, text};
+use super::terminal::Viewer;
+use crate::support::{Agent, Chat, Request, TRANSCRIPT};
 use serde_json::{Value as Json, json};
 
 /// An agent whose names are poison, and a turn of it that runs.
@@ -16,13 +16,9 @@ pub(crate) struct Talk {
 impl Talk {
     pub(crate) fn start(init: &str) -> Self {
         let mut viewer = Viewer::start(init);
-        let mut agent = viewer.nvim.start_agent();
-        let session = text("p-session");
-        agent.handshake_with(
-            initialized(),
-            json!({"sessionId": session, "configOptions": options()}),
-        );
-        viewer.nvim.poll_state("ready");
+        let opened = json!({"sessionId": text("p-session"), "configOptions": options()});
+        let chat = Chat::builder().initialized(initialized()).opened(opened);
+        let (mut agent, session) = chat.start_in(&mut viewer.nvim);
         viewer.nvim.send("go");
         let turn = agent.expect_request("session/prompt");
         viewer.nvim.poll_state("running");
@@ -40,7 +36,7 @@ impl Talk {
         let content = json!({"type": "text", "text": format!("\n\n{word}")});
         self.update("agent_message_chunk", json!({"content": content}));
         self.viewer.nvim.poll(word, |nvim| {
-            nvim.buffer_lines("rat://fake/1").iter().any(|line| line.contains(word))
+            nvim.buffer_lines(TRANSCRIPT).iter().any(|line| line.contains(word))
         });
     }
 }
@@ -54,7 +50,7 @@ pub(crate) fn initialized() -> Json {
     let sessions = json!({"list": {}, "close": {}, "delete": {}, "fork": {}, "resume": {}});
     let can = json!({"loadSession": true, "sessionCapabilities": sessions,
         "auth": {"logout": {}}});
-    json!({"protocolVersion": 1, "agentInfo": info, "authMethods": [method, other], "agentCapabilities": can})
+    json!({"agentInfo": info, "authMethods": [method, other], "agentCapabilities": can})
 }
 
 pub(crate) fn options() -> Json {
@@ -165,6 +161,7 @@ pub(crate) fn say_everything(talk: &mut Talk) {
     talk.agent.stderr(&text("p-stderr"));
 }
 
+/// Holds (Hostile agents): No text of an agent commands the terminal, in any window: checked in the bytes that Neovim's TUI writes.
 #[test]
 fn no_window_lets_a_sequence_through() {
     let mut talk = Talk::start("");
@@ -183,7 +180,7 @@ fn no_window_lets_a_sequence_through() {
         viewer.open(command, text);
     }
     for name in ["rat://fake/1/plan", "rat://fake/1/tools"] {
-        viewer.nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", json!([name]));
+        viewer.nvim.enter(name);
         viewer.look_through();
         viewer.nvim.command("normal q");
     }

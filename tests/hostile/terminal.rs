@@ -1,6 +1,6 @@
 //! A Neovim in a terminal of its own, and everything in it looked at: what its TUI wrote is the proof.
 
-use crate::poison;
+use super::poison;
 use crate::support::{Nvim, Options};
 use serde_json::json;
 
@@ -119,6 +119,7 @@ impl Viewer {
     }
 }
 
+/// Holds (Hostile agents): No text of an agent commands the terminal, in any window: checked in the bytes that Neovim's TUI writes.
 #[test]
 fn what_the_tui_writes_is_kept() {
     let mut viewer = Viewer::start("");

@@ -7,7 +7,7 @@ local TRY = [[
   local now = vim.uv.now
   local clock = 0
   vim.uv.now = function() return clock end
-  local meant = require("rat.attention").watch_keys()
+  local meant = require("rat.ask.auto_open").watch_keys()
   clock = pause
   vim.api.nvim_feedkeys(vim.keycode(keys), "xt", false)
   vim.uv.now = now

@@ -3,10 +3,11 @@ local check = dofile("tests/support/check.lua")
 local case, same = check.case, check.same
 
 local function names_lines(commands)
-  local code = "return vim.tbl_map(require('rat.busy').names_lines, ...)"
+  local code = "return vim.tbl_map(require('rat.document.busy').names_lines, ...)"
   return check.start():lua(code, commands)
 end
 
+--- Holds (Buffers in unusual states): A typed range that names a line by its number is recognised.
 case("a number in a range names a line", function()
   local commands = { "3", "3,5d", ":3,5d", " .,7s/a/b", "/x/;9", "'a,4", "+2,8j", "?x?,3", "%;2" }
   for i, found in ipairs(names_lines(commands)) do

@@ -14,13 +14,14 @@ local function start(folders)
 end
 
 local function current(nvim)
-  return nvim:lua("return require('rat.chat').current().id")
+  return nvim:lua("return require('rat.chat.current').get().id")
 end
 
 local function shown(nvim)
-  return nvim:lua("local of = require('rat.window').visible() return of and of.id")
+  return nvim:lua("local of = require('rat.view.window').visible() return of and of.id")
 end
 
+--- Holds (Windows and views): Commands act on the chat of the tab page or the folder.
 case("the chat of the folder is meant, the nearest above it", function()
   local nvim = start({ "x", "y", "y/sub", "z" })
   for folder, wanted in pairs({ x = 1, y = 2, ["y/sub"] = 3 }) do
@@ -35,6 +36,7 @@ case("the chat of the folder is meant, the nearest above it", function()
   same(current(nvim), 4, "none is of this folder")
 end)
 
+--- Holds (Windows and views): Commands act on the chat of the tab page or the folder.
 case("each tab page has the chat of its folder", function()
   local nvim = start({ "x", "y" })
   nvim:command("tcd " .. nvim.home .. "/x | RatToggle")
@@ -50,7 +52,7 @@ case("a chat that lives is meant before one that has ended", function()
   local nvim = start({ "x", "x" })
   nvim:command("cd " .. nvim.home .. "/x")
   same(current(nvim), 2)
-  nvim:lua("require('rat.chat').get(2).id = nil")
+  nvim:lua("require('rat.chat.registry').get(2).id = nil")
   same(current(nvim), 1)
 end)
 
@@ -62,7 +64,7 @@ case("all chats of a folder can be reached, and the first comes after the last",
   same(shown(nvim), 2)
   for _, one in ipairs({ { "]c", 3 }, { "]c", 1 }, { "[c", 3 }, { "[c", 2 } }) do
     nvim:input(one[1])
-    nvim:poll(("require('rat.window').visible().id == %d"):format(one[2]))
+    nvim:poll(("require('rat.view.window').visible().id == %d"):format(one[2]))
   end
   same(nvim:lua("return #vim.api.nvim_tabpage_list_wins(0)"), 3)
 end)
@@ -70,11 +72,20 @@ end)
 case("where there is one chat, or none, that is said", function()
   local nvim = start({ "x" })
   nvim:lua("require('rat.commands').switch_chat(1)")
-  nvim:told("no other chat")
+  nvim:told("No other chat")
   same(shown(nvim), 1)
   local none = check.start()
   none:lua("require('rat.commands').switch_chat(1)")
   none:told(":RatStart")
+end)
+
+case("another command may follow one that takes no text", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:command("RatToggle | let g:after = 1")
+  same(nvim:lua("return { vim.g.after, #vim.api.nvim_tabpage_list_wins(0) }"), { 1, 1 })
+  nvim:command("RatSend what is a | b?")
+  same(nvim:heard("prompt").text, "what is a | b?")
 end)
 
 check.finish()

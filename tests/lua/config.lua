@@ -1,10 +1,9 @@
---- Options and the settings file: defaults, validation with the key's path, positions in malformed JSON, agents.
+--- Options: defaults, validation with the key's path; which agents there are, and what the binary is told of them.
 local check = dofile("tests/support/check.lua")
 local case, same = check.case, check.same
 
 local config = require("rat.config")
-local schema = require("rat.schema")
-local settings = require("rat.settings")
+local schema = require("rat.config.schema")
 
 case("defaults come from the schema", function()
   config.set({})
@@ -75,105 +74,71 @@ case("setup fails with the path", function()
   same(problem, "rat.setup: agents.claude.comand: unknown key, did you mean command?")
 end)
 
-case("a settings file as other clients have it", function()
-  local found, problems = settings.parse([[{
-    "theme": "One Dark",
-    "agent_servers": {
-      "mine": { "type": "custom", "command": "my-agent", "args": ["acp"], "env": {"A": "b"} },
-      "bad": { "command": 7 }
-    },
-    "mcp_servers": { "docs": { "url": "http://localhost:1/mcp" } }
-  }]])
-  same(found.agents.mine.command, "my-agent")
-  same(found.agents.bad, nil)
-  same(found.mcp_servers.docs.url, "http://localhost:1/mcp")
-  same(problems, { "agent_servers.bad.command: expected string, got number" })
-end)
-
-case("malformed JSON is told with line and column, the rest goes on", function()
-  local found, problems = settings.parse('{\n  "agent_servers": {\n    "a": nope\n  }\n}')
-  same(found, { agents = {}, mcp_servers = {} })
-  same(#problems, 1)
-  check.contains(problems[1], "line 3, column 10: ")
-  for _, text in ipairs({ "", "[", "{", '{"a"', "7", '"x"', "null" }) do
-    assert(#select(2, settings.parse(text)) == 1, text)
-  end
-end)
-
 local function with_settings(text)
   local nvim = check.start()
-  vim.fn.mkdir(nvim.home .. "/config/nvim", "p")
-  vim.fn.writefile(vim.split(text, "\n"), nvim.home .. "/config/nvim/rat.json")
+  vim.fn.mkdir(nvim.own .. "/config/nvim", "p")
+  vim.fn.writefile(vim.split(text, "\n"), nvim.own .. "/config/nvim/rat.json")
   return nvim
 end
 
-case("agents of the settings file start, a broken file is told once", function()
-  local nvim =
-    with_settings('{"agent_servers": {"mine": {"command": "my-agent", "env": {"A": "b"}}}}')
-  nvim:command("RatStart")
+case("agents of the settings file can be started, also where others are malformed", function()
+  local nvim = with_settings([[{ "theme": "One Dark", "agent_servers": {
+    "mine": { "command": "my-agent", "cwd": "sub" }, "bad": 7
+  } }]])
+  vim.fn.mkdir(nvim.home .. "/sub")
+  nvim:command("RatStart mine")
   local start = nvim:heard("start")
-  same(
-    { start.agent.name, start.agent.command, start.agent.env },
-    { "mine", "my-agent", { { "A", "b" } } }
-  )
-  local broken = with_settings('{"agent_servers": {')
-  broken:command("RatStart tour")
-  broken:command("RatStart tour")
-  same(broken:heard("start", 2).agent.args, { "tour" })
-  broken:told("rat.json: line 2, column 1: ")
-  same(broken:lua("return #Said"), 1)
+  same({ start.agent, start.options }, { "mine", {} })
+  same(start.settings_file, nvim.own .. "/config/nvim/rat.json")
+  same(start.cwd, vim.uv.fs_realpath(nvim.home) .. "/sub")
+  local names = nvim:lua("return vim.fn.getcompletion('RatStart ', 'cmdline')")
+  assert(vim.list_contains(names, "mine") and vim.list_contains(names, "bad"), vim.inspect(names))
 end)
 
---- ACP 37, 39.
-case("an agent gets Neovim's environment without Neovim's own variables", function()
-  local nvim = check.start({ env = { VIM = "/x", MYVIMRC = "/y", KEPT = "z" } })
+case("a malformed settings file keeps no agent of others from being started", function()
+  local nvim = with_settings('{"agent_servers": {')
+  nvim:command("RatStart tour")
+  same(nvim:heard("start").agent, "tour")
+  nvim:command("RatStart mine")
+  nvim:told("/config/nvim/rat.json is not valid JSON.")
+end)
+
+case("what is set goes out as it is, with Neovim's environment", function()
+  local nvim = check.start({ env = { KEPT = "z" } })
   nvim:lua([[require("rat").setup({
-    agents = { claude = { env = { B = "2", A = "1" }, timeouts = { request = 5 } } },
-    mcp_servers = { docs = { command = "sh", args = { "-c" } }, web = { url = "http://x", headers = { K = "v" } } },
+    agents = { claude = { args = {}, env = { B = "2" }, timeouts = { request = 5 } } },
+    mcp_servers = { docs = { command = "sh", args = { "-c" } } },
     directories = { "~/other" },
   })]])
   nvim:command("RatStart claude")
   local start = nvim:heard("start")
-  local env = {}
-  for _, pair in ipairs(start.agent.base_env) do
-    env[pair[1]] = pair[2]
-  end
-  same(env.KEPT, "z")
-  for _, name in ipairs({ "NVIM", "VIM", "VIMRUNTIME", "MYVIMRC", "NVIM_LISTEN_ADDRESS" }) do
-    same(env[name], nil, name)
-  end
-  same(start.agent.env, { { "A", "1" }, { "B", "2" } })
-  same(
-    start.agent.timeouts,
-    { initialize = 60000, authenticate = 0, session = 120000, request = 5, cancel = 10000 }
-  )
-  same(
-    start.agent.mcp_servers[1],
-    { kind = "stdio", name = "docs", command = vim.fn.exepath("sh"), args = { "-c" }, env = {} }
-  )
-  same(
-    start.agent.mcp_servers[2],
-    { kind = "http", name = "web", url = "http://x", headers = { { "K", "v" } } }
-  )
+  same(start.environment.KEPT, "z")
+  same(start.options, { args = {}, env = { B = "2" }, timeouts = { request = 5 } })
+  same(start.mcp_servers, { docs = { command = "sh", args = { "-c" } } })
   same(start.directories, { nvim.home .. "/other" })
   same(start.cwd, vim.uv.fs_realpath(nvim.home))
 end)
 
-case("a preset is changed by what is configured, the rest of it stays", function()
+case("a configured folder goes out absolute", function()
   local nvim = check.start()
-  nvim:lua([[require("rat").setup({ agents = {
-    gemini = { args = {} },
-    opencode = { args = { "acp", "--x" }, env = { A = "b" } },
-  } })]])
-  nvim:command("RatStart gemini")
-  local gemini = nvim:heard("start").agent
-  same({ gemini.command, gemini.args }, { "gemini", {} })
-  nvim:command("RatStart opencode")
-  local opencode = nvim:heard("start", 2).agent
-  same(
-    { opencode.command, opencode.args, opencode.env },
-    { "opencode", { "acp", "--x" }, { { "A", "b" } } }
-  )
+  vim.fn.mkdir(nvim.home .. "/sub")
+  nvim:lua("require('rat').setup({ agents = { mine = { command = 'x', cwd = 'sub' } } })")
+  nvim:command("RatStart mine")
+  same(nvim:heard("start").cwd, vim.uv.fs_realpath(nvim.home) .. "/sub")
+end)
+
+case("a folder is taken as it is called, one that is configured with its variables", function()
+  local nvim = check.start()
+  local home = vim.uv.fs_realpath(nvim.home)
+  vim.uv.fs_mkdir(home .. "/$HOME", 448)
+  nvim:lua("vim.uv.chdir(...)", home .. "/$HOME")
+  nvim:command("RatStart claude")
+  same(nvim:heard("start").cwd, home .. "/$HOME")
+  nvim:lua("require('rat').start({ agent = 'claude', cwd = ... })", home .. "/$HOME")
+  same(nvim:heard("start", 2).cwd, home .. "/$HOME")
+  nvim:lua("require('rat').setup({ agents = { mine = { command = 'x', cwd = '$HOME' } } })")
+  nvim:command("RatStart mine")
+  same(nvim:heard("start", 3).cwd, nvim.home)
 end)
 
 case("the folder of the window is the folder of the session", function()
@@ -186,35 +151,62 @@ end)
 
 case("which agent starts", function()
   local nvim = check.start({ env = { PATH = vim.fs.dirname(vim.fn.exepath("sh")) } })
-  nvim:lua("require('rat.agents').installed = function() return {} end")
+  nvim:lua("require('rat.config.agents').installed = function() return {} end")
   nvim:command("RatStart")
   nvim:told("RatStart tour")
   nvim:told("npm install -g opencode-ai")
-  nvim:lua("require('rat.agents').installed = function() return { 'codex' } end")
+  nvim:lua("require('rat.config.agents').installed = function() return { 'codex' } end")
   nvim:command("RatStart")
-  same(nvim:heard("start").agent.name, "codex")
+  same(nvim:heard("start").agent, "codex")
   nvim:lua("require('rat').setup({ agents = { own = { command = 'x' } } })")
   nvim:command("RatStart")
-  same(nvim:heard("start", 2).agent.name, "own")
+  same(nvim:heard("start", 2).agent, "own")
   nvim:lua(
     "require('rat').setup({ agents = { own = { command = 'x' } }, default_agent = 'gemini' })"
   )
   nvim:command("RatStart!")
   local start = nvim:heard("start", 3)
-  same({ start.agent.name, start.wish }, { "gemini", "new" })
+  same({ start.agent, start.wish }, { "gemini", "new" })
   nvim:lua(
     "require('rat').setup({ agents = { own = { command = 'x' }, other = { command = 'y' } } })"
+  )
+  nvim:poll(
+    "require('rat.util.private_file').read(vim.fn.stdpath('state') .. '/rat/last-agent') == 'gemini'"
   )
   nvim:command("RatStart")
   nvim:poll_screen("Start which agent?")
   nvim:input("<CR>")
-  same(nvim:heard("start", 4).agent.name, "codex")
+  same(nvim:heard("start", 4).agent, "codex", "the last one is not among them")
+  nvim:command("RatStart other")
+  nvim:heard("start", 5)
+  nvim:poll(
+    "require('rat.util.private_file').read(vim.fn.stdpath('state') .. '/rat/last-agent') == 'other'"
+  )
+  nvim:command("RatStart")
+  nvim:poll_screen("1  other")
+  nvim:input("<CR>")
+  same(nvim:heard("start", 6).agent, "other")
+end)
+
+--- Holds (Drafts and leaving Neovim): A prompt that no agent can be started for leaves its attachments and is in the history.
+case("a prompt that no agent can be started for is not lost", function()
+  local nvim = check.start({ env = { PATH = vim.fs.dirname(vim.fn.exepath("sh")) } })
+  nvim:lua("require('rat.config.agents').installed = function() return {} end")
+  nvim:lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'one', 'two' })")
+  nvim:command("1RatAdd")
+  nvim:command("RatSend explain this")
+  nvim:told("No agent is installed")
+  same(nvim:lua("return #require('rat.chat.attachment_list').all()"), 1)
+  same(
+    nvim:lua("return require('rat.chat.history').step(-1, vim.fn.getcwd(), -1, { '' })"),
+    { "explain this" }
+  )
 end)
 
 case("an unknown agent is told with the closest known one", function()
   local nvim = check.start()
   nvim:command("RatStart claud")
-  nvim:told('there is no agent "claud", did you mean claude?; known')
+  nvim:told('No agent is named "claud" (did you mean claude?). Known agents: ')
 end)
 
 check.finish()

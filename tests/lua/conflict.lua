@@ -3,7 +3,7 @@ local check = dofile("tests/support/check.lua")
 local case, same = check.case, check.same
 
 local WORLD = [[
-  local conflict = require("rat.conflict")
+  local conflict = require("rat.document.conflict")
   local seed, path = ...
   math.randomseed(seed)
   vim.cmd("edit! " .. path)
@@ -42,6 +42,7 @@ local WORLD = [[
   return outside
 ]]
 
+--- Holds (Changes on disk): The marks of unresolved hunks survive any change of the text.
 case("Neovim outlives whatever is done to the lines between marks", function()
   local nvim, path, lines = check.start(), vim.fn.tempname(), {}
   for i = 1, 60 do
@@ -51,6 +52,41 @@ case("Neovim outlives whatever is done to the lines between marks", function()
   for seed = 1, 5 do
     same({ seed, nvim:lua(WORLD, seed, path) }, { seed, 0 })
   end
+end)
+
+case("only where there are no conflicts are you told so", function()
+  local nvim, path = check.start(), vim.fn.tempname()
+  vim.fn.writefile({ "one", "two" }, path)
+  nvim:command("RatConflicts")
+  nvim:told("No conflicts to resolve")
+  nvim:lua("Said = {}; vim.cmd.edit(...)", path)
+  nvim:lua(
+    "require('rat.document.conflict').mark(vim.api.nvim_get_current_buf(), { { 0, 1, { 'theirs' } } })"
+  )
+  nvim:command("new")
+  nvim:command("RatConflicts!")
+  nvim:poll("vim.bo.buftype == 'quickfix'")
+  same(nvim:lua("return #vim.api.nvim_list_tabpages()"), 1)
+  nvim:command("cclose")
+  nvim:command("RatConflicts")
+  nvim:poll("vim.wo.diff and #vim.api.nvim_list_tabpages() == 2")
+  same(nvim:lua("return Said"), {})
+end)
+
+case("the last window of a comparison is the user's again", function()
+  local nvim, path = check.start(), vim.fn.tempname()
+  vim.fn.writefile({ "one", "two" }, path)
+  nvim:command("edit " .. path)
+  nvim:lua(
+    "require('rat.document.conflict').mark(vim.api.nvim_get_current_buf(), { { 0, 1, { 'theirs' } } })"
+  )
+  nvim:command("RatConflicts")
+  nvim:poll_screen("theirs")
+  nvim:command("tabonly")
+  nvim:command("wincmd l")
+  nvim:command("only")
+  nvim:poll("vim.wo.winbar == '' and not vim.wo.diff")
+  same(nvim:lua("return { vim.fn.expand('%:p'), #vim.api.nvim_list_wins() }"), { path, 1 })
 end)
 
 check.finish()

@@ -4,7 +4,7 @@ local case, same = check.case, check.same
 
 ---@return string text that <Plug>(rat-add) attached
 local function selected(nvim, keys)
-  nvim:lua("Added = nil; require('rat.attached').add = function(a) Added = a end")
+  nvim:lua("Added = nil; require('rat.chat.attachment_list').add = function(a) Added = a end")
   nvim:lua("vim.keymap.set('x', 'Z', '<Plug>(rat-add)')")
   nvim:input("<Esc>" .. keys .. "Z")
   nvim:poll("Added ~= nil")
@@ -69,6 +69,51 @@ case("the lines of a selection, backwards too", function()
   same({ found.text, found.first, found.last }, { "b\nc\n", 2, 3 })
 end)
 
+case("which part of its lines a selection is", function()
+  local nvim = with_lines("één twee", "drie vîer zes", "\tab\tcd", "", "last")
+  for keys, wanted in pairs({
+    ["gg0vl"] = "columns 1-2",
+    ["gg03lv"] = "column 4",
+    ["2G04lve"] = "columns 5-9",
+    ["2G05lvj0"] = "from column 6 to column 1",
+    ["gg0wvj$"] = "from column 5",
+    ["gg0vj0ll"] = "to column 3",
+    ["gg0wv$"] = "from column 5",
+    ["gg0v$h"] = "all",
+    ["gg0v$"] = "all",
+    ["gg0vj$"] = "all",
+    ["5G0vg_"] = "all",
+    ["4Gv"] = "all",
+    ["2GVj"] = "all",
+    ["gg0l<C-v>jl"] = "columns 2-3",
+    ["gg0l<C-v>j$"] = "from column 2",
+    ["gg0<C-v>j$"] = "all",
+  }) do
+    same(selected(nvim, keys).part or "all", wanted, keys)
+  end
+end)
+
+--- Holds (Prompts and keys): An attachment that is part of a line is listed as that part.
+case("a part of a line stands beside the whole line, and is listed as the part it is", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:command("wincmd p | enew | file part.txt")
+  nvim:lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, ...)", { "one two", "three" })
+  nvim:command("1RatAdd")
+  nvim:lua("vim.keymap.set('x', 'Z', '<Plug>(rat-add)')")
+  nvim:input("gg0wveZ")
+  nvim:poll("#require('rat.chat.current').get().attachments == 2")
+  nvim:input("gg0wvj0Z")
+  nvim:poll("#require('rat.chat.current').get().attachments == 3")
+  local titles = nvim:lua(
+    "return vim.tbl_map(require('rat.chat.attachment_list').title, require('rat.chat.current').get().attachments)"
+  )
+  same(
+    titles,
+    { "part.txt:1", "part.txt:1 (columns 5-7)", "part.txt:1-2 (from column 5 to column 1)" }
+  )
+end)
+
 case("addresses are absolute, real and percent-encoded; labels relative", function()
   local nvim = check.start()
   vim.fn.mkdir(nvim.home .. "/real dir")
@@ -77,7 +122,7 @@ case("addresses are absolute, real and percent-encoded; labels relative", functi
   nvim:lua("vim.cmd.edit(vim.fn.fnameescape(...))", nvim.home .. "/link/[id] 100%.lua")
   nvim:command("set filetype=lua")
   nvim:command("RatAdd")
-  local found = nvim:lua("return require('rat.attached').take(nil)")[1]
+  local found = nvim:lua("return require('rat.chat.attachment_list').take_all(nil)")[1]
   local real = vim.uv.fs_realpath(nvim.home .. "/real dir/[id] 100%.lua")
   same(vim.uri_to_fname(found.uri), real)
   check.contains(found.uri:lower(), "%5bid%5d%20100%25.lua")
@@ -90,15 +135,15 @@ end)
 case("a buffer without a name, a file without a final newline", function()
   local nvim = with_lines("x")
   nvim:command("1RatAdd")
-  local found = nvim:lua("return require('rat.attached').take(nil)")[1]
+  local found = nvim:lua("return require('rat.chat.attachment_list').take_all(nil)")[1]
   check.contains(found.uri, "untitled:")
   same({ found.text, found.mime }, { "x\n", "text/plain" })
   nvim:command("set noendofline nofixendofline | RatAdd")
-  same(nvim:lua("return require('rat.attached').take(nil)")[1].text, "x")
+  same(nvim:lua("return require('rat.chat.attachment_list').take_all(nil)")[1].text, "x")
 end)
 
 case("MIME types", function()
-  local mime = require("rat.context").mime
+  local mime = require("rat.chat.context").mime
   same(mime("rust"), "text/x-rust")
   same(mime("typescriptreact"), "text/typescript")
   same(mime(""), "text/plain")
@@ -110,7 +155,7 @@ case("files named in a prompt", function()
   vim.fn.writefile({ "one" }, nvim.home .. "/a.txt")
   vim.fn.writefile({ "two" }, nvim.home .. "/b.")
   local function mentions(text)
-    local list = require("rat.mention").paths(text, nvim.home)
+    local list = require("rat.chat.mention").read(text, nvim.home)
     return vim.tbl_map(vim.fs.basename, list)
   end
   same(mentions("look at @a.txt, and (@b.) or @a.txt"), { "a.txt", "b." })
@@ -125,7 +170,7 @@ case("paths of images as terminals paste them", function()
   vim.fn.writefile({ "" }, nvim.home .. "/sound.ogg")
   vim.fn.writefile({ "" }, nvim.home .. "/text.txt")
   local function paths(text)
-    return require("rat.mention").paths(text:gsub("HOME", nvim.home), "/")
+    return require("rat.chat.mention").read(text:gsub("HOME", nvim.home), "/")
   end
   same(paths("don't: \"HOME/it's an image.png\""), { image })
   same(paths("see HOME/it\\'s\\ an\\ image.png."), { image })

@@ -44,8 +44,8 @@ case("the cursor begins at what is needed and goes from field to field", functio
   local line = function()
     return nvim:lua("return vim.api.nvim_get_current_line()")
   end
-  same(line(), " Text: nothing yet")
-  for _, text in ipairs({ " Flag: nothing yet", " Several: ", "   [x] Ex", "   [ ] Why" }) do
+  same(line(), " Text: (empty)")
+  for _, text in ipairs({ " Flag: (empty)", " Several: ", "   [x] Ex", "   [ ] Why" }) do
     nvim:input("<Tab>")
     same(line(), text)
   end
@@ -96,7 +96,7 @@ case("one that was taken back before the editor heard of it never opens", functi
   nvim:open_chat()
   status(nvim, {})
   ask(nvim, 7)
-  same(nvim:lua("return #require('rat.form').all()"), 0)
+  same(nvim:lua("return #require('rat.ask.form').all()"), 0)
 end)
 
 case("a second one does not open over the first", function()
@@ -109,7 +109,7 @@ case("a second one does not open over the first", function()
   status(nvim, { 1, 2 })
   ask(nvim, 2, "Second?")
   nvim:lua(
-    "Idle = 0; require('rat.idle').when(function() return true end, function() Idle = 1 end)"
+    "Idle = 0; require('rat.util.idle').when(function() return true end, function() Idle = 1 end)"
   )
   nvim:poll("Idle == 1")
   same(nvim:screen():find("Second?", 1, true), nil)
@@ -133,7 +133,7 @@ case("control characters in an agent's words are marks, in rows, titles and choi
   nvim:poll_keys("<CR>")
   same(
     nvim:lua("return vim.api.nvim_get_current_line()"),
-    " Na\239\191\189me\239\191\189[m: nothing yet"
+    " Na\239\191\189me\239\191\189[m: (empty)"
   )
   nvim:input("<CR>")
   nvim:poll("vim.bo.filetype == 'ratinput'")
@@ -166,8 +166,8 @@ case("what cannot be opened with the system's programs is told in one line", fun
     local said = nvim:lua("return vim.tbl_map(function(m) return m[1] end, Said)")
     local told = way[2]
       and {
-        "[rat] could not be opened " .. way[2] .. ": https://example.com/",
-        "[rat] could not be opened " .. way[2] .. ": /tmp/x.png",
+        "[rat] Could not open https://example.com/: " .. way[2]:sub(2, -2),
+        "[rat] Could not open /tmp/x.png: " .. way[2]:sub(2, -2),
       }
     same(said, told or {})
   end
@@ -176,10 +176,10 @@ end)
 case("a form stays whole when the screen changes its size", function()
   local nvim = open()
   nvim:command("set columns=64 lines=20")
-  check.contains(nvim:screen(), "Text: nothing yet")
+  check.contains(nvim:screen(), "Text: (empty)")
   nvim:poll_screen("q cancel")
   nvim:command("set columns=120 lines=40")
-  check.contains(nvim:screen(), "Text: nothing yet")
+  check.contains(nvim:screen(), "Text: (empty)")
 end)
 
 --- The text field's input is open, with "rat" written in it.
@@ -234,9 +234,9 @@ case("a form that is taken back while its input closes breaks nothing", function
   local nvim = write()
   nvim:lua([[
     vim.cmd.quit()
-    local status = vim.deepcopy(require("rat.chat").get(1).status)
+    local status = vim.deepcopy(require("rat.chat.registry").get(1).status)
     status.chat, status.elicitations = 1, {}
-    require("rat.inbox").handle("status", status)
+    require("rat.rpc.inbox").handle("status", status)
   ]])
   nvim:poll("vim.bo.filetype == 'ratprompt'")
   same(nvim:lua("return Said"), {})

@@ -20,12 +20,26 @@ case("every command, function and key is in it", function()
     check.contains(text, "*rat." .. name .. "()*")
   end
   for _, view in ipairs({ "chat", "prompt" }) do
-    for _, key in ipairs(require("rat.keys").of(view)) do
+    for _, key in ipairs(require("rat.chat.keys").of(view)) do
       if not key.lhs:match("^g%d$") then
         check.contains(text, key.lhs)
       end
     end
   end
+end)
+
+case("every highlight group is in it, wherever it is defined", function()
+  local count = 0
+  for _, path in ipairs(vim.fn.glob(check.root .. "/lua/rat/**/*.lua", true, true)) do
+    for _, line in ipairs(vim.fn.readfile(path)) do
+      local group = line:match('^%s+(Rat%u%w+) = "')
+      if group then
+        count = count + 1
+        check.contains(text, "*hl-" .. group .. "*")
+      end
+    end
+  end
+  assert(count > 40, "the groups are defined in another way: " .. count)
 end)
 
 case("each command of the help exists", function()

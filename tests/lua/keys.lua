@@ -2,19 +2,12 @@
 local check = dofile("tests/support/check.lua")
 local case, same = check.case, check.same
 
-local function go_to(nvim, view)
-  nvim:lua(
-    "vim.api.nvim_set_current_win(vim.fn.bufwinid(require('rat.chat').buffer(1, ...)))",
-    view
-  )
-end
-
 local function fill(nvim, count)
   nvim:lua(
     [[
     local lines = {}
     for i = 1, ... do lines[i] = "line " .. i end
-    require("rat.scratch").fill(require("rat.chat").buffer(1, "chat"), lines)
+    require("rat.view.scratch").fill(require("rat.chat.buffers").get(1, "chat"), lines)
   ]],
     count
   )
@@ -23,14 +16,14 @@ end
 case("g? lists every mapped key, and every listed key is mapped or Neovim's own", function()
   local nvim = check.start({ lines = 40 })
   nvim:open_chat()
-  local own = { za = true, ["<C-x><C-u>"] = true }
+  local own = { ["<C-x><C-u>"] = true }
   for _, view in ipairs({ "chat", "prompt" }) do
     local found = nvim:lua(
       [[
       local view, own = ...
-      local buf = require("rat.chat").buffer(1, view)
+      local buf = require("rat.chat.buffers").get(1, view)
       local mapped, listed = {}, {}
-      for _, key in ipairs(require("rat.keys").of(view)) do
+      for _, key in ipairs(require("rat.chat.keys").of(view)) do
         for _, mode in ipairs(key.modes) do
           if not own[key.lhs] then listed[mode .. vim.keycode(key.lhs)] = true end
         end
@@ -46,7 +39,7 @@ case("g? lists every mapped key, and every listed key is mapped or Neovim's own"
       own
     )
     same(found[1], found[2], view)
-    go_to(nvim, view)
+    nvim:enter(view)
     nvim:input("g?")
     nvim:poll_screen("g?           list these keys")
     nvim:input("q")
@@ -58,7 +51,7 @@ case("i, a and o go to the prompt, q hides", function()
   local nvim = check.start()
   nvim:open_chat()
   for _, key in ipairs({ "i", "a", "o" }) do
-    go_to(nvim, "chat")
+    nvim:enter("chat")
     nvim:input(key)
     nvim:input("x")
     nvim:poll("vim.bo.filetype == 'ratprompt' and vim.fn.getline('.'):match('x$') ~= nil")
@@ -66,7 +59,7 @@ case("i, a and o go to the prompt, q hides", function()
     nvim:poll("vim.api.nvim_get_mode().mode == 'n'")
   end
   same(nvim:lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), { "xxx" })
-  go_to(nvim, "chat")
+  nvim:enter("chat")
   nvim:input("q")
   nvim:poll("#vim.api.nvim_tabpage_list_wins(0) == 1")
 end)
@@ -75,7 +68,7 @@ case("q in the plan closes the plan alone", function()
   local nvim = check.start()
   nvim:open_chat()
   nvim:command("RatPlan")
-  go_to(nvim, "plan")
+  nvim:enter("plan")
   nvim:input("q")
   nvim:poll("#vim.api.nvim_tabpage_list_wins(0) == 3")
 end)
@@ -83,19 +76,45 @@ end)
 case(":RatLog opens the log at its end, or says there is none", function()
   local nvim = check.start()
   nvim:command("RatLog")
-  nvim:told("nothing has been logged")
+  nvim:told("The log is empty")
   local path = nvim:lua("return require('rat.rpc').log_file()")
   vim.fn.mkdir(vim.fs.dirname(path), "p")
   vim.fn.writefile({ "one", "two" }, path)
-  nvim:command("RatLog")
-  same(nvim:lua("return { vim.fn.expand('%:p'), vim.fn.line('.') }"), { path, 2 })
+  nvim:command("edit mine.txt")
+  for _ = 1, 2 do
+    nvim:command("RatLog")
+    same(nvim:lua("return { vim.fn.expand('%:p'), vim.fn.line('.') }"), { path, 2 })
+    same(nvim:lua("return #vim.api.nvim_list_wins()"), 2)
+    nvim:poll_screen("q close")
+    nvim:command("wincmd p")
+    same(nvim:lua("return vim.fn.expand('%')"), "mine.txt", "the user's window keeps its file")
+  end
+  nvim:command("wincmd p")
+  nvim:input("q")
+  nvim:poll("#vim.api.nvim_list_wins() == 1")
+end)
+
+case("za toggles the fold of the row above it, too", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  fill(nvim, 20)
+  nvim:enter("chat")
+  nvim:command("set foldmethod=manual foldenable")
+  nvim:command("5,8fold")
+  for _, step in ipairs({ { "4Gza", -1, 4 }, { "za", 5, 4 }, { "6Gza", -1, 6 }, { "za", 5, 6 } }) do
+    nvim:input(step[1])
+    nvim:poll(("vim.fn.foldclosed(6) == %d"):format(step[2]))
+    same(nvim:lua("return vim.fn.line('.')"), step[3], step[1])
+  end
+  nvim:input("12Gza")
+  nvim:told("No fold here")
 end)
 
 case("]] and [[ walk the messages", function()
   local nvim = check.start()
   nvim:open_chat()
   fill(nvim, 20)
-  go_to(nvim, "chat")
+  nvim:enter("chat")
   nvim:input("gg]]")
   nvim:poll("vim.fn.line('.') == 3")
   nvim:input("2]]")
@@ -108,14 +127,14 @@ case("<CR> and gf act on the line", function()
   local nvim = check.start()
   nvim:open_chat()
   fill(nvim, 5)
-  go_to(nvim, "chat")
+  nvim:enter("chat")
   nvim:lua("Action = { kind = 'output', tool_call = 't1' }")
   nvim:input("<CR>")
   same(nvim:heard("output"), { chat = 1, tool_call = "t1" })
   nvim:lua("Action = { kind = 'location', path = ..., line = 2 }", check.root .. "/LICENSE")
   nvim:input("gf")
   nvim:poll("vim.fn.expand('%:t') == 'LICENSE' and vim.fn.line('.') == 2")
-  go_to(nvim, "chat")
+  nvim:enter("chat")
   nvim:lua("vim.cmd('2,4fold | 2')")
   same(nvim:lua("return vim.fn.foldclosed(2)"), 2)
   nvim:input("<CR>")
@@ -128,7 +147,7 @@ case("gd asks for the diff of the only request", function()
   local nvim = check.start()
   nvim:lua("require('rat').setup({ permission = { open = 'never' } })")
   nvim:open_chat({ state = "waiting", permissions = { check.permission(7, 1) } })
-  go_to(nvim, "chat")
+  nvim:enter("chat")
   nvim:input("gd")
   same(nvim:heard("diff"), { chat = 1, id = 7 })
 end)
@@ -222,6 +241,13 @@ case("a statusline follows the state while the chat is hidden", function()
   nvim:command([[set statusline=%{%v:lua.require'rat'.statusline()%}]])
   nvim:status({ state = "running", usage = { used = 1, size = 4 } })
   nvim:poll_screen("claude running · 25%")
+  -- Whatever the user is in the middle of.
+  for used, keys in ipairs({ "i", "v", ":" }) do
+    nvim:input(keys)
+    nvim:status({ state = "running", usage = { used = used, size = 10 } })
+    nvim:poll_screen(("claude running · %d%%"):format(10 * used))
+    nvim:input("<C-c><C-c>")
+  end
 end)
 
 case("states fire, turn events pass through, status tells", function()
@@ -247,7 +273,7 @@ case("a long message is shown whole and never stops at the hit-enter prompt", fu
   local nvim = check.start({ binary = "/nowhere/rat-nvim" })
   nvim:lua("vim.notify = Notify")
   nvim:command("RatStart claude")
-  nvim:poll_screen("`:checkhealth rat`")
+  nvim:poll_screen("see :checkhealth rat")
   check.contains(nvim:screen(), "/nowhere/rat-nvim is missing")
   same(vim.rpcrequest(nvim.channel, "nvim_get_mode").blocking, false)
   check.contains(nvim:lua("return vim.fn.execute('messages')"), "/nowhere/rat-nvim is missing")
@@ -256,16 +282,26 @@ case("a long message is shown whole and never stops at the hit-enter prompt", fu
   nvim:poll("#vim.api.nvim_list_wins() == 1")
 end)
 
-case("checkhealth runs and names what is wrong", function()
+case("checkhealth runs, also with a binary that says nothing of the agents", function()
   local nvim = check.start()
-  nvim:lua(
-    "require('rat').setup({ agents = { mine = { command = 'no-such-agent', install_hint = 'get it' } } })"
-  )
   nvim:command("checkhealth rat")
   local text = table.concat(nvim:lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), "\n")
-  check.contains(text, "mine: no-such-agent is not on PATH")
-  check.contains(text, "get it")
+  check.contains(text, "the agents you configured cannot be checked")
   check.contains(text, "rat-nvim.log")
+end)
+
+case("checkhealth says whether the binary was downloaded or built", function()
+  local path = vim.fn.tempname()
+  for _, origin in ipairs({ "(release)", "(built from source)" }) do
+    local says = ("rat-nvim %s %s"):format(require("rat.version"), origin)
+    vim.fn.writefile({ "#!/bin/sh", ("echo '%s'"):format(says) }, path)
+    vim.fn.setfperm(path, "rwx------")
+    local nvim = check.start({ binary = path })
+    nvim:command("checkhealth rat")
+    local text = table.concat(nvim:lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), "\n")
+    check.contains(text, ("%s, version %s %s"):format(path, require("rat.version"), origin))
+  end
+  vim.fn.delete(path)
 end)
 
 check.finish()

@@ -23,6 +23,7 @@ local function start(text, marked)
   return nvim
 end
 
+--- Holds (Windows and views): `gx`, `gf` and `<CR>` open the link or file under the cursor.
 case("gx opens the address of a link, not its words", function()
   local cases = {
     { "see [the docs](https://a.example/b?c=d_(e)) now", "      ^", "https://a.example/b?c=d_(e)" },
@@ -43,7 +44,7 @@ end)
 case("gx opens nothing else", function()
   local cases = {
     { "no link here", " ^" },
-    { "[x](file:///etc/passwd)", " ^" },
+    { "[x](file:///no/such/file)", " ^" },
     { "[x](vscode://y)", " ^" },
     { "[x](javascript:y)", " ^" },
     { "at https://a.example", "^" },
@@ -51,7 +52,7 @@ case("gx opens nothing else", function()
   for _, one in ipairs(cases) do
     local nvim = start(one[1], one[2])
     nvim:input("gx")
-    nvim:told("no link")
+    nvim:told("No link")
     same(nvim:lua("return Opened"), {}, one[1])
   end
 end)
@@ -61,16 +62,17 @@ case("gx answers at once however long the line is", function()
     local nvim = start((text):rep(20000), (" "):rep(10000) .. "^")
     local began = vim.uv.hrtime()
     nvim:input("gx")
-    nvim:told("no link")
+    nvim:told("No link")
     assert(vim.uv.hrtime() - began < 1e9, text)
   end
 end)
 
+--- Holds (Windows and views): `gx`, `gf` and `<CR>` open the link or file under the cursor.
 case("<CR> and gf open a file and its line in the user's window", function()
   for _, keys in ipairs({ "<CR>", "gf", "gF" }) do
     for _, text in ipairs({ "look at `src/lib.rs:7`, please", "look at (src/lib.rs:7:2)." }) do
       local nvim = start(text, "              ^")
-      nvim:lua("require('rat.chat').get(1).cwd = ...", check.root)
+      nvim:lua("require('rat.chat.registry').get(1).cwd = ...", check.root)
       nvim:input(keys)
       nvim:poll("vim.fn.expand('%:t') == 'lib.rs' and vim.fn.line('.') == 7")
       same(nvim:lua("return #vim.api.nvim_tabpage_list_wins(0)"), 3)
@@ -78,10 +80,50 @@ case("<CR> and gf open a file and its line in the user's window", function()
   end
 end)
 
+case("a link to a file opens the file, however it is written", function()
+  local uri = vim.uri_from_fname(check.root .. "/src/lib.rs")
+  local cases = {
+    { "see [lib](src/lib.rs#L7) there", "     ^", 7 },
+    { "see [lib](src/lib.rs:7) there", "     ^", 7 },
+    { 'see [lib](<src/lib.rs#L7-L9> "the crate") there', "     ^", 7 },
+    { ("see [lib](%s#L7)"):format(uri), "     ^", 7 },
+    { "see src/lib.rs#L7-L9.", "     ^", 7 },
+    { "see src/lib.rs:7-9,", "     ^", 7 },
+    { "see " .. uri .. "#L7", "     ^", 7 },
+    { "see [lib](src/lib.rs#the-top)", "     ^", 1 },
+  }
+  for _, one in ipairs(cases) do
+    for _, keys in ipairs({ "<CR>", "gf", "gx" }) do
+      if keys ~= "gx" or one[1]:find("](", 1, true) then
+        local nvim = start(one[1], one[2])
+        nvim:lua("require('rat.chat.registry').get(1).cwd = ...", check.root)
+        nvim:input(keys)
+        nvim:poll(("vim.fn.expand('%%:t') == 'lib.rs' and vim.fn.line('.') == %d"):format(one[3]))
+        same(nvim:lua("return Opened"), {})
+      end
+    end
+  end
+end)
+
+case("a link to what is no file opens nothing", function()
+  for _, link in ipairs({
+    "file:///no/such/file",
+    "file://host/etc/passwd",
+    "file:///etc/passwd%00",
+    "#L7",
+  }) do
+    local nvim = start("see [x](" .. link .. ")", "     ^")
+    nvim:input("<CR>gfgx")
+    nvim:told("No link")
+    same(nvim:lua("return Opened"), {}, link)
+    same(nvim:lua("return vim.fn.expand('%')"), "rat://claude/1")
+  end
+end)
+
 case("<CR> on plain text says nothing", function()
   local nvim = start("no file here", "   ^")
   nvim:input("<CR>gx")
-  nvim:told("no link")
+  nvim:told("No link")
   same(nvim:lua("return #Said"), 1)
 end)
 

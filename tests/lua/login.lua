@@ -35,18 +35,19 @@ end
 ---@param nvim Child
 local function settle(nvim)
   nvim:lua(
-    "Idle = 0; require('rat.idle').when(function() return true end, function() Idle = 1 end)"
+    "Idle = 0; require('rat.util.idle').when(function() return true end, function() Idle = 1 end)"
   )
   nvim:poll("Idle == 1")
 end
 
+--- Holds (Options and logins): The terminal of a login takes no keys typed for something else.
 case("keys typed in another window do not go to the login", function()
   local nvim = typing()
   want(nvim)
   nvim:input("1234<CR>more")
   nvim:poll("vim.api.nvim_get_current_line() == 'more'")
   same(nvim:lua("return vim.api.nvim_get_current_win() == Win"), true)
-  nvim:told("`:RatLogin` opens a terminal")
+  nvim:told(":RatLogin opens a terminal")
   nvim:input("<Esc>")
   settle(nvim)
   same(nvim:lua("return vim.api.nvim_get_current_win() == Win"), true, "only in its chat by itself")
@@ -85,7 +86,7 @@ case("a login that nobody needs any more never opens", function()
   nvim:status({ state = "failed", elicitations = {} })
   nvim:input("<Esc>")
   nvim:command("wincmd b")
-  nvim:poll("require('rat.chat').of(vim.api.nvim_get_current_buf()) ~= nil")
+  nvim:poll("require('rat.chat.registry').of(vim.api.nvim_get_current_buf()) ~= nil")
   settle(nvim)
   same(nvim:screen():find("ready", 1, true), nil)
   same(nvim:has_heard("login_ended"), false)
@@ -116,7 +117,7 @@ case("a terminal that cannot be opened is told, to the user and the binary", fun
   nvim:lua("Count = #vim.api.nvim_list_wins()")
   want(nvim, { by_user = true, cwd = nvim.home .. "/nowhere" })
   same(nvim:heard("login_ended"), { chat = 1 })
-  nvim:told("no terminal for the login")
+  nvim:told("Could not open the login terminal")
   -- An autocommand of the user's that fails, with the window open already.
   nvim:command("autocmd BufEnter * if &buftype == '' | throw 'no new windows' | endif")
   want(nvim, { by_user = true })

@@ -27,6 +27,7 @@ local function poll_shown(nvim, wanted)
   )
 end
 
+--- Holds (Windows and views): A buffer that is opened in a window of the chat moves to the user's window.
 case("a file opened in any view lands in the user's window, the chat comes back", function()
   local ways = {
     "edit +5 %s",
@@ -105,6 +106,22 @@ case("a view that was deleted leaves its window to the user", function()
   nvim:command("edit " .. check.root .. "/Cargo.toml")
   same(nvim:lua("return vim.fn.expand('%:t')"), "Cargo.toml")
   same(nvim:lua("return #Said"), 0)
+end)
+
+case("an explorer that shows itself again where it was stays in the one window", function()
+  local nvim = start(CHAT)
+  nvim:lua([[
+    function Explore(win, name)
+      local buf = vim.api.nvim_create_buf(false, true)
+      vim.api.nvim_buf_set_name(buf, name)
+      vim.bo[buf].buftype, vim.bo[buf].filetype = "nofile", "tree"
+      vim.api.nvim_win_set_buf(win, buf)
+    end
+    Explore(0, "/first")
+  ]])
+  poll_shown(nvim, { "first", CHAT, PROMPT })
+  nvim:lua("Explore(vim.fn.bufwinid(...), '/second')", CHAT)
+  poll_shown(nvim, { "second", CHAT, PROMPT })
 end)
 
 check.finish()

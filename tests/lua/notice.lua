@@ -6,13 +6,16 @@ local case, same = check.case, check.same
 local function start(options)
   local nvim = check.start()
   nvim:lua("require('rat').setup({ notify = ... })", options or vim.empty_dict())
-  nvim:lua("Sent = {}; require('rat.notice').send = function(bytes) table.insert(Sent, bytes) end")
+  nvim:lua(
+    "Sent = {}; require('rat.chat.alert').send = function(bytes) table.insert(Sent, bytes) end"
+  )
   nvim:open_chat()
   return nvim
 end
 
-local function end_turn(nvim, reason)
-  nvim:say("event", { name = "RatTurnEnd", data = { chat = 1, stop_reason = reason } })
+local function end_turn(nvim, reason, next)
+  local data = { chat = 1, stop_reason = reason, next = next }
+  nvim:say("event", { name = "RatTurnEnd", data = data })
 end
 
 local function ask(nvim)
@@ -33,6 +36,7 @@ case("what the tab page shows is not told", function()
   same({ said(nvim), nvim:lua("return Sent") }, { {}, {} })
 end)
 
+--- Holds (Windows and views): The end of a turn out of sight is announced once.
 case("what it does not show is told once, a cancelled or failed turn not", function()
   local nvim = start()
   nvim:command("RatToggle")
@@ -57,6 +61,26 @@ case("a turn is not told that a queued prompt follows, one that stopped early is
   end_turn(nvim, "max_tokens")
   nvim:told("has stopped: max tokens")
   same(#said(nvim), 1)
+end)
+
+case("two turns of which one follows the other at once are told once", function()
+  local nvim = start()
+  nvim:command("RatToggle")
+  -- The prompt, such as a reason that was given with a rejection, is on its way already.
+  nvim:status({ state = "running", queued = {} })
+  end_turn(nvim, "end_turn", true)
+  nvim:status({ state = "ready" })
+  end_turn(nvim, "end_turn", false)
+  nvim:told("has finished")
+  same(#said(nvim), 1)
+end)
+
+case("a turn after which the queue waits for the user is told", function()
+  local nvim = start()
+  nvim:command("RatToggle")
+  nvim:status({ state = "ready", queued = { "next" }, queue_paused = true })
+  end_turn(nvim, "refusal", false)
+  nvim:told("has stopped: refusal")
 end)
 
 case("the terminal is told, too, where that is chosen: also without the focus", function()

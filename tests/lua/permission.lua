@@ -33,7 +33,7 @@ case("it does not open while the user types, and opens after", function()
   nvim:poll("vim.fn.getline(1) == 'typing more'")
   same(nvim:lua("return Shown"), false)
   nvim:input("<Esc>")
-  nvim:lua("require('rat.idle').when(function() return true end, function() Idle = 1 end)")
+  nvim:lua("require('rat.util.idle').when(function() return true end, function() Idle = 1 end)")
   nvim:poll("Idle == 1")
   same(nvim:lua("return Shown"), false, "not over a draft")
   nvim:input("dd")
@@ -52,11 +52,11 @@ case("outside the chat it opens only where the user wants it always", function()
     nvim:command("wincmd p")
     -- A second wait, started later, runs after the chooser had its turn.
     nvim:lua([[Idle = 0
-      package.loaded["rat.select"] = nil
-      local open = require("rat.select").open
-      require("rat.select").open = function(...) Opened = true return open(...) end]])
+      package.loaded["rat.ask.chooser"] = nil
+      local open = require("rat.ask.chooser").open
+      require("rat.ask.chooser").open = function(...) Opened = true return open(...) end]])
     wait_for(nvim, check.permission(1))
-    nvim:lua("require('rat.idle').when(function() return true end, function() Idle = 1 end)")
+    nvim:lua("require('rat.util.idle').when(function() return true end, function() Idle = 1 end)")
     if opens then
       nvim:poll("Opened == true")
     else
@@ -106,15 +106,15 @@ case("g and a digit answer in the prompt and on the card, digits alone are count
   same(nvim:heard("permission"), { chat = 1, id = 4, revision = 0, option = "no" })
   wait_for(nvim, check.permission(5), check.permission(6), check.permission(7))
   nvim:input("ga")
-  nvim:told("several requests wait")
-  nvim:lua([[vim.api.nvim_set_current_win(vim.fn.bufwinid(require("rat.chat").buffer(1, "chat")))]])
+  nvim:told("Several requests are waiting")
+  nvim:enter("chat")
   nvim:lua("Action = { kind = 'permission', id = 6 }")
   nvim:input("1j2k3")
   nvim:input("<Esc>g1")
   same(nvim:heard("permission", 2), { chat = 1, id = 6, revision = 0, option = "once" })
   nvim:lua("Action = { kind = 'permission', id = 7 }")
   nvim:input("g9")
-  nvim:told("the request has no answer 9")
+  nvim:told("The request has no option 9")
   nvim:lua("Action = vim.NIL; Action = nil")
   nvim:input("2i")
   nvim:poll("vim.bo.filetype == 'ratprompt'")
@@ -129,7 +129,7 @@ case("a second key is not meant for what was answered", function()
   nvim:input("gaga")
   nvim:heard("permission")
   nvim:command("RatAllow")
-  nvim:told("no permission request is waiting")
+  nvim:told("No permission request is waiting")
   same(nvim:lua("return #vim.tbl_filter(function(m) return m[1] == 'permission' end, Heard)"), 1)
 end)
 
@@ -139,11 +139,11 @@ case("what a question of ours waits for is named, and it opens in its chat only"
   nvim:command("wincmd t")
   local ask = { id = 9, chat = 1, title = "Use /etc?", items = { "Allow", "Refuse" } }
   nvim:say("ask", vim.tbl_extend("force", ask, { by_user = false, lasting = true }))
-  nvim:told("Use /etc?: `:RatPermission` answers")
+  nvim:told("Use /etc? (answer with :RatPermission)")
   check.contains(nvim:screen(), " :RatPermission ")
   check.contains(nvim:lua("return require('rat').statusline()"), "1 to answer")
   nvim:input("10j<CR>1<CR>")
-  nvim:lua("require('rat.idle').when(function() return true end, function() Idle = 1 end)")
+  nvim:lua("require('rat.util.idle').when(function() return true end, function() Idle = 1 end)")
   nvim:poll("Idle == 1")
   same(nvim:lua("return vim.bo.filetype"), "")
   nvim:command("RatPermission")
@@ -163,7 +163,7 @@ case("a card opens the chooser for its own request", function()
   nvim:lua("require('rat').setup({ permission = { open = 'never' } })")
   nvim:open_chat()
   wait_for(nvim, check.permission(1), check.permission(2))
-  nvim:lua([[vim.api.nvim_set_current_win(vim.fn.bufwinid(require("rat.chat").buffer(1, "chat")))]])
+  nvim:enter("chat")
   nvim:lua("Action = { kind = 'permission', id = 2 }")
   nvim:input("<CR>")
   nvim:poll("vim.bo.filetype == 'ratselect'")
@@ -176,7 +176,7 @@ case(":RatAllow and :RatDeny answer the oldest from anywhere", function()
   nvim:open_chat()
   nvim:command("wincmd p")
   nvim:command("RatAllow")
-  nvim:told("no permission request is waiting")
+  nvim:told("No permission request is waiting")
   wait_for(nvim, check.permission(1))
   nvim:command("RatAllow")
   same(nvim:heard("permission"), { chat = 1, id = 1, revision = 0, allow = true })
@@ -216,6 +216,39 @@ case("the diff of a request: native, by files, answered with ga", function()
   nvim:poll("#vim.api.nvim_list_tabpages() == 1 and vim.bo.filetype == 'ratprompt'")
 end)
 
+case("a request of an agent that is out of sight is shown, not answered", function()
+  local nvim = check.start()
+  nvim:lua("require('rat').setup({ permission = { open = 'never' } })")
+  nvim:open_chat()
+  nvim:say("chat", { chat = 2, agent = "gemini", cwd = "/", show = false })
+  nvim:status({
+    chat = 2,
+    state = "waiting",
+    title = "Gemini",
+    permissions = { check.permission(1) },
+  })
+  check.contains(
+    nvim:lua("return require('rat').statusline()"),
+    "claude ready · 1 to answer elsewhere"
+  )
+  nvim:command("RatDeny not now")
+  nvim:told("is waiting. This is its request.")
+  same(nvim:has_heard("permission"), false)
+end)
+
+case("from another window the chat on the screen is meant, whatever its folder", function()
+  local nvim = check.start()
+  nvim:lua("require('rat').setup({ permission = { open = 'never' } })")
+  nvim:open_chat()
+  nvim:say("chat", { chat = 2, agent = "gemini", cwd = "/elsewhere", show = false })
+  nvim:status({ chat = 2, state = "waiting", permissions = { check.permission(1) } })
+  wait_for(nvim, check.permission(2))
+  nvim:command("wincmd p")
+  nvim:command("lcd /")
+  nvim:command("RatAllow")
+  same(nvim:heard("permission"), { chat = 1, id = 2, revision = 0, allow = true })
+end)
+
 case("a diff closes with q and when decided elsewhere, and leaves nothing", function()
   local nvim = check.start()
   nvim:lua("require('rat').setup({ diff = 'tab' })")
@@ -235,6 +268,106 @@ case("a diff closes with q and when decided elsewhere, and leaves nothing", func
   same(nvim:lua("return #vim.api.nvim_list_tabpages()"), 1)
   same(nvim:lua("return #vim.api.nvim_list_bufs()"), buffers)
   same(nvim:has_heard("permission"), false)
+end)
+
+case("the winbar says what needs approval as far as there is room", function()
+  local nvim = check.start()
+  local function bar(width)
+    return nvim:lua(
+      [[
+        local permission, width = ...
+        local status = { state = "waiting", detail = "needs approval: make check" }
+        status.permissions, status.elicitations = { permission }, {}
+        return require("rat.chat.status").transcript_bar({ title = "Claude", status = status }, width)
+      ]],
+      check.permission(7, 1),
+      width
+    )
+  end
+  for width, state in pairs({
+    [80] = "needs approval: make check",
+    [50] = "needs approval: make…",
+    [44] = "needs approval…",
+    [43] = "waiting",
+    [30] = "waiting",
+  }) do
+    check.contains(bar(width), "#" .. state .. "%*")
+    check.contains(bar(width), ":RatAllow :RatDeny")
+  end
+end)
+
+--- Waits until every word of the question and of each answer is on the screen, in one frame.
+local function poll_whole(nvim, words, what)
+  local code = [[(function(words)
+    vim.cmd.redraw()
+    local win = vim.api.nvim_get_current_win()
+    local config, at = vim.api.nvim_win_get_config(win), vim.fn.win_screenpos(win)
+    local width, height = vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win)
+    local seen = {}
+    local bottom, right = at[1] + height + 1, at[2] + width + 1
+    for row = at[1] + 1, bottom - 1 do
+      for column = at[2] + 1, right - 1 do
+        table.insert(seen, vim.fn.screenstring(row, column))
+      end
+      table.insert(seen, " ")
+    end
+    seen = table.concat(seen):gsub("%%s+", " ")
+    local inside = right <= vim.o.columns and bottom <= vim.o.lines
+    return config.relative == "editor" and inside and vim.iter(words):all(function(word)
+      return seen:find(word, 1, true) ~= nil
+    end)
+  end)(%s)]]
+  local ok, problem = pcall(nvim.poll, nvim, code:format(vim.inspect(words)))
+  if not ok then
+    error(("%s: %s"):format(what, problem))
+  end
+end
+
+--- Holds (Windows and views): Choosers and lists of keys fit the screen after a resize.
+case("a chooser fits the screen after its size has changed, and keeps what is selected", function()
+  local words = {}
+  for i = 1, 30 do
+    words[i] = ("word%d"):format(i)
+  end
+  for _, place in ipairs({ "in the chat", "elsewhere" }) do
+    local nvim = check.start({ columns = 140, lines = 40 })
+    nvim:open_chat()
+    if place == "elsewhere" then
+      nvim:command("wincmd t")
+    end
+    nvim:lua(
+      [[require("rat.ask.chooser").open({ "one", (...), "end" }, { prompt = "Which? " .. (...), careful = true },
+        function(item) Chosen = item end)]],
+      table.concat(words, " ")
+    )
+    poll_whole(nvim, words, place)
+    nvim:input("3")
+    for _, size in ipairs({ { 70, 24 }, { 50, 30 }, { 140, 20 }, { 100, 45 } }) do
+      nvim:lua("vim.o.columns, vim.o.lines = ...", size[1], size[2])
+      local shown = vim.list_extend({ "1 one", "3 end" }, words)
+      poll_whole(nvim, shown, place .. " " .. vim.inspect(size))
+      same(nvim:lua("return vim.api.nvim_get_current_line()"), " 3  end")
+    end
+    nvim:input("<CR>")
+    nvim:poll("Chosen == 'end'")
+  end
+end)
+
+--- Holds (Windows and views): Choosers and lists of keys fit the screen after a resize.
+case("the list of keys fits the screen after its size has changed", function()
+  local nvim = check.start({ columns = 140, lines = 40 })
+  nvim:open_chat()
+  nvim:input("<Esc>g?")
+  nvim:poll("vim.bo.filetype == 'rathelp'")
+  for _, size in ipairs({ { 60, 40 }, { 140, 20 }, { 100, 45 } }) do
+    nvim:lua("vim.o.columns, vim.o.lines = ...", size[1], size[2])
+    nvim:poll([[(function()
+      local config = vim.api.nvim_win_get_config(0)
+      local right, bottom = config.col + config.width + 2, config.row + config.height + 2
+      local all = math.min(vim.fn.line("$"), vim.o.lines - 6)
+      return right <= vim.o.columns and bottom <= vim.o.lines and config.height == all
+    end)()]])
+  end
 end)
 
 check.finish()

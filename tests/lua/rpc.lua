@@ -6,7 +6,7 @@ case("nothing is loaded or started until it is used", function()
   local nvim = check.start()
   local loaded = nvim:lua([[
     return vim.tbl_filter(function(name)
-      return name:match("^rat%f[%W]") and name ~= "rat.ui"
+      return name:match("^rat%f[%W]") and name ~= "rat.view.ui"
     end, vim.tbl_keys(package.loaded))
   ]])
   same(loaded, {})
@@ -40,7 +40,7 @@ end)
 case("a binary of another version is told and ended", function()
   local nvim = check.start({ env = { STANDIN_VERSION = "0.0.9" } })
   nvim:command("RatStart claude")
-  nvim:told("rat-nvim is version 0.0.9, the plugin 0.1.0")
+  nvim:told("rat-nvim is version 0.0.9, but the plugin is version " .. require("rat.version"))
   same(nvim:lua("return require('rat.rpc').running()"), false)
   same(nvim:has_heard("start"), false)
 end)
@@ -48,7 +48,7 @@ end)
 case("a missing binary is told with what to do", function()
   local nvim = check.start({ binary = "/nowhere/rat-nvim" })
   nvim:command("RatStart claude")
-  nvim:told("/nowhere/rat-nvim is missing: run `cargo build --release`")
+  nvim:told("/nowhere/rat-nvim is missing. Run `nvim -l build.lua`")
   nvim:told(":checkhealth rat")
   same(nvim:lua("return #Said"), 1)
 end)
@@ -56,14 +56,14 @@ end)
 case("a program that is no rat-nvim is told", function()
   local nvim = check.start({ binary = vim.fn.exepath("true") })
   nvim:command("RatStart claude")
-  nvim:told("rat-nvim ended with status 0")
+  nvim:told("rat-nvim exited with status 0")
 end)
 
 case("a binary that dies: chats fail, drafts stay, the next prompt starts it again", function()
   local nvim = check.start()
   nvim:open_chat()
   nvim:input("icrash<Esc><CR>")
-  nvim:told("rat-nvim ended with status 3 (it broke)")
+  nvim:told("rat-nvim exited with status 3 (it broke)")
   same(nvim:lua("return require('rat').status().state"), "failed")
   nvim:poll(
     "vim.iter(Events):any(function(e) return e[1] == 'RatState' and e[2].state == 'failed' end)"
@@ -74,12 +74,12 @@ case("a binary that dies: chats fail, drafts stay, the next prompt starts it aga
   nvim:lua("Heard = {}")
   nvim:input("<CR>")
   local start = nvim:heard("start")
-  same(start.agent.name, "claude")
+  same(start.agent, "claude")
   same(nvim:heard("prompt").text, "second")
   nvim:say("chat", { chat = 1, agent = "claude", cwd = start.cwd, show = true })
   nvim:status()
   same(
-    nvim:lua("return vim.api.nvim_buf_get_name(require('rat.chat').buffer(1, 'chat'))"),
+    nvim:lua("return vim.api.nvim_buf_get_name(require('rat.chat.buffers').get(1, 'chat'))"),
     "rat://claude/2"
   )
   nvim:poll_screen("Claude ready")
@@ -89,7 +89,7 @@ case("the draft of a chat that ended goes into the next one", function()
   local nvim = check.start()
   nvim:open_chat()
   nvim:input("icrash<Esc><CR>")
-  nvim:told("rat-nvim ended")
+  nvim:told("rat-nvim exited")
   nvim:input("ikept<Esc>")
   nvim:poll("vim.fn.getline(1) == 'kept'")
   nvim:lua("Heard = {}")
@@ -98,7 +98,7 @@ case("the draft of a chat that ended goes into the next one", function()
   nvim:say("chat", { chat = 1, agent = "claude", cwd = start.cwd, show = true, focus = true })
   same(
     nvim:lua(
-      "return vim.api.nvim_buf_get_lines(require('rat.chat').buffer(1, 'prompt'), 0, -1, false)"
+      "return vim.api.nvim_buf_get_lines(require('rat.chat.buffers').get(1, 'prompt'), 0, -1, false)"
     ),
     { "kept" }
   )
@@ -130,6 +130,12 @@ case("the binary ends with Neovim", function()
     end, 5),
     true
   )
+end)
+
+case("the binary is looked for where the plugin is", function()
+  local nvim = check.start()
+  same(nvim:lua("return require('rat.rpc').root()"), check.root)
+  same(nvim:lua("return vim.fn.filereadable(require('rat.rpc').root() .. '/build.lua')"), 1)
 end)
 
 check.finish()

@@ -6,7 +6,7 @@ case("times of agents are read, whatever zone they are in", function()
   for _, zone in ipairs({ "UTC", "Europe/Berlin", "America/St_Johns" }) do
     local nvim = check.start({ env = { TZ = zone } })
     local function time(text)
-      return nvim:lua("return require('rat.sessions').time(...)", text)
+      return nvim:lua("return require('rat.chat.sessions').time(...)", text)
     end
     same(time("2026-11-21T14:05:06Z"), 1795269906)
     same(time("2026-11-21T14:05:06.123456Z"), 1795269906)
@@ -14,14 +14,18 @@ case("times of agents are read, whatever zone they are in", function()
     same(time("2026-11-21T10:35:06-0330"), 1795269906)
     same(time("2026-07-01T00:00Z"), 1782864000)
     same(time("yesterday"), vim.NIL)
-    same(nvim:lua("return require('rat.sessions').time(nil)"), vim.NIL)
+    same(nvim:lua("return require('rat.chat.sessions').time(nil)"), vim.NIL)
   end
 end)
 
 case("an age is told in words", function()
   local nvim = check.start({ env = { TZ = "UTC" } })
   local function age(seconds)
-    return nvim:lua("return require('rat.sessions').age(...)", 1795269906 - seconds, 1795269906)
+    return nvim:lua(
+      "return require('rat.chat.sessions').age(...)",
+      1795269906 - seconds,
+      1795269906
+    )
   end
   same(age(-5), "now")
   same(age(59), "now")

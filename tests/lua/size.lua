@@ -27,6 +27,7 @@ local function start(columns, position)
   return nvim
 end
 
+--- Holds (Windows and views): The chat keeps its share of the screen, and the user's windows keep theirs.
 case("the chat keeps its share of the screen, the user's windows keep room", function()
   for _, position in ipairs({ "right", "left" }) do
     local nvim = start(200, position)
@@ -43,7 +44,9 @@ end)
 case("several windows beside it share what is left when the screen was small", function()
   local nvim = start(200)
   nvim:lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('LICENSE'))")
+  nvim:command("autocmd WinResized * let g:resized = 1")
   nvim:command("vsplit " .. check.root .. "/Cargo.toml")
+  nvim:poll("vim.g.resized == 1")
   nvim:command("set columns=80")
   poll_size(nvim, CHAT, "width", 40)
   nvim:command("set columns=200")
@@ -81,7 +84,7 @@ case("the prompt is as it was after a window below came and went", function()
     nvim:command("copen")
     nvim:command("cclose")
     poll_size(nvim, PROMPT, "height", 5)
-    nvim:lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", PROMPT)
+    nvim:enter("prompt")
     nvim:input("8<C-w>_")
     nvim:poll("vim.api.nvim_win_get_height(0) == 8")
     nvim:command("copen")

@@ -25,6 +25,7 @@ local function say_options(nvim, mode, model)
   })
 end
 
+--- Holds (Windows and views): Mode, model and elapsed time are on the screen.
 case("mode and model are on the screen, and a change of them", function()
   local nvim = check.start({ columns = 160 })
   nvim:open_chat()
@@ -44,11 +45,34 @@ case("what waits comes before them where there is little room", function()
   check.contains(nvim:screen(), ":RatAllow")
 end)
 
+case("what waits is whole however narrow the chat and however long the turn", function()
+  local nvim = check.start({ columns = 160 })
+  nvim:lua("Now = 0; vim.uv.now = function() return Now end")
+  nvim:open_chat({ state = "waiting", permissions = { check.permission(1) } })
+  nvim:lua("Now = 3725000")
+  local shown = [[
+    local win = vim.fn.bufwinid("rat://claude/1")
+    vim.api.nvim_win_set_width(win, ...)
+    local registry = require("rat.chat.registry")
+    require("rat.view.window").refresh(registry.get(1))
+    local bar = vim.wo[win].winbar
+    return vim.api.nvim_eval_statusline(bar, { winid = win, use_winbar = true }).str
+  ]]
+  for width = 34, 80 do
+    local bar = nvim:lua(shown, width)
+    check.contains(bar, "waiting ")
+    assert(bar:find(":RatAllow :RatDeny $"), width .. bar)
+    same(bar:find("<", 1, true), nil, width .. bar)
+  end
+  check.contains(nvim:lua(shown, 60), "waiting 1h 02m")
+end)
+
+--- Holds (Windows and views): Mode, model and elapsed time are on the screen.
 case("a turn shows how long it has been running, and that it lives", function()
   local nvim = check.start({ columns = 160 })
   nvim:lua("Now = 0; vim.uv.now = function() return Now end")
   nvim:open_chat({ state = "running" })
-  nvim:lua("Now = 9999; require('rat.window').refresh(require('rat.chat').get(1))")
+  nvim:lua("Now = 9999; require('rat.view.window').refresh(require('rat.chat.registry').get(1))")
   same(nvim:screen():find("running %d") == nil, true)
   for _, one in ipairs({ { 10000, "10s" }, { 65000, "1m 05s" }, { 3725000, "1h 02m" } }) do
     nvim:lua("Now = ...", one[1])

@@ -3,7 +3,7 @@ local check = dofile("tests/support/check.lua")
 local case, same = check.case, check.same
 
 local function wrap(text, width)
-  return check.start():lua("return require('rat.text').wrap(...)", text, width)
+  return check.start():lua("return require('rat.util.text').wrap(...)", text, width)
 end
 
 case("lines break between words", function()
@@ -28,7 +28,7 @@ case("what misleads a terminal or a reader is replaced", function()
     ["name\155]52;\255"] = "name" .. mark .. "]52;" .. mark,
     ["zwj \226\128\141 \240\159\152\128"] = "zwj \226\128\141 \240\159\152\128",
   }) do
-    same(nvim:lua("return require('rat.text').one_line(...)", text), wanted)
+    same(nvim:lua("return require('rat.util.text').one_line(...)", text), wanted)
   end
 end)
 

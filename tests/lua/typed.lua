@@ -4,10 +4,7 @@ local case, same = check.case, check.same
 
 local function start(options)
   local nvim = check.start()
-  for _, name in ipairs({ "alpha.txt", "sub/beta.txt", "sub/deep/gamma.txt" }) do
-    vim.fn.mkdir(vim.fs.dirname(nvim.home .. "/" .. name), "p")
-    vim.fn.writefile({}, nvim.home .. "/" .. name)
-  end
+  nvim:files({ "alpha.txt", "sub/beta.txt", "sub/deep/gamma.txt", "a@b/@c/x.md" })
   nvim:lua("require('rat').setup(...)", options or vim.empty_dict())
   nvim:open_chat()
   nvim:say("commands", {
@@ -24,6 +21,7 @@ local function poll_line(nvim, wanted)
   nvim:poll(("vim.fn.getline('.') == %q"):format(wanted))
 end
 
+--- Holds (Prompts and keys): Commands and files are offered as they are typed.
 case("/commands are offered, and taken only when chosen", function()
   local nvim = start()
   local before = nvim:lua("return vim.go.completeopt")
@@ -39,6 +37,7 @@ case("/commands are offered, and taken only when chosen", function()
   same(nvim:lua("return { vim.go.completeopt, vim.o.completeopt }"), { before, before })
 end)
 
+--- Holds (Prompts and keys): Commands and files are offered as they are typed.
 case("@files and folders are offered, fewer with each letter", function()
   local nvim = start()
   nvim:input("isee @")
@@ -51,6 +50,14 @@ case("@files and folders are offered, fewer with each letter", function()
   nvim:input("<C-e>p and a@b")
   poll_line(nvim, "see @sub/beta.txt and @deep and a@b")
   nvim:poll("vim.fn.pumvisible() == 0")
+end)
+
+case("an @ in the name of a folder starts no other name", function()
+  local nvim = start()
+  nvim:input("isee (@a@b/@c/")
+  nvim:poll_screen("@a@b/@c/x.md")
+  nvim:input("<C-n><C-n><C-y>")
+  poll_line(nvim, "see (@a@b/@c/x.md")
 end)
 
 case("text that is no command and no file is typed as always", function()

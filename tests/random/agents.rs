@@ -4,8 +4,8 @@
 use std::fs;
 use std::ops::Range;
 
-use rat_nvim::core::policy::WriteDirty;
-use rat_nvim::files::{FileError, ReadRequest, WriteRequest, Written};
+use rat_nvim::core::messages::policy::WriteDirty;
+use rat_nvim::documents::{AgentChange, DocumentError, ReadRequest, WriteRequest};
 
 use super::desk::Act;
 use super::disk;
@@ -68,7 +68,9 @@ impl World {
         self.trail.note(format!("{name}: sees {}", self.files[index].name));
         let text = fs::read_to_string(&path).unwrap();
         let by = session_of(name);
-        within(self.desk.documents().seen(&path, &by)).await.map_err(|error| error.to_string())?;
+        within(self.desk.documents().agent_read_disk(&path, &by))
+            .await
+            .map_err(|error| error.to_string())?;
         self.files[index].knows[session].reads_disk = true;
         self.has_read(index, session, &text);
         Ok(())
@@ -165,7 +167,7 @@ impl World {
         index: usize,
         session: usize,
         (content, touched): (&str, Option<Vec<Range<usize>>>),
-        result: &Result<Written, FileError>,
+        result: &Result<AgentChange, DocumentError>,
         (was, now): (&Look, &Look),
         is_typed: bool,
     ) -> Checked {
@@ -179,7 +181,7 @@ impl World {
         let base = knows.text.as_deref().unwrap_or_default();
         let written = match result {
             Ok(written) => written,
-            Err(FileError::Conflict { .. }) => {
+            Err(DocumentError::Conflict { .. }) => {
                 let spurious = touched
                     .filter(|_| !knows.reads_disk)
                     .is_some_and(|at| is_untouched(base, now.kept(), &at));
@@ -197,7 +199,7 @@ impl World {
             Err(other) => return Err(other.to_string()),
         };
         let kept = kept(written);
-        if written.adopted.is_some() {
+        if written.disk_change.is_some() {
             // What it had read there it may have taken out again.
             let (read, sent, told) = (words(base), words(content), words(&kept));
             let out = gone(&read, &sent);
@@ -215,7 +217,7 @@ impl World {
         }
         expected.is_settled(content);
         expected.comes_together(&now.disk);
-        let adopted = written.adopted.as_ref().is_some_and(|adopted| !adopted.hunks.is_empty());
+        let adopted = written.disk_change.as_ref().is_some_and(|adopted| !adopted.hunks.is_empty());
         let steps = now.undo - was.undo;
         if now.text.is_some() && steps > 1 + i64::from(adopted) + i64::from(is_typed) {
             return Err(format!("{steps} undo steps for one write"));
@@ -239,7 +241,7 @@ impl World {
             // Its read from before is told only now.
             self.trail.note(format!("{}: is told to have read it", SESSIONS[session]));
             let (path, by) = (self.files[index].path.clone(), session_of(SESSIONS[session]));
-            let seen = within(self.desk.documents().seen(&path, &by)).await;
+            let seen = within(self.desk.documents().agent_read_disk(&path, &by)).await;
             seen.map_err(|error| error.to_string())?;
             self.files[index].knows[session].goes_on_from(&content);
         }
@@ -311,7 +313,7 @@ impl World {
         &mut self,
         index: usize,
         session: usize,
-        result: Option<&Written>,
+        result: Option<&AgentChange>,
         (was, now): (&Look, &Look),
     ) -> Checked {
         let (moves, file) = (self.moves, &mut self.files[index]);
@@ -335,7 +337,7 @@ impl World {
             file.expected.is_not_doubled(None, &was.disk, was, now)?;
         }
         file.expected.comes_together(&now.disk);
-        let is_kept = result.is_some_and(|written| !written.kept.is_empty());
+        let is_kept = result.is_some_and(|written| !written.unresolved.is_empty());
         if !was.modified && now.modified && !is_kept {
             return Err("it is modified after following the disk".to_owned());
         }
@@ -343,20 +345,21 @@ impl World {
     }
 }
 
-fn kept(written: &Written) -> String {
-    let adopted = written.adopted.iter().flat_map(|adopted| &adopted.kept);
-    let lines = written.kept.iter().chain(adopted).flat_map(|kept| &kept.theirs);
+fn kept(written: &AgentChange) -> String {
+    let adopted = written.disk_change.iter().flat_map(|adopted| &adopted.unresolved);
+    let lines = written.unresolved.iter().chain(adopted).flat_map(|kept| &kept.theirs);
     lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// What came of a change, in short.
-fn told(result: Result<Option<&Written>, &FileError>) -> String {
+fn told(result: Result<Option<&AgentChange>, &DocumentError>) -> String {
     match result {
         Ok(None) => "nothing new".to_owned(),
         Ok(Some(written)) => {
-            let adopted = if written.adopted.is_some() { ", after a change on disk" } else { "" };
+            let adopted =
+                if written.disk_change.is_some() { ", after a change on disk" } else { "" };
             let saved = if written.saved_unsaved { ", with what was unsaved" } else { "" };
-            let (hunks, kept) = (&written.hunks, written.kept.len());
+            let (hunks, kept) = (&written.hunks, written.unresolved.len());
             let shown: Vec<String> = hunks
                 .iter()
                 .take(4)

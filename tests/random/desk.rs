@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rat_nvim::files::Files;
+use rat_nvim::documents::Documents;
 
 use super::model::{Checked, Look};
 
@@ -161,7 +161,7 @@ impl Act {
 #[async_trait]
 pub(crate) trait Desk: Send + Sync {
     /// The documents that are loaded there.
-    fn documents(&self) -> &Arc<Files>;
+    fn documents(&self) -> &Arc<Documents>;
 
     /// Another editor in the same folder, without documents. It has to end first.
     async fn beside(&self, autoread: bool) -> Box<dyn Desk>;

@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use rat_nvim::files::Files;
+use rat_nvim::documents::Documents;
 use serde_json::Value;
 
 use super::desk::{Act, Desk};
+use super::disk;
 use super::model::{Checked, Look};
 use super::nvim::Nvim;
 
 /// What the steps need in Neovim: looking at a file's buffer, and what was told since.
 const TOOLS: &str = r#"
-require("rat.track").start()
+require("rat.document").start()
 function _G.find(path)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_name(buf) == path then return buf end
@@ -26,7 +27,7 @@ function _G.look(path)
   if not buf then return "{}" end
   local conflicts = vim.tbl_map(function(one)
     return table.concat(one.theirs, "\n")
-  end, require("rat.conflict").list(buf))
+  end, require("rat.document.conflict").list(buf))
   return vim.json.encode({
     text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n") .. "\n",
     modified = vim.bo[buf].modified,
@@ -49,7 +50,7 @@ pub(crate) struct Neovim {
 
 impl Neovim {
     pub(crate) async fn start(name: &str) -> Box<dyn Desk> {
-        let nvim = Nvim::start(name).await;
+        let nvim = Nvim::start_under(&disk::above(), name).await;
         nvim.lua(TOOLS).await;
         Box::new(Self { nvim, typed: Mutex::default() })
     }
@@ -68,7 +69,7 @@ impl Neovim {
 
 #[async_trait]
 impl Desk for Neovim {
-    fn documents(&self) -> &Arc<Files> {
+    fn documents(&self) -> &Arc<Documents> {
         &self.nvim.files
     }
 

@@ -122,7 +122,9 @@ impl World {
         self.follows(index).await?;
         self.open(index).await;
         let path = self.files[index].path.clone();
-        within(self.desk.documents().note(&path)).await.map_err(|error| error.to_string())
+        within(self.desk.documents().record_baseline(&path))
+            .await
+            .map_err(|error| error.to_string())
     }
 
     fn file_name(&self) -> &str {

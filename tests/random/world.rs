@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rat_nvim::core::event::BufferFact;
+use rat_nvim::core::messages::files::BufferEvent;
 use rat_nvim::session::author::Author;
 
 use super::desk::{Act, Desk};
@@ -135,7 +135,7 @@ impl World {
         (self.files[index].is_open, self.at) = (true, index);
         self.user_did(index).await;
         let path = self.files[index].path.clone();
-        within(self.desk.documents().note(&path)).await.unwrap();
+        within(self.desk.documents().record_baseline(&path)).await.unwrap();
     }
 
     pub(crate) async fn look(&self, index: usize) -> Look {
@@ -154,9 +154,9 @@ impl World {
         let told = self.desk.told().await;
         for (kind, path) in told.lines().filter_map(|line| line.split_once(' ')) {
             let fact = match kind {
-                "read" => BufferFact::Read,
-                "saved" => BufferFact::Saved,
-                _ => BufferFact::Clean,
+                "read" => BufferEvent::Read,
+                "saved" => BufferEvent::Saved,
+                _ => BufferEvent::Clean,
             };
             within(self.desk.documents().buffer(Path::new(path), fact)).await.unwrap();
         }

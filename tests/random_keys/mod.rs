@@ -1,20 +1,14 @@
 //! Random Normal-mode keys, counts and window commands in and around a chat in real Neovim, with requests coming in: no
-//! error, no answer that a person did not mean, no key taken from a file. `RAT_SEED` and `RAT_KEYS` choose others.
+//! error, no answer that a person did not mean, no key taken from a file, no window option left behind. `RAT_KEYS_SEED` and
+//! `RAT_KEYS` choose others.
 
 // Helpers of tests are tests; the lint knows only functions marked so.
-#![allow(clippy::unwrap_used, reason = "a test fails by panic")]
-
-#[path = "../random/dice.rs"]
-mod dice;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::collections::VecDeque;
 use std::io::Write as _;
 
-use dice::Dice;
+use crate::support::{Chat, Dice, Nvim, Pending};
 use serde_json::json;
-use support::{Agent, Nvim, Options, Pending};
 
 const SEED: u64 = 20_261_122;
 const KEYS: usize = 10_000;
@@ -164,10 +158,34 @@ const COUNT: &str = r#"
     end
 "#;
 
+/// What the options of a window with a file are. No key that is pressed here changes one of them.
+const WINDOWS: &str = r#"
+    local names = {
+      "breakindent", "breakindentopt", "colorcolumn", "concealcursor", "conceallevel", "cursorline", "diff",
+      "fillchars", "foldcolumn", "foldenable", "foldmethod", "foldtext", "linebreak", "list", "number",
+      "relativenumber", "scrollbind", "signcolumn", "spell", "statuscolumn", "winbar", "winfixbuf",
+      "winfixheight", "winfixwidth", "winhighlight", "wrap",
+    }
+    local before = {}
+    for _, name in ipairs(names) do before[name] = vim.wo[name] end
+    function _G.left_behind()
+      local found = {}
+      for _, win in ipairs(vim.api.nvim_list_wins()) do
+        local buf = vim.api.nvim_win_get_buf(win)
+        local is_users = vim.bo[buf].buftype == "" and vim.api.nvim_win_get_config(win).relative == ""
+        for _, name in ipairs(is_users and names or {}) do
+          if vim.wo[win][name] ~= before[name] then
+            found[#found + 1] = ("%s=%s in %s"):format(
+              name, tostring(vim.wo[win][name]), vim.api.nvim_buf_get_name(buf))
+          end
+        end
+      end
+      return found
+    end
+"#;
+
 struct Play {
-    nvim: Nvim,
-    agent: Agent,
-    session: String,
+    chat: Chat,
     dice: Dice,
     waiting: Vec<Pending>,
     answered: u64,
@@ -178,19 +196,16 @@ struct Play {
 
 impl Play {
     fn start(seed: u64) -> Self {
-        let mut nvim = Nvim::start(Options { columns: 120, lines: 40, ..Options::default() });
+        let mut nvim = Nvim::wide();
         let lines: String = (1..=200).map(|line| format!("line {line} of the file\n")).collect();
-        let file = nvim.folder().file("project/file.txt", &lines);
+        let file = nvim.file("file.txt", &lines);
         nvim.command(&format!("edit {}", file.display()));
         nvim.lua(COUNT, json!([]));
-        let mut agent = nvim.start_agent();
-        let session = agent.handshake();
-        nvim.poll_state("ready");
-        nvim.send("go");
-        agent.expect_request("session/prompt");
+        nvim.lua(WINDOWS, json!([]));
+        let chat = Chat::builder().neovim(nvim).in_turn();
         let (dice, trail) = (Dice::new(seed), VecDeque::new());
         let (waiting, answered, denied, asked) = (Vec::new(), 0, 0, 0);
-        Self { nvim, agent, session, dice, waiting, answered, denied, asked, trail }
+        Self { chat, dice, waiting, answered, denied, asked, trail }
     }
 
     fn note(&mut self, step: String) {
@@ -205,7 +220,7 @@ impl Play {
         match self.dice.within(0..20) {
             0 | 1 if self.waiting.len() < WAITING => self.ask(),
             2 if self.waiting.len() < WAITING => self.read_outside(),
-            3 => self.agent.say(&self.session.clone(), "More of the answer.\n\n"),
+            3 => self.chat.say("More of the answer.\n\n"),
             4 => return self.probe(),
             5 => self.show(),
             6 if self.waiting.len() == WAITING => self.deny(),
@@ -228,35 +243,37 @@ impl Play {
             "toolCallId": format!("t{number}"), "title": format!("rm -rf {number}"), "kind": "execute",
             "rawInput": {"command": format!("rm -rf {number}\necho done")},
         });
-        let params = json!({"sessionId": self.session, "toolCall": call, "options": options});
         self.note(format!("asks to run rm -rf {number}"));
-        self.waiting.push(self.agent.ask("session/request_permission", params));
+        let params = json!({"toolCall": call, "options": options});
+        self.waiting.push(self.chat.ask("session/request_permission", params));
     }
 
     fn read_outside(&mut self) {
         // Each in a folder of its own: an answer is one for all of a folder.
         self.asked += 1;
-        let path = self.nvim.folder().file(&format!("outside-{}/a.txt", self.asked), "outside\n");
+        let path =
+            self.chat.nvim.folder().file(&format!("outside-{}/a.txt", self.asked), "outside\n");
         self.note("reads a file outside".to_owned());
-        let params = json!({"sessionId": self.session, "path": path});
-        self.waiting.push(self.agent.ask("fs/read_text_file", params));
+        self.waiting.push(self.chat.ask("fs/read_text_file", json!({"path": path})));
     }
 
     /// The windows are as a person would want them again.
     fn show(&mut self) {
         self.note("opens the chat".to_owned());
-        self.nvim.input("<C-Bslash><C-n><Esc>");
-        self.nvim.lua("pcall(vim.cmd, 'stopinsert') pcall(vim.cmd, 'RatStart fake')", json!([]));
+        self.chat.nvim.input("<C-Bslash><C-n><Esc>");
+        self.chat
+            .nvim
+            .lua("pcall(vim.cmd, 'stopinsert') pcall(vim.cmd, 'RatStart fake')", json!([]));
     }
 
     fn deny(&mut self) {
         self.note(":RatDeny".to_owned());
-        self.nvim.input("<C-Bslash><C-n>");
-        let oldest = self.nvim.status()["permissions"][0]["id"].clone();
+        self.chat.nvim.input("<C-Bslash><C-n>");
+        let oldest = self.chat.nvim.status()["permissions"][0]["id"].clone();
         if !oldest.is_null() {
-            self.nvim.lua("vim.cmd('RatDeny')", json!([]));
+            self.chat.nvim.lua("vim.cmd('RatDeny')", json!([]));
             self.denied += 1;
-            self.nvim.poll("the oldest request to be gone", |nvim| {
+            self.chat.nvim.poll("the oldest request to be gone", |nvim| {
                 nvim.status()["permissions"][0]["id"] != oldest
             });
         }
@@ -264,7 +281,7 @@ impl Play {
 
     /// Keys in a file are the file's, whatever comes in.
     fn probe(&mut self) -> usize {
-        self.nvim.input("<C-Bslash><C-n><Esc>");
+        self.chat.nvim.input("<C-Bslash><C-n><Esc>");
         let code = r#"
             local wins = vim.tbl_filter(function(win)
               return vim.api.nvim_win_get_config(win).relative == ""
@@ -275,7 +292,7 @@ impl Play {
             vim.cmd("silent! edit! file.txt")
             return vim.fn.line("$") > 20
         "#;
-        if self.nvim.lua(code, json!([])) != json!(true) {
+        if self.chat.nvim.lua(code, json!([])) != json!(true) {
             return 0;
         }
         if self.waiting.len() < WAITING {
@@ -283,16 +300,15 @@ impl Play {
         }
         let lines = self.dice.within(2..10);
         if self.dice.once_in(2) {
-            let idle = "_G.idle = false
-                require('rat.idle').when(function() return true end, function() idle = true end)";
-            self.nvim.lua(idle, json!([]));
-            self.nvim.poll("an idle user", |nvim| nvim.lua("return idle", json!([])) == true);
+            self.chat.nvim.poll_idle();
         }
         self.note(format!("in the file: gg{lines}j"));
-        self.nvim.input(&format!("gg{lines}j"));
+        self.chat.nvim.input(&format!("gg{lines}j"));
         let place = "return { vim.fn.expand('%:t'), vim.fn.line('.') }";
         let wanted = json!(["file.txt", lines + 1]);
-        self.nvim.poll(&format!("line {}", lines + 1), |nvim| nvim.lua(place, json!([])) == wanted);
+        self.chat
+            .nvim
+            .poll(&format!("line {}", lines + 1), |nvim| nvim.lua(place, json!([])) == wanted);
         4
     }
 
@@ -301,7 +317,7 @@ impl Play {
             (0..self.dice.within(1..9)).map(|_| *self.dice.pick(ANYWHERE)).collect();
         self.note(keys.concat());
         for key in &keys {
-            self.nvim.input(key);
+            self.chat.nvim.input(key);
         }
         keys.len()
     }
@@ -309,7 +325,7 @@ impl Play {
     fn check(&mut self) -> Result<(), String> {
         let (mut still, mut answered) = (Vec::new(), 0);
         for pending in std::mem::take(&mut self.waiting) {
-            if self.agent.is_answered(pending) {
+            if self.chat.agent.is_answered(pending) {
                 answered += 1;
             } else {
                 still.push(pending);
@@ -328,22 +344,23 @@ impl Play {
             end
             vim.cmd("messages clear")
             vim.v.errmsg = ""
-            return { errors, meant }
+            return { errors, meant, left_behind() }
         "#;
-        if self.nvim.mode_is_blocked() {
-            // A command of Vim's that waits for one more key.
-            self.nvim.input("<Esc>");
-            if self.nvim.mode_is_blocked() {
-                return Err("Neovim waits for a key".to_owned());
-            }
-        }
-        let found = self.nvim.lua(code, json!([]));
+        // A command of Vim's may wait for one more key.
+        let found = self.chat.nvim.lua_past_keys(code, json!([]));
         if found[0].as_array().is_some_and(|errors| !errors.is_empty()) {
             return Err(format!("errors: {}", found[0]));
         }
+        if found[2] != json!([]) && found[2] != json!({}) {
+            // A buffer that was opened in a window of the chat is moved out of it a moment later.
+            self.chat.nvim.poll(&format!("these to be gone: {}", found[2]), |nvim| {
+                let left = nvim.lua_past_keys("return left_behind()", json!([]));
+                left == json!([]) || left == json!({})
+            });
+        }
         let meant = found[1].as_u64().unwrap() + self.denied;
         if self.answered > meant {
-            let last = self.nvim.lua("return last", json!([]));
+            let last = self.chat.nvim.eval("last");
             return Err(format!(
                 "{} answers, {meant} of them meant; the last: {last:#}",
                 self.answered
@@ -356,10 +373,10 @@ impl Play {
 #[test]
 fn random_keys_answer_nothing_by_accident_and_break_nothing() {
     let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
-    let seed = number("RAT_SEED").unwrap_or(SEED);
+    let seed = number("RAT_KEYS_SEED").unwrap_or(SEED);
     let keys = number("RAT_KEYS").map_or(KEYS, |keys| usize::try_from(keys).unwrap());
     // Not captured, so that it can be read while the test runs and when it hangs.
-    writeln!(std::io::stderr(), "RAT_SEED={seed} RAT_KEYS={keys}").unwrap();
+    writeln!(std::io::stderr(), "RAT_KEYS_SEED={seed} RAT_KEYS={keys}").unwrap();
     let mut dice = Dice::new(seed);
     // The first is the seed itself, so that a chat can be played alone.
     let chats = std::iter::once(seed).chain(std::iter::repeat_with(|| dice.next()));
@@ -381,8 +398,8 @@ fn play(seed: u64, keys: usize) {
         pressed += play.step();
         if let Err(why) = play.check() {
             let trail: Vec<_> = play.trail.iter().map(String::as_str).collect();
-            let again = format!("RAT_SEED={seed} RAT_KEYS={keys} plays it again");
-            play.nvim.fail(&format!("{why}\n{}\n{again}", trail.join("\n")));
+            let again = format!("RAT_KEYS_SEED={seed} RAT_KEYS={keys} plays it again");
+            play.chat.nvim.fail(&format!("{why}\n{}\n{again}", trail.join("\n")));
         }
     }
 }

@@ -85,7 +85,6 @@ impl Drop for Model {
 
 fn prepare(nvim: &mut Nvim, kind: Kind, agent: &Json) {
     nvim.setup(json!({"agents": {kind.name(): agent}}));
-    nvim.record(&["RatTurnEnd", "RatFileChanged", "RatError"]);
 }
 
 /// A chat with a real agent in a real Neovim.
@@ -164,6 +163,18 @@ impl Chat {
         assert_eq!(end["stop_reason"], json!(stop_reason), "{}", self.nvim.screen().text());
     }
 
+    /// The same, where whatever the agent asks for is rejected.
+    pub(crate) fn ends_rejecting(&mut self, stop_reason: &str) {
+        let turns = self.turns;
+        self.until(&format!("the end of turn {turns}"), |chat| {
+            if chat.nvim.status()["permissions"][0].is_object() {
+                chat.nvim.command("RatDeny");
+            }
+            (chat.nvim.events("RatTurnEnd").len() >= turns).then_some(())
+        });
+        self.ends(stop_reason);
+    }
+
     /// Waits until a request for permission is on the screen with a chooser open, and gives it.
     pub(crate) fn permission(&mut self) -> Json {
         self.until("a request for permission and its chooser", |chat| {
@@ -188,7 +199,7 @@ impl Chat {
 
     /// The filetype of the current buffer.
     pub(crate) fn filetype(&mut self) -> String {
-        self.nvim.lua("return vim.bo.filetype", json!([])).as_str().unwrap_or_default().to_owned()
+        self.nvim.eval("vim.bo.filetype").as_str().unwrap_or_default().to_owned()
     }
 
     /// Waits for a state of the chat.
@@ -268,18 +279,6 @@ impl Chat {
         pgid.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a pid")
     }
 
-    /// The process of `rat-nvim`.
-    pub(crate) fn binary_pid(&mut self) -> u32 {
-        let code = r#"
-            for _, channel in ipairs(vim.api.nvim_list_chans()) do
-              if channel.argv and channel.argv[1]:find("rat-nvim", 1, true) then
-                return vim.fn.jobpid(channel.id)
-              end
-            end"#;
-        let pid = self.nvim.lua(code, json!([])).as_u64().expect("a running rat-nvim");
-        u32::try_from(pid).expect("a pid")
-    }
-
     /// The bodies of what the agent has asked of its model, as JSON text.
     pub(crate) fn asked_of_model(&self) -> Vec<String> {
         let bodies = self.model.requests();
@@ -295,10 +294,10 @@ impl Chat {
     /// Ends the chat and Neovim with it: nothing was unknown to us, nothing went wrong unseen, no process is left.
     pub(crate) fn finish(mut self) {
         let transcript = self.transcript();
-        assert!(!transcript.contains("of the unknown kind"), "{transcript}");
+        assert!(!transcript.contains("of unknown type"), "{transcript}");
         let log = self.log();
         assert!(!log.contains("ERROR") && !log.contains("WARN"), "{log}");
-        assert_eq!(self.nvim.lua("return vim.v.errmsg", json!([])), json!(""));
+        assert_eq!(self.nvim.eval("vim.v.errmsg"), json!(""));
         if std::env::var_os("RAT_SHOW_SCREENS").is_some() {
             let (screen, test) = (self.nvim.screen().text(), std::thread::current());
             // Fails only where nobody reads.

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::agents::{Chat, Kind};
 
+/// Holds (Terminals): Terminals that agents describe in `_meta` are shown like ours.
 #[test]
 fn what_claudes_commands_write_is_shown_as_a_terminal() {
     let mut chat = Chat::open(Kind::Claude, &[]);
@@ -13,12 +14,12 @@ fn what_claudes_commands_write_is_shown_as_a_terminal() {
     chat.ends("end_turn");
     let transcript = chat.transcript();
     let lines: Vec<&str> = transcript.lines().collect();
-    let card = ["first", "second", "exit 3 · <CR> opens it"];
+    let card = ["    first", "    second", "    exit 3 · <CR> opens it"];
     assert!(lines.windows(3).any(|it| it == card), "{transcript}");
     assert!(transcript.ends_with("Done."), "{transcript}");
     chat.nvim.input("<Esc>:wincmd k<CR>/opens it<CR><CR>");
     chat.until("the terminal", |chat| {
-        let kind = chat.nvim.lua("return vim.bo.buftype", json!([]));
+        let kind = chat.nvim.eval("vim.bo.buftype");
         (kind == json!("terminal")).then_some(())
     });
     let shown = "return vim.api.nvim_buf_get_lines(0, 0, -1, false)";
@@ -37,10 +38,10 @@ fn what_opencodes_commands_write_is_shown_while_they_run() {
     chat.answer("allow_once");
     chat.wait_for_text("42 steps");
     assert_eq!(chat.nvim.status()["state"], json!("running"));
-    assert!(!chat.transcript().contains("\nover"), "{}", chat.transcript());
+    assert!(!chat.transcript().contains("\n    over"), "{}", chat.transcript());
     std::fs::write(chat.path("go"), "").unwrap();
     chat.ends("end_turn");
     let transcript = chat.transcript();
-    assert!(transcript.contains("42 steps\nover"), "{transcript}");
+    assert!(transcript.contains("    42 steps\n    over"), "{transcript}");
     chat.finish();
 }

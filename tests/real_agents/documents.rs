@@ -119,7 +119,7 @@ impl Desk {
     }
 
     fn seen(&mut self) -> Vec<String> {
-        strings(&self.chat.nvim.lua("return Seen", json!([])))
+        strings(&self.chat.nvim.eval("Seen"))
     }
 
     fn has_marks(&mut self) {
@@ -176,14 +176,14 @@ impl Desk {
         let list = self.chat.nvim.lua(
             r#"return vim.tbl_map(function(conflict)
                 return { conflict.ours, conflict.theirs }
-            end, require("rat.conflict").list())"#,
+            end, require("rat.document.conflict").list())"#,
             json!([]),
         );
         assert_eq!(list, json!([[["mine"], ["2"]]]));
         let changes = self.chat.nvim.events("RatFileChanged");
         let conflicts: Vec<_> = changes.iter().map(|change| &change["conflicts"]).collect();
         assert_eq!(conflicts, [&json!(1)], "{changes:?}");
-        self.chat.nvim.poll_screen("a.py where you did, too");
+        self.chat.nvim.poll_screen("changed the same lines as you in a.py");
         assert_eq!(self.chat.file("a.py").unwrap(), self.edited);
     }
 
@@ -206,17 +206,19 @@ impl Desk {
 }
 
 fn told(chat: &mut Chat) -> Vec<String> {
-    strings(&chat.nvim.lua("return Server", json!([])))
+    strings(&chat.nvim.eval("Server"))
 }
 
 fn strings(list: &Json) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()
 }
 
+/// Holds (Changes on disk): Edits and commands of Claude, Gemini and OpenCode give the right text, file, undo, 'modified' and marks, and language servers are told.
 fn an_edit_of_saved_text(kind: Kind) {
     saved_text(kind, Desk::edit);
 }
 
+/// Holds (Changes on disk): Edits and commands of Claude, Gemini and OpenCode give the right text, file, undo, 'modified' and marks, and language servers are told.
 fn a_command_on_saved_text(kind: Kind) {
     saved_text(kind, Desk::command);
 }
@@ -261,14 +263,17 @@ fn an_edit_of_a_file_opened_right_before(kind: Kind) {
     chat.finish();
 }
 
+/// Holds (Changes on disk): Edits and commands of Claude, Gemini and OpenCode leave unsaved text of the user as it is.
 fn an_edit_beside_unsaved_text(kind: Kind) {
     beside_unsaved_text(kind, Desk::edit);
 }
 
+/// Holds (Changes on disk): Edits and commands of Claude, Gemini and OpenCode leave unsaved text of the user as it is.
 fn a_whole_text_beside_unsaved_text(kind: Kind) {
     beside_unsaved_text(kind, Desk::write);
 }
 
+/// Holds (Changes on disk): Edits and commands of Claude, Gemini and OpenCode leave unsaved text of the user as it is.
 fn a_command_beside_unsaved_text(kind: Kind) {
     beside_unsaved_text(kind, Desk::command);
 }
@@ -292,6 +297,7 @@ fn beside_unsaved_text(kind: Kind, act: fn(&mut Desk)) {
 }
 
 /// The user types while the request for permission waits, so that the agent knows nothing of it.
+/// Holds (Changes on disk): A real agent's edit of the line the user types in is refused or becomes a conflict.
 fn an_edit_of_the_line_the_user_types_in(kind: Kind) {
     let mut desk = Desk::new(kind);
     if kind == Kind::Gemini {
@@ -318,6 +324,7 @@ fn an_edit_of_the_line_the_user_types_in(kind: Kind) {
     the_users_line_stays(desk);
 }
 
+/// Holds (Changes on disk): A real agent's command that changes the line the user types in becomes a conflict.
 fn a_command_on_the_line_the_user_types_in(kind: Kind) {
     let mut desk = Desk::new(kind);
     desk.command();

@@ -47,7 +47,7 @@ fn a_new_file_in_a_new_folder(kind: Kind) {
     let mut chat = Chat::open(kind, &[]);
     chat.nvim.lua(PICKER, json!([]));
     chat.ask_and_wait("[[write new/deep/c.py|c = 1\\n]]");
-    let asked = chat.nvim.lua("return Asked", json!([]));
+    let asked = chat.nvim.eval("Asked");
     assert_eq!(asked.as_array().unwrap().len(), 1, "{asked}");
     assert!(asked[0].as_str().unwrap().contains("new/deep/c.py"), "{asked}");
     assert_eq!(chat.file("new/deep/c.py").unwrap(), "c = 1\n");

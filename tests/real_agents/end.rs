@@ -51,13 +51,15 @@ fn nothing_outlives_a_killed_neovim(kind: Kind) {
 
 fn nothing_outlives_a_killed_binary(kind: Kind) {
     let mut chat = busy(kind);
-    Processes::signal(chat.binary_pid(), "KILL");
+    Processes::signal(chat.nvim.binary(), "KILL");
     let neovim = chat.nvim.pid();
     chat.until("the end of all but Neovim", |chat| {
         (chat.nvim.processes().living() == [neovim]).then_some(())
     });
     chat.wait_for("failed");
     chat.ends("error");
-    chat.ask_and_wait("[[say After.]]");
-    assert!(chat.transcript().ends_with("After."), "{}", chat.transcript());
+    chat.ask("[[say After.]]");
+    // Gemini may have stored the prompt that was cut off: its model has it before this one, and asks again.
+    chat.ends_rejecting("end_turn");
+    assert!(chat.transcript().contains("\nAfter."), "{}", chat.transcript());
 }

@@ -15,8 +15,7 @@ fn claudes_questions_are_answered_in_a_form() {
             "options": [option("Round", "no corners"), option("Square", "four corners") ]},
     ]});
     chat.ask(&format!("[[tool AskUserQuestion {questions} ]][[say Done.]]"));
-    for text in
-        ["answer the following questions", "Colour: nothing yet", "Which shapes?", "[ ] Square"]
+    for text in ["answer the following questions", "Colour: (empty)", "Which shapes?", "[ ] Square"]
     {
         chat.until(text, |chat| chat.nvim.screen().contains(text).then_some(()));
     }
@@ -35,6 +34,6 @@ fn claudes_questions_are_answered_in_a_form() {
     chat.ends("end_turn");
     let asked = chat.asked_of_model().join("\n");
     assert!(asked.contains("Green") && asked.contains("Square"), "{asked}");
-    assert!(chat.transcript().contains("\nsent"), "{}", chat.transcript());
+    assert!(chat.transcript().contains("\n    sent"), "{}", chat.transcript());
     chat.finish();
 }

@@ -16,6 +16,7 @@ const PIXEL: &[u8] = &[
 /// How it begins in base64; an agent may write it anew, but not its first chunk.
 const BEGINNING: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB";
 
+/// Holds (Content): Real agents see the images they are sent.
 fn sees_an_image(kind: Kind) {
     let mut chat = Chat::open(kind, &[]);
     std::fs::write(chat.path("pixel.png"), PIXEL).unwrap();

@@ -24,7 +24,7 @@ fn goes_on_after_a_restart_of_neovim(kind: Kind) {
     chat.ask_and_wait("[[say After.]]");
     let transcript = chat.transcript();
     assert!(transcript.ends_with("After."), "{transcript}");
-    if transcript.contains("a new one begins") {
+    if transcript.contains("Started a new one") {
         assert_eq!(kind, Kind::Gemini, "{transcript}");
         return;
     }
@@ -61,12 +61,17 @@ fn has_its_mode_set(kind: Kind) {
     };
     chat.nvim.command(&format!("RatMode {mode}"));
     chat.until("the mode", |chat| (chat.nvim.status()["mode"] == json!(shown)).then_some(()));
-    if kind == Kind::OpenCode {
-        chat.nvim.command("RatOption model mock/mock-small");
-        let code = "return vim.iter(require('rat.chat').current().options):find(function(one)
+    let model = match kind {
+        Kind::OpenCode => Some("mock/mock-small"),
+        Kind::Gemini => Some("gemini-2.5-pro"),
+        Kind::Claude => None,
+    };
+    if let Some(model) = model {
+        chat.nvim.command(&format!("RatOption model {model}"));
+        let code = "return vim.iter(require('rat.chat.current').get().options):find(function(one)
             return one.id == 'model' end).current";
         chat.until("the model", |chat| {
-            (chat.nvim.lua(code, json!([])) == json!("mock/mock-small")).then_some(())
+            (chat.nvim.lua(code, json!([])) == json!(model)).then_some(())
         });
     }
     chat.ask_and_wait("[[say Next.]]");
@@ -84,14 +89,14 @@ fn has_its_commands_completed_and_sent(kind: Kind) {
     };
     chat.focus();
     let code = "return vim.tbl_map(function(one) return '/' .. one.name end,
-        require('rat.chat').current().commands)";
+        require('rat.chat.current').get().commands)";
     chat.until("its commands", |chat| {
         let offered = chat.nvim.lua(code, json!([]));
         offered.as_array()?.contains(&json!(command)).then_some(())
     });
     chat.nvim.input(&format!("<Esc>i{typed}<C-x><C-u><C-y>"));
     chat.until("the command", |chat| {
-        let line = chat.nvim.lua("return vim.api.nvim_get_current_line()", json!([]));
+        let line = chat.nvim.eval("vim.api.nvim_get_current_line()");
         (line == json!(command)).then_some(())
     });
     chat.nvim.input("<Esc><CR>");

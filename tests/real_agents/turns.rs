@@ -19,7 +19,7 @@ fn cancelled_in_the_middle_of_the_text(kind: Kind) {
     chat.wait_for_text("tick 3 ");
     chat.nvim.input("<C-c>");
     chat.ends("cancelled");
-    assert!(chat.transcript().trim_end().ends_with("cancelled"), "{}", chat.transcript());
+    assert!(chat.transcript().trim_end().ends_with("Cancelled"), "{}", chat.transcript());
     chat.ask_and_wait("[[say Next.]]");
     assert!(chat.transcript().ends_with("Next."), "{}", chat.transcript());
     chat.finish();

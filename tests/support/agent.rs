@@ -19,7 +19,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 const SHOWN: usize = 400;
 
 /// A request from the client. It stays open until the test answers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Request {
     /// Its id as it came.
     pub id: Json,
@@ -75,7 +75,8 @@ impl Agent {
     /// The command line that starts it.
     pub fn command(&self) -> Vec<String> {
         let relay = repository().join("tests/support/relay.py");
-        ["python3".into(), relay, self.path.clone()]
+        // Without what only slows its start.
+        ["python3".into(), "-ES".into(), relay, self.path.clone()]
             .map(|word| word.to_string_lossy().into_owned())
             .to_vec()
     }
@@ -108,19 +109,32 @@ impl Agent {
         self.expect("its hello", |process| (!process.hello.is_null()).then_some(()));
     }
 
-    /// Answers `initialize` and `session/new` with the usual things. Gives the session's id.
+    /// Answers `initialize` with these fields beside the version, and gives what was asked.
+    pub fn initialize(&mut self, fields: Json) -> Request {
+        let request = self.expect_request("initialize");
+        self.reply(&request, overlaid(json!({"protocolVersion": 1}), fields));
+        request
+    }
+
+    /// Answers `session/new` with this id, and gives what was asked.
+    pub fn open(&mut self, session: &str) -> Request {
+        let request = self.expect_request("session/new");
+        self.reply(&request, json!({"sessionId": session}));
+        request
+    }
+
+    /// Answers `initialize` as an agent that takes embedded context, and `session/new` with the id `s1`.
     pub fn handshake(&mut self) -> String {
         self.handshake_with(json!({}), json!({}))
     }
 
-    /// Like [`Agent::handshake`], with fields laid over the two results.
+    /// Like [`Agent::handshake`], with fields laid over the two results. Gives the session's id.
     pub fn handshake_with(&mut self, initialized: Json, opened: Json) -> String {
-        let request = self.expect_request("initialize");
-        let capabilities = json!({"promptCapabilities": {"embeddedContext": true}});
-        let info = json!({"name": "fake", "title": "Fake agent", "version": "1.0.0"});
-        let result =
-            json!({"protocolVersion": 1, "agentCapabilities": capabilities, "agentInfo": info});
-        self.reply(&request, overlaid(result, initialized));
+        let usual = json!({
+            "agentCapabilities": {"promptCapabilities": {"embeddedContext": true}},
+            "agentInfo": {"name": "fake", "title": "Fake agent", "version": "1.0.0"},
+        });
+        self.initialize(overlaid(usual, initialized));
         let request = self.expect_request("session/new");
         let result = overlaid(json!({"sessionId": "s1"}), opened);
         let session = result["sessionId"].as_str().unwrap_or_default().to_owned();
@@ -169,9 +183,9 @@ impl Agent {
     }
 
     /// Streams a piece of the agent's message.
-    pub fn say(&mut self, session: &str, text: &str) {
-        let content = json!({"type": "text", "text": text});
-        self.update(session, json!({"sessionUpdate": "agent_message_chunk", "content": content}));
+    pub fn say(&mut self, session: &str, words: &str) {
+        let update = json!({"sessionUpdate": "agent_message_chunk", "content": text(words)});
+        self.update(session, update);
     }
 
     /// Sends a notification.
@@ -390,12 +404,25 @@ impl Process {
     }
 }
 
+/// A block of content that is text.
+pub fn text(text: &str) -> Json {
+    json!({"type": "text", "text": text})
+}
+
+/// Two options of a permission request: `yes` allows once, `no` rejects once.
+pub fn yes_or_no() -> Json {
+    json!([
+        {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+        {"optionId": "no", "name": "No", "kind": "reject_once"},
+    ])
+}
+
 fn answers(message: &Json, pending: Pending) -> bool {
     message.get("method").is_none() && message["id"] == json!(pending.0)
 }
 
 /// `base` with the fields of `over` in place of its own.
-fn overlaid(mut base: Json, over: Json) -> Json {
+pub(super) fn overlaid(mut base: Json, over: Json) -> Json {
     if let (Some(base), Json::Object(over)) = (base.as_object_mut(), over) {
         base.extend(over);
     }

@@ -1,84 +1,327 @@
-//! What tests do with the plugin, by its public commands, Lua functions and events alone.
+//! A chat in Neovim with an agent that the test plays: what tests of a conversation begin with.
+
+use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use super::{Agent, Nvim};
+use super::agent::overlaid;
+use super::{Agent, Nvim, Options, Pending, Request, text};
 
-impl Nvim {
-    /// Runs `require("rat").setup` with options given as JSON.
-    pub fn setup(&mut self, options: Json) {
-        self.lua(r#"require("rat").setup(...)"#, json!([options]));
+/// The buffer of the first chat's transcript, with an agent of the usual name.
+pub const TRANSCRIPT: &str = "rat://fake/1";
+
+/// The buffer its prompts are written in.
+pub const PROMPT: &str = "rat://fake/1/prompt";
+
+/// Neovim, an agent and the session between them.
+pub struct Chat {
+    /// The editor.
+    pub nvim: Nvim,
+    /// The agent.
+    pub agent: Agent,
+    /// The id of the session.
+    pub session: String,
+    last_prompt: Option<Request>,
+}
+
+/// How a chat is started; each setting has a default.
+pub struct ChatBuilder {
+    options: Options,
+    nvim: Option<Nvim>,
+    files: Vec<(String, Vec<u8>)>,
+    settings: Json,
+    agent: Json,
+    name: String,
+    initialized: Json,
+    opened: Json,
+}
+
+impl ChatBuilder {
+    /// The size of the screen: 120x40 by default.
+    #[must_use]
+    pub fn screen(mut self, columns: u16, lines: u16) -> Self {
+        (self.options.columns, self.options.lines) = (columns, lines);
+        self
     }
 
-    /// Configures an agent named `fake` that this test plays, and starts it with `:RatStart`.
-    pub fn start_agent(&mut self) -> Agent {
-        self.start_agent_with(json!({}))
+    /// How Neovim is started.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
     }
 
-    /// Like [`Nvim::start_agent`], with more options for `setup`.
-    pub fn start_agent_with(&mut self, mut options: Json) -> Agent {
-        let mut agent = self.listen();
-        options["agents"]["fake"] = agent.config();
-        options["default_agent"] = json!("fake");
-        self.setup(options);
-        self.command("RatStart fake");
-        agent.expect_start();
+    /// A Neovim that runs already, in place of a new one.
+    #[must_use]
+    pub fn neovim(mut self, nvim: Nvim) -> Self {
+        self.nvim = Some(nvim);
+        self
+    }
+
+    /// A file of the project.
+    #[must_use]
+    pub fn file(mut self, name: &str, text: impl Into<Vec<u8>>) -> Self {
+        self.files.push((name.to_owned(), text.into()));
+        self
+    }
+
+    /// Options of the plugin, as `setup` takes them.
+    #[must_use]
+    pub fn setup(mut self, settings: Json) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Fields of the agent's entry in `agents`: `env`, `timeouts` ..
+    #[must_use]
+    pub fn agent(mut self, fields: Json) -> Self {
+        self.agent = fields;
+        self
+    }
+
+    /// The agent's name in `agents`: `fake` by default.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    /// Fields laid over the answer to `initialize`.
+    #[must_use]
+    pub fn initialized(mut self, fields: Json) -> Self {
+        self.initialized = fields;
+        self
+    }
+
+    /// Fields laid over the answer to `session/new`.
+    #[must_use]
+    pub fn opened(mut self, fields: Json) -> Self {
+        self.opened = fields;
+        self
+    }
+
+    /// What the agent takes in prompts beside text.
+    #[must_use]
+    pub fn takes(self, prompt_capabilities: Json) -> Self {
+        self.initialized(json!({"agentCapabilities": {"promptCapabilities": prompt_capabilities}}))
+    }
+
+    /// Configures the agent, but does not start it.
+    pub fn configure(mut self) -> (Nvim, Agent) {
+        let mut nvim = self.neovim_with_files();
+        let agent = self.configure_in(&mut nvim);
+        (nvim, agent)
+    }
+
+    /// Starts the agent with `:RatStart`; `initialize` is still to be answered.
+    pub fn launch(mut self) -> (Nvim, Agent) {
+        let mut nvim = self.neovim_with_files();
+        let agent = self.launch_in(&mut nvim);
+        (nvim, agent)
+    }
+
+    /// Starts a chat that is ready for a prompt.
+    pub fn start(mut self) -> Chat {
+        let mut nvim = self.neovim_with_files();
+        let (agent, session) = self.start_in(&mut nvim);
+        Chat { nvim, agent, session, last_prompt: None }
+    }
+
+    /// Starts a chat in which the prompt `go` has been sent and not been answered.
+    pub fn in_turn(self) -> Chat {
+        let mut chat = self.start();
+        chat.prompt("go");
+        chat.nvim.poll_state("running");
+        chat
+    }
+
+    /// Starts the chat in a Neovim that the test keeps. Gives the agent and the id of the session.
+    pub fn start_in(self, nvim: &mut Nvim) -> (Agent, String) {
+        let mut agent = self.launch_in(nvim);
+        let session = agent.handshake_with(self.initialized, self.opened);
+        nvim.poll_state("ready");
+        (agent, session)
+    }
+
+    fn neovim_with_files(&mut self) -> Nvim {
+        let options = std::mem::take(&mut self.options);
+        let nvim = self.nvim.take().unwrap_or_else(|| Nvim::start(options));
+        for (name, text) in &self.files {
+            nvim.file(name, text);
+        }
+        nvim
+    }
+
+    fn configure_in(&self, nvim: &mut Nvim) -> Agent {
+        let agent = nvim.listen();
+        let mut settings = self.settings.clone();
+        settings["agents"][&self.name] = overlaid(agent.config(), self.agent.clone());
+        settings["default_agent"] = json!(self.name);
+        nvim.setup(settings);
         agent
     }
 
-    /// Sends a prompt with `require("rat").send`.
-    pub fn send(&mut self, text: &str) {
-        self.lua(r#"require("rat").send(...)"#, json!([text]));
+    /// The same as [`ChatBuilder::launch`] in a Neovim that the test keeps.
+    pub fn launch_in(&self, nvim: &mut Nvim) -> Agent {
+        let mut agent = self.configure_in(nvim);
+        nvim.command(&format!("RatStart {}", self.name));
+        agent.expect_start();
+        agent
+    }
+}
+
+impl Chat {
+    /// For a chat that is not as [`Chat::start`] and [`Chat::in_turn`] make it.
+    pub fn builder() -> ChatBuilder {
+        ChatBuilder {
+            options: Options::wide(),
+            nvim: None,
+            files: Vec::new(),
+            settings: json!({}),
+            agent: json!({}),
+            name: "fake".to_owned(),
+            initialized: json!({}),
+            opened: json!({}),
+        }
     }
 
-    /// What `require("rat").status()` gives.
-    pub fn status(&mut self) -> Json {
-        self.lua(r#"return require("rat").status()"#, json!([]))
+    /// A chat that is ready for a prompt.
+    pub fn start() -> Self {
+        Self::builder().start()
     }
 
-    /// Waits until the status has the state: `ready`, `running`, `waiting` ..
-    pub fn poll_state(&mut self, state: &str) {
-        self.poll(&format!("the state {state}"), |nvim| nvim.status()["state"] == json!(state));
+    /// A chat in which a prompt has been sent and not been answered.
+    pub fn in_turn() -> Self {
+        Self::builder().in_turn()
     }
 
-    /// Chooses the answer with this number in a chooser that opens by itself, once it takes keys.
-    pub fn choose(&mut self, number: usize) {
-        self.poll_screen("<CR> choose");
-        self.input(&format!("{number}<CR>"));
-        self.poll("no chooser", |nvim| !nvim.screen().contains("<CR> choose"));
+    /// Sends a prompt with `require("rat").send` and gives it as the agent gets it.
+    pub fn prompt(&mut self, words: &str) -> Request {
+        self.nvim.send(words);
+        let prompt = self.expect_prompt();
+        assert_eq!(prompt.params["prompt"][0], text(words));
+        prompt
     }
 
-    /// Closes a chooser that opens by itself, once it takes keys.
-    pub fn dismiss(&mut self) {
-        self.poll_screen("<CR> choose");
-        self.input("<Esc>");
-        self.poll("no chooser", |nvim| !nvim.screen().contains("<CR> choose"));
+    /// Waits for the next prompt and gives it as the agent gets it.
+    pub fn expect_prompt(&mut self) -> Request {
+        let prompt = self.agent.expect_request("session/prompt");
+        assert_eq!(prompt.params["sessionId"], json!(self.session));
+        self.last_prompt = Some(prompt.clone());
+        prompt
     }
 
-    /// From now on keeps the data of the `User` autocommands of these names for [`Nvim::events`].
-    pub fn record(&mut self, names: &[&str]) {
-        let code = r#"
-            _G.recorded = _G.recorded or {}
-            vim.api.nvim_create_autocmd("User", {
-              pattern = ...,
-              callback = function(args)
-                table.insert(_G.recorded, { args.match, args.data or vim.NIL })
-              end,
-            })"#;
-        self.lua(code, json!([names]));
+    /// Waits for the next prompt, ends its turn at once, and gives its content.
+    pub fn sent(&mut self) -> Vec<Json> {
+        let prompt = self.expect_prompt();
+        self.end_turn("end_turn");
+        self.nvim.poll_state("ready");
+        prompt.params["prompt"].as_array().cloned().unwrap_or_default()
     }
 
-    /// The data of the events of that name that were recorded so far, in order.
-    pub fn events(&mut self, name: &str) -> Vec<Json> {
-        let recorded = self.lua("return _G.recorded or {}", json!([]));
-        let events =
-            recorded.as_array().into_iter().flatten().filter(|event| event[0] == json!(name));
-        events.map(|event| event[1].clone()).collect()
+    /// The prompt that came last.
+    pub fn last_prompt(&self) -> Request {
+        self.last_prompt.clone().expect("a prompt")
     }
 
-    /// Waits until `count` events of that name have been recorded and gives the last one's data.
-    pub fn poll_events(&mut self, name: &str, count: usize) -> Json {
-        let what = format!("{count} of the event {name}");
-        self.poll_for(&what, |nvim| nvim.events(name).get(count - 1).cloned())
+    /// Ends the turn of the prompt that came last, and waits until the user is told.
+    pub fn end_turn(&mut self, stop_reason: &str) {
+        let ends = self.nvim.events("RatTurnEnd").len();
+        self.agent.reply(&self.last_prompt(), json!({"stopReason": stop_reason}));
+        self.nvim.poll_events("RatTurnEnd", ends + 1);
+    }
+
+    /// Sends a `session/update`.
+    pub fn update(&mut self, update: Json) {
+        self.agent.update(&self.session, update);
+    }
+
+    /// Streams a piece of the agent's message.
+    pub fn say(&mut self, words: &str) {
+        self.agent.say(&self.session, words);
+    }
+
+    /// Streams a piece of the agent's thoughts.
+    pub fn think(&mut self, words: &str) {
+        self.update(json!({"sessionUpdate": "agent_thought_chunk", "content": text(words)}));
+    }
+
+    /// Offers these commands.
+    pub fn offer(&mut self, commands: &Json) {
+        self.update(
+            json!({"sessionUpdate": "available_commands_update", "availableCommands": commands}),
+        );
+    }
+
+    /// Announces a tool call with these fields.
+    pub fn tool_call(&mut self, call: Json) {
+        self.update(overlaid(json!({"sessionUpdate": "tool_call"}), call));
+    }
+
+    /// Changes these fields of a tool call.
+    pub fn tool_call_update(&mut self, call: Json) {
+        self.update(overlaid(json!({"sessionUpdate": "tool_call_update"}), call));
+    }
+
+    /// Sends a request about the session; [`Chat::answer`] waits for its result.
+    pub fn ask(&mut self, method: &str, params: Json) -> Pending {
+        self.agent.ask(method, overlaid(json!({"sessionId": self.session}), params))
+    }
+
+    /// Sends a request about the session and waits for its result, or its error object.
+    pub fn request(&mut self, method: &str, params: Json) -> Result<Json, Json> {
+        let pending = self.ask(method, params);
+        self.agent.expect_answer(pending)
+    }
+
+    /// Waits for the result of a request.
+    pub fn answer(&mut self, pending: Pending) -> Json {
+        self.agent.expect_answer(pending).expect("a result")
+    }
+
+    /// Asks for permission for a tool call, and waits until the user is told.
+    pub fn ask_permission(&mut self, call: Json, options: Json) -> Pending {
+        let told = self.nvim.events("RatPermission").len();
+        let before = self.nvim.waiting();
+        let params = json!({"toolCall": call, "options": options});
+        let pending = self.ask("session/request_permission", params);
+        self.nvim.poll_events("RatPermission", told + 1);
+        self.nvim.poll("the request in the status", |nvim| nvim.waiting() > before);
+        pending
+    }
+
+    /// The path of a file of the project.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.nvim.cwd().join(name)
+    }
+
+    /// The lines of the transcript.
+    pub fn transcript(&mut self) -> Vec<String> {
+        self.nvim.buffer_lines(TRANSCRIPT)
+    }
+
+    /// The lines of the prompt buffer.
+    pub fn draft(&mut self) -> Vec<String> {
+        self.nvim.buffer_lines(PROMPT)
+    }
+
+    /// Puts a line into the prompt buffer, wherever the user is.
+    pub fn write_draft(&mut self, line: &str) {
+        let code = "local name, line = ...
+            vim.api.nvim_buf_set_lines(vim.fn.bufnr(name), 0, -1, true, { line })";
+        self.nvim.lua(code, json!([PROMPT, line]));
+    }
+
+    /// Waits until the prompt buffer has these lines.
+    pub fn poll_draft(&mut self, lines: &[&str]) {
+        let what = format!("{lines:?} in the prompt");
+        self.nvim.poll(&what, |nvim| nvim.buffer_lines(PROMPT) == lines);
+    }
+
+    /// Puts the user on the first row of the transcript after theirs that holds the text.
+    pub fn go_to(&mut self, text: &str) {
+        self.nvim.enter(TRANSCRIPT);
+        let found = self.nvim.lua("return vim.fn.search('\\\\V' .. ..., 'w')", json!([text]));
+        assert_ne!(found, json!(0), "{text} is not in the transcript");
     }
 }

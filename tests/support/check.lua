@@ -16,11 +16,9 @@ local prelude = [[
   Heard = {}
   RatHeard = function(name, payload) table.insert(Heard, { name, payload }) end
   Action = nil
-  package.loaded["rat.ui"] = {
+  package.loaded["rat.view.ui"] = {
     attach = function() end,
-    fold_window = function() end,
     action = function() return Action end,
-    foldtext = function() return "folded" end,
     next_header = function(_, row, direction)
       local found = row + direction * 2
       return found >= 0 and found < vim.api.nvim_buf_line_count(0) and found or nil
@@ -43,11 +41,13 @@ Child.__index = Child
 ---@return Child
 function M.start(options)
   options = options or {}
-  local home = vim.fn.tempname()
+  local home, own = vim.fn.tempname(), vim.fn.tempname()
   vim.fn.mkdir(home, "p")
-  local env = { HOME = home, NVIM_BIN = vim.v.progpath, NVIM_LOG_FILE = home .. "/nvim.log" }
+  vim.fn.mkdir(own, "p")
+  -- Neovim's own files lie elsewhere: what is looked for in the folder is the spec's.
+  local env = { HOME = home, NVIM_BIN = vim.v.progpath, NVIM_LOG_FILE = own .. "/nvim.log" }
   for _, name in ipairs({ "CONFIG", "DATA", "STATE", "CACHE" }) do
-    env["XDG_" .. name .. "_HOME"] = home .. "/" .. name:lower()
+    env["XDG_" .. name .. "_HOME"] = own .. "/" .. name:lower()
   end
   local command = { vim.v.progpath, "--embed", "--headless", "--clean", "-n" }
   vim.list_extend(command, {
@@ -55,7 +55,7 @@ function M.start(options)
     ("set rtp^=%s columns=%d lines=%d"):format(M.root, options.columns or 80, options.lines or 24),
   })
   vim.list_extend(command, options.args or {})
-  local self = setmetatable({ home = home }, Child)
+  local self = setmetatable({ home = home, own = own }, Child)
   self.channel = vim.fn.jobstart(command, {
     rpc = true,
     cwd = home,
@@ -70,6 +70,17 @@ end
 --- Runs Lua in the child.
 function Child:lua(code, ...)
   return vim.rpcrequest(self.channel, "nvim_exec_lua", code, { ... })
+end
+
+--- The windows of the current tab page: number, width, height and buffer of each.
+---@return integer[][]
+function Child:windows()
+  return self:lua([[
+    return vim.tbl_map(function(win)
+      return { win, vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win),
+        vim.api.nvim_win_get_buf(win) }
+    end, vim.api.nvim_tabpage_list_wins(0))
+  ]])
 end
 
 --- Types keys.
@@ -120,9 +131,21 @@ function Child:poll_screen(text)
   end
 end
 
+--- Waits until the screen does not show a text any more.
+function Child:poll_gone(text)
+  local ok = vim.wait(DEADLINE_MS, function()
+    return self:screen():find(text, 1, true) == nil
+  end, 10)
+  if not ok then
+    error(("still on the screen: %s\n%s"):format(text, self:screen()), 2)
+  end
+end
+
 --- Waits until the current buffer takes keys: what opened by itself holds them back at first.
 function Child:poll_keys(lhs)
-  self:poll(("vim.fn.maparg(%q, 'n', false, true).desc ~= 'rat: not meant for this'"):format(lhs))
+  self:poll(
+    ("vim.fn.maparg(%q, 'n', false, true).desc ~= 'rat: ignored until you pause'"):format(lhs)
+  )
 end
 
 --- What the binary was told under a name; waits for the first.
@@ -147,7 +170,7 @@ end
 
 --- Says what the binary would say.
 function Child:say(kind, payload)
-  self:lua("require('rat.inbox').handle(...)", kind, payload)
+  self:lua("require('rat.rpc.inbox').handle(...)", kind, payload)
 end
 
 --- Waits until the user was told something.
@@ -165,6 +188,22 @@ function Child:open_chat(status)
   self:say("chat", chat)
   self:status(status)
   self:poll("vim.bo.filetype == 'ratprompt'")
+end
+
+--- Goes to the first window of a view of the chat: `chat` is the transcript.
+function Child:enter(view)
+  self:lua(
+    [[vim.api.nvim_set_current_win(vim.fn.bufwinid(require("rat.chat.buffers").get(1, (...))))]],
+    view
+  )
+end
+
+--- Makes files without text, with the folders they need.
+function Child:files(names)
+  for _, name in ipairs(names) do
+    vim.fn.mkdir(vim.fs.dirname(self.home .. "/" .. name), "p")
+    vim.fn.writefile({}, self.home .. "/" .. name)
+  end
 end
 
 --- A status of the chat.

@@ -1,11 +1,11 @@
---- Makes the parts of doc/rat.txt that other files know: options, presets, highlight groups.
+--- Makes the parts of doc/rat.txt that other files know: the version, options, presets, highlight groups.
 --- `nvim -l tests/support/help.lua` writes them, with `--check` it only says whether they are up to date.
 local this = vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p")
 local root = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(this)))
 vim.opt.runtimepath:prepend(root)
 
 local config = require("rat.config")
-local schema = require("rat.schema")
+local schema = require("rat.config.schema")
 
 local M = {}
 
@@ -80,7 +80,7 @@ end
 ---@return string[]
 local function presets()
   local lines = {}
-  for name, preset in vim.spairs(require("rat.presets")) do
+  for name, preset in vim.spairs(require("rat.config.presets")) do
     local command = table.concat({ preset.command, unpack(preset.args) }, " ")
     lines[#lines + 1] = ("    %-11s `%s`"):format(name, command)
     lines[#lines + 1] = ("    %-11s %s"):format("", preset.install_hint)
@@ -90,8 +90,8 @@ end
 
 ---@return string[]
 local function groups()
-  require("rat.groups").define()
-  require("rat.look").attach(vim.api.nvim_get_current_buf())
+  require("rat.view.groups").define()
+  require("rat.view.decoration").attach(vim.api.nvim_get_current_buf())
   local lines = {}
   for name, group in vim.spairs(vim.api.nvim_get_hl(0, {})) do
     if name:match("^Rat") then
@@ -101,9 +101,15 @@ local function groups()
   return lines
 end
 
+---@return string[]
+local function version()
+  return { "    Version " .. require("rat.version") }
+end
+
 --- The parts: the tag they follow, what they end before, what makes them.
 ---@type {after: string, before: string, make: fun(): string[]}[]
 local parts = {
+  { after = "*rat-version*", before = "\n    CHANGELOG", make = version },
   { after = "*rat-option-list*", before = "\n[^\n]*%*rat%-json%*", make = options },
   { after = "*rat-presets*", before = "\n    tour ", make = presets },
   { after = "*rat-groups*", before = "\n\n====", make = groups },
@@ -132,7 +138,7 @@ function M.read()
   return text
 end
 
-if arg and arg[0] and arg[0]:match("help%.lua$") then
+if arg and arg[0] and arg[0]:match("support/help%.lua$") then
   local text = M.read()
   local updated = M.update(text)
   if arg[1] == "--check" and updated ~= text then

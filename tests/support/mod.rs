@@ -1,5 +1,5 @@
 //! The harness of all tests that run real programs: Neovim with a user interface attached, agents played by the
-//! test, processes and golden files. It knows the plugin's public commands only, nothing of the crate's inside.
+//! test, processes and golden files. It knows nothing of the crate's inside, and of the plugin's only what `plugin.rs` names.
 #![allow(
     dead_code,
     unused_imports,
@@ -10,9 +10,13 @@
 
 mod agent;
 mod chat;
+mod dice;
 mod frames;
 mod golden;
+mod look;
 mod nvim;
+mod picture;
+mod plugin;
 mod processes;
 mod rpc;
 mod screen;
@@ -20,11 +24,17 @@ mod temp;
 mod tty;
 mod values;
 
-pub use agent::{Agent, Pending, Request};
+pub use agent::{Agent, Pending, Request, text, yes_or_no};
+pub use chat::{Chat, ChatBuilder, PROMPT, TRANSCRIPT};
+pub(crate) use dice::Dice;
 pub use nvim::{Nvim, Options};
+pub use picture::{svg, words};
 pub use processes::Processes;
 pub use screen::Screen;
-pub use temp::TempFolder;
+pub use temp::{TempFolder, files_below};
+pub use values::to_msgpack;
+
+use temp::write_file;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

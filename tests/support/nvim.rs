@@ -15,7 +15,10 @@ use super::processes::MARK;
 use super::rpc::{CallError, Notification, Rpc};
 use super::tty::Tty;
 use super::values::{to_json, to_msgpack};
-use super::{Agent, DEADLINE, Processes, Screen, TempFolder, binary, poll_for, repository};
+use super::{
+    Agent, DEADLINE, LAST_GLANCE, Processes, Screen, TempFolder, binary, poll_for, repository,
+    write_file,
+};
 
 /// How many Neovims were started.
 static STARTED: AtomicUsize = AtomicUsize::new(0);
@@ -40,6 +43,13 @@ pub struct Options {
     pub init: String,
 }
 
+impl Options {
+    /// At 120x40, which most tests of a chat use.
+    pub fn wide() -> Self {
+        Self { columns: 120, lines: 40, ..Self::default() }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -62,6 +72,19 @@ vim.o.background = "dark"
 vim.o.statusline = "%<%f %h%w%m%r%=%-14.(%l,%c%V%) %P"
 vim.o.fillchars = "vert:│,fold:·,eob:~"
 vim.opt.shortmess:append("I")
+-- Looking for a provider starts programs: seconds for each file that a file type plugin asks for one.
+vim.g.loaded_python3_provider = 0
+"#;
+
+/// Keeps what the plugin tells by `User` autocommands, for [`Nvim::events`].
+const RECORD: &str = r#"
+_G.recorded = {}
+vim.api.nvim_create_autocmd("User", {
+  pattern = "Rat*",
+  callback = function(args)
+    table.insert(_G.recorded, { args.match, args.data or vim.NIL })
+  end,
+})
 "#;
 
 /// A running Neovim. Dropping it ends it and fails the test when something it has started still lives.
@@ -125,6 +148,11 @@ impl Nvim {
         Self::start(Options::default())
     }
 
+    /// Starts one at 120x40 with nothing opened.
+    pub fn wide() -> Self {
+        Self::start(Options::wide())
+    }
+
     /// Calls a function of the API by name with its arguments in an array, and fails the test on an error.
     pub fn call(&mut self, method: &str, params: Json) -> Json {
         self.try_call(method, params)
@@ -145,6 +173,35 @@ impl Nvim {
     /// Runs Lua with `args` (an array) as `...` and gives what it returns.
     pub fn lua(&mut self, code: &str, args: Json) -> Json {
         self.call("nvim_exec_lua", json!([code, args]))
+    }
+
+    /// The value of a Lua expression.
+    pub fn eval(&mut self, expression: &str) -> Json {
+        self.lua(&format!("return {expression}"), json!([]))
+    }
+
+    /// Runs Lua as [`Nvim::lua`] does where keys are still to be read. What waits for one more key after them is ended by
+    /// one `<Esc>`.
+    pub fn lua_past_keys(&mut self, code: &str, args: Json) -> Json {
+        let params = [json!(code), args].iter().map(to_msgpack).collect();
+        let Ok(id) = self.rpc.send("nvim_exec_lua", params) else { self.fail("Neovim is gone") };
+        let answer = |nvim: &mut Self, deadline| match nvim.rpc.wait(id, deadline) {
+            Ok(value) => Some(to_json(&value)),
+            Err(CallError::Silent) => None,
+            Err(error) => nvim.fail(&format!("nvim_exec_lua: {error:?}")),
+        };
+        let first = poll_for(DEADLINE, || match answer(self, LAST_GLANCE) {
+            Some(value) => Some(Some(value)),
+            None => self.mode_is_blocked().then_some(None),
+        });
+        match first {
+            Some(Some(value)) => value,
+            Some(None) => {
+                self.input("<Esc>");
+                answer(self, DEADLINE).unwrap_or_else(|| self.fail("Neovim waits for a key"))
+            }
+            None => self.fail("nvim_exec_lua: no answer"),
+        }
     }
 
     /// Runs an Ex command.
@@ -219,6 +276,22 @@ impl Nvim {
         self.poll(&format!("{text:?} on the screen"), |nvim| nvim.screen().contains(text));
     }
 
+    /// Waits until no row of the screen holds the text.
+    pub fn poll_no(&mut self, text: &str) {
+        self.poll(&format!("no {text:?} on the screen"), |nvim| !nvim.screen().contains(text));
+    }
+
+    /// Goes to the window of the buffer of that full name.
+    pub fn enter(&mut self, name: &str) {
+        self.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", json!([name]));
+    }
+
+    /// The windows, their sizes, the current one and the number of tab pages.
+    pub fn layout(&mut self) -> Json {
+        let code = "return { vim.fn.winlayout(), vim.fn.winrestcmd(), vim.fn.win_getid(), vim.fn.tabpagenr('$') }";
+        self.lua(code, json!([]))
+    }
+
     /// Whether Neovim waits for a key and holds calls back. Source: `:help nvim_get_mode()`.
     pub fn mode_is_blocked(&mut self) -> bool {
         self.call("nvim_get_mode", json!([]))["blocking"] == json!(true)
@@ -248,6 +321,11 @@ impl Nvim {
     /// The working folder Neovim was started in.
     pub fn cwd(&self) -> &Path {
         &self.cwd
+    }
+
+    /// Writes a file below the working folder and gives its path.
+    pub fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        write_file(&self.cwd, name, text)
     }
 
     /// The folder that holds everything of this Neovim: `home`, `state`, `cache` .., `project`.
@@ -366,7 +444,7 @@ fn write_init(options: &Options, folder: &TempFolder) -> PathBuf {
     let text = format!(
         "local paths = vim.json.decode([==[{paths}]==])\n\
          vim.opt.runtimepath:prepend(paths.repository)\n\
-         vim.g.rat_binary = paths.binary\n{INIT}\n{}\n",
+         vim.g.rat_binary = paths.binary\n{INIT}\n{RECORD}\n{}\n",
         options.init
     );
     folder.file("init.lua", text)

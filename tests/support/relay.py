@@ -19,7 +19,6 @@ import os
 import signal
 import socket
 import struct
-import subprocess
 import sys
 import threading
 
@@ -65,6 +64,9 @@ class Relay:
             pass  # the test is gone: the main thread ends the process
 
     def grandchild(self):
+        # Loading it takes as long as all the rest, and few need it.
+        import subprocess
+
         child = subprocess.Popen([sys.executable, "-c", GRANDCHILD])
         self.send(b"g", str(child.pid).encode())
 

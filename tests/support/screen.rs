@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use rmpv::Value;
 
+use super::look::{Colors, Look};
+
 /// One cell: its text (empty behind a character of double width) and the id of its highlight.
 type Cell = (String, u64);
 
@@ -15,7 +17,15 @@ pub struct Screen {
     rows: Vec<Arc<Vec<Cell>>>,
     cursor: (usize, usize),
     mode: String,
-    highlights: Arc<HashMap<u64, String>>,
+    highlights: Arc<HashMap<u64, Highlight>>,
+    colors: Colors,
+}
+
+/// What a highlight id stands for.
+#[derive(Clone, Debug)]
+struct Highlight {
+    groups: String,
+    look: Look,
 }
 
 impl Screen {
@@ -59,6 +69,19 @@ impl Screen {
         })
     }
 
+    /// The rows from the top, each as its cells from the left: their text and how it looks.
+    pub fn cells(&self) -> impl Iterator<Item = Vec<(&str, Look)>> {
+        let look = |id| self.highlights.get(id).map(|it| it.look).unwrap_or_default();
+        self.rows
+            .iter()
+            .map(move |row| row.iter().map(|(text, id)| (text.as_str(), look(id))).collect())
+    }
+
+    /// The colours where no highlight says otherwise.
+    pub fn colors(&self) -> Colors {
+        self.colors
+    }
+
     /// The screen as a golden file holds it: rows, a row of highlight letters for each, the letters' groups, the
     /// cursor. A cell without highlight is a dot.
     pub fn golden(&self) -> String {
@@ -81,7 +104,7 @@ impl Screen {
     }
 
     fn group(&self, id: u64) -> &str {
-        self.highlights.get(&id).map_or("", String::as_str)
+        self.highlights.get(&id).map_or("", |highlight| highlight.groups.as_str())
     }
 
     /// Takes one event of a `redraw` notification. Gives whether a frame is complete.
@@ -99,8 +122,11 @@ impl Screen {
             "mode_change" => args[0].as_str().unwrap_or_default().clone_into(&mut self.mode),
             "hl_attr_define" => {
                 let id = args[0].as_u64().unwrap_or_default();
-                Arc::make_mut(&mut self.highlights).insert(id, groups(args.get(3)));
+                let highlight =
+                    Highlight { groups: groups(args.get(3)), look: Look::new(&args[1]) };
+                Arc::make_mut(&mut self.highlights).insert(id, highlight);
             }
+            "default_colors_set" => self.colors = Colors::new(args),
             _ => {}
         }
         false

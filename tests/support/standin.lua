@@ -1,6 +1,8 @@
 --- Stands in for the binary where the Lua side is tested alone: says its version, then hands every message it is
 --- told back to `RatHeard` in Neovim. Run by `nvim -l`, speaks msgpack-RPC over stdio. It knows no agents.
-local version = os.getenv("STANDIN_VERSION") or "0.1.0"
+local this = vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p")
+local plugin = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(this)))
+local version = os.getenv("STANDIN_VERSION") or dofile(plugin .. "/lua/rat/version.lua")
 local stdin, stdout = vim.uv.new_pipe(), vim.uv.new_pipe()
 stdin:open(0)
 stdout:open(1)

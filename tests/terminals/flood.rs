@@ -1,7 +1,6 @@
 //! A command that writes without end: neither Neovim nor the bridge stall or grow by it. The figures go to stderr.
 
-use super::Talk;
-use super::support::CLOCK;
+use crate::support::{CLOCK, Chat};
 use serde_json::json;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -40,62 +39,60 @@ fn memory(pid: u32) -> u64 {
 
 /// Has a command write into the card of its call, and into a terminal buffer where there is one. Gives how long
 /// Neovim was held up at most, in milliseconds.
-fn flood(talk: &mut Talk, call: &str, in_buffer: bool) -> f64 {
+fn flood(chat: &mut Chat, call: &str, in_buffer: bool) -> f64 {
     let line = r"\033[32m0123456789 0123456789 0123456789 0123456789\033[0m";
-    let terminal = talk.script(&format!(
+    let terminal = chat.script(&format!(
         "until test -e gate; do sleep 0.02; done; yes \"$(printf '{line}')\" | head -c {FLOOD}; \
          echo; echo the end of {call}"
     ));
-    talk.show(call, call, &[&terminal]);
-    talk.poll_line("runs · <CR> opens it");
+    chat.show(call, call, &[&terminal]);
+    chat.poll_line("running · <CR> opens it");
     let mut name = String::new();
     if in_buffer {
-        super::shown::go_to(talk, "runs");
-        talk.nvim.input("<CR>");
+        super::shown::go_to(chat, "running");
+        chat.nvim.input("<CR>");
         // Each has a number of its own.
-        name = talk.nvim.poll_for("the terminal", |nvim| {
-            let name = nvim.lua("return vim.api.nvim_buf_get_name(0)", json!([]));
+        name = chat.nvim.poll_for("the terminal", |nvim| {
+            let name = nvim.eval("vim.api.nvim_buf_get_name(0)");
             let name = name.as_str().unwrap();
             name.starts_with("rat://fake/1/terminal/").then(|| name.to_owned())
         });
     }
-    let wait = talk.ask("wait_for_exit", &terminal);
-    talk.nvim.lua(&format!("{CLOCK}{WATCH}"), json!([]));
-    let gate = talk.nvim.cwd().join("gate");
-    std::fs::write(&gate, "").unwrap();
-    let agent = &mut talk.agent;
+    let wait = chat.ask_terminal("wait_for_exit", &terminal);
+    chat.nvim.lua(&format!("{CLOCK}{WATCH}"), json!([]));
+    let gate = chat.nvim.file("gate", "");
     // Nothing is asked of Neovim meanwhile.
-    agent.expect_answer(wait).unwrap();
-    talk.poll_line(&format!("the end of {call}"));
-    let gap = talk.nvim.lua("_G.watch:stop() return _G.gap / 1e6", json!([])).as_f64().unwrap();
+    chat.answer(wait);
+    chat.poll_line(&format!("the end of {call}"));
+    let gap = chat.nvim.lua("_G.watch:stop() return _G.gap / 1e6", json!([])).as_f64().unwrap();
     if in_buffer {
-        talk.nvim.poll("the end in the terminal", |nvim| {
+        chat.nvim.poll("the end in the terminal", |nvim| {
             nvim.buffer_lines(&name).iter().any(|line| line == &format!("the end of {call}"))
         });
-        talk.nvim.command("bwipeout!");
+        chat.nvim.command("bwipeout!");
     }
     std::fs::remove_file(gate).unwrap();
-    talk.on("release", &terminal).unwrap();
+    chat.on_terminal("release", &terminal).unwrap();
     gap
 }
 
 /// How long a Neovim that has nothing to do is held up at most while another program is busy, in milliseconds.
-fn machine(talk: &mut Talk, busy: Duration) -> f64 {
-    talk.nvim.lua(&format!("{CLOCK}{WATCH}"), json!([]));
+fn machine(chat: &mut Chat, busy: Duration) -> f64 {
+    chat.nvim.lua(&format!("{CLOCK}{WATCH}"), json!([]));
     let end = Instant::now() + busy;
     while Instant::now() < end {
         std::hint::black_box(());
     }
-    talk.nvim.lua("_G.watch:stop() return _G.gap / 1e6", json!([])).as_f64().unwrap()
+    chat.nvim.lua("_G.watch:stop() return _G.gap / 1e6", json!([])).as_f64().unwrap()
 }
 
 /// The shortest of the longest times Neovim was held up by it, over some floods.
-fn best(talk: &mut Talk, what: &str, in_buffer: bool) -> f64 {
+fn best(chat: &mut Chat, what: &str, in_buffer: bool) -> f64 {
     let mut best = f64::INFINITY;
     for round in 0..ROUNDS {
         let begun = Instant::now();
-        let gap = flood(talk, &format!("{what} {round}"), in_buffer);
-        let machine = machine(talk, begun.elapsed());
+        let gap = flood(chat, &format!("{what} {round}"), in_buffer);
+        let machine = machine(chat, begun.elapsed());
         note(&format!("{what}: Neovim was held for {gap:.1} ms, idle for {machine:.1} ms"));
         best = best.min((gap - machine).max(0.0));
         if best <= LIMIT_MS {
@@ -107,14 +104,15 @@ fn best(talk: &mut Talk, what: &str, in_buffer: bool) -> f64 {
 
 /// ACP 110.
 /// First into a card, and then into a terminal buffer, too.
+/// Holds (Terminals): 100 MB of output neither hold Neovim for 16 ms nor grow memory without bound.
 #[test]
 fn a_flood_neither_stalls_nor_grows_without_end() {
-    let mut talk = Talk::start();
-    let (nvim, bridge) = (talk.nvim.pid(), talk.binary());
+    let mut chat = Chat::in_turn();
+    let (nvim, bridge) = (chat.nvim.pid(), chat.nvim.binary());
     let before = (memory(nvim), memory(bridge));
-    let card = best(&mut talk, "card", false);
+    let card = best(&mut chat, "card", false);
     let after_card = (memory(nvim), memory(bridge));
-    let buffer = best(&mut talk, "buffer", true);
+    let buffer = best(&mut chat, "buffer", true);
     let after = (memory(nvim), memory(bridge));
     note(&format!("MiB of Neovim and the bridge: {before:?}, {after_card:?}, {after:?}"));
     assert!(card <= LIMIT_MS, "a card held Neovim for {card} ms");

@@ -1,28 +1,30 @@
---- Where something that an agent wants may open by itself, and which keys are meant for it then.
-local chat = require("rat.chat")
+--- Decides when a window may open that the user did not ask for, and which of the keys typed then are meant for it.
+local buffers = require("rat.chat.buffers")
+local config = require("rat.config")
+local notify = require("rat.util.notify")
+local registry = require("rat.chat.registry")
+local scratch = require("rat.view.scratch")
 
 local M = {}
 
---- What opened by itself takes no key before none has come for so long, in milliseconds: those on their way were typed for
---- something else.
+--- A window that opened by itself ignores keys until the user has typed nothing for this long, in milliseconds: keys
+--- typed until then were meant for something else.
 local PAUSE_MS = 500
 
---- Whether something of a chat may open by itself where the user is: not in a file, unless they have chosen so, and never
---- over a prompt that holds text.
----@param of rat.Chat
+--- Whether a window of a chat may open by itself where the user is now, by |rat-option-permission.open|. Never over a
+--- prompt that holds text.
+---@param chat rat.Chat
 ---@return boolean
-function M.is_free(of)
-  local policy = require("rat.config").get().permission.open
-  local here = chat.of(vim.api.nvim_get_current_buf())
-  if
-    policy == "never" or (here and not require("rat.scratch").is_empty(chat.buffer(here, "prompt")))
-  then
+function M.may_open(chat)
+  local policy = config.get().permission.open
+  local here = registry.of(vim.api.nvim_get_current_buf())
+  if policy == "never" or (here and not scratch.is_empty(buffers.get(here, "prompt"))) then
     return false
   end
-  return policy == "always" or here == of
+  return policy == "always" or here == chat
 end
 
---- Every key that a user may be typing.
+--- Returns the keys that a user may be typing, in |key-notation|.
 ---@return string[]
 function M.all_keys()
   local keys = { "<lt>", "<Bar>", "<Bslash>", "<Space>", "<CR>", "<Tab>", "<BS>", "<Del>", "<Esc>" }
@@ -40,9 +42,9 @@ function M.all_keys()
   return keys
 end
 
---- Holds every key back from buffers that opened by themselves until the user pauses.
+--- Maps all keys in buffers that opened by themselves to nothing until the user pauses.
 ---@param bufs integer[]
----@param on_pause fun() from now on keys are meant for them; not called once the first of them is gone
+---@param on_pause fun() called when keys are no longer ignored, unless the first buffer is gone
 function M.hold_keys(bufs, on_pause)
   local timer = assert(vim.uv.new_timer())
   local keys = M.all_keys()
@@ -56,9 +58,9 @@ function M.hold_keys(bufs, on_pause)
         pcall(vim.keymap.del, "n", lhs, { buffer = buf })
       end
     end
-    require("rat.say").guard("keys", on_pause)()
+    notify.guard("keys", on_pause)()
   end
-  local function wait()
+  local function restart_timer()
     if not timer:is_closing() then
       timer:start(PAUSE_MS, 0, vim.schedule_wrap(release))
     end
@@ -68,20 +70,21 @@ function M.hold_keys(bufs, on_pause)
       vim.keymap.set(
         "n",
         lhs,
-        wait,
-        { buffer = buf, nowait = true, desc = "rat: not meant for this" }
+        restart_timer,
+        { buffer = buf, nowait = true, desc = "rat: ignored until you pause" }
       )
     end
   end
-  wait()
+  restart_timer()
 end
 
---- What selects in a picker and is nothing else, as Lua patterns: moves, the mouse, a number.
+--- Lua patterns of the keys that can only select in a picker: moves, the mouse, digits.
 local SELECTING = { "<Up>", "<Down>", "<C%-[NPJK]>", "<S?%-?Tab>", "%d" }
 vim.list_extend(SELECTING, { "<[%w-]*Mouse>", "<[%w-]*Release>", "<[%w-]*ScrollWheel%a+>" })
 
---- Watches what the user types, for what opened by itself and whose keys are not ours.
----@return fun(): boolean meant whether nothing but an answer was typed, after a pause; ends the watch
+--- Watches what the user types in a picker of another plugin that opened by itself. An answer is meant if nothing was
+--- typed, or, after a pause, only keys that select.
+---@return fun(): boolean is_meant ends the watch and returns whether an answer given now is meant
 function M.watch_keys()
   local last, typed, paused = vim.uv.now(), "", false
   local namespace = vim.on_key(function(key, raw)

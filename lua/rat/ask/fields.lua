@@ -1,23 +1,26 @@
---- A form or an address as rows of text with their looks. It shows and changes nothing.
-local one_line = require("rat.text").one_line
+--- Renders a form or an address as rows of text with line formats. It opens and changes nothing.
+local text_of = require("rat.util.text")
+
+local one_line = text_of.one_line
 
 local M = {}
 
 ---@class rat.Row
 ---@field text string
----@field look? string as `rat.look` has it
----@field key? string the field it belongs to
----@field item? string the choice it stands for
----@field head? boolean the first row of its field
----@field needed? boolean something has to be entered there and is not
+---@field format? string see `rat.view.line_format`
+---@field key? string key of the field it belongs to
+---@field item? string value of the choice it shows
+---@field head? boolean whether it is the first row of its field
+---@field needed? boolean whether its field is required and empty
 
+--- Appends a text in as many rows as it needs.
 ---@param rows rat.Row[]
 ---@param text string
 ---@param width integer cells
----@param row? rat.Row what all its rows have
+---@param row? rat.Row fields of all these rows; its text is their indent
 local function wrap(rows, text, width, row)
   local indent = row and row.text or " "
-  local lines = require("rat.text").wrap(text, width - vim.fn.strdisplaywidth(indent))
+  local lines = text_of.wrap(text, width - vim.fn.strdisplaywidth(indent))
   for _, line in ipairs(lines) do
     local new = vim.tbl_extend("force", row or {}, { text = indent .. one_line(line) })
     rows[#rows + 1] = new
@@ -28,9 +31,9 @@ end
 ---@param value string|boolean|string[]|nil
 ---@return string text
 ---@return boolean is_set
-local function shown(field, value)
+local function value_text(field, value)
   if value == nil or value == "" then
-    return "nothing yet", false
+    return "(empty)", false
   elseif field.kind == "boolean" then
     return value and "yes" or "no", true
   elseif field.kind == "choice" then
@@ -53,39 +56,40 @@ local function add_field(rows, form, field, width)
   local title, key = one_line(field.title), field.key
   local head = (" %s: "):format(title)
   if field.kind == "several" then
-    rows[#rows + 1] = { text = head, look = ("x|1,%dB||"):format(#head), key = key, head = true }
+    rows[#rows + 1] = { text = head, format = ("x|1,%dB||"):format(#head), key = key, head = true }
     for _, choice in ipairs(field.choices) do
-      local on = vim.list_contains(form.values[key] or {}, choice.value)
+      local chosen = form.values[key] --[[@as string[]?]] or {}
+      local on = vim.list_contains(chosen, choice.value)
       local text = ("   [%s] %s"):format(on and "x" or " ", one_line(choice.name))
-      local look = on and "x|3,6K||" or "x|3,6T||"
+      local format = on and "x|3,6K||" or "x|3,6T||"
       if choice.description then
         text = text .. " · " .. one_line(choice.description)
       end
-      rows[#rows + 1] = { text = text, look = look, key = key, item = choice.value }
+      rows[#rows + 1] = { text = text, format = format, key = key, item = choice.value }
     end
   elseif field.kind == "unknown" then
     local text = head .. "cannot be filled in here"
-    local look = ("x|1,%dB%d,%dN||"):format(#head, #head, #text)
-    rows[#rows + 1] = { text = text, look = look, key = key, head = true }
+    local format = ("x|1,%dB%d,%dN||"):format(#head, #head, #text)
+    rows[#rows + 1] = { text = text, format = format, key = key, head = true }
   else
-    local value, is_set = shown(field, form.values[key])
+    local value, is_set = value_text(field, form.values[key])
     local text = head .. value
-    local look = ("x|1,%dB%d,%d%s||"):format(#head, #head, #text, is_set and "P" or "N")
+    local format = ("x|1,%dB%d,%d%s||"):format(#head, #head, #text, is_set and "P" or "N")
     local needed = field.required and not is_set
-    rows[#rows + 1] = { text = text, look = look, key = key, head = true, needed = needed }
+    rows[#rows + 1] = { text = text, format = format, key = key, head = true, needed = needed }
   end
-  local about = { field.required and "needed" or nil }
+  local about = { field.required and "required" or nil }
   vim.list_extend(about, { field.allows, field.description })
-  wrap(rows, table.concat(about, " · "), width, { text = "   ", look = "n|||", key = key })
+  wrap(rows, table.concat(about, " · "), width, { text = "   ", format = "n|||", key = key })
   if form.problems[key] then
-    wrap(rows, "✗ " .. form.problems[key], width, { text = "   ", look = "E|||", key = key })
+    wrap(rows, "✗ " .. form.problems[key], width, { text = "   ", format = "E|||", key = key })
   end
 end
 
---- The rows of a form or an address, as it is now.
+--- Returns the rows of a form or an address in its current state.
 ---@param form rat.Form
 ---@param width integer cells
----@param keys? string[] what stands above it
+---@param keys? string[] descriptions of keys to show at the top
 ---@return rat.Row[]
 function M.rows(form, width, keys)
   local rows = {}
@@ -94,32 +98,32 @@ function M.rows(form, width, keys)
     if last and vim.fn.strdisplaywidth(last.text .. " · " .. key) <= width then
       last.text = last.text .. " · " .. key
     else
-      rows[#rows + 1] = { text = " " .. key, look = "n|||" }
+      rows[#rows + 1] = { text = " " .. key, format = "n|||" }
     end
   end
-  -- Marked, so that nothing in it passes for a row of ours.
-  wrap(rows, form.message, width, { text = " │ ", look = "q|||" })
+  -- The agent's message is marked as a quote, so that no line of it can pass for one of ours.
+  wrap(rows, form.message, width, { text = " │ ", format = "q|||" })
   if form.title then
-    wrap(rows, form.title, width, { text = " ", look = "2|||" })
+    wrap(rows, form.title, width, { text = " ", format = "2|||" })
   end
   if form.description then
-    wrap(rows, form.description, width, { text = " ", look = "n|||" })
+    wrap(rows, form.description, width, { text = " ", format = "n|||" })
   end
   rows[#rows + 1] = { text = "" }
   for _, field in ipairs(form.fields or {}) do
     add_field(rows, form, field, width)
   end
   if form.mode == "url" then
-    -- On a line of its own, whole, so that it can be yanked.
-    rows[#rows + 1] = { text = form.url, look = ("x|0,%dU||"):format(#form.url) }
-    local host = " leads to " .. form.host
-    rows[#rows + 1] = { text = host, look = ("x|10,%dB||"):format(#host) }
+    -- The address is on one line of its own, so that it can be yanked.
+    rows[#rows + 1] = { text = form.url, format = ("x|0,%dU||"):format(#form.url) }
+    local host = " host: " .. form.host
+    rows[#rows + 1] = { text = host, format = ("x|7,%dB||"):format(#host) }
     for _, warning in ipairs(form.warnings or {}) do
-      wrap(rows, "! " .. warning, width, { text = " ", look = "W|||" })
+      wrap(rows, "! " .. warning, width, { text = " ", format = "W|||" })
     end
-    wrap(rows, "Nothing is opened before you say so.", width, { text = " ", look = "n|||" })
+    wrap(rows, "Nothing opens until you press ga.", width, { text = " ", format = "n|||" })
   elseif #form.fields == 0 then
-    wrap(rows, "There is nothing to fill in.", width, { text = " ", look = "n|||" })
+    wrap(rows, "This form has no fields.", width, { text = " ", format = "n|||" })
   end
   return rows
 end

@@ -1,44 +1,32 @@
---- What agents ask the user to fill in or to open: which requests wait, what is entered, what is answered. How they look
---- is `fields`', what may be entered the binary knows.
-local chat = require("rat.chat")
+--- Holds the elicitation requests of agents (forms to fill in and addresses to open), what the user has entered, and sends
+--- the answers. `form_window` shows them; the binary checks what was entered.
+local auto_open = require("rat.ask.auto_open")
+local config = require("rat.config")
+local idle = require("rat.util.idle")
+local location = require("rat.view.location")
+local notify = require("rat.util.notify")
+local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
-local say = require("rat.say")
+-- `rat.ask.form_window` is loaded with the first form, since few agents send one.
 
 local M = {}
 
----@class rat.Field
----@field key string
----@field title string
----@field description? string
----@field required boolean
----@field kind "text"|"number"|"choice"|"boolean"|"several"|"unknown"
----@field allows string what may be entered, in words
----@field choices {value: string, name: string, description: string?}[]
----@field value? string|boolean|string[] what stands there at first
+---@alias rat.Field rat.msg.Field
 
----@class rat.Form
----@field chat integer
----@field id integer
----@field mode "form"|"url"
----@field message string
----@field title? string
----@field description? string
----@field fields? rat.Field[]
----@field url? string
----@field host? string
----@field warnings? string[]
----@field values table<string, string|boolean|string[]> what is entered, by key
----@field touched table<string, true> fields the user has been in
----@field problems table<string, string> one line each, by key
----@field tried? boolean the user wanted to send it
----@field sent? boolean an answer is on its way
----@field pane? rat.Pane while it is open
----@field wait? {close: fun()} it opens once the user types nothing
+---@class rat.Form: rat.msg.ElicitationRequest
+---@field values table<string, string|boolean|string[]> entered values, by key of the field
+---@field touched table<string, true> fields that the user has edited
+---@field problems table<string, string> error messages of one line, by key of the field
+---@field tried? boolean whether the user has tried to answer it
+---@field sent? boolean whether an answer was sent and the binary has not replied
+---@field window? rat.FormWindow while it is open
+---@field wait? {close: fun()} while it waits to open by itself
 
----@type rat.Form[] in order of arrival
+--- In order of arrival.
+---@type rat.Form[]
 local forms = {}
 
---- Those the user has not answered, the oldest first.
+--- Returns the requests that the user has not answered, the oldest first.
 ---@return rat.Form[]
 function M.all()
   return vim.tbl_filter(function(form)
@@ -48,7 +36,7 @@ end
 
 ---@param form rat.Form
 ---@param action "check"|"accept"|"decline"|"cancel"
-local function tell(form, action)
+local function send(form, action)
   local entered = {}
   for _, field in ipairs(form.fields or {}) do
     local value = form.values[field.key]
@@ -69,13 +57,13 @@ local function close(form)
     form.wait.close()
     form.wait = nil
   end
-  if form.pane then
-    form.pane.close()
-    form.pane = nil
+  if form.window then
+    form.window.close()
+    form.window = nil
   end
 end
 
---- Answers a request. One that is accepted stays open until the binary has looked at it.
+--- Answers a request. An accepted one stays open until the binary has checked it.
 ---@param form rat.Form
 ---@param action "accept"|"decline"|"cancel"
 function M.answer(form, action)
@@ -84,60 +72,63 @@ function M.answer(form, action)
   end
   form.tried = true
   form.sent = true
-  tell(form, action)
+  send(form, action)
   if action ~= "accept" then
     close(form)
   end
 end
 
---- Something else is entered in a field.
+--- Sets the value of a field and has the binary check the form.
 ---@param form rat.Form
 ---@param key string
----@param value? string|boolean|string[] nil where nothing is
+---@param value? string|boolean|string[] nil to empty the field
 function M.enter(form, key, value)
   form.values[key] = value
   form.touched[key] = true
   form.problems[key] = nil
-  tell(form, "check")
-  if form.pane then
-    form.pane.draw()
+  send(form, "check")
+  if form.window then
+    form.window.draw()
   end
 end
 
---- Closes the window; the request keeps waiting with what is entered.
+--- Closes the window. The request keeps waiting, and what was entered is kept.
 ---@param form rat.Form
 function M.hide(form)
   close(form)
-  say.info("the agent keeps waiting: `:RatForm` goes on")
+  notify.info("The agent is still waiting. :RatForm opens this again.")
 end
 
 ---@param form rat.Form
----@param by_itself? boolean the user has not just asked for it
+---@param by_itself? boolean whether the user has not just asked for it
 local function show(form, by_itself)
-  if form.pane then
-    form.pane.take()
+  if form.window then
+    form.window.submit_edit()
   end
   close(form)
-  local of = chat.get(form.chat)
-  form.pane = require("rat.pane").open(form, of and of.title or "The agent", by_itself)
+  local chat = registry.get(form.chat)
+  form.window = require("rat.ask.form_window").open(form, chat and chat.title or "The agent", {
+    enter = M.enter,
+    answer = M.answer,
+    hide = M.hide,
+  }, by_itself)
 end
 
 ---@param form rat.Form
 local function open_by_itself(form)
-  local policy = require("rat.config").get().permission.open
+  local policy = config.get().permission.open
   if policy == "never" then
     return
   end
-  local idle = require("rat.idle")
   local wait = idle.when(function()
-    local busy = vim.iter(forms):any(function(other)
-      return other.pane ~= nil
+    local another_is_open = vim.iter(forms):any(function(other)
+      return other.window ~= nil
     end)
-    if busy then
+    if another_is_open then
       return false
     end
-    local of = chat.get(form.chat)
-    return of ~= nil and require("rat.attention").is_free(of)
+    local chat = registry.get(form.chat)
+    return chat ~= nil and auto_open.may_open(chat)
   end, function()
     form.wait = nil
     show(form, true)
@@ -149,17 +140,17 @@ local function open_by_itself(form)
   }
 end
 
---- An agent asks.
----@param payload rat.Form
+--- Handles a request of an agent: it opens by itself once the user is idle.
+---@param payload rat.msg.ElicitationRequest
 function M.asked(payload)
-  local form = payload
+  local form = payload --[[@as rat.Form]]
   form.values, form.touched, form.problems = {}, {}, {}
   for _, field in ipairs(form.fields or {}) do
     form.values[field.key] = field.value
   end
   forms[#forms + 1] = form
   open_by_itself(form)
-  -- The agent may have taken it back already: what waits was told just before.
+  -- It may have been withdrawn already: the status, which lists what waits, arrives before this message.
   M.update()
 end
 
@@ -171,8 +162,8 @@ local function find(id)
   end)
 end
 
---- The binary says what is wrong with what is entered.
----@param payload {id: integer, problems: {key: string, line: string}[]}
+--- Handles the binary's check of a form.
+---@param payload rat.msg.FormProblems
 function M.problems(payload)
   local form = find(payload.id)
   if not form then
@@ -181,21 +172,21 @@ function M.problems(payload)
   form.sent = nil
   form.problems = {}
   for _, problem in ipairs(payload.problems) do
-    -- What nobody has been in yet is not wrong yet.
+    -- No error is shown for a field that the user has not reached yet.
     if form.tried or form.touched[problem.key] then
       form.problems[problem.key] = problem.line
     end
   end
-  if form.pane then
-    form.pane.draw()
+  if form.window then
+    form.window.draw()
   end
 end
 
---- Compares what waits with what waited: what is answered or not wanted any more goes.
+--- Follows a change of a chat's status: removes the requests that no longer wait.
 function M.update()
   local waiting = {}
-  for _, one in ipairs(chat.list()) do
-    for _, elicitation in ipairs(one.id and one.status.elicitations or {}) do
+  for _, chat in ipairs(registry.list()) do
+    for _, elicitation in ipairs(chat.id and chat.status.elicitations or {}) do
       waiting[elicitation.id] = true
     end
   end
@@ -209,29 +200,29 @@ function M.update()
   end, forms)
 end
 
---- Opens a request, without a number the oldest one: of the chat the user is in, else of all.
+--- Opens a request. Without an id, the oldest one in the chat the user is in, else the oldest in any chat.
 ---@param id? integer
 function M.open(id)
-  local here = chat.of(vim.api.nvim_get_current_buf())
+  local here = registry.of(vim.api.nvim_get_current_buf())
   local all = M.all()
-  local form = vim.iter(all):find(function(one)
+  local form = vim.iter(all):find(function(candidate)
     if id then
-      return one.id == id
+      return candidate.id == id
     end
-    return here and one.chat == here.id
+    return here and candidate.chat == here.id
   end)
   form = form or (not id and all[1]) or nil
   if form then
     show(form)
   else
-    say.info("no agent asks you for anything")
+    notify.info("No form or address is waiting")
   end
 end
 
---- The user has consented: opens an address in the browser.
----@param payload {url: string}
+--- Opens an address in the browser after the user has consented.
+---@param payload rat.msg.Browse
 function M.browse(payload)
-  require("rat.location").hand_over(payload.url)
+  location.open_externally(payload.url)
 end
 
 return M

@@ -1,36 +1,49 @@
---- The window of a form or an address: where it stands, its keys, how a field is edited. What is entered and answered is
---- `form`'s.
+--- The window of a form or an address: its position, its keys and the editing of fields. What the user enters and answers
+--- goes to the callbacks in `rat.FormActions`.
+local auto_open = require("rat.ask.auto_open")
+local chooser = require("rat.ask.chooser")
+local fields = require("rat.ask.fields")
+local float = require("rat.view.float")
+local groups = require("rat.view.groups")
+local input = require("rat.ask.input")
+local line_format = require("rat.view.line_format")
+local scratch = require("rat.view.scratch")
+local splits = require("rat.view.splits")
+local text_of = require("rat.util.text")
+local window_options = require("rat.view.window_options")
+
 local api = vim.api
 
 local M = {}
 
----@class rat.Pane
----@field draw fun() shows the form as it is now
----@field take fun() takes what is being written in a field
----@field close fun() without an answer
+---@class rat.FormWindow
+---@field draw fun() draws the form again
+---@field submit_edit fun() enters the text that is being edited
+---@field close fun() closes the window without an answer
 
---- Narrower or lower than this, a window over the others leaves too little of either.
-local LEAST_COLUMNS, LEAST_LINES = 58, 16
-local WIDEST = 72
+--- On a smaller screen the form opens in a split, since a floating window would cover too much.
+local FLOAT_MIN_COLUMNS, FLOAT_MIN_LINES = 58, 16
+local MAX_WIDTH = 72
 
+---@type table<string, string[]>
 local HELP = {
   form = { "<CR> edit", "ga send", "gr decline", "gh later", "q cancel" },
   url = { "ga open", "gr decline", "gh later", "q cancel" },
 }
 
 ---@return boolean
-local function is_narrow()
-  return vim.o.columns < LEAST_COLUMNS or vim.o.lines < LEAST_LINES
+local function is_small_screen()
+  return vim.o.columns < FLOAT_MIN_COLUMNS or vim.o.lines < FLOAT_MIN_LINES
 end
 
 ---@return integer cells
-local function width_now()
-  return is_narrow() and vim.o.columns or math.min(WIDEST, vim.o.columns - 2)
+local function current_width()
+  return is_small_screen() and vim.o.columns or math.min(MAX_WIDTH, vim.o.columns - 2)
 end
 
 ---@param rows rat.Row[]
 ---@param width integer
----@return integer rows on the screen
+---@return integer height in screen lines
 local function height_of(rows, width)
   local height = 0
   for _, row in ipairs(rows) do
@@ -39,13 +52,13 @@ local function height_of(rows, width)
   return height
 end
 
---- Over the chat, in the lower right corner; in a narrow Neovim below everything.
+--- Returns the window's position: the lower right corner, or a split at the bottom of a small screen.
 ---@param height integer
 ---@param title string
 ---@param footer? string
 ---@return vim.api.keyset.win_config
 local function place(height, title, footer)
-  if is_narrow() then
+  if is_small_screen() then
     return { split = "below", win = -1, height = math.min(height, math.floor(vim.o.lines / 2)) }
   end
   return {
@@ -53,7 +66,7 @@ local function place(height, title, footer)
     anchor = "SE",
     row = vim.o.lines - vim.o.cmdheight,
     col = vim.o.columns,
-    width = width_now(),
+    width = current_width(),
     height = math.max(1, math.min(height, vim.o.lines - 6)),
     title = title,
     footer = footer,
@@ -61,136 +74,142 @@ local function place(height, title, footer)
   }
 end
 
---- A split has no border that could name the keys.
+--- Returns the rows of a form. In a split they begin with the keys, which a floating window shows in its border.
 ---@param form rat.Form
 ---@param width integer
 ---@param takes_keys boolean
 ---@return rat.Row[]
 local function rows_of(form, width, takes_keys)
-  local keys = is_narrow() and takes_keys and HELP[form.mode] or nil
-  return require("rat.fields").rows(form, width, keys)
+  local keys = is_small_screen() and takes_keys and HELP[form.mode] or nil
+  return fields.rows(form, width, keys)
 end
 
----@param form rat.Form
+---@class rat.FormActions callbacks for what the user does in the window
+---@field enter fun(form: rat.Form, key: string, value: string|boolean|string[]|nil)
+---@field answer fun(form: rat.Form, action: "accept"|"decline"|"cancel")
+---@field hide fun(form: rat.Form)
+
+---@param window rat.OpenFormWindow
 ---@param field rat.Field
 ---@param value? string|boolean|string[]
-local function enter(form, field, value)
-  require("rat.form").enter(form, field.key, value)
+local function enter(window, field, value)
+  window.actions.enter(window.form, field.key, value)
 end
 
---- Yes, no, and where that is possible nothing.
----@param form rat.Form
+--- Switches between yes and no, and empty if the field may be empty.
+---@param window rat.OpenFormWindow
 ---@param field rat.Field
-local function toggle(form, field)
-  local value = form.values[field.key]
+local function toggle(window, field)
+  local value = window.form.values[field.key]
   local may_be_none = not field.required and field.value == nil
   if value == false and may_be_none then
-    enter(form, field, nil)
+    enter(window, field, nil)
   else
-    enter(form, field, not value)
+    enter(window, field, not value)
   end
 end
 
----@param form rat.Form
+---@param window rat.OpenFormWindow
 ---@param field rat.Field
 ---@param item string
-local function toggle_item(form, field, item)
-  local before = form.values[field.key] or {}
+local function toggle_item(window, field, item)
+  local before = window.form.values[field.key] --[[@as string[]?]] or {}
   local after = vim.tbl_filter(function(value)
     return value ~= item
   end, before)
   if #after == #before then
     after[#after + 1] = item
   end
-  enter(form, field, after)
+  enter(window, field, after)
 end
 
----@param form rat.Form
+---@param window rat.OpenFormWindow
 ---@param field rat.Field
----@param opened fun(choice: rat.Choice)
-local function choose(form, field, opened)
+local function choose(window, field)
+  ---@type (rat.msg.FieldChoice|{name: string, none: true})[]
   local items = vim.list_slice(field.choices)
   if not field.required then
     items[#items + 1] = { name = "nothing", none = true }
   end
-  require("rat.select").open(items, {
+  chooser.open(items, {
     prompt = field.title,
-    opened = opened,
+    opened = function(handle)
+      window.editor = handle
+    end,
     format_item = function(item)
       return item.description and ("%s · %s"):format(item.name, item.description) or item.name
     end,
   }, function(item)
     if item then
-      enter(form, field, not item.none and item.value or nil)
+      enter(window, field, not item.none and item.value or nil)
     end
   end)
 end
 
----@param pane rat.OpenPane
+--- Edits the field of a row.
+---@param window rat.OpenFormWindow
 ---@param row rat.Row?
-local function edit(pane, row)
-  local form = pane.form
-  pane.edited = nil
+local function edit(window, row)
+  local form = window.form
+  window.editor = nil
   local field = row
-    and vim.iter(form.fields or {}):find(function(field)
-      return field.key == row.key
+    and vim.iter(form.fields or {}):find(function(candidate)
+      return candidate.key == row.key
     end)
   if not (row and field) then
     return
   elseif field.kind == "several" then
     if row.item then
-      toggle_item(form, field, row.item)
+      toggle_item(window, field, row.item)
     end
   elseif field.kind == "boolean" then
-    toggle(form, field)
+    toggle(window, field)
   elseif field.kind == "choice" then
-    choose(form, field, function(choice)
-      pane.edited = choice
-    end)
+    choose(window, field)
   elseif field.kind ~= "unknown" then
     local text = form.values[field.key] --[[@as string?]]
-    pane.edited = require("rat.input").open(field.title, text or "", function(new)
-      enter(form, field, new ~= "" and new or nil)
+    window.editor = input.open(field.title, text or "", function(new)
+      enter(window, field, new ~= "" and new or nil)
     end)
   end
 end
 
----@class rat.OpenPane
+---@class rat.OpenFormWindow
 ---@field open boolean
 ---@field form rat.Form
+---@field actions rat.FormActions
 ---@field buf integer
 ---@field win integer
 ---@field rows rat.Row[]
----@field edited? rat.Choice|rat.Input what is open over it
----@field takes_keys boolean not before a pause, where it opened by itself
----@field room? rat.Room of the windows that had to make room
+---@field editor? rat.ChooserHandle|rat.Input the window that edits a field, if one was opened
+---@field takes_keys boolean false until the user pauses, if it opened by itself
+---@field splits_before? rat.SavedSplits sizes of the other windows, if the form is in a split
 
----@param pane rat.OpenPane
+---@param window rat.OpenFormWindow
 ---@return rat.Row?
-local function row_here(pane)
-  local win = api.nvim_get_current_buf() == pane.buf and 0 or pane.win
-  return pane.rows[api.nvim_win_get_cursor(win)[1]]
+local function row_here(window)
+  local win = api.nvim_get_current_buf() == window.buf and 0 or window.win
+  return window.rows[api.nvim_win_get_cursor(win)[1]]
 end
 
---- Goes to the next field, or the next of several choices.
----@param pane rat.OpenPane
+--- Moves the cursor to the next field or choice.
+---@param window rat.OpenFormWindow
 ---@param step 1|-1
-local function go(pane, step)
-  local at = api.nvim_win_get_cursor(pane.win)[1] + step
-  while pane.rows[at] do
-    if pane.rows[at].head or pane.rows[at].item then
-      return api.nvim_win_set_cursor(pane.win, { at, 0 })
+local function go_to_next(window, step)
+  local at = api.nvim_win_get_cursor(window.win)[1] + step
+  while window.rows[at] do
+    if window.rows[at].head or window.rows[at].item then
+      return api.nvim_win_set_cursor(window.win, { at, 0 })
     end
     at = at + step
   end
 end
 
----@param pane rat.OpenPane
-local function map_keys(pane)
-  local form = pane.form
-  local actions = require("rat.form")
+---@param window rat.OpenFormWindow
+local function map_keys(window)
+  local form, actions = window.form, window.actions
   local function map(lhs, doc, run)
-    local opts = { buffer = pane.buf, nowait = true, desc = "rat: " .. doc }
+    local opts = { buffer = window.buf, nowait = true, desc = "rat: " .. doc }
     vim.keymap.set("n", lhs, run, opts)
   end
   map("ga", "accept", function()
@@ -208,107 +227,106 @@ local function map_keys(pane)
   if form.mode == "form" then
     for _, lhs in ipairs({ "<CR>", "<Space>" }) do
       map(lhs, "edit the field", function()
-        edit(pane, row_here(pane))
+        edit(window, row_here(window))
       end)
     end
     map("<Tab>", "next field", function()
-      go(pane, 1)
+      go_to_next(window, 1)
     end)
     map("<S-Tab>", "previous field", function()
-      go(pane, -1)
+      go_to_next(window, -1)
     end)
   end
 end
 
---- Keeps the cursor on its field, where rows come and go above it.
----@param pane rat.OpenPane
+--- Puts the cursor back on its field after rows above it were added or removed.
+---@param window rat.OpenFormWindow
 ---@param before rat.Row?
-local function follow_row(pane, before)
-  for i, row in ipairs(pane.rows) do
+local function restore_cursor(window, before)
+  for i, row in ipairs(window.rows) do
     if before and before.key and row.key == before.key and row.item == before.item then
-      return api.nvim_win_set_cursor(pane.win, { i, 0 })
+      return api.nvim_win_set_cursor(window.win, { i, 0 })
     end
   end
 end
 
----@param pane rat.OpenPane
-local function draw(pane)
-  local look, scratch = require("rat.look"), require("rat.scratch")
-  local width = api.nvim_win_get_width(pane.win)
-  local here = row_here(pane)
-  pane.rows = rows_of(pane.form, width, pane.takes_keys)
-  local lines, looks = {}, {}
-  for i, row in ipairs(pane.rows) do
-    lines[i], looks[i] = row.text, row.look or ""
+---@param window rat.OpenFormWindow
+local function draw(window)
+  local width = api.nvim_win_get_width(window.win)
+  local here = row_here(window)
+  window.rows = rows_of(window.form, width, window.takes_keys)
+  local lines, formats = {}, {}
+  for i, row in ipairs(window.rows) do
+    lines[i], formats[i] = row.text, row.format or ""
   end
-  scratch.fill(pane.buf, lines)
-  look.reset(pane.buf)
-  look.splice(pane.buf, 0, 0, looks)
-  follow_row(pane, here)
-  if not pane.room then
-    local height = math.max(1, math.min(height_of(pane.rows, width), vim.o.lines - 6))
-    api.nvim_win_set_height(pane.win, height)
+  scratch.fill(window.buf, lines)
+  line_format.reset(window.buf)
+  line_format.splice(window.buf, 0, 0, formats)
+  restore_cursor(window, here)
+  if not window.splits_before then
+    local height = math.max(1, math.min(height_of(window.rows, width), vim.o.lines - 6))
+    api.nvim_win_set_height(window.win, height)
   end
 end
 
---- To the first field that needs something, else to the first one.
----@param pane rat.OpenPane
-local function settle(pane)
+--- Moves the cursor to the first required field that is empty, else to the first field.
+---@param window rat.OpenFormWindow
+local function go_to_first_field(window)
   local first, needed
-  for i, row in ipairs(pane.rows) do
+  for i, row in ipairs(window.rows) do
     if row.head then
       first = first or i
       needed = needed or row.needed and i
     end
   end
-  api.nvim_win_set_cursor(pane.win, { needed or first or 1, 0 })
+  api.nvim_win_set_cursor(window.win, { needed or first or 1, 0 })
 end
 
---- A window that the user closes is an answer, too.
----@param pane rat.OpenPane
-local function follow(pane)
+--- Answers with "cancel" when the user closes the window, and repositions it when the screen is resized.
+---@param window rat.OpenFormWindow
+local function watch_window(window)
   api.nvim_create_autocmd("WinClosed", {
-    pattern = tostring(pane.win),
+    pattern = tostring(window.win),
     once = true,
-    desc = "rat: closing a form answers it",
+    desc = "rat: cancel a form when its window closes",
     callback = vim.schedule_wrap(function()
-      if pane.open then
-        require("rat.form").answer(pane.form, "cancel")
+      if window.open then
+        window.actions.answer(window.form, "cancel")
       end
     end),
   })
   api.nvim_create_autocmd("VimResized", {
-    desc = "rat: a form stays in its corner",
+    desc = "rat: keep a form in its corner",
     callback = function()
-      if not pane.open then
+      if not window.open then
         return true
       end
-      if api.nvim_win_get_config(pane.win).relative ~= "" then
-        api.nvim_win_set_config(pane.win, {
+      if api.nvim_win_get_config(window.win).relative ~= "" then
+        api.nvim_win_set_config(window.win, {
           relative = "editor",
           row = vim.o.lines - vim.o.cmdheight,
           col = vim.o.columns,
-          width = math.max(1, math.min(WIDEST, vim.o.columns - 2)),
+          width = math.max(1, math.min(MAX_WIDTH, vim.o.columns - 2)),
         })
-        draw(pane)
+        draw(window)
       end
     end,
   })
 end
 
----@param pane rat.OpenPane
----@param back integer the window the user came from
-local function close(pane, back)
-  if not pane.open then
+---@param window rat.OpenFormWindow
+---@param back integer window the user came from
+local function close(window, back)
+  if not window.open then
     return
   end
-  pane.open = false
-  if pane.edited then
-    pane.edited.close()
+  window.open = false
+  if window.editor then
+    window.editor.close()
   end
-  require("rat.float").close(pane.buf, back)
-  if pane.room then
-    require("rat.room").restore(pane.room)
+  float.close(window.buf, back)
+  if window.splits_before then
+    splits.restore(window.splits_before)
   end
 end
 
@@ -318,82 +336,84 @@ end
 local function open_window(buf, config)
   local win
   if config.relative then
-    win = require("rat.float").open(buf, config)
+    win = float.open(buf, config)
   else
-    win = require("rat.room").open(buf, config)
+    win = splits.open(buf, config)
     api.nvim_set_current_win(win)
   end
   local options = { wrap = true, linebreak = false, cursorline = true, winfixbuf = true }
-  require("rat.dress").set(win, options)
+  window_options.set(win, options)
   return win
 end
 
 ---@param win integer
 ---@param title string
-local function name_split(win, title)
-  local bar = "%#RatBar#" .. require("rat.status").escape(title)
-  require("rat.dress").set(win, { winbar = bar, number = false, list = false })
+local function set_winbar(win, title)
+  local bar = "%#RatBar#" .. text_of.statusline_escape(title)
+  window_options.set(win, { winbar = bar, number = false, list = false })
 end
 
---- Opens the window and puts the user into it.
+--- Opens the window and enters it.
 ---@param form rat.Form
----@param agent string who asks
----@param by_itself? boolean no key is meant for it yet
----@return rat.Pane
-function M.open(form, agent, by_itself)
+---@param agent string title of the agent
+---@param actions rat.FormActions
+---@param by_itself? boolean it was not opened by the user, so keys are ignored until they pause
+---@return rat.FormWindow
+function M.open(form, agent, actions, by_itself)
   local back = api.nvim_get_current_win()
   local buf = api.nvim_create_buf(false, true)
-  require("rat.scratch").dress(buf, "ratform")
+  scratch.set_options(buf, "ratform")
   vim.bo[buf].bufhidden = "wipe"
-  require("rat.look").attach(buf)
-  require("rat.groups").define()
+  line_format.attach(buf)
+  groups.define()
   local asks = form.mode == "url" and "asks you to open an address" or "asks"
   local title, footer =
     (" %s %s "):format(agent, asks), " " .. table.concat(HELP[form.mode], " · ") .. " "
-  local rows = rows_of(form, width_now(), true)
-  local room = is_narrow() and require("rat.room").snapshot() or nil
-  -- What waits for a pause takes no keys, and so names none.
-  local named = not by_itself and footer or nil
-  local win = open_window(buf, place(height_of(rows, width_now()), title, named))
-  if room then
-    name_split(win, title)
+  local rows = rows_of(form, current_width(), true)
+  local splits_before = is_small_screen() and splits.snapshot() or nil
+  -- The footer lists keys, so it is not shown while they are ignored.
+  local shown_footer = not by_itself and footer or nil
+  local win = open_window(buf, place(height_of(rows, current_width()), title, shown_footer))
+  if splits_before then
+    set_winbar(win, title)
   end
-  ---@type rat.OpenPane
-  local pane = {
+  ---@type rat.OpenFormWindow
+  local window = {
     open = true,
     form = form,
+    actions = actions,
     buf = buf,
     win = win,
     rows = rows,
     takes_keys = not by_itself,
-    room = room,
+    splits_before = splits_before,
   }
   if by_itself then
-    require("rat.attention").hold_keys({ buf }, function()
-      pane.takes_keys = true
-      map_keys(pane)
-      draw(pane)
-      require("rat.float").name(win, { footer = footer })
+    auto_open.hold_keys({ buf }, function()
+      window.takes_keys = true
+      map_keys(window)
+      draw(window)
+      float.set_title(win, { footer = footer })
     end)
   else
-    map_keys(pane)
+    map_keys(window)
   end
-  draw(pane)
-  settle(pane)
-  follow(pane)
+  draw(window)
+  go_to_first_field(window)
+  watch_window(window)
   return {
     draw = function()
-      if pane.open and api.nvim_win_is_valid(win) then
-        draw(pane)
+      if window.open and api.nvim_win_is_valid(win) then
+        draw(window)
       end
     end,
-    take = function()
-      if pane.edited and pane.edited.take then
-        pane.edited.take()
+    submit_edit = function()
+      if window.editor and window.editor.submit then
+        window.editor.submit()
       end
     end,
     close = function()
-      close(pane, back)
+      close(window, back)
     end,
   }
 end

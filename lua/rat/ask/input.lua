@@ -1,13 +1,16 @@
---- A small window to write one text in, over the line it belongs to. Unlike Neovim's own |vim.ui.input()| it blocks
---- nothing.
+--- A small floating window to edit one text, over the line it belongs to. Unlike Neovim's own |vim.ui.input()| it does not
+--- block.
+local float = require("rat.view.float")
+local scratch = require("rat.view.scratch")
+
 local api = vim.api
 
 local M = {}
 
 local FOOTER = " <CR> done · <C-c> back "
 
---- Room for so many lines at once; a text may have more.
-local MOST_LINES = 6
+--- Largest height of the window; longer texts scroll.
+local MAX_HEIGHT = 6
 
 ---@param buf integer
 ---@param title string
@@ -15,52 +18,60 @@ local MOST_LINES = 6
 local function open_window(buf, title)
   local parent = api.nvim_get_current_win()
   local row = api.nvim_win_get_cursor(parent)[1] - 1
-  local config = {
-    relative = "win",
-    win = parent,
-    bufpos = { row, 0 },
-    row = 0,
-    col = 1,
-    width = math.max(20, api.nvim_win_get_width(parent) - 6),
-    height = math.min(api.nvim_buf_line_count(buf), MOST_LINES),
-    title = " " .. title .. " ",
-    footer = FOOTER,
-    zindex = 60,
-  }
-  return require("rat.float").open(buf, config)
+  local function place()
+    return {
+      relative = "win",
+      win = parent,
+      bufpos = { row, 0 },
+      row = 0,
+      col = 1,
+      width = math.max(20, api.nvim_win_get_width(parent) - 6),
+      height = math.min(api.nvim_buf_line_count(buf), MAX_HEIGHT),
+      title = " " .. title .. " ",
+      footer = FOOTER,
+      zindex = 60,
+    }
+  end
+  local win = float.open(buf, place())
+  float.on_resize(win, function()
+    if api.nvim_win_is_valid(parent) then
+      float.move(win, place())
+    end
+  end)
+  return win
 end
 
 ---@class rat.Input
----@field take fun() closes it with what is written there
----@field close fun() takes it back: no text comes any more
+---@field submit fun() closes it and returns its text through `on_done`
+---@field close fun() closes it; `on_done` is not called
 
---- The user writes no more. As if it was typed: while |:stopinsert| is still to come, a message would stop at the
+--- Leaves Insert mode by feeding keys: |:stopinsert| takes effect later, and a message before that would cause the
 --- hit-enter prompt.
----@param win integer of the input
+---@param win integer window of the input
 local function leave_insert(win)
-  -- Where the window is gone already, the mode may have come along to one that takes no text.
-  local astray = api.nvim_get_current_win() == win or not vim.bo.modifiable
-  if astray and api.nvim_get_mode().mode:find("^[iR]") then
+  -- If the window is already gone, Insert mode may have been carried into a buffer that cannot be modified.
+  local should_leave = api.nvim_get_current_win() == win or not vim.bo.modifiable
+  if should_leave and api.nvim_get_mode().mode:find("^[iR]") then
     api.nvim_feedkeys(vim.keycode("<C-Bslash><C-n>"), "ni", false)
   end
 end
 
---- Asks for a text.
+--- Opens the window and starts Insert mode in it.
 ---@param title string
----@param text string what stands there at first
----@param on_done fun(text: string) not called where the user goes back
+---@param text string initial text
+---@param on_done fun(text: string) not called if the user cancels
 ---@return rat.Input
 function M.open(title, text, on_done)
   local back = api.nvim_get_current_win()
   local buf = api.nvim_create_buf(false, true)
-  require("rat.scratch").dress(buf, "ratinput", true)
+  scratch.set_options(buf, "ratinput", true)
   vim.bo[buf].bufhidden = "wipe"
-  require("rat.scratch").fill(buf, vim.split(text, "\n", { plain = true }))
+  scratch.fill(buf, vim.split(text, "\n", { plain = true }))
   local win = open_window(buf, title)
   local open = true
   ---@type string[]?
-  local written
-  local function shut()
+  local lines_on_leave
+  local function close_window()
     if api.nvim_win_is_valid(win) then
       local current = api.nvim_get_current_win() == win
       api.nvim_win_close(win, true)
@@ -69,21 +80,21 @@ function M.open(title, text, on_done)
       end
     end
   end
-  local function finish(take)
+  local function finish(submit)
     if not open then
       return
     end
     open = false
-    local lines = take and (written or api.nvim_buf_get_lines(buf, 0, -1, false))
+    local lines = submit and (lines_on_leave or api.nvim_buf_get_lines(buf, 0, -1, false))
     leave_insert(win)
-    shut()
+    close_window()
     if lines then
       on_done(table.concat(lines, "\n"))
     end
   end
-  local function map(modes, lhs, doc, take)
+  local function map(modes, lhs, doc, submit)
     vim.keymap.set(modes, lhs, function()
-      finish(take)
+      finish(submit)
     end, { buffer = buf, nowait = true, desc = "rat: " .. doc })
   end
   map({ "n", "i" }, "<CR>", "done", true)
@@ -93,16 +104,15 @@ function M.open(title, text, on_done)
   api.nvim_create_autocmd("TextChangedI", {
     buffer = buf,
     callback = function()
-      api.nvim_win_set_height(win, math.min(api.nvim_buf_line_count(buf), MOST_LINES))
+      api.nvim_win_set_height(win, math.min(api.nvim_buf_line_count(buf), MAX_HEIGHT))
     end,
   })
   api.nvim_create_autocmd({ "WinLeave", "BufWinLeave" }, {
     buffer = buf,
     once = true,
     callback = function()
-      -- What was written there is meant. A window cannot be closed while it is being left, and once it is, the buffer may
-      -- be gone.
-      written = api.nvim_buf_get_lines(buf, 0, -1, false)
+      -- Leaving the window submits its text. It cannot be closed during WinLeave, and later the buffer may be gone.
+      lines_on_leave = api.nvim_buf_get_lines(buf, 0, -1, false)
       vim.schedule(function()
         finish(true)
       end)
@@ -110,7 +120,7 @@ function M.open(title, text, on_done)
   })
   vim.cmd.startinsert({ bang = true })
   return {
-    take = function()
+    submit = function()
       finish(true)
     end,
     close = function()

@@ -1,32 +1,30 @@
---- A login in a terminal: runs the agent's own program where the user can answer it, once nothing is typed. Knows
---- nothing of what it does.
-local chat = require("rat.chat")
-local idle = require("rat.idle")
-local say = require("rat.say")
+--- Runs a login of an agent in a terminal window, once the user is idle. It does not know what the program does.
+local auto_open = require("rat.ask.auto_open")
+local idle = require("rat.util.idle")
+local notify = require("rat.util.notify")
+local registry = require("rat.chat.registry")
+local rpc = require("rat.rpc")
+local splits = require("rat.view.splits")
+local text_of = require("rat.util.text")
+local window_options = require("rat.view.window_options")
 
 local M = {}
 
 local HEIGHT = 15
 
----@class rat.Login
----@field chat integer
----@field title string
----@field command string[]
----@field env table<string, string>
----@field cwd string
----@field by_user boolean the user has just asked for it
+---@alias rat.Login rat.msg.Login
 
---- Those whose terminal is still to be opened, by chat.
+--- Logins whose terminal has not been opened yet, by the number of the chat.
 ---@type table<integer, {login: rat.Login, wait: rat.Wait}>
 local waiting = {}
 
 ---@param id integer of the chat
 ---@param status integer?
-local function ended(id, status)
-  require("rat.rpc").notify("login_ended", { chat = id, status = status })
+local function report_end(id, status)
+  rpc.notify("login_ended", { chat = id, status = status })
 end
 
---- Neovim's environment is not the agent's: it gets exactly what it is started with otherwise.
+--- Starts a program in the terminal of the current buffer. `termopen()` is deprecated from Neovim 0.11 on.
 ---@param command string[]
 ---@param opts table
 ---@return boolean ok
@@ -34,20 +32,23 @@ end
 local function run(command, opts)
   if vim.fn.has("nvim-0.11") == 1 then
     opts.term = true
-    return pcall(vim.fn.jobstart, command, opts)
+    local ok, job = pcall(vim.fn.jobstart, command, opts)
+    return ok, job
   end
-  return pcall(vim.fn.termopen, command, opts)
+  ---@diagnostic disable-next-line: deprecated
+  local ok, job = pcall(vim.fn.termopen, command, opts)
+  return ok, job
 end
 
---- Closes the terminal's window. The last one stays, with an empty buffer in it.
+--- Closes the terminal's window. If it is the last one of its tab page, it gets an empty buffer instead.
 ---@param win integer
----@param back integer where the user came from
-local function shut(win, back)
+---@param back integer window the user came from
+local function close_window(win, back)
   if not vim.api.nvim_win_is_valid(win) then
     return
   end
   local current = vim.api.nvim_get_current_win() == win
-  if #require("rat.room").tiled(vim.api.nvim_win_get_tabpage(win)) == 1 then
+  if #splits.tiled(vim.api.nvim_win_get_tabpage(win)) == 1 then
     vim.wo[win].winbar = ""
     return vim.api.nvim_win_set_buf(win, vim.api.nvim_create_buf(true, false))
   end
@@ -57,54 +58,54 @@ local function shut(win, back)
   end
 end
 
---- The program has ended. No other window can be closed in the command-line window.
+--- Closes the terminal's window now, or after the command-line window has closed, where no other window can be closed.
 ---@param win integer
 ---@param back integer
-local function shut_when_possible(win, back)
+local function close_when_possible(win, back)
   if vim.fn.getcmdwintype() == "" then
-    return shut(win, back)
+    return close_window(win, back)
   end
   vim.api.nvim_create_autocmd("CmdwinLeave", {
     once = true,
-    desc = "rat: a login that worked leaves no terminal",
+    desc = "rat: close the terminal after the login",
     callback = vim.schedule_wrap(function()
-      shut(win, back)
+      close_window(win, back)
     end),
   })
 end
 
---- Runs the program in the current window.
+--- Runs the program in the current window, with exactly the environment that the agent gets.
 ---@param login rat.Login
----@param back integer
+---@param back integer window the user came from
 local function start(login, back)
   local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
   vim.bo[buf].bufhidden = "wipe"
   local hint = login.by_user and "" or "%=%#RatKey#i%* to type "
-  require("rat.dress").set(win, { winbar = require("rat.status").escape(login.title) .. hint })
+  window_options.set(win, { winbar = text_of.statusline_escape(login.title) .. hint })
   local env = vim.tbl_extend("force", login.env, { TERM = "xterm-256color" })
-  -- A terminal's program is told where this Neovim listens; the agent's is not to know.
+  -- Neovim sets $NVIM for programs in terminals. Agents must not know where this Neovim listens.
   local command = vim.list_extend({ "env", "-u", "NVIM" }, login.command)
   local ok, job = run(command, {
     cwd = login.cwd,
     env = env,
     clear_env = true,
     on_exit = function(_, status)
-      ended(login.chat, status)
+      report_end(login.chat, status)
       if status == 0 then
-        shut_when_possible(win, back)
+        close_when_possible(win, back)
       end
     end,
   })
   if not ok or job <= 0 then
-    error(("%s cannot be started (%s)"):format(login.command[1], job), 0)
+    error(("could not start %s (%s)"):format(login.command[1], job), 0)
   end
-  -- What is being typed where a terminal opens by itself is not meant for its program.
+  -- If the terminal opened by itself, what the user is typing is not meant for its program.
   if login.by_user then
     vim.cmd.startinsert()
   end
 end
 
---- Opens the terminal below; it goes when the login has worked, and stays to be read when it has not.
+--- Opens the terminal at the bottom of the screen. It closes after a successful login, and otherwise stays to be read.
 ---@param login rat.Login
 local function show(login)
   local back = vim.api.nvim_get_current_win()
@@ -119,52 +120,52 @@ local function show(login)
   if win ~= back then
     pcall(vim.api.nvim_win_close, win, true)
   end
-  say.error("no terminal for the login: " .. require("rat.text").one_line(tostring(problem)))
-  ended(login.chat)
+  notify.error("Could not open the login terminal: " .. text_of.one_line(tostring(problem)))
+  report_end(login.chat)
 end
 
 ---@param id integer of the chat
----@return rat.Login? login that waited
+---@return rat.Login? login that was waiting
 local function forget(id)
-  local one = waiting[id]
+  local entry = waiting[id]
   waiting[id] = nil
-  if one then
-    idle.forget(one.wait)
-    return one.login
+  if entry then
+    idle.forget(entry.wait)
+    return entry.login
   end
 end
 
---- Whether the user is where it may open by itself.
+--- Whether a terminal may open where the user is now.
 ---@param login rat.Login
 ---@return boolean
-local function ready(login)
-  local of = chat.get(login.chat)
-  return login.by_user or of ~= nil and require("rat.attention").is_free(of)
+local function may_open(login)
+  local chat = registry.get(login.chat)
+  return login.by_user or chat ~= nil and auto_open.may_open(chat)
 end
 
---- An agent wants a login in a terminal. It takes the focus and every key, so it waits until none is typed, and unless
---- the user has asked for it, until they are in the chat.
+--- Handles a login that an agent requires. The terminal takes the focus and every key, so it opens once the user is idle
+--- and, unless they asked for it, in the chat.
 ---@param login rat.Login
 function M.wanted(login)
   forget(login.chat)
-  if login.by_user and idle.now() then
+  if login.by_user and idle.is_idle() then
     return show(login)
   end
   local wait = idle.when(function()
-    return ready(login)
+    return may_open(login)
   end, function()
     waiting[login.chat] = nil
     show(login)
   end)
   waiting[login.chat] = { login = login, wait = wait }
-  if not login.by_user and not (idle.now() and ready(login)) then
-    say.info(("`:RatLogin` opens a terminal: %s"):format(login.title))
+  if not login.by_user and not (idle.is_idle() and may_open(login)) then
+    notify.info(("Login required (%s). :RatLogin opens a terminal."):format(login.title))
   end
 end
 
---- Opens what waits in a chat, because the user says so.
----@param id integer
----@return boolean opened nothing waited if not
+--- Opens the login that waits in a chat, because the user asked for it.
+---@param id integer number of the chat
+---@return boolean opened false if none was waiting
 function M.open(id)
   local login = forget(id)
   if login then
@@ -174,11 +175,11 @@ function M.open(id)
   return login ~= nil
 end
 
---- Compares what waits with how the chats stand: a login that nobody needs any more never opens.
+--- Follows a change of a chat's status: drops logins that are no longer needed.
 function M.update()
   for id in pairs(waiting) do
-    local of = chat.get(id)
-    local state = of and of.status.state
+    local chat = registry.get(id)
+    local state = chat and chat.status.state
     if state ~= "starting" and state ~= "waiting" then
       forget(id)
     end

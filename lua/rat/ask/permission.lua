@@ -1,8 +1,16 @@
---- The permission requests that wait, over all chats: finds the one meant, asks the user, sends the answer.
-local chat = require("rat.chat")
+--- Handles the waiting permission requests of all chats: finds the one a command means, asks the user, and sends the answer.
+local alert = require("rat.chat.alert")
+local auto_open = require("rat.ask.auto_open")
 local config = require("rat.config")
+local current_chat = require("rat.chat.current")
+local notify = require("rat.util.notify")
+local question = require("rat.ask.question")
+local question_list = require("rat.ask.question_list")
+local registry = require("rat.chat.registry")
+local request_diff = require("rat.diff.request")
 local rpc = require("rat.rpc")
-local say = require("rat.say")
+local window = require("rat.view.window")
+-- `rat.ask.chooser` is loaded on first use, since a chat often starts without a request.
 
 local M = {}
 
@@ -10,36 +18,47 @@ local M = {}
 ---@field chat rat.Chat
 ---@field permission rat.Permission
 
---- Order of arrival by chat and id; a request that is gone is forgotten.
+-- The tables below are keyed by `request_diff.key`.
+
+--- Order of arrival of the requests that the binary lists.
 ---@type table<string, integer>
 local arrival = {}
-local arrived = 0
+local arrivals = 0
 
---- Requests that were answered and that the binary still lists, with their revision then: a second key is not meant for
---- them, unless they ask for something else now.
+--- Requests that were answered while the binary still lists them, with the revision that was answered. They are not
+--- answered again unless their revision has changed.
 ---@type table<string, integer>
 local answered = {}
 
 --- Choosers that are open or wait to open, with the revision of the request they show.
----@type table<string, {choice: rat.Choice, revision: integer, by_itself: boolean}>
+---@type table<string, {handle: rat.ChooserHandle, revision: integer}>
 local choosers = {}
+
+---@type fun(name: string)[]
+local decision_listeners = {}
+
+--- Calls a listener with the key of a request (see `request_diff.key`) once the binary no longer lists it.
+---@param listener fun(key: string)
+function M.on_decided(listener)
+  decision_listeners[#decision_listeners + 1] = listener
+end
 
 local SHOW_DIFF = "Show the diff"
 
 ---@param request rat.Request
 ---@return string
 local function key(request)
-  return ("%d:%d"):format(request.chat.id, request.permission.id)
+  return request_diff.key(request.chat.id --[[@as integer]], request.permission.id)
 end
 
----@param of? rat.Chat only of this chat
----@return rat.Request[] as the binary has them, the oldest first
-local function listed(of)
+---@param chat? rat.Chat only of this chat
+---@return rat.Request[] all that the binary lists, the oldest first
+local function listed(chat)
   local list = {}
-  for _, one in ipairs(chat.list()) do
-    local meant = one.id and (not of or of == one)
-    for _, permission in ipairs(meant and one.status.permissions or {}) do
-      list[#list + 1] = { chat = one, permission = permission }
+  for _, owner in ipairs(registry.list()) do
+    local is_meant = owner.id and (not chat or chat == owner)
+    for _, permission in ipairs(is_meant and owner.status.permissions or {}) do
+      list[#list + 1] = { chat = owner, permission = permission }
     end
   end
   table.sort(list, function(a, b)
@@ -49,15 +68,15 @@ local function listed(of)
   return list
 end
 
----@param of? rat.Chat only of this chat
----@return rat.Request[] those the user has not answered, the oldest first
-local function waiting(of)
+---@param chat? rat.Chat only of this chat
+---@return rat.Request[] those that the user has not answered, the oldest first
+local function waiting(chat)
   return vim.tbl_filter(function(request)
     return answered[key(request)] ~= request.permission.revision
-  end, listed(of))
+  end, listed(chat))
 end
 
---- The requests that wait in all chats, the oldest first.
+--- Returns the waiting requests of all chats, the oldest first.
 ---@return rat.Permission[]
 function M.all()
   return vim.tbl_map(function(request)
@@ -65,44 +84,48 @@ function M.all()
   end, waiting())
 end
 
---- What has waited longest where the user is: in this chat, in the one on the screen, in this folder; else of all.
----@param questions? boolean a question of our own counts, too
+--- Finds the request or question that has waited longest: in the chat the user is in, else in the visible one, else in a
+--- chat of this folder, else in any chat. Tells the user if nothing waits.
+---@param questions? boolean whether the binary's own questions count, too
 ---@return rat.Request?
 ---@return rat.Question?
----@return boolean elsewhere it is of none of these, and not the only one
+---@return boolean elsewhere whether it was found in none of the first three while several requests wait
 local function oldest(questions)
-  local function first(of)
-    local request = waiting(of)[1]
-    local question = questions and require("rat.question").oldest(of) or nil
-    -- Both are numbered by the binary as they come.
-    if request and question and question.id < request.permission.id then
-      return nil, question
+  local function first(chat)
+    local request = waiting(chat)[1]
+    local asked = questions and question_list.list(chat)[1] or nil
+    -- The binary numbers requests and questions in one sequence.
+    if request and asked and asked.id < request.permission.id then
+      return nil, asked
     end
-    return request, not request and question or nil
+    return request, not request and asked or nil
   end
-  local near = { chat.of(vim.api.nvim_get_current_buf()), require("rat.window").visible() }
+  ---@type rat.Chat[]
+  local near = {}
+  near[1] = registry.of(vim.api.nvim_get_current_buf())
+  near[#near + 1] = window.visible()
   near = vim.list_extend(
-    vim.tbl_values(near),
-    vim.tbl_filter(function(one)
-      return one.cwd == vim.fn.getcwd()
-    end, chat.list())
+    near,
+    vim.tbl_filter(function(chat)
+      return chat.cwd == vim.fn.getcwd()
+    end, registry.list())
   )
-  for _, of in ipairs(near) do
-    local request, question = first(of)
-    if request or question then
-      return request, question, false
+  for _, chat in ipairs(near) do
+    local request, asked = first(chat)
+    if request or asked then
+      return request, asked, false
     end
   end
-  local request, question = first(nil)
-  if not (request or question) then
-    say.info("no permission request is waiting")
+  local request, asked = first(nil)
+  if not (request or asked) then
+    notify.info("No permission request is waiting")
   end
-  return request, question, #waiting() > 1
+  return request, asked, #waiting() > 1
 end
 
 --- Answers a request with one of its options.
 ---@param request rat.Request
----@param option string its id
+---@param option string id of the option
 function M.choose(request, option)
   answered[key(request)] = request.permission.revision
   rpc.notify("permission", {
@@ -113,7 +136,7 @@ function M.choose(request, option)
   })
 end
 
---- The keys of the request's card, which the chooser covers.
+--- Returns the keys of the request's card for the chooser, which may cover the card.
 ---@param request rat.Request
 ---@return table<string, fun()>
 local function card_keys(request)
@@ -127,12 +150,12 @@ local function card_keys(request)
   }
   for number = 1, math.min(#request.permission.options, 9) do
     keys["g" .. number] = function()
-      M.pick(request.chat, request.permission.id, number)
+      M.choose_number(request.chat, request.permission.id, number)
     end
   end
   if request.permission.diffs > 0 then
     keys.gd = function()
-      require("rat.diff").request(request.chat, request.permission.id)
+      request_diff.open(request.chat, request.permission.id)
     end
   end
   return keys
@@ -142,8 +165,9 @@ end
 ---@return any[] items
 ---@return rat.SelectOptions
 ---@return rat.OnChoice
-local function question(request)
+local function chooser_for(request)
   local permission = request.permission
+  ---@type (rat.msg.PermissionOption|{name: string})[]
   local items = vim.list_slice(permission.options)
   if permission.diffs > 0 then
     items[#items + 1] = { name = SHOW_DIFF }
@@ -151,7 +175,7 @@ local function question(request)
   local opts = {
     prompt = ("%s: %s"):format(request.chat.title, permission.asks),
     careful = true,
-    leaves = true,
+    insert_closes = true,
     keys = card_keys(request),
     label = function(index)
       return index > #permission.options and "[gd] "
@@ -169,94 +193,95 @@ local function question(request)
       if item and item.id then
         M.choose(request, item.id)
       elseif item then
-        require("rat.diff").request(request.chat, permission.id)
+        request_diff.open(request.chat, permission.id)
       end
     end
 end
 
 ---@param request rat.Request
----@param by_itself boolean the user has not just asked for it
+---@param by_itself boolean whether the user has not just asked for it
 local function show(request, by_itself)
   local name, revision = key(request), request.permission.revision
   M.close(name)
-  local items, opts, on_choice = question(request)
-  local function opened(choice)
-    choosers[name] = { choice = choice, revision = revision, by_itself = by_itself }
+  local items, opts, on_choice = chooser_for(request)
+  local function opened(handle)
+    choosers[name] = { handle = handle, revision = revision }
   end
   if by_itself then
-    opened(require("rat.select").when_idle(items, opts, on_choice, function()
-      return require("rat.attention").is_free(request.chat)
+    opened(require("rat.ask.chooser").when_idle(items, opts, on_choice, function()
+      return auto_open.may_open(request.chat)
     end))
   else
     opts.opened = opened
-    require("rat.select").open(items, opts, on_choice)
+    require("rat.ask.chooser").open(items, opts, on_choice)
   end
 end
 
---- Opens the chooser for a request, without one for what has waited longest: a request, or a question of our own.
----@param of? rat.Chat
----@param id? integer
-function M.open(of, id)
-  local request, asked = id and M.request(of, id) or nil, nil
+--- Opens the chooser for a request. Without arguments, for the request or question that has waited longest.
+---@param chat? rat.Chat
+---@param id? integer number of the request
+function M.open(chat, id)
+  local request, asked = id and M.request(chat --[[@as rat.Chat]], id) or nil, nil
   if not id then
     request, asked = oldest(true)
   end
   if asked then
-    require("rat.question").open(asked)
+    question.open(asked)
   elseif request and #request.permission.options == 0 then
-    say.info("the agent offers no answer to choose: :RatDeny turns it down")
+    notify.info("This request has no options. :RatDeny turns it down.")
   elseif request then
     show(request, false)
   end
 end
 
---- A request that waits.
----@param of rat.Chat
+--- Returns a waiting request; nil if it was answered or withdrawn.
+---@param chat rat.Chat
 ---@param id integer
 ---@return rat.Request?
-function M.request(of, id)
-  return vim.iter(waiting(of)):find(function(request)
+function M.request(chat, id)
+  return vim.iter(waiting(chat)):find(function(request)
     return request.permission.id == id
   end)
 end
 
 ---@param request rat.Request
 ---@return boolean
-local function is_in_sight(request)
-  return require("rat.window").visible() == request.chat
+local function is_visible(request)
+  return window.visible() == request.chat
 end
 
 ---@param request rat.Request
 local function open_by_itself(request)
   local options = config.get()
-  require("rat.notice").asked(request.chat, request.permission.title)
+  alert.asked(request.chat, request.permission.title)
   if options.diff == "tab" and request.permission.diffs > 0 then
-    return require("rat.diff").offer(request.chat, request.permission.id)
+    return request_diff.offer(request.chat, request.permission.id)
   elseif options.permission.open ~= "never" and #request.permission.options > 0 then
     show(request, true)
   end
 end
 
----@param name string
+--- Closes the chooser of a request.
+---@param name string see `request_diff.key`
 function M.close(name)
   if choosers[name] then
-    choosers[name].choice.close()
+    choosers[name].handle.close()
     choosers[name] = nil
   end
 end
 
---- Compares what waits with what waited: opens for what is new, closes for what is decided.
+--- Follows a change of a chat's status: offers new requests to the user and cleans up after those that are gone.
 function M.update()
   local seen = {}
   for _, request in ipairs(listed()) do
     local name = key(request)
     seen[name] = true
     if not arrival[name] then
-      arrived = arrived + 1
-      arrival[name] = arrived
+      arrivals = arrivals + 1
+      arrival[name] = arrivals
       open_by_itself(request)
     elseif choosers[name] and choosers[name].revision ~= request.permission.revision then
-      -- It asks for something else now.
+      -- The request has changed while its chooser was open.
       show(request, true)
     end
   end
@@ -264,7 +289,10 @@ function M.update()
     if not seen[name] then
       arrival[name], answered[name] = nil, nil
       M.close(name)
-      require("rat.diff").decided(name)
+      request_diff.forget(name)
+      for _, listener in ipairs(decision_listeners) do
+        listener(name)
+      end
     end
   end
 end
@@ -278,11 +306,11 @@ local function offers(request, kind)
   end)
 end
 
---- Allows a request once or rejects it once. Where only lasting answers of that sort are offered, it shows them.
+--- Allows or rejects a request once. If it offers only lasting answers of that kind, its chooser opens instead.
 ---@param request rat.Request
 ---@param allow boolean
----@param reason? string told to the agent with a rejection
----@return boolean decided; if not, the user was told why
+---@param reason? string sent to the agent with a rejection
+---@return boolean decided if false, the user was told why
 function M.decide(request, allow, reason)
   local once, always = "reject_once", "reject_always"
   if allow then
@@ -290,11 +318,11 @@ function M.decide(request, allow, reason)
   end
   if not offers(request, once) then
     if offers(request, always) then
-      say.warn("only lasting answers are offered: choose one")
+      notify.warn("This request offers only lasting answers. Choose one.")
       show(request, false)
       return false
     elseif allow then
-      say.warn("this request offers no way to allow it: see `:RatPermission`")
+      notify.warn("This request has no option to allow it. See :RatPermission.")
       return false
     end
   end
@@ -309,28 +337,33 @@ function M.decide(request, allow, reason)
   return true
 end
 
---- Allows the oldest request once, or rejects it; where several wait and none of them here, shows it.
+--- Allows or rejects the oldest request once. If it is not clear that the user means that one, it is shown instead.
 ---@param allow boolean
----@param reason? string told to the agent with a rejection
+---@param reason? string sent to the agent with a rejection
 function M.answer(allow, reason)
   local request, _, elsewhere = oldest()
   if request and elsewhere then
-    say.info("several requests wait elsewhere: this is the oldest")
+    notify.info("Several requests are waiting in other chats. This is the oldest.")
+    return show(request, false)
+  elseif request and not is_visible(request) and request.chat ~= current_chat.get() then
+    -- The user works with another chat and has not seen this request.
+    notify.info(("%s is waiting. This is its request."):format(registry.label(request.chat)))
     return show(request, false)
   end
-  if request and M.decide(request, allow, reason) and not is_in_sight(request) then
-    local word = allow and "allowed once" or "rejected"
-    say.info(("%s: %s (%s)"):format(word, request.permission.title, chat.label(request.chat)))
+  if request and M.decide(request, allow, reason) and not is_visible(request) then
+    local word = allow and "Allowed once" or "Rejected"
+    local label = registry.label(request.chat --[[@as rat.Chat]])
+    notify.info(("%s: %s (%s)"):format(word, request.permission.title, label))
   end
 end
 
---- Answers with the option of that number.
----@param of rat.Chat
+--- Answers a request with the option of the given number.
+---@param chat rat.Chat
 ---@param id integer the request
 ---@param number integer
 ---@return boolean answered
-function M.pick(of, id, number)
-  local request = M.request(of, id)
+function M.choose_number(chat, id, number)
+  local request = M.request(chat, id)
   local option = request and request.permission.options[number]
   if not (request and option) then
     return false
@@ -339,11 +372,11 @@ function M.pick(of, id, number)
   return true
 end
 
---- The request of a chat, where only one waits.
----@param of rat.Chat
+--- Returns the id of a chat's waiting request if there is exactly one.
+---@param chat rat.Chat
 ---@return integer? id
-function M.only(of)
-  local list = waiting(of)
+function M.single_request(chat)
+  local list = waiting(chat)
   return #list == 1 and list[1].permission.id or nil
 end
 

@@ -1,19 +1,21 @@
---- Closes the picker of a plugin in which `vim.ui.select` asks for us, once what it asks is decided elsewhere. A picker
---- that is open for anything else stays.
+--- Closes the picker that another plugin opened for our `vim.ui.select()` call, once its question is answered elsewhere.
+--- Other open pickers are left alone.
+local notify = require("rat.util.notify")
+
 local M = {}
 
---- The picker of snacks.nvim that has this buffer.
+--- Returns the picker of snacks.nvim that a buffer belongs to.
 ---@param buf integer
 ---@return table?
 local function snacks_picker(buf)
   return vim
     .iter(require("snacks").picker.get({ source = "select", tab = false }))
-    :find(function(one)
-      return one.input.win.buf == buf or one.list.win.buf == buf
+    :find(function(picker)
+      return picker.input.win.buf == buf or picker.list.win.buf == buf
     end)
 end
 
---- How a picker is closed, by the filetype of its buffer.
+--- Functions that close a picker, by the filetype of its buffer.
 ---@type table<string, fun(buf: integer)>
 local closers = {
   TelescopePrompt = function(buf)
@@ -41,11 +43,11 @@ local function is_float(win)
 end
 
 ---@class rat.Picker
----@field buf? integer its buffer, where it is of a plugin we know
----@field before table<integer, true> floats there were before it
----@field watch? {autocmd: integer, keys: integer} what waits for it
+---@field buf? integer its buffer, once a picker with a known filetype has opened
+---@field before table<integer, true> floating windows that were open before it
+---@field watch? {autocmd: integer, keys: integer} while it has not opened
 
---- Waits no longer for a picker to open.
+--- Stops waiting for a picker to open.
 ---@param picker rat.Picker
 function M.forget(picker)
   if picker.watch then
@@ -55,7 +57,7 @@ function M.forget(picker)
   end
 end
 
---- Notes which picker opens. Call it before one does.
+--- Waits for the next picker to open. To be called right before `vim.ui.select()`.
 ---@return rat.Picker
 function M.watch()
   ---@type rat.Picker
@@ -65,13 +67,13 @@ function M.watch()
   end
   local autocmd = vim.api.nvim_create_autocmd("FileType", {
     pattern = vim.tbl_keys(closers),
-    desc = "rat: which picker asks for us",
+    desc = "rat: find the picker that opened",
     callback = function(args)
       picker.buf = args.buf
       M.forget(picker)
     end,
   })
-  -- Whoever types may open a picker of their own: what comes after a key need not be ours.
+  -- After a key the user may have opened a picker of their own, so one that opens then is not taken for ours.
   local keys = vim.on_key(function(_, typed)
     if typed and typed ~= "" then
       M.forget(picker)
@@ -81,7 +83,7 @@ function M.watch()
   return picker
 end
 
---- Closes the picker, or says that it answers nothing any more.
+--- Closes the picker. If it is of an unknown plugin, tells the user that it has no effect any more.
 ---@param picker rat.Picker
 function M.close(picker)
   M.forget(picker)
@@ -94,7 +96,7 @@ function M.close(picker)
   end
   local win = vim.api.nvim_get_current_win()
   if is_float(win) and not picker.before[win] then
-    require("rat.say").info("this is decided: the open picker answers nothing any more")
+    notify.info("Already answered. The open picker has no effect.")
   end
 end
 

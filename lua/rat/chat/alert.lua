@@ -1,16 +1,21 @@
---- Tells the user about requests and finished turns of chats they are not looking at, once each.
+--- Notifies the user of requests and finished turns in chats that they are not looking at, once each.
+local config = require("rat.config")
+local notify = require("rat.util.notify")
+local registry = require("rat.chat.registry")
+local window = require("rat.view.window")
+
 local M = {}
 
-local has_focus, is_following = true, false
+local has_focus, is_watching = true, false
 
---- Follows whether the terminal has the focus. One that never reports it counts as focused.
+--- Starts to track whether the terminal has the focus. One that never reports it counts as focused.
 function M.watch()
-  if is_following then
+  if is_watching then
     return
   end
-  is_following = true
+  is_watching = true
   vim.api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
-    group = vim.api.nvim_create_augroup("rat_notice", {}),
+    group = vim.api.nvim_create_augroup("rat_alert", {}),
     desc = "rat: whether the terminal has the focus",
     callback = function(args)
       has_focus = args.event == "FocusGained"
@@ -18,64 +23,68 @@ function M.watch()
   })
 end
 
---- Sends bytes to the terminal. They must not contain an agent's text.
+--- Writes bytes to the terminal. They must not contain an agent's text.
 ---@param bytes string
 function M.send(bytes)
   if vim.api.nvim_ui_send then
     vim.api.nvim_ui_send(bytes)
   else
-    -- Neovim redirects it to the terminal.
+    -- Neovim sends its stdout to the terminal.
     io.stdout:write(bytes)
   end
 end
 
----@type table<string, fun(of: rat.Chat): string?>
+--- The bytes to send, by |rat-option-notify.terminal|.
+---@type table<string, fun(chat: rat.Chat): string?>
 local signals = {
   bell = function()
     return "\a"
   end,
-  osc9 = function(of)
-    -- The name is the user's own, from their configuration.
-    return ("\27]9;rat.nvim: %s\27\\"):format(of.agent:gsub("[^%w_. -]", ""))
+  osc9 = function(chat)
+    -- The name comes from the user's configuration, not from the agent.
+    return ("\27]9;rat.nvim: %s\27\\"):format(chat.agent:gsub("[^%w_. -]", ""))
   end,
 }
 
----@param of rat.Chat
+---@param chat rat.Chat
 ---@param text string
-local function tell(of, text)
+local function alert(chat, text)
   M.watch()
-  local options = require("rat.config").get().notify
+  ---@type {when: string, terminal: string}
+  local options = config.get().notify
   if options.when == "never" then
     return
   end
-  local in_sight = require("rat.window").visible() == of
-  if not in_sight then
-    require("rat.say").info(text)
+  local is_visible = window.visible() == chat
+  if not is_visible then
+    notify.info(text)
   end
   local signal = signals[options.terminal]
-  if signal and not (in_sight and has_focus) then
-    M.send(signal(of))
+  if signal and not (is_visible and has_focus) then
+    M.send(signal(chat) --[[@as string]])
   end
 end
 
---- A request has come.
----@param of rat.Chat
+--- Notifies the user of a new permission request.
+---@param chat rat.Chat
 ---@param title string
-function M.asked(of, title)
-  local text = "%s asks: %s (`:RatAllow`, `:RatDeny`, `:RatPermission`)"
-  tell(of, text:format(require("rat.chat").label(of), title))
+function M.asked(chat, title)
+  local text = "%s needs approval: %s (:RatAllow, :RatDeny or :RatPermission)"
+  alert(chat, text:format(registry.label(chat), title))
 end
 
---- A turn has ended. Says nothing about one that was cancelled, that failed (its error was reported) or that a queued prompt
---- follows.
----@param of rat.Chat
----@param reason string
-function M.ended(of, reason)
-  if reason == "cancelled" or reason == "error" or #(of.status.queued or {}) > 0 then
+--- Notifies the user of the end of a turn, unless it was cancelled, has failed (the error was reported), or is followed by
+--- a queued prompt.
+---@param chat rat.Chat
+---@param reason string ACP stop reason, or "error"
+---@param next? boolean whether a queued prompt was sent at once
+function M.ended(chat, reason, next)
+  local waits = #(chat.status.queued or {}) > 0 and not chat.status.queue_paused
+  if reason == "cancelled" or reason == "error" or next or waits then
     return
   end
   local how = reason == "end_turn" and "has finished" or "has stopped: " .. reason:gsub("_", " ")
-  tell(of, ("%s %s"):format(require("rat.chat").label(of), how))
+  alert(chat, ("%s %s"):format(registry.label(chat), how))
 end
 
 return M

@@ -1,43 +1,52 @@
---- How long a turn has been running. Updates the bars that show it once a second while a turn runs.
+--- Measures how long turns have been running, and calls a listener once a second while there is one.
 local M = {}
 
---- Shorter turns need no clock.
+--- The elapsed time is shown from here on.
 local SHOWN_FROM_MS = 10000
 local TICK_MS = 1000
 
 ---@type table<string, true>
 local in_turn = { running = true, waiting = true, cancelling = true }
 
----@type table<rat.Chat, integer> when its turn began, in |uv.now()|'s milliseconds
-local began = setmetatable({}, { __mode = "k" })
+--- Start of each chat's turn, in milliseconds of |uv.now()|.
+---@type table<rat.Chat, integer>
+local started_at = setmetatable({}, { __mode = "k" })
 
 ---@type uv.uv_timer_t?
 local timer
 
+---@type fun(running: rat.Chat[])
+local on_tick = function() end
+
+--- Sets the listener that is called once a second while a turn is running.
+---@param listener fun(running: rat.Chat[])
+function M.on_tick(listener)
+  on_tick = listener
+end
+
 local function tick()
-  local is_running = false
-  for chat in pairs(began) do
+  local running = {}
+  for chat in pairs(started_at) do
     if not in_turn[chat.status.state] then
-      began[chat] = nil
+      started_at[chat] = nil
     else
-      is_running = true
-      require("rat.window").refresh(chat)
+      running[#running + 1] = chat
     end
   end
-  if is_running then
-    vim.cmd.redrawstatus({ bang = true })
+  if #running > 0 then
+    on_tick(running)
   elseif timer then
     timer:stop()
   end
 end
 
---- Takes note of how a chat stands now.
+--- Starts or stops the clock of a chat by its state.
 ---@param chat rat.Chat
-function M.note(chat)
+function M.update(chat)
   if not in_turn[chat.status.state] then
-    began[chat] = nil
-  elseif not began[chat] then
-    began[chat] = vim.uv.now()
+    started_at[chat] = nil
+  elseif not started_at[chat] then
+    started_at[chat] = vim.uv.now()
     timer = timer or assert(vim.uv.new_timer())
     if not timer:is_active() then
       timer:start(TICK_MS, TICK_MS, vim.schedule_wrap(tick))
@@ -45,15 +54,23 @@ function M.note(chat)
   end
 end
 
---- How long the turn of a chat has been running, once that is worth showing: `42s`, `3m 05s`, `1h 02m`.
+--- Starts the clock again for a new turn. The state does not change between turns if the prompt was queued.
 ---@param chat rat.Chat
----@return string?
+function M.restart(chat)
+  started_at[chat] = nil
+  M.update(chat)
+end
+
+--- Returns how long the turn of a chat has been running: `42s`, `3m 05s`, `1h 02m`.
+---@param chat rat.Chat
+---@return string? # nil before SHOWN_FROM_MS
 function M.elapsed(chat)
-  local since = began[chat] and in_turn[chat.status.state] and vim.uv.now() - began[chat]
-  if not since or since < SHOWN_FROM_MS then
+  local start = started_at[chat]
+  local elapsed = start and in_turn[chat.status.state] and vim.uv.now() - start
+  if not elapsed or elapsed < SHOWN_FROM_MS then
     return nil
   end
-  local seconds = math.floor(since / 1000)
+  local seconds = math.floor(elapsed / 1000)
   local minutes, hours = math.floor(seconds / 60), math.floor(seconds / 3600)
   if hours > 0 then
     return ("%dh %02dm"):format(hours, minutes % 60)

@@ -1,112 +1,110 @@
---- What the user has written and the agent has not got, so that it outlives Neovim: the prompt, what is attached to it, the
---- queue. A file for each chat, by folder; it belongs to the Neovim that writes it until that is gone.
-local keep = require("rat.keep")
+--- Saves what the user has written and the agent has not received, so that it survives the end of Neovim: the prompt, its
+--- attachments and the queue. Each chat has a file, in a folder for its working folder. A file belongs to the Neovim that
+--- writes it until that has exited.
+local history = require("rat.chat.history")
+local private_file = require("rat.util.private_file")
 
 local M = {}
 
---- How long after a change it is written, in milliseconds.
-local SOON_MS = 300
+--- How long after a change a draft is written, in milliseconds.
+local WRITE_DELAY_MS = 300
 
 ---@class rat.Draft
 ---@field agent string
----@field pid integer of the Neovim it belongs to
----@field server string where that one listens
----@field prompts {text: string, attachments: rat.Attachment[]}[] the queue, then what is being written
+---@field pid integer process id of the Neovim it belongs to
+---@field server string address of that Neovim: |v:servername|
+---@field prompts {text: string, attachments: rat.Attachment[]}[] the queue, then the unsent texts
 
---- What is on the disk, as JSON, by path.
+--- The JSON in each file, by path.
 ---@type table<string, string>
 local written = {}
+--- Chats whose draft has to be written.
 ---@type table<rat.Chat, true>
 local changed = {}
 ---@type uv.uv_timer_t?
 local timer
 local writing = false
 
----@param of rat.Chat
+---@param chat rat.Chat
 ---@return string
-local function path_of(of)
-  of.draft_file = of.draft_file
+local function path_of(chat)
+  chat.draft_file = chat.draft_file
     or vim.fs.joinpath(
-      keep.folder("drafts", of.cwd),
-      ("%d-%s.json"):format(vim.fn.getpid(), (of.name:gsub("%W", "-")))
+      private_file.folder("drafts", chat.cwd),
+      ("%d-%s.json"):format(vim.fn.getpid(), (chat.name:gsub("%W", "-")))
     )
-  return of.draft_file
+  return chat.draft_file
 end
 
----@param of rat.Chat
+---@param chat rat.Chat
 ---@return string[]
-local function lines_of(of)
-  local buf = of.buffers.prompt
+local function lines_of(chat)
+  local buf = chat.buffers.prompt
   if buf and vim.api.nvim_buf_is_loaded(buf) then
     return vim.api.nvim_buf_get_lines(buf, 0, -1, false)
   end
-  return of.draft or {}
+  return chat.draft or {}
 end
 
----@param of rat.Chat
----@return string? json nil where there is nothing to keep
-local function content(of)
+---@param chat rat.Chat
+---@return string? json nil if there is no draft
+local function content(chat)
   local prompts = {}
-  for _, text in ipairs(of.status.queued) do
-    prompts[#prompts + 1] = { text = text, attachments = of.sent[text] or {} }
+  for _, text in ipairs(chat.status.queued) do
+    prompts[#prompts + 1] = { text = text, attachments = chat.sent[text] or {} }
   end
-  local lines = lines_of(of)
-  local texts, kept = require("rat.history").besides(of.buffers.prompt or -1, lines)
-  local text = table.concat(lines, "\n")
-  if vim.trim(text) ~= "" and not kept then
-    table.insert(texts, math.max(1, #texts), text)
-  end
-  if #texts == 0 and #of.attachments > 0 then
+  local texts = history.unsent(chat.buffers.prompt or -1, lines_of(chat))
+  if #texts == 0 and #chat.attachments > 0 then
     texts[1] = ""
   end
-  for i, one in ipairs(texts) do
-    prompts[#prompts + 1] = { text = one, attachments = i == #texts and of.attachments or {} }
+  for i, text in ipairs(texts) do
+    prompts[#prompts + 1] = { text = text, attachments = i == #texts and chat.attachments or {} }
   end
   if #prompts == 0 then
     return nil
   end
   local draft =
-    { agent = of.agent, pid = vim.fn.getpid(), server = vim.v.servername, prompts = prompts }
+    { agent = chat.agent, pid = vim.fn.getpid(), server = vim.v.servername, prompts = prompts }
   return vim.json.encode(draft)
 end
 
---- Writes what has changed.
----@param at_once boolean Neovim ends
-local function flush(at_once)
-  if writing and not at_once then
+--- Writes the drafts that have changed, one after the other.
+---@param synchronous boolean true when Neovim exits
+local function flush(synchronous)
+  if writing and not synchronous then
     return
   end
-  local of = next(changed)
-  if not of then
+  local chat = next(changed)
+  if not chat then
     return
   end
-  changed[of] = nil
-  local json = content(of)
-  if not json and not of.draft_file then
-    return flush(at_once)
+  changed[chat] = nil
+  local json = content(chat)
+  if not json and not chat.draft_file then
+    return flush(synchronous)
   end
-  local path = path_of(of)
+  local path = path_of(chat)
   if json == written[path] then
-    return flush(at_once)
+    return flush(synchronous)
   end
   written[path] = json
-  if at_once then
+  if synchronous then
     if json then
-      keep.replace(path, json)
+      private_file.replace(path, json)
     else
       vim.uv.fs_unlink(path)
     end
-    return flush(at_once)
+    return flush(synchronous)
   end
   writing = true
-  local go_on = vim.schedule_wrap(function()
+  local flush_next = vim.schedule_wrap(function()
     writing = false
     flush(false)
   end)
   if json then
-    keep.replace(path, json, go_on)
+    private_file.replace(path, json, flush_next)
   else
-    vim.uv.fs_unlink(path, go_on)
+    vim.uv.fs_unlink(path, flush_next)
   end
 end
 
@@ -114,26 +112,27 @@ local function watch()
   timer = assert(vim.uv.new_timer())
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("rat_drafts", {}),
-    desc = "rat: what is written outlives Neovim",
+    desc = "rat: save drafts",
     callback = function()
       flush(true)
     end,
   })
 end
 
---- Something the user has written has changed.
----@param of rat.Chat?
-function M.changed(of)
-  if not of then
+--- Has the draft of a chat written soon, after the prompt, its attachments or the queue have changed.
+---@param chat rat.Chat?
+function M.changed(chat)
+  if not chat then
     return
   end
-  changed[of] = true
+  changed[chat] = true
   if not timer then
     watch()
   end
-  if not timer:is_active() then
-    timer:start(
-      SOON_MS,
+  local write_timer = timer --[[@as uv.uv_timer_t]]
+  if not write_timer:is_active() then
+    write_timer:start(
+      WRITE_DELAY_MS,
       0,
       vim.schedule_wrap(function()
         flush(false)
@@ -142,49 +141,51 @@ function M.changed(of)
   end
 end
 
---- Whether the Neovim that a draft belongs to still runs.
+--- Whether the Neovim that a draft belongs to is still running.
 ---@param draft rat.Draft
 ---@return boolean
 local function is_owned(draft)
   if draft.pid == vim.fn.getpid() then
     return true
   end
-  -- Another program may have its number by now.
+  -- Another process may have the same id by now, but not the same server address.
   return vim.uv.kill(draft.pid, 0) == 0 and vim.uv.fs_stat(draft.server) ~= nil
 end
 
 ---@param path string
 ---@return rat.Draft?
 local function read(path)
-  local text = keep.read(path)
+  local text = private_file.read(path)
   local ok, draft = pcall(vim.json.decode, text or "", { luanil = { object = true } })
-  local whole = ok
+  local is_valid = ok
     and type(draft) == "table"
     and type(draft.pid) == "number"
     and type(draft.server) == "string"
     and type(draft.prompts) == "table"
-  return whole and draft or nil
+  return is_valid and draft --[[@as rat.Draft]] or nil
 end
 
---- Takes over what was written for an agent in this folder in a Neovim that is gone.
----@param of rat.Chat
----@return {text: string, attachments: rat.Attachment[]}[] oldest first
-function M.take(of)
-  local folder = keep.folder("drafts", of.cwd)
+--- Takes over the drafts that Neovims which have exited left for the chat's agent and folder.
+---@param chat rat.Chat
+---@return {text: string, attachments: rat.Attachment[]}[] prompts oldest first
+function M.take_over(chat)
+  local folder = private_file.folder("drafts", chat.cwd)
   local found = {}
   for name in vim.fs.dir(folder) do
     local path = vim.fs.joinpath(folder, name)
     local writer = name:match("^(%d+)%-.*%.new$")
-    if writer and vim.uv.kill(tonumber(writer), 0) ~= 0 then
-      vim.uv.fs_unlink(path) -- It was killed while it wrote; what it had written before is beside it.
+    if
+      writer and vim.uv.kill(tonumber(writer) --[[@as integer]], 0) ~= 0
+    then
+      vim.uv.fs_unlink(path) -- That Neovim was killed while it wrote. The previous draft is in a file of its own.
     end
     local draft = not name:match("%.new$") and read(path)
-    if draft and draft.agent == of.agent and not is_owned(draft) then
+    if draft and draft.agent == chat.agent and not is_owned(draft) then
       local stat = vim.uv.fs_stat(path)
-      -- Of several Neovims one gets it: who could give it another name.
-      local mine = ("%s.%d"):format(path, vim.fn.getpid())
-      if stat and vim.uv.fs_rename(path, mine) then
-        found[#found + 1] = { at = stat.mtime.sec, draft = draft, path = mine }
+      -- If several Neovims try this, only one can rename the file.
+      local own_path = ("%s.%d"):format(path, vim.fn.getpid())
+      if stat and vim.uv.fs_rename(path, own_path) then
+        found[#found + 1] = { at = stat.mtime.sec, draft = draft, path = own_path }
       end
     end
   end
@@ -195,15 +196,15 @@ function M.take(of)
     return a.at < b.at
   end)
   local prompts = {}
-  for _, one in ipairs(found) do
-    vim.list_extend(prompts, one.draft.prompts)
+  for _, entry in ipairs(found) do
+    vim.list_extend(prompts, entry.draft.prompts)
   end
-  -- What was taken over is in a file of this Neovim's before the old one goes.
+  -- The old files are removed only after the prompts have been written to this Neovim's file.
   vim.schedule(function()
-    changed[of] = true
+    changed[chat] = true
     flush(true)
-    for _, one in ipairs(found) do
-      vim.uv.fs_unlink(one.path)
+    for _, entry in ipairs(found) do
+      vim.uv.fs_unlink(entry.path)
     end
   end)
   return prompts

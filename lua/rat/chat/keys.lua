@@ -1,8 +1,20 @@
---- The keys of the chat's buffers, in one table that `g?` lists too. Carries nothing out itself.
-local chat = require("rat.chat")
-local permission = require("rat.permission")
+--- Defines the keys of the chat's buffers in tables, which `g?` also lists. The actions are implemented by other modules.
+local attachment_list = require("rat.chat.attachment_list")
+local form = require("rat.ask.form")
+local line_format = require("rat.view.line_format")
+local link = require("rat.view.link")
+local location = require("rat.view.location")
+local notify = require("rat.util.notify")
+local permission = require("rat.ask.permission")
+local prompt = require("rat.chat.prompt")
+local registry = require("rat.chat.registry")
+local request_diff = require("rat.diff.request")
 local rpc = require("rat.rpc")
-local scratch = require("rat.scratch")
+local scratch = require("rat.view.scratch")
+local slash = require("rat.chat.slash")
+local ui = require("rat.view.ui")
+local window = require("rat.view.window")
+-- Modules that only some keys need are loaded by those keys.
 
 local M = {}
 
@@ -10,104 +22,117 @@ local M = {}
 ---@field modes string[]
 ---@field lhs string
 ---@field doc string
----@field run? fun(of: rat.Chat, lhs: string): string? keys to run in its place; nil where Neovim's own key is meant
----@field expr? boolean `run` decides whether the key is ours
+---@field run? fun(chat: rat.Chat, lhs: string): string? nil if Neovim's own key is used; with `expr` it returns keys
+---@field expr? boolean whether it is an <expr> mapping
 
---- What stands in the transcript's current line.
+--- Returns what <CR> does in the current line.
 ---@return table?
-local function action()
+local function current_action()
   if vim.fn.foldclosed(".") ~= -1 then
     return { kind = "fold" }
   end
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1
-  return require("rat.ui").action(vim.api.nvim_get_current_buf(), row)
+  return ui.action(vim.api.nvim_get_current_buf(), row)
 end
 
---- The request of the card the cursor is on.
+--- Returns the permission request of the card under the cursor.
 ---@return integer? id
-local function request_here()
-  local what = action()
-  if what and what.kind == "permission" then
-    return what.id
+local function request_under_cursor()
+  local action = current_action()
+  if action and action.kind == "permission" then
+    return action.id
   end
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1
-  return require("rat.look").request(vim.api.nvim_get_current_buf(), row)
+  return line_format.request(vim.api.nvim_get_current_buf(), row)
 end
 
----@param of rat.Chat
----@param what table?
-local function act(of, what)
-  local kind = what and what.kind
+---@param chat rat.Chat
+---@param action table
+local function run_action(chat, action)
+  local kind = action.kind
   if kind == "location" then
-    require("rat.location").open({ path = what.path, line = what.line, cwd = of.cwd })
+    local buf, row = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1] - 1
+    location.open({
+      path = action.path,
+      line = action.line,
+      cwd = chat.cwd,
+      find = require("rat.view.diff_line").finder(buf, row, action.path),
+    })
   elseif kind == "output" then
-    rpc.notify("output", { chat = of.id, tool_call = what.tool_call })
+    rpc.notify("output", { chat = chat.id, tool_call = action.tool_call })
   elseif kind == "content" then
-    rpc.notify("content", { chat = of.id, id = what.content, act = "offer" })
+    rpc.notify("content", { chat = chat.id, id = action.content, act = "offer" })
   elseif kind == "terminal" then
-    require("rat.terminal").open(of, what.terminal)
+    require("rat.view.terminal").open(chat, action.terminal)
   elseif kind == "permission" then
-    permission.open(of, what.id)
+    permission.open(chat, action.id)
   elseif kind == "form" then
-    require("rat.form").open(what.id)
+    form.open(action.id)
   elseif kind == "fold" then
     vim.cmd("normal! zv")
   end
 end
 
---- The request meant where the user is: of the card under the cursor, else the only one that waits.
----@param of rat.Chat
+--- Returns the request that a key means: that of the card under the cursor, else the only one that waits. Tells the user if
+--- there is none.
+---@param chat rat.Chat
 ---@return rat.Request?
-local function request_meant(of)
-  local in_prompt = select(2, chat.of(vim.api.nvim_get_current_buf())) == "prompt"
-  local id = not in_prompt and request_here() or permission.only(of)
-  local request = id and permission.request(of, id)
+local function request_meant(chat)
+  local in_prompt = select(2, registry.of(vim.api.nvim_get_current_buf())) == "prompt"
+  local id = not in_prompt and request_under_cursor() or permission.single_request(chat)
+  local request = id and permission.request(chat, id)
   if not request then
-    local several = #of.status.permissions > 1
-    require("rat.say").info(
-      several and "several requests wait: put the cursor on one, or `:RatPermission`"
-        or "no permission request is waiting"
+    local several = #chat.status.permissions > 1
+    notify.info(
+      several and "Several requests are waiting. Put the cursor on one, or use :RatPermission."
+        or "No permission request is waiting"
     )
   end
   return request
 end
 
 ---@param allow boolean
----@return fun(of: rat.Chat)
-local function decide(allow)
-  return function(of)
-    local request = request_meant(of)
+---@return fun(chat: rat.Chat)
+local function decide_request(allow)
+  return function(chat)
+    local request = request_meant(chat)
     if request then
       permission.decide(request, allow)
     end
   end
 end
 
----@param of rat.Chat
+---@param chat rat.Chat
 ---@param lhs string
-local function answer(of, lhs)
-  local request, number = request_meant(of), tonumber(lhs:sub(-1))
-  if request and not permission.pick(of, request.permission.id, number) then
-    require("rat.say").info(("the request has no answer %d"):format(number))
+local function answer_request(chat, lhs)
+  local request, number = request_meant(chat), tonumber(lhs:sub(-1)) --[[@as integer]]
+  if request and not permission.choose_number(chat, request.permission.id, number) then
+    notify.info(("The request has no option %d"):format(number))
   end
 end
 
----@param of rat.Chat
-local function show_diff(of)
-  local id = request_here() or permission.only(of)
+---@param chat rat.Chat
+local function show_diff(chat)
+  local buf, row = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1] - 1
+  local id, tool_call = request_under_cursor(), line_format.tool_call(buf, row)
+  if not id and tool_call then
+    return rpc.notify("diff", { chat = chat.id, tool_call = tool_call })
+  end
+  id = id or permission.single_request(chat)
   if id then
-    require("rat.diff").request(of, id)
+    request_diff.open(chat, id)
   else
-    require("rat.say").info("there is no permission request under the cursor")
+    notify.info("No tool call under the cursor")
   end
 end
 
+--- Moves the cursor to the next or previous message, |count| times.
 ---@param direction 1|-1
-local function next_message(direction)
+local function go_to_message(direction)
   local buf = vim.api.nvim_get_current_buf()
   for _ = 1, vim.v.count1 do
     local row = vim.api.nvim_win_get_cursor(0)[1] - 1
-    local found = require("rat.ui").next_header(buf, row, direction)
+    local found = ui.next_header(buf, row, direction)
     if not found then
       return
     end
@@ -116,31 +141,32 @@ local function next_message(direction)
   end
 end
 
+--- Returns the function of an <expr> mapping that recalls a prompt at the first or last line, and elsewhere is the key itself.
 ---@param step 1|-1
----@return fun(of: rat.Chat, lhs: string): string
+---@return fun(chat: rat.Chat, lhs: string): string
 local function recall(step)
   return function(_, lhs)
     local edge = step < 0 and 1 or vim.api.nvim_buf_line_count(0)
     if vim.fn.pumvisible() == 1 or vim.fn.line(".") ~= edge then
       return lhs
     end
-    -- Before the next key, also where that is typed already.
-    return ("<Cmd>lua require('rat.prompt').recall(%d)<CR>"):format(step)
+    -- Runs before the next key, even if that is in the typeahead already.
+    return ("<Cmd>lua require('rat.chat.prompt').recall(%d)<CR>"):format(step)
   end
 end
 
----@param of rat.Chat
-local function send(of)
-  require("rat.prompt").submit(of)
+---@param chat rat.Chat
+local function send(chat)
+  prompt.submit(chat)
 end
 
-local function help()
-  M.help(select(2, chat.of(vim.api.nvim_get_current_buf())))
+local function show_help()
+  M.help(select(2, registry.of(vim.api.nvim_get_current_buf())) --[[@as rat.View]])
 end
 
 ---@type rat.Key[]
 local everywhere = {
-  { modes = { "n" }, lhs = "g?", doc = "list these keys", run = help },
+  { modes = { "n" }, lhs = "g?", doc = "list these keys", run = show_help },
 }
 
 ---@type rat.Key[]
@@ -151,8 +177,8 @@ local prompt_keys = {
     modes = { "n" },
     lhs = "<C-c>",
     doc = "cancel the turn",
-    run = function(of)
-      rpc.notify("cancel", { chat = of.id })
+    run = function(chat)
+      rpc.notify("cancel", { chat = chat.id })
     end,
   },
   { modes = { "n", "i" }, lhs = "<Up>", doc = "older prompt", run = recall(-1), expr = true },
@@ -160,44 +186,59 @@ local prompt_keys = {
   {
     modes = { "n" },
     lhs = "g-",
-    doc = "remove an attachment",
-    run = function(of)
-      require("rat.attached").remove(of)
+    doc = "remove an attachment or a queued prompt",
+    run = function(chat)
+      attachment_list.remove(chat)
     end,
   },
   {
     modes = { "n" },
     lhs = "g<",
     doc = "edit a queued prompt",
-    run = function(of)
-      require("rat.prompt").take_back(of)
+    run = function(chat)
+      prompt.take_back(chat)
     end,
   },
   {
     modes = { "n" },
     lhs = "g/",
-    doc = "choose a command of the agent",
-    run = function(of)
-      require("rat.slash").pick(of)
+    doc = "choose a /command of the agent",
+    run = function(chat)
+      slash.pick(chat)
     end,
   },
   { modes = { "i" }, lhs = "<C-x><C-u>", doc = "complete /command or @file" },
 }
 
+--- Like |za|, but in the line above a fold, too, since that line is its title.
+local function toggle_fold()
+  local at, count = vim.api.nvim_win_get_cursor(0), vim.v.count
+  local is_above = vim.fn.foldlevel(at[1]) == 0 and vim.fn.foldlevel(at[1] + 1) > 0
+  if is_above then
+    vim.api.nvim_win_set_cursor(0, { at[1] + 1, 0 })
+  end
+  local found = pcall(vim.cmd.normal, { (count > 0 and count or "") .. "za", bang = true })
+  if is_above then
+    vim.api.nvim_win_set_cursor(0, at)
+  end
+  if not found then
+    notify.info("No fold here")
+  end
+end
+
 ---@type rat.Key[]
 local view_keys = {
-  { modes = { "n" }, lhs = "za", doc = "open or close the fold" },
+  { modes = { "n" }, lhs = "za", doc = "open or close the fold", run = toggle_fold },
   {
     modes = { "n" },
     lhs = "q",
-    doc = "hide the chat, or the plan or the tool calls alone",
-    run = function(of)
-      local window = require("rat.window")
-      local view = select(2, chat.of(vim.api.nvim_get_current_buf()))
+    doc = "hide the chat (in the plan or tool calls: only those)",
+    run = function(chat)
+      local view = select(2, registry.of(vim.api.nvim_get_current_buf()))
       if view == "chat" then
         window.hide()
       else
-        window.toggle_view(of, view)
+        window.toggle_view(chat, view --[[@as "plan"|"tools"]])
       end
     end,
   },
@@ -208,13 +249,13 @@ local transcript_keys = {
   {
     modes = { "n" },
     lhs = "<CR>",
-    doc = "open what stands here",
-    run = function(of)
-      local what = action()
-      if what then
-        act(of, what)
+    doc = "open what is under the cursor",
+    run = function(chat)
+      local action = current_action()
+      if action then
+        run_action(chat, action)
       else
-        require("rat.location").open_under_cursor(of.cwd, true)
+        link.open_file(chat.cwd, true)
       end
     end,
   },
@@ -222,8 +263,8 @@ local transcript_keys = {
     modes = { "n" },
     lhs = "gx",
     doc = "open the link under the cursor",
-    run = function()
-      require("rat.location").open_link()
+    run = function(chat)
+      link.open_address(chat.cwd)
     end,
   },
   {
@@ -231,7 +272,7 @@ local transcript_keys = {
     lhs = "]]",
     doc = "next message",
     run = function()
-      next_message(1)
+      go_to_message(1)
     end,
   },
   {
@@ -239,36 +280,36 @@ local transcript_keys = {
     lhs = "[[",
     doc = "previous message",
     run = function()
-      next_message(-1)
+      go_to_message(-1)
     end,
   },
-  { modes = { "n" }, lhs = "gd", doc = "show the request's diff", run = show_diff },
+  { modes = { "n" }, lhs = "gd", doc = "show the tool call's diff", run = show_diff },
 }
 for _, lhs in ipairs({ "i", "a", "o" }) do
   table.insert(transcript_keys, {
     modes = { "n" },
     lhs = lhs,
-    doc = "write in the prompt",
-    run = function(of)
-      require("rat.window").open(of)
-      require("rat.window").enter_prompt()
+    doc = "go to the prompt in Insert mode",
+    run = function(chat)
+      window.open(chat)
+      window.enter_prompt()
       vim.cmd("startinsert!")
     end,
   })
 end
 
----@param of rat.Chat
-local function open_file(of)
-  local what = action()
-  if what and what.kind == "location" then
-    return act(of, what)
+---@param chat rat.Chat
+local function open_file(chat)
+  local action = current_action()
+  if action and action.kind == "location" then
+    return run_action(chat, action)
   end
-  require("rat.location").open_under_cursor(of.cwd)
+  link.open_file(chat.cwd)
 end
 
 ---@type rat.Key[]
 local file_keys = {}
-for i, lhs in ipairs(require("rat.location").FILE_KEYS) do
+for i, lhs in ipairs(link.FILE_KEYS) do
   file_keys[i] = {
     modes = { "n", "x" },
     lhs = lhs,
@@ -279,19 +320,19 @@ end
 
 ---@type rat.Key[]
 local answer_keys = {
-  { modes = { "n" }, lhs = "ga", doc = "allow the request once", run = decide(true) },
-  { modes = { "n" }, lhs = "gr", doc = "reject the request", run = decide(false) },
+  { modes = { "n" }, lhs = "ga", doc = "allow the request once", run = decide_request(true) },
+  { modes = { "n" }, lhs = "gr", doc = "reject the request", run = decide_request(false) },
 }
 for digit = 1, 9 do
   answer_keys[digit + 2] = {
     modes = { "n" },
     lhs = "g" .. digit,
     doc = "answer the request with that option",
-    run = answer,
+    run = answer_request,
   }
 end
 
---- The keys of a view, in the order of the help.
+--- Returns the keys of a view in the order in which `g?` lists them.
 ---@param view rat.View
 ---@return rat.Key[]
 function M.of(view)
@@ -308,6 +349,23 @@ function M.of(view)
   return list
 end
 
+--- Returns the first key that sends a prompt in a mode and that the user has not mapped to something else.
+---@param buf integer a prompt
+---@param mode string
+---@return string? lhs
+function M.send_key(buf, mode)
+  for _, key in ipairs(prompt_keys) do
+    if key.run == send and vim.list_contains(key.modes, mode) then
+      local map = vim.api.nvim_buf_call(buf, function()
+        return vim.fn.maparg(key.lhs, mode, false, true)
+      end)
+      if map.buffer == 1 and map.desc == "rat: " .. key.doc then
+        return key.lhs
+      end
+    end
+  end
+end
+
 --- Maps the keys of a view in its buffer.
 ---@param buf integer
 ---@param view rat.View
@@ -315,16 +373,16 @@ function M.attach(buf, view)
   for _, key in ipairs(M.of(view)) do
     if key.run then
       vim.keymap.set(key.modes, key.lhs, function()
-        local of = chat.of(buf)
-        if of then
-          return require("rat.say").guard(key.lhs, key.run)(of, key.lhs)
+        local chat = registry.of(buf)
+        if chat then
+          return notify.guard(key.lhs, key.run)(chat, key.lhs)
         end
       end, { buffer = buf, expr = key.expr, nowait = true, desc = "rat: " .. key.doc })
     end
   end
 end
 
---- Groups keys that do the same: `i a o`, `1 .. 9`.
+--- Returns the lines of the help. Keys that do the same share one: `i a o`, `g1 .. g9`.
 ---@param view rat.View
 ---@return string[]
 local function help_lines(view)
@@ -337,13 +395,13 @@ local function help_lines(view)
     table.insert(by_doc[key.doc], key.lhs)
   end
   return vim.tbl_map(function(doc)
-    local keys = by_doc[doc]
+    local keys = by_doc[doc] --[[@as string[] ]]
     local names = #keys > 3 and keys[1] .. " .. " .. keys[#keys] or table.concat(keys, " ")
     return (" %-12s %s "):format(names, doc)
   end, order)
 end
 
---- Lists the keys of a view in a small window.
+--- Lists the keys of a view in a floating window.
 ---@param view rat.View
 function M.help(view)
   scratch.float(help_lines(view), "Keys")

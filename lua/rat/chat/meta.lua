@@ -1,44 +1,42 @@
---- What agents add to what the protocol says (ACP `_meta`): keeps the session's, and tells autocommands of all of it.
+--- Handles `_meta`, the data that agents add to messages of the protocol: stores that of the session, and fires RatMeta for
+--- all of it.
+local notify = require("rat.util.notify")
+local registry = require("rat.chat.registry")
+
 local M = {}
 
----@type table<string, true> calls whose answer begins a session
-local begins = {
+---@type table<string, true> methods whose answer starts a session
+local starts_session = {
   ["session/new"] = true,
   ["session/load"] = true,
   ["session/resume"] = true,
   ["session/fork"] = true,
 }
 
----@class rat.Meta
----@field chat integer
----@field session_id? string
----@field kind string
----@field id? string of the tool call
----@field json? string none where it is too large
----@field size integer bytes
+---@alias rat.Meta rat.msg.Meta
 
 ---@param json string?
----@return table? meta nil also where it is nested deeper than Lua takes
+---@return table? meta nil if it is no object, or nested too deeply for the decoder
 local function decode(json)
   local options = { luanil = { object = true, array = true } }
   local ok, meta = pcall(vim.json.decode, json or "", options)
   return ok and type(meta) == "table" and meta or nil
 end
 
---- The binary has something for the user's own code.
+--- Handles `_meta` of a message.
 ---@param payload rat.Meta
 function M.arrived(payload)
-  local chat = require("rat.chat").get(payload.chat)
+  local chat = registry.get(payload.chat)
   if not chat then
     return
   end
   local meta = decode(payload.json)
-  if begins[payload.kind] then
+  if starts_session[payload.kind] then
     chat.meta = meta
   elseif payload.kind == "session_info_update" and meta then
     chat.meta = vim.tbl_extend("force", chat.meta or {}, meta)
   end
-  require("rat.say").event("RatMeta", {
+  notify.event("RatMeta", {
     chat = payload.chat,
     session_id = payload.session_id,
     kind = payload.kind,

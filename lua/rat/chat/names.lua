@@ -1,13 +1,13 @@
---- What buffers of chats are called: rat://AGENT/N and what stands below it. No name holds words of an agent, whose ids
---- may be anything, but for the ends of file names that are only to be read.
+--- Builds and parses the names of chats' buffers: rat://AGENT/N and names below it. They contain no text chosen by an agent,
+--- such as its ids, except the last parts of paths in names that are never parsed.
 local M = {}
 
 ---@alias rat.Page "info"|"trace"|"output"|"content"|"terminal"
 
---- Longer ends of file names are cut, in bytes.
-local MOST = 80
+--- Longest last part of a path in a name, in bytes.
+local MAX_BYTES = 80
 
---- A name from the configuration as one part of a path: what Neovim or we would take for more is "=" and its hex code.
+--- Encodes an agent's name from the configuration as one part of a path: any other character becomes "=" and its hex code.
 ---@param agent string
 ---@return string
 local function encode(agent)
@@ -19,12 +19,14 @@ end
 ---@param part string
 ---@return string
 local function decode(part)
-  return (part:gsub("=(%x%x)", function(code)
-    return string.char(tonumber(code, 16))
-  end))
+  return (
+    part:gsub("=(%x%x)", function(code)
+      return string.char(tonumber(code, 16) --[[@as integer]])
+    end)
+  )
 end
 
---- The transcript of the chat with this number.
+--- Returns the name of the transcript of a chat.
 ---@param agent string
 ---@param number integer
 ---@return string
@@ -32,45 +34,45 @@ function M.chat(agent, number)
   return ("rat://%s/%d"):format(encode(agent), number)
 end
 
---- What the name of a chat's buffer says.
+--- Parses the name of a chat's buffer.
 ---@param name string
----@return string? chat the name of its transcript
+---@return string? chat name of the transcript
 ---@return string? agent
----@return string? rest what stands below it
+---@return string? rest what follows the name of the transcript
 function M.parse(name)
   local base, agent, rest = name:match("^(rat://([^/]+)/%d+)(.*)$")
   return base, agent and decode(agent), rest
 end
 
---- A buffer of a chat beside its views. What has an id of an agent's gets a number by it.
----@param of rat.Chat
+--- Returns the name of a page of a chat. Ids come from the agent, so each is replaced by a number.
+---@param chat rat.Chat
 ---@param kind rat.Page
----@param id? string
+---@param id? string of the page; nil for pages of which a chat has one
 ---@return string
-function M.page(of, kind, id)
+function M.page(chat, kind, id)
   if not id then
-    return of.name .. "/" .. kind
+    return chat.name .. "/" .. kind
   end
-  local numbers = of.numbers[kind] or { last = 0, by_id = {} }
-  of.numbers[kind] = numbers
+  local numbers = chat.numbers[kind] or { last = 0, by_id = {} }
+  chat.numbers[kind] = numbers
   local number = numbers.by_id[id]
   if not number then
     number = numbers.last + 1
     numbers.last, numbers.by_id[id] = number, number
   end
-  return ("%s/%s/%d"):format(of.name, kind, number)
+  return ("%s/%s/%d"):format(chat.name, kind, number)
 end
 
---- The last part of a path, to be read.
+--- Returns the last part of a path, shortened, for display.
 ---@param path string
 ---@return string
 function M.last_part(path)
   local part = vim.fs.basename(path):gsub("%c", " ")
-  if #part <= MOST then
+  if #part <= MAX_BYTES then
     return part
   end
-  -- Its beginning may be cut within a character, its end tells the kind of file.
-  return "…" .. part:sub(vim.str_utf_start(part, #part - MOST) + #part - MOST)
+  -- The end is shown, since it has the file's extension. `str_utf_start()` avoids cutting within a character.
+  return "…" .. part:sub(vim.str_utf_start(part, #part - MAX_BYTES) + #part - MAX_BYTES)
 end
 
 return M

@@ -1,30 +1,27 @@
---- Options of a session, its mode among them: completion, pickers, what the binary is told. The agent's answer decides.
+--- Sets the options of a session, including its mode: completes them, lets the user choose, and asks the binary. The values
+--- change when the agent has confirmed them.
+local chooser = require("rat.ask.chooser")
+local current_chat = require("rat.chat.current")
+local notify = require("rat.util.notify")
 local rpc = require("rat.rpc")
-local say = require("rat.say")
+local text_of = require("rat.util.text")
 
 local M = {}
 
----@class rat.ConfigOption
----@field id string
----@field name string
----@field description? string
----@field category? string
----@field type "select"|"boolean"
----@field current string what is chosen; of a boolean `on` or `off`
----@field choices {value: string, name: string, description: string?, group: string?}[]
+---@alias rat.ConfigOption rat.msg.ConfigOption
 
 ---@return rat.Chat?
 ---@return rat.ConfigOption[]
-local function here()
-  local chat = require("rat.chat").current()
+local function current_options()
+  local chat = current_chat.get()
   return chat, chat and chat.options or {}
 end
 
---- The option of this id, else the first of this category, else the one of this name.
+--- Returns the option with this id, else the first of this category, else the one with this name.
 ---@param word string
 ---@return rat.ConfigOption?
 local function find(word)
-  local _, options = here()
+  local _, options = current_options()
   local lower = word:lower()
   for _, key in ipairs({ "id", "category", "name" }) do
     for _, option in ipairs(options) do
@@ -46,15 +43,15 @@ local function values(option)
   end, option.choices)
 end
 
---- Whether a command takes a name as what it is, and the user sees it as that. What cannot be typed is picked.
+--- Whether a name can be given as an argument of a command and is displayed unchanged. Others can only be picked.
 ---@param name string
 ---@return boolean
 local function can_be_typed(name)
-  return name ~= "" and vim.trim(name) == name and require("rat.text").one_line(name) == name
+  return name ~= "" and vim.trim(name) == name and text_of.one_line(name) == name
 end
 
---- What can follow: options, or the values of one.
----@param word string? an option
+--- Returns the completions of the arguments: the ids of the options, or the values of one.
+---@param word string? an option's id, category or name
 ---@return string[]
 function M.words(word)
   if word and word ~= "" then
@@ -62,8 +59,8 @@ function M.words(word)
     return vim.tbl_filter(can_be_typed, option and values(option) or {})
   end
   local ids = {}
-  for _, option in ipairs(select(2, here())) do
-    -- A value follows behind a space.
+  for _, option in ipairs(select(2, current_options())) do
+    -- In `:RatOption` a space separates the option from the value.
     if can_be_typed(option.id) and not option.id:find("%s") then
       ids[#ids + 1] = option.id
     end
@@ -77,7 +74,7 @@ end
 local function describe(choice, current)
   local text = choice.group and ("%s: %s"):format(choice.group, choice.name) or choice.name
   if choice.value == current then
-    text = text .. " (now)"
+    text = text .. " (current)"
   end
   return choice.description and ("%s · %s"):format(text, choice.description) or text
 end
@@ -89,7 +86,7 @@ local function pick_value(chat, option)
   if option.type == "boolean" then
     choices = { { value = "on", name = "on" }, { value = "off", name = "off" } }
   end
-  require("rat.select").open(choices, {
+  chooser.open(choices, {
     prompt = option.name,
     format_item = function(choice)
       return describe(choice, option.current)
@@ -111,28 +108,32 @@ local function summary(option)
   return ("%s: %s"):format(option.name, current)
 end
 
---- Sets an option; asks for what is not said.
+--- Sets an option, and lets the user choose what is not given.
 ---@param word string? an option's id, category or name
 ---@param value string? a value or its name
 function M.set(word, value)
-  local chat, options = here()
+  local chat, options = current_options()
   if not (chat and chat.id) then
-    return say.warn("no agent is running: `:RatStart` starts one")
+    return notify.warn("No agent is running. :RatStart starts one.")
   elseif word and value and value ~= "" then
     return rpc.notify("option", { chat = chat.id, option = word, value = value })
   elseif #options == 0 then
-    return say.info(("%s has nothing to choose"):format(chat.title))
+    return notify.info(("%s has no options"):format(chat.title))
   elseif word then
     local option = find(word)
     if option then
       return pick_value(chat, option)
     end
-    return say.error(
-      ('%s has no option "%s", only %s'):format(chat.title, word, table.concat(M.words(), ", "))
+    return notify.error(
+      ('%s has no option "%s" (available: %s)'):format(
+        chat.title,
+        word,
+        table.concat(M.words(), ", ")
+      )
     )
   end
   local opts = { prompt = "Which option?", format_item = summary }
-  require("rat.select").open(options, opts, function(option)
+  chooser.open(options, opts, function(option)
     if option then
       pick_value(chat, option)
     end

@@ -1,43 +1,53 @@
---- The prompt buffer: what the user types, sending it, its history. Nothing typed is lost on a way that fails.
-local attached = require("rat.attached")
-local chat = require("rat.chat")
-local context = require("rat.context")
-local history = require("rat.history")
+--- Manages the prompt buffer: sends its text, recalls earlier prompts, and takes prompts back that could not be sent. No
+--- text is lost when sending fails.
+local attachment_list = require("rat.chat.attachment_list")
+local autoscroll = require("rat.view.autoscroll")
+local buffers = require("rat.chat.buffers")
+local drafts = require("rat.chat.drafts")
+local history = require("rat.chat.history")
+local launch = require("rat.chat.launch")
+local notify = require("rat.util.notify")
+local prompt_header = require("rat.chat.prompt_header")
+local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
-local scratch = require("rat.scratch")
+local scratch = require("rat.view.scratch")
+local slash = require("rat.chat.slash")
+local text_of = require("rat.util.text")
+local window = require("rat.view.window")
+-- Completion is loaded in Insert mode; modules that read files or open choosers are loaded when they are needed.
 
 local M = {}
 
 ---@class rat.Message
 ---@field text string
----@field attachments rat.Attachment[]
----@field chat? rat.Chat
+---@field attachments (rat.Attachment|false)[] false for one whose file is still being read
+---@field chat? rat.Chat nil if the agent is still being started
 
---- Prompts whose files are still being read, in the order they were sent.
----@type {message: rat.Message, open: integer}[]
+--- Prompts that wait for files to be read, in the order they were sent, with the number of those files.
+---@type {message: rat.Message, unread: integer}[]
 local outbox = {}
 
---- Sends what is complete, never past one that is not.
+--- Sends complete prompts from the start of the outbox, up to the first one that still waits for files.
 local function flush()
-  while outbox[1] and outbox[1].open == 0 do
+  while outbox[1] and outbox[1].unread == 0 do
     local message = table.remove(outbox, 1).message
     if message.chat then
-      message.chat.sent[message.text] = message.attachments
+      message.chat.sent[message.text] = message.attachments --[[@as rat.Attachment[] ]]
     end
     rpc.request("prompt", {
       chat = message.chat and message.chat.id,
       text = message.text,
-      attachments = message.attachments,
+      attachments = message.attachments --[[@as rat.Attachment[] ]],
     })
   end
 end
 
---- Where a whole file is among what goes with a prompt already: it may have been attached, too, or come back with a
---- prompt that was not sent.
+--- Returns the index of an attachment of the same whole file. A file that a prompt mentions may have been attached, too, or
+--- have come back with a prompt that was not sent.
 ---@param attachments (rat.Attachment|false)[]
 ---@param found rat.Attachment
 ---@return integer?
-local function place_of(attachments, found)
+local function index_of(attachments, found)
   for i, other in ipairs(attachments) do
     if other and other.uri == found.uri and not other.first then
       return i
@@ -45,24 +55,30 @@ local function place_of(attachments, found)
   end
 end
 
+--- Starts to read the files that a prompt mentions, and sends it once they are read.
 ---@param message rat.Message
-local function post(message)
+local function enqueue(message)
   local cwd = message.chat and message.chat.cwd or vim.fn.getcwd()
-  local paths = require("rat.mention").paths(message.text, cwd)
-  local entry = { message = message, open = #paths }
+  local paths, missing = require("rat.chat.mention").read(message.text, cwd)
+  if #missing > 0 then
+    local text = #missing == 1 and "%s is not a file. It is sent as text."
+      or "%s are not files. They are sent as text."
+    notify.info(text:format(table.concat(missing, ", ")))
+  end
+  local entry = { message = message, unread = #paths }
   local before = #message.attachments
   outbox[#outbox + 1] = entry
   for i = 1, #paths do
     message.attachments[before + i] = false
   end
   for i, path in ipairs(paths) do
-    context.file(path, function(found)
-      message.attachments[found and place_of(message.attachments, found) or before + i] = found
+    require("rat.chat.context").file(path, function(found)
+      message.attachments[found and index_of(message.attachments, found) or before + i] = found
         or false
-      entry.open = entry.open - 1
-      if entry.open == 0 then
+      entry.unread = entry.unread - 1
+      if entry.unread == 0 then
         message.attachments = vim.tbl_filter(function(attachment)
-          return attachment
+          return attachment ~= false
         end, message.attachments)
         flush()
       end
@@ -71,151 +87,168 @@ local function post(message)
   flush()
 end
 
---- Sends a prompt. Where no agent runs, one is started first.
+--- Sends a prompt. If no agent is running, one is started first.
 ---@param message rat.Message
----@param accepted? fun() the prompt is on its way
-function M.send(message, accepted)
-  local to = message.chat
-  local function go()
-    if to then
-      chat.touch(to)
-      require("rat.reader").follow(to.buffers.chat)
+---@param on_sent? fun() called once the prompt is on its way
+function M.send(message, on_sent)
+  local chat = message.chat
+  local function send()
+    -- Sent before anything else, so that the agent can start working meanwhile.
+    enqueue(message)
+    if chat then
+      registry.touch(chat)
+      autoscroll.go_to_end(chat.buffers.chat)
     end
-    history.push(to and to.cwd or vim.fn.getcwd(), message.text)
-    if accepted then
-      accepted()
+    history.push(chat and chat.cwd or vim.fn.getcwd(), message.text)
+    if on_sent then
+      on_sent()
     end
-    post(message)
   end
-  if to and to.id then
-    return go()
+  if chat and chat.id then
+    return send()
   end
   message.chat = nil
-  -- A start that was asked for takes the prompts that follow it.
-  if require("rat.launch").pending() then
-    return go()
+  -- The binary gives prompts without a chat to the chat that is being started.
+  if launch.is_starting() then
+    return send()
   end
-  local again = to and { agent = to.agent, cwd = to.cwd } or {}
-  require("rat.launch").start(again, go)
+  local opts = chat and { agent = chat.agent, cwd = chat.cwd } or {}
+  launch.start(opts, send)
 end
 
 ---@param buf integer
----@return string text without empty lines around it
-local function text_of(buf)
+---@return string text without blank lines around it
+local function typed_text(buf)
   local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
   return (text:gsub("^%s*\n", ""):gsub("%s+$", ""))
 end
 
---- Sends what is in the prompt buffer.
----@param of rat.Chat
-function M.submit(of)
-  local buf = chat.buffer(of, "prompt")
-  local text = text_of(buf)
-  if text == "" and #of.attachments == 0 then
-    if of.id and of.status.queue_paused then
-      rpc.notify("queue_go", { chat = of.id })
+---@type fun(chat: rat.Chat)[]
+local listeners = {}
+
+--- Calls a listener whenever the text in the prompt of a chat has changed.
+---@param listener fun(chat: rat.Chat)
+function M.on_change(listener)
+  listeners[#listeners + 1] = listener
+end
+
+---@param chat rat.Chat
+local function changed(chat)
+  drafts.changed(chat)
+  for _, listener in ipairs(listeners) do
+    listener(chat)
+  end
+  window.fit(chat)
+end
+
+--- Sends the text of the prompt buffer with the attachments. If both are empty, resumes a paused queue.
+---@param chat rat.Chat
+function M.submit(chat)
+  local buf = buffers.get(chat, "prompt")
+  local text = typed_text(buf)
+  if text == "" and #chat.attachments == 0 then
+    if chat.id and chat.status.queue_paused then
+      rpc.notify("queue_go", { chat = chat.id })
     end
     return
   end
-  -- The attachments are copied: they are taken off only once the prompt is on its way.
-  local attachments = vim.list_slice(of.attachments)
-  M.send({ text = text, attachments = attachments, chat = of }, function()
-    attached.take(of)
-    -- What was sent may be one of before, which the user came to from a draft.
+  -- The attachments are copied, since they are removed from the chat only once the prompt is on its way.
+  local attachments = vim.list_slice(chat.attachments)
+  M.send({ text = text, attachments = attachments, chat = chat }, function()
+    attachment_list.take_all(chat)
+    -- If the user recalled an earlier prompt and sent that, the draft they had been writing comes back.
     scratch.fill(buf, history.draft(buf) or {})
     history.reset(buf)
-    require("rat.drafts").changed(of)
-    require("rat.window").fit(of)
+    changed(chat)
   end)
 end
 
---- Puts a prompt that could not be sent before what the user has typed since.
----@param of rat.Chat
+--- Puts a prompt back into the prompt buffer. One that could not be sent is inserted before what the user has typed since.
+--- One that the user took out of the queue is shown in place of the draft, which is one step further in the history.
+---@param chat rat.Chat
 ---@param text string
-function M.give_back(of, text)
-  local buf = chat.buffer(of, "prompt")
-  local lines = vim.split(text, "\n", { plain = true })
-  local typed = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-  if #typed == 1 and typed[1] == "" then
-    scratch.fill(buf, lines)
+---@param taken? boolean whether the user took it out of the queue
+function M.give_back(chat, text, taken)
+  local buf = buffers.get(chat, "prompt")
+  local shown = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+  local typed = table.concat(history.unsent(buf, shown), "\n\n")
+  if taken and typed ~= "" then
+    history.start_at(buf, chat.cwd, text, vim.split(typed, "\n", { plain = true }))
+    scratch.fill(buf, vim.split(text, "\n", { plain = true }))
+    notify.info("Your draft is kept: <Down> shows it")
+  elseif typed == table.concat(shown, "\n") and typed ~= "" then
+    -- The user may be typing there, so their text is not replaced.
+    scratch.insert(buf, vim.split(text .. "\n", "\n", { plain = true }))
+    history.reset(buf)
   else
-    lines[#lines + 1] = ""
-    scratch.insert(buf, lines)
+    local both = typed == "" and text or text .. "\n\n" .. typed
+    scratch.fill(buf, vim.split(both, "\n", { plain = true }))
+    history.reset(buf)
   end
-  require("rat.drafts").changed(of)
-  history.reset(buf)
-  require("rat.window").fit(of)
+  changed(chat)
 end
 
---- Brings back what was written in a Neovim that is gone and no agent has got.
----@param of rat.Chat
-function M.restore(of)
-  local prompts = require("rat.drafts").take(of)
+--- Restores prompts that were written in a Neovim that has exited and that the agent has not received.
+---@param chat rat.Chat
+function M.restore(chat)
+  local prompts = drafts.take_over(chat)
   for i = #prompts, 1, -1 do
-    attached.give_back(of, prompts[i].attachments or {})
-    M.give_back(of, prompts[i].text or "")
+    attachment_list.give_back(chat, prompts[i].attachments or {})
+    M.give_back(chat, prompts[i].text or "")
   end
 end
 
----@param text string
----@return string its first line, with an ellipsis where there is more
-function M.first_line(text)
-  local line = vim.trim(text):match("^[^\n]*")
-  return line == vim.trim(text) and line or line .. " …"
-end
-
---- Takes back a prompt that waits for the end of the turn; of several the user chooses which.
----@param of rat.Chat
-function M.take_back(of)
-  local function take(index)
-    rpc.notify("queue_take", { chat = of.id, index = index })
+--- Takes a prompt out of the queue to edit it. If several are queued, the user chooses one.
+---@param chat rat.Chat
+function M.take_back(chat)
+  local function edit_queued(index)
+    rpc.notify("queue_take", { chat = chat.id, index = index })
   end
-  local queued = of.status.queued
+  local queued = chat.status.queued
   if #queued == 1 then
-    return take(1)
+    return edit_queued(1)
   elseif #queued == 0 then
-    return require("rat.say").info("no prompt is queued")
+    return notify.info("No prompt is queued")
   end
-  local opts = { prompt = "Edit which prompt?", format_item = M.first_line }
-  require("rat.select").open(queued, opts, function(_, index)
+  local opts = { prompt = "Edit which prompt?", format_item = text_of.first_line }
+  require("rat.ask.chooser").open(queued, opts, function(_, index)
     if index then
-      take(index)
+      edit_queued(index)
     end
   end)
 end
 
---- Shows the next older or newer prompt in the prompt buffer the user is in.
+--- Shows the next older or newer prompt in the current buffer, if it is a prompt.
 ---@param step integer -1 is older, 1 newer
 function M.recall(step)
   local buf = vim.api.nvim_get_current_buf()
-  local of = chat.of(buf)
-  local lines = of
-    and history.step(buf, of.cwd, step, vim.api.nvim_buf_get_lines(buf, 0, -1, false))
-  if not of or not lines then
+  local chat = registry.of(buf)
+  local lines = chat
+    and history.step(buf, chat.cwd, step, vim.api.nvim_buf_get_lines(buf, 0, -1, false))
+  if not chat or not lines then
     return
   end
   scratch.fill(buf, lines)
   local row = step < 0 and 1 or #lines
   vim.api.nvim_win_set_cursor(0, { row, #lines[row] })
-  require("rat.window").fit(of)
+  changed(chat)
 end
 
---- Makes a buffer a prompt.
+--- Sets up a buffer as a prompt.
 ---@param buf integer
 function M.attach(buf)
   local group = vim.api.nvim_create_augroup("rat_prompt_" .. buf, {})
-  vim.bo[buf].completefunc = "v:lua.require'rat.complete'.prompt"
+  vim.bo[buf].completefunc = "v:lua.require'rat.complete.menu'.completefunc"
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     group = group,
     buffer = buf,
     callback = function()
-      local of = chat.of(buf)
-      if of then
-        require("rat.drafts").changed(of)
-        require("rat.window").fit(of)
-        require("rat.window").refresh(of)
-        require("rat.above").uncover(of)
-        require("rat.slash").show_hint(of)
+      local chat = registry.of(buf)
+      if chat then
+        changed(chat)
+        window.refresh(chat)
+        prompt_header.uncover(chat)
+        slash.show_hint(chat)
       end
     end,
   })
@@ -224,13 +257,13 @@ function M.attach(buf)
     buffer = buf,
     desc = "Complete /commands and @files as they are typed",
     callback = function()
-      require("rat.complete").as_typed()
+      require("rat.complete.menu").as_typed()
     end,
   })
   vim.api.nvim_create_autocmd("BufModifiedSet", {
     group = group,
     buffer = buf,
-    desc = "A draft is no unsaved file",
+    desc = "rat: a prompt never counts as unsaved",
     callback = function()
       vim.bo[buf].modified = false
     end,
@@ -238,11 +271,11 @@ function M.attach(buf)
   vim.api.nvim_create_autocmd("BufUnload", {
     group = group,
     buffer = buf,
-    desc = "A draft outlives its buffer",
+    desc = "rat: keep the draft",
     callback = function()
-      local of = chat.of(buf)
-      if of then
-        of.draft = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+      local chat = registry.of(buf)
+      if chat then
+        chat.draft = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
       end
     end,
   })
@@ -250,9 +283,10 @@ function M.attach(buf)
     group = group,
     buffer = buf,
     callback = function()
-      local of = chat.of(buf)
-      if of then
-        require("rat.complete").warm(of.cwd)
+      local chat = registry.of(buf)
+      require("rat.complete.plugins").prepare()
+      if chat then
+        require("rat.complete.files").refresh(chat.cwd)
       end
     end,
   })

@@ -1,42 +1,46 @@
---- The rows above what the user types: prompts that wait for the end of the turn, and what goes with the next one.
---- Virtual lines only; it keeps neither.
+--- Shows queued prompts and the attachments of the next one above the text of a prompt, as virtual lines.
+local attachment_list = require("rat.chat.attachment_list")
+local buffers = require("rat.chat.buffers")
+local text_of = require("rat.util.text")
+local window = require("rat.view.window")
+
 local M = {}
 
---- Queued prompts shown; of more, how many.
+--- How many queued prompts are shown. If there are more, a further row says how many.
 local QUEUED = 3
 
----@param of rat.Chat
----@return string[][][] rows as 'virt_lines' has them
-local function rows_of(of)
-  local rows, queued = {}, of.status.queued or {}
+---@param chat rat.Chat
+---@return string[][][] rows for `virt_lines` of an extmark
+local function rows_of(chat)
+  local rows, queued = {}, chat.status.queued or {}
   for i = 1, math.min(#queued, #queued == QUEUED + 1 and QUEUED + 1 or QUEUED) do
-    rows[i] = { { "» " .. require("rat.prompt").first_line(queued[i]), "RatAttachment" } }
+    rows[i] = { { "» " .. text_of.first_line(queued[i]), "RatAttachment" } }
   end
   if #queued > #rows then
     rows[#rows + 1] = { { ("» … %d more"):format(#queued - #rows), "RatAttachment" } }
   end
-  for i, attachment in ipairs(of.attachments) do
-    local title = require("rat.text").one_line(require("rat.attached").title(attachment))
+  for i, attachment in ipairs(chat.attachments) do
+    local title = text_of.one_line(attachment_list.title(attachment))
     rows[#rows + 1] = { { "+ " .. title, "RatAttachment" } }
-    if i == #of.attachments then
-      table.insert(rows[#rows], { "  g- removes", "RatHint" })
+    if i == #chat.attachments then
+      table.insert(rows[#rows], { "  g- remove", "RatHint" })
     end
   end
   return rows
 end
 
----@type table<integer, integer> rows shown, by buffer
+---@type table<integer, integer> number of rows shown, by buffer
 local shown = {}
 
---- Shows the rows of a chat as they are now.
----@param of rat.Chat
-function M.show(of)
-  local buf = require("rat.chat").buffer(of, "prompt")
-  local rows = rows_of(of)
+--- Updates the rows of a chat.
+---@param chat rat.Chat
+function M.show(chat)
+  local buf = buffers.get(chat, "prompt")
+  local rows = rows_of(chat)
   if #rows == 0 and not shown[buf] then
     return
   end
-  local namespace = vim.api.nvim_create_namespace("rat_above")
+  local namespace = vim.api.nvim_create_namespace("rat_prompt_header")
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   shown[buf] = #rows > 0 and #rows or nil
   if #rows > 0 then
@@ -46,14 +50,14 @@ function M.show(of)
       right_gravity = false,
     })
   end
-  require("rat.window").fit(of)
-  M.uncover(of)
+  window.fit(chat)
+  M.uncover(chat)
 end
 
---- Lines above the first line are hidden unless the window is scrolled up to them.
----@param of rat.Chat
-function M.uncover(of)
-  local buf = of.buffers.prompt or -1
+--- Scrolls the windows of a prompt up to its virtual lines: Neovim hides those above the first line by default.
+---@param chat rat.Chat
+function M.uncover(chat)
+  local buf = chat.buffers.prompt or -1
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     vim.api.nvim_win_call(win, function()
       local view = vim.fn.winsaveview()

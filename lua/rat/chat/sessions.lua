@@ -1,42 +1,38 @@
---- Sessions to choose from: asks the binary for them, shows them, says what is done with the chosen one. Keeps nothing.
+--- Lets the user choose a session from the binary's list, and opens, forks, closes or deletes it. It stores no sessions.
+local chooser = require("rat.ask.chooser")
+local current_chat = require("rat.chat.current")
+local launch = require("rat.chat.launch")
+local notify = require("rat.util.notify")
 local rpc = require("rat.rpc")
-local say = require("rat.say")
 
 local M = {}
 
---- A title in the list has at most so many cells, roughly.
-local TITLE = 36
+--- Longest title in the list, in characters.
+local MAX_TITLE = 36
 
---- A list that takes longer than this is not what the user is waiting for any more, in milliseconds.
-local PATIENCE_MS = 2000
+--- If the list takes longer than this, in milliseconds, it opens like something the user has not just asked for.
+local EXPECTED_WITHIN_MS = 2000
 
---- When a list was asked for last, in milliseconds.
-local asked_at = -PATIENCE_MS
+--- When a list was last requested, in milliseconds of |uv.now()|.
+local asked_at = -EXPECTED_WITHIN_MS
 
----@class rat.Session
----@field agent string its name in the configuration
----@field session string
----@field title? string
----@field used_at? integer seconds since 1970: when it was used here last
----@field updated_at? string ISO 8601: when the agent says it changed last
----@field chat? integer the chat that has it open
----@field elsewhere boolean another Neovim has it open
+---@alias rat.Session rat.msg.ListedSession
 
----@alias rat.SessionAct "open"|"fork"|"close"|"delete"
+---@alias rat.SessionAct rat.msg.SessionAct
 
---- What `:RatSessions` takes.
+--- The arguments of `:RatSessions`.
 ---@type rat.SessionAct[]
 M.acts = { "open", "fork", "close", "delete" }
 
 ---@type table<rat.SessionAct, string>
 local questions = {
   open = "Open which session?",
-  fork = "Begin a session from which one?",
+  fork = "Fork which session?",
   close = "Close which session?",
   delete = "Delete which session?",
 }
 
---- The moment an ISO 8601 time names, in seconds since 1970; nil where it makes no sense.
+--- Parses an ISO 8601 time to seconds since 1970; nil if it is not valid.
 ---@param text string?
 ---@return integer?
 function M.time(text)
@@ -45,16 +41,17 @@ function M.time(text)
   if not year then
     return nil
   end
+  ---@cast zone string
   local at = os.time({
-    year = year,
-    month = month,
-    day = day,
-    hour = hour,
-    min = minute,
-    sec = tonumber(second) or 0,
+    year = tonumber(year) --[[@as integer]],
+    month = tonumber(month) --[[@as integer]],
+    day = tonumber(day) --[[@as integer]],
+    hour = tonumber(hour) --[[@as integer]],
+    min = tonumber(minute) --[[@as integer]],
+    sec = tonumber(second) --[[@as integer?]] or 0,
     isdst = false,
   })
-  -- `os.time` took it for local time; what local time is at that moment, it tells as well.
+  -- `os.time` interprets the fields as local time, so the offset of local time from UTC at that moment is added.
   local utc = os.date("!*t", at)
   utc.isdst = false
   local seconds = at + os.difftime(at, os.time(utc))
@@ -66,10 +63,10 @@ function M.time(text)
   return math.floor(seconds)
 end
 
---- How long ago, in two words at most.
+--- Formats how long ago a time was; a date if it was more than a week ago.
 ---@param at integer? seconds since 1970
 ---@param now integer
----@return string
+---@return string # empty without a time
 function M.age(at, now)
   if not at then
     return ""
@@ -103,22 +100,22 @@ local function title(session)
   return text ~= "" and text or session.session
 end
 
---- Cut, so that what follows it stays in sight.
+--- Shortens a title so that what follows it stays visible.
 ---@param text string
 ---@return string
 local function shortened(text)
-  if vim.fn.strdisplaywidth(text) <= TITLE then
+  if vim.fn.strdisplaywidth(text) <= MAX_TITLE then
     return text
   end
-  return vim.fn.strcharpart(text, 0, TITLE - 1) .. "…"
+  return vim.fn.strcharpart(text, 0, MAX_TITLE - 1) .. "…"
 end
 
 ---@param session rat.Session
 ---@return string
 local function describe(session)
-  local current = require("rat.chat").current()
+  local current = current_chat.get()
   local state = session.elsewhere and "open in another Neovim"
-    or session.chat and (current and current.id == session.chat and "this one" or "open")
+    or session.chat and (current and current.id == session.chat and "current" or "open")
     or nil
   local parts = { shortened(title(session)), session.agent, M.age(last_change(session), os.time()) }
   parts[#parts + 1] = state
@@ -135,12 +132,12 @@ local acts = {}
 
 function acts.open(session, cwd)
   local opts = { agent = session.agent, cwd = cwd, session = session.session, focus = true }
-  require("rat.launch").start(opts)
+  launch.start(opts)
 end
 
 function acts.fork(session, cwd)
   local opts = { agent = session.agent, cwd = cwd, fork = session.session, focus = true }
-  require("rat.launch").start(opts)
+  launch.start(opts)
 end
 
 function acts.close(session)
@@ -150,8 +147,8 @@ end
 function acts.delete(session, cwd)
   local answers = { "Keep it", "Delete it" }
   local prompt = ('Delete "%s" for good?'):format(title(session))
-  local opts = { prompt = prompt, careful = true, harmless = true, held = true }
-  require("rat.select").open(answers, opts, function(_, index)
+  local opts = { prompt = prompt, careful = true, harmless = true, ignore_typeahead = true }
+  chooser.open(answers, opts, function(_, index)
     if index == 2 then
       local payload = { agent = session.agent, session = session.session, cwd = cwd }
       rpc.notify("session_delete", payload)
@@ -159,16 +156,16 @@ function acts.delete(session, cwd)
   end)
 end
 
---- Asks the binary for the sessions of this folder, to do something with one.
+--- Requests the sessions of the current chat's folder from the binary, to let the user choose one.
 ---@param act rat.SessionAct
 function M.list(act)
-  local chat = require("rat.chat").current()
+  local chat = current_chat.get()
   asked_at = vim.uv.now()
   rpc.request("sessions", { act = act, cwd = chat and chat.cwd or vim.fn.getcwd() })
 end
 
---- The sessions have come.
----@param payload {act: rat.SessionAct, cwd: string, items: rat.Session[], more: boolean}
+--- Handles the list of sessions: lets the user choose one.
+---@param payload rat.msg.Sessions
 function M.show(payload)
   local items = payload.items
   table.sort(items, function(a, b)
@@ -176,8 +173,8 @@ function M.show(payload)
     return at ~= bt and at > bt or at == bt and a.session < b.session
   end)
   if #items == 0 and not payload.more then
-    local none = payload.act == "close" and "no session is open" or "there is no session yet"
-    return say.info(("%s in %s"):format(none, vim.fn.fnamemodify(payload.cwd, ":~")))
+    local none = payload.act == "close" and "No session is open" or "There are no sessions yet"
+    return notify.info(("%s in %s"):format(none, vim.fn.fnamemodify(payload.cwd, ":~")))
   end
   local more = payload.more and "more …" or nil
   local choices = vim.list_extend(vim.list_slice(items), { more })
@@ -187,14 +184,14 @@ function M.show(payload)
       return type(item) == "string" and item or describe(item)
     end,
   }
-  require("rat.select").when_idle(choices, opts, function(item)
+  chooser.when_idle(choices, opts, function(item)
     if type(item) == "string" then
       asked_at = vim.uv.now()
       rpc.notify("sessions_more", {})
     elseif item then
       acts[payload.act](item, payload.cwd)
     end
-  end, nil, vim.uv.now() - asked_at < PATIENCE_MS)
+  end, nil, vim.uv.now() - asked_at < EXPECTED_WITHIN_MS)
 end
 
 return M

@@ -1,33 +1,34 @@
---- The `/commands` an agent offers: what completes, the list to choose from, the hint of what follows. Sends nothing.
+--- The `/commands` that an agent offers: completes them, lets the user choose one, and shows a hint for their input. It
+--- sends nothing.
+local notify = require("rat.util.notify")
+-- `rat.ask.chooser` is loaded on first use.
+
 local M = {}
 
----@class rat.SlashCommand
----@field name string without the slash; may hold anything but a line end
----@field description string
----@field hint? string what to type after it
+---@alias rat.SlashCommand rat.msg.Command
 
---- The commands whose `/name` begins like this.
----@param of rat.Chat
+--- Returns the commands whose `/name` starts with a text.
+---@param chat rat.Chat
 ---@param lead string with the slash
 ---@return rat.SlashCommand[]
-function M.matching(of, lead)
+function M.matching(chat, lead)
   return vim.tbl_filter(function(command)
     return vim.startswith("/" .. command.name, lead)
-  end, of.commands)
+  end, chat.commands)
 end
 
---- For 'completefunc'.
----@param of rat.Chat
+--- Returns the matching commands as |complete-items|.
+---@param chat rat.Chat
 ---@param lead string with the slash
 ---@return table[]
-function M.words(of, lead)
+function M.words(chat, lead)
   return vim.tbl_map(function(command)
     return {
       word = "/" .. command.name,
       abbr = "/" .. command.name .. (command.hint and " " .. command.hint or ""),
       menu = (command.description or ""):gsub("\n.*", ""),
     }
-  end, M.matching(of, lead))
+  end, M.matching(chat, lead))
 end
 
 ---@param command rat.SlashCommand
@@ -38,15 +39,15 @@ local function describe(command)
   return text ~= "" and ("%s · %s"):format(call, text) or call
 end
 
---- Lets the user choose a command, and begins the prompt with it; what was written follows it.
----@param of rat.Chat
-function M.pick(of)
-  if #of.commands == 0 then
-    return require("rat.say").info(("%s offers no commands"):format(of.title))
+--- Lets the user choose a command and inserts it at the start of the prompt, before any text.
+---@param chat rat.Chat
+function M.pick(chat)
+  if #chat.commands == 0 then
+    return notify.info(("%s has no commands"):format(chat.title))
   end
   local opts = { prompt = "Which command?", format_item = describe }
-  require("rat.select").open(of.commands, opts, function(command)
-    local buf = of.buffers.prompt
+  require("rat.ask.chooser").open(chat.commands, opts, function(command)
+    local buf = chat.buffers.prompt
     if not command or not vim.api.nvim_buf_is_valid(buf) then
       return
     end
@@ -56,14 +57,14 @@ function M.pick(of)
       vim.api.nvim_win_set_cursor(0, { 1, #text })
       vim.cmd.startinsert({ bang = vim.api.nvim_buf_line_count(buf) == 1 })
     end
-    M.show_hint(of)
+    M.show_hint(chat)
   end)
 end
 
---- Shows what the command in the prompt takes, as long as nothing follows it.
----@param of rat.Chat
-function M.show_hint(of)
-  local buf = of.buffers.prompt
+--- Shows the hint for the input of the command in the prompt, as long as there is no input.
+---@param chat rat.Chat
+function M.show_hint(chat)
+  local buf = chat.buffers.prompt
   if not buf or not vim.api.nvim_buf_is_valid(buf) then
     return
   end
@@ -73,7 +74,7 @@ function M.show_hint(of)
   if #lines ~= 1 then
     return
   end
-  for _, command in ipairs(of.commands) do
+  for _, command in ipairs(chat.commands) do
     local call = "/" .. command.name
     if command.hint and (lines[1] == call or lines[1] == call .. " ") then
       local gap = lines[1] == call and " " or ""

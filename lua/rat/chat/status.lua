@@ -1,19 +1,28 @@
---- The words for how a chat stands: winbars, statusline, `status()`. Reads, never changes anything.
-local one_line = require("rat.text").one_line
+--- Formats the status of a chat for winbars, 'statusline' and `status()`, and redraws statuslines. It changes no state.
+local clock = require("rat.chat.clock")
+local conflict = require("rat.document.conflict")
+local question_list = require("rat.ask.question_list")
+local text_of = require("rat.util.text")
 
 local M = {}
 
---- Makes a text of somebody else's safe for 'statusline' and 'winbar': one line, nothing evaluated.
----@param text string
----@return string
-function M.escape(text)
-  return (one_line(text):gsub("%%", "%%%%"))
+--- Redraws every 'statusline', since the user's may contain `statusline()`.
+function M.redraw()
+  if vim.api.nvim_get_mode().mode:find("^[nivVt\22][^o]?$") then
+    -- Setting this option marks all statuslines for the next redraw. |:redrawstatus| would redraw the screen immediately.
+    vim.cmd("noautocmd let &rulerformat = &rulerformat")
+  else
+    vim.cmd.redrawstatus({ bang = true })
+  end
 end
 
-local escape = M.escape
+local one_line, escape = text_of.one_line, text_of.statusline_escape
+
+--- Least width, in cells, for the detail of a waiting request in the transcript's winbar.
+local MIN_REQUEST_DETAIL = #"needs approval" + 1
 
 ---@type table<string, string>
-local words = {
+local state_words = {
   stopped = "stopped",
   starting = "starting",
   ready = "ready",
@@ -29,8 +38,8 @@ local function highlight(state)
   return ("%%#RatState%s#"):format(state:sub(1, 1):upper() .. state:sub(2))
 end
 
----@param usage rat.Status.usage?
----@return string? percent of the agent's context that is used
+---@param usage rat.msg.Usage?
+---@return string? percent used share of the agent's context, escaped
 local function percent(usage)
   if usage and (usage.size or 0) > 0 then
     return ("%d%%%%"):format(math.floor(100 * usage.used / usage.size + 0.5))
@@ -46,9 +55,9 @@ local function offers(permission, kind)
   end)
 end
 
---- What answers a request in the prompt; one without options can only be turned down.
+--- Returns the keys that answer a request in the prompt. One without options can only be rejected.
 ---@param permission rat.Permission
----@return string[][] keys with what they do
+---@return string[][] keys each with a description
 local function answers(permission)
   if #permission.options == 0 then
     return { { ":RatDeny", "" } }
@@ -60,9 +69,9 @@ end
 
 ---@param chat rat.Chat
 ---@return string?
-local function to_answer(chat)
+local function request_hint(chat)
   local permissions = chat.status.permissions
-  local questions = require("rat.question").count(chat)
+  local questions = question_list.count(chat)
   local count = #permissions + questions
   if count == 0 then
     return nil
@@ -78,7 +87,7 @@ end
 
 ---@param status rat.Status
 ---@return string?
-local function asked(status)
+local function form_hint(status)
   local count = #status.elicitations
   if count > 0 then
     return count == 1 and ":RatForm" or count .. " :RatForm"
@@ -87,7 +96,7 @@ end
 
 ---@param status rat.Status
 ---@return string?
-local function queue(status)
+local function queue_hint(status)
   local count = #(status.queued or {})
   if count > 0 then
     return ("%d queued%s"):format(count, status.queue_paused and ", paused" or "")
@@ -107,41 +116,41 @@ local function shorten(text, width)
   if vim.fn.strdisplaywidth(text) <= width then
     return text
   end
-  local kept = vim.fn.strcharpart(text, 0, math.max(width - 1, 0))
-  while vim.fn.strdisplaywidth(kept) > width - 1 and kept ~= "" do
-    kept = vim.fn.strcharpart(kept, 0, vim.fn.strchars(kept) - 1)
+  local start = vim.fn.strcharpart(text, 0, math.max(width - 1, 0))
+  while vim.fn.strdisplaywidth(start) > width - 1 and start ~= "" do
+    start = vim.fn.strcharpart(start, 0, vim.fn.strchars(start) - 1)
   end
-  return kept .. "…"
+  return start .. "…"
 end
 
---- Joins what has room; what stands first is the most important and stays.
+--- Joins as many parts as fit. The first one, which is the most important, is always included.
 ---@param parts string[] escaped
----@param room integer cells
+---@param width integer cells
 ---@return string
-local function fitting(parts, room)
-  local kept = ""
+local function join_fitting(parts, width)
+  local joined = ""
   for i, part in ipairs(parts) do
-    local longer = kept == "" and part or kept .. " · " .. part
-    if i > 1 and cells(longer) > room then
+    local longer = joined == "" and part or joined .. " · " .. part
+    if i > 1 and cells(longer) > width then
       break
     end
-    kept = longer
+    joined = longer
   end
-  return kept
+  return joined
 end
 
---- A mode or a model may have a long name.
+--- Longest name of a mode or a model, in cells.
 local NAME_CELLS = 18
 
---- What is chosen of the session's option of a category.
+--- Returns the current value of the session's option of a category.
 ---@param chat rat.Chat
 ---@param category "mode"|"model"
 ---@return {value: string, name: string}?
-local function chosen(chat, category)
+local function chosen_value(chat, category)
   for _, option in ipairs(chat.options or {}) do
     if option.category == category and option.type == "select" then
-      local choice = vim.iter(option.choices):find(function(one)
-        return one.value == option.current
+      local choice = vim.iter(option.choices):find(function(candidate)
+        return candidate.value == option.current
       end)
       return choice or { value = option.current, name = option.current }
     end
@@ -152,47 +161,55 @@ end
 ---@param category "mode"|"model"
 ---@return string? escaped
 local function name_of(chat, category)
-  local choice = chosen(chat, category)
+  local choice = chosen_value(chat, category)
   return choice and escape(shorten(one_line(choice.name), NAME_CELLS))
 end
 
 ---@return string?
-local function conflicts()
-  local count = require("rat.conflict").count()
+local function conflict_hint()
+  local count = conflict.count()
   if count > 0 then
     return count == 1 and ":RatConflicts" or count .. " :RatConflicts"
   end
 end
 
---- The winbar of the transcript: who, what it does, what waits. What waits is never cut off.
+--- A title is not shortened further than this, in cells.
+local MIN_TITLE = 4
+
+--- Returns the winbar of the transcript: the agent, its state, and what waits for the user, which is never cut off.
 ---@param chat rat.Chat
 ---@param width integer of the window, in cells
 ---@return string
 function M.transcript_bar(chat, width)
   local status = chat.status
   local parts = {}
-  vim.list_extend(parts, { to_answer(chat) or nil })
-  vim.list_extend(parts, { asked(status) or nil })
-  vim.list_extend(parts, { conflicts() or nil })
-  vim.list_extend(parts, { queue(status) or nil })
+  vim.list_extend(parts, { request_hint(chat) or nil })
+  vim.list_extend(parts, { form_hint(status) or nil })
+  vim.list_extend(parts, { conflict_hint() or nil })
+  vim.list_extend(parts, { queue_hint(status) or nil })
   vim.list_extend(parts, { name_of(chat, "mode") })
   vim.list_extend(parts, { percent(status.usage) or nil })
   vim.list_extend(parts, { name_of(chat, "model") })
-  local title, state = escape(chat.title), escape(words[status.state] or status.state)
-  local elapsed = require("rat.clock").elapsed(chat)
-  state = elapsed and state .. " " .. elapsed or state
-  local room = width - cells(title) - cells(state) - 5
-  local tail = fitting(parts, room)
-  room = room - cells(tail) - 2
+  local state = escape(state_words[status.state] or status.state)
+  -- The first part is always shown whole. The title and the elapsed time get the room that it leaves.
+  local room = width - cells(parts[1] or "") - cells(state) - 5
+  local elapsed = clock.elapsed(chat)
+  if elapsed and room >= cells(escape(chat.title)) + 1 + #elapsed then
+    state = state .. " " .. elapsed
+  end
+  local title = escape(shorten(chat.title, math.max(room, MIN_TITLE)))
+  local left = width - cells(title) - cells(state) - 5
+  local tail = join_fitting(parts, left)
+  left = left - cells(tail) - 2
   local detail = one_line(status.detail or "")
-  detail = (detail ~= "" and room >= 6) and ": " .. escape(shorten(detail, room)) or ""
-  return ("%%#RatBar# %s %s%s%%*%s%%<%%= %s "):format(
-    title,
-    highlight(status.state),
-    state,
-    detail,
-    tail
-  )
+  if status.state == "waiting" and #status.permissions > 0 then
+    -- "needs approval: .." implies that the agent waits, so it replaces the state, unless it would be cut too short.
+    local whole = left + cells(state) + 2
+    state = detail ~= "" and whole >= MIN_REQUEST_DETAIL and escape(shorten(detail, whole)) or state
+  elseif detail ~= "" and left >= 6 then
+    state = ("%s: %s"):format(state, escape(shorten(detail, left)))
+  end
+  return ("%%#RatBar# %s %s%s%%*%%<%%= %s "):format(title, highlight(status.state), state, tail)
 end
 
 ---@type table<string, string[][]>
@@ -200,16 +217,25 @@ local prompt_keys = {
   ready = { { "<CR>", "send" }, { "g?", "keys" } },
   starting = { { "<CR>", "send" }, { "g?", "keys" } },
   running = { { "<C-c>", "cancel" }, { "<CR>", "queue" } },
-  cancelling = { { "<CR>", "queue" }, { ":RatStop", "end it" } },
-  stopped = { { ":RatRestart", "start again" } },
-  failed = { { ":RatRestart", "start again" } },
+  cancelling = { { "<CR>", "queue" }, { ":RatStop", "stop agent" } },
+  stopped = { { ":RatRestart", "restart" } },
+  failed = { { ":RatRestart", "restart" } },
 }
+
+---@param buf integer? of a prompt
+---@return boolean
+local function is_empty(buf)
+  local lines = buf
+    and vim.api.nvim_buf_is_loaded(buf)
+    and vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+  return vim.trim(table.concat(lines or {})) == ""
+end
 
 ---@param chat rat.Chat
 ---@return string[][]
-local function keys_now(chat)
+local function current_keys(chat)
   local status = chat.status
-  local count = #status.permissions + require("rat.question").count(chat)
+  local count = #status.permissions + question_list.count(chat)
   local cancel = { "<C-c>", "cancel" }
   if count > 1 or count == 1 and #status.permissions == 0 then
     return { { ":RatPermission", "answer" }, cancel }
@@ -224,27 +250,27 @@ local function keys_now(chat)
     return keys
   end
   local edit = { "g<", "edit" }
-  if status.queue_paused and status.state == "ready" then
-    return { { "<CR>", "go on with the queue" }, edit }
+  if status.queue_paused and status.state == "ready" and is_empty(chat.buffers.prompt) then
+    return { { "<CR>", "send the queue" }, edit }
   end
   return vim.list_extend(vim.list_slice(keys), { edit })
 end
 
---- The winbar of the prompt: what the keys do now.
+--- Returns the winbar of the prompt: what the keys do in the current state.
 ---@param chat rat.Chat
 ---@return string
 function M.prompt_bar(chat)
   local parts = {}
-  for _, key in ipairs(keys_now(chat)) do
+  for _, key in ipairs(current_keys(chat)) do
     local word = key[2] ~= "" and " " .. key[2] or ""
     parts[#parts + 1] = ("%%#RatKey#%s%%*%s"):format(escape(key[1]), word)
   end
   return " " .. table.concat(parts, " · ") .. "%<"
 end
 
---- How a chat stands, for users' own code.
+--- Returns the status of a chat for the public API, |rat.status()|.
 ---@param chat rat.Chat?
----@return table status `state` is "stopped" where there is no chat
+---@return table status `state` is "stopped" if there is no chat
 function M.status(chat)
   if not chat then
     return {
@@ -261,27 +287,28 @@ function M.status(chat)
   status.agent = chat.agent
   status.title = chat.title
   status.cwd = chat.cwd
-  status.model = (chosen(chat, "model") or {}).name
-  status.meta = vim.deepcopy(chat.meta)
+  status.model = (chosen_value(chat, "model") or {}).name
+  status.meta = chat.meta and vim.deepcopy(chat.meta)
   return status
 end
 
---- A short text for 'statusline', escaped; empty where there is no chat.
+--- Returns a short text for 'statusline', escaped; empty if there is no chat.
 ---@param chat rat.Chat?
----@param waiting integer what waits for the user in all chats
+---@param waiting integer how many requests, forms and questions wait in all chats
 ---@return string
 function M.statusline(chat, waiting)
   if not chat then
     return ""
   end
-  local parts = { escape(chat.agent) .. " " .. escape(words[chat.status.state] or "") }
+  ---@type string[]
+  local parts = { escape(chat.agent) .. " " .. escape(state_words[chat.status.state] or "") }
   if waiting > 0 then
-    parts[1] = escape(chat.agent) .. " waiting"
-    parts[2] = ("%d to answer"):format(waiting)
+    local here = chat.status.state == "waiting" or #chat.status.elicitations > 0
+    parts[2] = ("%d to answer%s"):format(waiting, here and "" or " elsewhere")
   end
-  vim.list_extend(parts, { conflicts() or nil })
-  vim.list_extend(parts, { require("rat.clock").elapsed(chat) })
-  vim.list_extend(parts, { queue(chat.status) or nil })
+  vim.list_extend(parts, { conflict_hint() or nil })
+  vim.list_extend(parts, { clock.elapsed(chat) })
+  vim.list_extend(parts, { queue_hint(chat.status) or nil })
   vim.list_extend(parts, { name_of(chat, "mode") })
   vim.list_extend(parts, { name_of(chat, "model") })
   vim.list_extend(parts, { percent(chat.status.usage) or nil })

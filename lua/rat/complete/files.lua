@@ -1,51 +1,23 @@
---- Completion of `:Rat` commands, and of `/commands` and `@files` in the prompt. Never waits for a file list.
+--- Lists the files of a folder in the background, and finds those that match an `@file`. It never blocks.
+local text_of = require("rat.util.text")
+
 local M = {}
 
---- More files than this are not listed, more matches not offered.
-local MOST_FILES, MOST_MATCHES = 50000, 200
---- A list older than this is made anew, in milliseconds.
+local MAX_FILES, MAX_MATCHES = 50000, 200
+--- A list older than this is made again, in milliseconds.
 local FRESH_MS = 5000
 
 ---@class rat.Files
----@field list string[] relative to the folder
----@field at integer when it was made, in milliseconds
----@field busy boolean it is being made
+---@field list string[] files and folders, relative to the folder
+---@field at integer when the list was made, in milliseconds of |uv.now()|
+---@field busy boolean whether a list is being made
+---@field waiting table<integer, fun()> callbacks for when it has been made
 
 ---@type table<string, rat.Files> by folder
 local files = {}
+local last_wait = 0
 
----@param lead string
----@param candidates string[]
----@return string[]
-local function starting_with(lead, candidates)
-  return vim.tbl_filter(function(candidate)
-    return vim.startswith(candidate, lead)
-  end, candidates)
-end
-
---- Completes the argument of a `:Rat` command.
----@param lead string
----@param line string
----@return string[]
-function M.command(lead, line)
-  local name = line:match("Rat%u%l+")
-  if name == "RatStart" then
-    return starting_with(lead, require("rat.agents").names())
-  elseif name == "RatSessions" then
-    return starting_with(lead, require("rat.sessions").acts)
-  elseif name == "RatMode" or name == "RatOption" then
-    local words = vim.split(vim.trim(line:sub(1, #line - #lead)), "%s+")
-    return starting_with(
-      lead,
-      require("rat.options").words(name == "RatMode" and "mode" or words[2])
-    )
-  elseif name == "RatSend" then
-    return M.words(lead, vim.fn.getcwd())
-  end
-  return {}
-end
-
---- The files, and the folders they are in.
+--- Returns the files and the folders they are in.
 ---@param list string[]
 ---@return string[]
 local function with_folders(list)
@@ -61,25 +33,25 @@ local function with_folders(list)
   return all
 end
 
----@param folder string
 ---@param found rat.Files
 ---@param list string[]
-local function settle(folder, found, list)
+local function listed(found, list)
   found.list, found.busy, found.at = with_folders(list), false, vim.uv.now()
-  if M.waiting == folder then
-    M.waiting = nil
-    M.again()
+  local waiting = found.waiting
+  found.waiting = {}
+  for _, callback in pairs(waiting) do
+    callback()
   end
 end
 
---- Lists a folder that git knows nothing of, a folder at a time.
+--- Lists the files of a folder that is not in a Git repository, one folder at a time.
 ---@param folder string
 ---@param callback fun(list: string[])
 local function walk(folder, callback)
   local list, folders = {}, { "" }
   local function step()
     local below = table.remove(folders, 1)
-    if not below or #list >= MOST_FILES then
+    if not below or #list >= MAX_FILES then
       return vim.schedule(function()
         callback(list)
       end)
@@ -101,23 +73,23 @@ local function walk(folder, callback)
   step()
 end
 
----@param text string names, each ended by NUL
+---@param text string names, each followed by NUL
 ---@return string[]
 local function names(text)
   local list = {}
   for name in text:gmatch("[^%z]+") do
     list[#list + 1] = name
-    if #list >= MOST_FILES then
+    if #list >= MAX_FILES then
       break
     end
   end
   return list
 end
 
---- Has the files of a folder listed, unless that was done a moment ago.
+--- Starts to list the files of a folder, unless the list is less than FRESH_MS old.
 ---@param folder string
-function M.warm(folder)
-  local found = files[folder] or { list = {}, at = -FRESH_MS, busy = false }
+function M.refresh(folder)
+  local found = files[folder] or { list = {}, at = -FRESH_MS, busy = false, waiting = {} }
   files[folder] = found
   if found.busy or vim.uv.now() - found.at < FRESH_MS then
     return
@@ -125,7 +97,7 @@ function M.warm(folder)
   found.busy = true
   local function fallback()
     walk(folder, function(list)
-      settle(folder, found, list)
+      listed(found, list)
     end)
   end
   local command = { "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard" }
@@ -135,7 +107,7 @@ function M.warm(folder)
       if result.code ~= 0 then
         return fallback()
       end
-      settle(folder, found, names(result.stdout or ""))
+      listed(found, names(result.stdout or ""))
     end)
   end)
   if not started then
@@ -143,116 +115,43 @@ function M.warm(folder)
   end
 end
 
---- `@path` for the files that match.
+--- Calls a function once the list of a folder's files that is being made is complete.
+---@param folder string
+---@param callback fun()
+---@return fun()? cancel nil if no list is being made
+function M.when_listed(folder, callback)
+  local found = files[folder]
+  if not (found and found.busy) then
+    return nil
+  end
+  last_wait = last_wait + 1
+  local id = last_wait
+  found.waiting[id] = callback
+  return function()
+    found.waiting[id] = nil
+  end
+end
+
+--- Returns `@path` for each file that matches.
 ---@param lead string with the `@`
 ---@param folder string
----@return string[] the best first
+---@return string[] words the best first, at most MAX_MATCHES
 function M.words(lead, folder)
   if not vim.startswith(lead, "@") then
     return {}
   end
-  M.warm(folder)
+  M.refresh(folder)
   local found = files[folder]
   local wanted = lead:sub(2)
   local list = wanted == "" and found.list or vim.fn.matchfuzzy(found.list, wanted)
   local words = {}
-  for _, path in ipairs(vim.list_slice(list, 1, MOST_MATCHES)) do
-    -- What would be shown as another name is not what the user means.
-    if require("rat.text").one_line(path) == path then
+  for _, path in ipairs(vim.list_slice(list, 1, MAX_MATCHES)) do
+    -- A name that is shown as another one is not what the user means.
+    if text_of.one_line(path) == path then
       words[#words + 1] = "@" .. path
     end
   end
   return words
-end
-
---- Where the word before the cursor starts, if it is one we complete.
----@param of rat.Chat
----@return integer? column from 0
-local function start_column(of)
-  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
-  local before = vim.api.nvim_get_current_line():sub(1, column)
-  -- Names of commands may hold spaces.
-  local slash = before:match("^/")
-  if row == 1 and slash and (#before == 1 or #require("rat.slash").matching(of, before) > 0) then
-    return 0
-  end
-  local at = before:match("^.*%f[@]()@[^%s]*$") or before:match("^()@[^%s]*$")
-  if at and (at == 1 or before:sub(at - 1, at - 1):match("[%s(]")) then
-    return at - 1
-  end
-end
-
---- 'completefunc' of the prompt, |complete-functions|.
----@param findstart integer
----@param base string
----@return integer|table
-function M.prompt(findstart, base)
-  local of = require("rat.chat").of(vim.api.nvim_get_current_buf())
-  if findstart == 1 then
-    return of and start_column(of) or -3
-  elseif not of then
-    return {}
-  elseif vim.startswith(base, "/") then
-    return { words = require("rat.slash").words(of, base) }
-  end
-  local found = M.words(base, of.cwd)
-  M.waiting = files[of.cwd].busy and #found == 0 and of.cwd or nil
-  return { words = found, refresh = "always" }
-end
-
---- Inserts nothing before the user chooses it.
-local CHOSEN_ONLY = "menuone,noselect"
-
---- Opens the menu with 'completeopt' set for it, and restores the option once the menu is closed. Before 0.11 it has no
---- buffer-local value.
-local function open_menu()
-  local has_local = vim.fn.has("nvim-0.11") == 1
-  local where = has_local and { buf = vim.api.nvim_get_current_buf() } or { scope = "global" }
-  local group = vim.api.nvim_create_augroup("rat_complete", { clear = false })
-  if #vim.api.nvim_get_autocmds({ group = group }) == 0 then
-    local before = vim.api.nvim_get_option_value("completeopt", where)
-    vim.api.nvim_set_option_value("completeopt", CHOSEN_ONLY, where)
-    vim.api.nvim_create_autocmd({ "CompleteDone", "InsertLeave", "BufLeave" }, {
-      group = group,
-      desc = "rat: restore 'completeopt'",
-      callback = function()
-        vim.api.nvim_clear_autocmds({ group = group })
-        if not where.buf or vim.api.nvim_buf_is_valid(where.buf) then
-          vim.api.nvim_set_option_value("completeopt", before, where)
-        end
-      end,
-    })
-  end
-  vim.api.nvim_feedkeys(vim.keycode("<C-x><C-u>"), "n", false)
-end
-
---- Completes again once the files are listed, if the user still waits for them.
-function M.again()
-  local waits = vim.api.nvim_get_mode().mode:match("^i")
-  local of = waits and require("rat.chat").of(vim.api.nvim_get_current_buf())
-  if of and vim.bo.filetype == "ratprompt" and start_column(of) then
-    open_menu()
-  end
-end
-
---- Offers what completes a /command or an @file while it is typed.
-function M.as_typed()
-  local is_wanted = require("rat.config").get().complete == "typed"
-  if not is_wanted or vim.fn.pumvisible() == 1 or vim.fn.reg_executing() ~= "" then
-    return
-  end
-  local of = require("rat.chat").of(vim.api.nvim_get_current_buf())
-  local start = of and start_column(of)
-  if not start then
-    return
-  end
-  local typed = vim.api.nvim_get_current_line():sub(start + 1, vim.api.nvim_win_get_cursor(0)[2])
-  local words = M.prompt(0, typed).words
-  local first = words[1]
-  if not first or #words == 1 and (first.word or first) == typed then
-    return
-  end
-  open_menu()
 end
 
 return M

@@ -1,6 +1,6 @@
---- The user's options: checked against `schema`, filled up with its defaults. Starts nothing and reads no file.
-local say = require("rat.say")
-local schema = require("rat.schema")
+--- Holds the user's options, checked against `schema` and completed with its defaults. It starts nothing and reads no file.
+local closest_name = require("rat.util.closest_name")
+local schema = require("rat.config.schema")
 
 local M = {}
 
@@ -32,17 +32,16 @@ local check
 ---@param value table
 ---@param path string
 ---@param problems string[]
----@param lenient boolean?
-local function check_fields(fields, value, path, problems, lenient)
+local function check_fields(fields, value, path, problems)
   local by_name, names = index(fields)
   for key, item in pairs(value) do
     local field = by_name[key]
     if field then
-      check(field, item, join(path, key), problems, lenient)
-    elseif not lenient then
-      local near = type(key) == "string" and say.closest(key, names) or nil
+      check(field, item, join(path, key), problems)
+    else
+      local near = type(key) == "string" and closest_name.find(key, names) or nil
       local hint = near and ("did you mean %s?"):format(near)
-        or "known are " .. table.concat(names, ", ")
+        or "known keys: " .. table.concat(names, ", ")
       problems[#problems + 1] = ("%s: unknown key, %s"):format(join(path, key), hint)
     end
   end
@@ -72,7 +71,7 @@ local function problem_of(option, value)
     return ("expected %s, got %s"):format(option.type, found)
   end
   if option.choices and not vim.list_contains(option.choices, value) then
-    local near = say.closest(value, option.choices)
+    local near = closest_name.find(value, option.choices)
     return ('expected one of %s, got "%s"%s'):format(
       table.concat(option.choices, ", "),
       value,
@@ -93,34 +92,20 @@ end
 ---@param value any
 ---@param path string
 ---@param problems string[]
----@param lenient boolean?
-function check(option, value, path, problems, lenient)
+function check(option, value, path, problems)
   local problem = problem_of(option, value)
   if problem then
     problems[#problems + 1] = ("%s: %s"):format(path == "" and "options" or path, problem)
   elseif option.fields then
-    check_fields(option.fields, value, path, problems, lenient)
+    check_fields(option.fields, value, path, problems)
   elseif option.items then
     for key, item in pairs(value) do
-      check(option.items, item, join(path, key), problems, lenient)
+      check(option.items, item, join(path, key), problems)
     end
   end
 end
 
---- Checks a value against a description.
----@param option rat.Option
----@param value any
----@param path string of the value, for the messages
----@param lenient? boolean unknown keys pass
----@return string[] problems each with the key's full path, sorted
-function M.problems(option, value, path, lenient)
-  local problems = {}
-  check(option, value, path, problems, lenient)
-  table.sort(problems)
-  return problems
-end
-
---- The value an option has where the user sets none.
+--- Returns the default of an option; of a table with described keys, a table of their defaults.
 ---@param option rat.Option
 ---@return any
 function M.default(option)
@@ -137,27 +122,21 @@ function M.default(option)
   return option.choices and option.choices[1] or nil
 end
 
---- The description of one key of a table.
----@param option rat.Option
----@param name string
----@return rat.Option
-function M.field(option, name)
-  return assert(index(option.fields)[name], name)
-end
-
---- Takes the user's options in place of those before.
+--- Replaces the options in force.
 ---@param opts table?
----@return string[] problems where there are any, the options stay as they were
+---@return string[] problems each with the key's full path, sorted; if there are any, the options stay as they were
 function M.set(opts)
   opts = opts or {}
-  local problems = M.problems(schema, opts, "")
+  local problems = {}
+  check(schema, opts, "", problems)
+  table.sort(problems)
   if #problems == 0 then
     options = vim.tbl_deep_extend("force", M.default(schema), opts)
   end
   return problems
 end
 
---- The options in force.
+--- Returns the options in force: those of the last `set`, else the defaults.
 ---@return table
 function M.get()
   options = options or M.default(schema)

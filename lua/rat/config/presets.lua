@@ -1,4 +1,5 @@
---- The agents known by name: how an installed one is started and how to get it. Data only.
+--- The agents known by name: how an installed one is started and how to install it. Generated from
+--- src/config/presets.rs by `make messages`.
 
 ---@class rat.Preset
 ---@field title string name for people
@@ -6,43 +7,37 @@
 ---@field args string[]
 ---@field install_hint string
 
----@param package string
----@return string
-local function npm(package)
-  return "npm install -g " .. package
-end
-
 ---@type table<string, rat.Preset>
 return {
   auggie = {
     title = "Auggie",
     command = "auggie",
     args = { "--acp" },
-    install_hint = npm("@augmentcode/auggie"),
+    install_hint = "npm install -g @augmentcode/auggie",
   },
   claude = {
     title = "Claude",
     command = "claude-agent-acp",
     args = {},
-    install_hint = npm("@agentclientprotocol/claude-agent-acp"),
+    install_hint = "npm install -g @agentclientprotocol/claude-agent-acp",
   },
   cline = {
     title = "Cline",
     command = "cline",
     args = { "--acp" },
-    install_hint = npm("cline"),
+    install_hint = "npm install -g cline",
   },
   codex = {
     title = "Codex",
     command = "codex-acp",
     args = {},
-    install_hint = npm("@agentclientprotocol/codex-acp"),
+    install_hint = "npm install -g @agentclientprotocol/codex-acp",
   },
   copilot = {
     title = "Copilot",
     command = "copilot",
     args = { "--acp", "--stdio" },
-    install_hint = npm("@github/copilot"),
+    install_hint = "npm install -g @github/copilot",
   },
   cursor = {
     title = "Cursor",
@@ -54,7 +49,7 @@ return {
     title = "Gemini",
     command = "gemini",
     args = { "--acp" },
-    install_hint = npm("@google/gemini-cli"),
+    install_hint = "npm install -g @google/gemini-cli",
   },
   goose = {
     title = "Goose",
@@ -66,7 +61,7 @@ return {
     title = "Kilo Code",
     command = "kilo",
     args = { "acp" },
-    install_hint = npm("@kilocode/cli"),
+    install_hint = "npm install -g @kilocode/cli",
   },
   kimi = {
     title = "Kimi",
@@ -84,13 +79,13 @@ return {
     title = "OpenCode",
     command = "opencode",
     args = { "acp" },
-    install_hint = npm("opencode-ai"),
+    install_hint = "npm install -g opencode-ai",
   },
   qwen = {
     title = "Qwen Code",
     command = "qwen",
     args = { "--acp" },
-    install_hint = npm("@qwen-code/qwen-code"),
+    install_hint = "npm install -g @qwen-code/qwen-code",
   },
   vibe = {
     title = "Mistral Vibe",

@@ -1,26 +1,30 @@
---- The one description of every option. Data only: `config` checks with it, the help is made from it.
+--- Describes every option. Data only: `config` checks options against it, and the help is generated from it.
 
 ---@class rat.Option
----@field name? string key in its table
+---@field name? string key in the enclosing table
 ---@field type "string"|"boolean"|"number"|"integer"|"list"|"map"|"table"
----@field default? any `nil` leaves it unset
+---@field default? any nil if the option is unset by default
 ---@field choices? string[] the only values a string may have; the first is the default
----@field range? integer[] smallest and largest number
----@field items? rat.Option what a list holds, or the values of a map
----@field fields? rat.Option[] the keys of a table, in the order of the help
----@field doc? string what it does, in a sentence or two
+---@field range? integer[] smallest and, optionally, largest number
+---@field items? rat.Option description of a list's items or a map's values
+---@field fields? rat.Option[] keys of a table, in the order of the help
+---@field doc? string text for the help, in a sentence or two
 
 ---@type rat.Option
 local text = { type = "string" }
 
 ---@type rat.Option[]
 local mcp_server = {
-  { name = "type", type = "string", doc = "`stdio`, `http` or `sse`; told from the other keys." },
-  { name = "command", type = "string", doc = "Program of a server that speaks over stdio." },
+  {
+    name = "type",
+    type = "string",
+    doc = "`stdio`, `http` or `sse`. Unset: taken from the other keys.",
+  },
+  { name = "command", type = "string", doc = "The program of a stdio server." },
   { name = "args", type = "list", items = text, doc = "Its arguments." },
-  { name = "env", type = "map", items = text, doc = "What is added to its environment." },
-  { name = "url", type = "string", doc = "Address of a server that speaks over HTTP." },
-  { name = "headers", type = "map", items = text, doc = "Headers of each request to it." },
+  { name = "env", type = "map", items = text, doc = "Environment variables to set for it." },
+  { name = "url", type = "string", doc = "The URL of an HTTP or SSE server." },
+  { name = "headers", type = "map", items = text, doc = "Headers to send with each request." },
 }
 
 ---@param name string
@@ -34,38 +38,52 @@ end
 ---@type rat.Option[]
 local agent = {
   { name = "command", type = "string", doc = "The program: a path, or a name on PATH." },
-  { name = "args", type = "list", items = text, doc = "Its arguments." },
-  { name = "env", type = "map", items = text, doc = "Laid over Neovim's environment." },
+  {
+    name = "args",
+    type = "list",
+    items = text,
+    doc = "Its arguments. Unset: those of the preset, if `command` is its program.",
+  },
+  {
+    name = "env",
+    type = "map",
+    items = text,
+    doc = "Environment variables to set, on top of Neovim's own.",
+  },
   {
     name = "cwd",
     type = "string",
-    doc = "Folder the sessions work in. Unset: |getcwd()| of the current window.",
+    doc = "The folder its sessions work in. Unset: |getcwd()| of the current window.",
   },
   {
     name = "mcp_servers",
     type = "map",
     items = { type = "table", fields = mcp_server },
-    doc = "MCP servers for this agent, beside those for all.",
+    doc = "MCP servers for this agent, in addition to those for all agents.",
   },
   {
     name = "options",
     type = "map",
     items = text,
-    doc = "What new sessions are set to: an option's id, category or name (`mode`, `model`) and a"
-      .. " choice's value or name, or `on` or `off`.",
+    doc = "Options to set in new sessions: the id, category or name of an option (`mode`, `model`)"
+      .. " and a value or its name, or `on` or `off`.",
   },
-  { name = "auth_method", type = "string", doc = "Authentication method used without asking." },
-  { name = "install_hint", type = "string", doc = "Shown where the program is not found." },
+  {
+    name = "auth_method",
+    type = "string",
+    doc = "The authentication method to use without asking.",
+  },
+  { name = "install_hint", type = "string", doc = "Shown when the program is not found." },
   {
     name = "timeouts",
     type = "table",
-    doc = "How long to wait for the agent's answers, in milliseconds; 0 waits for ever.",
+    doc = "How long to wait for the agent's answers, in milliseconds; 0 waits forever.",
     fields = {
-      timeout("initialize", 60000, "The first call."),
+      timeout("initialize", 60000, "The first request."),
       timeout("authenticate", 0, "A login, often in a browser."),
       timeout("session", 120000, "Starting or loading a session."),
-      timeout("request", 30000, "Everything else that is answered at once."),
-      timeout("cancel", 10000, "From a cancel to the offer to end the agent."),
+      timeout("request", 30000, "Any other request that should be answered at once."),
+      timeout("cancel", 10000, "From a cancel until you are offered to end the agent."),
     },
   },
 }
@@ -79,17 +97,18 @@ return {
       type = "map",
       items = { type = "table", fields = agent },
       default = {},
-      doc = "Agents by name. A name of |rat-presets| changes that preset, any other adds an agent.",
+      doc = "Agents by name. The name of a preset (|rat-presets|) changes that preset, any other name"
+        .. " adds an agent.",
     },
     {
       name = "default_agent",
       type = "string",
-      doc = "The agent `:RatStart` starts when none is named.",
+      doc = "The agent that `:RatStart` starts when none is named.",
     },
     {
       name = "settings_file",
       type = "string",
-      doc = "JSON file with `agent_servers` and `mcp_servers`, as other clients have it."
+      doc = "A JSON file with `agent_servers` and `mcp_servers`, in the format of other clients."
         .. ' Unset: `rat.json` in |stdpath()| "config". See |rat-json|.',
     },
     {
@@ -97,39 +116,39 @@ return {
       type = "map",
       items = { type = "table", fields = mcp_server },
       default = {},
-      doc = "MCP servers passed to every session.",
+      doc = "MCP servers to pass to every session.",
     },
     {
       name = "directories",
       type = "list",
       items = text,
       default = {},
-      doc = "Folders beside the working folder that agents may read and write without asking.",
+      doc = "Folders outside the working folder that agents may read and write without asking.",
     },
     {
       name = "resume",
       type = "string",
       choices = { "last", "never" },
-      doc = "What `:RatStart` begins with where no chat is open: the session you used last in this"
-        .. " folder, if the agent can go on with it, or a new one.",
+      doc = "What `:RatStart` does when no chat is open. `last`: resume the session you used last in"
+        .. " this folder, if the agent can. `never`: start a new one.",
     },
     {
       name = "unsaved",
       type = "string",
       choices = { "note", "embed", "save", "ask", "ignore" },
-      doc = "What becomes of unsaved changes when a prompt goes to an agent that reads files from"
-        .. " the disk: the prompt carries a diff of them (at most 16 KiB), or the texts whole, or the"
-        .. " buffers are saved first, or you are asked, or nothing. Unless it is `ignore`, a prompt"
-        .. " also carries what others have changed in files the agent wrote.",
+      doc = "What to do with unsaved changes when you send a prompt to an agent that reads files from"
+        .. " disk. `note`: add a diff of them to the prompt (at most 16 KiB). `embed`: add the whole"
+        .. " text. `save`: save the buffers first. `ask`: ask you. `ignore`: nothing. Unless this is"
+        .. " `ignore`, a prompt also tells the agent what you or others changed in files it wrote.",
     },
     {
       name = "write_dirty",
       type = "string",
       choices = { "separate", "save", "ask" },
-      doc = "How an agent writes to a file whose buffer has unsaved changes: yours stay unsaved"
-        .. " beside the agent's, or the buffer is saved whole. Where the agent edits text you have"
-        .. " not saved they cannot be kept apart: `separate` saves the buffer then and says so,"
-        .. " `ask` asks.",
+      doc = "What to do when an agent writes to a file with unsaved changes in its buffer. `separate`:"
+        .. " write only the agent's changes, yours stay unsaved. `save`: save the whole buffer. Where"
+        .. " the agent edits text you have not saved, the changes cannot be separated: `separate`"
+        .. " then saves the buffer and tells you, `ask` asks first.",
     },
     {
       name = "permission",
@@ -140,8 +159,9 @@ return {
           name = "open",
           type = "string",
           choices = { "chat", "always", "never" },
-          doc = "When the chooser, or a form (|rat-forms|), opens by itself: while you are in a"
-            .. " window of the chat and type nothing, whenever Normal mode is idle, or never.",
+          doc = "When the chooser or a form (|rat-forms|) opens by itself. `chat`: while you are in a"
+            .. " window of the chat and not typing. `always`: whenever Normal mode is idle."
+            .. " `never`: only when you ask for it.",
         },
       },
     },
@@ -149,26 +169,34 @@ return {
       name = "complete",
       type = "string",
       choices = { "typed", "key" },
-      doc = "When `/commands` and `@files` are offered in the prompt: as they are typed, or only"
-        .. " by <C-x><C-u>.",
+      doc = "When the prompt completes `/commands` and `@files`. `typed`: as you type, unless"
+        .. " a completion plugin offers the same (|rat-plugins|). `key`: only on <C-x><C-u>.",
+    },
+    {
+      name = "start_insert",
+      type = "boolean",
+      default = false,
+      doc = "Whether a command that takes you to the prompt, such as `:RatStart`, also starts Insert mode."
+        .. " Nothing else changes the mode: a prompt is sent, and a window entered, in the mode you are in.",
     },
     {
       name = "notify",
       type = "table",
-      doc = "Being told of requests that wait and turns that end.",
+      doc = "Notifications about requests that are waiting and turns that have ended.",
       fields = {
         {
           name = "when",
           type = "string",
           choices = { "unseen", "never" },
-          doc = "Where the current tab page does not show the chat: by |vim.notify()|; or never.",
+          doc = "When to call |vim.notify()|. `unseen`: if the current tab page does not show the"
+            .. " chat.",
         },
         {
           name = "terminal",
           type = "string",
           choices = { "none", "bell", "osc9" },
-          doc = "What your terminal gets besides, also where it has lost the focus"
-            .. " (|FocusLost|): nothing, a bell, or a desktop notification by OSC 9.",
+          doc = "What to send to your terminal as well, also if it has lost the focus"
+            .. " (|FocusLost|): nothing, a bell, or a desktop notification (OSC 9).",
         },
       },
     },
@@ -176,8 +204,8 @@ return {
       name = "diff",
       type = "string",
       choices = { "inline", "tab" },
-      doc = "Where the changes of a permission request show: in its card, or at once in a tab"
-        .. " page in native diff mode.",
+      doc = "Where to show the changes of a permission request. `inline`: in its card. `tab`: in a tab"
+        .. " page in native diff mode, as soon as it arrives.",
     },
     {
       name = "layout",
@@ -195,21 +223,21 @@ return {
           type = "number",
           range = { 0 },
           default = 0.42,
-          doc = "Width, at the top or bottom the height: below 1 a share of the screen, else"
-            .. " columns or lines.",
+          doc = "The width of the chat, or its height at the top or bottom: below 1 a share of the"
+            .. " screen, else columns or lines.",
         },
       },
     },
     {
       name = "binary",
       type = "string",
-      doc = "Path of `rat-nvim`. Unset: what the build made, else the one on PATH.",
+      doc = "The path of `rat-nvim`. Unset: the one built in the plugin's folder, else the one on PATH.",
     },
     {
       name = "log_level",
       type = "string",
       choices = { "info", "error", "warn", "debug", "trace" },
-      doc = "What goes into the log.",
+      doc = "The least severe messages to write to the log (|:RatLog|).",
     },
   },
 }

@@ -1,18 +1,21 @@
---- Decides conflicts in native diff mode, on a tab page of its own: the agent's lines on the left, the file's buffer on
---- the right. `do` takes the agent's, `dp` keeps the user's; either is undone with `u` where it was made.
+--- Shows the conflicts of a file in native diff mode on a tab page of their own: the agent's lines on the left, the file's
+--- buffer on the right. `do` takes the agent's lines and `dp` those of the user; `u` in the window where it was done undoes
+--- either.
 
-local conflict = require("rat.conflict")
-local say = require("rat.say")
-local scratch = require("rat.scratch")
+local chooser = require("rat.ask.chooser")
+local conflict = require("rat.document.conflict")
+local notify = require("rat.util.notify")
+local scratch = require("rat.view.scratch")
+local tab_page = require("rat.diff.tab_page")
 
 local api = vim.api
 local M = {}
 
----The text of a buffer with the agent's lines wherever that is not decided.
+--- Returns the text of a buffer with the agent's lines in place of the user's at each undecided conflict.
 ---@param buf integer
----@param conflicts rat.Conflict[] in order
+---@param conflicts rat.Conflict[] sorted by line
 ---@return string[] lines
----@return integer[][] places of the agent's lines in them, from 0, end exclusive
+---@return integer[][] places first and last row of the agent's lines, from 0, end exclusive
 local function other_side(buf, conflicts)
   local lines, places, at = {}, {}, 0
   for _, one in ipairs(conflicts) do
@@ -26,11 +29,11 @@ local function other_side(buf, conflicts)
   return lines, places
 end
 
----Has the conflicts follow what the user makes of the agent's side.
+--- Updates the conflicts whenever the user changes the agent's side.
 ---@param side integer buffer
 ---@param conflicts rat.Conflict[]
 ---@param places integer[][]
-local function follow(side, conflicts, places)
+local function watch_side(side, conflicts, places)
   local regions = {}
   for i, place in ipairs(places) do
     regions[i] = conflict.region(side, place[1], place[2])
@@ -48,59 +51,27 @@ local function follow(side, conflicts, places)
   })
 end
 
----Closes the tab page once one of its windows is closed, and goes back to where the user came from.
----@param windows integer[]
----@param back integer
-local function close_together(windows, back)
-  api.nvim_create_autocmd("WinClosed", {
-    pattern = { tostring(windows[1]), tostring(windows[2]) },
-    once = true,
-    desc = "rat: both sides of a decision close together",
-    -- Windows cannot be closed while one is being closed.
-    callback = vim.schedule_wrap(function()
-      for _, win in ipairs(windows) do
-        if api.nvim_win_is_valid(win) then
-          api.nvim_win_close(win, true)
-        end
-      end
-      if api.nvim_win_is_valid(back) then
-        api.nvim_set_current_win(back)
-      end
-    end),
-  })
-end
-
 ---@param buf integer
 local function show(buf)
   local conflicts = conflict.list(buf)
   if #conflicts == 0 then
-    return say.info("this conflict is decided")
+    return notify.info("This conflict is already resolved")
   end
-  local back = api.nvim_get_current_win()
   local lines, places = other_side(buf, conflicts)
-  local path = api.nvim_buf_get_name(buf)
-  local side = scratch.side(path, "agent", lines, true)
-  vim.cmd.tabnew()
-  vim.bo.bufhidden = "wipe"
-  local right = api.nvim_get_current_win()
-  api.nvim_win_set_buf(right, buf)
-  local left = api.nvim_open_win(side, false, { split = "left", win = right })
-  follow(side, conflicts, places)
+  local side = scratch.side(api.nvim_buf_get_name(buf), "agent", lines, true)
+  local page = tab_page.open()
+  tab_page.compare(page, side, buf)
+  watch_side(side, conflicts, places)
   local _, first = conflict.lines(buf, conflicts[1].region)
-  api.nvim_win_set_cursor(right, { math.min(first + 1, api.nvim_buf_line_count(buf)), 0 })
-  for _, win in ipairs({ left, right }) do
-    api.nvim_win_call(win, vim.cmd.diffthis)
-  end
-  local set = require("rat.dress").set
-  set(left, { winbar = " %#RatBar#the agent's%*" })
-  set(right, {
-    winbar = " %#RatKey#do%* agent's  %#RatKey#dp%* yours  %#RatKey#]c%* next"
-      .. "  %#RatKey#:q%* end%<",
-  })
-  close_together({ left, right }, back)
+  api.nvim_win_set_cursor(page.right, { math.min(first + 1, api.nvim_buf_line_count(buf)), 0 })
+  tab_page.set_winbars(
+    page,
+    " %#RatBar#the agent's%*",
+    " %#RatKey#do%* agent's  %#RatKey#dp%* yours  %#RatKey#]c%* next  %#RatKey#:q%* done%<"
+  )
 end
 
----Opens the conflicts of the current buffer, else of a file the user chooses.
+--- Opens the conflicts of the current buffer, else of the only file with conflicts, else of a file the user chooses.
 function M.open()
   local here = api.nvim_get_current_buf()
   if #conflict.list(here) > 0 then
@@ -112,11 +83,13 @@ function M.open()
       buffers[#buffers + 1] = one.buf
     end
   end
-  if #buffers <= 1 then
-    return buffers[1] and show(buffers[1]) or say.info("no conflicts: nothing is to be decided")
+  if #buffers == 0 then
+    return notify.info("No conflicts to resolve")
+  elseif #buffers == 1 then
+    return show(buffers[1])
   end
-  require("rat.select").open(buffers, {
-    prompt = "Conflicts of which file?",
+  chooser.open(buffers, {
+    prompt = "Resolve conflicts in which file?",
     format_item = function(buf)
       return vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ":.")
     end,
@@ -125,7 +98,7 @@ function M.open()
   end)
 end
 
----Lists all conflicts in the quickfix window.
+--- Lists all conflicts in the quickfix window.
 function M.list()
   vim.fn.setqflist({}, " ", { title = "Conflicts with agents", items = conflict.entries() })
   vim.cmd("botright copen")

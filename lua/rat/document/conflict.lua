@@ -1,30 +1,33 @@
---- Lines that stayed the user's although an agent has put others into the file: knows where they are until they are
---- decided, and marks them. Changes no text.
+--- Tracks and marks conflicts: places where a buffer still has the user's lines although an agent has written others to
+--- the file. It changes no text.
+local groups = require("rat.view.groups")
+local text_of = require("rat.util.text")
 
 local api = vim.api
 local M = {}
 
----Lines that a buffer keeps, counted from 0, end exclusive, and the file's.
----@alias rat.conflict.Kept [integer, integer, string[]]
+--- First and last line of the user's lines in the buffer (from 0, end exclusive), and the file's lines.
+---@alias rat.conflict.Unresolved [integer, integer, string[]]
 
----The extmarks before the first line and before the one below the last. Not one with an end: a Neovim older than 0.12
----may abort when such marks are moved (neovim#37867).
+--- Two extmarks: at the first line and at the line after the last. They are separate because Neovim before 0.12 may abort
+--- when a mark with an end is moved (neovim#37867).
 ---@alias rat.conflict.Region [integer, integer]
 
 ---@class (exact) rat.Conflict
 ---@field buf integer
----@field region rat.conflict.Region around the lines
----@field sign integer? extmark that shows
----@field ours string[] the lines as they were when the file got others
+---@field region rat.conflict.Region around the user's lines
+---@field sign integer? extmark with the sign and the virtual text; nil once decided
+---@field ours string[] the user's lines when the agent changed the file
 ---@field theirs string[] the file's lines
----@field other string[] what stands against ours: the file's lines, until the user puts theirs in their place
----@field decided boolean whether both sides are the same now, or were
+---@field other string[] the lines on the other side of the diff: `theirs`, until the user edits them there
+---@field decided boolean whether both sides have become the same since
 
 local regions = api.nvim_create_namespace("rat_conflict_regions")
 local signs = api.nvim_create_namespace("rat_conflicts")
 
+--- Conflicts by buffer, decided ones included.
 ---@type table<integer, rat.Conflict[]>
-local known = {}
+local conflicts_in = {}
 
 ---@param buf integer
 ---@param region rat.conflict.Region
@@ -36,20 +39,20 @@ local function rows(buf, region)
   return first, math.max(first, last)
 end
 
----Marks lines so that what is put in their place, or in front of the next one, counts to them.
+--- Sets the marks of a region. Lines that replace it, or are inserted directly below it, become part of it.
 ---@param buf integer
 ---@param first integer from 0
 ---@param last integer end exclusive
 ---@return rat.conflict.Region
 function M.region(buf, first, last)
-  local function mark(row, to_the_right)
-    local options = { right_gravity = to_the_right, strict = false }
+  local function mark(row, right_gravity)
+    local options = { right_gravity = right_gravity, strict = false }
     return api.nvim_buf_set_extmark(buf, regions, row, 0, options)
   end
   return { mark(first, false), mark(last, true) }
 end
 
----The lines in a region.
+--- Returns the lines that are now in a region.
 ---@param buf integer
 ---@param region rat.conflict.Region
 ---@return string[] lines
@@ -59,8 +62,9 @@ function M.lines(buf, region)
   return api.nvim_buf_get_lines(buf, first, last, false), first
 end
 
+--- Shows the sign of a conflict, or removes it once the conflict is decided.
 ---@param conflict rat.Conflict
-local function show(conflict)
+local function update_sign(conflict)
   local buf = conflict.buf
   if conflict.decided then
     if conflict.sign then
@@ -71,13 +75,13 @@ local function show(conflict)
   end
   local _, first = M.lines(buf, conflict.region)
   local more = #conflict.theirs > 1 and (" (+%d)"):format(#conflict.theirs - 1) or ""
-  local theirs = require("rat.text").one_line(vim.trim(conflict.theirs[1] or "nothing"))
+  local theirs = text_of.one_line(vim.trim(conflict.theirs[1] or "nothing"))
   local row = math.min(first, api.nvim_buf_line_count(buf) - 1)
   conflict.sign = api.nvim_buf_set_extmark(buf, signs, row, 0, {
     id = conflict.sign,
     sign_text = "≠",
     sign_hl_group = "RatConflict",
-    -- The key first: the end may be cut off. Not on a line of its own: diff mode would not align it.
+    -- The command comes first because the end may be cut off. Virtual lines would break the alignment of diff mode.
     virt_text = {
       { "  ≠ ", "RatConflict" },
       { ":RatConflicts", "RatKey" },
@@ -87,28 +91,39 @@ local function show(conflict)
   })
 end
 
----How many are not decided, in all buffers.
+--- The number of undecided conflicts in all buffers.
 local undecided = 0
 
+---@type fun()[]
+local count_listeners = {}
+
+--- Calls a listener whenever the number of undecided conflicts has changed.
+---@param listener fun()
+function M.on_count(listener)
+  count_listeners[#count_listeners + 1] = listener
+end
+
+--- Returns the number of undecided conflicts in all buffers.
 ---@return integer
 function M.count()
   return undecided
 end
 
----Counts them again, and shows it where something has changed.
-local function count()
+local function recount()
   local before = undecided
   undecided = #M.list()
-  local chat = before ~= undecided and require("rat.chat").current()
-  if chat then
-    require("rat.window").refresh(chat)
+  if undecided ~= before then
+    for _, listener in ipairs(count_listeners) do
+      listener()
+    end
   end
 end
 
----Looks at all conflicts of a buffer again after it, or what stands against it, has changed.
+--- Updates which conflicts of a buffer are decided, after either side has changed. One is decided when both sides are the
+--- same, and undecided again when both are as they were at first, as after an undo.
 ---@param buf integer
 function M.refresh(buf)
-  for _, conflict in ipairs(known[buf] or {}) do
+  for _, conflict in ipairs(conflicts_in[buf] or {}) do
     local lines = M.lines(buf, conflict.region)
     if vim.deep_equal(lines, conflict.other) then
       conflict.decided = true
@@ -117,20 +132,20 @@ function M.refresh(buf)
     then
       conflict.decided = false
     end
-    show(conflict)
+    update_sign(conflict)
   end
-  count()
+  recount()
 end
 
----Forgets all about a buffer: it shows its file now.
+--- Drops all conflicts of a buffer that was unloaded or read again.
 ---@param buf integer
 local function forget(buf)
-  known[buf] = nil
+  conflicts_in[buf] = nil
   if api.nvim_buf_is_valid(buf) then
     api.nvim_buf_clear_namespace(buf, regions, 0, -1)
     api.nvim_buf_clear_namespace(buf, signs, 0, -1)
   end
-  vim.schedule(count)
+  vim.schedule(recount)
 end
 
 ---@param buf integer
@@ -138,8 +153,8 @@ local function follow(buf)
   local waiting = false
   api.nvim_buf_attach(buf, false, {
     on_lines = function()
-      if not known[buf] then
-        return true
+      if not conflicts_in[buf] then
+        return true -- detaches
       end
       if not waiting then
         waiting = true
@@ -160,17 +175,17 @@ local function follow(buf)
   })
 end
 
----Forgets what is known of lines where the file has changed again: only what it has now counts.
+--- Drops the conflicts that new ones overlap: the file has changed there again.
 ---@param buf integer
----@param kept rat.conflict.Kept[]
-local function supersede(buf, kept)
-  known[buf] = vim.tbl_filter(function(conflict)
+---@param unresolved rat.conflict.Unresolved[]
+local function remove_overlapping(buf, unresolved)
+  conflicts_in[buf] = vim.tbl_filter(function(conflict)
     local from, to = rows(buf, conflict.region)
-    for _, one in ipairs(kept) do
-      local first, last = one[1], one[2]
+    for _, place in ipairs(unresolved) do
+      local first, last = place[1], place[2]
       if (from == first and to == last) or (from < last and first < to) then
         if not conflict.decided then
-          api.nvim_buf_del_extmark(buf, signs, conflict.sign)
+          api.nvim_buf_del_extmark(buf, signs, conflict.sign --[[@as integer]])
         end
         for _, mark in ipairs(conflict.region) do
           api.nvim_buf_del_extmark(buf, regions, mark)
@@ -179,24 +194,24 @@ local function supersede(buf, kept)
       end
     end
     return true
-  end, known[buf])
+  end, conflicts_in[buf])
 end
 
----Marks lines of a buffer. To be called before the buffer is changed: the marks move with their text.
+--- Adds conflicts to a buffer. Call it before the agent's edits are made in the buffer: the marks move with their text.
 ---@param buf integer
----@param kept rat.conflict.Kept[]
-function M.mark(buf, kept)
-  if #kept == 0 then
+---@param unresolved rat.conflict.Unresolved[]
+function M.mark(buf, unresolved)
+  if #unresolved == 0 then
     return
   end
-  require("rat.groups").define()
-  if not known[buf] then
-    known[buf] = {}
+  groups.define()
+  if not conflicts_in[buf] then
+    conflicts_in[buf] = {}
     follow(buf)
   end
-  supersede(buf, kept)
-  for _, one in ipairs(kept) do
-    local first, last, theirs = unpack(one)
+  remove_overlapping(buf, unresolved)
+  for _, place in ipairs(unresolved) do
+    local first, last, theirs = unpack(place)
     local conflict = {
       buf = buf,
       region = M.region(buf, first, last),
@@ -205,19 +220,19 @@ function M.mark(buf, kept)
       other = theirs,
       decided = false,
     }
-    table.insert(known[buf], conflict)
-    show(conflict)
+    table.insert(conflicts_in[buf], conflict)
+    update_sign(conflict)
   end
-  vim.schedule(count)
+  vim.schedule(recount)
 end
 
----What is not decided, by buffer and line.
----@param buf? integer only there
+--- Returns the undecided conflicts, sorted by buffer and line.
+---@param buf? integer only those of this buffer
 ---@return rat.Conflict[]
 function M.list(buf)
   local list = {}
-  for of, conflicts in pairs(known) do
-    if not buf or of == buf then
+  for owner, conflicts in pairs(conflicts_in) do
+    if not buf or owner == buf then
       vim.list_extend(
         list,
         vim.tbl_filter(function(conflict)
@@ -235,7 +250,7 @@ function M.list(buf)
   return list
 end
 
----The same as entries of the quickfix list (|setqflist()|).
+--- Returns the undecided conflicts as entries for |setqflist()|.
 ---@return vim.quickfix.entry[]
 function M.entries()
   return vim.tbl_map(function(conflict)

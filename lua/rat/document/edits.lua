@@ -1,11 +1,10 @@
---- Makes edits in a buffer so that marks and a selection stay on their text. It neither asks whether
---- it may nor saves.
-
+--- Makes edits in a buffer such that marks and a selection stay on their text. The caller checks that the buffer may be
+--- changed, and saves it.
 local api = vim.api
 local M = {}
 
----A change of whole lines, `{first, -1, last, -1, lines}`, or of a part, `{row, column, row,
----column, lines}`, as `nvim_buf_set_lines()` and `nvim_buf_set_text()` take them.
+--- A change of whole lines, `{first, -1, last, -1, lines}`, as |nvim_buf_set_lines()| takes it, or within lines, `{row,
+--- column, row, column, lines}`, as |nvim_buf_set_text()| does.
 ---@alias rat.edits.Edit [integer, integer, integer, integer, string[]]
 
 ---@class (exact) rat.edits.Mark
@@ -13,10 +12,10 @@ local M = {}
 ---@field row integer from 0
 ---@field column integer bytes, from 0
 
----The marks a user has set in some rows of a buffer (end inclusive).
+--- Returns the user's marks in some rows of a buffer.
 ---@param buf integer
 ---@param first integer
----@param last integer
+---@param last integer inclusive
 ---@return rat.edits.Mark[]
 local function marks_in(buf, first, last)
   local marks = {}
@@ -33,8 +32,8 @@ local function marks_in(buf, first, last)
   return marks
 end
 
----`nvim_buf_set_text()`, but marks in the rows it touches stay on their text: Neovim before 0.12
----deletes them.
+--- Calls |nvim_buf_set_text()| and puts the marks in the rows it touches back on their text: Neovim before 0.12 deletes
+--- them.
 ---@param buf integer
 ---@param edit rat.edits.Edit
 local function set_text(buf, edit)
@@ -57,16 +56,16 @@ local function set_text(buf, edit)
   end
 end
 
----Runs `fn`, which changes a buffer. Neovim moves the cursor with its text, but not the other end of
----a selection.
+--- Runs `fn`, which changes a buffer, and then moves the other end of a selection: Neovim moves only the cursor with its
+--- text.
 ---@param buf integer
 ---@param fn fun()
-local function with_selection(buf, fn)
+local function preserving_selection(buf, fn)
   local mode = api.nvim_get_mode().mode
   if api.nvim_get_current_buf() ~= buf or not mode:match("^[vV\22sS\19]") then
     return fn()
   end
-  -- In Select mode keys would replace the text.
+  -- In Select mode, `o` would replace the text; <C-g> switches to Visual mode.
   local toggle = mode:match("^[sS\19]") and "\7" or ""
   local start = vim.fn.getpos("v")
   local space = api.nvim_create_namespace("rat_selection")
@@ -82,11 +81,11 @@ local function with_selection(buf, fn)
   end
 end
 
----Makes edits, from the last to the first.
+--- Makes edits, from the last to the first.
 ---@param buf integer
----@param edits rat.edits.Edit[] in order, without overlap
+---@param edits rat.edits.Edit[] sorted, without overlap
 function M.make(buf, edits)
-  with_selection(buf, function()
+  preserving_selection(buf, function()
     for i = #edits, 1, -1 do
       local edit = edits[i]
       if edit[2] < 0 then

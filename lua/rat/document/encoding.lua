@@ -1,10 +1,8 @@
---- Converts between UTF-8 and the encodings that only Neovim knows. What would not come back as it
---- was is refused.
-
+--- Converts between UTF-8 and the encodings that Neovim supports through iconv. A conversion that loses anything is refused.
 local M = {}
 
----`vim.iconv()` puts a question mark where it cannot convert: what it gives counts only if it leads
----back.
+--- Converts a text; nil if that loses anything. `vim.iconv()` puts a question mark where it cannot convert, so the result
+--- is converted back and compared.
 ---@param text string
 ---@param from string
 ---@param to string
@@ -14,11 +12,11 @@ local function convert(text, from, to)
   return converted and vim.iconv(converted, to, from) == text and converted or nil
 end
 
----The first character of a text that an encoding has not; empty if it has each of them.
+--- Returns the first character of a text that an encoding does not have; empty if it has all of them.
 ---@param text string
 ---@param encoding string
 ---@return string
-local function lacking(text, encoding)
+local function first_lacking(text, encoding)
   local tried = {}
   for character in text:gmatch("[\194-\244][\128-\191]*") do
     if not tried[character] and not convert(character, "utf-8", encoding) then
@@ -29,31 +27,31 @@ local function lacking(text, encoding)
   return ""
 end
 
----Bytes as UTF-8; nil if they are no text of that encoding.
+--- Converts bytes to UTF-8; nil if they are not valid in that encoding.
 ---@param bytes string
----@param encoding string 'fileencoding', no Unicode one
+---@param encoding string a 'fileencoding' that is not a Unicode one
 ---@return string?
 function M.decode(bytes, encoding)
   return convert(bytes, encoding, "utf-8")
 end
 
----UTF-8 as bytes, or the first character that the encoding has not.
+--- Converts UTF-8 to bytes, or returns the first character that the encoding does not have.
 ---@param text string
----@param encoding string 'fileencoding', no Unicode one
----@return {bytes?: string, lacks?: string}
+---@param encoding string a 'fileencoding' that is not a Unicode one
+---@return rat.call.Encoded
 function M.encode(text, encoding)
   local bytes = convert(text, "utf-8", encoding)
-  return bytes and { bytes = bytes } or { lacks = lacking(text, encoding) }
+  return bytes and { bytes = bytes } or { lacks = first_lacking(text, encoding) }
 end
 
----Whether there are characters that an encoding has not.
+--- Whether an encoding lacks some Unicode characters.
 ---@param encoding string 'fileencoding'
 ---@return boolean
 function M.is_partial(encoding)
   return encoding ~= "" and not encoding:match("^utf") and not encoding:match("^ucs%-4")
 end
 
----The first character of a text that a file of some encoding cannot hold; nil if there is none.
+--- Returns the first character of a text that its encoding does not have; nil if there is none.
 ---@param text string
 ---@param encoding string 'fileencoding'
 ---@return string?

@@ -1,23 +1,16 @@
---- Lets Neovim take note of a file that was changed on disk, once its text is in the buffer: no
---- reload, no question. It changes no text.
-
-local keep = require("rat.keep")
-local track = require("rat.track")
+--- Makes Neovim accept that another program has changed or deleted a file whose buffer is already up to date, without a
+--- reload and without a prompt. It changes no text.
+local private_file = require("rat.util.private_file")
+local track = require("rat.document.track")
 
 local api = vim.api
 local M = {}
 
----By what a file is known again.
----@class (exact) rat.adopt.File
----@field sec integer time of last change
----@field nsec integer
----@field size integer
----@field inode integer
-
+--- Whether the file at a path is still the given one: same time, size and inode.
 ---@param path string
----@param file rat.adopt.File
+---@param file rat.call.File
 ---@return boolean
-local function is_file(path, file)
+local function is_same_file(path, file)
   local stat = vim.uv.fs_stat(path)
   return stat ~= nil
     and stat.mtime.sec == file.sec
@@ -26,65 +19,64 @@ local function is_file(path, file)
     and stat.ino == file.inode
 end
 
----Sets the time of last change to the nanosecond, which `uv.fs_utime()` cannot.
+--- Sets a file's modification time with nanosecond precision, which `uv.fs_utime()` does not have.
 ---@param path string
 ---@param time {sec: integer, nsec: integer}
-local function set_time(path, time)
+local function set_mtime(path, time)
   local has_ffi, ffi = pcall(require, "ffi")
   if not has_ffi then
     vim.uv.fs_utime(path, time.sec, time.sec + time.nsec / 1e9)
     return
   end
-  -- Declared under a name of our own: another plugin may have declared it in its own way.
+  -- Declared under our own name: another plugin may have declared `utimensat` with other types.
   pcall(ffi.cdef, 'int rat_utimensat(int, const char *, const long *, int) __asm__("utimensat");')
   local linux = ffi.os == "Linux"
-  local here, omit = linux and -100 or -2, linux and 0x3ffffffe or -2
-  ffi.C.rat_utimensat(here, path, ffi.new("long[4]", 0, omit, time.sec, time.nsec), 0)
+  local at_fdcwd, utime_omit = linux and -100 or -2, linux and 0x3ffffffe or -2
+  ffi.C.rat_utimensat(at_fdcwd, path, ffi.new("long[4]", 0, utime_omit, time.sec, time.nsec), 0)
 end
 
----Where the time of a file is noted while it has an old one, so that it comes back if Neovim is
----killed just then.
+--- The folder where a file's real time is recorded while `allow_quiet_write` has set it back, so that it can be restored
+--- if Neovim is killed meanwhile.
 ---@return string
-local function notes()
-  return keep.folder("times", "")
+local function times_folder()
+  return private_file.folder("times", "")
 end
 
----Gives files their times back that a Neovim which was killed had set back. Those of one that runs
----are its own matter.
+--- Restores the times of files that a killed Neovim had set back. Records of a Neovim that still runs are left alone.
 function M.repair()
-  for name in vim.fs.dir(notes()) do
-    local pid = tonumber(name:match("^%d+"))
+  for name in vim.fs.dir(times_folder()) do
+    local pid = tonumber(name:match("^%d+")) --[[@as integer?]]
     if pid and pid ~= vim.fn.getpid() and vim.uv.kill(pid, 0) ~= 0 then
-      local path = vim.fs.joinpath(notes(), name)
-      local ok, note = pcall(vim.json.decode, keep.read(path) or "")
-      if ok and type(note) == "table" and is_file(note.path, note.old) then
-        set_time(note.path, note.file)
+      local path = vim.fs.joinpath(times_folder(), name)
+      local ok, times = pcall(vim.json.decode, private_file.read(path) or "")
+      if ok and type(times) == "table" and is_same_file(times.path, times.old) then
+        set_mtime(times.path, times.file)
       end
       vim.uv.fs_unlink(path)
     end
   end
 end
 
----Notes that a file is about to get an old time, until that is over.
+--- Records that a file's time is about to be set back.
 ---@param path string
----@param file rat.adopt.File
----@param old rat.adopt.File
----@return fun() over
-local function note(path, file, old)
-  local place = vim.fs.joinpath(notes(), ("%d-%d.json"):format(vim.fn.getpid(), file.inode))
-  keep.replace(place, vim.json.encode({ path = path, file = file, old = old }))
+---@param file rat.call.File with its real time
+---@param old rat.call.File with the old time
+---@return fun() forget removes the record
+local function record_times(path, file, old)
+  local place = vim.fs.joinpath(times_folder(), ("%d-%d.json"):format(vim.fn.getpid(), file.inode))
+  private_file.replace(place, vim.json.encode({ path = path, file = file, old = old }))
   return function()
     vim.uv.fs_unlink(place)
   end
 end
 
----At `:write` Neovim compares the file's time with the one it read, and asks if it differs. For a
----file whose text is in the buffer there is nothing to ask: for the moment of the write the file
----gets the old time back.
+--- Lets the next `:write` replace the file without a prompt. Neovim compares the file's time with the one it read and asks
+--- if they differ, although the buffer already has the file's text. So the file gets the old time for the duration of the
+--- write.
 ---@param buf integer
----@param file rat.adopt.File
-local function keep_write_quiet(buf, file)
-  local group = api.nvim_create_augroup("rat_adopted_" .. buf, {})
+---@param file rat.call.File
+local function allow_quiet_write(buf, file)
+  local group = api.nvim_create_augroup("rat_external_change_" .. buf, {})
   local read = track.stamp(buf)
   if not read then
     return
@@ -92,55 +84,55 @@ local function keep_write_quiet(buf, file)
   api.nvim_create_autocmd("BufWritePre", {
     group = group,
     buffer = buf,
-    desc = "rat: a file that was adopted is no surprise",
+    desc = "rat: write over an external change without a question",
     callback = function()
       local path = api.nvim_buf_get_name(buf)
-      if not is_file(path, file) then
+      if not is_same_file(path, file) then
         return
       end
       local old = { sec = read.sec, nsec = read.nsec, size = file.size, inode = file.inode }
-      local over = note(path, file, old)
-      set_time(path, read)
+      local forget_times = record_times(path, file, old)
+      set_mtime(path, read)
       vim.schedule(function()
-        if is_file(path, old) then
-          set_time(path, file) -- it was not written after all
+        if is_same_file(path, old) then
+          set_mtime(path, file) -- it was not written after all
         end
-        over()
+        forget_times()
       end)
     end,
   })
   api.nvim_create_autocmd({ "BufWritePost", "BufReadPost" }, {
     group = group,
     buffer = buf,
-    desc = "rat: the adopted file is written, or Neovim has read it itself",
+    desc = "rat: forget the external change",
     callback = function()
       pcall(api.nvim_del_augroup_by_id, group)
     end,
   })
 end
 
----Has Neovim look at the file's time, with an answer ready for what it would ask.
+--- Runs `:checktime` for a buffer and answers its prompt in advance.
 ---@param buf integer
 ---@return string? problem
 local function check_time(buf)
-  local group = api.nvim_create_augroup("rat_adopting", {})
+  local group = api.nvim_create_augroup("rat_checktime", {})
   api.nvim_create_autocmd("FileChangedShell", {
     group = group,
     buffer = buf,
-    desc = "rat: the file's text is in the buffer",
+    desc = "rat: keep the buffer, it has the file's text",
     callback = function()
       vim.v.fcs_choice = ""
     end,
   })
   local bo = vim.bo[buf]
-  local own, modified = bo.autoread, bo.modified -- the first is nil where the buffer has none of its own
+  local autoread, modified = bo.autoread, bo.modified -- 'autoread' is nil if it has no local value
   bo.autoread = false
   if not modified then
-    -- Else Neovim reads the whole file to see whether the buffer has another text.
+    -- Otherwise Neovim reads the whole file to compare it with the buffer.
     bo.modified = true
   end
   local ok, problem = pcall(vim.cmd.checktime, { tostring(buf), mods = { silent = true } })
-  bo.autoread = own
+  bo.autoread = autoread
   if not modified then
     bo.modified = false
   end
@@ -148,41 +140,41 @@ local function check_time(buf)
   return not ok and tostring(problem) or nil
 end
 
----The same as soon as it is possible: `:checktime` does not work in the command-line window.
+--- Runs `check_time` now, or after the command-line window has closed, where `:checktime` does not work.
 ---@param buf integer
----@param is_known fun(): boolean whether the file is still the one meant
+---@param is_current fun(): boolean whether the file is still as it was when this was called
 ---@return string? problem
-local function check_time_soon(buf, is_known)
+local function check_time_soon(buf, is_current)
   if vim.fn.getcmdwintype() == "" then
     return check_time(buf)
   end
   api.nvim_create_autocmd("CmdwinLeave", {
     once = true,
-    desc = "rat: take note of a file on disk",
+    desc = "rat: note the time of the file",
     callback = vim.schedule_wrap(function()
-      if api.nvim_buf_is_loaded(buf) and is_known() then
+      if api.nvim_buf_is_loaded(buf) and is_current() then
         check_time(buf)
       end
     end),
   })
 end
 
----Lets Neovim take note of the file of a buffer, which holds its text.
+--- Makes Neovim take note of a changed file whose text the buffer already has.
 ---@param buf integer
----@param file rat.adopt.File as it was when its text was read
+---@param file rat.call.File identity of the file when its text was read
 ---@return string? problem
 function M.acknowledge(buf, file)
-  local function is_known()
-    return is_file(api.nvim_buf_get_name(buf), file)
+  local function is_current()
+    return is_same_file(api.nvim_buf_get_name(buf), file)
   end
-  if not is_known() then
-    return nil -- It has changed again: Neovim must not take that for known.
+  if not is_current() then
+    return nil -- It has changed again, and Neovim must not consider that change known.
   end
-  keep_write_quiet(buf, file)
-  return check_time_soon(buf, is_known)
+  allow_quiet_write(buf, file)
+  return check_time_soon(buf, is_current)
 end
 
----Lets Neovim take note that the file of a buffer is gone, without a message.
+--- Makes Neovim take note that the file of a buffer is gone, without a message.
 ---@param buf integer
 ---@return string? problem
 function M.gone(buf)

@@ -1,10 +1,9 @@
---- Knows which loaded buffers are documents, and of which files, by real path: |bufnr()| takes its argument for a
---- pattern. Changes nothing.
-
+--- Finds documents, the loaded buffers of files, by the file's real path. |bufnr()| cannot be used, since it takes its
+--- argument as a pattern. It changes nothing.
 local api = vim.api
 local M = {}
 
----Whether a buffer has a file and its text, not somebody else's.
+--- Whether a buffer is a document: loaded, with a name and an empty 'buftype'.
 ---@param buf integer
 ---@return boolean
 function M.is_document(buf)
@@ -13,7 +12,7 @@ function M.is_document(buf)
     and api.nvim_buf_get_name(buf) ~= ""
 end
 
----The real path of a file, of which the last parts need not be there.
+--- Resolves a path whose last parts need not exist.
 ---@param name string
 ---@return string?
 local function real_path(name)
@@ -21,11 +20,11 @@ local function real_path(name)
   if real or folder == name then
     return real
   end
-  local above = real_path(folder)
-  return above and vim.fs.joinpath(above, vim.fs.basename(name)) or nil
+  local parent = real_path(folder)
+  return parent and vim.fs.joinpath(parent, vim.fs.basename(name)) or nil
 end
 
----Whether a buffer is the document of this file.
+--- Whether a buffer is the document of this file.
 ---@param buf integer
 ---@param path string real path
 ---@return boolean
@@ -33,15 +32,15 @@ function M.shows(buf, path)
   return M.is_document(buf) and real_path(api.nvim_buf_get_name(buf)) == path
 end
 
----The documents by real path, kept for a moment: an agent that touches a thousand files has a thousand questions.
+--- Documents by real path. Cached, since an agent that touches a thousand files causes a thousand lookups.
 ---@type table<string, integer[]>?
 local documents
-local made = 0
-local KEPT_MS = 500
-local followed = false
+local listed_at = 0 ---@type number
+local CACHE_MS = 500
+local is_watching = false
 
 ---@return table<string, integer[]>
-local function look()
+local function list_documents()
   local all = {}
   for _, buf in ipairs(api.nvim_list_bufs()) do
     local real = M.is_document(buf) and real_path(api.nvim_buf_get_name(buf))
@@ -53,13 +52,14 @@ local function look()
   return all
 end
 
-local function follow()
-  followed = true
+--- Drops the cache whenever the buffers or their names change.
+local function watch()
+  is_watching = true
   api.nvim_create_autocmd(
     { "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost", "BufUnload" },
     {
-      group = api.nvim_create_augroup("rat_places", {}),
-      desc = "rat: documents come and go",
+      group = api.nvim_create_augroup("rat_paths", {}),
+      desc = "rat: keep track of open files",
       callback = function()
         documents = nil
       end,
@@ -67,16 +67,16 @@ local function follow()
   )
 end
 
----The document of a file.
+--- Returns the document of a file.
 ---@param path string real path
 ---@return integer? buf
 function M.find(path)
-  if not followed then
-    follow()
+  if not is_watching then
+    watch()
   end
   local now = vim.uv.hrtime() / 1e6
-  if not documents or now - made > KEPT_MS then
-    documents, made = look(), now
+  if not documents or now - listed_at > CACHE_MS then
+    documents, listed_at = list_documents(), now
   end
   for _, buf in ipairs(documents[path] or {}) do
     if api.nvim_buf_is_valid(buf) and M.shows(buf, path) then

@@ -1,63 +1,59 @@
---- Knows what happens to buffers: keeps what changed of late for those who hold an older text, and
---- tells the binary in order. It changes no buffer.
+--- Tracks the buffers of files: records their recent changes, so that the binary can bring an older copy up to date, and
+--- reports when they are read, saved or become unmodified. It changes no buffer.
+local busy = require("rat.document.busy")
+local rpc = require("rat.rpc")
 
 local M = {}
 
----A change as a buffer reports it: lines `first` to `last` (from 0, end exclusive) gave way to
----`lines`.
+--- A change as |nvim_buf_attach()| reports it: `lines` replaced lines `first` to `last`.
 ---@class (exact) rat.track.Change
 ---@field tick integer 'changedtick' after it
----@field first integer
----@field last integer
+---@field first integer from 0
+---@field last integer end exclusive
 ---@field lines string[]
----@field bytes integer
+---@field bytes integer memory it takes, roughly
 
 ---@class (exact) rat.track.Log
----@field from integer the tick from which on every change is there
+---@field from integer every change after this tick is in the log
 ---@field changes rat.track.Change[]
----@field bytes integer
+---@field bytes integer sum over the changes
 
----What is told to the binary as the notification "buffer", in the order it happened.
+--- The notification "buffer" to the binary. They are sent in the order the events happen.
 ---@class (exact) rat.track.Fact
----@field kind "read"|"saved"|"clean" read from its file, written to it, or unmodified in another way
----@field path string as the buffer is named
+---@field kind "read"|"saved"|"clean" read from its file, written to it, or became unmodified in another way
+---@field path string name of the buffer
 
----More than this is not kept of one buffer; whoever is further behind reads it whole.
-local MOST_BYTES = 256 * 1024
+--- Upper limit of one buffer's log. A copy that is further behind has to be read again.
+local MAX_LOG_BYTES = 256 * 1024
 
 ---@type table<integer, rat.track.Log>
 local logs = {}
----By what a file is told from a later one: two writes within one tick of the disk's clock have one time.
----@class (exact) rat.track.Stamp
----@field sec integer time of last change
----@field nsec integer
----@field size integer
-
----What the file was when Neovim last read or wrote it.
----@type table<integer, rat.track.Stamp>
+--- Time and size of each buffer's file when Neovim last read or wrote it.
+---@type table<integer, rat.call.Stamp>
 local stamps = {}
----What it was when Neovim was about to read it.
----@type table<integer, rat.track.Stamp>
-local ahead = {}
----'changedtick' when Neovim last read or wrote it: it is unmodified then, and that is no news.
+--- Time and size of each buffer's file when Neovim was about to read it.
+---@type table<integer, rat.call.Stamp>
+local stamps_before_read = {}
+--- 'changedtick' when Neovim last read or wrote the buffer. It becomes unmodified then, which is not reported as "clean".
 ---@type table<integer, integer>
 local clean_at = {}
+--- Buffers that are being changed on behalf of an agent.
 ---@type table<integer, boolean>
 local ours = {}
 local started = false
 
 ---@param buf integer
 ---@param kind "read"|"saved"|"clean"
-local function tell(buf, kind)
+local function notify_binary(buf, kind)
   local path = vim.api.nvim_buf_get_name(buf)
   if path ~= "" then
-    require("rat.rpc").notify("buffer", { kind = kind, path = path })
+    rpc.notify("buffer", { kind = kind, path = path })
   end
 end
 
 ---@param buf integer
 ---@param tick integer
-local function forget(buf, tick)
+local function reset_log(buf, tick)
   logs[buf] = { from = tick, changes = {}, bytes = 0 }
 end
 
@@ -69,62 +65,62 @@ end
 local function record(buf, tick, first, last, new_last)
   local api = vim.api
   local bytes = api.nvim_buf_get_offset(buf, new_last) - api.nvim_buf_get_offset(buf, first)
-  if bytes > MOST_BYTES then
-    forget(buf, tick)
+  if bytes > MAX_LOG_BYTES then
+    reset_log(buf, tick)
     return
   end
   local log = logs[buf]
   local lines = api.nvim_buf_get_lines(buf, first, new_last, false)
-  bytes = bytes + 64
+  bytes = bytes + 64 -- for the tables
   log.changes[#log.changes + 1] =
     { tick = tick, first = first, last = last, lines = lines, bytes = bytes }
   log.bytes = log.bytes + bytes
-  if log.bytes > MOST_BYTES then
-    -- Half goes at once, so that moving the rest costs little for each change.
-    local kept = {}
+  if log.bytes > MAX_LOG_BYTES then
+    -- Half of the log is dropped at once, so that copying the rest costs little per change.
+    local newest = {}
     for _, change in ipairs(log.changes) do
-      if log.bytes > MOST_BYTES / 2 then
+      if log.bytes > MAX_LOG_BYTES / 2 then
         log.bytes = log.bytes - change.bytes
         log.from = change.tick
       else
-        kept[#kept + 1] = change
+        newest[#newest + 1] = change
       end
     end
-    log.changes = kept
+    log.changes = newest
   end
 end
 
 ---@param buf integer
----@return rat.track.Stamp?
+---@return rat.call.Stamp?
 local function stamp_of(buf)
   local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
   return stat and { sec = stat.mtime.sec, nsec = stat.mtime.nsec, size = stat.size }
 end
 
----Notes what the file of a buffer is, which Neovim has just read or written.
+--- Records time and size of a buffer's file, which Neovim has just read or written.
 ---@param buf integer
 function M.note_stamp(buf)
   stamps[buf] = stamp_of(buf)
 end
 
----What the file of a buffer was when Neovim last read or wrote it, as far as it was seen.
+--- Returns time and size of a buffer's file when Neovim last read or wrote it; nil if that was not observed.
 ---@param buf integer
----@return rat.track.Stamp?
+---@return rat.call.Stamp?
 function M.stamp(buf)
   return stamps[buf]
 end
 
----Notes that a buffer was written to its file.
+--- Records that a buffer was written to its file, and reports it unless it was written for an agent.
 ---@param buf integer
 function M.saved(buf)
   M.note_stamp(buf)
   clean_at[buf] = vim.api.nvim_buf_get_changedtick(buf)
   if not ours[buf] then
-    tell(buf, "saved")
+    notify_binary(buf, "saved")
   end
 end
 
----Follows a loaded buffer from now on. Again: nothing.
+--- Logs the changes of a loaded buffer from now on. Does nothing if it is already tracked.
 ---@param buf integer
 function M.attach(buf)
   if logs[buf] then
@@ -134,7 +130,7 @@ function M.attach(buf)
     M.start()
   end
   local tick = vim.api.nvim_buf_get_changedtick(buf)
-  forget(buf, tick)
+  reset_log(buf, tick)
   if not stamps[buf] then
     M.note_stamp(buf)
   end
@@ -143,11 +139,11 @@ function M.attach(buf)
       record(buf, now, first, last, new_last)
     end,
     on_reload = function()
-      forget(buf, vim.api.nvim_buf_get_changedtick(buf))
+      reset_log(buf, vim.api.nvim_buf_get_changedtick(buf))
     end,
     on_detach = function()
       logs[buf] = nil
-      -- `:edit` detaches too, and the buffer is still there.
+      -- `:edit` detaches, too, although the buffer stays loaded.
       vim.schedule(function()
         if vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_is_loaded(buf) then
           M.attach(buf)
@@ -157,7 +153,7 @@ function M.attach(buf)
   })
 end
 
----What changed after a tick, in order; nil if that is too long ago to know.
+--- Returns the changes after a tick, in order; nil if the log does not reach that far back.
 ---@param buf integer
 ---@param tick integer
 ---@return [integer, integer, string[]][]?
@@ -175,7 +171,7 @@ function M.since(buf, tick)
   return changes
 end
 
----Runs `fn`; a save of the buffer in it is made for an agent, and not told.
+--- Runs `fn`, which changes a buffer on behalf of an agent. A save in it is not reported.
 ---@generic T, U
 ---@param buf integer
 ---@param fn fun(): T, U
@@ -192,17 +188,14 @@ function M.as_ours(buf, fn)
   return result, more
 end
 
----Starts to note the times of files, and to tell of modified and saved buffers. Again: starts
----afresh.
+--- Starts to record file times and to report read, saved and unmodified buffers. A second call starts over.
 function M.start()
   started = true
-  require("rat.busy").start()
-  require("rat.adopt").repair()
   local group = vim.api.nvim_create_augroup("rat_track", {})
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, {
       group = group,
-      desc = "rat: what happens to buffers",
+      desc = "rat: keep track of buffers",
       callback = function(args)
         if vim.bo[args.buf].buftype == "" then
           callback(args.buf)
@@ -212,26 +205,26 @@ function M.start()
   end
   on("FileChangedShellPost", M.note_stamp)
   on("BufReadPre", function(buf)
-    ahead[buf] = stamp_of(buf)
+    stamps_before_read[buf] = stamp_of(buf)
   end)
   on("BufReadPost", function(buf)
-    -- Others may have taken their time since the text was read, and somebody may have written the file meanwhile.
-    stamps[buf], ahead[buf] = ahead[buf] or stamp_of(buf), nil
+    -- Other autocommands may have taken time since the text was read, and the file may have been written meanwhile.
+    stamps[buf], stamps_before_read[buf] = stamps_before_read[buf] or stamp_of(buf), nil
     clean_at[buf] = vim.api.nvim_buf_get_changedtick(buf)
-    tell(buf, "read")
+    notify_binary(buf, "read")
   end)
   on("BufWritePost", M.saved)
   on("BufModifiedSet", function(buf)
     if not vim.bo[buf].modified then
       if clean_at[buf] ~= vim.api.nvim_buf_get_changedtick(buf) then
-        tell(buf, "clean")
+        notify_binary(buf, "clean")
       end
     elseif vim.api.nvim_buf_get_name(buf) ~= "" then
       M.attach(buf)
     end
   end)
   on("BufWipeout", function(buf)
-    stamps[buf], ahead[buf], clean_at[buf] = nil, nil, nil
+    stamps[buf], stamps_before_read[buf], clean_at[buf] = nil, nil, nil
   end)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local normal = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
@@ -241,7 +234,7 @@ function M.start()
   end
 end
 
----The files of all loaded buffers, as they are named.
+--- Returns the names of all documents.
 ---@param modified? boolean only of those with unsaved changes
 ---@return string[]
 function M.files(modified)
@@ -256,10 +249,10 @@ function M.files(modified)
   return files
 end
 
----Stops what `start` started. Buffers that are followed stay so until they are unloaded.
+--- Stops what `start` started. The changes of tracked buffers are logged until they are unloaded.
 function M.stop()
   started = false
-  require("rat.busy").stop()
+  busy.stop()
   pcall(vim.api.nvim_del_augroup_by_name, "rat_track")
 end
 

@@ -1,32 +1,36 @@
---- The binary: finds it, starts it on first use, carries messages to it. Never waits for it and knows nothing of chats.
+--- Finds the binary, starts it on first use, and sends it notifications. It never waits for the binary and knows nothing
+--- of chats.
 local config = require("rat.config")
-local say = require("rat.say")
+local notify = require("rat.util.notify")
+local private_file = require("rat.util.private_file")
+local version = require("rat.version")
 
 local M = {}
 
 ---@class rat.Connection
 ---@field channel integer
----@field ready boolean the binary has said its version
----@field queue table[] what waits for that: name and payload
----@field stderr string the end of it
----@field timer uv.uv_timer_t
+---@field ready boolean whether the binary has reported its version
+---@field queue table[] notifications to send once it is ready: name and payload
+---@field stderr string the last STDERR_BYTES of it
+---@field timer uv.uv_timer_t gives up after START_MS
 
 ---@type rat.Connection?
 local connection
 
---- How long the binary may take to say its version.
+--- How long the binary may take to report its version, in milliseconds.
 local START_MS = 10000
 local STDERR_BYTES = 4096
-local BUILD = "cargo build --release"
+--- The command that downloads or builds the binary, for messages.
+M.BUILD = "nvim -l build.lua"
 
---- The folder the plugin is in.
+--- Returns the plugin's folder.
 ---@return string
 function M.root()
   local this = debug.getinfo(1, "S").source:sub(2)
-  return vim.fn.fnamemodify(this, ":p:h:h:h")
+  return vim.fn.fnamemodify(this, ":p:h:h:h:h")
 end
 
---- The path of the binary: what the user named, what the build made, else the one on PATH.
+--- Returns the path of the binary: the one the user configured, else the one in the plugin's folder, else the one on PATH.
 ---@return string
 function M.binary()
   local named = vim.g.rat_binary or config.get().binary
@@ -42,35 +46,29 @@ function M.binary()
   return "rat-nvim"
 end
 
---- Why the binary cannot be started, if so.
+--- Returns why the binary cannot be started; nil if nothing is known to prevent it.
 ---@return string?
 function M.obstacle()
   if vim.fn.has("win32") == 1 then
-    return "Windows is not supported: run Neovim and the agents inside WSL"
+    return "Windows is not supported. Run Neovim and the agents inside WSL."
   end
   local path = M.binary()
   if vim.fn.executable(path) == 0 then
-    return ("the binary %s is missing: run `%s` in %s, see `:checkhealth rat`"):format(
+    return ("The binary %s is missing. Run `%s` in %s, see :checkhealth rat."):format(
       path,
-      BUILD,
+      M.BUILD,
       vim.fn.fnamemodify(M.root(), ":~")
     )
   end
 end
 
---- Where the log is.
+--- Returns the path of the log, which may not exist yet.
 ---@return string
 function M.log_file()
-  return vim.fs.joinpath(vim.fn.stdpath("log"), "rat-nvim.log")
+  return vim.fs.joinpath(vim.fn.stdpath("log") --[[@as string]], "rat-nvim.log")
 end
 
---- Where the binary keeps what outlives Neovim.
----@return string
-function M.state_folder()
-  return vim.fs.joinpath(vim.fn.stdpath("state"), "rat")
-end
-
---- Ends the connection; what comes from it later is not for us.
+--- Ends the connection; events of its job are ignored from now on.
 ---@return rat.Connection?
 local function drop()
   local dropped = connection
@@ -83,86 +81,97 @@ local function drop()
   return dropped
 end
 
----@param reason string
-local function lost(reason)
-  require("rat.chat").lost(reason)
-  say.error(reason)
+---@type fun(reason: string)[]
+local lost_listeners = {}
+
+--- Calls a listener whenever the binary has exited or was given up.
+---@param listener fun(reason: string)
+function M.on_lost(listener)
+  lost_listeners[#lost_listeners + 1] = listener
 end
 
----@param mine rat.Connection
+---@param reason string
+local function lost(reason)
+  for _, listener in ipairs(lost_listeners) do
+    listener(reason)
+  end
+  notify.error(reason)
+end
+
+---@param own rat.Connection
 ---@param status integer
-local function exited(mine, status)
-  if connection ~= mine then
+local function exited(own, status)
+  if connection ~= own then
     return
   end
   drop()
-  local last = vim.trim(mine.stderr):match("[^\n]+$")
+  local last = vim.trim(own.stderr):match("[^\n]+$")
   local because = last and (" (%s)"):format(last) or ""
-  local text = "rat-nvim ended with status %d%s. Drafts are kept;"
-    .. " the next prompt or :RatRestart starts it again"
+  local text = "rat-nvim exited with status %d%s. Drafts are kept."
+    .. " Send a prompt or :RatRestart to restart."
   lost(text:format(status, because))
 end
 
 ---@return integer channel
----@return rat.Connection mine
+---@return rat.Connection own
 local function spawn()
-  local mine = { ready = false, queue = {}, stderr = "", timer = assert(vim.uv.new_timer()) }
-  mine.channel = vim.fn.jobstart({ M.binary() }, {
+  local own = { ready = false, queue = {}, stderr = "", timer = assert(vim.uv.new_timer()) }
+  own.channel = vim.fn.jobstart({ M.binary() }, {
     rpc = true,
     env = {
       RAT_LOG_FILE = M.log_file(),
       RAT_LOG_LEVEL = config.get().log_level,
-      RAT_STATE_DIR = M.state_folder(),
+      RAT_STATE_DIR = private_file.root(),
     },
     on_exit = function(_, status)
-      exited(mine, status)
+      exited(own, status)
     end,
     on_stderr = function(_, chunks)
-      mine.stderr = (mine.stderr .. table.concat(chunks, "\n")):sub(-STDERR_BYTES)
+      own.stderr = (own.stderr .. table.concat(chunks, "\n")):sub(-STDERR_BYTES)
     end,
   })
-  return mine.channel, mine
+  return own.channel, own
 end
 
-local function leave_with_neovim()
+local function disconnect_on_exit()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("rat_rpc", {}),
     desc = "End the connection to rat-nvim, which ends its agents",
     callback = function()
-      local mine = connection
+      local own = connection
       connection = nil
-      if mine then
-        pcall(vim.fn.chanclose, mine.channel)
+      if own then
+        pcall(vim.fn.chanclose, own.channel)
       end
     end,
   })
 end
 
---- Starts the binary unless it runs.
----@return boolean running or about to; if not, the user was told why
+--- Starts the binary unless it is running.
+---@return boolean running or starting; if false, the user was told why
 function M.start()
   if connection then
     return true
   end
   local obstacle = M.obstacle()
   if obstacle then
-    say.error(obstacle)
+    notify.error(obstacle)
     return false
   end
-  local ok, channel, mine = pcall(spawn)
+  local ok, channel, own = pcall(spawn)
   if not ok or channel <= 0 then
-    say.error(("%s cannot be started (%s), see `:checkhealth rat`"):format(M.binary(), channel))
+    notify.error(("Could not start %s (%s). See :checkhealth rat."):format(M.binary(), channel))
     return false
   end
-  connection = mine
-  leave_with_neovim()
-  mine.timer:start(
+  connection = own
+  disconnect_on_exit()
+  own.timer:start(
     START_MS,
     0,
     vim.schedule_wrap(function()
-      if connection == mine and not mine.ready then
+      if connection == own and not own.ready then
         drop()
-        lost(("%s does not answer: is it rat-nvim? See `:checkhealth rat`"):format(M.binary()))
+        lost(("%s does not answer. Is it rat-nvim? See :checkhealth rat."):format(M.binary()))
       end
     end)
   )
@@ -172,81 +181,82 @@ end
 ---@param name string
 ---@param payload table
 local function send(name, payload)
-  -- An empty table would arrive as a list.
+  -- Neovim encodes an empty Lua table as a list.
   local args = next(payload) == nil and vim.empty_dict() or payload
-  -- Where the pipe is broken, `on_exit` follows and says so.
+  -- If the pipe is broken, `on_exit` follows and reports it.
   pcall(vim.rpcnotify, connection.channel, name, args)
 end
 
---- The options the binary knows: everything that is no table.
----@return table
-local function scalars()
-  local found = {}
-  for name, value in pairs(config.get()) do
-    if type(value) ~= "table" then
-      found[name] = value
-    end
-  end
-  return found
+--- Sends the options that apply to the whole binary; all others travel with the messages they concern.
+local function send_options()
+  send("configure", { log_level = config.get().log_level })
 end
 
---- Called by the binary once it is connected.
+--- Called by the binary once it is connected: checks its version and sends what was queued.
 ---@param hello {version: string}
 function M.connected(hello)
-  local mine = connection
-  if not mine then
+  local own = connection
+  if not own then
     return
   end
-  local wanted = require("rat.version")
+  local wanted = version
   if hello.version ~= wanted then
     drop()
-    local text = "rat-nvim is version %s, the plugin %s: run `%s` in %s, then try again"
-    return lost(text:format(hello.version, wanted, BUILD, vim.fn.fnamemodify(M.root(), ":~")))
+    local text =
+      "rat-nvim is version %s, but the plugin is version %s. Run `%s` in %s, then try again."
+    return lost(text:format(hello.version, wanted, M.BUILD, vim.fn.fnamemodify(M.root(), ":~")))
   end
-  mine.timer:stop()
-  mine.ready = true
-  send("configure", scalars())
-  for _, message in ipairs(mine.queue) do
+  own.timer:stop()
+  own.ready = true
+  send_options()
+  for _, message in ipairs(own.queue) do
     send(message[1], message[2])
   end
-  mine.queue = {}
+  own.queue = {}
 end
 
---- Tells the binary something, in order, if it runs; never starts it and never waits.
----@param name string
----@param payload table
----@return boolean sent or about to be
+--- Sends a notification if the binary is running, after those sent before. Never starts it and never waits.
+---@generic K: keyof rat.notify.Payloads
+---@param name K
+---@param payload rat.notify.Payloads[K]
+---@return boolean sent or queued until the binary is ready
 function M.notify(name, payload)
   if not connection then
     return false
   end
   if connection.ready then
-    send(name, payload)
+    send(name --[[@as string]], payload --[[@as table]])
   else
     table.insert(connection.queue, { name, payload })
   end
   return true
 end
 
---- Asks the binary for something the user wants: starts it first where it does not run.
----@param name string
----@param payload table
----@return boolean sent or about to be; if not, the user was told why
+--- Sends a notification, and starts the binary first if it is not running. For what the user asked for.
+---@generic K: keyof rat.notify.Payloads
+---@param name K
+---@param payload rat.notify.Payloads[K]
+---@return boolean sent or queued until the binary is ready; if false, the user was told why
 function M.request(name, payload)
-  return M.start() and M.notify(name, payload)
+  local send_or_queue = M.notify --[[@as fun(name: any, payload: any): boolean]]
+  return M.start() and send_or_queue(name, payload)
 end
 
---- Whether the binary runs or is about to.
+--- Whether the binary is running or starting.
 ---@return boolean
 function M.running()
   return connection ~= nil
 end
 
---- Tells a running binary that the options changed.
+--- Sends the options to a running binary after they have changed.
 function M.configure()
   if connection and connection.ready then
-    send("configure", scalars())
+    send_options()
   end
 end
+
+notify.report_to(function(text)
+  M.notify("problem", { text = text })
+end)
 
 return M

@@ -1,11 +1,14 @@
---- Knows when the user types nothing, so that something may open by itself. Waits on keys, never polls.
+--- Runs actions once the user is idle in Normal mode, so that a window may open by itself without taking a key. It waits
+--- for events and never polls.
+local notify = require("rat.util.notify")
+
 local M = {}
 
---- How long no key has to come before anything opens by itself, in milliseconds.
-local QUIET_MS = 300
+--- How long the user must have typed nothing, in milliseconds.
+local IDLE_MS = 300
 
 ---@class rat.Wait
----@field ready fun(): boolean whether it may run, asked when the user is idle
+---@field ready fun(): boolean whether it may run; called when the user is idle
 ---@field run fun()
 
 ---@type rat.Wait[]
@@ -14,9 +17,9 @@ local waits = {}
 local timer
 local namespace
 
---- Whether the user is in Normal mode with nothing begun.
+--- Whether the user is in Normal mode with no command, macro, recording or typeahead in progress.
 ---@return boolean
-function M.now()
+function M.is_idle()
   local mode = vim.api.nvim_get_mode()
   return mode.mode == "n"
     and not mode.blocking
@@ -37,22 +40,22 @@ local function stop()
   end
 end
 
-local function wake()
-  if not (timer and M.now()) then
+local function run_first_ready()
+  if not (timer and M.is_idle()) then
     return
   end
   for _, wait in ipairs(waits) do
     if wait.ready() then
       M.forget(wait)
-      -- What it opens has the user's eye; the next one waits for the keys after that.
-      return require("rat.say").guard("a window that waited", wait.run)()
+      -- Only one at a time: the user should deal with what it opens before anything else does.
+      return notify.guard("a window that waited", wait.run)()
     end
   end
 end
 
-local function arm()
+local function restart_timer()
   if timer then
-    timer:start(QUIET_MS, 0, vim.schedule_wrap(wake))
+    timer:start(IDLE_MS, 0, vim.schedule_wrap(run_first_ready))
   end
 end
 
@@ -61,26 +64,26 @@ local function watch()
     return
   end
   timer = assert(vim.uv.new_timer())
-  namespace = vim.on_key(arm, namespace)
+  namespace = vim.on_key(restart_timer, namespace)
   vim.api.nvim_create_autocmd({ "ModeChanged", "WinEnter", "BufEnter" }, {
     group = vim.api.nvim_create_augroup("rat_idle", {}),
-    callback = arm,
+    callback = restart_timer,
   })
 end
 
---- Runs something once the user types nothing and it is ready.
+--- Runs an action once, as soon as the user is idle and `ready` returns true.
 ---@param ready fun(): boolean
 ---@param run fun()
----@return rat.Wait wait to forget it by
+---@return rat.Wait wait handle for `forget`
 function M.when(ready, run)
   local wait = { ready = ready, run = run }
   waits[#waits + 1] = wait
   watch()
-  arm()
+  restart_timer()
   return wait
 end
 
---- Waits no longer.
+--- Cancels a wait; does nothing for nil or one that has already run.
 ---@param wait rat.Wait?
 function M.forget(wait)
   waits = vim.tbl_filter(function(other)

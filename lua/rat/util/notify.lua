@@ -1,28 +1,42 @@
---- Tells the user things, always in the same shape; keeps nothing and decides nothing.
+--- Shows messages to the user in one form, catches errors of callbacks, and fires `User` autocommands. Everything shown
+--- is made one clean line first.
+local text_of = require("rat.util.text")
+local toast = require("rat.util.toast")
+
 local M = {}
 
---- A message has at most so many characters: agents write some of it, and to lay out a very long one takes seconds.
-local MOST = 1000
+--- Receives each internal error with its traceback, for the log.
+---@type fun(text: string)
+local report = function() end
+
+--- Sets the receiver of internal errors.
+---@param to fun(text: string)
+function M.report_to(to)
+  report = to
+end
+
+--- The longest message, in characters. Agents write parts of them, and Neovim takes seconds to lay out a very long one.
+local MAX_CHARS = 1000
 
 ---@param text string
 ---@return string
-local function fitting(text)
-  local line = require("rat.text").one_line(text:sub(1, 4 * MOST))
-  if vim.fn.strchars(line) <= MOST then
+local function shorten(text)
+  local line = text_of.one_line(text:sub(1, 4 * MAX_CHARS))
+  if vim.fn.strchars(line) <= MAX_CHARS then
     return line
   end
-  return vim.fn.strcharpart(line, 0, MOST) .. "…"
+  return vim.fn.strcharpart(line, 0, MAX_CHARS) .. "…"
 end
 
---- Whether `vim.notify` is Neovim's own, which writes into the command line.
+--- Whether `vim.notify` is Neovim's own, which writes to the command line.
 ---@return boolean
-local function is_own()
-  -- It comes from a file of Neovim, from 0.12 on from none at all.
+local function is_builtin_notify()
+  -- Its source is one of Neovim's Lua files, or "?" from 0.12 on.
   local source = debug.getinfo(vim.notify, "S").source
   return source:match("^@vim/_") ~= nil or source == "?"
 end
 
---- Whether Neovim would stop at the hit-enter prompt, which holds back everything that comes from the binary.
+--- Whether a message would cause the hit-enter prompt, which blocks all messages from the binary.
 ---@param text string
 ---@return boolean
 local function too_long(text)
@@ -32,56 +46,58 @@ end
 ---@param text string
 ---@param level integer
 local function notify(text, level)
-  text = "[rat] " .. fitting(text)
+  text = "[rat] " .. shorten(text)
   vim.schedule(function()
-    if is_own() then
-      -- A second message before the screen is drawn would stop at the prompt, too.
+    if is_builtin_notify() then
+      -- A second message before the next redraw would cause the hit-enter prompt, too.
       vim.cmd.redraw()
       if too_long(text) then
-        return require("rat.toast").show(text, level)
+        return toast.show(text, level)
       end
     end
     vim.notify(text, level, { title = "rat.nvim" })
   end)
 end
 
---- Something the user should know.
+--- Shows information.
 ---@param text string
 function M.info(text)
   notify(text, vim.log.levels.INFO)
 end
 
---- Something that did not go as asked.
+--- Shows a warning: something could not be done as asked.
 ---@param text string
 function M.warn(text)
   notify(text, vim.log.levels.WARN)
 end
 
---- Something that failed: what happened and what to do.
+--- Shows an error: what failed and what the user can do.
 ---@param text string
 function M.error(text)
   notify(text, vim.log.levels.ERROR)
 end
 
---- Something of ours broke: one line for the user, all of it for the log.
----@param what string what was to be done
----@param problem any as |pcall()| or |xpcall()| gave it
+--- Reports an internal error: its first line to the user, all of it to the log.
+---@param what string the action that failed
+---@param problem any the error value of |pcall()| or |xpcall()|
 function M.failed(what, problem)
   local trace = tostring(problem)
-  -- Where in our files it happened is of use in the log only.
-  local line = trace:match("^[^\n]*"):gsub("^%S+/lua/rat/%S+: ", ""):gsub("^Vim:", "")
+  -- The position in our files is useful only in the log.
+  local line = trace:match("^[^\n]*") --[[@as string]]
+  line = line:gsub("^%S+/lua/rat/%S+: ", ""):gsub("^Vim:", "")
   M.error(("%s: %s"):format(what, line))
-  require("rat.rpc").notify("problem", { text = ("%s: %s"):format(what, trace) })
+  report(("%s: %s"):format(what, trace))
 end
 
---- Runs something on the main loop, where an error would stop at the hit-enter prompt, which holds back everything that
---- comes from the binary.
+--- Wraps a callback so that an error in it is reported by `failed`. Uncaught, it would cause the hit-enter prompt, which
+--- blocks all messages from the binary.
 ---@generic F: function
----@param what string what is to be done
+---@param what string the action, for the message
 ---@param action F
 ---@return F
 function M.guard(what, action)
   return function(...)
+    ---@type any[]
     local result = { xpcall(action, debug.traceback, ...) }
     if result[1] then
       return unpack(result, 2)
@@ -90,7 +106,7 @@ function M.guard(what, action)
   end
 end
 
---- Fires a `User` autocommand.
+--- Fires a `User` autocommand; an error in a handler is shown.
 ---@param name string
 ---@param data table
 function M.event(name, data)
@@ -100,44 +116,8 @@ function M.event(name, data)
     data = data,
   })
   if not ok then
-    M.error(("an autocommand for User %s failed: %s"):format(name, problem))
+    M.error(("Autocommand for User %s failed: %s"):format(name, problem))
   end
-end
-
---- The candidate a mistyped name most probably meant.
----@param name string
----@param candidates string[]
----@return string? nearest within a third of the name's length, at least 2 edits
-function M.closest(name, candidates)
-  local best, distance = nil, math.max(2, math.floor(#name / 3)) + 1
-  for _, candidate in ipairs(candidates) do
-    local edits = M.distance(name:lower(), candidate:lower())
-    if edits < distance then
-      best, distance = candidate, edits
-    end
-  end
-  return best
-end
-
---- Levenshtein distance in bytes.
----@param a string
----@param b string
----@return integer
-function M.distance(a, b)
-  local row = {}
-  for j = 0, #b do
-    row[j] = j
-  end
-  for i = 1, #a do
-    local diagonal = row[0]
-    row[0] = i
-    for j = 1, #b do
-      local cost = a:byte(i) == b:byte(j) and 0 or 1
-      local value = math.min(row[j] + 1, row[j - 1] + 1, diagonal + cost)
-      diagonal, row[j] = row[j], value
-    end
-  end
-  return row[#b]
 end
 
 return M

@@ -1,18 +1,24 @@
---- Files below Neovim's state folder that only the user can read: lines added to one, or one replaced whole. Nobody waits
---- for the disk but the end of Neovim. What the files mean is not known here.
+--- Reads and writes files below Neovim's state folder that only the user can read: appends a line, or replaces a whole
+--- file. Writes are asynchronous unless the caller cannot wait, as when Neovim exits. It does not know what the files hold.
 local M = {}
 
 local uv = vim.uv
 
---- Read and written by the user alone.
-local FILE_MODE, FOLDER_MODE = tonumber("600", 8), tonumber("700", 8)
+---@type integer, integer
+local FILE_MODE, FOLDER_MODE = assert(tonumber("600", 8)), assert(tonumber("700", 8))
 
---- The folder for a project's files of a kind; made when something is written.
+--- Returns the folder of all state, including that of the binary.
+---@return string
+function M.root()
+  return vim.fs.joinpath(vim.fn.stdpath("state") --[[@as string]], "rat")
+end
+
+--- Returns the folder for one kind of a project's files. It is created by the first write.
 ---@param kind string
 ---@param cwd string
 ---@return string
 function M.folder(kind, cwd)
-  local root = vim.fs.joinpath(require("rat.rpc").state_folder(), kind)
+  local root = vim.fs.joinpath(M.root(), kind)
   return vim.fs.joinpath(root, (vim.fn.sha256(cwd):sub(1, 32)))
 end
 
@@ -28,11 +34,13 @@ function M.read(path)
 end
 
 ---@param path string
----@param flags string
+---@param flags string of |uv.fs_open()|
 ---@param text string
----@param done? fun(written: boolean) without it, it is written at once
----@return boolean? written
-local function put(path, flags, text, done)
+---@param done? fun(written: boolean) without it the write is synchronous
+---@return boolean? written only of a synchronous write
+local function write(path, flags, text, done)
+  -- Neovim's annotation says string, but the function takes a number.
+  ---@diagnostic disable-next-line: param-type-mismatch
   pcall(vim.fn.mkdir, vim.fs.dirname(path), "p", FOLDER_MODE)
   if not done then
     local file = uv.fs_open(path, flags, FILE_MODE)
@@ -54,24 +62,24 @@ local function put(path, flags, text, done)
   end)
 end
 
---- Adds a line. Small ones of several programs do not mix.
+--- Appends a line. Short lines of several processes do not interleave.
 ---@param path string
 ---@param text string
----@param at_once? boolean
-function M.append(path, text, at_once)
-  put(path, "a", text .. "\n", not at_once and function() end or nil)
+---@param synchronous? boolean
+function M.append(path, text, synchronous)
+  write(path, "a", text .. "\n", not synchronous and function() end or nil)
 end
 
---- Puts a text in the place of a file, or leaves that as it is.
+--- Replaces a file atomically; if that fails, the old file stays.
 ---@param path string
 ---@param text string
----@param done? fun() without it, it is written at once
+---@param done? fun() without it the write is synchronous
 function M.replace(path, text, done)
   local new = path .. ".new"
   if not done then
-    return put(new, "w", text) and uv.fs_rename(new, path)
+    return write(new, "w", text) and uv.fs_rename(new, path)
   end
-  put(new, "w", text, function(written)
+  write(new, "w", text, function(written)
     if not written then
       return done()
     end

@@ -1,11 +1,11 @@
---- Texts of somebody else's, made fit for lines of ours. Knows neither windows nor buffers.
+--- Sanitises text from agents and file names for display, and wraps text. It knows neither windows nor buffers.
 local M = {}
 
---- What stands for a character that cannot be shown.
-local REPLACED = "\239\191\189"
+--- U+FFFD, shown in place of a character that must not be shown.
+local REPLACEMENT = "\239\191\189"
 
---- Characters that control a terminal, turn the direction of writing, or are not seen at all, as UTF-8. The binary has the
---- same ones (`src/session/label.rs`).
+--- Lua patterns of the characters, in UTF-8, that control a terminal, change the writing direction, or are invisible. The
+--- binary has the same list (`src/session/label.rs`).
 local MISLEADING = {
   "[%z\1-\31\127]",
   "\194[\128-\159\173]",
@@ -18,10 +18,11 @@ local MISLEADING = {
   "\243\160[\128\129][\128-\191]",
 }
 
---- Bytes that are no UTF-8, such as in the name of a file: some terminals take them for control characters.
+--- Replaces each byte that is not part of valid UTF-8, as in some file names: some terminals take such bytes for control
+--- characters.
 ---@param text string
 ---@return string
-local function valid(text)
+local function replace_invalid_utf8(text)
   if not text:find("[\128-\255]") then
     return text
   end
@@ -31,28 +32,44 @@ local function valid(text)
       or text:match("^[\194-\223][\128-\191]", at)
       or text:match("^[\224-\239][\128-\191][\128-\191]", at)
       or text:match("^[\240-\244][\128-\191][\128-\191][\128-\191]", at)
-    out[#out + 1] = char or REPLACED
+    out[#out + 1] = char or REPLACEMENT
     at = at + (char and #char or 1)
   end
   return table.concat(out)
 end
 
---- One line, fit for any place on the screen.
+--- Returns a text as one line that is safe to show anywhere on the screen.
 ---@param text string
 ---@return string
 function M.one_line(text)
-  text = valid(text):gsub("\r\n", " "):gsub("[\t\n\r]", " ")
+  text = replace_invalid_utf8(text):gsub("\r\n", " "):gsub("[\t\n\r]", " ")
   for _, pattern in ipairs(MISLEADING) do
-    text = text:gsub(pattern, REPLACED)
+    text = text:gsub(pattern, REPLACEMENT)
   end
   return text
 end
 
---- The beginning of a word that fits into a line, and the rest of it.
+--- Returns a text as one line with "%" escaped, so that 'statusline' and 'winbar' evaluate nothing in it.
+---@param text string
+---@return string
+function M.statusline_escape(text)
+  return (M.one_line(text):gsub("%%", "%%%%"))
+end
+
+--- Returns the first non-blank line of a text, with an ellipsis if more follow.
+---@param text string
+---@return string
+function M.first_line(text)
+  local trimmed = vim.trim(text)
+  local line = trimmed:match("^[^\n]*")
+  return line == trimmed and line or line .. " …"
+end
+
+--- Splits a word at a display width. The first part has at least one character.
 ---@param word string
 ---@param width integer cells
 ---@return string, string
-local function cut(word, width)
+local function split_word(word, width)
   local used, at = 0, 0
   for _, char in ipairs(vim.fn.split(word, "\\zs")) do
     used = used + vim.fn.strdisplaywidth(char)
@@ -64,7 +81,7 @@ local function cut(word, width)
   return word:sub(1, at), word:sub(at + 1)
 end
 
---- Breaks a text into lines between its words, and within those that are longer than a line.
+--- Wraps a text between words, and within words that are wider than a line.
 ---@param text string
 ---@param width integer cells
 ---@return string[]
@@ -78,7 +95,7 @@ function M.wrap(text, width)
         lines[#lines + 1], longer = line, word
       end
       while vim.fn.strdisplaywidth(longer) > width and vim.fn.strchars(longer) > 1 do
-        lines[#lines + 1], longer = cut(longer, width)
+        lines[#lines + 1], longer = split_word(longer, width)
       end
       line = longer
     end

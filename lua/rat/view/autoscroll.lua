@@ -1,10 +1,10 @@
---- Where the readers of a transcript are. Those at its end follow it, the others stay where they are.
+--- Scrolls the windows of a transcript: those with the cursor at its end follow the end, the others are not moved.
 local api = vim.api
 local M = {}
 
---- Where a reader was who was not at the end, of transcripts that no window shows.
+--- The view that a hidden transcript had last, by buffer; unset if the cursor was at its end.
 ---@type table<integer, {lnum: integer, topline: integer}>
-local elsewhere = {}
+local hidden_views = {}
 
 ---@param buf integer
 ---@param win integer
@@ -13,50 +13,89 @@ local function is_at_end(buf, win)
   return api.nvim_win_get_cursor(win)[1] == api.nvim_buf_line_count(buf)
 end
 
---- The windows whose reader is at the end and goes with it.
+--- Returns the windows that follow the end.
 ---@param buf integer
 ---@param wins integer[]
 ---@return integer[]
-function M.followers(buf, wins)
+function M.following_windows(buf, wins)
   return vim.tbl_filter(function(win)
-    -- Somebody selecting text at the end is not moved.
-    local busy = win == api.nvim_get_current_win() and api.nvim_get_mode().mode:find("^[vV\22]")
-    return is_at_end(buf, win) and not busy
+    -- A window with a Visual selection is not moved.
+    local selecting = win == api.nvim_get_current_win()
+      and api.nvim_get_mode().mode:find("^[vV\22]")
+    return is_at_end(buf, win) and not selecting
   end, wins)
 end
 
 ---@param win integer
-local function to_end(win)
+local function scroll_to_end(win)
   api.nvim_win_call(win, function()
     vim.cmd("normal! G$zb0")
   end)
 end
 
---- Moves the readers in the current tab page to the end, where they follow. |''| goes back.
----@param buf integer
-function M.follow(buf)
-  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    if api.nvim_win_get_buf(win) == buf and not is_at_end(buf, win) then
-      to_end(win)
-    end
+--- Returns the line that has to be at the top of the current window so that the end of the text is at its bottom.
+---@param win integer the current window
+---@return integer? line nil if it is at the top already
+local function topline_for_end(win)
+  local height = api.nvim_win_get_height(win) - (vim.wo[win].winbar ~= "" and 1 or 0)
+  local now, last = vim.fn.line("w0"), vim.fn.line("$")
+  local top, used = now, api.nvim_win_text_height(win, { start_row = now - 1 }).all
+  if used > height then
+    top, used = last + 1, 0
   end
-  elsewhere[buf] = nil
+  while top > 1 do
+    local above = vim.fn.foldclosed(top - 1)
+    above = above > 0 and above or top - 1
+    used = used + api.nvim_win_text_height(win, { start_row = above - 1, end_row = top - 2 }).all
+    if used > height then
+      break
+    end
+    top = above
+  end
+  return top ~= now and top <= last and top or nil
 end
 
---- Puts readers of a transcript that is shown again at its end, or where they left it.
+--- Scrolls windows that are at the end so that the last line is at the bottom. Neovim leaves empty rows below it when a
+--- window grows, or when text above is folded or removed, and hides part of the last line when a window shrinks.
+---@param wins integer[]
+function M.fill_windows(wins)
+  for _, win in ipairs(wins) do
+    if is_at_end(api.nvim_win_get_buf(win), win) then
+      api.nvim_win_call(win, function()
+        local top = topline_for_end(win)
+        if top then
+          vim.fn.winrestview({ topline = top })
+        end
+      end)
+    end
+  end
+end
+
+--- Moves the windows of the current tab page to the end, which they follow from then on. |''| goes back.
+---@param buf integer
+function M.go_to_end(buf)
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if api.nvim_win_get_buf(win) == buf and not is_at_end(buf, win) then
+      scroll_to_end(win)
+    end
+  end
+  hidden_views[buf] = nil
+end
+
+--- Has a transcript that is shown again start at its end, or where the user left it.
 ---@param buf integer
 function M.attach(buf)
-  local group = api.nvim_create_augroup("rat_reader_" .. buf, {})
+  local group = api.nvim_create_augroup("rat_autoscroll_" .. buf, {})
   api.nvim_create_autocmd("BufWinLeave", {
     group = group,
     buffer = buf,
     desc = "rat: remember whether the reader was at the end",
     callback = function()
-      elsewhere[buf] = nil
+      hidden_views[buf] = nil
       for _, win in ipairs(vim.fn.win_findbuf(buf)) do
         if not is_at_end(buf, win) then
           local line = api.nvim_win_get_cursor(win)[1]
-          elsewhere[buf] = { lnum = line, topline = vim.fn.line("w0", win) }
+          hidden_views[buf] = { lnum = line, topline = vim.fn.line("w0", win) }
         end
       end
     end,
@@ -66,10 +105,10 @@ function M.attach(buf)
     buffer = buf,
     desc = "rat: restore the reader's place",
     callback = function()
-      if elsewhere[buf] then
-        vim.fn.winrestview(elsewhere[buf])
+      if hidden_views[buf] then
+        vim.fn.winrestview(hidden_views[buf])
       else
-        to_end(api.nvim_get_current_win())
+        scroll_to_end(api.nvim_get_current_win())
       end
     end,
   })

@@ -1,5 +1,7 @@
---- Highlights code blocks of view buffers with treesitter, outside of redraws: a drawn line shows what is known, what
---- is not known is found out a little at a time. It never changes text.
+--- Highlights code blocks of view buffers with treesitter. A redraw only uses highlights that are already known; missing
+--- ones are computed between redraws, a few rows at a time. It never changes text.
+
+local line_format = require("rat.view.line_format")
 
 local api, uv = vim.api, vim.uv
 
@@ -7,37 +9,41 @@ local M = {}
 
 local EPHEMERAL = api.nvim_create_namespace("rat.code")
 
---- Longer blocks are highlighted up to here.
+--- Only this many lines of a block are highlighted.
 local MAX_LINES = 300
---- Rows whose captures are gathered in one go.
+--- Rows whose captures are computed at once.
 local BATCH = 8
---- Between two readings of a block that still grows, ms.
-local AGAIN = 60
---- How long drawing has to be quiet before a query is compiled, which takes up to 20 ms once per language, ms.
-local QUIET = 100
+--- Least time between two parses of a block that still grows, in milliseconds.
+local REPARSE_MS = 60
+--- A query is compiled only after nothing has been drawn for this long, in milliseconds. It takes up to 20 ms, once per
+--- language.
+local QUIET_MS = 100
 
 ---@class rat.Block
 ---@field language string treesitter's name of it
----@field rows table<integer, any[][]> {start, end or -1 for the line's, group} by index; kept until known anew
----@field fresh table<integer, string> rows that are known, with the line they were known of
----@field wanted table<integer, true> rows that were drawn without being fresh
----@field text string what was parsed
----@field last integer index of its last line, which may have been a piece of one
+---@field rows table<integer, any[][]> highlights by index of the line, as {start, end or -1, group}; used until they are replaced
+---@field fresh table<integer, string> lines whose highlights are up to date, by index, with the text they were computed for
+---@field wanted table<integer, true> indexes of lines that were drawn without fresh highlights
+---@field text string the text that was parsed
+---@field last integer index of the last line in it, which may have been incomplete
 ---@field tree TSTree?
----@field parsed integer time of the last parse, ms
+---@field parsed integer time of the last parse, in milliseconds
 
+--- Blocks by buffer and id.
 ---@type table<integer, table<string, rat.Block>>
 local blocks = {}
 
----@type table<string, vim.treesitter.Query|false> compiled and held
+--- Compiled highlight queries by language; false if there is none.
+---@type table<string, vim.treesitter.Query|false>
 local queries = {}
 
----@type {buf: integer, block: string, row: integer}[] blocks with rows to find out
+--- Blocks with wanted lines, with a row that was drawn.
+---@type {buf: integer, id: string, row: integer}[]
 local queue = {}
 local timer ---@type uv.uv_timer_t?
 local last_draw = 0
 
---- What people write after the fence, where it is not treesitter's name.
+--- Treesitter's names of languages that are usually called otherwise after a fence.
 local ALIASES = {
   ["c++"] = "cpp",
   cs = "c_sharp",
@@ -58,12 +64,12 @@ local ALIASES = {
 }
 
 ---@param name string
----@return string? language one there is a parser for
+---@return string? language one with a parser
 local function resolve(name)
   name = name:lower()
   local language = ALIASES[name] or vim.treesitter.language.get_lang(name) or name
   local ok, added = pcall(vim.treesitter.language.add, language)
-  -- 0.10 answers nothing where it has a parser, later ones true.
+  -- If there is a parser, 0.10 returns nothing, later versions true.
   if ok and added ~= false and added ~= nil then
     return language
   elseif ok and vim.fn.has("nvim-0.11") == 0 then
@@ -71,6 +77,7 @@ local function resolve(name)
   end
 end
 
+--- Results of `resolve`.
 ---@type table<string, string|false>
 local resolved = {}
 
@@ -101,20 +108,19 @@ local function group_of(capture, language)
     group = "@" .. key
     groups[key] = group
   end
-  return group
+  return group --[[@as string]]
 end
 
---- The text of a block, from the lines that belong to it now.
+--- Returns the current text of a block, up to MAX_LINES.
 ---@param buf integer
 ---@param first integer its first row
 ---@param id string
 ---@return string
 local function text_of(buf, first, id)
-  local look = require("rat.look")
   local last = math.min(first + MAX_LINES, api.nvim_buf_line_count(buf))
   local stop = first
   while stop < last do
-    local code = look.code(buf, stop)
+    local code = line_format.code(buf, stop)
     if not code or code.block ~= id then
       break
     end
@@ -123,7 +129,7 @@ local function text_of(buf, first, id)
   return table.concat(api.nvim_buf_get_lines(buf, first, stop, false), "\n")
 end
 
---- Parses the block anew if it changed.
+--- Parses a block if its text has changed.
 ---@param block rat.Block
 ---@param buf integer
 ---@param first integer
@@ -136,7 +142,7 @@ local function parse(block, buf, first, id)
   end
   local ok, parser = pcall(vim.treesitter.get_string_parser, text, block.language)
   local trees = ok and parser:parse() or {}
-  -- What is above the lines that came since stays as it is: doing all again each time would be quadratic.
+  -- Highlights above the new lines are not computed again, which would be quadratic while the block grows.
   for index in pairs(block.fresh) do
     if index >= block.last then
       block.fresh[index] = nil
@@ -146,12 +152,12 @@ local function parse(block, buf, first, id)
   block.text, block.tree, block.last = text, trees[1], breaks
 end
 
---- Gathers the captures of some rows.
+--- Computes the highlights of some lines.
 ---@param block rat.Block
----@param from integer
----@param to integer row after the last
----@param lines string[] the lines of these rows
-local function gather(block, from, to, lines)
+---@param from integer index of the first line
+---@param to integer end exclusive
+---@param lines string[] their text
+local function highlight(block, from, to, lines)
   local query = queries[block.language]
   local rows = {}
   for index = from, to - 1 do
@@ -176,17 +182,17 @@ local function gather(block, from, to, lines)
   end
 end
 
-local step
+local step ---@type fun()
 
----@param wait integer ms
-local function arm(wait)
+---@param wait integer milliseconds
+local function schedule_step(wait)
   timer = timer or assert(uv.new_timer())
   if not timer:is_active() then
     timer:start(wait, 0, vim.schedule_wrap(step))
   end
 end
 
---- Finds out a few rows of one block, then lets the editor go on.
+--- Computes highlights of a few lines of the first block in the queue, and schedules the next step.
 function step()
   local job = queue[1]
   if not job then
@@ -195,39 +201,40 @@ function step()
   local block = blocks[job.buf] and blocks[job.buf][job.id]
   if not block or not api.nvim_buf_is_loaded(job.buf) or not next(block.wanted) then
     table.remove(queue, 1)
-    return arm(0)
+    return schedule_step(0)
   end
   if queries[block.language] == nil then
-    if uv.now() - last_draw < QUIET then
-      return arm(QUIET)
+    if uv.now() - last_draw < QUIET_MS then
+      return schedule_step(QUIET_MS)
     end
     compile(block.language)
-    return arm(0)
+    return schedule_step(0)
   end
-  -- Rows move while text above them comes and goes; the looks know where the block is.
+  -- Rows move when text above them changes; the line's format says where in the block it is.
   local row = job.row
-  local code = require("rat.look").code(job.buf, row)
+  local code = line_format.code(job.buf, row)
   if not code or code.block ~= job.id then
     block.wanted = {}
     table.remove(queue, 1)
-    return arm(0)
+    return schedule_step(0)
   end
   local first = row - code.index
-  if not block.tree or uv.now() - block.parsed >= AGAIN then
+  if not block.tree or uv.now() - block.parsed >= REPARSE_MS then
     parse(block, job.buf, first, job.id)
   end
   local index = next(block.wanted)
   local from = math.floor(index / BATCH) * BATCH
   local rows = api.nvim_buf_get_lines(job.buf, first + from, first + from + BATCH, false)
-  gather(block, from, from + BATCH, rows)
+  highlight(block, from, from + BATCH, rows)
   for i = from, from + BATCH - 1 do
     block.wanted[i] = nil
   end
-  require("rat.look").redraw(job.buf, first + from, first + from + BATCH)
-  arm(1)
+  line_format.redraw(job.buf, first + from, first + from + BATCH)
+  schedule_step(1)
 end
 
---- Marks a drawn line of code, and has found out what is missing. Called within a redraw.
+--- Highlights a line of code that is being drawn with what is known, and queues it if that is not up to date. Called
+--- within a redraw.
 ---@param buf integer
 ---@param row integer
 ---@param code {block: string, index: integer, language: string}
@@ -262,24 +269,24 @@ function M.draw(buf, row, code)
       priority = 110,
     })
   end
-  -- The last line known may have grown since.
-  local known = block.fresh[code.index] and code.index < block.last
+  -- Only the last line that was parsed may have grown since.
+  local is_fresh = block.fresh[code.index] and code.index < block.last
     or block.fresh[code.index] == api.nvim_buf_get_lines(buf, row, row + 1, false)[1]
-  if not known and not block.wanted[code.index] then
+  if not is_fresh and not block.wanted[code.index] then
     if next(block.wanted) == nil then
       queue[#queue + 1] = { buf = buf, id = code.block, row = row }
     end
     block.wanted[code.index] = true
-    arm(#queue > 1 and 1 or AGAIN)
+    schedule_step(#queue > 1 and 1 or REPARSE_MS)
   end
 end
 
---- Languages Neovim brings parsers for (`:help treesitter-parsers`).
+--- Languages that Neovim has parsers for, |treesitter-parsers|.
 local BUNDLED = { "lua", "c", "vim", "markdown", "markdown_inline", "query", "vimdoc" }
 local warmed = false
 
---- Compiles the queries that are likely to be needed, one at a time while nothing else is to be done: the first use of
---- one would hold the editor up.
+--- Compiles the queries that are likely to be needed, one at a time while nothing is drawn. Compiling one on first use
+--- would block the editor.
 function M.warm()
   if warmed then
     return
@@ -292,17 +299,17 @@ function M.warm()
     end
   end
   vim.list_extend(names, BUNDLED)
-  local idle = assert(uv.new_timer())
-  idle:start(
+  local warm_timer = assert(uv.new_timer())
+  warm_timer:start(
     20,
     20,
     vim.schedule_wrap(function()
-      if idle:is_closing() or uv.now() - last_draw < QUIET then
+      if warm_timer:is_closing() or uv.now() - last_draw < QUIET_MS then
         return
       end
       local name = table.remove(names, 1)
       if not name then
-        idle:close()
+        warm_timer:close()
         return
       end
       local language = language_of(name)
@@ -313,6 +320,7 @@ function M.warm()
   )
 end
 
+--- Drops the blocks of a buffer that was wiped out.
 ---@param buf integer
 function M.forget(buf)
   blocks[buf] = nil

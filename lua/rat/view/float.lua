@@ -1,5 +1,6 @@
---- Floats of ours. A window's title goes to the terminal as it is, so this is the only place that sets one.
-local one_line = require("rat.text").one_line
+--- Opens, moves and closes our floating windows. Neovim sends a window's title to the terminal unchanged, so this is the
+--- only module that sets one, and it cleans each.
+local one_line = require("rat.util.text").one_line
 
 local M = {}
 
@@ -12,20 +13,48 @@ local function clean(config)
   end
 end
 
---- Opens a float with a frame and enters it.
+--- Opens a floating window with a border and enters it.
 ---@param buf integer
----@param config vim.api.keyset.win_config title and footer are texts of anybody's
+---@param config vim.api.keyset.win_config title and footer may contain any text
 ---@return integer win
 function M.open(buf, config)
   config = vim.tbl_extend("keep", config, { style = "minimal", border = "rounded" })
+  config.title = config.title ~= "" and config.title or nil
   config.title_pos = config.title and "left" or nil
   clean(config)
   return vim.api.nvim_open_win(buf, true, config)
 end
 
---- Closes every window of a float's buffer: it may have been split. Who was in one goes back.
+--- Changes the position, size and title of a floating window.
+---@param win integer
+---@param config vim.api.keyset.win_config title and footer may contain any text
+function M.move(win, config)
+  config = vim.tbl_extend("force", {}, config)
+  clean(config)
+  vim.api.nvim_win_set_config(win, config)
+end
+
+--- Calls a function whenever the screen is resized, as long as the window exists and is floating.
+---@param win integer
+---@param lay_out fun()
+function M.on_resize(win, lay_out)
+  vim.api.nvim_create_autocmd("VimResized", {
+    desc = "rat: fit a float to the screen",
+    callback = function()
+      if not vim.api.nvim_win_is_valid(win) then
+        return true
+      elseif vim.api.nvim_win_get_config(win).relative ~= "" then
+        -- The user may have turned it into a split.
+        lay_out()
+      end
+    end,
+  })
+end
+
+--- Deletes the buffer of a floating window, which closes all its windows: it may have been split. If the user is in one of
+--- them, they go back to where they came from.
 ---@param buf integer
----@param back? integer the window the user came from
+---@param back? integer window the user came from
 function M.close(buf, back)
   if not vim.api.nvim_buf_is_valid(buf) then
     return
@@ -37,10 +66,10 @@ function M.close(buf, back)
   end
 end
 
---- Gives a window another title or footer, if it is still there and a float.
+--- Changes the title or footer of a window, if it still exists and is floating.
 ---@param win integer
----@param config vim.api.keyset.win_config what changes
-function M.name(win, config)
+---@param config vim.api.keyset.win_config
+function M.set_title(win, config)
   if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_config(win).relative ~= "" then
     clean(config)
     vim.api.nvim_win_set_config(win, config)

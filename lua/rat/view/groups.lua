@@ -1,4 +1,5 @@
---- Highlight groups of winbars and hints, linked to standard ones; those of the text are `look`'s.
+--- Defines the highlight groups of winbars, hints and conflicts as links to standard groups. Those of the text are defined
+--- by `decoration`.
 local M = {}
 
 ---@type table<string, string>
@@ -25,7 +26,7 @@ local function link()
   end
 end
 
---- Defines the groups, now and after each change of colours.
+--- Defines the groups, now and after each change of the colour scheme.
 function M.define()
   if defined then
     return

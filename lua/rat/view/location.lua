@@ -1,10 +1,16 @@
---- Shows a place in a file in a window of the user's, never in one of ours, and hands what is no text to the system. Only
---- what is on the file system is ever opened: a name that an agent made up is a name, not a command.
+--- Opens files at a line in a window of the user's, never in one of ours, and passes other things to the system's programs.
+--- Only paths that exist as a file or folder are opened, so a name chosen by an agent is never read as anything else, such
+--- as a URL or a command.
+local notify = require("rat.util.notify")
+local splits = require("rat.view.splits")
+local text_of = require("rat.util.text")
+
 local M = {}
 
+--- Whether a window can show a file.
 ---@param win integer
 ---@return boolean
-local function fits(win)
+local function is_usable(win)
   return win ~= 0
     and vim.api.nvim_win_get_config(win).relative == ""
     and vim.bo[vim.api.nvim_win_get_buf(win)].buftype == ""
@@ -12,52 +18,52 @@ local function fits(win)
     and not vim.wo[win].previewwindow
 end
 
---- A window of the user's that can show a file: the last one they were in, else the first, else one of the tab page
---- they came from.
----@param except? integer one of ours, whatever it shows now
+--- Returns a window of the user's that can show a file: the last one they were in, else the first one on the tab page, else
+--- the current one of the tab page they came from.
+---@param except? integer a window of ours, whatever it shows now
 ---@return integer?
 function M.users_window(except)
   local last = vim.fn.win_getid(vim.fn.winnr("#"))
-  if last ~= except and fits(last) then
+  if last ~= except and is_usable(last) then
     return last
   end
   local here = vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
-    return win ~= except and fits(win)
+    return win ~= except and is_usable(win)
   end)
   local tab = vim.fn.tabpagenr("#")
   if here or tab == 0 then
     return here
   end
   local there = vim.fn.win_getid(vim.fn.tabpagewinnr(tab), tab)
-  return fits(there) and there or nil
+  return is_usable(there) and there or nil
 end
 
---- A name for a file that can be read as nothing else: absolute, without `//`, which all names of other schemes have.
+--- Returns a name that can only be read as a file: absolute and without `//`, which a URL would have.
 ---@param path string absolute
----@param real string where it leads
+---@param real string its real path
 ---@return string
 local function plain_name(path, real)
   local name = vim.fs.normalize(path, { expand_env = false })
   return vim.uv.fs_realpath(name) == real and name or real
 end
 
---- Whether a path leads to what the kernel makes up as it is read: some of it never ends, or keeps Neovim waiting, though
---- it says that it is a file.
----@param real string
+--- Whether a path is in a file system whose content the kernel generates. Some of those files never end or block a reader,
+--- although their type is that of an ordinary file.
+---@param real string real path
 ---@return boolean
-local function is_made_up(real)
+local function is_kernel_file(real)
   return vim.startswith(real .. "/", "/proc/") or vim.startswith(real .. "/", "/sys/")
 end
 
---- The file or folder that a path names.
+--- Resolves a path to an existing file or folder.
 ---@param path string as an agent wrote it
----@param cwd string what a relative path starts from
+---@param cwd string base of a relative path
 ---@return string? name absolute
----@return string? problem why there is nothing to open, in words that follow the path
+---@return string? problem why it cannot be opened, as the rest of a sentence that begins with the path
 function M.resolve(path, cwd)
-  -- What would be shown as another name is not what the user means to open.
-  if require("rat.text").one_line(path) ~= path then
-    return nil, "is not the name of a file"
+  -- A name that is shown as another one is not what the user means to open.
+  if text_of.one_line(path) ~= path then
+    return nil, "is not a file name"
   end
   local absolute = path:sub(1, 1) == "/" and path or vim.fs.joinpath(cwd, path)
   local real = vim.uv.fs_realpath(absolute)
@@ -66,13 +72,13 @@ function M.resolve(path, cwd)
     return nil, "does not exist"
   elseif stat.type ~= "file" and stat.type ~= "directory" then
     return nil, ("is a %s, not a file"):format(stat.type)
-  elseif is_made_up(real) then
-    return nil, "belongs to the system, not to a disk"
+  elseif is_kernel_file(real) then
+    return nil, "is a system file, not a file on disk"
   end
   return plain_name(absolute, real)
 end
 
---- The name relative to Neovim's folder, if Vim reads every character of it literally.
+--- Returns the name relative to Neovim's current folder if Vim takes all its characters literally, else the path.
 ---@param path string absolute
 ---@param real string?
 ---@return string
@@ -82,19 +88,30 @@ local function short_name(path, real)
 end
 
 ---@param path string absolute
----@return integer buf
-local function buffer_of(path)
+---@return integer? buf
+local function known_buffer(path)
   local real = vim.uv.fs_realpath(path)
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+  return vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
     local name = vim.api.nvim_buf_get_name(buf)
-    if real and name ~= "" and vim.bo[buf].buftype == "" and vim.uv.fs_realpath(name) == real then
-      return buf
-    end
-  end
-  return vim.fn.bufadd(short_name(path, real))
+    return real and name ~= "" and vim.bo[buf].buftype == "" and vim.uv.fs_realpath(name) == real
+  end)
 end
 
---- Runs with options of Neovim's set to other values.
+--- Returns the loaded buffer of a file.
+---@param path string absolute
+---@return integer? buf
+function M.loaded_buffer(path)
+  local buf = known_buffer(path)
+  return buf and vim.api.nvim_buf_is_loaded(buf) and buf or nil
+end
+
+---@param path string absolute
+---@return integer buf
+local function buffer_of(path)
+  return known_buffer(path) or vim.fn.bufadd(short_name(path, vim.uv.fs_realpath(path)))
+end
+
+--- Runs a function with global options set to other values.
 ---@param options table<string, any>
 ---@param action fun()
 local function with_options(options, action)
@@ -110,7 +127,7 @@ local function with_options(options, action)
   assert(ok, problem)
 end
 
---- Shows a buffer in a window, its file read as a file whatever its name looks like.
+--- Shows a buffer in a window. BufReadCmd is ignored, so that its file is read as a file whatever its name looks like.
 ---@param win integer
 ---@param buf integer
 ---@param modelines boolean whether the file's modelines count
@@ -125,8 +142,8 @@ local function show(win, buf, modelines)
   end)
 end
 
---- A window for a file: one of the user's, else a new one.
----@param except? integer one of ours, whatever it shows now
+--- Returns a window for a file: one of the user's, else a new one.
+---@param except? integer a window of ours, whatever it shows now
 ---@return integer
 function M.window(except)
   local win = M.users_window(except)
@@ -145,121 +162,60 @@ end
 ---@class rat.Place
 ---@field path string
 ---@field line? integer from 1
----@field cwd? string what a relative path starts from; without it Neovim's
----@field modelines? boolean false: the file's modelines do not count
+---@field cwd? string base of a relative path; by default Neovim's current folder
+---@field modelines? boolean false to ignore the file's modelines
+---@field split? boolean whether it opens in a split of its own
+---@field find? fun(buf: integer): integer? finds the line in the file's buffer, if it is not known before
 
---- Shows a place in a file, in a window that was there before ours. Where there is no such file, the user is told.
+--- Returns a window that shows a file, else a new split.
+---@param path string
+---@return integer
+local function split_window(path)
+  local shown = vim.fn.bufwinid(buffer_of(path))
+  if shown ~= -1 then
+    return shown
+  end
+  local blank = vim.api.nvim_create_buf(false, true)
+  vim.bo[blank].bufhidden = "wipe"
+  return splits.open(blank, { split = "below", win = M.users_window() or 0 })
+end
+
+--- Opens a file in a window of the user's, at a line. If it cannot be opened, the user is told why.
 ---@param place rat.Place
 ---@return boolean opened
 function M.open(place)
   local path, problem = M.resolve(place.path, place.cwd or vim.fn.getcwd())
   if not path then
-    require("rat.say").warn(("%s %s"):format(place.path, problem))
+    notify.warn(("%s %s"):format(place.path, problem))
     return false
   end
-  local win = M.window()
+  local win = place.split and split_window(path) or M.window()
   vim.api.nvim_set_current_win(win)
   vim.cmd("normal! m'")
-  -- Not before the window is entered: that has plugins which show folders wipe out buffers.
+  -- Not before the window is entered: on that, plugins that show folders may wipe out buffers.
   local buf = buffer_of(path)
   vim.bo[buf].buflisted = true
   show(win, buf, place.modelines ~= false)
-  if place.line then
+  local line = place.find and place.find(buf) or place.line
+  if line then
     local last = vim.api.nvim_buf_line_count(buf)
-    vim.api.nvim_win_set_cursor(win, { math.max(1, math.min(place.line, last)), 0 })
+    vim.api.nvim_win_set_cursor(win, { math.max(1, math.min(line, last)), 0 })
     vim.cmd("normal! zv")
   end
   return true
 end
 
---- The file under the cursor with its line, where there is one: `src/main.rs`, `src/main.rs:7`, `(src/main.rs:7:2)`.
----@param cwd string
----@return rat.Place?
-local function under_cursor(cwd)
-  local column = vim.api.nvim_win_get_cursor(0)[2] + 1
-  local text = vim.api.nvim_get_current_line()
-  for first, word, after in text:gmatch("()([^%s\"'`()<>|,;]+)()") do
-    if first <= column and column < after then
-      local line = tonumber(word:match(":(%d+)"))
-      for _, path in ipairs({ word, (word:gsub(":%d+.*$", "")), (word:gsub("[.:!?]+$", "")) }) do
-        if M.resolve(path, cwd) then
-          return { path = path, line = line, cwd = cwd }
-        end
-      end
-    end
-  end
-end
-
---- Opens the file under the cursor.
----@param cwd? string what a relative path starts from; without it Neovim's
----@param quietly? boolean where there is none, nobody is told
-function M.open_under_cursor(cwd, quietly)
-  local place = under_cursor(cwd or vim.fn.getcwd())
-  if place then
-    M.open(place)
-  elseif not quietly then
-    require("rat.say").info("there is no file under the cursor")
-  end
-end
-
---- How far from the cursor an address is looked for: lines may be of any length.
-local LONGEST_ADDRESS = 1000
-
---- The address under the cursor: that of a link whose words are there, or one that is written out.
----@return string?
-local function address_under_cursor()
-  local column = vim.api.nvim_win_get_cursor(0)[2] + 1
-  local start = math.max(1, column - LONGEST_ADDRESS)
-  local text = vim.api.nvim_get_current_line():sub(start, column + LONGEST_ADDRESS)
-  column = column - start + 1
-  for first, target, after in text:gmatch("()%[[^%[%]]*%](%b())()") do
-    if first <= column and column < after then
-      return target:sub(2, -2):match("^%s*<?([^%s<>]+)")
-    end
-  end
-  for first, word, after in text:gmatch("()(%S+)()") do
-    if first <= column and column < after then
-      local address = word:gsub("^[^%w]+", ""):match("^[^<>\"'`|]*"):gsub("[.,;:!?]+$", "")
-      return address:find("(", 1, true) and address or (address:gsub("%)+$", ""))
-    end
-  end
-end
-
---- Opens the address under the cursor in the user's browser, and says which: a link's words may name another.
-function M.open_link()
-  local address = address_under_cursor() or ""
-  local is_link = address:find("^https?://.") or address:find("^mailto:.")
-  if not is_link or require("rat.text").one_line(address) ~= address then
-    return require("rat.say").info("there is no link under the cursor")
-  end
-  require("rat.say").info("Opening " .. address)
-  M.hand_over(address)
-end
-
---- Neovim's own keys that open the file under the cursor, |gf|.
-M.FILE_KEYS = { "gf", "gF", "<C-w>f", "<C-w><C-f>", "<C-w>F", "<C-w>gf", "<C-w>gF" }
-
---- Maps them in a buffer that shows an agent's words: Neovim's own ones take `term://..` for the name of a file, too.
----@param buf integer
-function M.guard_keys(buf)
-  for _, lhs in ipairs(M.FILE_KEYS) do
-    vim.keymap.set({ "n", "x" }, lhs, function()
-      M.open_under_cursor()
-    end, { buffer = buf, desc = "rat: open the file under the cursor" })
-  end
-end
-
---- Opens something with whatever the system, or the user's own `vim.ui.open`, has for it.
----@param what string a file or an address
-function M.hand_over(what)
+--- Opens a file or an address with |vim.ui.open()|. If that fails, the user is told why.
+---@param what string
+function M.open_externally(what)
   local ok, job, problem = pcall(vim.ui.open, what)
   local why = ok and problem or not ok and job
   if why then
-    why = require("rat.text").one_line(tostring(why))
-    -- A word longer than the screen is wide would stop at the hit-enter prompt.
+    why = text_of.one_line(tostring(why))
+    -- A name wider than the screen would cause the hit-enter prompt.
     local start = vim.fn.strcharpart(what, 0, 40)
     local shown = start == what and what or start .. "…"
-    require("rat.say").error(("could not be opened (%s): %s"):format(why, shown))
+    notify.error(("Could not open %s: %s"):format(shown, why))
   end
 end
 

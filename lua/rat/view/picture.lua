@@ -1,21 +1,25 @@
---- Shows image files inside Neovim with a plugin the user has: snacks.nvim or image.nvim. It draws none itself.
+--- Shows image files inside Neovim with a plugin that the user has installed: snacks.nvim or image.nvim.
+local names = require("rat.chat.names")
+local notify = require("rat.util.notify")
+local page = require("rat.view.page")
+local scratch = require("rat.view.scratch")
+
 local M = {}
 
 ---@param path string
 ---@return integer buf
 ---@return integer win
 local function split(path)
-  local scratch = require("rat.scratch")
-  local name = require("rat.names").last_part(path)
+  local name = names.last_part(path)
   local buf = vim.api.nvim_create_buf(false, true)
   scratch.name(buf, ("rat://image/%d/shown/%s"):format(buf, name))
-  scratch.dress(buf, "")
+  scratch.set_options(buf, "")
   vim.bo[buf].bufhidden = "wipe"
-  scratch.split(buf, name, { focus = true, wrap = false })
+  page.open(buf, name, { focus = true, wrap = false })
   return buf, vim.api.nvim_get_current_win()
 end
 
---- How the user's plugin shows an image; nil where there is none that can.
+--- Returns a function that shows an image with the user's plugin; nil if there is none that can.
 ---@return fun(path: string)?
 local function viewer()
   local loaded, snacks = pcall(require, "snacks.image")
@@ -34,10 +38,10 @@ local function viewer()
   end
 end
 
---- Whether images can be shown here.
+--- Whether images can be shown.
 ---@return boolean
-function M.can()
-  -- What a plugin of the user's throws is no reason not to offer the rest.
+function M.is_available()
+  -- An error in the user's plugin must not prevent the other choices from being offered.
   local ok, show = pcall(viewer)
   return ok and show ~= nil
 end
@@ -46,9 +50,9 @@ end
 ---@param path string
 function M.show(path)
   local show = viewer()
-  local ok, problem = pcall(show or error, path)
+  local ok, problem = pcall(show or error --[[@as fun(path: string)]], path)
   if not ok then
-    require("rat.say").error(("%s was not shown: %s"):format(path, problem))
+    notify.error(("Could not show %s: %s"):format(path, problem))
   end
 end
 

@@ -1,13 +1,16 @@
---- The room windows have: takes what ours need from ours, gives the user's back what they had.
+--- Works with the splits of a tab page, the user's included: opens and enters them even if autocommands fail, and saves,
+--- sets and restores their sizes.
+local window_options = require("rat.view.window_options")
+
 local M = {}
 
----@class rat.Room
----@field list integer[] the windows
----@field sizes string as |winrestcmd()| gives them
----@field views table<integer, table> as |winsaveview()| gives them, with the buffer
----@field editor integer[] columns and lines
+---@class rat.SavedSplits
+---@field list integer[] windows
+---@field sizes string result of |winrestcmd()|
+---@field views table<integer, table> results of |winsaveview()| by window, with the buffer added
+---@field editor integer[] columns and lines of the screen
 
---- The windows of a tab page that are part of its layout.
+--- Returns the windows of a tab page that are not floating.
 ---@param tab integer
 ---@return integer[]
 function M.tiled(tab)
@@ -16,8 +19,8 @@ function M.tiled(tab)
   end, vim.api.nvim_tabpage_list_wins(tab))
 end
 
---- Sizes and views of the user's windows, to be restored.
----@return rat.Room
+--- Records the sizes and views of the windows in the current tab page.
+---@return rat.SavedSplits
 function M.snapshot()
   local views = {}
   local list = M.tiled(0)
@@ -29,8 +32,9 @@ function M.snapshot()
   return { list = list, sizes = vim.fn.winrestcmd(), views = views, editor = editor }
 end
 
---- Gives the windows that were there before their sizes and views back, unless something else changed meanwhile.
----@param before rat.Room
+--- Restores sizes and views of windows, unless the windows or the screen have changed otherwise. The view of a window whose
+--- cursor has moved is left alone.
+---@param before rat.SavedSplits
 function M.restore(before)
   if
     not vim.deep_equal(before.list, M.tiled(0))
@@ -50,7 +54,7 @@ function M.restore(before)
   end
 end
 
---- Opens a split without entering it. An autocommand of the user's that fails does not keep it from opening.
+--- Opens a split without entering it, even if one of the user's autocommands fails meanwhile.
 ---@param buf integer
 ---@param place vim.api.keyset.win_config
 ---@return integer win
@@ -59,25 +63,25 @@ function M.open(buf, place)
   local ok, win = pcall(vim.api.nvim_open_win, buf, false, place)
   if not ok then
     local problem = win
-    win = vim.iter(vim.api.nvim_list_wins()):find(function(one)
-      return not vim.list_contains(before, one)
+    win = vim.iter(vim.api.nvim_list_wins()):find(function(candidate)
+      return not vim.list_contains(before, candidate)
     end)
     if not win then
       local no_room = tostring(problem):find("E36:", 1, true)
-      error(no_room and "there is no room for another window: close one first" or problem, 0)
+      error(no_room and "no room for another window, close one first" or problem, 0)
     end
     if vim.api.nvim_win_get_buf(win) ~= buf then
       M.show(win, buf)
     end
   end
-  -- Neovim before 0.12 forgets the height of a split at the edge of the screen.
+  -- Neovim before 0.12 ignores the height of a split at the edge of the screen.
   if place.win == -1 and place.height then
     vim.api.nvim_win_set_height(win, place.height)
   end
   return win
 end
 
---- Makes a window the current one, whatever the user's autocommands for that do.
+--- Enters a window, even if one of the user's autocommands fails meanwhile.
 ---@param win integer
 function M.enter(win)
   local ok, problem = pcall(vim.api.nvim_set_current_win, win)
@@ -86,7 +90,7 @@ function M.enter(win)
   end
 end
 
---- Shows a buffer in a window, whatever the user's autocommands for that do.
+--- Shows a buffer in a window, even if one of the user's autocommands fails meanwhile.
 ---@param win integer
 ---@param buf integer
 function M.show(win, buf)
@@ -96,7 +100,28 @@ function M.show(win, buf)
   end
 end
 
---- The width and height of each window of the current tab page.
+--- Turns a window of ours that cannot be closed, since it is the last one, into one of the user's: it shows the alternate
+--- buffer, else the listed buffer used last, else an empty one.
+---@param win integer
+function M.give_to_user(win)
+  window_options.set(win, { winfixwidth = false, winfixheight = false, winbar = "" })
+  vim.api.nvim_win_call(win, function()
+    local alternate = vim.fn.bufnr("#")
+    local listed = vim.fn.getbufinfo({ buflisted = 1 })
+    table.sort(listed, function(a, b)
+      return a.lastused > b.lastused
+    end)
+    if alternate > 0 and vim.fn.buflisted(alternate) == 1 then
+      vim.api.nvim_win_set_buf(win, alternate)
+    elseif listed[1] then
+      vim.api.nvim_win_set_buf(win, listed[1].bufnr)
+    else
+      vim.cmd.enew()
+    end
+  end)
+end
+
+--- Returns width and height of each window of the current tab page.
 ---@return table<integer, integer[]>
 function M.sizes()
   local sizes = {}
@@ -106,16 +131,16 @@ function M.sizes()
   return sizes
 end
 
---- Gives every window a size. Together they have to fill the screen.
+--- Sets the sizes of the windows of the current tab page. Together they must fill the screen.
 ---@param sizes table<integer, integer[]> width and height
-function M.settle(sizes)
+function M.set_sizes(sizes)
   local fixed = {}
   for _, win in ipairs(M.tiled(0)) do
-    -- Room would never be taken from a fixed window, but from another one.
+    -- Neovim takes no room from a window with a fixed size, but from another one instead.
     fixed[win] = { vim.wo[win].winfixwidth, vim.wo[win].winfixheight }
     vim.wo[win][0].winfixwidth, vim.wo[win][0].winfixheight = false, false
   end
-  -- The first round may find no room that the second one has, as in |winrestcmd()|.
+  -- Two rounds, as in |winrestcmd()|: a window may get its room only after others have shrunk.
   for _ = 1, 2 do
     for _, win in ipairs(M.tiled(0)) do
       if sizes[win] then

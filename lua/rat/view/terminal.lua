@@ -1,20 +1,26 @@
---- Terminal buffers: what commands of agents write, live. Runs nothing, and takes no keys for the commands.
-local names = require("rat.names")
-local scratch = require("rat.scratch")
+--- Shows the output of agents' commands in terminal buffers, live. It runs nothing and sends no keys to the commands.
+local names = require("rat.chat.names")
+local page = require("rat.view.page")
+local registry = require("rat.chat.registry")
+local rpc = require("rat.rpc")
+local scratch = require("rat.view.scratch")
 
 local M = {}
 
---- Lines above the window that are kept.
+--- 'scrollback' of these buffers. A line takes some kilobytes of Neovim's memory.
 local SCROLLBACK = 5000
 
 ---@class rat.Terminal
 ---@field buf integer
 ---@field channel integer
+---@field columns integer width of the screen that its lines were wrapped for
+---@field over? boolean whether the command has ended and the channel is closed
+---@field stale? boolean whether output arrived after that, which the buffer lacks
 
----@type table<string, rat.Terminal> by the buffer's name
+---@type table<string, rat.Terminal> by the name of the buffer
 local terminals = {}
 
---- The one of this name, while its buffer is there.
+--- Returns the terminal with this buffer name, if the buffer still exists.
 ---@param name string
 ---@return rat.Terminal?
 local function find(name)
@@ -22,7 +28,7 @@ local function find(name)
   return found and vim.api.nvim_buf_is_valid(found.buf) and found or nil
 end
 
---- Whether a buffer is one of these.
+--- Whether a buffer is one of these terminals.
 ---@param buf integer
 ---@return boolean
 function M.owns(buf)
@@ -33,67 +39,101 @@ end
 ---@param buf integer
 ---@param title string
 local function show(buf, title)
-  scratch.split(buf, title, { focus = true, wrap = false })
-  -- At the end of its buffer a window follows.
+  page.open(buf, title, { focus = true, wrap = false })
+  -- A window with the cursor at the end of a terminal buffer follows the output.
   vim.cmd("normal! G")
 end
 
---- Shows a terminal in a buffer of its own; the binary sends what belongs there.
----@param of rat.Chat
----@param id string the terminal's
-function M.open(of, id)
-  local name = names.page(of, "terminal", id)
+--- Opens the page of a terminal. If its buffer is missing or out of date, the binary is asked for the output.
+---@param chat rat.Chat
+---@param id string id of the terminal
+function M.open(chat, id)
+  local name = names.page(chat, "terminal", id)
   local found = find(name)
-  if found then
+  -- Output in the buffer stays wrapped for the width of the screen at that time.
+  local is_other_width = found and found.over and found.columns ~= vim.o.columns
+  if found and not found.stale and not is_other_width then
     return show(found.buf, vim.b[found.buf].rat_title)
+  elseif found then
+    vim.api.nvim_buf_delete(found.buf, { force = true })
   end
-  require("rat.rpc").notify("terminal", { chat = of.id, terminal = id, show = true })
+  rpc.notify("terminal", { chat = chat.id, terminal = id, show = true })
 end
 
---- Makes the buffer.
----@param payload {chat: integer, terminal: string, title: string}
+--- Creates the buffer of a terminal and shows it.
+---@param payload rat.msg.TerminalOutput
 ---@param name string
 ---@return rat.Terminal
 local function make(payload, name)
   local buf = scratch.make(name, "ratterminal")
-  local title = payload.title:gsub("%s+", " ")
-  vim.b[buf].rat_title = title
-  show(buf, title)
-  -- Many begin to insert when a terminal opens: nobody reads what would be typed here.
+  vim.b[buf].rat_title = payload.title
+  show(buf, payload.title)
+  -- Many users start Insert mode on TermOpen, but nothing would read what is typed here.
   local ignored = vim.o.eventignore
   vim.o.eventignore = "TermOpen"
   local ok, channel = pcall(vim.api.nvim_open_term, buf, {})
   vim.o.eventignore = ignored
   assert(ok, channel)
-  -- A line takes some kilobytes of Neovim's memory.
   vim.bo[buf].scrollback = SCROLLBACK
+  vim.api.nvim_create_autocmd("TermEnter", {
+    buffer = buf,
+    desc = "rat: commands read nothing",
+    command = "stopinsert",
+  })
   vim.api.nvim_create_autocmd("BufWipeout", {
     buffer = buf,
     once = true,
     callback = function()
       terminals[name] = nil
       local closed = { chat = payload.chat, terminal = payload.terminal, show = false }
-      require("rat.rpc").notify("terminal", closed)
+      rpc.notify("terminal", closed)
     end,
   })
-  return { buf = buf, channel = channel }
+  return { buf = buf, channel = channel, columns = vim.o.columns }
 end
 
---- The binary says what a command wrote.
----@param payload {chat: integer, terminal: string, title: string, open: boolean, bytes: string}
+--- Closes the channel of a terminal whose command has ended, so that its buffer can be deleted without a "!".
+---@param terminal rat.Terminal
+local function finish(terminal)
+  terminal.over = true
+  -- Neovim writes "[Process exited 0]", whatever the exit status was. The escape sequence SOS, which takes the text after
+  -- it as its argument, keeps that from being shown.
+  vim.api.nvim_chan_send(terminal.channel, "\27X")
+  local ignored = vim.o.eventignore
+  vim.o.eventignore = "TermClose"
+  pcall(vim.fn.chanclose, terminal.channel)
+  vim.o.eventignore = ignored
+end
+
+--- Handles output of a command from the binary.
+---@param payload rat.msg.TerminalOutput
 function M.arrived(payload)
-  local of = require("rat.chat").get(payload.chat)
-  if not of then
+  local chat = registry.get(payload.chat)
+  if not chat then
     return
   end
-  local name = names.page(of, "terminal", payload.terminal)
+  local name = names.page(chat, "terminal", payload.terminal)
   local found = find(name)
   if not found and payload.open then
     found = make(payload, name)
     terminals[name] = found
+  elseif found and payload.open then
+    show(found.buf, payload.title)
   end
-  if found and payload.bytes ~= "" then
-    vim.api.nvim_chan_send(found.channel, payload.bytes)
+  if not found then
+    return
+  elseif vim.b[found.buf].rat_title ~= payload.title then
+    vim.b[found.buf].rat_title = payload.title
+    page.set_title(found.buf, payload.title)
+  end
+  if payload.bytes ~= "" then
+    found.stale = found.over
+    if not found.over then
+      vim.api.nvim_chan_send(found.channel, payload.bytes)
+    end
+  end
+  if payload.over and not found.over then
+    finish(found)
   end
 end
 

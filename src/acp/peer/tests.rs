@@ -1,9 +1,9 @@
-//! The peer against any order of requests, answers, cancels and deaths.
+//! The peer under any order of requests, answers, cancellations and the end of the connection.
 
 use super::*;
-use crate::acp::codec::parse;
-use crate::core::event::agent::AgentRequest;
-use crate::session::permission::Outcome as Decision;
+use crate::core::messages::agent::AgentRequest;
+use crate::jsonrpc::incoming::parse;
+use crate::session::permission;
 use crate::session::turn::StopReason;
 use crate::session::update::Update;
 use proptest::prelude::*;
@@ -20,9 +20,9 @@ fn with(step: impl FnOnce(&mut Outcome)) -> Outcome {
     out
 }
 
-fn token_of(out: &Outcome) -> Token {
+fn token_of(out: &Outcome) -> RequestToken {
     match out.events.as_slice() {
-        [FromAgent::Request { token, .. }] => *token,
+        [AgentEvent::Request { token, .. }] => *token,
         other => panic!("no request: {other:?}"),
     }
 }
@@ -47,21 +47,21 @@ fn ids_are_echoed_exactly_as_they_came() {
 
 /// ACP 9.
 #[test]
-fn the_agents_id_and_ours_do_not_meet() {
+fn ids_of_the_agent_and_ours_are_independent() {
     let mut peer = Peer::new(Tokens::default());
     let call = with(|out| peer.call(CallId(9), &prompt(), out));
     assert!(call.lines[0].contains(r#""id":1,"#), "{}", call.lines[0]);
     let token = token_of(&receive(&mut peer, &format!(r#"{{"id":1,{READ}}}"#)));
     let out = receive(&mut peer, r#"{"id":1,"result":{"stopReason":"end_turn"}}"#);
     let answer =
-        FromAgent::Answer { call: CallId(9), result: Ok(Reply::Turn(StopReason::EndTurn)) };
+        AgentEvent::Answer { call: CallId(9), result: Ok(Reply::Turn(StopReason::EndTurn)) };
     assert_eq!(out.events, [answer]);
     assert_eq!(with(|out| peer.answer(token, &Answer::Text(String::new()), out)).lines.len(), 1);
 }
 
 /// ACP 12, 13, 14.
 #[test]
-fn what_we_did_not_advertise_and_what_is_malformed_is_refused_here() {
+fn unadvertised_methods_and_malformed_params_are_refused() {
     let refused = |request: &str| {
         let mut peer = Peer::new(Tokens::default());
         let out = receive(&mut peer, &format!(r#"{{"id":3,{request}}}"#));
@@ -120,7 +120,7 @@ fn a_withdrawn_request_still_gets_its_answer() {
     let mut peer = Peer::new(Tokens::default());
     let first = token_of(&receive(&mut peer, &format!(r#"{{"id":"a\u0062",{READ}}}"#)));
     let cancel = r#"{"method":"$/cancel_request","params":{"requestId":"ab"}}"#;
-    assert_eq!(receive(&mut peer, cancel).events, [FromAgent::Withdrawn(first)]);
+    assert_eq!(receive(&mut peer, cancel).events, [AgentEvent::Withdrawn(first)]);
     let answer = Answer::Error { code: -32800, message: "Request cancelled".into() };
     let out = with(|out| peer.answer(first, &answer, out));
     assert!(out.lines[0].starts_with(r#"{"jsonrpc":"2.0","id":"a\u0062","error""#));
@@ -128,60 +128,66 @@ fn a_withdrawn_request_still_gets_its_answer() {
 }
 
 #[test]
-fn an_answer_of_the_wrong_kind_is_an_error_to_the_agent() {
+fn an_answer_of_the_wrong_type_is_sent_as_an_error() {
     let mut peer = Peer::new(Tokens::default());
     let token = token_of(&receive(&mut peer, &format!(r#"{{"id":1,{READ}}}"#)));
-    let out = with(|out| peer.answer(token, &Answer::Permission(Decision::Cancelled), out));
+    let out =
+        with(|out| peer.answer(token, &Answer::Permission(permission::Outcome::Cancelled), out));
     assert!(out.lines[0].contains("-32603"), "{}", out.lines[0]);
 }
 
 #[test]
-fn a_call_that_waits_too_long_is_answered_and_withdrawn() {
+fn a_call_that_times_out_fails_and_is_withdrawn() {
     let mut peer = Peer::new(Tokens::default());
     with(|out| peer.call(CallId(4), &prompt(), out));
-    let waited = Duration::from_secs(2);
-    let out = with(|out| peer.expire(CallId(4), waited, out));
-    assert_eq!(out.events, [failed(CallId(4), CallError::Timeout(waited))]);
+    let timeout = Duration::from_secs(2);
+    let out = with(|out| peer.expire(CallId(4), timeout, out));
+    assert_eq!(out.events, [failed_call(CallId(4), CallError::Timeout(timeout))]);
     assert!(out.lines[0].contains(r#""$/cancel_request","params":{"requestId":1}"#));
     assert!(receive(&mut peer, r#"{"id":1,"result":{}}"#).events.is_empty());
-    assert!(with(|out| peer.expire(CallId(4), waited, out)).events.is_empty());
+    assert!(with(|out| peer.expire(CallId(4), timeout, out)).events.is_empty());
 }
 
 #[test]
-fn a_path_that_json_cannot_say_fails_the_call_alone() {
+fn a_path_that_is_not_utf_8_fails_only_its_call() {
     use std::os::unix::ffi::OsStrExt;
     let mut peer = Peer::new(Tokens::default());
     let cwd = std::ffi::OsStr::from_bytes(b"/\xff").into();
-    let place = crate::core::effect::Place { cwd, ..Default::default() };
+    let place = crate::core::messages::call::SessionParams { cwd, ..Default::default() };
     let out = with(|out| peer.call(CallId(1), &Call::NewSession(place), out));
     assert!(matches!(
         out.events.as_slice(),
-        [FromAgent::Answer { result: Err(CallError::Malformed(_)), .. }]
+        [AgentEvent::Answer { result: Err(CallError::Malformed(_)), .. }]
     ));
     assert!(out.lines.is_empty());
 }
 
 #[test]
-fn a_call_can_be_taken_back_and_its_answer_still_counts() {
+fn a_withdrawn_call_still_gets_its_answer() {
     let mut peer = Peer::new(Tokens::default());
     with(|out| peer.call(CallId(4), &prompt(), out));
     let out = with(|out| peer.withdraw(CallId(4), out));
-    let said = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}"#;
-    assert_eq!(out.lines, [said]);
+    let withdrawal = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}"#;
+    assert_eq!(out.lines, [withdrawal]);
     let error = r#"{"id":1,"error":{"code":-32800,"message":"Request cancelled"}}"#;
-    let rpc = CallError::Rpc { code: -32800, message: "Request cancelled".into(), data: None };
-    assert_eq!(receive(&mut peer, error).events, [failed(CallId(4), rpc)]);
+    let rpc = CallError::Rpc {
+        code: -32800,
+        message: "Request cancelled".into(),
+        detail: None,
+        data: None,
+    };
+    assert_eq!(receive(&mut peer, error).events, [failed_call(CallId(4), rpc)]);
     assert!(with(|out| peer.withdraw(CallId(4), out)).lines.is_empty());
 }
 
 #[test]
-fn an_update_too_deep_to_read_is_one_row() {
+fn an_update_that_is_nested_too_deeply_becomes_an_unknown_update() {
     let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
     let update = format!(r#"{{"sessionUpdate":"tool_call","toolCallId":"t","rawInput":{deep}}}"#);
     let params = format!(r#"{{"sessionId":"s","update":{update}}}"#);
     let line = format!(r#"{{"method":"session/update","params":{params}}}"#);
     let out = receive(&mut Peer::new(Tokens::default()), &line);
-    let [FromAgent::Update { update: Update::Unknown { tag, problem: Some(_) }, .. }] =
+    let [AgentEvent::Update { update: Update::Unknown { tag, problem: Some(_) }, .. }] =
         out.events.as_slice()
     else {
         panic!("{out:?}");
@@ -190,18 +196,18 @@ fn an_update_too_deep_to_read_is_one_row() {
 }
 
 #[test]
-fn half_an_emoji_does_not_lose_the_chunk() {
+fn a_chunk_with_half_a_surrogate_pair_is_not_lost() {
     let mut peer = Peer::new(Tokens::default());
     let line = r#"{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a\ud83d"}}}}"#;
     let out = receive(&mut peer, line);
-    let [FromAgent::Update { update: Update::Chunk { content, .. }, .. }] = out.events.as_slice()
+    let [AgentEvent::Update { update: Update::Chunk { content, .. }, .. }] = out.events.as_slice()
     else {
         panic!("{out:?}");
     };
     assert_eq!(content.text(), Some("a\u{fffd}"));
 }
 
-/// One thing that happens to a peer.
+/// One step of the property test.
 #[derive(Debug, Clone)]
 enum Step {
     Call,
@@ -227,7 +233,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The requests an agent may make here: two that wait for us, one malformed, one unknown, one with a string id.
+/// Encodes a request of the agent: two valid ones, a malformed one, one without params, and one with a string id.
 fn asks(id: u8, method: usize) -> String {
     let write =
         r#""method":"fs/write_text_file","params":{"sessionId":"s","path":"/a","content":""}"#;
@@ -246,7 +252,7 @@ proptest! {
     fn each_request_gets_exactly_one_answer(steps in proptest::collection::vec(step(), 0..60)) {
         let mut peer = Peer::new(Tokens::default());
         let (mut called, mut answered_calls) = (0_u64, HashMap::<u64, u32>::new());
-        // How often the agent used an id, and how many answers it saw under it.
+        // By id: how many requests the agent made, and how many answers it got.
         let (mut asked, mut answers) = (HashMap::<String, u32>::new(), HashMap::<String, u32>::new());
         let mut tokens = Vec::new();
         let mut open = true;
@@ -275,15 +281,15 @@ proptest! {
                 }
                 Step::WeAnswer { token, error: true } => {
                     let error = Answer::Error { code: -32603, message: String::new() };
-                    peer.answer(Token(token), &error, &mut out);
+                    peer.answer(RequestToken(token), &error, &mut out);
                 }
                 Step::WeAnswer { token, error: false } => {
-                    peer.answer(Token(token), &Answer::Written, &mut out);
+                    peer.answer(RequestToken(token), &Answer::Written, &mut out);
                 }
                 Step::Withdraw { call } => peer.withdraw(CallId(call), &mut out),
                 Step::Expire { call } => peer.expire(CallId(call), Duration::ZERO, &mut out),
                 Step::Close => {
-                    // What the agent still waits for has to be answered by us until here.
+                    // All requests have to be answered before the connection is closed.
                     if open {
                         for token in &tokens {
                             peer.answer(*token, &Answer::Written, &mut out);
@@ -296,12 +302,12 @@ proptest! {
             open &= !matches!(step, Step::Close);
             for event in out.events {
                 match event {
-                    FromAgent::Answer { call, .. } => *answered_calls.entry(call.0).or_default() += 1,
-                    FromAgent::Request { token, request, .. } => {
+                    AgentEvent::Answer { call, .. } => *answered_calls.entry(call.0).or_default() += 1,
+                    AgentEvent::Request { token, request, .. } => {
                         prop_assert!(!matches!(request, AgentRequest::Permission(_)));
                         tokens.push(token);
                     }
-                    FromAgent::Withdrawn(token) => prop_assert!(tokens.contains(&token)),
+                    AgentEvent::Withdrawn(token) => prop_assert!(tokens.contains(&token)),
                     other => prop_assert!(false, "unexpected {:?}", other),
                 }
             }

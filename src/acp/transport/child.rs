@@ -1,37 +1,74 @@
-//! The process of an agent: how it is started, its pipes, and how it ended. Nothing of what is said.
+//! The transport to agents that run as child processes: pipes for stdin, stdout and stderr.
 
-use crate::core::event::agent::ExitCause;
+use super::{Opened, Remote, Transport};
+use crate::core::messages::agent::ExitCause;
 use crate::process::group::{Group, Watchdog, signal_name};
 use crate::process::program;
 use crate::process::strays::{self, Mark};
 use crate::session::agent::AgentConfig;
+use async_trait::async_trait;
+use nix::sys::signal::Signal;
 use std::collections::HashMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::Command;
 
-/// The pipes of a process.
+/// Starts each agent in its own process group.
 #[derive(Debug)]
-pub struct Pipes {
-    /// What we write to.
-    pub stdin: ChildStdin,
-    /// What we read.
-    pub stdout: ChildStdout,
-    /// What it says for people.
-    pub stderr: ChildStderr,
+pub struct ChildProcesses {
+    watchdog: Option<Watchdog>,
 }
 
-/// Starts the agent in `cwd` as the leader of a process group of its own, with the environment of its
-/// configuration, a mark and nothing else.
-pub fn spawn(
+impl ChildProcesses {
+    /// Creates the transport. Without a watchdog, agents that ignore the end of their stdin survive if this process is killed.
+    pub fn new(watchdog: Option<Watchdog>) -> Self {
+        Self { watchdog }
+    }
+}
+
+impl Transport for ChildProcesses {
+    fn open(&self, config: &AgentConfig, cwd: &Path) -> Result<Opened, ExitCause> {
+        spawn(config, cwd, self.watchdog.as_ref())
+    }
+}
+
+#[async_trait]
+impl Remote for Group {
+    async fn wait_for_exit(&mut self) -> ExitCause {
+        cause(self.wait().await.unwrap_or_default())
+    }
+
+    fn terminate(&mut self) {
+        self.signal(Signal::SIGTERM);
+    }
+
+    fn kill(&mut self) {
+        self.signal(Signal::SIGKILL);
+    }
+
+    fn is_alive(&self) -> bool {
+        Group::is_alive(self)
+    }
+
+    async fn release(&mut self) {
+        self.kill_and_release().await;
+    }
+}
+
+/// Starts the agent in `cwd` as the leader of a new process group. Its environment consists of that in its configuration and
+/// the [`Mark`] by which its descendants are found.
+fn spawn(
     config: &AgentConfig,
     cwd: &Path,
     watchdog: Option<&Watchdog>,
-) -> Result<(Group, Pipes), ExitCause> {
+) -> Result<Opened, ExitCause> {
     let not_started = |not_found, error: String| ExitCause::NotStarted { not_found, error };
+    if let Some(problem) = &config.problem {
+        return Err(not_started(false, problem.clone()));
+    }
     if !cwd.is_dir() {
-        let error = format!("{} is not a folder, so nothing can start in it", cwd.display());
+        let error = format!("{} is not a folder", cwd.display());
         return Err(not_started(false, error));
     }
     let env: HashMap<&str, &str> = config
@@ -60,13 +97,19 @@ pub fn spawn(
     let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
     let group = Group::new(child, mark, watchdog);
     let (Some(((stdin, stdout), stderr)), Some(group)) = (pipes, group) else {
-        return Err(not_started(false, "it ended before it began".to_owned()));
+        return Err(not_started(false, "it exited before it started".to_owned()));
     };
-    Ok((group, Pipes { stdin, stdout, stderr }))
+    tracing::info!(target: "acp", agent = %config.name, pgid = group.id(), "started");
+    Ok(Opened {
+        input: Box::new(stdin),
+        output: Box::new(stdout),
+        diagnostics: Box::new(stderr),
+        remote: Box::new(group),
+    })
 }
 
-/// How a process ended, in our words.
-pub fn cause(status: ExitStatus) -> ExitCause {
+/// Converts the exit status of a process.
+fn cause(status: ExitStatus) -> ExitCause {
     match (status.code(), status.signal()) {
         (Some(code), _) => ExitCause::Status(code),
         (None, Some(number)) => ExitCause::Signal(signal_name(number)),
@@ -79,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_a_number_or_the_name_of_a_signal() {
+    fn an_exit_status_is_a_code_or_the_name_of_a_signal() {
         assert_eq!(cause(ExitStatus::from_raw(3 << 8)), ExitCause::Status(3));
         assert_eq!(cause(ExitStatus::from_raw(9)), ExitCause::Signal("SIGKILL".into()));
     }

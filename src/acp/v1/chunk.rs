@@ -1,7 +1,7 @@
-//! What can be read of an update without a tree of JSON values: the fast path of streaming, and the last resort.
-//! Whatever is no chunk of text goes the long way through `update`, with the same result.
+//! Decodes parts of `session/update` without building a tree of JSON values: the fast path for chunks of text, and the
+//! fallback for updates that cannot be parsed. The result for a chunk is the same as that of `update`, which decodes all else.
 
-use crate::acp::codec::Text;
+use crate::jsonrpc::incoming::Text;
 use crate::session::content::Content;
 use crate::session::ids::{MessageId, SessionId};
 use crate::session::update::{Role, Update};
@@ -34,10 +34,10 @@ struct Block<'a> {
     text: String,
 }
 
-/// What is needed to say whose update it was, where the rest cannot be read.
+/// The fields that identify an update of which the rest cannot be decoded.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Peek<'a> {
+struct Identity<'a> {
     #[serde(borrow)]
     session_id: Text<'a>,
     #[serde(borrow)]
@@ -51,13 +51,13 @@ struct Tag<'a> {
     session_update: Text<'a>,
 }
 
-/// The session and the kind of an update of which nothing else can be read.
-pub(super) fn peek(params: &str) -> Option<(SessionId, String)> {
-    let Peek { session_id, update } = serde_json::from_str(params).ok()?;
+/// Returns the session and the kind of an update that cannot be decoded.
+pub(super) fn identify(params: &str) -> Option<(SessionId, String)> {
+    let Identity { session_id, update } = serde_json::from_str(params).ok()?;
     Some(((*session_id.0).into(), update.session_update.0.into_owned()))
 }
 
-/// Who speaks in a chunk of this kind.
+/// Returns the author of a chunk by the kind of its update.
 pub(super) fn role(tag: &str) -> Option<Role> {
     match tag {
         "agent_message_chunk" => Some(Role::Agent),
@@ -67,7 +67,7 @@ pub(super) fn role(tag: &str) -> Option<Role> {
     }
 }
 
-/// The ids seen last: a stream says the same two thousands of times.
+/// The last session and message id, which are reused because a stream repeats them with each chunk.
 #[derive(Debug, Default)]
 pub struct LastIds {
     session: Option<SessionId>,
@@ -75,15 +75,15 @@ pub struct LastIds {
 }
 
 impl LastIds {
-    /// The update in the params of a `session/update`, where it is a chunk of text.
+    /// Decodes the params of a `session/update` if it is a chunk of text.
     pub(super) fn text_chunk(&mut self, params: &str) -> Option<(SessionId, Update)> {
         let Notification { session_id, update } = serde_json::from_str(params).ok()?;
         let role = role(&update.session_update.0)?;
         if update.content.kind.0 != "text" {
             return None;
         }
-        let message = update.message_id.map(|id| same_or_new(&mut self.message, &id.0));
-        let session = same_or_new(&mut self.session, &session_id.0);
+        let message = update.message_id.map(|id| reuse_or_replace(&mut self.message, &id.0));
+        let session = reuse_or_replace(&mut self.session, &session_id.0);
         Some((
             session,
             Update::Chunk { role, message, content: Content::Text(update.content.text) },
@@ -91,7 +91,8 @@ impl LastIds {
     }
 }
 
-fn same_or_new<Id>(last: &mut Option<Id>, text: &str) -> Id
+/// Clones `last` if it is `text`, otherwise replaces it.
+fn reuse_or_replace<Id>(last: &mut Option<Id>, text: &str) -> Id
 where
     Id: Clone + AsRef<str> + for<'a> From<&'a str>,
 {

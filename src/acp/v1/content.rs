@@ -1,10 +1,10 @@
-//! Content blocks as agents send them (ACP content).
+//! Decodes content blocks (ACP content).
 
 use super::fields::{Fields, texts};
 use crate::session::content::{About, Audience, Content};
 use serde_json::Value;
 
-/// One content block. A kind we do not know, or one that lacks what it needs, is `Unknown`.
+/// Decodes a content block. One of an unknown kind, or without a required field, becomes `Unknown`.
 pub(super) fn block(value: Value) -> Content {
     match value {
         Value::String(text) => Content::Text(text),
@@ -15,17 +15,17 @@ pub(super) fn block(value: Value) -> Content {
     }
 }
 
-/// The blocks of a list.
+/// Decodes a list of content blocks.
 pub(super) fn blocks(values: Vec<Value>) -> Vec<Content> {
     values.into_iter().map(block).collect()
 }
 
-/// Whether `kind` is the type of a content block.
+/// Returns whether `kind` is a known type of content block.
 pub(super) fn is_kind(kind: &str) -> bool {
     matches!(kind, "text" | "image" | "audio" | "resource_link" | "resource")
 }
 
-/// A content block whose type has been taken out already.
+/// Decodes a content block whose `type` field has been taken out already.
 pub(super) fn of_kind(kind: &str, mut fields: Fields) -> Content {
     known(kind, &mut fields).unwrap_or_else(|| unknown(kind))
 }

@@ -1,71 +1,70 @@
-//! What agents ask the user to fill in or to open, and the user's answer on the wire (ACP elicitation). Read leniently: what
-//! makes no sense in a form costs its own field or limit, never the form.
+//! Decodes elicitations and encodes the user's answer (ACP elicitation). Decoding is lenient: an invalid part of a form
+//! affects only its own field or limit.
 
 use super::fields::{Fields, texts, whole};
-use super::request::Refusal;
 use super::update::json;
+use crate::acp::dialect::{ElicitationOwner, Refusal};
 use crate::session::address::Page;
 use crate::session::elicitation::{
-    Action, Elicitation, Field, Form, Format, Given, Kind, Pattern, Value, Wants,
+    Action, Elicitation, ElicitationKind, Field, FieldValue, Form, Format, Kind, Pattern, Value,
 };
-use crate::session::ids::{ElicitationId, SessionId};
+use crate::session::ids::ElicitationId;
 use crate::session::update::Choice;
 use agent_client_protocol_schema::v1;
 use serde_json::Value as Json;
 
-/// What a request belongs to, as the agent names it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Named {
-    /// A session.
-    Session(SessionId),
-    /// A request of ours, by its id.
-    Request(Json),
-}
+/// The largest params of a request, in bytes. A user would not read more, and all of it goes to the editor in one message.
+const MAX_PARAMS_BYTES: usize = 64 * 1024;
+/// How many choices a field may have. All of them are drawn whenever one changes.
+const MAX_CHOICES: usize = 500;
 
-/// Bytes of a request's params. Nobody reads more, and the editor is told of it in one message.
-const LONGEST: usize = 64 * 1024;
-/// Choices of one field. All of them are drawn each time one of them changes.
-const CHOICES: usize = 500;
-
-/// Reads `elicitation/create`, with the length of its params in bytes. Refused are modes we did not advertise, what lacks
-/// the form or the address, and what is too long to be shown.
-pub(super) fn create(params: &mut Fields, bytes: usize) -> Result<(Named, Elicitation), Refusal> {
-    if bytes > LONGEST {
-        let text = format!("an elicitation of {bytes} bytes is too long, at most {LONGEST} can be");
-        return Err(Refusal::params(text));
+/// Decodes `elicitation/create`, whose params have `bytes` bytes. Refuses modes that are not advertised, params without a form
+/// or a URL, and those that are too long to be shown.
+pub(super) fn create(
+    params: &mut Fields,
+    bytes: usize,
+) -> Result<(ElicitationOwner, Elicitation), Refusal> {
+    if bytes > MAX_PARAMS_BYTES {
+        let text = format!(
+            "an elicitation of {bytes} bytes is too long, at most {MAX_PARAMS_BYTES} can be"
+        );
+        return Err(Refusal::invalid_params(text));
     }
-    let message =
-        params.text("message").ok_or_else(|| Refusal::params("message must be a string"))?;
+    let message = params
+        .text("message")
+        .ok_or_else(|| Refusal::invalid_params("message must be a string"))?;
     let wants = match params.text("mode").as_deref() {
-        Some("form") => Wants::Form(form(params)?),
+        Some("form") => ElicitationKind::Form(form(params)?),
         Some("url") => address(params)?,
         mode => {
             let mode = mode.unwrap_or("none");
-            return Err(Refusal::params(format!("mode must be form or url, not {mode}")));
+            return Err(Refusal::invalid_params(format!("mode must be form or url, not {mode}")));
         }
     };
-    let scope = match (params.text("sessionId"), params.any("requestId")) {
-        (Some(session), _) => Named::Session(session.into()),
-        (None, Some(request)) => Named::Request(request),
+    let owner = match (params.text("sessionId"), params.any("requestId")) {
+        (Some(session), _) => ElicitationOwner::Session(session.into()),
+        (None, Some(request)) => ElicitationOwner::Call(request),
         (None, None) => {
-            return Err(Refusal::params("sessionId or requestId must say what it belongs to"));
+            return Err(Refusal::invalid_params(
+                "sessionId or requestId must say what it belongs to",
+            ));
         }
     };
     let tool_call = params.text("toolCallId").map(Into::into);
-    Ok((scope, Elicitation { message, tool_call, wants }))
+    Ok((owner, Elicitation { message, tool_call, wants }))
 }
 
-fn address(params: &mut Fields) -> Result<Wants, Refusal> {
+fn address(params: &mut Fields) -> Result<ElicitationKind, Refusal> {
     let id = params.text("elicitationId");
-    let id = id.ok_or_else(|| Refusal::params("elicitationId must be a string"))?;
-    let url = params.text("url").ok_or_else(|| Refusal::params("url must be a string"))?;
-    Ok(Wants::Address(id.into(), Page::read(&url).map_err(Refusal::params)?))
+    let id = id.ok_or_else(|| Refusal::invalid_params("elicitationId must be a string"))?;
+    let url = params.text("url").ok_or_else(|| Refusal::invalid_params("url must be a string"))?;
+    Ok(ElicitationKind::Address(id.into(), Page::parse(&url).map_err(Refusal::invalid_params)?))
 }
 
 fn form(params: &mut Fields) -> Result<Form, Refusal> {
     let mut schema = params
         .object("requestedSchema")
-        .ok_or_else(|| Refusal::params("requestedSchema must be an object"))?;
+        .ok_or_else(|| Refusal::invalid_params("requestedSchema must be an object"))?;
     let required = texts(schema.list("required").unwrap_or_default());
     let properties = schema.object("properties").unwrap_or_default();
     let fields = properties.entries().map(|(key, property)| {
@@ -73,11 +72,11 @@ fn form(params: &mut Fields) -> Result<Form, Refusal> {
         field(key, property, required)
     });
     let fields: Vec<Field> = fields.collect();
-    let long = fields.iter().find(|field| field.kind.choices().len() > CHOICES);
+    let long = fields.iter().find(|field| field.kind.choices().len() > MAX_CHOICES);
     if let Some(Field { key, kind, .. }) = long {
         let count = kind.choices().len();
-        let text = format!("{key} has {count} choices, at most {CHOICES} can be in one field");
-        return Err(Refusal::params(text));
+        let text = format!("{key} has {count} choices, at most {MAX_CHOICES} can be in one field");
+        return Err(Refusal::invalid_params(text));
     }
     Ok(Form { fields, title: schema.text("title"), description: schema.text("description") })
 }
@@ -90,7 +89,7 @@ fn field(key: String, property: Json, required: bool) -> Field {
         title: title.unwrap_or_else(|| key.clone()),
         description: fields.text("description"),
         required,
-        default: fields.any("default").and_then(|default| given(&kind, default)),
+        default: fields.any("default").and_then(|default| default_value(&kind, default)),
         key,
         kind,
     }
@@ -126,7 +125,7 @@ fn kind(key: &str, fields: &mut Fields) -> Kind {
     }
 }
 
-/// A limit of whole numbers; one with a fraction is moved to the next whole number it allows.
+/// Decodes a limit of an integer field. One with a fraction is rounded to the nearest integer within it.
 fn limit(fields: &mut Fields, key: &str, round: fn(f64) -> f64) -> Option<i64> {
     let limit = fields.any(key)?;
     #[allow(clippy::cast_possible_truncation, reason = "what is too large counts as the largest")]
@@ -139,7 +138,7 @@ fn pattern(key: &str, source: &str) -> Option<Pattern> {
         .ok()
 }
 
-/// The choices, with titles or without; `None` where the field is none that has any.
+/// Decodes the choices of a field, with titles or without. `None` if the field does not have any.
 fn choices(fields: &mut Fields) -> Option<Vec<Choice>> {
     for key in ["oneOf", "anyOf"] {
         if let Some(titled) = fields.objects(key) {
@@ -158,33 +157,35 @@ fn choice(mut fields: Fields) -> Option<Choice> {
     Some(Choice { value, name, description: fields.text("description"), group: None })
 }
 
-/// What stands in a field at first. A default that may not be chosen is none.
-fn given(kind: &Kind, default: Json) -> Option<Given> {
+/// Decodes the default of a field. `None` if the field cannot have that value.
+fn default_value(kind: &Kind, default: Json) -> Option<FieldValue> {
     let offered = |value: &String| kind.choices().iter().any(|choice| choice.value == *value);
     match (kind, default) {
-        (Kind::Text { .. }, Json::String(text)) => Some(Given::Text(text)),
-        (Kind::Choice(_), Json::String(value)) => offered(&value).then_some(Given::Text(value)),
+        (Kind::Text { .. }, Json::String(text)) => Some(FieldValue::Text(text)),
+        (Kind::Choice(_), Json::String(value)) => {
+            offered(&value).then_some(FieldValue::Text(value))
+        }
         (Kind::Integer(..), Json::Number(number)) => {
             let whole = whole(&Json::Number(number.clone())).map(|number| number.to_string());
-            Some(Given::Text(whole.unwrap_or_else(|| number.to_string())))
+            Some(FieldValue::Text(whole.unwrap_or_else(|| number.to_string())))
         }
-        (Kind::Number(..), Json::Number(number)) => Some(Given::Text(number.to_string())),
-        (Kind::Boolean, Json::Bool(flag)) => Some(Given::Flag(flag)),
+        (Kind::Number(..), Json::Number(number)) => Some(FieldValue::Text(number.to_string())),
+        (Kind::Boolean, Json::Bool(flag)) => Some(FieldValue::Flag(flag)),
         (Kind::Several { .. }, Json::Array(values)) => {
             let values: Vec<String> = texts(values).into_iter().filter(offered).collect();
-            Some(Given::Several(values))
+            Some(FieldValue::Several(values))
         }
         _ => None,
     }
 }
 
-/// Reads `elicitation/complete`; nothing where it names none.
+/// Decodes `elicitation/complete`. `None` if it has no id.
 pub fn complete(params: &str) -> Option<ElicitationId> {
     let mut params = json(params).and_then(Fields::of)?;
     params.text("elicitationId").map(Into::into)
 }
 
-/// The answer to `elicitation/create`.
+/// Encodes the result of `elicitation/create`.
 pub(super) fn response(action: &Action) -> v1::CreateElicitationResponse {
     v1::CreateElicitationResponse::new(match action {
         Action::Decline => v1::ElicitationAction::Decline,

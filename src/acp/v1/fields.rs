@@ -1,14 +1,14 @@
-//! Reads JSON objects field by field; what is missing, `null` or of another type is simply not there.
+//! Decodes JSON objects field by field. A field that is missing, `null` or of another type counts as absent.
 
 use crate::session::update::Patch;
 use serde_json::{Map, Value};
 
-/// A JSON object whose fields are taken out one by one, so that long texts are moved and not copied.
+/// A JSON object. The getters remove their field, so that long strings are moved instead of copied.
 #[derive(Debug, Default)]
 pub(super) struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// `None` where `value` is no object.
+    /// Returns `None` if `value` is not an object.
     pub(super) fn of(value: Value) -> Option<Self> {
         match value {
             Value::Object(map) => Some(Self(map)),
@@ -16,17 +16,17 @@ impl Fields {
         }
     }
 
-    /// All that is there, in order.
+    /// Returns all fields, in order.
     pub(super) fn entries(self) -> impl Iterator<Item = (String, Value)> {
         self.0.into_iter()
     }
 
-    /// What stands there.
+    /// Takes a field of any type, including `null`.
     pub(super) fn any_or_null(&mut self, key: &str) -> Option<Value> {
         self.0.remove(key)
     }
 
-    /// What stands there and is not `null`.
+    /// Takes a field of any type except for `null`.
     pub(super) fn any(&mut self, key: &str) -> Option<Value> {
         self.0.remove(key).filter(|value| !value.is_null())
     }
@@ -49,7 +49,7 @@ impl Fields {
         }
     }
 
-    /// The objects of a list; items that are none are left out.
+    /// Takes a list of objects. Other items are skipped.
     pub(super) fn objects(&mut self, key: &str) -> Option<impl Iterator<Item = Self> + use<>> {
         Some(self.list(key)?.into_iter().filter_map(Self::of))
     }
@@ -66,21 +66,21 @@ impl Fields {
         matches!(self.0.remove(key), Some(Value::Bool(true)))
     }
 
-    /// A capability that is an object on the wire: `{}` says yes; `null`, `false` and nothing say no.
+    /// Takes a capability that is an object in the protocol: `{}` means supported; `null`, `false` and absent mean unsupported.
     pub(super) fn marker(&mut self, key: &str) -> bool {
         matches!(self.0.remove(key), Some(Value::Object(_) | Value::Bool(true)))
     }
 
-    /// A text that may be left out, `null` or set; another type counts as left out.
+    /// Takes a string for which absent and `null` differ. Other types count as absent.
     pub(super) fn patch(&mut self, key: &str) -> Patch<String> {
         match self.0.remove(key) {
             Some(Value::Null) => Patch::Clear,
             Some(Value::String(text)) => Patch::Set(text),
-            _ => Patch::Keep,
+            _ => Patch::Unchanged,
         }
     }
 
-    /// Names with values, as a list of `{name, value}` or as an object.
+    /// Takes pairs of names and values, given as a list of `{name, value}` or as an object.
     pub(super) fn pairs(&mut self, key: &str) -> Vec<(String, String)> {
         match self.0.remove(key) {
             Some(Value::Object(map)) => map
@@ -97,7 +97,7 @@ impl Fields {
     }
 }
 
-/// A whole number, also where it is written `3.0`.
+/// Returns a non-negative integer, which may be written as `3.0`.
 pub(super) fn whole(value: &Value) -> Option<u64> {
     if let Some(number) = value.as_u64() {
         return Some(number);
@@ -112,7 +112,7 @@ pub(super) fn whole(value: &Value) -> Option<u64> {
     whole
 }
 
-/// The texts of a list; items that are none are left out.
+/// Returns the strings of a list. Other items are skipped.
 pub(super) fn texts(items: Vec<Value>) -> Vec<String> {
     items
         .into_iter()

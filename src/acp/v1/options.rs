@@ -1,19 +1,31 @@
-//! Modes, config options and commands, as agents list them (ACP session modes, config options, slash commands).
+//! Decodes modes, config options and commands (ACP session modes, session config options, slash commands).
 
 use super::fields::Fields;
-use crate::session::update::{Choice, Command, ConfigOption, Modes, OptionValue};
+use crate::session::update::{Choice, Command, ConfigOption, OptionValue, Selection};
 use serde_json::Value;
 
-/// `modes` of a session's answer; `None` where there are none.
-pub(super) fn modes(fields: &mut Fields) -> Option<Modes> {
+/// Decodes `modes` in the result of starting a session; `None` if there are none.
+pub(super) fn modes(fields: &mut Fields) -> Option<Selection> {
     let mut modes = fields.object("modes")?;
-    let available: Vec<Choice> =
-        modes.objects("availableModes")?.filter_map(|mode| choice(mode, "id")).collect();
-    Some(Modes { current: modes.text("currentModeId").unwrap_or_default(), available })
+    let available = modes.objects("availableModes")?.filter_map(|mode| choice(mode, "id"));
+    Some(Selection {
+        available: available.collect(),
+        current: modes.text("currentModeId").unwrap_or_default(),
+    })
 }
 
-/// `configOptions`, in the agent's order; `None` where the field is missing. Options of a type we do not know
-/// are left out (ACP session config options).
+/// Decodes `models` in the result of starting a session, which Gemini sends; `None` if there are none.
+pub(super) fn models(fields: &mut Fields) -> Option<Selection> {
+    let mut models = fields.object("models")?;
+    let available = models.objects("availableModels")?.filter_map(|model| choice(model, "modelId"));
+    Some(Selection {
+        available: available.collect(),
+        current: models.text("currentModelId").unwrap_or_default(),
+    })
+}
+
+/// Decodes `configOptions`, in the agent's order; `None` if the field is missing. Options of an unknown type are left out (ACP
+/// session config options).
 pub(super) fn config(fields: &mut Fields) -> Option<Vec<ConfigOption>> {
     Some(fields.objects("configOptions")?.filter_map(config_option).collect())
 }
@@ -33,7 +45,7 @@ fn config_option(mut fields: Fields) -> Option<ConfigOption> {
     Some(ConfigOption { id, name, description, category: fields.text("category"), value })
 }
 
-/// Choices, flat or in groups: nothing but the key `group` tells which.
+/// Decodes choices, which may be in groups. A group differs from a choice only by the key `group`.
 fn choices(items: Vec<Value>) -> Vec<Choice> {
     let mut flat = Vec::with_capacity(items.len());
     for mut item in items.into_iter().filter_map(Fields::of) {
@@ -58,7 +70,7 @@ fn choice(mut fields: Fields, id: &str) -> Option<Choice> {
     Some(Choice { value, name, description: fields.text("description"), group: None })
 }
 
-/// `availableCommands`; `None` where the field is missing.
+/// Decodes `availableCommands`; `None` if the field is missing.
 pub(super) fn commands(fields: &mut Fields) -> Option<Vec<Command>> {
     Some(fields.objects("availableCommands")?.filter_map(command).collect())
 }

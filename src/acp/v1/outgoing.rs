@@ -1,24 +1,24 @@
-//! What we say to agents, as JSON lines without their end, built from the schema's own types.
+//! Encodes our messages to agents as JSON lines without the newline, by means of the types of the schema crate.
 
 use super::elicitation;
-use crate::core::effect::{Answer, Call, Place};
-use crate::session::agent::{AgentCapabilities, McpServer};
+use crate::acp::dialect::EncodeError;
+use crate::core::messages::call::{Call, SessionParams};
+use crate::core::messages::effect::Answer;
+use crate::jsonrpc::outgoing::{self, notification, request, result};
+use crate::session::agent::{AgentCapabilities, Capability, McpServer};
 use crate::session::content::Content;
 use crate::session::ids::SessionId;
 use crate::session::permission::Outcome;
 use crate::session::terminal::TerminalExit;
 use crate::session::update::OptionValue;
 use agent_client_protocol_schema::{ProtocolVersion, v1};
-use serde::Serialize;
+use serde_json::json;
 use serde_json::value::RawValue;
 use std::path::PathBuf;
 
-/// Why something cannot be said, such as a path that is not UTF-8.
-pub type Unsayable = serde_json::Error;
-
-/// A call of ours, with our id for it. What the agent has not said it takes is left out: roots beside the
-/// session's folder, MCP servers over a transport it does not speak.
-pub fn call(id: i64, call: &Call, agent: &AgentCapabilities) -> Result<String, Unsayable> {
+/// Encodes a call with the id `id`. Additional directories and MCP servers for which the agent lacks the capability are left
+/// out.
+pub fn call(id: i64, call: &Call, agent: AgentCapabilities) -> Result<String, EncodeError> {
     let method = call.method();
     match call {
         Call::Initialize => request(id, method, &initialize()),
@@ -82,22 +82,25 @@ pub fn call(id: i64, call: &Call, agent: &AgentCapabilities) -> Result<String, U
             let params = v1::SetSessionModeRequest::new(session.to_string(), mode.clone());
             request(id, method, &params)
         }
+        Call::SetModel { session, model } => {
+            request(id, method, &json!({"sessionId": session.to_string(), "modelId": model}))
+        }
     }
 }
 
-/// `session/cancel`.
-pub fn cancel(session: &SessionId) -> Result<String, Unsayable> {
+/// Encodes `session/cancel`.
+pub fn cancel(session: &SessionId) -> Result<String, EncodeError> {
     notification("session/cancel", &v1::CancelNotification::new(session.to_string()))
 }
 
-/// `$/cancel_request` for a call of ours.
-pub fn withdraw(id: i64) -> Result<String, Unsayable> {
+/// Encodes `$/cancel_request` for a call of ours.
+pub fn withdraw(id: i64) -> Result<String, EncodeError> {
     let params = v1::CancelRequestNotification::new(v1::RequestId::Number(id));
     notification("$/cancel_request", &params)
 }
 
-/// The answer to a request of the agent, under the id it came with.
-pub fn answer(id: &RawValue, answer: &Answer) -> Result<String, Unsayable> {
+/// Encodes the answer to the agent's request with the id `id`.
+pub fn answer(id: &RawValue, answer: &Answer) -> Result<String, EncodeError> {
     match answer {
         Answer::Text(text) => result(id, &v1::ReadTextFileResponse::new(text.as_str())),
         Answer::Written => result(id, &v1::WriteTextFileResponse::new()),
@@ -123,33 +126,14 @@ pub fn answer(id: &RawValue, answer: &Answer) -> Result<String, Unsayable> {
         }
         Answer::Done => result(id, &v1::KillTerminalResponse::new()),
         Answer::Elicitation(action) => result(id, &elicitation::response(action)),
-        Answer::Error { code, message } => Ok(error(id, *code, message)),
+        Answer::Error { code, message } => {
+            outgoing::error(id, &json!({ "code": code, "message": message }))
+        }
     }
 }
 
 fn exit_status(exit: &TerminalExit) -> v1::TerminalExitStatus {
     v1::TerminalExitStatus::new().exit_code(exit.code).signal(exit.signal.clone())
-}
-
-/// An error answer.
-pub fn error(id: &RawValue, code: i64, message: &str) -> String {
-    let error = serde_json::json!({ "code": code, "message": message });
-    format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.get())
-}
-
-fn request(id: i64, method: &str, params: &impl Serialize) -> Result<String, Unsayable> {
-    let params = serde_json::to_string(params)?;
-    Ok(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#))
-}
-
-fn notification(method: &str, params: &impl Serialize) -> Result<String, Unsayable> {
-    let params = serde_json::to_string(params)?;
-    Ok(format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#))
-}
-
-fn result(id: &RawValue, result: &impl Serialize) -> Result<String, Unsayable> {
-    let result = serde_json::to_string(result)?;
-    Ok(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.get()))
 }
 
 fn initialize() -> v1::InitializeRequest {
@@ -159,7 +143,8 @@ fn initialize() -> v1::InitializeRequest {
         .client_capabilities(capabilities())
 }
 
-/// What we can do right now: an advertised capability is a promise. With `terminal_output` agents tell what commands they run themselves write.
+/// Returns the capabilities to advertise, all of which are implemented. `terminal_output` makes agents send the output of the
+/// commands that they run themselves.
 fn capabilities() -> v1::ClientCapabilities {
     v1::ClientCapabilities::new()
         .fs(v1::FileSystemCapabilities::new().read_text_file(true).write_text_file(true))
@@ -182,31 +167,31 @@ fn capabilities() -> v1::ClientCapabilities {
         )
 }
 
-fn directories(place: &Place, agent: &AgentCapabilities) -> Vec<PathBuf> {
-    if agent.directories { place.directories.clone() } else { Vec::new() }
+fn directories(place: &SessionParams, agent: AgentCapabilities) -> Vec<PathBuf> {
+    if agent.has(Capability::Directories) { place.directories.clone() } else { Vec::new() }
 }
 
-fn mcp_servers(place: &Place, agent: &AgentCapabilities) -> Vec<v1::McpServer> {
+fn mcp_servers(place: &SessionParams, agent: AgentCapabilities) -> Vec<v1::McpServer> {
     place.mcp_servers.iter().filter_map(|server| mcp_server(server, agent)).collect()
 }
 
-fn mcp_server(server: &McpServer, agent: &AgentCapabilities) -> Option<v1::McpServer> {
+fn mcp_server(server: &McpServer, agent: AgentCapabilities) -> Option<v1::McpServer> {
     match server {
         McpServer::Stdio { name, command, args, env } => {
             let env = env.iter().map(|(name, value)| v1::EnvVariable::new(name, value)).collect();
             let server = v1::McpServerStdio::new(name, command).args(args.clone()).env(env);
             Some(v1::McpServer::Stdio(server))
         }
-        McpServer::Http { name, url, headers } if agent.mcp_http => {
+        McpServer::Http { name, url, headers } if agent.has(Capability::McpHttp) => {
             let server = v1::McpServerHttp::new(name, url).headers(http_headers(headers));
             Some(v1::McpServer::Http(server))
         }
-        McpServer::Sse { name, url, headers } if agent.mcp_sse => {
+        McpServer::Sse { name, url, headers } if agent.has(Capability::McpSse) => {
             let server = v1::McpServerSse::new(name, url).headers(http_headers(headers));
             Some(v1::McpServer::Sse(server))
         }
         McpServer::Http { name, .. } | McpServer::Sse { name, .. } => {
-            tracing::warn!(target: "acp", "MCP server {name} left out: not a transport of this agent");
+            tracing::warn!(target: "acp", "MCP server {name} skipped: the agent does not support its transport");
             None
         }
     }
@@ -216,7 +201,7 @@ fn http_headers(headers: &[(String, String)]) -> Vec<v1::HttpHeader> {
     headers.iter().map(|(name, value)| v1::HttpHeader::new(name, value)).collect()
 }
 
-/// A content block for a prompt; kinds we do not know are not sent.
+/// Encodes a content block of a prompt. Blocks of an unknown kind are not sent.
 fn block(content: &Content) -> Option<v1::ContentBlock> {
     Some(match content {
         Content::Text(text) => v1::ContentBlock::Text(v1::TextContent::new(text)),

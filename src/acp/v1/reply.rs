@@ -1,78 +1,42 @@
-//! Answers of agents to our calls, in our words.
+//! Decodes the agents' answers to our calls.
 
 use super::fields::{Fields, texts, whole};
 use super::options;
 use super::update::json;
+use crate::acp::dialect::CallKind;
 use crate::acp::quirks;
-use crate::core::effect::Call;
-use crate::core::event::agent::{CallError, INTERNAL_ERROR, Reply, SessionSetup};
-use crate::session::agent::{AgentCapabilities, AgentInfo, AuthKind, AuthMethod};
+use crate::core::messages::agent::{CallError, INTERNAL_ERROR, Reply, SessionSetup};
+use crate::session::agent::{AgentCapabilities, AgentInfo, AuthKind, AuthMethod, Capability};
+use crate::session::label;
 use crate::session::prompt::PromptCapabilities;
-use crate::session::remembered::Listed;
+use crate::session::saved::ListedSession;
 use crate::session::turn::StopReason;
 use serde_json::Value;
 
-/// What the answer to a call looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// To `initialize`.
-    Initialize,
-    /// To `session/new` and `session/fork`.
-    NewSession,
-    /// To `session/list`.
-    List,
-    /// To `session/set_config_option`.
-    Options,
-    /// To `session/load` and `session/resume`.
-    Restore,
-    /// To `session/prompt`.
-    Prompt,
-    /// An answer that says nothing.
-    Plain,
-}
-
-impl Kind {
-    /// The kind of answer `call` gets.
-    pub fn of(call: &Call) -> Self {
-        match call {
-            Call::Initialize => Self::Initialize,
-            Call::NewSession(_) | Call::Fork(..) => Self::NewSession,
-            Call::Load(..) | Call::Resume(..) => Self::Restore,
-            Call::Prompt { .. } => Self::Prompt,
-            Call::List(..) => Self::List,
-            Call::SetOption { .. } => Self::Options,
-            Call::Authenticate(_)
-            | Call::Logout
-            | Call::Close(_)
-            | Call::Delete(_)
-            | Call::SetMode { .. } => Self::Plain,
-        }
-    }
-}
-
-/// Reads a result. Only what a session cannot do without makes it `Malformed`.
-pub fn decode(kind: Kind, result: &str) -> Result<Reply, CallError> {
+/// Decodes a result. It is `Malformed` only if a field is missing that a session requires.
+pub fn decode(kind: CallKind, result: &str) -> Result<Reply, CallError> {
     let fields = json(result).and_then(Fields::of).unwrap_or_default();
     match kind {
-        Kind::Initialize => initialized(fields),
-        Kind::NewSession => session(fields),
-        Kind::List => sessions(fields),
-        Kind::Options => options::config(&mut { fields })
+        CallKind::Initialize => initialized(fields),
+        CallKind::NewSession => session(fields),
+        CallKind::List => sessions(fields),
+        CallKind::SetOption => options::config(&mut { fields })
             .map(Reply::Options)
             .ok_or_else(|| CallError::Malformed("no configOptions".to_owned())),
-        Kind::Restore => Ok(Reply::Restored(setup(fields))),
-        Kind::Prompt => Ok(Reply::Turn(stop_reason(fields))),
-        Kind::Plain => Ok(Reply::Done),
+        CallKind::Restore => Ok(Reply::Restored(setup(fields))),
+        CallKind::Prompt => Ok(Reply::Turn(stop_reason(fields))),
+        CallKind::Plain => Ok(Reply::Done),
     }
 }
 
-/// Reads an error. A code that is no number counts as an internal error.
+/// Decodes an error. A code that is not a number counts as an internal error.
 pub fn error(error: &str) -> CallError {
     let Some(value) = json(error) else {
-        return CallError::Malformed("an error that is not readable JSON".to_owned());
+        return CallError::Malformed("an error that is not valid JSON".to_owned());
     };
     if let Value::String(message) = value {
-        return CallError::Rpc { code: INTERNAL_ERROR, message: one_line(&message), data: None };
+        let message = one_line(&message);
+        return CallError::Rpc { code: INTERNAL_ERROR, message, detail: None, data: None };
     }
     let mut fields = Fields::of(value).unwrap_or_default();
     let code = fields.any("code");
@@ -80,12 +44,43 @@ pub fn error(error: &str) -> CallError {
         Value::String(text) => text.parse().ok(),
         number => number.as_i64(),
     });
-    let message = fields.text("message").unwrap_or_default();
-    let data = fields.any("data").map(|data| match data {
-        Value::String(text) => text,
+    let message = one_line(&fields.text("message").unwrap_or_default());
+    let data = fields.any("data");
+    let reason = data.as_ref().and_then(reason_in);
+    let detail = reason.map(|reason| label::short(&one_line(reason), MAX_DETAIL_CHARS));
+    let detail = detail.filter(|detail| !message.contains(detail));
+    let rest = data.as_ref().filter(|data| !is_only_reason(data, reason)).map(|data| match data {
+        Value::String(text) => text.clone(),
         other => other.to_string(),
     });
-    CallError::Rpc { code: code.unwrap_or(INTERNAL_ERROR), message: one_line(&message), data }
+    CallError::Rpc { code: code.unwrap_or(INTERNAL_ERROR), message, detail, data: rest }
+}
+
+/// The maximum length of `CallError::Rpc::detail`, in characters.
+const MAX_DETAIL_CHARS: usize = 200;
+
+/// Finds the text for people in the data of an error, for which agents use various keys.
+fn reason_in(data: &Value) -> Option<&str> {
+    match data {
+        Value::String(text) => text.lines().map(str::trim).find(|line| !line.is_empty()),
+        Value::Object(map) => ["details", "detail", "message", "error", "reason"]
+            .iter()
+            .find_map(|key| reason_in(map.get(*key)?)),
+        _ => None,
+    }
+}
+
+/// Returns whether the data of an error contain nothing but `reason`, and `detail` shows all of it.
+fn is_only_reason(data: &Value, reason: Option<&str>) -> bool {
+    match data {
+        Value::String(text) => reason.is_some_and(|reason| {
+            text.trim() == reason && reason.chars().count() <= MAX_DETAIL_CHARS
+        }),
+        Value::Object(map) if map.len() == 1 => {
+            map.values().all(|value| reason_in(value) == reason && is_only_reason(value, reason))
+        }
+        _ => false,
+    }
 }
 
 fn one_line(text: &str) -> String {
@@ -99,16 +94,16 @@ fn session(mut fields: Fields) -> Result<Reply, CallError> {
     Ok(Reply::Session { id: id.into(), setup: setup(fields) })
 }
 
-/// A page of sessions; those without an id or a folder are left out.
+/// Decodes a page of sessions. Those without an id or a working directory are left out.
 fn sessions(mut fields: Fields) -> Result<Reply, CallError> {
     let sessions = fields.objects("sessions");
     let sessions = sessions.ok_or_else(|| CallError::Malformed("no list of sessions".into()))?;
-    let sessions = sessions.filter_map(|mut one| {
-        Some(Listed {
-            id: one.text("sessionId")?.into(),
-            cwd: one.text("cwd")?.into(),
-            title: one.text("title").filter(|title| !title.trim().is_empty()),
-            updated_at: one.text("updatedAt"),
+    let sessions = sessions.filter_map(|mut session| {
+        Some(ListedSession {
+            id: session.text("sessionId")?.into(),
+            cwd: session.text("cwd")?.into(),
+            title: session.text("title").filter(|title| !title.trim().is_empty()),
+            updated_at: session.text("updatedAt"),
         })
     });
     Ok(Reply::Sessions(sessions.collect(), fields.text("nextCursor")))
@@ -117,6 +112,7 @@ fn sessions(mut fields: Fields) -> Result<Reply, CallError> {
 fn setup(mut fields: Fields) -> SessionSetup {
     SessionSetup {
         modes: options::modes(&mut fields),
+        models: options::models(&mut fields),
         options: options::config(&mut fields).unwrap_or_default(),
     }
 }
@@ -143,7 +139,7 @@ fn initialized(mut fields: Fields) -> Result<Reply, CallError> {
     let name = about.text("name");
     Ok(Reply::Initialized(Box::new(AgentInfo {
         protocol_version,
-        quirks: quirks::of(name.as_deref().unwrap_or_default()),
+        quirks: quirks::of_agent(name.as_deref().unwrap_or_default()),
         name,
         title: about.text("title"),
         version: about.text("version"),
@@ -157,29 +153,31 @@ fn initialized(mut fields: Fields) -> Result<Reply, CallError> {
     })))
 }
 
-/// What is left out, `false` or `null` the agent cannot do (ACP initialization).
+/// Decodes the capabilities of an agent. Missing, `false` and `null` mean unsupported (ACP initialization).
 fn capabilities(mut fields: Fields) -> AgentCapabilities {
     let mut prompt = fields.object("promptCapabilities").unwrap_or_default();
     let mut mcp = fields.object("mcpCapabilities").unwrap_or_default();
     let mut session = fields.object("sessionCapabilities").unwrap_or_default();
     let mut auth = fields.object("auth").unwrap_or_default();
-    AgentCapabilities {
-        prompt: PromptCapabilities {
-            image: prompt.flag("image"),
-            audio: prompt.flag("audio"),
-            embedded: prompt.flag("embeddedContext"),
-        },
-        load: fields.flag("loadSession"),
-        resume: session.marker("resume"),
-        list: session.marker("list"),
-        close: session.marker("close"),
-        delete: session.marker("delete"),
-        fork: session.marker("fork"),
-        directories: session.marker("additionalDirectories"),
-        mcp_http: mcp.flag("http"),
-        mcp_sse: mcp.flag("sse"),
-        logout: auth.marker("logout"),
-    }
+    let others = [
+        (Capability::Load, fields.flag("loadSession")),
+        (Capability::Resume, session.marker("resume")),
+        (Capability::List, session.marker("list")),
+        (Capability::Close, session.marker("close")),
+        (Capability::Delete, session.marker("delete")),
+        (Capability::Fork, session.marker("fork")),
+        (Capability::Directories, session.marker("additionalDirectories")),
+        (Capability::McpHttp, mcp.flag("http")),
+        (Capability::McpSse, mcp.flag("sse")),
+        (Capability::Logout, auth.marker("logout")),
+    ];
+    let prompt = PromptCapabilities {
+        image: prompt.flag("image"),
+        audio: prompt.flag("audio"),
+        embedded: prompt.flag("embeddedContext"),
+    };
+    let all = AgentCapabilities::taking(prompt);
+    others.into_iter().fold(all, |all, (capability, can)| all.with(capability, can))
 }
 
 fn auth_method(mut fields: Fields) -> Option<AuthMethod> {

@@ -1,50 +1,49 @@
-//! Every name of version 1 of the protocol, stable and unstable, and what becomes of it here. Data only: nothing is
-//! decoded or decided in this file. `tests/acp/table.rs` holds it against the protocol's schemas and against what the
-//! rest of this folder does.
+//! Every name in version 1 of ACP, stable and unstable, and whether it is supported. Data only: nothing is decoded or decided
+//! here. `tests/acp/table.rs` compares it with the schemas of the protocol and with the behaviour of the rest of this folder.
 
-/// What becomes of something the protocol has a name for.
+/// How something in the protocol is supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// It does here what the protocol says.
+pub enum Support {
+    /// It works as the protocol specifies.
     Handled,
-    /// A request is answered with an error, a capability is not advertised, a choice is not offered; why.
+    /// A request is answered with an error, a capability is not advertised, a choice is not offered; with the reason.
     Refused(&'static str),
-    /// It is never sent, and what is received under this name changes nothing but a quiet row of the display; why.
+    /// It is never sent, and receiving it has no effect except for an unobtrusive line in the transcript; with the reason.
     Ignored(&'static str),
 }
 
-/// One name of the protocol.
+/// One name in the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// As it stands on the wire; the path of a capability has dots.
+    /// As in JSON. The path of a capability is separated by dots.
     pub name: &'static str,
-    /// What becomes of it.
-    pub fate: Fate,
-    /// For what is unstable: the capability it is behind, else the feature of the schema's crate that has it.
-    pub behind: Option<&'static str>,
+    /// How it is supported.
+    pub support: Support,
+    /// For unstable names: the capability that enables it, or else the feature of the schema crate that contains it.
+    pub gate: Option<&'static str>,
 }
 
 impl Row {
-    const fn behind(self, what: &'static str) -> Self {
-        Self { behind: Some(what), ..self }
+    const fn gated_by(self, gate: &'static str) -> Self {
+        Self { gate: Some(gate), ..self }
     }
 }
 
 const fn handled(name: &'static str) -> Row {
-    Row { name, fate: Fate::Handled, behind: None }
+    Row { name, support: Support::Handled, gate: None }
 }
 
 const fn refused(name: &'static str, why: &'static str) -> Row {
-    Row { name, fate: Fate::Refused(why), behind: None }
+    Row { name, support: Support::Refused(why), gate: None }
 }
 
 const fn ignored(name: &'static str, why: &'static str) -> Row {
-    Row { name, fate: Fate::Ignored(why), behind: None }
+    Row { name, support: Support::Ignored(why), gate: None }
 }
 
-/// Whether `rows` have `name` as handled.
+/// Returns whether `rows` list `name` as handled.
 pub fn handles(rows: &[Row], name: &str) -> bool {
-    rows.iter().any(|row| row.name == name && row.fate == Fate::Handled)
+    rows.iter().any(|row| row.name == name && row.support == Support::Handled)
 }
 
 const MCP: &str = "we host no MCP servers";
@@ -68,16 +67,16 @@ pub const TO_AGENT: &[Row] = &[
     handled("session/set_config_option"),
     handled("session/prompt"),
     handled("session/cancel"),
-    handled("session/fork").behind("sessionCapabilities.fork"),
-    ignored("session/archive", UNSTABLE).behind("sessionCapabilities.archive"),
-    ignored("session/unarchive", UNSTABLE).behind("sessionCapabilities.archive"),
-    ignored("session/status", UNSTABLE).behind("sessionCapabilities.status"),
-    ignored("session/set_title", UNSTABLE).behind("sessionCapabilities.title"),
-    ignored("auth/status", UNSTABLE).behind("auth.status"),
-    ignored("providers/list", PROVIDERS).behind("providers"),
-    ignored("providers/set", PROVIDERS).behind("providers"),
-    ignored("providers/disable", PROVIDERS).behind("providers"),
-    ignored("mcp/message", MCP).behind("mcpCapabilities.acp"),
+    handled("session/fork").gated_by("sessionCapabilities.fork"),
+    ignored("session/archive", UNSTABLE).gated_by("sessionCapabilities.archive"),
+    ignored("session/unarchive", UNSTABLE).gated_by("sessionCapabilities.archive"),
+    ignored("session/status", UNSTABLE).gated_by("sessionCapabilities.status"),
+    ignored("session/set_title", UNSTABLE).gated_by("sessionCapabilities.title"),
+    ignored("auth/status", UNSTABLE).gated_by("auth.status"),
+    ignored("providers/list", PROVIDERS).gated_by("providers"),
+    ignored("providers/set", PROVIDERS).gated_by("providers"),
+    ignored("providers/disable", PROVIDERS).gated_by("providers"),
+    ignored("mcp/message", MCP).gated_by("mcpCapabilities.acp"),
 ];
 
 /// Requests and notifications from the agent (`agent_client_protocol_schema::v1::AgentRequest`).
@@ -93,17 +92,17 @@ pub const TO_CLIENT: &[Row] = &[
     handled("terminal/release"),
     handled("elicitation/create"),
     handled("elicitation/complete"),
-    ignored("auth/status_update", UNSTABLE).behind("auth.status"),
-    refused("mcp/message", MCP).behind("mcpCapabilities.acp"),
+    ignored("auth/status_update", UNSTABLE).gated_by("auth.status"),
+    refused("mcp/message", MCP).gated_by("mcpCapabilities.acp"),
 ];
 
-/// Notifications both ways.
+/// Notifications in both directions.
 pub const BOTH_WAYS: &[Row] = &[handled("$/cancel_request")];
 
-/// Requests and notifications of a program between a client and an agent.
+/// Requests and notifications to a proxy between a client and an agent.
 pub const TO_PROXY: &[Row] = &[
-    ignored("proxy/initialize", "an editor is no proxy").behind("unstable_proxy_chains"),
-    ignored("proxy/successor", "an editor is no proxy").behind("unstable_proxy_chains"),
+    ignored("proxy/initialize", "an editor is no proxy").gated_by("unstable_proxy_chains"),
+    ignored("proxy/successor", "an editor is no proxy").gated_by("unstable_proxy_chains"),
 ];
 
 /// The variants of `session/update`.
@@ -122,11 +121,11 @@ pub const UPDATES: &[Row] = &[
     handled("notice"),
     handled("compaction_update"),
     handled("compaction_summary_chunk"),
-    ignored("plan_update", PLANS).behind("plan"),
-    ignored("plan_removed", PLANS).behind("plan"),
-    ignored("subagent_update", SUBAGENTS).behind("subagents"),
-    ignored("session_message", SUBAGENTS).behind("subagents"),
-    ignored("session_message_chunk", SUBAGENTS).behind("subagents"),
+    ignored("plan_update", PLANS).gated_by("plan"),
+    ignored("plan_removed", PLANS).gated_by("plan"),
+    ignored("subagent_update", SUBAGENTS).gated_by("subagents"),
+    ignored("session_message", SUBAGENTS).gated_by("subagents"),
+    ignored("session_message_chunk", SUBAGENTS).gated_by("subagents"),
 ];
 
 /// The kinds of content blocks.
@@ -141,21 +140,21 @@ pub const CONTENT: &[Row] = &[
 /// The kinds of content of a tool call.
 pub const TOOL_CONTENT: &[Row] = &[handled("content"), handled("diff"), handled("terminal")];
 
-/// The modes of an elicitation; any other is refused, too.
+/// The modes of an elicitation. Any other is refused as well.
 pub const ELICITATION_MODES: &[Row] = &[handled("form"), handled("url")];
 
-/// The types of authentication methods; `agent` is the one without a type.
+/// The types of authentication methods. A method without a type is `agent`.
 pub const AUTH_METHODS: &[Row] = &[handled("agent"), handled("terminal")];
 
-/// The types of MCP servers; `stdio` is the one without a type.
+/// The types of MCP servers. A server without a type is `stdio`.
 pub const MCP_SERVERS: &[Row] = &[
     handled("stdio"),
     handled("http"),
     handled("sse"),
-    ignored("acp", MCP).behind("mcpCapabilities.acp"),
+    ignored("acp", MCP).gated_by("mcpCapabilities.acp"),
 ];
 
-/// Why a turn ended.
+/// The reasons why a turn stops.
 pub const STOP_REASONS: &[Row] = &[
     handled("end_turn"),
     handled("max_tokens"),
@@ -164,7 +163,7 @@ pub const STOP_REASONS: &[Row] = &[
     handled("cancelled"),
 ];
 
-/// What a client can say it does. Handled is advertised.
+/// The capabilities of clients. Those that are handled are advertised.
 pub const CLIENT_CAPABILITIES: &[Row] = &[
     handled("fs.readTextFile"),
     handled("fs.writeTextFile"),
@@ -178,11 +177,11 @@ pub const CLIENT_CAPABILITIES: &[Row] = &[
     handled("elicitation"),
     handled("elicitation.form"),
     handled("elicitation.url"),
-    refused("plan", PLANS).behind("unstable_plan_operations"),
-    refused("subagents", SUBAGENTS).behind("unstable_subagents"),
+    refused("plan", PLANS).gated_by("unstable_plan_operations"),
+    refused("subagents", SUBAGENTS).gated_by("unstable_subagents"),
 ];
 
-/// What an agent can say it does. Handled is read, for whoever calls what is behind it.
+/// The capabilities of agents. Those that are handled are decoded and decide what we call.
 pub const AGENT_CAPABILITIES: &[Row] = &[
     handled("loadSession"),
     handled("promptCapabilities.image"),
@@ -190,24 +189,25 @@ pub const AGENT_CAPABILITIES: &[Row] = &[
     handled("promptCapabilities.embeddedContext"),
     handled("mcpCapabilities.http"),
     handled("mcpCapabilities.sse"),
-    ignored("mcpCapabilities.acp", MCP).behind("unstable_mcp_over_acp"),
+    ignored("mcpCapabilities.acp", MCP).gated_by("unstable_mcp_over_acp"),
     handled("sessionCapabilities.list"),
     handled("sessionCapabilities.delete"),
     handled("sessionCapabilities.additionalDirectories"),
     handled("sessionCapabilities.resume"),
     handled("sessionCapabilities.close"),
-    handled("sessionCapabilities.fork").behind("unstable_session_fork"),
-    ignored("sessionCapabilities.archive", UNSTABLE).behind("unstable_session_archive"),
-    ignored("sessionCapabilities.status", UNSTABLE).behind("unstable_session_status"),
-    ignored("sessionCapabilities.title", UNSTABLE).behind("unstable_session_set_title"),
-    ignored("sessionCapabilities.systemPrompt", UNSTABLE).behind("unstable_session_system_prompt"),
+    handled("sessionCapabilities.fork").gated_by("unstable_session_fork"),
+    ignored("sessionCapabilities.archive", UNSTABLE).gated_by("unstable_session_archive"),
+    ignored("sessionCapabilities.status", UNSTABLE).gated_by("unstable_session_status"),
+    ignored("sessionCapabilities.title", UNSTABLE).gated_by("unstable_session_set_title"),
+    ignored("sessionCapabilities.systemPrompt", UNSTABLE)
+        .gated_by("unstable_session_system_prompt"),
     ignored("sessionCapabilities.systemPrompt.mode", UNSTABLE)
-        .behind("unstable_session_system_prompt"),
+        .gated_by("unstable_session_system_prompt"),
     ignored("sessionCapabilities.systemPrompt.mode.override", UNSTABLE)
-        .behind("unstable_session_system_prompt"),
+        .gated_by("unstable_session_system_prompt"),
     handled("auth.logout"),
-    ignored("auth.status", UNSTABLE).behind("unstable_auth_status"),
-    ignored("providers", PROVIDERS).behind("unstable_llm_providers"),
+    ignored("auth.status", UNSTABLE).gated_by("unstable_auth_status"),
+    ignored("providers", PROVIDERS).gated_by("unstable_llm_providers"),
 ];
 
 #[cfg(test)]
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_handled_is_handled() {
+    fn only_rows_marked_as_handled_are_handled() {
         assert!(handles(TO_CLIENT, "fs/read_text_file"));
         assert!(!handles(TO_CLIENT, "mcp/message"));
         assert!(!handles(TO_CLIENT, "fs/delete"));

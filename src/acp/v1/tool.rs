@@ -1,19 +1,19 @@
-//! Tool calls as agents announce and change them (ACP tool calls).
+//! Decodes tool calls and their updates (ACP tool calls).
 
 use super::content;
 use super::fields::{self, Fields};
 use crate::acp::quirks;
 use crate::session::ids::TerminalId;
-use crate::session::terminal::request::{quoted, runs_line};
-use crate::session::terminal::{TerminalExit, TerminalNews};
+use crate::session::terminal::request::{quote, runs_line};
+use crate::session::terminal::{TerminalExit, TerminalUpdate};
 use crate::session::tool_call::{
     Diff, Location, ToolCallPatch, ToolContent, ToolInput, ToolKind, ToolStatus,
 };
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// What a `tool_call`, a `tool_call_update` or the `toolCall` of a permission changes: the fields that are
-/// there, understood, and not `null`.
+/// Decodes a `tool_call`, a `tool_call_update` or the `toolCall` of a permission request. Fields that are absent, `null` or
+/// invalid leave the tool call unchanged.
 pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
     let mut patch = ToolCallPatch {
         title: fields.text("title"),
@@ -26,7 +26,7 @@ pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
         output: fields.any("rawOutput").as_ref().and_then(output),
         terminals: fields.object("_meta").map(terminals).unwrap_or_default(),
     };
-    quirks::take_apart(&mut patch);
+    quirks::normalize_tool_call(&mut patch);
     patch
 }
 
@@ -45,7 +45,7 @@ fn tool_kind(kind: &str) -> ToolKind {
     }
 }
 
-/// `cancelled` is no status of version 1, but agents say it; what we do not know changes nothing.
+/// Decodes a status. Version 1 has no `cancelled`, but agents send it. An unknown one leaves the status unchanged.
 fn tool_status(status: &str) -> Option<ToolStatus> {
     Some(match status {
         "pending" => ToolStatus::Pending,
@@ -66,7 +66,7 @@ fn item(value: Value) -> ToolContent {
         "content" => fields.any("content").map(|block| ToolContent::Content(content::block(block))),
         "diff" => diff(&mut fields).map(ToolContent::Diff),
         "terminal" => fields.text("terminalId").map(|id| ToolContent::Terminal(id.into())),
-        // A content block without the `content` around it: the specification's own example, and real agents.
+        // A content block without the `content` around it, as in an example of the specification and from real agents.
         bare if content::is_kind(bare) => {
             Some(ToolContent::Content(content::of_kind(bare, fields)))
         }
@@ -89,20 +89,22 @@ fn location(mut fields: Fields) -> Option<Location> {
     Some(Location { path, line: line.filter(|line| *line > 0) })
 }
 
-/// What agents tell in `_meta` of terminals of their own, once we said that we show it (`outgoing::capabilities`).
-fn terminals(mut meta: Fields) -> Vec<(TerminalId, TerminalNews)> {
+/// Decodes the news about terminals of the agent itself in `_meta`, which agents send if `outgoing::capabilities` asks for it.
+fn terminals(mut meta: Fields) -> Vec<(TerminalId, TerminalUpdate)> {
     let mut news = Vec::new();
-    let mut tell = |key: &str, what: fn(&mut Fields) -> Option<TerminalNews>| {
+    let mut add = |key: &str, decode: fn(&mut Fields) -> Option<TerminalUpdate>| {
         let Some(mut fields) = meta.object(key) else { return };
         let id = fields.text("terminal_id").map(TerminalId::from);
-        news.extend(id.zip(what(&mut fields)));
+        news.extend(id.zip(decode(&mut fields)));
     };
-    tell("terminal_info", |_| Some(TerminalNews::Begun));
-    // Either is what was written since the last.
+    add("terminal_info", |_| Some(TerminalUpdate::Started));
+    // Both contain only the output since the previous message.
     for key in ["terminal_output", "terminal_output_delta"] {
-        tell(key, |fields| fields.text("data").map(|text| TerminalNews::Output(text.into_bytes())));
+        add(key, |fields| {
+            fields.text("data").map(|text| TerminalUpdate::Output(text.into_bytes()))
+        });
     }
-    tell("terminal_exit", |fields| Some(TerminalNews::Exited(exit(fields))));
+    add("terminal_exit", |fields| Some(TerminalUpdate::Exited(exit(fields))));
     news
 }
 
@@ -111,12 +113,12 @@ fn exit(fields: &mut Fields) -> TerminalExit {
     TerminalExit { code, signal: fields.text("signal") }
 }
 
-/// A field of an input is kept with so many bytes; all of them are in its JSON.
-const FIELD: usize = 16 * 1024;
-/// So many of them.
-const FIELDS: usize = 64;
+/// The maximum size of a field in `ToolInput::fields`, in bytes. `ToolInput::json` has it in full.
+const MAX_FIELD_BYTES: usize = 16 * 1024;
+/// The maximum number of fields in `ToolInput::fields`.
+const MAX_FIELDS: usize = 64;
 
-/// What went into the tool. An empty object says nothing: agents announce a call before its input is known.
+/// Decodes the input of a tool. An empty object counts as absent, since agents announce a call before its input is known.
 fn input(value: Value) -> Option<ToolInput> {
     if value.as_object().is_some_and(serde_json::Map::is_empty) {
         return None;
@@ -140,37 +142,38 @@ fn input(value: Value) -> Option<ToolInput> {
             "cwd" | "workdir" | "working_directory" if input.cwd.is_none() && value.is_string() => {
                 input.cwd = Some(as_text(value));
             }
-            _ if value.is_null() || input.fields.len() == FIELDS => {}
+            _ if value.is_null() || input.fields.len() == MAX_FIELDS => {}
             _ => input.fields.push((name, as_text(value))),
         }
     }
-    // Words for a command that there is none of.
+    // Without a command, `args` is a field like any other.
     if let Some(args) = args.filter(|args| input.command.is_none() && args.is_array()) {
         input.fields.push(("args".to_owned(), as_text(args)));
     }
     Some(input)
 }
 
-/// A value as text, cut to what is kept of one.
+/// Returns a value as text, cut at `MAX_FIELD_BYTES`.
 fn as_text(value: Value) -> String {
     let text = match value {
         Value::String(text) => text,
         other => other.to_string(),
     };
-    if text.len() <= FIELD {
+    if text.len() <= MAX_FIELD_BYTES {
         return text;
     }
-    let end = (0..=FIELD).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    let end = (0..=MAX_FIELD_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
     format!("{}… ({} more bytes)", &text[..end], text.len() - end)
 }
 
-/// A command given as one line, as `[shell, "-c", line]`, or as words, with the words that follow it.
+/// Formats a command as a shell would read it. It may be a line or a program, a list of words, or `[shell, "-c", line]`;
+/// `args` follow it.
 fn command_line(value: Value, args: Option<&Value>) -> Option<String> {
     let args = args.and_then(Value::as_array).cloned().map(fields::texts).unwrap_or_default();
     let words = match value {
         Value::String(line) if args.is_empty() => return Some(line),
         Value::String(line) => {
-            let args = args.iter().map(|word| quoted(word));
+            let args = args.iter().map(|word| quote(word));
             return Some(std::iter::once(line).chain(args).collect::<Vec<_>>().join(" "));
         }
         Value::Array(items) => fields::texts(items).into_iter().chain(args).collect::<Vec<_>>(),
@@ -179,11 +182,11 @@ fn command_line(value: Value, args: Option<&Value>) -> Option<String> {
     match words.as_slice() {
         [] => None,
         [shell, flag, line] if runs_line(shell, flag) => Some(line.clone()),
-        words => Some(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
+        words => Some(words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")),
     }
 }
 
-/// What came out, as text: the text itself where the agent wraps it, else the JSON.
+/// Decodes the output of a tool: a string, which may be wrapped in an object, or else the JSON. `None` for an empty object.
 fn output(value: &Value) -> Option<String> {
     let wrapped = |key| value.get(key).and_then(Value::as_str);
     if let Some(text) = value.as_str().or_else(|| wrapped("output")).or_else(|| wrapped("error")) {

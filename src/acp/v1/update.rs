@@ -1,23 +1,23 @@
-//! `session/update` in our words. It never fails: what we do not understand is one `Update::Unknown`.
+//! Decodes `session/update`. An update that is unknown or malformed becomes `Update::Unknown`.
 
 use super::chunk::{self, LastIds};
 use super::fields::Fields;
 use super::{content, options, tool};
-use crate::acp::codec::repair_surrogates;
+use crate::jsonrpc::incoming::repair_surrogates;
 use crate::session::ids::{SessionId, ToolCallId};
 use crate::session::update::{
     Patch, PlanEntry, PlanPriority, PlanStatus, Role, Severity, Update, Usage,
 };
 use serde_json::Value;
 
-/// Turns the params of a `session/update` into the session it is about and what it says. `None` where not even
-/// the session can be read; such a notification is dropped.
+/// Decodes the params of a `session/update` into its session and the update. `None` if the session cannot be determined; such a
+/// notification is dropped.
 pub fn notification(params: &str, last: &mut LastIds) -> Option<(SessionId, Update)> {
     if let Some(found) = last.text_chunk(params) {
         return Some(found);
     }
     let Some(mut params) = json(params).and_then(Fields::of) else {
-        return chunk::peek(params).map(|(session, tag)| {
+        return chunk::identify(params).map(|(session, tag)| {
             (session, malformed(&tag, "JSON that is too deep or too large"))
         });
     };
@@ -29,7 +29,7 @@ pub fn notification(params: &str, last: &mut LastIds) -> Option<(SessionId, Upda
     Some((session.into(), update))
 }
 
-/// JSON text as a tree, also where it holds halves of surrogate pairs.
+/// Parses JSON text, in which unpaired surrogates are replaced.
 pub(super) fn json(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&repair_surrogates(text)?).ok())
 }
@@ -48,7 +48,7 @@ fn update_of(mut fields: Fields) -> Update {
             let commands = options::commands(&mut fields).map(Update::Commands);
             or_malformed(commands, &tag, "no availableCommands")
         }
-        // `modeId` is what the specification's example says, `currentModeId` what its schema says.
+        // The schema of ACP has `currentModeId`, an example in the specification `modeId`.
         "current_mode_update" => {
             let mode = fields.text("currentModeId").or_else(|| fields.text("modeId"));
             or_malformed(mode.map(Update::Mode), &tag, "no currentModeId")
@@ -141,7 +141,7 @@ fn compaction(fields: &mut Fields) -> Option<Update> {
     let summary = match fields.any_or_null("summary") {
         Some(Value::Array(blocks)) if !blocks.is_empty() => Patch::Set(content::blocks(blocks)),
         Some(Value::Array(_) | Value::Null) => Patch::Clear,
-        _ => Patch::Keep,
+        _ => Patch::Unchanged,
     };
     Some(Update::Compaction {
         id: fields.text("compactionId")?,
@@ -164,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_short_way_and_the_long_way_say_the_same(
+        fn the_fast_path_gives_the_same_result(
             tag in "agent_message_chunk|agent_thought_chunk|user_message_chunk|x",
             kind in "text|image|x",
             text in ".*",
@@ -174,11 +174,11 @@ mod tests {
             let content = json!({"type": kind, "text": text, "annotations": null});
             let update = json!({"messageId": id, "content": content, "sessionUpdate": tag, "_meta": {}});
             let params = json!({"update": update, "sessionId": session}).to_string();
-            let long = Fields::of(update).map(|fields| (SessionId::from(session), update_of(fields)));
+            let expected = Fields::of(update).map(|fields| (SessionId::from(session), update_of(fields)));
             let mut last = LastIds::default();
-            // The second time the ids are those seen last.
-            prop_assert_eq!(notification(&params, &mut last), long.clone());
-            prop_assert_eq!(notification(&params, &mut last), long);
+            // The second time the ids are reused.
+            prop_assert_eq!(notification(&params, &mut last), expected.clone());
+            prop_assert_eq!(notification(&params, &mut last), expected);
         }
     }
 }

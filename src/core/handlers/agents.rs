@@ -1,35 +1,47 @@
-//! The life of an agent and of the chats on it: started, introduced, ended, explained.
+//! The lifecycle of agents and of the chats that use them: start, handshake, failure, stop and restart.
 
-use super::chat::{Chat, Phase};
-use super::effect::{Call, Happened, Level, ToAgent, ToEditor};
-use super::event::agent::{CallError, Exit, ExitCause};
-use super::event::{AgentId, ChatId, Wish};
-use super::link::{Link, Stage};
-use super::policy::Policy;
-use super::state::{Expected, Owner, State};
-use super::words;
-use crate::session::agent::{AgentConfig, AgentInfo};
+use crate::core::calls::{CallOwner, ExpectedReply};
+use crate::core::chat::Replay;
+use crate::core::chat::StartupStep;
+use crate::core::chat::{Chat, Phase};
+use crate::core::connection::{AgentConnection, ConnectionStage};
+use crate::core::messages::agent::{CallError, Exit, ExitCause};
+use crate::core::messages::call::Call;
+use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
+use crate::core::messages::effect::AgentCommand;
+use crate::core::messages::ids::AgentId;
+use crate::core::messages::policy::FilePolicy;
+use crate::core::messages::user::SessionTarget;
+use crate::core::state::State;
+use crate::core::user_messages;
+use crate::session::agent::{AgentConfig, AgentInfo, Capability};
+use crate::session::author::ChatId;
+use crate::session::entry::Entry;
 use crate::session::ids::SessionId;
 use crate::session::tool_call::ToolStatus;
-use crate::session::transcript::Entry;
 use crate::session::update::Severity;
 use std::path::PathBuf;
 
 impl State {
-    pub(super) fn start(
+    pub(in crate::core) fn start(
         &mut self,
         config: AgentConfig,
         cwd: PathBuf,
         directories: Vec<PathBuf>,
-        wish: Wish,
+        target: SessionTarget,
         focus: bool,
     ) {
-        let fits = |chat: &&Chat| match &wish {
-            Wish::Last | Wish::Open => chat.config.name == config.name && chat.cwd == cwd,
-            Wish::Session(id) => {
-                chat.config.name == config.name && chat.session.as_ref() == Some(id)
+        let fits = |chat: &&Chat| match &target {
+            SessionTarget::Last | SessionTarget::Current => {
+                chat.config.name == config.name && chat.cwd == cwd
             }
-            Wish::New | Wish::Fork(_) => false,
+            // Agents may use the same id in another folder.
+            SessionTarget::Existing(id) => {
+                chat.config.name == config.name
+                    && chat.cwd == cwd
+                    && chat.session.as_ref() == Some(id)
+            }
+            SessionTarget::New | SessionTarget::Fork(_) => false,
         };
         let current = self.current.and_then(|id| self.chats.get(&id)).filter(fits);
         let existing = current.or_else(|| self.chats.values().rev().find(fits));
@@ -38,314 +50,369 @@ impl State {
             let number = self.chats.keys().last().map_or(1, |last| last.0 + 1);
             let id = ChatId(number);
             let mut chat = Chat::new(id, config.clone(), cwd, directories);
-            chat.wish = wish.clone();
+            chat.opening.target = target.clone();
             self.chats.insert(id, chat);
             id
         });
         self.current = Some(id);
-        self.introduce(id, true, focus);
+        self.announce(id, true, focus);
         if existing.is_none() {
-            match wish {
-                Wish::Last => self.recall_last(id),
-                Wish::Session(session) | Wish::Fork(session) => self.reread(id, session, false),
-                Wish::Open | Wish::New => {}
+            match target {
+                SessionTarget::Last => self.find_last_session(id),
+                SessionTarget::Existing(session) | SessionTarget::Fork(session) => {
+                    self.load_transcript(id, session, false);
+                }
+                SessionTarget::Current | SessionTarget::New => {}
             }
         }
         let Some(chat) = self.chats.get_mut(&id) else { return };
         if chat.agent.is_none() {
             chat.config = config;
-            // What waited stays where it is, but what is written now need not.
-            chat.queue_paused &= !chat.queue.is_empty();
-            self.launch(id);
+            // A paused queue stays paused; an empty one takes new prompts.
+            chat.queue.pause_if(chat.queue.paused);
+            self.connect(id);
         }
     }
 
-    /// The options as they were when the agent was last asked for count.
-    pub(super) fn set_policy(&mut self, policy: Policy) {
+    /// Reports the problems of the settings file, once for each state of the file.
+    pub(in crate::core) fn report_settings_problems(&mut self, problems: Vec<String>) {
+        if self.settings_problems != problems {
+            let others = problems.len().saturating_sub(1);
+            let more = if others > 0 {
+                format!(" (and {others} more: :checkhealth rat)")
+            } else {
+                String::new()
+            };
+            if let Some(first) = problems.first() {
+                self.notify(Level::Error, format!("{first}{more}"));
+            }
+            self.settings_problems = problems;
+        }
+    }
+
+    /// Sets the options for unsaved text of the chat that `start` was called for.
+    pub(in crate::core) fn set_policy(&mut self, policy: FilePolicy) {
         if let Some(chat) = self.current.and_then(|id| self.chats.get_mut(&id)) {
-            chat.policy = policy;
+            chat.access.policy = policy;
         }
     }
 
-    /// Tells the editor that the chat is there.
-    fn introduce(&mut self, id: ChatId, show: bool, focus: bool) {
+    /// Tells the editor about a chat.
+    fn announce(&mut self, id: ChatId, show: bool, focus: bool) {
         if let Some(chat) = self.chats.get_mut(&id) {
-            chat.changed = true;
+            chat.redraw.status = true;
             let (agent, title) = (chat.name().to_owned(), chat.agent_title());
             let cwd = chat.cwd.clone();
-            self.before.push(ToEditor::Chat { chat: id, agent, title, cwd, show, focus });
+            self.before_draw.push(EditorMessage::Chat { chat: id, agent, title, cwd, show, focus });
         }
     }
 
-    /// Puts the chat on its agent: on the one that runs there already, else on one that is started now.
-    pub(super) fn launch(&mut self, id: ChatId) {
+    /// Connects the chat to an agent: to a running one with the same configuration and folder, else to a new one.
+    pub(in crate::core) fn connect(&mut self, id: ChatId) {
         let number = self.next_id();
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        let running = self.links.iter().find(|(_, link)| link.serves(&chat.config, &chat.cwd));
-        let running = running.map(|(agent, link)| (*agent, link.stage));
+        let running = self
+            .connections
+            .iter()
+            .find(|(_, connection)| connection.serves(&chat.config, &chat.cwd));
+        let running = running.map(|(agent, connection)| (*agent, connection.stage));
         let (agent, stage) = running.unwrap_or_else(|| {
             let agent = AgentId(u32::try_from(number).unwrap_or(u32::MAX));
-            self.links.insert(agent, Link::new(chat.config.clone(), chat.cwd.clone()));
-            (agent, Stage::Greeting)
+            self.connections
+                .insert(agent, AgentConnection::new(chat.config.clone(), chat.cwd.clone()));
+            (agent, ConnectionStage::Initializing)
         });
         chat.agent = Some(agent);
         chat.last_agent = Some(agent);
         chat.info = AgentInfo::default();
-        chat.live = false;
         let (config, cwd) = (Box::new(chat.config.clone()), chat.cwd.clone());
         let timeout = chat.config.timeouts.initialize;
-        self.enter(id, Phase::Starting("starting"));
+        self.enter_phase(id, Phase::Starting(StartupStep::Initializing));
         if running.is_none() {
-            self.act(agent, ToAgent::Start { config, cwd });
-            self.call_as(Owner::Agent(agent), Call::Initialize, Expected::Initialize, timeout);
-        } else if stage != Stage::Greeting {
-            self.greeted(id);
+            self.send_to_agent(agent, AgentCommand::Start { config, cwd });
+            self.call_for(
+                CallOwner::Agent(agent),
+                Call::Initialize,
+                ExpectedReply::Initialize,
+                timeout,
+            );
+        } else if stage != ConnectionStage::Initializing {
+            self.connection_ready(id);
         }
     }
 
-    /// The agent has said what it can do.
-    pub(super) fn initialized(&mut self, agent: AgentId, info: AgentInfo) {
-        let Some(link) = self.links.get_mut(&agent) else { return };
+    /// The agent has answered `initialize`.
+    pub(in crate::core) fn initialized(&mut self, agent: AgentId, info: AgentInfo) {
+        let Some(connection) = self.connections.get_mut(&agent) else { return };
         let version = info.protocol_version;
-        link.info = info;
-        link.stage = Stage::Ready;
-        if version != words::PROTOCOL_VERSION {
-            let why = words::version(&link.config, version);
-            return self.give_up_all(agent, &why, &[]);
+        connection.info = info;
+        connection.stage = ConnectionStage::Ready;
+        if version != user_messages::PROTOCOL_VERSION {
+            let why = user_messages::version(&connection.config, version);
+            return self.fail_connection(agent, &why, &[]);
         }
         for id in self.chats_on(agent) {
-            self.greeted(id);
+            self.connection_ready(id);
         }
     }
 
-    /// The chat's agent is known: it can have its session.
-    pub(super) fn greeted(&mut self, id: ChatId) {
-        let Some((_, link)) = self.link_of(id) else { return };
-        let info = link.info.clone();
+    /// The chat's agent is ready, so its session can be opened.
+    pub(in crate::core) fn connection_ready(&mut self, id: ChatId) {
+        let Some((_, connection)) = self.connection_of(id) else { return };
+        let info = connection.info.clone();
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.info = info;
         if chat.transcript.entries().is_empty() {
             let release = chat.info.version.clone().unwrap_or_default();
-            // The whole path is for `:RatInfo`: here it would take rows.
+            // The complete path would take several rows; `:RatInfo` shows it.
             let folder = chat.cwd.file_name().unwrap_or(chat.cwd.as_os_str()).to_string_lossy();
             let banner = format!("{} {release} in {folder}", chat.agent_title());
             chat.transcript.push(Entry::Banner(banner.replace("  ", " ")));
         }
-        self.introduce(id, false, false);
+        self.announce(id, false, false);
         self.open_session(id);
     }
 
-    /// The chats whose agent this is, oldest first.
-    pub(super) fn chats_on(&self, agent: AgentId) -> Vec<ChatId> {
-        let on_it = self.chats.values().filter(|chat| chat.agent == Some(agent));
-        on_it.map(|chat| chat.id).collect()
+    /// Returns the chats that use this agent, oldest first.
+    pub(in crate::core) fn chats_on(&self, agent: AgentId) -> Vec<ChatId> {
+        let on_agent = self.chats.values().filter(|chat| chat.agent == Some(agent));
+        on_agent.map(|chat| chat.id).collect()
     }
 
-    /// The chat's agent, while there is one.
-    pub(super) fn link_of(&mut self, id: ChatId) -> Option<(AgentId, &mut Link)> {
+    /// Returns the chat's agent, if it is running.
+    pub(in crate::core) fn connection_of(
+        &mut self,
+        id: ChatId,
+    ) -> Option<(AgentId, &mut AgentConnection)> {
         let agent = self.chats.get(&id)?.agent?;
-        self.links.get_mut(&agent).map(|link| (agent, link))
+        self.connections.get_mut(&agent).map(|connection| (agent, connection))
     }
 
-    /// A step before the chat has its session failed.
-    pub(super) fn start_failed(&mut self, id: ChatId, step: &str, error: &CallError) {
+    /// A step before the session was open has failed.
+    pub(in crate::core) fn start_failed(&mut self, id: ChatId, step: &str, error: &CallError) {
         let Some(chat) = self.chats.get(&id) else { return };
-        let why = words::start(&chat.config, step, error);
-        self.give_up(id, why, words::data(error));
+        let why = user_messages::start(&chat.config, step, error);
+        self.fail_and_notify(id, why, user_messages::data(error));
     }
 
-    /// The agent cannot be used at all.
-    pub(super) fn handshake_failed(&mut self, agent: AgentId, step: &str, error: &CallError) {
-        let Some(link) = self.links.get(&agent) else { return };
-        let why = words::start(&link.config, step, error);
-        self.give_up_all(agent, &why, &words::data(error));
+    /// The handshake has failed, so the agent cannot be used.
+    pub(in crate::core) fn handshake_failed(
+        &mut self,
+        agent: AgentId,
+        step: &str,
+        error: &CallError,
+    ) {
+        let Some(connection) = self.connections.get(&agent) else { return };
+        let why = user_messages::start(&connection.config, step, error);
+        self.fail_connection(agent, &why, &user_messages::data(error));
     }
 
-    /// Ends the agent, if nobody else uses it, and says why.
-    fn give_up(&mut self, id: ChatId, why: String, details: Vec<String>) {
+    /// Ends the chat's use of its agent and tells the user why.
+    fn fail_and_notify(&mut self, id: ChatId, why: String, details: Vec<String>) {
         self.fail(id, &why, details);
         self.notify(Level::Error, why);
     }
 
-    /// The same, for whoever tells the user.
-    pub(super) fn fail(&mut self, id: ChatId, why: &str, details: Vec<String>) {
-        self.let_go(id, ToolStatus::Failed);
-        self.failed(id, why, details);
+    /// Like [`Self::fail_and_notify`], but without a notification.
+    pub(in crate::core) fn fail(&mut self, id: ChatId, why: &str, details: Vec<String>) {
+        self.detach(id, ToolStatus::Failed);
+        self.enter_failed(id, why, details);
     }
 
-    fn give_up_all(&mut self, agent: AgentId, why: &str, details: &[String]) {
-        for id in self.end_link(agent, ToolStatus::Failed) {
-            self.failed(id, why, details.to_vec());
+    fn fail_connection(&mut self, agent: AgentId, why: &str, details: &[String]) {
+        for id in self.end_connection(agent, ToolStatus::Failed) {
+            self.enter_failed(id, why, details.to_vec());
         }
         self.notify(Level::Error, why);
     }
 
-    fn failed(&mut self, id: ChatId, why: &str, details: Vec<String>) {
+    fn enter_failed(&mut self, id: ChatId, why: &str, details: Vec<String>) {
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.transcript.note(Severity::Error, why, details);
-            chat.queue_paused = true;
+            chat.queue.paused = true;
         }
-        self.enter(id, Phase::Failed(why.to_owned()));
-        self.after.push(ToEditor::Autocommand(Happened::Error(id, why.to_owned())));
+        self.enter_phase(id, Phase::Failed(why.to_owned()));
+        self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::Error(id, why.to_owned())));
     }
 
-    pub(super) fn exited(&mut self, agent: AgentId, exit: &Exit) {
-        let Some(link) = self.links.get(&agent) else { return };
-        let why = words::exit(&link.config, exit);
-        let mut details = exit.stderr.clone();
-        if matches!(exit.cause, ExitCause::NotStarted { .. }) {
-            details.clear();
-        } else if !exit.messages.is_empty() {
-            details.push(format!("before: {} · :RatTrace", exit.messages.join(" · ")));
+    pub(in crate::core) fn exited(&mut self, agent: AgentId, exit: &Exit) {
+        let Some(connection) = self.connections.get(&agent) else { return };
+        let why = user_messages::exit(&connection.config, exit);
+        let is_started = !matches!(exit.cause, ExitCause::NotStarted { .. });
+        let mut details = if is_started { user_messages::stderr_tail(exit) } else { Vec::new() };
+        if is_started && !exit.messages.is_empty() {
+            details.push(format!("Last messages: {} (see :RatTrace)", exit.messages.join(" · ")));
         }
-        self.give_up_all(agent, &why, &details);
+        self.fail_connection(agent, &why, &details);
     }
 
-    /// Ends the chat's session, and its agent with it if no other chat uses that.
-    pub(super) fn stop(&mut self, id: ChatId) {
-        self.let_go(id, ToolStatus::Cancelled);
+    /// Closes the chat's session. Stops the agent as well if no other chat uses it.
+    pub(in crate::core) fn stop(&mut self, id: ChatId) {
+        self.detach(id, ToolStatus::Cancelled);
         if let Some(chat) = self.chats.get_mut(&id) {
-            self.effects.extend(chat.release());
-            chat.transcript.note(Severity::Info, "stopped: :RatRestart goes on", Vec::new());
-            chat.queue_paused = true;
+            self.effects.extend(chat.release_effect());
+            chat.transcript.note(
+                Severity::Info,
+                "Stopped. :RatRestart starts it again.",
+                Vec::new(),
+            );
+            chat.queue.paused = true;
         }
-        self.enter(id, Phase::Stopped);
+        self.enter_phase(id, Phase::Stopped);
     }
 
-    /// Ends the agent that does not stop, whoever uses it.
-    pub(super) fn kill(&mut self, id: ChatId) {
-        let Some((agent, _)) = self.link_of(id) else { return };
-        let others = self.end_link(agent, ToolStatus::Cancelled).into_iter().filter(|it| *it != id);
+    /// Stops an agent that does not react to a cancel, whoever uses it.
+    pub(in crate::core) fn kill(&mut self, id: ChatId) {
+        let Some((agent, _)) = self.connection_of(id) else { return };
+        let others =
+            self.end_connection(agent, ToolStatus::Cancelled).into_iter().filter(|it| *it != id);
         for other in others {
             let name =
                 self.chats.get(&other).map(|chat| chat.name().to_owned()).unwrap_or_default();
-            let why = format!(
-                "{name} was ended from another chat: the next prompt or :RatRestart starts it again"
-            );
-            self.failed(other, &why, Vec::new());
+            let why = format!("{name} was stopped from another chat. {}", user_messages::RESTART);
+            self.enter_failed(other, &why, Vec::new());
         }
         self.stop(id);
     }
 
-    /// Ends the agent and starts it again, for all chats that use it.
-    pub(super) fn restart(&mut self, id: ChatId) {
+    /// Stops the agent and starts it again, for all chats that use it.
+    pub(in crate::core) fn restart(&mut self, id: ChatId) {
         let agent = self.chats.get(&id).and_then(|chat| chat.agent);
-        let chats =
-            agent.map_or_else(|| vec![id], |agent| self.end_link(agent, ToolStatus::Cancelled));
+        let chats = agent
+            .map_or_else(|| vec![id], |agent| self.end_connection(agent, ToolStatus::Cancelled));
         for id in chats {
             if let Some(chat) = self.chats.get_mut(&id) {
-                chat.queue_paused = false;
+                chat.queue.paused = false;
             }
-            self.launch(id);
+            self.connect(id);
         }
     }
 
-    /// Settles all that hangs on an agent and ends it. Gives the chats that used it.
-    fn end_link(&mut self, agent: AgentId, tools: ToolStatus) -> Vec<ChatId> {
-        if let Some(link) = self.links.get_mut(&agent) {
-            link.stage = Stage::Gone;
+    /// Settles everything that waits for this agent, stops it, and returns the chats that used it.
+    fn end_connection(&mut self, agent: AgentId, tools: ToolStatus) -> Vec<ChatId> {
+        if let Some(connection) = self.connections.get_mut(&agent) {
+            connection.stage = ConnectionStage::Closed;
         }
         let chats = self.chats_on(agent);
         for id in &chats {
-            self.let_go(*id, tools);
+            self.detach(*id, tools);
         }
         chats
     }
 
-    /// Settles all that hangs between the chat and its agent, and leaves it. What the user wrote stays.
-    pub(super) fn let_go(&mut self, id: ChatId, tools: ToolStatus) {
-        self.settle_all(id, tools);
+    /// Settles everything between the chat and its agent, and disconnects them. Queued prompts stay in the queue.
+    pub(in crate::core) fn detach(&mut self, id: ChatId, tools: ToolStatus) {
+        self.settle_chat(id, tools);
         let turn = self.chats.get(&id).and_then(Chat::turn);
         let is_busy = turn.is_some_and(|turn| !turn.is_unsent() && !turn.cancelled);
-        self.keep(id);
-        self.leave(id, is_busy);
+        self.save(id);
+        self.leave_connection(id, is_busy);
     }
 
-    /// Settles all that waits in a chat, whoever it waits for.
-    pub(super) fn settle_all(&mut self, id: ChatId, tools: ToolStatus) {
-        self.settle_permissions(id);
-        self.settle_elicitations(id);
-        self.over(id, false);
-        self.give_up_calls(id);
+    /// Answers every request, question and call that waits in this chat.
+    pub(in crate::core) fn settle_chat(&mut self, id: ChatId, tools: ToolStatus) {
+        self.cancel_permissions(id);
+        self.cancel_all_elicitations(id);
+        self.report_turn_end(id, false);
+        self.withdraw_calls(id);
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        chat.replay = None;
-        chat.reloaded = false;
+        chat.replay = Replay::None;
         if let Phase::Running(turn) = &chat.phase
             && turn.is_unsent()
         {
-            // It has not gone out, so it is the first to go when there is an agent again.
-            chat.queue.push_front(turn.prompt.clone());
+            // It was not sent, so it is sent first once there is an agent again.
+            chat.queue.prompts.push_front(turn.prompt.clone());
         }
         chat.transcript.settle_tools(tools);
         self.end_terminals(id);
-        let unpaid = self.debts.iter().filter(|(_, debt)| debt.chat == id);
-        let unpaid: Vec<_> = unpaid.map(|(token, _)| *token).collect();
-        for token in unpaid {
-            self.answer_early(token, super::documents::ended());
+        let unanswered = self.requests.iter().filter(|(_, request)| request.chat == id);
+        let unanswered: Vec<_> = unanswered.map(|(token, _)| *token).collect();
+        for token in unanswered {
+            self.respond_early(token, super::files::ended());
         }
-        self.unask(|question| question.chat() == id);
+        self.withdraw_questions(|question| question.chat() == id);
         self.count_questions();
         if self.chats.get(&id).and_then(Chat::turn).is_some() {
             let why = if tools == ToolStatus::Failed { "error" } else { "cancelled" };
-            self.after.push(ToEditor::Autocommand(Happened::TurnEnd(id, why.to_owned())));
+            self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::TurnEnd(
+                id,
+                why.to_owned(),
+                false,
+            )));
         }
     }
 
-    /// Nobody waits for the answers to the chat's calls any more. The agent is told, but for a prompt, whose turn is
-    /// cancelled in its own way.
-    fn give_up_calls(&mut self, id: ChatId) {
-        let agent = self.link_of(id).filter(|(_, link)| link.stage != Stage::Gone);
+    /// Withdraws the chat's calls, since nobody waits for the replies any more. A prompt is not withdrawn: its turn is
+    /// cancelled instead.
+    fn withdraw_calls(&mut self, id: ChatId) {
+        let agent = self
+            .connection_of(id)
+            .filter(|(_, connection)| connection.stage != ConnectionStage::Closed);
         let agent = agent.map(|(agent, _)| agent);
-        let its = self.calls.extract_if(|_, (owner, _)| *owner == Owner::Chat(id));
-        let mut its: Vec<_> = its.map(|(call, (_, expected))| (call, expected)).collect();
-        its.sort_unstable_by_key(|(call, _)| *call);
-        for (call, expected) in its {
-            let Some(agent) = agent.filter(|_| expected != Expected::Turn) else { continue };
-            self.act(agent, ToAgent::Withdraw(call));
-            if matches!(expected, Expected::NewSession | Expected::Fork) {
-                self.calls.insert(call, (Owner::Agent(agent), Expected::Unwanted));
+        let calls = self.calls.extract_if(|_, (owner, _)| *owner == CallOwner::Chat(id));
+        let mut calls: Vec<_> = calls.map(|(call, (_, expected))| (call, expected)).collect();
+        calls.sort_unstable_by_key(|(call, _)| *call);
+        for (call, expected) in calls {
+            let Some(agent) = agent.filter(|_| expected != ExpectedReply::Turn) else { continue };
+            self.send_to_agent(agent, AgentCommand::Withdraw(call));
+            if matches!(expected, ExpectedReply::NewSession | ExpectedReply::Fork) {
+                self.calls.insert(call, (CallOwner::Agent(agent), ExpectedReply::UnwantedSession));
             }
         }
     }
 
-    /// A session has begun that nobody waits for.
-    pub(super) fn close_unwanted(&mut self, agent: AgentId, session: SessionId) {
-        let Some(link) = self.links.get(&agent).filter(|link| link.info.capabilities.close) else {
+    /// Closes a session that was opened for a chat which no longer wants it.
+    pub(in crate::core) fn close_unwanted_session(&mut self, agent: AgentId, session: SessionId) {
+        let Some(connection) = self
+            .connections
+            .get(&agent)
+            .filter(|connection| connection.info.capabilities.has(Capability::Close))
+        else {
             return;
         };
-        let timeout = link.config.timeouts.request;
-        self.call_as(Owner::Agent(agent), Call::Close(session), Expected::Nothing, timeout);
+        let timeout = connection.config.timeouts.request;
+        self.call_for(
+            CallOwner::Agent(agent),
+            Call::Close(session),
+            ExpectedReply::Ignored,
+            timeout,
+        );
     }
 
-    /// Takes the chat off its agent, which ends if it was the last; else only the session is closed (ACP session close).
-    fn leave(&mut self, id: ChatId, is_busy: bool) {
+    /// Disconnects the chat from its agent. The agent is stopped if no other chat uses it; otherwise only the session
+    /// is closed (ACP session close).
+    fn leave_connection(&mut self, id: ChatId, is_busy: bool) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        let (live, wanted_login) = (std::mem::take(&mut chat.live), chat.wants_login);
-        chat.wants_login = false;
-        let session = chat.session.clone().filter(|_| live);
+        let (has_session, needed_login) = (chat.phase.has_session(), chat.phase.needs_login());
+        let session = chat.session.clone().filter(|_| has_session);
         let Some(agent) = chat.agent.take() else { return };
-        let (closes, timeout) = (chat.info.capabilities.close, chat.config.timeouts.request);
+        let (closes, timeout) =
+            (chat.info.capabilities.has(Capability::Close), chat.config.timeouts.request);
         if self.chats_on(agent).is_empty() {
-            self.calls.retain(|_, (owner, _)| *owner != Owner::Agent(agent));
-            self.links.remove(&agent);
-            self.act(agent, ToAgent::Stop);
-            return self.list_without(agent);
+            self.calls.retain(|_, (owner, _)| *owner != CallOwner::Agent(agent));
+            self.connections.remove(&agent);
+            self.send_to_agent(agent, AgentCommand::Stop);
+            return self.stop_awaiting_page(agent);
         }
-        let Some(link) = self.links.get(&agent).filter(|link| link.stage != Stage::Gone) else {
+        let Some(connection) = self
+            .connections
+            .get(&agent)
+            .filter(|connection| connection.stage != ConnectionStage::Closed)
+        else {
             return;
         };
-        let logged_in_for_us = link.stage == Stage::LoggingIn(id);
+        let was_logging_in = connection.stage == ConnectionStage::Authenticating(id);
         if let Some(session) = session {
             if is_busy {
-                self.act(agent, ToAgent::Cancel(session.clone()));
+                self.send_to_agent(agent, AgentCommand::Cancel(session.clone()));
             }
             if closes {
-                let owner = Owner::Agent(agent);
-                self.call_as(owner, Call::Close(session), Expected::Nothing, timeout);
+                let owner = CallOwner::Agent(agent);
+                self.call_for(owner, Call::Close(session), ExpectedReply::Ignored, timeout);
             }
         }
-        if wanted_login && logged_in_for_us {
-            self.pass_login_on(agent);
+        if needed_login && was_logging_in {
+            self.hand_over_login(agent);
         }
     }
 }

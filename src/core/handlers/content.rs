@@ -1,113 +1,47 @@
-//! What the user does with content that is no text: it is offered, and then opened, saved or shown. Its data stay here
-//! until then, and nothing is done that was not asked for.
+//! Content other than plain text: listing what can be done with it, and showing, opening or saving it when the user
+//! asks. The data stays in the transcript until then.
 
-use super::effect::{Effect, Level, Page, ToEditor};
-use super::event::ChatId;
-use super::state::State;
+use crate::core::messages::content::{
+    ContentAction, ContentBytes, ContentCommand, ContentOffer, ExportOutcome, ExportTarget,
+};
+use crate::core::messages::editor::{EditorMessage, Level};
+use crate::core::messages::effect::Effect;
+use crate::core::messages::page::PageId;
+use crate::core::state::State;
 use crate::session::address::{Address, address};
+use crate::session::author::ChatId;
 use crate::session::content::{Content, ContentId};
 use crate::session::{label, media};
 use std::path::{Path, PathBuf};
 
-/// A longer text is shown without colours, in bytes: a parser would hold the editor up.
-const MOST_HIGHLIGHTED: usize = 1 << 20;
-
-/// What can be done with content, as the editor is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
-    /// In which chat.
-    pub chat: ChatId,
-    /// Which content.
-    pub id: ContentId,
-    /// What it is, in one line.
-    pub title: String,
-    /// A name for a file of it, without a folder.
-    pub name: String,
-    /// What can be done with it itself.
-    pub can: Vec<Can>,
-    /// Where its address leads.
-    pub address: Option<Address>,
-}
-
-/// Something that can be done with content itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Can {
-    /// Its text can be shown.
-    Show,
-    /// It is an image, for who can show one.
-    Picture,
-    /// Another program can be given it.
-    Open,
-    /// It can be written to a file.
-    Save,
-}
-
-/// What is done with content.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ContentAct {
-    /// Say what can be done.
-    Offer,
-    /// Show its text.
-    Show,
-    /// Write it to a file.
-    Export(Export),
-}
-
-/// A file that content is written to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Export {
-    /// Absolute.
-    pub path: PathBuf,
-    /// Whether a file that is there is replaced.
-    pub replace: bool,
-    /// What the editor does with the file then, in its own word; nothing where it is just saved.
-    pub then: Option<String>,
-}
-
-/// What is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Bytes {
-    /// Base64 data.
-    Base64(String),
-    /// Text.
-    Text(String),
-}
-
-/// What came of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Exported {
-    /// It is written.
-    Done,
-    /// There is a file of that name.
-    Exists,
-    /// It failed; why.
-    Failed(String),
-}
+/// Texts longer than this many bytes are shown without syntax highlighting, because parsing them would block the
+/// editor.
+const MAX_HIGHLIGHTED_BYTES: usize = 1 << 20;
 
 impl State {
-    pub(super) fn content(&mut self, chat: ChatId, id: &ContentId, act: ContentAct) {
+    pub(in crate::core) fn content(&mut self, chat: ChatId, id: &ContentId, act: ContentCommand) {
         let content = self.chats.get(&chat).and_then(|chat| chat.transcript.content(id));
         let Some(content) = content else {
-            return self.notify(Level::Warn, "it is not there any more");
+            return self.notify(Level::Warn, "This content is no longer available");
         };
         match act {
-            ContentAct::Offer => {
+            ContentCommand::Offer => {
                 let offer = offer(chat, id, content);
-                self.after.push(ToEditor::Offer(Box::new(offer)));
+                self.after_draw.push(EditorMessage::Offer(Box::new(offer)));
             }
-            ContentAct::Show => {
+            ContentCommand::Show => {
                 let Content::Resource { text, .. } = content else { return };
                 let text = text.clone();
-                let like = (text.len() <= MOST_HIGHLIGHTED).then(|| name(content));
-                let title = content.words();
-                self.show_text((chat, Page::Content(id.clone())), &title, "", text, like);
+                let like = (text.len() <= MAX_HIGHLIGHTED_BYTES).then(|| name(content));
+                let title = content.summary();
+                self.show_text((chat, PageId::Content(id.clone())), &title, "", text, like);
             }
-            ContentAct::Export(export) => {
+            ContentCommand::Export(export) => {
                 let bytes = match content {
-                    Content::Resource { text, .. } => Bytes::Text(text.clone()),
+                    Content::Resource { text, .. } => ContentBytes::Text(text.clone()),
                     content => match content.data() {
-                        Some(data) => Bytes::Base64(data.to_owned()),
-                        None => return self.notify(Level::Warn, "there are no data to write"),
+                        Some(data) => ContentBytes::Base64(data.to_owned()),
+                        None => return self.notify(Level::Warn, "There is no data to save"),
                     },
                 };
                 self.effects.push(Effect::Export { chat, id: id.clone(), export, bytes });
@@ -115,50 +49,51 @@ impl State {
         }
     }
 
-    pub(super) fn exported(
+    pub(in crate::core) fn content_exported(
         &mut self,
         chat: ChatId,
         id: ContentId,
-        export: Export,
-        outcome: Exported,
+        export: ExportTarget,
+        outcome: ExportOutcome,
     ) {
-        let Export { path, then, .. } = export;
+        let ExportTarget { path, then, .. } = export;
         match outcome {
-            Exported::Done if then.is_none() => {
-                self.notify(Level::Info, format!("saved as {}", path.display()));
+            ExportOutcome::Done if then.is_none() => {
+                self.notify(Level::Info, format!("Saved as {}", path.display()));
             }
-            Exported::Failed(why) => {
-                self.notify(Level::Error, format!("{} was not written: {why}", path.display()));
+            ExportOutcome::Failed(why) => {
+                self.notify(Level::Error, format!("Could not save {}: {why}", path.display()));
             }
-            Exported::Done | Exported::Exists => {
-                let exists = outcome == Exported::Exists;
-                self.after.push(ToEditor::Exported { chat, id, path, exists, then });
+            ExportOutcome::Done | ExportOutcome::Exists => {
+                let exists = outcome == ExportOutcome::Exists;
+                self.after_draw.push(EditorMessage::Exported { chat, id, path, exists, then });
             }
         }
     }
 }
 
-fn offer(chat: ChatId, id: &ContentId, content: &Content) -> Offer {
+fn offer(chat: ChatId, id: &ContentId, content: &Content) -> ContentOffer {
     let media = content.data().and_then(media::sniff_base64);
     let text = matches!(content, Content::Resource { .. });
     let can = [
-        (text, Can::Show),
-        (media.is_some_and(|media| media.is_image()), Can::Picture),
-        // What would run what it is given is never handed on: only kinds that are known by how they begin.
-        (media.is_some(), Can::Open),
-        (text || content.data().is_some(), Can::Save),
+        (text, ContentAction::Show),
+        (media.is_some_and(|media| media.is_image()), ContentAction::Picture),
+        // Only kinds of data recognised by their first bytes may be opened, so that nothing executable is passed to
+        // another program.
+        (media.is_some(), ContentAction::Open),
+        (text || content.data().is_some(), ContentAction::Save),
     ];
-    Offer {
+    ContentOffer {
         chat,
         id: id.clone(),
-        title: content.words(),
+        title: content.summary(),
         name: name(content),
         can: can.into_iter().filter(|(fits, _)| *fits).map(|(_, can)| can).collect(),
         address: content.uri().and_then(address),
     }
 }
 
-/// A name for a file: the last part of the address, else the kind, with the ending of what it is.
+/// Suggests a file name: the last part of the URI, or else the kind of content, with the extension of the actual data.
 fn name(content: &Content) -> String {
     let media = content.data().and_then(media::sniff_base64);
     let kind = match content {
@@ -191,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_no_folder_and_the_ending_of_what_it_is() {
+    fn a_file_name_has_no_folder_and_the_extension_of_its_data() {
         let png = "iVBORw0KGgoAAAA";
         assert_eq!(name(&blob("file:///a/run.sh", png)), "run.png");
         assert_eq!(name(&blob("file:///a/run.sh", "AAAA")), "run.sh");
@@ -203,10 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_by_its_bytes_is_not_given_to_other_programs() {
+    fn data_of_an_unknown_kind_cannot_be_opened() {
         let can = |data| offer(ChatId(1), &ContentId::Message(0, 0), &blob("file:///a", data)).can;
-        assert_eq!(can("W0Rlc2t0b3AgRW50cnld"), [Can::Save]);
-        assert_eq!(can("iVBORw0KGgoAAAA"), [Can::Picture, Can::Open, Can::Save]);
+        assert_eq!(can("W0Rlc2t0b3AgRW50cnld"), [ContentAction::Save]);
+        assert_eq!(
+            can("iVBORw0KGgoAAAA"),
+            [ContentAction::Picture, ContentAction::Open, ContentAction::Save]
+        );
         assert_eq!(can(""), []);
     }
 }

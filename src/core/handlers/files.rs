@@ -1,28 +1,34 @@
-//! Files: what agents read and write through us, and where they may. What they change on disk is in `changes`.
+//! Reads and writes that agents make through us, and the paths they may use. Files that agents change on disk are
+//! handled in `file_changes`.
 
-use super::chat::Chat;
-use super::effect::{Answer, Effect, Level};
-use super::event::agent::{
+use crate::core::chat::Chat;
+use crate::core::messages::agent::{
     AgentRequest, INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED,
 };
-use super::event::{AgentId, ChatId, FileOutcome, Token};
-use super::policy::WriteDirty;
-use super::reach::Allowed;
-use super::state::{Debt, Question, State};
+use crate::core::messages::editor::Level;
+use crate::core::messages::effect::{Answer, Effect};
+use crate::core::messages::file_scope::AllowedPath;
+use crate::core::messages::files::FileOutcome;
+use crate::core::messages::ids::{AgentId, RequestToken};
+use crate::core::messages::policy::WriteDirty;
+use crate::core::questions::Question;
+use crate::core::requests::PendingRequest;
+use crate::core::state::State;
+use crate::session::author::ChatId;
 use crate::session::author::{Author, SessionKey};
 use crate::session::ids::SessionId;
 use std::path::{Path, PathBuf};
 
-/// The answer to what the end of a session leaves open (ACP cancellation).
-pub(super) fn ended() -> Answer {
+/// The answer to requests that are still open when their session ends (ACP cancellation).
+pub(in crate::core) fn ended() -> Answer {
     Answer::Error { code: REQUEST_CANCELLED, message: "the session has ended".to_owned() }
 }
 
 impl State {
-    pub(super) fn request(
+    pub(in crate::core) fn request(
         &mut self,
         agent: AgentId,
-        token: Token,
+        token: RequestToken,
         session: &SessionId,
         request: AgentRequest,
     ) {
@@ -30,130 +36,146 @@ impl State {
             return self.no_session(agent, token, session);
         };
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        chat.reads_through_us |= matches!(request, AgentRequest::Read { .. });
-        let (key, reach) = (SessionKey { chat: id, session: session.clone() }, chat.reach());
+        chat.access.reads_through_us |= matches!(request, AgentRequest::Read { .. });
+        let (key, scope) = (SessionKey { chat: id, session: session.clone() }, chat.file_scope());
         let effect = match request {
-            AgentRequest::Permission(request) => return self.asked(id, agent, token, request),
+            AgentRequest::Permission(request) => {
+                return self.permission_requested(id, agent, token, request);
+            }
             AgentRequest::Terminal(request) => {
-                return self.terminal_asked(id, agent, token, request);
+                return self.terminal_requested(id, agent, token, request);
             }
             AgentRequest::Read { path, line, limit } => {
-                Effect::Read { token, session: key, path, line, limit, reach }
+                Effect::Read { token, session: key, path, line, limit, scope }
             }
             AgentRequest::Write { path, content } => {
-                let base = chat.said().allowed(&path, &content).map(str::to_owned);
-                let dirty = chat.policy.write_dirty;
+                let base = chat.incoming().allowed_old_text(&path, &content).map(str::to_owned);
+                let dirty = chat.access.policy.write_dirty;
                 let repeats = chat.info.quirks.writes_files_itself_too;
                 let by = Author {
                     session: key,
                     turn: chat.turns,
-                    tool_call: chat.said().touching(&path),
+                    tool_call: chat.incoming().touching(&path),
                 };
-                Effect::Write { token, by, path, content, base, dirty, repeats, reach }
+                Effect::Write { token, by, path, content, base, dirty, repeats, scope }
             }
         };
-        self.debts.insert(token, Debt { agent, chat: id, file: Some(effect.clone()) });
+        self.requests.insert(token, PendingRequest { agent, chat: id, file: Some(effect.clone()) });
         self.effects.push(effect);
     }
 
-    pub(super) fn no_session(&mut self, agent: AgentId, token: Token, session: &SessionId) {
+    pub(in crate::core) fn no_session(
+        &mut self,
+        agent: AgentId,
+        token: RequestToken,
+        session: &SessionId,
+    ) {
         if let Some(chat) = self.chats_on(agent).first() {
-            self.debts.insert(token, Debt { agent, chat: *chat, file: None });
+            self.requests.insert(token, PendingRequest { agent, chat: *chat, file: None });
         }
         let message = format!("there is no session {session} here");
-        self.pay(token, Answer::Error { code: INVALID_PARAMS, message });
+        self.respond(token, Answer::Error { code: INVALID_PARAMS, message });
     }
 
-    /// The agent does not want the answer any more; it gets one all the same (ACP cancellation).
-    pub(super) fn withdrawn(&mut self, token: Token) {
+    /// Handles `$/cancel_request`: the agent no longer needs the answer, but still gets one (ACP cancellation).
+    pub(in crate::core) fn withdrawn(&mut self, token: RequestToken) {
         let found = self.chats.values().find_map(|chat| {
-            let waiting = chat.permissions.iter().find(|waiting| waiting.token == token)?;
+            let waiting =
+                chat.awaiting_user.permissions.iter().find(|waiting| waiting.token == token)?;
             Some((chat.id, waiting.clone()))
         });
         if let Some((id, waiting)) = found {
-            return self.conclude(id, &waiting, None);
+            return self.close_permission(id, &waiting, None);
         }
         if self.elicitation_withdrawn(token) {
             return;
         }
         let message = "the request was withdrawn".to_owned();
-        self.answer_early(token, Answer::Error { code: REQUEST_CANCELLED, message });
+        self.respond_early(token, Answer::Error { code: REQUEST_CANCELLED, message });
         for question in self.questions.values_mut() {
-            if let Question::Outside { waiting, .. } = question {
+            if let Question::OutsidePath { waiting, .. } = question {
                 waiting.retain(|it| *it != token);
             }
         }
-        self.unask(|question| match question {
-            Question::Outside { waiting, .. } => waiting.is_empty(),
-            Question::Dirty(_, of) => *of == token,
+        self.withdraw_questions(|question| match question {
+            Question::OutsidePath { waiting, .. } => waiting.is_empty(),
+            Question::DirtyWrite(_, asked_for) => *asked_for == token,
             _ => false,
         });
         self.count_questions();
     }
 
-    /// Answers the reads and writes that wait for the user: the turn is cancelled.
-    pub(super) fn settle_files(&mut self, id: ChatId) {
+    /// Answers the reads and writes that wait for the user, because the turn was cancelled.
+    pub(in crate::core) fn cancel_file_questions(&mut self, id: ChatId) {
         let waiting = |question: &Question| match question {
-            Question::Outside { chat, waiting, .. } if *chat == id => waiting.clone(),
-            Question::Dirty(chat, token) if *chat == id => vec![*token],
+            Question::OutsidePath { chat, waiting, .. } if *chat == id => waiting.clone(),
+            Question::DirtyWrite(chat, token) if *chat == id => vec![*token],
             _ => Vec::new(),
         };
-        let tokens: Vec<Token> = self.questions.values().flat_map(waiting).collect();
+        let tokens: Vec<RequestToken> = self.questions.values().flat_map(waiting).collect();
         for token in tokens {
-            self.pay(token, cancelled());
+            self.respond(token, cancelled());
         }
-        self.unask(|question| !waiting(question).is_empty());
+        self.withdraw_questions(|question| !waiting(question).is_empty());
         self.count_questions();
     }
 
-    pub(super) fn file_done(&mut self, token: Token, outcome: FileOutcome) {
-        let debtor = self.debts.get(&token).map(|debt| debt.chat);
-        let Some(id) = self.answered_early.remove(&token).or(debtor) else { return };
+    pub(in crate::core) fn file_done(&mut self, token: RequestToken, outcome: FileOutcome) {
+        let requester = self.requests.get(&token).map(|request| request.chat);
+        let Some(id) = self.answered_early.remove(&token).or(requester) else { return };
         match outcome {
-            FileOutcome::Text(text) => self.pay(token, Answer::Text(text)),
+            FileOutcome::Text(text) => self.respond(token, Answer::Text(text)),
             FileOutcome::Written { changes, notice } => {
-                self.pay(token, Answer::Written);
-                self.changed(id, changes);
+                self.respond(token, Answer::Written);
+                self.report_changes(id, changes);
                 if let Some(notice) = notice {
                     self.notify(Level::Info, notice);
                 }
             }
-            FileOutcome::Outside { .. } | FileOutcome::Unsaved(_) if debtor.is_none() => {}
-            FileOutcome::Outside { file, folder } => self.outside(id, token, file, folder),
-            FileOutcome::Unsaved(path) => self.dirty(id, token, &path),
-            FileOutcome::Failed { code: NOT_FOUND, .. } if self.wants_empty(token) => {
-                self.pay(token, Answer::Text(String::new()));
+            FileOutcome::Outside { .. } | FileOutcome::Unsaved(_) if requester.is_none() => {}
+            FileOutcome::Outside { file, folder } => {
+                self.ask_about_outside_path(id, token, file, folder);
+            }
+            FileOutcome::Unsaved(path) => self.ask_about_dirty_buffer(id, token, &path),
+            FileOutcome::Failed { code: NOT_FOUND, .. } if self.reads_missing_as_empty(token) => {
+                self.respond(token, Answer::Text(String::new()));
             }
             FileOutcome::Failed { code, message } => {
-                self.pay(token, Answer::Error { code, message });
+                self.respond(token, Answer::Error { code, message });
             }
         }
     }
 
-    /// Whether this is the read of an agent that cannot create a file unless the missing one reads as empty.
-    fn wants_empty(&self, token: Token) -> bool {
-        self.debts.get(&token).is_some_and(|debt| {
-            let chat = self.chats.get(&debt.chat);
-            matches!(debt.file, Some(Effect::Read { .. }))
+    /// Whether this is a read by an agent that can only create a file if reading the missing file gives an empty text.
+    fn reads_missing_as_empty(&self, token: RequestToken) -> bool {
+        self.requests.get(&token).is_some_and(|request| {
+            let chat = self.chats.get(&request.chat);
+            matches!(request.file, Some(Effect::Read { .. }))
                 && chat.is_some_and(|chat| chat.info.quirks.missing_file_reads_empty)
         })
     }
 
-    /// A path outside the roots asks, once for each file.
-    fn outside(&mut self, id: ChatId, token: Token, file: PathBuf, folder: Option<PathBuf>) {
+    /// Asks the user about a path outside the roots, once per file.
+    fn ask_about_outside_path(
+        &mut self,
+        id: ChatId,
+        token: RequestToken,
+        file: PathBuf,
+        folder: Option<PathBuf>,
+    ) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        if chat.refused.iter().any(|it| it.holds(&file)) {
-            return self.pay(token, refusal(&file));
+        if chat.access.refused.iter().any(|it| it.holds(&file)) {
+            return self.respond(token, refusal(&file));
         }
-        if chat.allowed.iter().any(|it| it.holds(&file)) {
-            // It was asked for before the user said so.
-            return self.try_again(id, &[token]);
+        if chat.access.allowed.iter().any(|it| it.holds(&file)) {
+            // The user has allowed it since the request was sent.
+            return self.retry(id, &[token]);
         }
         if chat.turn().is_some_and(|turn| turn.cancelled) {
-            return self.pay(token, cancelled());
+            return self.respond(token, cancelled());
         }
         let open = self.questions.values_mut().find_map(|question| match question {
-            Question::Outside { chat, file: asked, waiting, .. }
+            Question::OutsidePath { chat, file: asked, waiting, .. }
                 if *chat == id && *asked == file =>
             {
                 Some(waiting)
@@ -170,32 +192,37 @@ impl State {
         let mut items = vec!["Allow this file for the session".to_owned()];
         items.extend(folder_item.chain(["Refuse".to_owned()]));
         let waiting = vec![token];
-        self.ask(Question::Outside { chat: id, file, folder, waiting }, title, items);
+        self.ask(Question::OutsidePath { chat: id, file, folder, waiting }, title, items);
         self.count_questions();
     }
 
-    /// A write that would save the user's unsaved changes with it asks, where that was chosen.
-    fn dirty(&mut self, id: ChatId, token: Token, path: &Path) {
+    /// Asks the user about a write that would also save their unsaved changes; only if `write_dirty` is `ask`.
+    fn ask_about_dirty_buffer(&mut self, id: ChatId, token: RequestToken, path: &Path) {
         let Some(chat) = self.chats.get(&id) else { return };
         if chat.turn().is_some_and(|turn| turn.cancelled) {
-            return self.pay(token, cancelled());
+            return self.respond(token, cancelled());
         }
         let (agent, short) = (chat.agent_title(), chat.scene().shorten(path));
-        let title = format!("{agent} edits your unsaved changes of {short}");
-        let items = vec!["Save it all".to_owned(), "Refuse the edit".to_owned()];
-        self.ask(Question::Dirty(id, token), title, items);
+        let title = format!("{agent} wants to edit your unsaved changes in {short}");
+        let items = vec!["Save the whole buffer".to_owned(), "Reject the edit".to_owned()];
+        self.ask(Question::DirtyWrite(id, token), title, items);
         self.count_questions();
     }
 
-    pub(super) fn dirty_answered(&mut self, token: Token, index: Option<usize>) {
+    pub(in crate::core) fn dirty_write_answered(
+        &mut self,
+        token: RequestToken,
+        index: Option<usize>,
+    ) {
         self.count_questions();
         if index != Some(0) {
-            let message = "the user does not want the unsaved changes of this file saved, which \
-                           the edit builds on: ask what to do";
+            let message = "the edit builds on unsaved changes, which the user does not want to \
+                           save: ask what to do";
             let message = message.to_owned();
-            return self.pay(token, Answer::Error { code: INTERNAL_ERROR, message });
+            return self.respond(token, Answer::Error { code: INTERNAL_ERROR, message });
         }
-        let Some(mut effect) = self.debts.get(&token).and_then(|debt| debt.file.clone()) else {
+        let Some(mut effect) = self.requests.get(&token).and_then(|request| request.file.clone())
+        else {
             return;
         };
         if let Effect::Write { dirty, .. } = &mut effect {
@@ -204,11 +231,11 @@ impl State {
         self.effects.push(effect);
     }
 
-    pub(super) fn outside_answered(
+    pub(in crate::core) fn outside_path_answered(
         &mut self,
         id: ChatId,
         (file, folder): (PathBuf, Option<PathBuf>),
-        waiting: &[Token],
+        waiting: &[RequestToken],
         index: Option<usize>,
     ) {
         self.count_questions();
@@ -216,57 +243,61 @@ impl State {
         let is_allowed = index == Some(0) || (index == Some(1) && folder.is_some());
         let Some(index) = index else {
             for token in waiting {
-                self.pay(*token, refusal(&file));
+                self.respond(*token, refusal(&file));
             }
             return;
         };
-        let meant = match folder.filter(|_| !is_allowed || index == 1) {
-            Some(folder) => Allowed::Folder(folder),
-            None => Allowed::File(file),
+        let decided = match folder.filter(|_| !is_allowed || index == 1) {
+            Some(folder) => AllowedPath::Folder(folder),
+            None => AllowedPath::File(file),
         };
-        if is_allowed { &mut chat.allowed } else { &mut chat.refused }.push(meant.clone());
-        let also = self.settle_outside(id, &meant);
+        if is_allowed { &mut chat.access.allowed } else { &mut chat.access.refused }
+            .push(decided.clone());
+        let also = self.close_settled_questions(id, &decided);
         for tokens in [waiting, &also] {
             if is_allowed {
-                self.try_again(id, tokens);
+                self.retry(id, tokens);
             } else {
                 for token in tokens {
-                    self.pay(*token, refusal(meant.path()));
+                    self.respond(*token, refusal(decided.path()));
                 }
             }
         }
     }
 
-    /// Closes the questions about files that are settled with this one. Gives what waits for them.
-    fn settle_outside(&mut self, id: ChatId, settled: &Allowed) -> Vec<Token> {
-        let is_settled = |question: &Question| matches!(question, Question::Outside { chat, file, .. } if *chat == id && settled.holds(file));
+    /// Closes the other questions that the answer for `settled` answers as well, and returns the requests that wait for
+    /// them.
+    fn close_settled_questions(&mut self, id: ChatId, settled: &AllowedPath) -> Vec<RequestToken> {
+        let is_settled = |question: &Question| matches!(question, Question::OutsidePath { chat, file, .. } if *chat == id && settled.holds(file));
         let waiting = self.questions.values().filter(|it| is_settled(it));
         let waiting = waiting.flat_map(|question| match question {
-            Question::Outside { waiting, .. } => waiting.clone(),
+            Question::OutsidePath { waiting, .. } => waiting.clone(),
             _ => Vec::new(),
         });
         let waiting = waiting.collect();
-        self.unask(is_settled);
+        self.withdraw_questions(is_settled);
         self.count_questions();
         waiting
     }
 
-    /// Reads and writes that the user has been asked about, with what the agent may touch now.
-    fn try_again(&mut self, id: ChatId, tokens: &[Token]) {
-        let Some(now) = self.chats.get(&id).map(Chat::reach) else { return };
+    /// Runs reads and writes again with the paths the agent may use now.
+    fn retry(&mut self, id: ChatId, tokens: &[RequestToken]) {
+        let Some(now) = self.chats.get(&id).map(Chat::file_scope) else { return };
         for token in tokens {
-            let Some(mut effect) = self.debts.get(token).and_then(|debt| debt.file.clone()) else {
+            let Some(mut effect) =
+                self.requests.get(token).and_then(|request| request.file.clone())
+            else {
                 continue;
             };
-            if let Effect::Read { reach, .. } | Effect::Write { reach, .. } = &mut effect {
-                reach.clone_from(&now);
+            if let Effect::Read { scope, .. } | Effect::Write { scope, .. } = &mut effect {
+                scope.clone_from(&now);
             }
             self.effects.push(effect);
         }
     }
 }
 
-pub(super) fn cancelled() -> Answer {
+pub(in crate::core) fn cancelled() -> Answer {
     let message = "the user cancelled the turn".to_owned();
     Answer::Error { code: REQUEST_CANCELLED, message }
 }

@@ -1,43 +1,49 @@
-//! Logging in (ACP authentication): once for all sessions of an agent, with a choice where there are several ways.
+//! Logging in (ACP authentication). A login serves all sessions of an agent. The user chooses if there are several
+//! methods.
 
-use super::chat::Phase;
-use super::effect::{Call, Level, ToAgent, ToEditor};
-use super::event::agent::{AUTH_REQUIRED, CallError, Reply};
-use super::event::{AgentId, CallId, ChatId};
-use super::link::Stage;
-use super::state::{Expected, Owner, Question, State};
-use super::words;
-use crate::session::agent::{AuthKind, AuthMethod};
+use crate::core::calls::{CallOwner, ExpectedReply};
+use crate::core::chat::LoginStage;
+use crate::core::chat::Phase;
+use crate::core::chat::StartupStep;
+use crate::core::connection::ConnectionStage;
+use crate::core::messages::agent::{AUTH_REQUIRED, CallError, Reply};
+use crate::core::messages::call::Call;
+use crate::core::messages::editor::{EditorMessage, Level};
+use crate::core::messages::effect::AgentCommand;
+use crate::core::messages::ids::{AgentId, CallId};
+use crate::core::questions::Question;
+use crate::core::state::State;
+use crate::core::user_messages;
+use crate::session::agent::{AuthKind, AuthMethod, Capability};
+use crate::session::author::ChatId;
 use crate::session::ids::AuthMethodId;
 use crate::session::update::Severity;
 
-/// Whether that is what an agent says when it wants a login first.
-pub(super) fn is_wanted(error: &CallError) -> bool {
+/// Whether the agent has replied that it requires a login.
+pub(in crate::core) fn is_required(error: &CallError) -> bool {
     matches!(error, CallError::Rpc { code: AUTH_REQUIRED, .. })
 }
 
-/// The ways we can go; one of a kind we do not know is not offered.
+/// Returns the authentication methods we support.
 fn offered(methods: &[AuthMethod]) -> Vec<&AuthMethod> {
     methods.iter().filter(|method| !matches!(method.kind, AuthKind::Unknown(_))).collect()
 }
 
 impl State {
-    /// The chat cannot go on before a login. Picks a way, asking where there are several, or one that opens a terminal.
-    pub(super) fn login(&mut self, id: ChatId) {
+    /// Logs in, because the chat cannot continue without it. Uses the configured method or the only one; asks the user
+    /// if there are several, or if the method opens a terminal.
+    pub(in crate::core) fn login(&mut self, id: ChatId) {
         self.pick_login(id, false);
     }
 
     fn pick_login(&mut self, id: ChatId, by_user: bool) {
-        let Some((_, link)) = self.link_of(id) else { return };
-        let joins = matches!(link.stage, Stage::LoggingIn(_));
+        let Some((_, connection)) = self.connection_of(id) else { return };
+        let joins = matches!(connection.stage, ConnectionStage::Authenticating(_));
         if !joins {
-            link.stage = Stage::LoggingIn(id);
+            connection.stage = ConnectionStage::Authenticating(id);
         }
-        let Some(chat) = self.chats.get_mut(&id) else { return };
-        chat.wants_login = true;
-        if joins {
-            return self.enter(id, Phase::Starting("waiting for the login of another chat"));
-        }
+        self.enter_login(id, if joins { LoginStage::OtherChat } else { LoginStage::Method });
+        let Some(chat) = self.chats.get(&id).filter(|_| !joins) else { return };
         let offered = offered(&chat.info.auth_methods);
         let configured = chat.config.auth_method.as_ref();
         let chosen = offered.iter().find(|method| Some(&method.id) == configured);
@@ -53,39 +59,43 @@ impl State {
         let items: Vec<String> = offered.iter().map(|method| method.name.clone()).collect();
         let methods: Vec<_> = offered.iter().map(|method| method.id.clone()).collect();
         if methods.is_empty() {
-            let error = CallError::Rpc { code: AUTH_REQUIRED, message: String::new(), data: None };
+            let error = CallError::Rpc {
+                code: AUTH_REQUIRED,
+                message: String::new(),
+                detail: None,
+                data: None,
+            };
             return self.login_failed(id, &error);
         }
-        self.enter(id, Phase::Starting("waiting for a login: answer the question"));
-        self.ask(Question::Login(id, methods), format!("{name} wants a login"), items);
+        self.ask(Question::Login(id, methods), format!("{name} requires a login"), items);
     }
 
-    /// `:RatLogin`: the user wants to log in, or as somebody else.
-    pub(super) fn wants_login(&mut self, id: ChatId, method: Option<&str>) {
+    /// `:RatLogin`: logs in, possibly as another user.
+    pub(in crate::core) fn login_requested(&mut self, id: ChatId, method: Option<&str>) {
         let Some(chat) = self.chats.get(&id) else { return };
         let (title, all) = (chat.agent_title(), offered(&chat.info.auth_methods));
         let known: Vec<&str> = all.iter().map(|method| method.id.as_str()).collect();
         if chat.phase != Phase::Ready {
-            let text = format!("{title} is not ready for a login: {}", chat.state().word());
+            let text = format!("Cannot log in to {title} now (state: {})", chat.state().word());
             return self.notify(Level::Warn, text);
         } else if known.is_empty() {
-            return self.notify(Level::Info, format!("{title} offers no login here"));
+            return self.notify(Level::Info, format!("{title} has no login method"));
         }
         let Some(method) = method else { return self.pick_login(id, true) };
         if !known.contains(&method) {
-            let text = format!("{title} has no login \"{method}\", only {}", known.join(", "));
+            let text = format!(
+                "{title} has no login method \"{method}\" (available: {})",
+                known.join(", ")
+            );
             return self.notify(Level::Error, text);
         }
-        if let Some(chat) = self.chats.get_mut(&id) {
-            chat.wants_login = true;
-        }
-        if let Some((_, link)) = self.link_of(id) {
-            link.stage = Stage::LoggingIn(id);
+        if let Some((_, connection)) = self.connection_of(id) {
+            connection.stage = ConnectionStage::Authenticating(id);
         }
         self.authenticate(id, &method.into(), true);
     }
 
-    pub(super) fn login_answered(
+    pub(in crate::core) fn login_answered(
         &mut self,
         id: ChatId,
         methods: &[AuthMethodId],
@@ -93,8 +103,13 @@ impl State {
     ) {
         match index.and_then(|index| methods.get(index)) {
             Some(method) => self.authenticate(id, method, true),
-            None => self.not_logged_in(id, "no login was chosen"),
+            None => self.login_aborted(id, "no method was chosen"),
         }
+    }
+
+    fn enter_login(&mut self, id: ChatId, login: LoginStage) {
+        let in_session = self.chats.get(&id).is_some_and(|chat| chat.phase.has_session());
+        self.enter_phase(id, Phase::Starting(StartupStep::LoggingIn { login, in_session }));
     }
 
     fn authenticate(&mut self, id: ChatId, method: &AuthMethodId, by_user: bool) {
@@ -111,67 +126,70 @@ impl State {
                 let command = command.cloned().collect();
                 let env = [&config.base_env, &config.env, &env].into_iter().flatten().cloned();
                 let env = env.collect();
-                let login = ToEditor::Login { chat: id, title, command, env, cwd, by_user };
-                self.enter(id, Phase::Starting("logging in: see the terminal, or :RatLogin"));
-                self.after.push(login);
+                let login = EditorMessage::Login { chat: id, title, command, env, cwd, by_user };
+                self.enter_login(id, LoginStage::Terminal);
+                self.after_draw.push(login);
             }
             _ => {
-                self.enter(id, Phase::Starting("logging in"));
+                self.enter_login(id, LoginStage::Agent);
                 let call = Call::Authenticate(method.id);
-                self.call(id, call, Expected::Authenticate, timeout);
+                self.call(id, call, ExpectedReply::Authenticate, timeout);
             }
         }
     }
 
-    pub(super) fn logged_in(&mut self, id: ChatId) {
+    pub(in crate::core) fn logged_in(&mut self, id: ChatId) {
         for id in self.waiting_for_login(id) {
-            if self.chats.get(&id).is_some_and(|chat| chat.live) {
-                self.enter(id, Phase::Ready);
-                self.pump(id);
+            if self.chats.get(&id).is_some_and(|chat| chat.phase.has_session()) {
+                self.enter_phase(id, Phase::Ready);
+                self.send_next_prompt(id);
             } else {
                 self.open_session(id);
             }
         }
     }
 
-    /// The program in the terminal has ended. The agent that runs knows nothing of the login: it is started anew (ACP
-    /// terminal authentication).
-    pub(super) fn terminal_login_over(&mut self, id: ChatId, status: Option<i32>) {
-        if !self.link_of(id).is_some_and(|(_, link)| link.stage == Stage::LoggingIn(id)) {
+    /// The login program that ran in a terminal has ended. The running agent does not know about the login, so it is
+    /// restarted (ACP terminal authentication).
+    pub(in crate::core) fn terminal_login_over(&mut self, id: ChatId, status: Option<i32>) {
+        if !self
+            .connection_of(id)
+            .is_some_and(|(_, connection)| connection.stage == ConnectionStage::Authenticating(id))
+        {
             return;
         }
         match status {
             Some(0) => self.restart(id),
             Some(status) => {
-                self.not_logged_in(id, &format!("the login ended with exit status {status}"));
+                self.login_aborted(id, &format!("the login exited with status {status}"));
             }
-            None => self.not_logged_in(id, "the login could not be started"),
+            None => self.login_aborted(id, "the login could not be started"),
         }
     }
 
-    pub(super) fn login_failed(&mut self, id: ChatId, error: &CallError) {
+    pub(in crate::core) fn login_failed(&mut self, id: ChatId, error: &CallError) {
         let Some(chat) = self.chats.get(&id) else { return };
-        let why = words::start(&chat.config, "authenticate", error);
-        self.login_over(id, &why, &words::data(error));
+        let why = user_messages::start(&chat.config, "authenticate", error);
+        self.finish_failed_login(id, &why, &user_messages::data(error));
     }
 
-    fn not_logged_in(&mut self, id: ChatId, why: &str) {
+    fn login_aborted(&mut self, id: ChatId, why: &str) {
         let name = self.chats.get(&id).map(|chat| chat.name().to_owned()).unwrap_or_default();
-        self.login_over(
+        self.finish_failed_login(
             id,
-            &format!("{name} is not logged in ({why}): :RatRestart asks again"),
+            &format!("{name} is not logged in: {why}. :RatRestart asks again."),
             &[],
         );
     }
 
-    /// Nobody is logged in. A session that is open stays, with what waits in its queue.
-    fn login_over(&mut self, id: ChatId, why: &str, details: &[String]) {
+    /// The login has failed. Chats whose session is open continue, with a paused queue.
+    fn finish_failed_login(&mut self, id: ChatId, why: &str, details: &[String]) {
         for id in self.waiting_for_login(id) {
             let Some(chat) = self.chats.get_mut(&id) else { continue };
-            if chat.live {
-                chat.queue_paused = !chat.queue.is_empty();
+            if chat.phase.has_session() {
+                chat.queue.pause_if(true);
                 chat.transcript.note(Severity::Error, why, details.to_vec());
-                self.enter(id, Phase::Ready);
+                self.enter_phase(id, Phase::Ready);
             } else {
                 self.fail(id, why, details.to_vec());
             }
@@ -179,70 +197,76 @@ impl State {
         self.notify(Level::Error, why);
     }
 
-    /// Takes a login back that the agent works on.
-    pub(super) fn call_off_login(&mut self, id: ChatId) -> bool {
-        let its = |entry: &(&CallId, &(Owner, Expected))| {
-            *entry.1 == (Owner::Chat(id), Expected::Authenticate)
+    /// Withdraws the chat's `authenticate` call and ends the login, whether or not the agent still answers. Returns whether
+    /// there was such a call.
+    pub(in crate::core) fn withdraw_login(&mut self, id: ChatId) -> bool {
+        let is_login = |entry: &(&CallId, &(CallOwner, ExpectedReply))| {
+            *entry.1 == (CallOwner::Chat(id), ExpectedReply::Authenticate)
         };
-        let call = self.calls.iter().find(its).map(|(call, _)| *call);
-        let agent = self.link_of(id).map(|(agent, _)| agent);
+        let call = self.calls.iter().find(is_login).map(|(call, _)| *call);
+        let agent = self.connection_of(id).map(|(agent, _)| agent);
         if let (Some(call), Some(agent)) = (call, agent) {
-            self.act(agent, ToAgent::Withdraw(call));
-            self.call_over(call);
+            self.send_to_agent(agent, AgentCommand::Withdraw(call));
+            self.calls.remove(&call);
+            self.call_ended(call);
+            self.login_aborted(id, "cancelled");
         }
         call.is_some()
     }
 
     /// `:RatLogout`.
-    pub(super) fn logout(&mut self, id: ChatId) {
+    pub(in crate::core) fn logout(&mut self, id: ChatId) {
         let Some(chat) = self.chats.get(&id) else { return };
-        let (title, can) = (chat.agent_title(), chat.info.capabilities.logout);
+        let (title, can) = (chat.agent_title(), chat.info.capabilities.has(Capability::Logout));
         let timeout = chat.config.timeouts.request;
-        match self.link_of(id).map(|(agent, _)| agent) {
-            None => self.notify(Level::Warn, format!("{title} is not running: :RatRestart")),
-            Some(_) if !can => self.notify(Level::Info, format!("{title} offers no logout")),
+        match self.connection_of(id).map(|(agent, _)| agent) {
+            None => {
+                self.notify(Level::Warn, format!("{title} is not running. :RatRestart starts it."));
+            }
+            Some(_) if !can => {
+                self.notify(Level::Info, format!("{title} does not support logging out"));
+            }
             Some(agent) => {
-                let owner = Owner::Agent(agent);
-                self.call_as(owner, Call::Logout, Expected::LoggedOut, timeout);
+                let owner = CallOwner::Agent(agent);
+                self.call_for(owner, Call::Logout, ExpectedReply::LoggedOut, timeout);
             }
         }
     }
 
-    pub(super) fn logged_out(&mut self, agent: AgentId, result: Result<Reply, CallError>) {
+    pub(in crate::core) fn logged_out(&mut self, agent: AgentId, result: Result<Reply, CallError>) {
         if let Err(error) = result {
-            let name = self.links.get(&agent).map(|link| link.config.name.clone());
+            let name =
+                self.connections.get(&agent).map(|connection| connection.config.name.clone());
             let Some(name) = name else { return };
-            let why = words::reason(&error);
-            return self.notify(Level::Error, format!("{name} did not log out ({why})"));
+            let why = user_messages::reason(&error);
+            return self.notify(Level::Error, format!("{name} could not log out: {why}"));
         }
         for id in self.chats_on(agent) {
             if let Some(chat) = self.chats.get_mut(&id) {
-                let title = "logged out: what comes next may ask for a login";
+                let title = "Logged out. The next prompt may require a login.";
                 chat.transcript.note(Severity::Info, title, Vec::new());
             }
         }
     }
 
-    /// Who logged in for others is gone: one of them goes on with it.
-    pub(super) fn pass_login_on(&mut self, agent: AgentId) {
-        if let Some(link) = self.links.get_mut(&agent) {
-            link.stage = Stage::Ready;
+    /// Lets another chat log in, because the one that was logging in has left the agent.
+    pub(in crate::core) fn hand_over_login(&mut self, agent: AgentId) {
+        if let Some(connection) = self.connections.get_mut(&agent) {
+            connection.stage = ConnectionStage::Ready;
         }
-        let waits = |chat: &&ChatId| self.chats.get(chat).is_some_and(|chat| chat.wants_login);
+        let waits =
+            |chat: &&ChatId| self.chats.get(chat).is_some_and(|chat| chat.phase.needs_login());
         if let Some(next) = self.chats_on(agent).iter().find(waits) {
             self.login(*next);
         }
     }
 
-    /// The login is over: all chats that waited for it.
+    /// Ends the login and returns all chats that waited for it.
     fn waiting_for_login(&mut self, id: ChatId) -> Vec<ChatId> {
-        let Some((agent, link)) = self.link_of(id) else { return Vec::new() };
-        link.stage = Stage::Ready;
+        let Some((agent, connection)) = self.connection_of(id) else { return Vec::new() };
+        connection.stage = ConnectionStage::Ready;
         let mut chats = self.chats_on(agent);
-        chats.retain(|id| {
-            let chat = self.chats.get_mut(id);
-            chat.is_some_and(|chat| std::mem::take(&mut chat.wants_login))
-        });
+        chats.retain(|id| self.chats.get(id).is_some_and(|chat| chat.phase.needs_login()));
         chats
     }
 }

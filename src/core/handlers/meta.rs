@@ -1,32 +1,33 @@
-//! What agents add to what the protocol says (`_meta`): handed on to Lua and kept with the tool call it is about. Nothing
-//! is decided by it.
+//! Data that agents send in `_meta`: passed on to Lua and stored with the tool call it is about. It has no influence on
+//! any decision.
 
-use super::effect::ToEditor;
-use super::event::{AgentId, ChatId};
-use super::state::State;
+use crate::core::messages::editor::EditorMessage;
+use crate::core::messages::ids::AgentId;
+use crate::core::state::State;
+use crate::session::author::ChatId;
 use crate::session::update::Meta;
 
 impl State {
-    /// It came with something said of a chat's session.
-    pub(super) fn meta(&mut self, id: ChatId, meta: Meta) {
+    /// Handles `_meta` of a message about a chat's session.
+    pub(in crate::core) fn meta(&mut self, id: ChatId, meta: Meta) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        let replayed = chat.replay.is_some() || chat.reloaded;
+        let replayed = chat.replay.is_of_load();
         let of_session = meta.kind == "session_info_update" || meta.kind.contains('/');
         if let (Some(call), Some(json)) = (&meta.id, &meta.json) {
-            chat.spoken().keep_meta(&call.as_str().into(), json);
+            chat.incoming_mut().set_meta(&call.as_str().into(), json);
         }
-        // What a loaded session says again is no news, but for what is known of the session itself.
+        // Replayed data is not reported again, except what describes the session itself.
         if !replayed || of_session {
             let session = chat.session.clone();
-            self.after.push(ToEditor::Meta { chat: id, session, meta });
+            self.after_draw.push(EditorMessage::Meta { chat: id, session, meta });
         }
     }
 
-    /// It came with an answer that is about no session: all who are on that agent hear of it.
-    pub(super) fn meta_of_agent(&mut self, agent: AgentId, meta: &Meta) {
+    /// Handles `_meta` of a reply that is about no session: it is reported for every chat of the agent.
+    pub(in crate::core) fn meta_of_agent(&mut self, agent: AgentId, meta: &Meta) {
         for chat in self.chats_on(agent) {
             let meta = meta.clone();
-            self.after.push(ToEditor::Meta { chat, session: None, meta });
+            self.after_draw.push(EditorMessage::Meta { chat, session: None, meta });
         }
     }
 }

@@ -1,17 +1,19 @@
-//! What `:RatInfo` and its like show: facts about an agent as text.
+//! The pages of `:RatInfo`, `:RatTrace` and tool call output, as text.
 
-use super::effect::{Effect, Page};
-use super::event::ChatId;
-use super::reach::Allowed;
-use super::state::State;
-use crate::session::agent::McpServer;
+use crate::core::messages::effect::Effect;
+use crate::core::messages::file_scope::AllowedPath;
+use crate::core::messages::page::PageId;
+use crate::core::state::State;
+use crate::session::agent::{Capability, McpServer};
+use crate::session::author::ChatId;
 use crate::session::ids::ToolCallId;
-use crate::session::terminal::MOST;
-use crate::view::{card, scene};
+use crate::session::terminal::MAX_OUTPUT;
+use crate::session::tool_call::ToolKind;
+use crate::view::{scene, terminal, title, tool_card};
 use std::fmt::Write;
 
 impl State {
-    pub(super) fn show_info(&mut self, id: ChatId) {
+    pub(in crate::core) fn show_info(&mut self, id: ChatId) {
         let Some(chat) = self.chats.get(&id) else { return };
         let mut out = String::new();
         let mut row = |what: &str, value: &str| {
@@ -19,6 +21,7 @@ impl State {
             let _ = writeln!(out, "{what:<14}{value}");
         };
         let info = &chat.info;
+        row("rat.nvim", env!("CARGO_PKG_VERSION"));
         row("agent", &format!("{} ({})", chat.agent_title(), chat.name()));
         row("version", info.version.as_deref().unwrap_or("unknown"));
         row(
@@ -29,7 +32,9 @@ impl State {
                 .collect::<Vec<_>>()
                 .join(" "),
         );
-        row("protocol", &info.protocol_version.to_string());
+        // The version is 0 before the handshake.
+        let protocol = Some(info.protocol_version).filter(|version| *version > 0);
+        row("protocol", &protocol.map_or_else(|| "unknown".to_owned(), |it| it.to_string()));
         let status = chat.status();
         row("state", status.state.word());
         if let Some(detail) = &status.detail {
@@ -37,9 +42,9 @@ impl State {
         }
         row("session", status.session.as_deref().unwrap_or("none"));
         row("folder", &chat.cwd.display().to_string());
-        let allowed = chat.allowed.iter().map(Allowed::path);
+        let allowed = chat.access.allowed.iter().map(AllowedPath::path);
         for path in chat.directories.iter().map(AsRef::as_ref).chain(allowed) {
-            row("also", &path.display().to_string());
+            row("extra folder", &path.display().to_string());
         }
         if let Some(mode) = &status.mode {
             row("mode", mode);
@@ -56,59 +61,62 @@ impl State {
             ("images", takes.prompt.image),
             ("audio", takes.prompt.audio),
             ("embedded context", takes.prompt.embedded),
-            ("load", takes.load),
-            ("resume", takes.resume),
-            ("list", takes.list),
-            ("fork", takes.fork),
-            ("close", takes.close),
-            ("delete", takes.delete),
-            ("directories", takes.directories),
-            ("MCP over HTTP", takes.mcp_http),
-            ("MCP over SSE", takes.mcp_sse),
-            ("logout", takes.logout),
+            ("load", takes.has(Capability::Load)),
+            ("resume", takes.has(Capability::Resume)),
+            ("list", takes.has(Capability::List)),
+            ("fork", takes.has(Capability::Fork)),
+            ("close", takes.has(Capability::Close)),
+            ("delete", takes.has(Capability::Delete)),
+            ("directories", takes.has(Capability::Directories)),
+            ("MCP over HTTP", takes.has(Capability::McpHttp)),
+            ("MCP over SSE", takes.has(Capability::McpSse)),
+            ("logout", takes.has(Capability::Logout)),
         ];
         let can: Vec<_> = flags.iter().filter(|flag| flag.1).map(|flag| flag.0).collect();
-        row("can do", &if can.is_empty() { "nothing optional".to_owned() } else { can.join(", ") });
+        row("capabilities", &if can.is_empty() { "none".to_owned() } else { can.join(", ") });
         for method in &info.auth_methods {
             row("login", &format!("{} ({})", method.name, method.id));
         }
         for server in &chat.config.mcp_servers {
             let (name, kind, left_out) = match server {
                 McpServer::Stdio { name, .. } => (name, "stdio", false),
-                McpServer::Http { name, .. } => (name, "http", !takes.mcp_http),
-                McpServer::Sse { name, .. } => (name, "sse", !takes.mcp_sse),
+                McpServer::Http { name, .. } => (name, "http", !takes.has(Capability::McpHttp)),
+                McpServer::Sse { name, .. } => (name, "sse", !takes.has(Capability::McpSse)),
             };
-            let note = if left_out { ", left out: the agent cannot use it" } else { "" };
+            let note = if left_out { ", skipped: not supported by the agent" } else { "" };
             row("MCP server", &format!("{name} ({kind}{note})"));
         }
         let title = format!("{} · info", chat.agent_title());
-        self.show_text((id, Page::Info), &title, "ratinfo", out, None);
+        self.show_text((id, PageId::Info), &title, "ratinfo", out, None);
     }
 
-    pub(super) fn show_trace(&mut self, id: ChatId) {
+    pub(in crate::core) fn show_trace(&mut self, id: ChatId) {
         let Some(chat) = self.chats.get(&id) else { return };
         if let Some(agent) = chat.last_agent {
             self.effects.push(Effect::Trace { agent, chat: id });
         }
     }
 
-    pub(super) fn show_traffic(&mut self, id: ChatId, text: String) {
+    pub(in crate::core) fn show_recorded_trace(&mut self, id: ChatId, text: String) {
         let Some(chat) = self.chats.get(&id) else { return };
         let title = format!("{} · trace", chat.agent_title());
-        self.show_text((id, Page::Trace), &title, "json", text, None);
+        self.show_text((id, PageId::Trace), &title, "json", text, None);
     }
 
-    pub(super) fn show_output(&mut self, id: ChatId, tool_call: &ToolCallId) {
+    pub(in crate::core) fn show_output(&mut self, id: ChatId, tool_call: &ToolCallId) {
+        if self.show_running(id, tool_call) {
+            return;
+        }
         let Some(chat) = self.chats.get(&id) else { return };
         let Some(entry) = chat.transcript.find_tool(tool_call) else { return };
         let call = &entry.call;
-        let mut text = format!("{} {}\n", card::kind(call.kind), scene::title(call));
+        let mut text = format!("{}{}\n", title::kind_prefix(call), scene::title(call));
         let terminals = call.terminals().filter_map(|id| chat.terminal(id));
-        let terminals = terminals.map(|shown| shown.account(MOST));
+        let terminals = terminals.map(|shown| shown.report(MAX_OUTPUT));
         let sections = [
             call.input.as_ref().map(|input| input.json.clone()),
-            Some(card::output_text(call)),
-            call.output.clone().filter(|output| *output != card::output_text(call)),
+            Some(tool_card::output_text(call)),
+            call.output.clone().filter(|output| *output != tool_card::output_text(call)),
             call.meta.as_ref().map(|meta| format!("_meta {meta}")),
         ];
         for section in
@@ -120,12 +128,24 @@ impl State {
         }
         for diff in call.diffs() {
             let old = diff.old.as_deref().unwrap_or_default();
-            let path = diff.path.display().to_string();
+            let path = diff.path.display();
             let changes = similar::TextDiff::from_lines(old, &diff.new);
-            text.push('\n');
-            text.push_str(&changes.unified_diff().header(&path, &path).to_string());
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\n--- {path}\n+++ {path}\n");
+            for hunk in changes.unified_diff().iter_hunks() {
+                // The diff may be of a fragment, so its line numbers are not those of the file.
+                let hunk = hunk.to_string();
+                text.push_str("@@");
+                text.push_str(&hunk[hunk.find('\n').unwrap_or(hunk.len())..]);
+            }
         }
-        let title = scene::title(call).to_owned();
-        self.show_text((id, Page::Output(tool_call.clone())), &title, "ratoutput", text, None);
+        let shown = call.terminals().find_map(|id| chat.terminal(id));
+        let title = terminal::heading(Some(call), shown);
+        let is_command = shown.is_some() || call.kind == ToolKind::Execute;
+        self.show_text((id, PageId::Output(tool_call.clone())), &title, "ratoutput", text, None);
+        if is_command {
+            // Errors are at the end.
+            self.show_end();
+        }
     }
 }

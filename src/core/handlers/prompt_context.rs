@@ -1,52 +1,60 @@
-//! What goes with a prompt because the agent cannot see it: unsaved text, and what became of the files it wrote. The
-//! prompt is shown at once and sent as soon as that is known.
+//! Prompt context: unsaved text, and changes to files the agent wrote. It is collected when a turn starts. The prompt
+//! is shown at once and sent as soon as its context is known.
 
-use super::chat::{Chat, Phase, Turn};
-use super::effect::{Call, Effect, Gather, Happened, Level, ToEditor};
-use super::event::{ChatId, Gathered, Told, UnsavedFile};
-use super::policy::Unsaved;
-use super::state::{Expected, Question, State};
+use crate::core::calls::ExpectedReply;
+use crate::core::chat::Replay;
+use crate::core::chat::{Chat, Phase, Turn};
+use crate::core::messages::call::Call;
+use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
+use crate::core::messages::effect::{CollectPromptContext, Effect};
+use crate::core::messages::files::{PromptContext, ReportedChange, UnsavedFile};
+use crate::core::messages::policy::Unsaved;
+use crate::core::questions::Question;
+use crate::core::state::State;
 use crate::edit::unified::{FileDiff, bounded};
+use crate::session::author::ChatId;
 use crate::session::content::{About, Content};
 use crate::session::prompt::{Attachment, FilesRead, Packed, Prompt, PromptCapabilities};
 use crate::session::update::Severity;
 
-/// A note has at most so many bytes.
-const MOST_NOTED: usize = 16 * 1024;
-/// All texts embedded in one prompt have at most so many; those beyond go as a note.
-const MOST_EMBEDDED: usize = 256 * 1024;
+/// Maximum size of the text in one note, in bytes.
+const MAX_NOTE_BYTES: usize = 16 * 1024;
+/// Maximum total size of the texts embedded in one prompt, in bytes. Further files are described by a note.
+const MAX_EMBEDDED_BYTES: usize = 256 * 1024;
 
-const UNSAVED: &str = "The user has unsaved changes in the editor, which are not on disk. \
+const UNSAVED_DIFFS_INTRO: &str = "The user has unsaved changes in the editor, which are not on disk. \
                        From the files on disk to the text in the editor:\n\n";
-const EMBEDDED: &str = "The user has unsaved changes in the editor, which are not on disk. \
+const UNSAVED_TEXTS_INTRO: &str = "The user has unsaved changes in the editor, which are not on disk. \
                         The text of these files as it is in the editor:";
-const CHANGED: &str = "Since you last saw them, these files have changed:\n\n";
+const CHANGED_FILES_INTRO: &str = "Since you last saw them, these files have changed:\n\n";
 
-/// What goes with a prompt.
+/// The context that is added to a prompt.
 #[derive(Debug, Default)]
-struct Notes {
+struct ContextNotes {
     blocks: Vec<Content>,
-    /// What the user reads of it.
+    /// Descriptions for the user, shown with the prompt.
     titles: Vec<String>,
-    told: Vec<Told>,
+    reported: Vec<ReportedChange>,
 }
 
-impl Notes {
-    fn new(gathered: Gathered, unsaved: Unsaved, takes: PromptCapabilities) -> Self {
+impl ContextNotes {
+    fn new(context: PromptContext, unsaved: Unsaved, takes: PromptCapabilities) -> Self {
         let mut notes = Self::default();
-        let changed: Vec<&FileDiff> = gathered.changed.iter().map(|file| &file.diff).collect();
+        let changed: Vec<&FileDiff> = context.changed.iter().map(|file| &file.diff).collect();
         notes.note(
-            CHANGED,
-            |files| format!("changes of {files} that the agent has not seen"),
+            CHANGED_FILES_INTRO,
+            |files| format!("changes in {files} the agent has not seen"),
             &changed,
         );
         let (embedded, others) = match unsaved {
-            Unsaved::Embed if takes.embedded => within(&gathered.unsaved, MOST_EMBEDDED),
-            _ => (Vec::new(), gathered.unsaved.iter().collect()),
+            Unsaved::Embed if takes.embedded => {
+                partition_by_size(&context.unsaved, MAX_EMBEDDED_BYTES)
+            }
+            _ => (Vec::new(), context.unsaved.iter().collect()),
         };
         if !embedded.is_empty() {
             notes.titles.push(format!("unsaved text of {}", files(embedded.len())));
-            notes.blocks.push(Content::Text(EMBEDDED.to_owned()));
+            notes.blocks.push(Content::Text(UNSAVED_TEXTS_INTRO.to_owned()));
         }
         notes.blocks.extend(embedded.iter().map(|file| Content::Resource {
             uri: file.uri.clone(),
@@ -55,27 +63,30 @@ impl Notes {
             about: About::default(),
         }));
         let others: Vec<&FileDiff> = others.iter().map(|file| &file.diff).collect();
-        notes.note(UNSAVED, |files| format!("unsaved changes of {files}"), &others);
-        notes.told = gathered.changed.into_iter().map(|file| file.told).collect();
+        notes.note(UNSAVED_DIFFS_INTRO, |files| format!("unsaved changes in {files}"), &others);
+        notes.reported = context.changed.into_iter().map(|file| file.report).collect();
         notes
     }
 
     fn note(&mut self, sentence: &str, title: impl Fn(String) -> String, diffs: &[&FileDiff]) {
         if !diffs.is_empty() {
-            let text = bounded(diffs, MOST_NOTED - sentence.len());
+            let text = bounded(diffs, MAX_NOTE_BYTES - sentence.len());
             self.blocks.push(Content::Text(sentence.to_owned() + &text));
             self.titles.push(title(files(diffs.len())));
         }
     }
 
-    /// The words of it: an agent may repeat them after the prompt's own.
-    fn words(&self) -> String {
+    /// Returns all of its text, to recognise it if the agent echoes the prompt.
+    fn text(&self) -> String {
         self.blocks.iter().filter_map(Content::text).collect()
     }
 }
 
-/// Those whose texts have room together, and the others.
-fn within(files: &[UnsavedFile], mut room: usize) -> (Vec<&UnsavedFile>, Vec<&UnsavedFile>) {
+/// Splits the files into those whose texts fit into `room` bytes together, and the rest.
+fn partition_by_size(
+    files: &[UnsavedFile],
+    mut room: usize,
+) -> (Vec<&UnsavedFile>, Vec<&UnsavedFile>) {
     files.iter().partition(|file| {
         let size = file.text.body(0..file.text.len()).len();
         let fits = size <= room;
@@ -89,143 +100,151 @@ fn files(count: usize) -> String {
 }
 
 impl State {
-    /// A turn begins: its prompt is shown, and sent at once where nothing has to be found out first.
-    pub(super) fn send(&mut self, id: ChatId, prompt: Prompt) {
+    /// Starts a turn: shows its prompt, and sends it at once unless its context has to be collected first.
+    pub(in crate::core) fn start_turn(&mut self, id: ChatId, prompt: Prompt) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let titles = prompt.attachments.iter().map(Attachment::title).collect();
         let entry = chat.transcript.prompt(&prompt.text, titles);
-        chat.reloaded = false;
+        chat.replay = Replay::None;
         chat.turns += 1;
-        let (number, policy) = (chat.turns, chat.policy);
-        let alone = prompt.files().next().is_none();
-        self.enter(id, Phase::Running(Turn::new(number, prompt, entry)));
-        self.after.push(ToEditor::Autocommand(Happened::TurnStart(id)));
+        let (number, policy) = (chat.turns, chat.access.policy);
+        let has_no_files = prompt.files().next().is_none();
+        self.enter_phase(id, Phase::Running(Turn::new(number, prompt, entry)));
+        self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::TurnStart(id)));
         match policy.unsaved {
-            Unsaved::Ignore if alone => {
-                self.deliver(id, Notes::default(), &FilesRead::default());
+            Unsaved::Ignore if has_no_files => {
+                self.send_prompt(id, ContextNotes::default(), &FilesRead::default());
             }
-            unsaved => self.gather(id, unsaved),
+            unsaved => self.collect_context(id, unsaved),
         }
     }
 
-    /// Has it found out what the agent cannot see, and what becomes of unsaved text.
-    fn gather(&mut self, id: ChatId, unsaved: Unsaved) {
-        let Some((chat, turn)) = self.unsent(id) else { return };
+    /// Collects the prompt's context and handles unsaved text as `unsaved` says.
+    fn collect_context(&mut self, id: ChatId, unsaved: Unsaved) {
+        let Some((chat, turn)) = self.unsent_turn(id) else { return };
         let Some(session) = chat.key() else { return };
         let reads_buffers = chat.reads_buffers();
-        self.effects.push(Effect::Gather(Gather {
+        self.effects.push(Effect::CollectPromptContext(CollectPromptContext {
             chat: id,
             turn: turn.number,
             session,
             cwd: chat.cwd.clone(),
-            reach: chat.reach(),
+            scope: chat.file_scope(),
             unsaved: if reads_buffers { Unsaved::Ignore } else { unsaved },
             reads_buffers,
             files: turn.prompt.files().map(Into::into).collect(),
         }));
     }
 
-    /// What was to be found out is there.
-    pub(super) fn gathered(
+    /// The prompt's context is complete.
+    pub(in crate::core) fn context_collected(
         &mut self,
         id: ChatId,
         number: u64,
-        how: Unsaved,
-        mut gathered: Gathered,
+        unsaved: Unsaved,
+        mut context: PromptContext,
     ) {
-        let Some((chat, turn)) = self.unsent(id) else { return };
-        let asked =
-            self.questions.values().any(|it| matches!(it, Question::Unsaved(of, _) if *of == id));
-        if turn.number != number || asked {
+        let Some((chat, turn)) = self.unsent_turn(id) else { return };
+        let already_asked = self
+            .questions
+            .values()
+            .any(|it| matches!(it, Question::UnsavedText(chat, _) if *chat == id));
+        if turn.number != number || already_asked {
             return;
         }
-        let (takes, files) = (chat.info.capabilities.prompt, std::mem::take(&mut gathered.files));
-        if chat.policy.unsaved == Unsaved::Ignore {
-            // Only files were to be read.
-            return self.deliver(id, Notes::default(), &files);
+        let (takes, files) = (chat.info.capabilities.prompt, std::mem::take(&mut context.files));
+        if chat.access.policy.unsaved == Unsaved::Ignore {
+            // Only attached files had to be read.
+            return self.send_prompt(id, ContextNotes::default(), &files);
         }
-        if how == Unsaved::Ask && !gathered.unsaved.is_empty() {
-            return self.ask_unsaved(id, number, gathered.unsaved.len());
+        if unsaved == Unsaved::Ask && !context.unsaved.is_empty() {
+            return self.ask_about_unsaved_text(id, number, context.unsaved.len());
         }
-        for problem in &gathered.problems {
+        for problem in &context.problems {
             self.notify(Level::Warn, problem);
         }
-        self.deliver(id, Notes::new(gathered, how, takes), &files);
+        self.send_prompt(id, ContextNotes::new(context, unsaved, takes), &files);
     }
 
-    fn ask_unsaved(&mut self, id: ChatId, number: u64, count: usize) {
+    fn ask_about_unsaved_text(&mut self, id: ChatId, number: u64, count: usize) {
         let verb = if count == 1 { "has" } else { "have" };
         let title = format!("{} {verb} unsaved changes", files(count));
-        let items = ["Tell the agent", "Save them", "Send without"].map(str::to_owned).to_vec();
-        self.ask(Question::Unsaved(id, number), title, items);
+        let items = ["Tell the agent about them", "Save them first", "Send without them"]
+            .map(str::to_owned)
+            .to_vec();
+        self.ask(Question::UnsavedText(id, number), title, items);
         self.count_questions();
     }
 
-    pub(super) fn unsaved_answered(&mut self, id: ChatId, index: Option<usize>) {
+    pub(in crate::core) fn unsaved_text_answered(&mut self, id: ChatId, index: Option<usize>) {
         self.count_questions();
         match index {
             // The texts may have changed while the question was open.
-            Some(0) => self.gather(id, Unsaved::Note),
-            Some(1) => self.gather(id, Unsaved::Save),
-            Some(_) => self.gather(id, Unsaved::Ignore),
-            None => self.call_off(id),
+            Some(0) => self.collect_context(id, Unsaved::Note),
+            Some(1) => self.collect_context(id, Unsaved::Save),
+            Some(_) => self.collect_context(id, Unsaved::Ignore),
+            None => self.withdraw_prompt(id),
         }
     }
 
-    /// Calls the agent: the prompt goes out.
-    fn deliver(&mut self, id: ChatId, notes: Notes, files: &FilesRead) {
-        let Some((chat, turn)) = self.unsent(id) else { return };
+    /// Sends the prompt to the agent.
+    fn send_prompt(&mut self, id: ChatId, notes: ContextNotes, files: &FilesRead) {
+        let Some((chat, turn)) = self.unsent_turn(id) else { return };
         let Some(session) = chat.session.clone() else { return };
         let Packed { mut blocks, notices } = turn.prompt.pack(chat.info.capabilities.prompt, files);
-        let (entry, words) = (turn.entry, notes.words());
+        let (entry, words) = (turn.entry, notes.text());
         for notice in notices {
             self.notify(Level::Warn, notice);
         }
         if blocks.is_empty() {
-            // It was nothing but files that cannot be read.
-            return self.call_off(id);
+            // It consisted only of files that cannot be read.
+            return self.withdraw_prompt(id);
         }
         blocks.extend(notes.blocks);
-        let call = self.call(id, Call::Prompt { session, blocks }, Expected::Turn, None);
+        let call = self.call(id, Call::Prompt { session, blocks }, ExpectedReply::Turn, None);
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.transcript.add_to_prompt(entry, notes.titles, &words);
         if let Phase::Running(turn) = &mut chat.phase {
             turn.call = Some(call);
-            turn.told = notes.told;
+            turn.reported = notes.reported;
         }
-        self.keep(id);
+        self.save(id);
     }
 
-    /// Ends a turn whose prompt has not gone out: it goes back to the user.
-    pub(super) fn call_off(&mut self, id: ChatId) {
-        let Some(prompt) = self.unsent(id).map(|(_, turn)| turn.prompt.clone()) else { return };
+    /// Ends a turn whose prompt was not sent, and returns the prompt to the user.
+    pub(in crate::core) fn withdraw_prompt(&mut self, id: ChatId) {
+        let Some(prompt) = self.unsent_turn(id).map(|(_, turn)| turn.prompt.clone()) else {
+            return;
+        };
         if let Some(chat) = self.chats.get_mut(&id) {
-            let title = "cancelled before it was sent: the prompt is yours again";
+            let title = "Cancelled before it was sent. The text is back in the prompt.";
             chat.transcript.note(Severity::Info, title, Vec::new());
         }
-        self.after.push(ToEditor::Draft(id, prompt));
-        self.unask(|question| matches!(question, Question::Unsaved(chat, _) if *chat == id));
+        self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
+        self.withdraw_questions(
+            |question| matches!(question, Question::UnsavedText(chat, _) if *chat == id),
+        );
         self.count_questions();
         self.end_turn(id, true, "cancelled");
     }
 
-    /// The chat and its turn, if that waits for what goes with the prompt.
-    fn unsent(&self, id: ChatId) -> Option<(&Chat, &Turn)> {
+    /// Returns the chat and its turn if the turn's prompt was not sent.
+    fn unsent_turn(&self, id: ChatId) -> Option<(&Chat, &Turn)> {
         let chat = self.chats.get(&id)?;
         chat.turn().filter(|turn| turn.is_unsent()).map(|turn| (chat, turn))
     }
 
-    /// The agent is done with the turn's prompt: what came with it is known to the agent if it has taken the prompt in,
-    /// and what is on disk now is its own doing, but for what the user saved.
-    pub(super) fn over(&mut self, id: ChatId, taken: bool) {
+    /// Reports the end of a turn to the documents. If `taken`, the agent knows what was reported with the prompt.
+    /// Whatever is on disk now is the agent's work, except what the user has saved.
+    pub(in crate::core) fn report_turn_end(&mut self, id: ChatId, taken: bool) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let reads_buffers = chat.reads_buffers();
         let (Some(session), Phase::Running(turn)) = (chat.key(), &mut chat.phase) else {
             return;
         };
-        let told = std::mem::take(&mut turn.told);
+        let reported = std::mem::take(&mut turn.reported);
         if !turn.is_unsent() {
-            self.effects.push(Effect::TurnOver { session, told, taken, reads_buffers });
+            self.effects.push(Effect::TurnEnded { session, reported, taken, reads_buffers });
         }
     }
 }

@@ -1,145 +1,141 @@
-//! Sessions to choose from: those remembered and those agents know of; and what the user does with one.
+//! The list of sessions the user chooses from, and what is done with the chosen one. Sessions come from the store and
+//! from agents.
 
-use super::effect::{Call, Effect, Keeping, Level, SessionItem, ToAgent, ToEditor};
-use super::event::agent::{CallError, INVALID_PARAMS, Reply};
-use super::event::{AgentId, ChatId, SessionAct};
-use super::link::{Link, Stage};
-use super::state::{Expected, Owner, State};
-use super::words;
-use crate::session::agent::AgentCapabilities;
+use crate::core::calls::{CallOwner, ExpectedReply};
+use crate::core::chat::SessionSettings;
+use crate::core::connection::{AgentConnection, ConnectionStage};
+use crate::core::messages::agent::{CallError, INVALID_PARAMS, Reply};
+use crate::core::messages::call::Call;
+use crate::core::messages::editor::{EditorMessage, Level, SessionItem};
+use crate::core::messages::effect::{AgentCommand, Effect, StoreCommand};
+use crate::core::messages::ids::AgentId;
+use crate::core::messages::user::SessionAction;
+use crate::core::session_list::SessionList;
+use crate::core::state::State;
+use crate::core::user_messages;
+use crate::session::agent::{AgentCapabilities, Capability};
+use crate::session::author::ChatId;
 use crate::session::ids::{AgentName, SessionId};
-use crate::session::remembered::{Listed, Remembered, StoreKey};
+use crate::session::saved::{SavedSession, StoreKey};
 use crate::session::tool_call::ToolStatus;
 use crate::session::transcript::Transcript;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// The sessions of a folder, as they come in.
-#[derive(Debug)]
-pub(super) struct Listing {
-    act: SessionAct,
-    cwd: PathBuf,
-    /// Not there yet while `None`.
-    remembered: Option<Vec<Remembered>>,
-    listed: Vec<(AgentName, Listed)>,
-    /// Agents whose page has not come.
-    awaited: Vec<AgentId>,
-    /// Where the next pages begin (ACP session list: never kept for longer).
-    next: HashMap<AgentId, String>,
-}
-
-impl Listing {
-    /// By what one of its sessions is found again.
-    fn key(&self, agent: &AgentName, id: &SessionId) -> StoreKey {
-        StoreKey { cwd: self.cwd.clone(), agent: agent.clone(), id: id.clone() }
-    }
-}
-
 impl State {
-    /// Gathers the sessions of a folder: from what is remembered and from the agents that run there and can list.
-    pub(super) fn list_sessions(&mut self, act: SessionAct, cwd: PathBuf) {
-        self.effects.push(Effect::Keep(Keeping::List(cwd.clone())));
-        // Pages of an older list are not of this one.
-        self.calls.retain(|_, (_, expected)| *expected != Expected::Sessions);
+    /// Lists the sessions of a folder: those in the store, and those of agents running there that support
+    /// `session/list`.
+    pub(in crate::core) fn list_sessions(&mut self, act: SessionAction, cwd: PathBuf) {
+        self.effects.push(Effect::Store(StoreCommand::List(cwd.clone())));
+        // Replies to an earlier list must not be added to this one.
+        self.calls.retain(|_, (_, expected)| *expected != ExpectedReply::Sessions);
         let (listed, awaited, next) = (Vec::new(), Vec::new(), HashMap::new());
-        let lists = |link: &Link| {
-            link.stage == Stage::Ready && link.cwd == cwd && link.info.capabilities.list
+        let lists = |connection: &AgentConnection| {
+            connection.stage == ConnectionStage::Ready
+                && connection.cwd == cwd
+                && connection.info.capabilities.has(Capability::List)
         };
-        let agents = self.links.iter().filter(|(_, link)| lists(link));
+        let agents = self.connections.iter().filter(|(_, connection)| lists(connection));
         let agents: Vec<AgentId> = agents.map(|(agent, _)| *agent).collect();
-        let remembered = None;
-        self.listing = Some(Listing { act, cwd, remembered, listed, awaited, next });
+        let saved = None;
+        self.session_list = Some(SessionList { act, cwd, saved, listed, awaited, next });
         for agent in agents {
             self.ask_for_page(agent, None);
         }
     }
 
-    pub(super) fn more_sessions(&mut self) {
-        let Some(listing) = &mut self.listing else { return };
-        for (agent, cursor) in std::mem::take(&mut listing.next) {
+    pub(in crate::core) fn more_sessions(&mut self) {
+        let Some(list) = &mut self.session_list else { return };
+        for (agent, cursor) in std::mem::take(&mut list.next) {
             self.ask_for_page(agent, Some(cursor));
         }
-        self.show_listing();
+        self.show_session_list();
     }
 
-    /// An agent is gone: what it would have listed is not waited for.
-    pub(super) fn list_without(&mut self, agent: AgentId) {
-        let Some(listing) = &mut self.listing else { return };
-        let awaited = listing.awaited.len();
-        listing.awaited.retain(|it| *it != agent);
-        if listing.awaited.len() < awaited {
-            self.show_listing();
+    /// Stops waiting for the pages of an agent that has ended.
+    pub(in crate::core) fn stop_awaiting_page(&mut self, agent: AgentId) {
+        let Some(list) = &mut self.session_list else { return };
+        let awaited = list.awaited.len();
+        list.awaited.retain(|it| *it != agent);
+        if list.awaited.len() < awaited {
+            self.show_session_list();
         }
     }
 
     fn ask_for_page(&mut self, agent: AgentId, cursor: Option<String>) {
-        let Some(listing) = &mut self.listing else { return };
-        let Some(link) = self.links.get(&agent) else { return };
-        listing.awaited.push(agent);
-        let timeout = link.config.timeouts.request;
-        let request = Call::List(listing.cwd.clone(), cursor);
-        self.call_as(Owner::Agent(agent), request, Expected::Sessions, timeout);
+        let Some(list) = &mut self.session_list else { return };
+        let Some(connection) = self.connections.get(&agent) else { return };
+        list.awaited.push(agent);
+        let timeout = connection.config.timeouts.request;
+        let request = Call::List(list.cwd.clone(), cursor);
+        self.call_for(CallOwner::Agent(agent), request, ExpectedReply::Sessions, timeout);
     }
 
-    pub(super) fn remembered(&mut self, cwd: &Path, sessions: Vec<Remembered>) {
-        if let Some(listing) = self.listing.as_mut().filter(|listing| listing.cwd == cwd) {
-            listing.remembered = Some(sessions);
+    pub(in crate::core) fn saved_sessions(&mut self, cwd: &Path, sessions: Vec<SavedSession>) {
+        if let Some(list) = self.session_list.as_mut().filter(|list| list.cwd == cwd) {
+            list.saved = Some(sessions);
         }
-        self.show_listing();
+        self.show_session_list();
     }
 
-    /// A page of an agent's sessions has come, or will not.
-    pub(super) fn sessions_came(&mut self, agent: AgentId, result: Result<Reply, CallError>) {
-        let Some(name) = self.links.get(&agent).map(|link| link.config.name.clone()) else {
+    /// Handles a page of an agent's sessions, or the error that took its place.
+    pub(in crate::core) fn sessions_listed(
+        &mut self,
+        agent: AgentId,
+        result: Result<Reply, CallError>,
+    ) {
+        let Some(name) =
+            self.connections.get(&agent).map(|connection| connection.config.name.clone())
+        else {
             return;
         };
-        let Some(listing) = &mut self.listing else { return };
-        listing.awaited.retain(|it| *it != agent);
+        let Some(list) = &mut self.session_list else { return };
+        list.awaited.retain(|it| *it != agent);
         match result {
             Ok(Reply::Sessions(sessions, next)) => {
-                let known: Vec<_> = listing.listed.iter().map(|(_, it)| it.id.clone()).collect();
+                let known: Vec<_> = list.listed.iter().map(|(_, it)| it.id.clone()).collect();
                 let new = sessions.into_iter().filter(|it| !known.contains(&it.id));
-                listing.listed.extend(new.map(|session| (name.clone(), session)));
-                listing.next.extend(next.map(|cursor| (agent, cursor)));
+                list.listed.extend(new.map(|session| (name.clone(), session)));
+                list.next.extend(next.map(|cursor| (agent, cursor)));
             }
             Ok(_) => {}
-            Err(CallError::Rpc { code: INVALID_PARAMS, .. }) if !listing.listed.is_empty() => {
+            Err(CallError::Rpc { code: INVALID_PARAMS, .. }) if !list.listed.is_empty() => {
                 self.notify(
                     Level::Warn,
-                    format!("{name} does not go on with its list: :RatSessions begins it anew"),
+                    format!("{name}: the session list is out of date. Run :RatSessions again."),
                 );
             }
             Err(error) => {
-                let why = words::reason(&error);
-                self.notify(Level::Warn, format!("{name} does not list its sessions ({why})"));
+                let why = user_messages::reason(&error);
+                self.notify(Level::Warn, format!("{name} could not list its sessions: {why}"));
             }
         }
-        self.show_listing();
+        self.show_session_list();
     }
 
-    /// Shows what there is, once it is all there.
-    fn show_listing(&mut self) {
-        let Some(listing) = &self.listing else { return };
-        let Some(remembered) = &listing.remembered else { return };
-        if !listing.awaited.is_empty() {
+    /// Shows the list once every page has arrived.
+    fn show_session_list(&mut self) {
+        let Some(list) = &self.session_list else { return };
+        let Some(saved) = &list.saved else { return };
+        if !list.awaited.is_empty() {
             return;
         }
         let mut items: Vec<SessionItem> = Vec::new();
-        for one in remembered {
+        for one in saved {
             items.push(SessionItem {
                 agent: one.agent.clone(),
                 id: one.id.clone(),
                 title: one.title.clone(),
                 used_at: Some(one.used_at),
                 updated_at: None,
-                chat: self.open_as(&one.key()),
+                chat: self.find_open(&one.key()),
                 open_elsewhere: false,
             });
             if let Some(item) = items.last_mut() {
                 item.open_elsewhere = one.open && item.chat.is_none();
             }
         }
-        for (agent, one) in listing.listed.iter().filter(|(_, one)| one.cwd == listing.cwd) {
+        for (agent, one) in list.listed.iter().filter(|(_, one)| one.cwd == list.cwd) {
             let known = items.iter_mut().find(|it| it.id == one.id && it.agent == *agent);
             let item = SessionItem {
                 agent: agent.clone(),
@@ -147,11 +143,11 @@ impl State {
                 title: one.title.clone(),
                 used_at: None,
                 updated_at: one.updated_at.clone(),
-                chat: self.open_as(&listing.key(agent, &one.id)),
+                chat: self.find_open(&list.key(agent, &one.id)),
                 open_elsewhere: false,
             };
             match known {
-                // What the agent says of it is newer than what was written down.
+                // The agent's data is more recent than ours.
                 Some(known) => {
                     known.title = item.title.or(known.title.take());
                     known.updated_at = item.updated_at;
@@ -159,90 +155,116 @@ impl State {
                 None => items.push(item),
             }
         }
-        items.retain(|item| self.offers(listing.act, item));
-        let (act, cwd, more) = (listing.act, listing.cwd.clone(), !listing.next.is_empty());
-        self.after.push(ToEditor::Sessions { act, cwd, items, more });
+        items.retain(|item| self.offers(list.act, item));
+        let (act, cwd, more) = (list.act, list.cwd.clone(), !list.next.is_empty());
+        self.after_draw.push(EditorMessage::Sessions { act, cwd, items, more });
     }
 
-    /// Whether that can be done with the session.
-    fn offers(&self, act: SessionAct, item: &SessionItem) -> bool {
+    /// Whether the action is possible for this session.
+    fn offers(&self, act: SessionAction, item: &SessionItem) -> bool {
         match act {
-            SessionAct::Open | SessionAct::Delete => true,
-            SessionAct::Close => item.chat.is_some(),
-            SessionAct::Fork => self.can(&item.agent).is_none_or(|can| can.fork),
+            SessionAction::Open | SessionAction::Delete => true,
+            SessionAction::Close => item.chat.is_some(),
+            SessionAction::Fork => {
+                self.can(&item.agent).is_none_or(|can| can.has(Capability::Fork))
+            }
         }
     }
 
-    /// What the running agent of this name can do; `None` if there is none.
+    /// Returns the capabilities of the running agent with this name; `None` if there is none.
     fn can(&self, agent: &AgentName) -> Option<AgentCapabilities> {
-        let link = self.links.values().find(|link| link.config.name == *agent);
-        link.filter(|link| link.stage == Stage::Ready).map(|link| link.info.capabilities)
+        let connection =
+            self.connections.values().find(|connection| connection.config.name == *agent);
+        connection
+            .filter(|connection| connection.stage == ConnectionStage::Ready)
+            .map(|connection| connection.info.capabilities)
     }
 
-    pub(super) fn close_session(&mut self, agent: &AgentName, session: &SessionId) {
-        let key = self.listing.as_ref().map(|listing| listing.key(agent, session));
-        match key.and_then(|key| self.open_as(&key)) {
+    pub(in crate::core) fn close_session(&mut self, agent: &AgentName, session: &SessionId) {
+        let key = self.session_list.as_ref().map(|list| list.key(agent, session));
+        match key.and_then(|key| self.find_open(&key)) {
             Some(id) => self.stop(id),
-            None => self.notify(Level::Info, "that session is not open here"),
+            None => self.notify(Level::Info, "That session is not open here"),
         }
     }
 
-    /// Deletes a session with the agent, where one runs that can, and forgets it here. A chat that has it open gets a new
+    /// Deletes a session here and, if a running agent supports it, with its agent. A chat that has it open starts a new
     /// one.
-    pub(super) fn delete_session(&mut self, agent: AgentName, session: SessionId, cwd: PathBuf) {
+    pub(in crate::core) fn delete_session(
+        &mut self,
+        agent: AgentName,
+        session: SessionId,
+        cwd: PathBuf,
+    ) {
         let key = StoreKey { cwd: cwd.clone(), agent: agent.clone(), id: session.clone() };
-        let open = self.open_as(&key);
-        let its = open.and_then(|id| self.link_of(id).map(|(agent, _)| agent));
-        let running = its.or_else(|| {
-            let fits = |link: &Link| {
-                link.config.name == agent && link.cwd == cwd && link.stage == Stage::Ready
+        let open = self.find_open(&key);
+        let current = open.and_then(|id| self.connection_of(id).map(|(agent, _)| agent));
+        let running = current.or_else(|| {
+            let serves = |connection: &AgentConnection| {
+                connection.config.name == agent
+                    && connection.cwd == cwd
+                    && connection.stage == ConnectionStage::Ready
             };
-            self.links.iter().find(|(_, link)| fits(link)).map(|(agent, _)| *agent)
+            self.connections
+                .iter()
+                .find(|(_, connection)| serves(connection))
+                .map(|(agent, _)| *agent)
         });
-        let found = running.and_then(|agent| Some((agent, self.links.get(&agent)?)));
-        let found = found.map(|(id, link)| (id, link.info.capabilities, link.config.timeouts));
+        let found = running.and_then(|agent| Some((agent, self.connections.get(&agent)?)));
+        let found = found
+            .map(|(id, connection)| (id, connection.info.capabilities, connection.config.timeouts));
         if let Some((id, can, timeouts)) = found {
             if open.and_then(|id| self.chats.get(&id)?.turn()).is_some() {
-                self.act(id, ToAgent::Cancel(session.clone()));
+                self.send_to_agent(id, AgentCommand::Cancel(session.clone()));
             }
-            if open.is_some() && can.close {
+            if open.is_some() && can.has(Capability::Close) {
                 let close = Call::Close(session.clone());
-                self.call_as(Owner::Agent(id), close, Expected::Nothing, timeouts.request);
+                self.call_for(
+                    CallOwner::Agent(id),
+                    close,
+                    ExpectedReply::Ignored,
+                    timeouts.request,
+                );
             }
-            if can.delete {
+            if can.has(Capability::Delete) {
                 let delete = Call::Delete(session.clone());
-                self.call_as(Owner::Agent(id), delete, Expected::Deleted, timeouts.request);
+                self.call_for(
+                    CallOwner::Agent(id),
+                    delete,
+                    ExpectedReply::Deleted,
+                    timeouts.request,
+                );
             }
         }
-        if !found.is_some_and(|(_, can, _)| can.delete) {
+        if !found.is_some_and(|(_, can, _)| can.has(Capability::Delete)) {
             let why = if found.is_some() { "cannot delete sessions" } else { "is not running" };
-            let text = format!("forgotten here; {agent} {why} and still has the session");
+            let text = format!("Session removed here, but {agent} still has it: it {why}");
             self.notify(Level::Info, text);
         }
-        self.effects.push(Effect::Keep(Keeping::Forget(key)));
+        self.effects.push(Effect::Store(StoreCommand::Forget(key)));
         if let Some(id) = open {
-            self.begin_anew(id);
+            self.reset_session(id);
         }
     }
 
-    pub(super) fn not_deleted(&mut self, agent: AgentId, error: &CallError) {
-        let Some(link) = self.links.get(&agent) else { return };
-        let (name, why) = (link.config.name.clone(), words::reason(error));
-        self.notify(Level::Error, format!("{name} did not delete the session ({why})"));
+    pub(in crate::core) fn delete_failed(&mut self, agent: AgentId, error: &CallError) {
+        let Some(connection) = self.connections.get(&agent) else { return };
+        let (name, why) = (connection.config.name.clone(), user_messages::reason(error));
+        self.notify(Level::Error, format!("{name} could not delete the session: {why}"));
     }
 
-    /// The chat's session is gone: it is as if it had just been started.
-    fn begin_anew(&mut self, id: ChatId) {
-        self.settle_all(id, ToolStatus::Cancelled);
+    /// Resets a chat whose session was deleted, and opens a new session.
+    fn reset_session(&mut self, id: ChatId) {
+        self.settle_chat(id, ToolStatus::Cancelled);
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.forget_past(&mut self.effects);
-        (chat.live, chat.keep_anew) = (false, false);
-        (chat.usage, chat.modes) = (None, None);
-        chat.options.clear();
+        chat.saving.rewrite = false;
+        chat.usage = None;
+        chat.settings = SessionSettings::default();
         chat.transcript = Transcript::default();
-        chat.redraw();
+        chat.redraw_all();
         if chat.agent.is_some() {
-            self.greeted(id);
+            self.connection_ready(id);
         }
     }
 }

@@ -1,196 +1,241 @@
-//! Sessions of an agent (ACP session set-up): begun, loaded, resumed.
+//! Opening sessions (ACP session setup): new, load, resume and fork.
 
-use super::chat::{Chat, Phase};
-use super::effect::{Call, Effect, Keeping, Place, View};
-use super::event::agent::{CallError, NOT_FOUND, SessionSetup};
-use super::event::{ChatId, Wish};
-use super::state::{Expected, State};
-use super::{login, words};
-use crate::session::agent::{AgentCapabilities, McpServer};
+use super::login;
+use crate::core::calls::ExpectedReply;
+use crate::core::chat::LastSession;
+use crate::core::chat::Replay;
+use crate::core::chat::SessionSettings;
+use crate::core::chat::StartupStep;
+use crate::core::chat::{Chat, Phase};
+use crate::core::messages::agent::{CallError, NOT_FOUND, SessionSetup};
+use crate::core::messages::call::{Call, SessionParams};
+use crate::core::messages::effect::{Effect, StoreCommand};
+use crate::core::messages::page::View;
+use crate::core::messages::user::SessionTarget;
+use crate::core::state::State;
+use crate::core::user_messages;
+use crate::session::agent::{AgentCapabilities, Capability, McpServer};
+use crate::session::author::ChatId;
 use crate::session::ids::SessionId;
 use crate::session::transcript::Transcript;
 use crate::session::update::Severity;
 
 impl State {
-    /// Gets the chat the session it wants, as far as the agent can; else a new one.
-    pub(super) fn open_session(&mut self, id: ChatId) {
+    /// Opens the session that the chat wants. If the agent cannot open it, opens a new one.
+    pub(in crate::core) fn open_session(&mut self, id: ChatId) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        if chat.awaits_store {
-            return self.enter(id, Phase::Starting("looking for the session"));
+        if chat.opening.waits_for_store {
+            return self.enter_phase(id, Phase::Starting(StartupStep::FindingSession));
         }
         let can = chat.info.capabilities;
-        let (last, can_go_on) = (chat.last.take(), can.resume || can.load);
-        match (std::mem::replace(&mut chat.wish, Wish::New), last) {
-            (Wish::Session(session), _) => chat.session = Some(session),
-            (Wish::Last, Some(last)) if can_go_on => chat.session = Some(last),
-            (Wish::Last, last) => {
-                let elsewhere = std::mem::take(&mut chat.last_is_elsewhere);
-                chat.session = last;
-                self.effects.extend(chat.release());
+        let last = std::mem::take(&mut chat.opening.last);
+        let can_go_on = can.has(Capability::Resume) || can.has(Capability::Load);
+        match (std::mem::replace(&mut chat.opening.target, SessionTarget::New), last) {
+            (SessionTarget::Existing(session), _) => chat.session = Some(session),
+            (SessionTarget::Last, LastSession::Here(last)) if can_go_on => {
+                chat.session = Some(last);
+                chat.opening.reopens_last = true;
+            }
+            (SessionTarget::Last, last) => {
+                let elsewhere = last == LastSession::Elsewhere;
+                chat.session = match last {
+                    LastSession::Here(session) => Some(session),
+                    LastSession::None | LastSession::Elsewhere => None,
+                };
+                self.effects.extend(chat.release_effect());
                 chat.forget_past(&mut self.effects);
                 if elsewhere {
-                    let note = "another Neovim has your last session open: a new one begins";
+                    let note = "Your last session is open in another Neovim. Started a new one.";
                     chat.transcript.note(Severity::Info, note, Vec::new());
                 }
             }
-            (Wish::Fork(session), _) if can.fork => {
-                // It stays wanted until it is there: a login may come first.
-                chat.wish = Wish::Fork(session.clone());
-                return self.open_with(id, |place| Call::Fork(session, place), Expected::Fork);
+            (SessionTarget::Fork(session), _) if can.has(Capability::Fork) => {
+                // It remains the target until it is open, because a login may be required first.
+                chat.opening.target = SessionTarget::Fork(session.clone());
+                return self.open_with(
+                    id,
+                    |params| Call::Fork(session, params),
+                    ExpectedReply::Fork,
+                );
             }
-            (Wish::Fork(_), _) => {
+            (SessionTarget::Fork(_), _) => {
                 chat.forget_past(&mut self.effects);
                 let title =
-                    format!("{} cannot fork a session: a new one begins", chat.agent_title());
+                    format!("{} cannot fork sessions. Started a new one.", chat.agent_title());
                 chat.transcript.note(Severity::Warning, title, Vec::new());
             }
-            (Wish::New | Wish::Open, _) => {}
+            (SessionTarget::New | SessionTarget::Current, _) => {}
         }
         match chat.session.clone() {
-            Some(session) if can_go_on => self.go_on(id, session),
+            Some(session) if can_go_on => self.continue_session(id, session),
             Some(_) => {
-                self.effects.extend(chat.release());
+                self.effects.extend(chat.release_effect());
                 chat.forget_past(&mut self.effects);
                 let title = format!(
-                    "{} cannot go on with a session: a new one begins, what was said before is not known to it",
+                    "{} cannot resume sessions. Started a new one without the earlier conversation.",
                     chat.agent_title()
                 );
                 chat.transcript.note(Severity::Warning, title, Vec::new());
-                self.begin(id);
+                self.new_session(id);
             }
-            None => self.begin(id),
+            None => self.new_session(id),
         }
     }
 
-    fn begin(&mut self, id: ChatId) {
+    fn new_session(&mut self, id: ChatId) {
         if let Some(chat) = self.chats.get_mut(&id) {
-            // What was said in another session stands above it.
-            chat.keep_anew = true;
+            // The transcript of the previous session is saved with the new one.
+            chat.saving.rewrite = true;
         }
-        self.open_with(id, Call::NewSession, Expected::NewSession);
+        self.open_with(id, Call::NewSession, ExpectedReply::NewSession);
     }
 
-    /// Goes on with a session. Loading brings what was said with it (ACP session load); resuming is quicker, where we know
-    /// that from before.
-    fn go_on(&mut self, id: ChatId, session: SessionId) {
+    /// Continues a session. `session/load` replays the conversation (ACP session load); `session/resume` is faster and
+    /// used if the transcript is known.
+    fn continue_session(&mut self, id: ChatId, session: SessionId) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let can = chat.info.capabilities;
-        let past = std::mem::take(&mut chat.past);
+        let past = std::mem::take(&mut chat.opening.saved);
         if !past.is_empty() {
             chat.transcript = Transcript::restore(past);
-            chat.redraw();
+            chat.redraw_all();
         }
         let is_known = chat.transcript.opening().is_some();
-        if can.resume && (is_known || !can.load) {
-            self.open_with(id, |place| Call::Resume(session, place), Expected::Resume);
+        if can.has(Capability::Resume) && (is_known || !can.has(Capability::Load)) {
+            self.open_with(id, |params| Call::Resume(session, params), ExpectedReply::Resume);
         } else {
-            chat.replay = Some(Transcript::default());
-            self.open_with(id, |place| Call::Load(session, place), Expected::Load);
+            chat.replay = Replay::Loading(Box::default());
+            self.open_with(id, |params| Call::Load(session, params), ExpectedReply::Load);
         }
     }
 
-    /// A session has begun where another one is now: what was said in that one is its past.
-    fn forked(&mut self, id: ChatId, session: &SessionId) {
+    /// A fork was opened: starts its transcript with that of its source.
+    fn start_fork(&mut self, id: ChatId, session: &SessionId) {
         let Some(chat) = self.chats.get(&id) else { return };
         let source =
-            self.open_as(&chat.store_key(session.clone())).and_then(|id| self.chats.get(&id));
+            self.find_open(&chat.store_key(session.clone())).and_then(|id| self.chats.get(&id));
         let said = source.map(|source| source.transcript.entries().to_vec());
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        let past = said.unwrap_or_else(|| std::mem::take(&mut chat.past));
+        let past = said.unwrap_or_else(|| std::mem::take(&mut chat.opening.saved));
         if !past.is_empty() {
             chat.transcript = Transcript::restore(past);
-            chat.redraw();
+            chat.replay = Replay::MayFollowFork;
+            chat.redraw_all();
         }
-        chat.keep_anew = true;
-        chat.transcript.note(Severity::Info, "a fork of the session begins here", Vec::new());
+        chat.saving.rewrite = true;
+        chat.transcript.note(Severity::Info, "Forked: a new session starts here", Vec::new());
     }
 
-    fn open_with(&mut self, id: ChatId, call: impl FnOnce(Place) -> Call, expected: Expected) {
+    fn open_with(
+        &mut self,
+        id: ChatId,
+        call: impl FnOnce(SessionParams) -> Call,
+        expected: ExpectedReply,
+    ) {
         let Some(chat) = self.chats.get(&id) else { return };
-        let (place, timeout) = (place_of(chat), chat.config.timeouts.session);
-        self.enter(id, Phase::Starting("opening a session"));
-        self.call(id, call(place), expected, timeout);
+        let (params, timeout) = (session_params(chat), chat.config.timeouts.session);
+        self.enter_phase(id, Phase::Starting(StartupStep::OpeningSession));
+        self.call(id, call(params), expected, timeout);
     }
 
-    pub(super) fn opened(&mut self, id: ChatId, session: &SessionId, setup: SessionSetup) {
+    pub(in crate::core) fn session_opened(
+        &mut self,
+        id: ChatId,
+        session: &SessionId,
+        setup: SessionSetup,
+    ) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        if let Wish::Fork(source) = std::mem::replace(&mut chat.wish, Wish::New) {
-            self.forked(id, &source);
+        if let SessionTarget::Fork(source) =
+            std::mem::replace(&mut chat.opening.target, SessionTarget::New)
+        {
+            self.start_fork(id, &source);
         }
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.transcript.begin_session();
         chat.redraw_view(View::Tools);
-        // It may have the name of the one before.
+        // The new session may have the id of the previous one, whose knowledge of files must not carry over.
         self.effects.extend(chat.key().map(Effect::Forget));
         chat.session = Some(session.clone());
-        set_up(chat, setup);
-        tell_place(chat);
-        self.tell_options(id);
-        let waits = self.set_defaults(id);
-        let early = self.link_of(id).map(|(_, link)| link.take_early(session));
-        self.enter(id, if waits { Phase::Starting("setting its options") } else { Phase::Ready });
-        for update in early.unwrap_or_default() {
+        apply_setup(chat, setup);
+        note_session_params(chat);
+        self.enter_phase(id, Phase::Starting(StartupStep::SettingOptions(0)));
+        self.send_options(id);
+        let unset = self.set_defaults(id);
+        let held =
+            self.connection_of(id).map(|(_, connection)| connection.take_held_updates(session));
+        self.enter_phase(
+            id,
+            if unset > 0 {
+                Phase::Starting(StartupStep::SettingOptions(unset))
+            } else {
+                Phase::Ready
+            },
+        );
+        for update in held.unwrap_or_default() {
             self.update(id, update);
         }
-        self.pump(id);
+        self.send_next_prompt(id);
     }
 
-    pub(super) fn restored(&mut self, id: ChatId, setup: SessionSetup) {
+    pub(in crate::core) fn session_restored(&mut self, id: ChatId, setup: SessionSetup) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        set_up(chat, setup);
-        chat.unset = 0;
-        let note = match chat.replay.take() {
-            // What the agent remembers is what counts; it may go on telling after the answer.
-            Some(replay) if !replay.entries().is_empty() => {
-                chat.transcript = replay;
-                chat.keep_anew = true;
-                chat.redraw();
-                "the session was loaded again"
+        apply_setup(chat, setup);
+        let is_last = std::mem::take(&mut chat.opening.reopens_last);
+        let verb = match std::mem::take(&mut chat.replay) {
+            // The agent's version of the conversation is authoritative. It may continue the replay after its reply.
+            Replay::Loading(replay) if !replay.entries().is_empty() => {
+                chat.transcript = *replay;
+                chat.saving.rewrite = true;
+                chat.redraw_all();
+                "Loaded"
             }
-            // It may begin to tell after the answer, or never.
-            Some(_) => {
-                chat.reloaded = true;
-                "the session was loaded again"
+            // The agent may start the replay after its reply, or never.
+            Replay::Loading(_) => {
+                chat.replay = Replay::MayFollowLoad;
+                "Loaded"
             }
-            None => "the session goes on: :RatStart! begins a new one",
+            _ => "Resumed",
         };
-        chat.transcript.note(Severity::Info, note, Vec::new());
-        self.tell_options(id);
-        self.enter(id, Phase::Ready);
-        self.keep(id);
-        self.pump(id);
+        let what = if is_last { "your last session" } else { "the session" };
+        let note = format!("{verb} {what}. :RatStart! starts a new one.");
+        chat.transcript.note_reopened(note);
+        self.send_options(id);
+        self.enter_phase(id, Phase::Ready);
+        self.save(id);
+        self.send_next_prompt(id);
     }
 
-    pub(super) fn not_restored(&mut self, id: ChatId, error: &CallError) {
-        if login::is_wanted(error) {
+    pub(in crate::core) fn restore_failed(&mut self, id: ChatId, error: &CallError) {
+        if login::is_required(error) {
             return self.login(id);
         }
-        // What was asked on the way belongs to a session that there is not.
-        self.settle_permissions(id);
-        self.settle_elicitations(id);
+        // Requests made during loading belong to a session that was not restored.
+        self.cancel_permissions(id);
+        self.cancel_all_elicitations(id);
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        chat.replay = None;
+        chat.replay = Replay::None;
         chat.title = None;
+        chat.opening.reopens_last = false;
         self.effects.extend(chat.key().map(Effect::Forget));
         if let Some(session) = chat.session.take() {
             let key = chat.store_key(session);
-            self.effects.push(Effect::Keep(if is_unknown(error) {
-                Keeping::Forget(key)
+            self.effects.push(Effect::Store(if is_unknown(error) {
+                StoreCommand::Forget(key)
             } else {
-                Keeping::Release(key)
+                StoreCommand::Release(key)
             }));
         }
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let title = format!(
-            "the session could not be restored ({}): a new one begins, what was said before is not known to it",
-            words::reason(error)
+            "Could not restore the session: {}. Started a new one without the earlier conversation.",
+            user_messages::reason(error)
         );
         chat.transcript.note(Severity::Warning, title, Vec::new());
         self.open_session(id);
     }
 
-    pub(super) fn session_refused(&mut self, id: ChatId, step: &str, error: &CallError) {
-        if login::is_wanted(error) {
+    pub(in crate::core) fn session_failed(&mut self, id: ChatId, step: &str, error: &CallError) {
+        if login::is_required(error) {
             self.login(id);
         } else {
             self.start_failed(id, step, error);
@@ -198,43 +243,46 @@ impl State {
     }
 }
 
-/// Whether the agent says that there is no such session.
+/// Whether the agent replied that there is no such session.
 fn is_unknown(error: &CallError) -> bool {
     matches!(error, CallError::Rpc { code: NOT_FOUND, .. })
 }
 
-fn set_up(chat: &mut Chat, setup: SessionSetup) {
-    chat.live = true;
-    chat.modes = setup.modes;
-    chat.options = setup.options;
+fn apply_setup(chat: &mut Chat, setup: SessionSetup) {
+    let SessionSetup { modes, models, options } = setup;
+    chat.settings = SessionSettings { modes, models, options };
 }
 
-/// Where the session works, as far as the agent can take it (ACP session setup).
-fn place_of(chat: &Chat) -> Place {
+/// Returns the parameters for opening the chat's session, without what the agent does not support (ACP session setup).
+fn session_params(chat: &Chat) -> SessionParams {
     let takes = chat.info.capabilities;
-    let servers = chat.config.mcp_servers.iter().filter(|server| is_taken(server, takes));
-    Place {
+    let servers = chat.config.mcp_servers.iter().filter(|server| supports_transport(server, takes));
+    SessionParams {
         cwd: chat.cwd.clone(),
-        directories: if takes.directories { chat.directories.clone() } else { Vec::new() },
+        directories: if takes.has(Capability::Directories) {
+            chat.directories.clone()
+        } else {
+            Vec::new()
+        },
         mcp_servers: servers.cloned().collect(),
     }
 }
 
-/// Whether the agent can reach a server of that kind.
-fn is_taken(server: &McpServer, takes: AgentCapabilities) -> bool {
+/// Whether the agent supports the server's transport.
+fn supports_transport(server: &McpServer, takes: AgentCapabilities) -> bool {
     match server {
         McpServer::Stdio { .. } => true,
-        McpServer::Http { .. } => takes.mcp_http,
-        McpServer::Sse { .. } => takes.mcp_sse,
+        McpServer::Http { .. } => takes.has(Capability::McpHttp),
+        McpServer::Sse { .. } => takes.has(Capability::McpSse),
     }
 }
 
-/// Tells which servers and folders the session has, and which it has not because the agent cannot use them.
-fn tell_place(chat: &mut Chat) {
+/// Notes in the transcript which MCP servers and folders the session has, and which the agent does not support.
+fn note_session_params(chat: &mut Chat) {
     let takes = chat.info.capabilities;
     let names = |taken: bool| {
         let servers = chat.config.mcp_servers.iter();
-        let names = servers.filter(|server| is_taken(server, takes) == taken);
+        let names = servers.filter(|server| supports_transport(server, takes) == taken);
         names.map(McpServer::name).collect::<Vec<_>>().join(", ")
     };
     let (used, left_out, title) = (names(true), names(false), chat.agent_title());
@@ -242,12 +290,13 @@ fn tell_place(chat: &mut Chat) {
         chat.transcript.note(Severity::Info, format!("MCP servers: {used}"), Vec::new());
     }
     if !left_out.is_empty() {
-        let text = format!("left out, {title} cannot use that kind of MCP server: {left_out}");
+        let text = format!("Skipped MCP servers {title} does not support: {left_out}");
         chat.transcript.note(Severity::Warning, text, Vec::new());
     }
-    if !chat.directories.is_empty() && !takes.directories {
-        let text =
-            format!("{title} takes one folder only: the others are open to it, but not told");
+    if !chat.directories.is_empty() && !takes.has(Capability::Directories) {
+        let text = format!(
+            "{title} supports only one folder. It may use the others, but is not told of them."
+        );
         chat.transcript.note(Severity::Warning, text, Vec::new());
     }
 }

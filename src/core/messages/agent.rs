@@ -1,80 +1,80 @@
-//! What comes from an agent, and how it ends. What is made of it is decided in `core`.
+//! What agents send us and how their processes end. `core` decides what follows from it.
 
-use super::{CallId, Token};
-use crate::core::elicitation::Scope;
+use crate::core::messages::elicitation::Scope;
+use crate::core::messages::ids::{CallId, RequestToken};
 use crate::session::agent::AgentInfo;
 use crate::session::elicitation::Elicitation;
 use crate::session::ids::{ElicitationId, SessionId};
 use crate::session::permission::PermissionRequest;
-use crate::session::remembered::Listed;
+use crate::session::saved::ListedSession;
 use crate::session::terminal::request::TerminalRequest;
 use crate::session::turn::StopReason;
-use crate::session::update::{ConfigOption, Meta, Modes, Update};
+use crate::session::update::{ConfigOption, Meta, Selection, Update};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What comes from an agent, in the order it was sent.
+/// What an agent sends us, in the order it was sent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum FromAgent {
+pub enum AgentEvent {
     /// `session/update`.
     Update {
-        /// Whose.
+        /// The session it is about.
         session: SessionId,
-        /// What.
+        /// The update.
         update: Update,
     },
     /// A request that `State` has to see answered.
     Request {
-        /// To answer with.
-        token: Token,
+        /// Identifies the request; used up by the answer.
+        token: RequestToken,
         /// The session it is about.
         session: SessionId,
-        /// What is asked.
+        /// The request.
         request: AgentRequest,
     },
-    /// `elicitation/create`: the user has to answer it.
+    /// `elicitation/create`; the user has to answer it.
     Elicitation {
-        /// To answer with.
-        token: Token,
-        /// What it belongs to.
+        /// Identifies the request; used up by the answer.
+        token: RequestToken,
+        /// The session or call it belongs to.
         scope: Scope,
-        /// What is asked.
+        /// The form to fill in or the address to open.
         elicitation: Box<Elicitation>,
     },
-    /// `elicitation/complete`: what the user opened is done.
+    /// `elicitation/complete`: the user has finished what the opened address was for.
     ElicitationComplete(ElicitationId),
-    /// `$/cancel_request`: the agent does not want the answer any more (it still gets one).
-    Withdrawn(Token),
-    /// The answer to a call of ours.
+    /// `$/cancel_request`: the agent no longer needs the answer, but still gets one.
+    Withdrawn(RequestToken),
+    /// The reply to one of our calls.
     Answer {
-        /// Which call.
+        /// The call.
         call: CallId,
-        /// What came, or why nothing did.
+        /// The reply, or why there is none.
         result: Result<Reply, CallError>,
     },
-    /// What came with an answer that is about no session.
+    /// `_meta` of a reply that is about no session.
     Meta(Meta),
-    /// The process is gone, or its stdout is closed; nothing comes after this.
+    /// The process has ended or closed its stdout. Always the last event of an agent.
     Exited(Exit),
 }
 
-/// What an agent may ask of us, beyond what the edge answers by itself.
+/// A request of an agent that `State` handles; the edge handles the rest.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentRequest {
     /// `fs/read_text_file`.
     Read {
-        /// As sent; may be relative, which is an error.
+        /// As sent. A relative path is an error.
         path: PathBuf,
-        /// First line, counted from 1.
+        /// First line, counted from 1; `None` starts at the beginning.
         line: Option<u32>,
-        /// How many lines.
+        /// Maximum number of lines; `None` reads to the end.
         limit: Option<u32>,
     },
     /// `fs/write_text_file`.
     Write {
-        /// As sent; may be relative, which is an error.
+        /// As sent. A relative path is an error.
         path: PathBuf,
-        /// The whole new text.
+        /// The complete new text.
         content: String,
     },
     /// `session/request_permission`.
@@ -83,7 +83,7 @@ pub enum AgentRequest {
     Terminal(TerminalRequest),
 }
 
-/// An answer to a call of ours.
+/// A successful reply to one of our calls.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// To `initialize`.
@@ -92,49 +92,54 @@ pub enum Reply {
     Session {
         /// The new session.
         id: SessionId,
-        /// Its modes and options.
+        /// Its modes, models and options.
         setup: SessionSetup,
     },
     /// To `session/load` and `session/resume`.
     Restored(SessionSetup),
-    /// To `session/list`: a page, and where the next one begins.
-    Sessions(Vec<Listed>, Option<String>),
-    /// To `session/set_config_option`: all options as they are now.
+    /// To `session/list`: a page, and the cursor of the next page if there is one.
+    Sessions(Vec<ListedSession>, Option<String>),
+    /// To `session/set_config_option`: all options with their new values.
     Options(Vec<ConfigOption>),
-    /// To `session/prompt`, when the turn is over (ACP version 1).
+    /// To `session/prompt` at the end of the turn (ACP version 1).
     Turn(StopReason),
-    /// To `session/prompt`, when it is taken in (ACP version 2): `Update::Activity` tells of the turn.
-    Accepted,
-    /// To calls whose answer says nothing.
+    /// To `session/prompt` as soon as the agent has received it (ACP version 2); `Update::Activity` reports the end of
+    /// the turn.
+    PromptReceived,
+    /// To calls whose reply has no content.
     Done,
 }
 
-/// What a session starts with.
+/// Modes, models and options of a session that has just been opened.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionSetup {
-    /// Modes, ignored where there are options.
-    pub modes: Option<Modes>,
-    /// Options.
+    /// Modes; ignored if there are options.
+    pub modes: Option<Selection>,
+    /// Models; ignored if there are options.
+    pub models: Option<Selection>,
+    /// ACP session config options.
     pub options: Vec<ConfigOption>,
 }
 
-/// Why a call of ours got no result.
+/// Why a call got no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallError {
-    /// The agent answered with an error.
+    /// The agent replied with an error.
     Rpc {
-        /// JSON-RPC or ACP code.
+        /// A JSON-RPC or ACP error code.
         code: i64,
         /// One line.
         message: String,
-        /// More, as JSON text.
+        /// What the error's `data` says in words beyond the message; one line.
+        detail: Option<String>,
+        /// The rest of the error's `data`, as JSON text.
         data: Option<String>,
     },
-    /// No answer in time.
+    /// There was no reply within this time.
     Timeout(Duration),
-    /// The agent ended first, or the pipe is broken.
+    /// The agent ended before it replied, or the pipe is broken.
     Closed,
-    /// An answer that makes no sense.
+    /// The reply could not be decoded; holds the reason.
     Malformed(String),
 }
 
@@ -149,31 +154,33 @@ pub const INTERNAL_ERROR: i64 = -32603;
 /// ACP `request_cancelled`.
 pub const REQUEST_CANCELLED: i64 = -32800;
 
-/// How a process ended.
+/// How an agent's process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exit {
-    /// What happened.
+    /// Why it ended.
     pub cause: ExitCause,
     /// The last lines of stderr, oldest first, without escape sequences.
     pub stderr: Vec<String>,
-    /// The last messages in a few words each, oldest first.
+    /// Total number of lines written to stderr.
+    pub stderr_lines: usize,
+    /// Short descriptions of the last messages, oldest first.
     pub messages: Vec<String>,
 }
 
-/// What ended a process.
+/// Why a process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExitCause {
     /// It could not be started.
     NotStarted {
-        /// No such program on PATH or at that path.
+        /// Whether the program does not exist.
         not_found: bool,
-        /// What the system said.
+        /// The error of the operating system.
         error: String,
     },
-    /// It ended with a status.
+    /// It exited with this status.
     Status(i32),
-    /// A signal ended it.
+    /// It was killed by this signal.
     Signal(String),
-    /// It closed its stdout and went on living; we ended it.
+    /// It closed its stdout without exiting, so we stopped it.
     ClosedPipe,
 }

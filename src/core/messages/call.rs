@@ -1,4 +1,4 @@
-//! Our calls of agents. How they stand on the wire is not known here.
+//! The calls we make to agents, independent of their encoding.
 
 use crate::session::agent::McpServer;
 use crate::session::content::Content;
@@ -6,56 +6,63 @@ use crate::session::ids::{AuthMethodId, SessionId};
 use crate::session::update::OptionValue;
 use std::path::PathBuf;
 
-/// A call of ours.
+/// A call to an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
-    /// `initialize`; the edge fills in who we are and what we can do.
+    /// `initialize`; the edge adds our name and capabilities.
     Initialize,
     /// `authenticate`.
     Authenticate(AuthMethodId),
     /// `logout`.
     Logout,
     /// `session/new`.
-    NewSession(Place),
+    NewSession(SessionParams),
     /// `session/load`.
-    Load(SessionId, Place),
+    Load(SessionId, SessionParams),
     /// `session/resume`.
-    Resume(SessionId, Place),
-    /// `session/list` of a folder, from this page on.
+    Resume(SessionId, SessionParams),
+    /// `session/list` for a working directory, starting at this cursor; `None` is the first page.
     List(PathBuf, Option<String>),
     /// `session/fork`.
-    Fork(SessionId, Place),
+    Fork(SessionId, SessionParams),
     /// `session/close`.
     Close(SessionId),
     /// `session/delete`.
     Delete(SessionId),
     /// `session/prompt`.
     Prompt {
-        /// Where.
+        /// The session.
         session: SessionId,
-        /// What.
+        /// The content of the prompt.
         blocks: Vec<Content>,
     },
     /// `session/set_config_option`.
     SetOption {
-        /// Where.
+        /// The session.
         session: SessionId,
-        /// Which option.
+        /// The option's id.
         option: String,
-        /// To what; of a select only what is chosen counts.
+        /// The new value. Of [`OptionValue::Select`] only `current` is used.
         value: OptionValue,
     },
     /// `session/set_mode`.
     SetMode {
-        /// Where.
+        /// The session.
         session: SessionId,
-        /// Which mode.
+        /// The mode's id.
         mode: String,
+    },
+    /// `session/set_model`; only for agents that advertise models.
+    SetModel {
+        /// The session.
+        session: SessionId,
+        /// The model's id.
+        model: String,
     },
 }
 
 impl Call {
-    /// The method as it stands on the wire.
+    /// Returns the name of the ACP method.
     pub fn method(&self) -> &'static str {
         match self {
             Self::Initialize => "initialize",
@@ -71,10 +78,11 @@ impl Call {
             Self::Prompt { .. } => "session/prompt",
             Self::SetOption { .. } => "session/set_config_option",
             Self::SetMode { .. } => "session/set_mode",
+            Self::SetModel { .. } => "session/set_model",
         }
     }
 
-    /// The session it is about; of one that is yet to begin only the answer says.
+    /// Returns the session it is about; `None` if the reply will name the session, or if it is about none.
     pub fn session(&self) -> Option<&SessionId> {
         match self {
             Self::Load(session, _)
@@ -83,7 +91,8 @@ impl Call {
             | Self::Delete(session)
             | Self::Prompt { session, .. }
             | Self::SetOption { session, .. }
-            | Self::SetMode { session, .. } => Some(session),
+            | Self::SetMode { session, .. }
+            | Self::SetModel { session, .. } => Some(session),
             Self::Initialize
             | Self::Authenticate(_)
             | Self::Logout
@@ -94,13 +103,13 @@ impl Call {
     }
 }
 
-/// Where a session works.
+/// The parameters that every method which opens a session takes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
-    /// Absolute.
+pub struct SessionParams {
+    /// The working directory; absolute.
     pub cwd: PathBuf,
-    /// Further roots, sent only to agents that take them.
+    /// Additional roots; empty if the agent does not support them.
     pub directories: Vec<PathBuf>,
-    /// MCP servers the agent can reach.
+    /// The MCP servers that the agent can connect to.
     pub mcp_servers: Vec<McpServer>,
 }

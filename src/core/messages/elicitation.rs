@@ -1,39 +1,38 @@
-//! What passes between agents, the core and the editor where an agent asks the user something (ACP elicitation). Words
-//! only: what becomes of it is decided in `elicit`.
+//! What agents, the core and the editor exchange about elicitations (ACP `elicitation/create`).
 
-use super::event::CallId;
-use crate::session::elicitation::{Given, Problem, Wants};
+use crate::core::messages::ids::CallId;
+use crate::session::elicitation::{ElicitationKind, FieldValue, Problem};
 use crate::session::ids::SessionId;
 
-/// What a request belongs to.
+/// What an elicitation belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     /// A session.
     Session(SessionId),
-    /// A call of ours, such as `authenticate`, that waits for its answer.
+    /// A call of ours that is still waiting for its reply, such as `authenticate`.
     Call(CallId),
 }
 
 /// What the user does with a form or an address.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Choice {
-    /// Wants to know what is wrong with what is entered so far, by the keys of the fields.
-    Check(Vec<(String, Given)>),
-    /// Sends what is entered, or consents to open the address.
-    Accept(Vec<(String, Given)>),
-    /// Says no.
+pub enum ElicitationChoice {
+    /// Validate the values entered so far, by field key.
+    Check(Vec<(String, FieldValue)>),
+    /// Submit the values, or agree to open the address.
+    Accept(Vec<(String, FieldValue)>),
+    /// Decline.
     Decline,
-    /// Closes it.
+    /// Close it.
     Cancel,
 }
 
-/// What the editor is told of a request.
+/// What the editor is told about an elicitation.
 #[derive(Debug, Clone, PartialEq)]
-pub enum News {
-    /// It waits for the user: why the agent asks, and what the user is to do.
-    Asked(String, Wants),
-    /// What is wrong with what is entered; nothing is.
+pub enum ElicitationUpdate {
+    /// It waits for the user: the agent's message, and the form or address.
+    Asked(String, ElicitationKind),
+    /// The problems with the entered values; empty if they are valid.
     Problems(Vec<Problem>),
-    /// The user has consented: open this address.
+    /// The user has agreed to open this URL.
     Open(String),
 }

@@ -1,34 +1,35 @@
-//! Which files the agent of a conversation may touch without a question. It looks at no disk.
+//! Which files an agent may use without asking the user. Paths are compared as text; no disk is accessed.
 
 use std::path::{Path, PathBuf};
 
-/// Where files may lie.
+/// The files an agent may use without asking.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Reach {
-    /// The folders of the session, as they are configured.
+pub struct FileScope {
+    /// The configured folders of the session.
     pub roots: Vec<PathBuf>,
-    /// What the user has allowed beside them.
-    pub allowed: Vec<Allowed>,
+    /// What the user has allowed in addition.
+    pub allowed: Vec<AllowedPath>,
 }
 
-/// What the user has allowed, by its real path: what has taken its place since, such as a symbolic link, is not meant.
+/// A path the user has allowed. It is a real path, so it does not cover whatever a symbolic link in its place points to
+/// later.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Allowed {
+pub enum AllowedPath {
     /// One file.
     File(PathBuf),
-    /// A folder with all that is below it.
+    /// A folder and everything below it.
     Folder(PathBuf),
 }
 
-impl Allowed {
-    /// Its path.
+impl AllowedPath {
+    /// Returns the path of the file or folder.
     pub fn path(&self) -> &Path {
         match self {
             Self::File(path) | Self::Folder(path) => path,
         }
     }
 
-    /// Whether a file of this real path was meant.
+    /// Whether this real path is covered.
     pub fn holds(&self, real: &Path) -> bool {
         match self {
             Self::File(path) => real == path,
@@ -37,19 +38,19 @@ impl Allowed {
     }
 }
 
-impl Reach {
-    /// Whether the user has allowed this real path.
+impl FileScope {
+    /// Whether the user has allowed this real path in addition to the roots.
     pub fn allows(&self, real: &Path) -> bool {
         self.allowed.iter().any(|it| it.holds(real))
     }
 
-    /// Whether there is nothing.
+    /// Whether it covers no file at all.
     pub fn is_empty(&self) -> bool {
         self.roots.is_empty() && self.allowed.is_empty()
     }
 }
 
-impl FromIterator<Self> for Reach {
+impl FromIterator<Self> for FileScope {
     fn from_iter<T: IntoIterator<Item = Self>>(all: T) -> Self {
         all.into_iter().fold(Self::default(), |mut sum, one| {
             sum.roots.extend(one.roots);

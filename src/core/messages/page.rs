@@ -1,37 +1,55 @@
 //! Texts that the editor shows in buffers of their own.
 
-use crate::core::event::ChatId;
+use crate::session::author::ChatId;
 use crate::session::content::ContentId;
 use crate::session::ids::ToolCallId;
 
-/// What a text is of. The editor names buffers by it, but never by the words of an agent.
+/// What a scratch buffer shows. The editor derives the buffer's name from it, so it holds no text written by an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Page {
-    /// The agent.
+pub enum PageId {
+    /// `:RatInfo`: facts about the agent.
     Info,
-    /// The traffic with it.
+    /// `:RatTrace`: the recorded protocol messages.
     Trace,
-    /// What a tool call gave.
+    /// The output of a tool call.
     Output(ToolCallId),
-    /// Content.
+    /// A piece of content.
     Content(ContentId),
 }
 
-/// Text in a buffer of its own.
+/// A text to be shown in a scratch buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scratch {
-    /// Of which chat.
+pub struct ScratchPage {
+    /// The chat.
     pub chat: ChatId,
-    /// Of what.
-    pub page: Page,
-    /// What the user reads above it, in one line.
+    /// What the text is.
+    pub page: PageId,
+    /// Shown above the text; one line.
     pub title: String,
-    /// Its filetype.
+    /// 'filetype' of the buffer; empty if `like` decides.
     pub filetype: &'static str,
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// The name of a file whose filetype it has, where it has none of ours.
+    /// A file name to detect 'filetype' from.
     pub like: Option<String>,
-    /// It goes on what the buffer says already.
+    /// Whether it is appended to the text shown already.
     pub more: bool,
+    /// Whether to put the cursor at the end.
+    pub at_end: bool,
+}
+
+/// The views of a chat, each a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum View {
+    /// The transcript.
+    Chat,
+    /// The plan.
+    Plan,
+    /// The tool calls.
+    Tools,
+}
+
+impl View {
+    /// All views.
+    pub const ALL: [Self; 3] = [Self::Chat, Self::Plan, Self::Tools];
 }

@@ -1,33 +1,32 @@
-//! What the user has chosen about files that agents and the user change side by side. Choices only: what follows from
-//! them is decided where it comes up.
+//! The user's options for files that the user and agents change at the same time.
 
-/// The options that `start` brings along.
+/// The options passed to `start`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Policy {
+pub struct FilePolicy {
     /// The option `unsaved`.
     pub unsaved: Unsaved,
     /// The option `write_dirty`.
     pub write_dirty: WriteDirty,
 }
 
-/// What becomes of unsaved text when a prompt is sent to an agent that cannot see it.
+/// What to do about unsaved text when a prompt is sent to an agent that cannot see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unsaved {
-    /// The prompt carries a diff.
+    /// Add a diff to the prompt.
     #[default]
     Note,
-    /// The prompt carries the texts whole.
+    /// Add the complete texts to the prompt.
     Embed,
-    /// The buffers are saved.
+    /// Save the buffers first.
     Save,
-    /// The user is asked.
+    /// Ask the user.
     Ask,
-    /// Nothing.
+    /// Send the prompt without it.
     Ignore,
 }
 
 impl Unsaved {
-    /// By its name among the options.
+    /// Returns the value with this name; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "note" => Self::Note,
@@ -43,17 +42,17 @@ impl Unsaved {
 /// How an agent writes to a file whose buffer has unsaved changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WriteDirty {
-    /// The user's changes stay unsaved; where that cannot be, the buffer is saved.
+    /// Leave the user's changes unsaved. If that is not possible, save the buffer.
     #[default]
     Separate,
-    /// The buffer is saved whole.
+    /// Save the whole buffer.
     Save,
-    /// The user's changes stay unsaved; where that cannot be, the user is asked.
+    /// Leave the user's changes unsaved. If that is not possible, ask the user.
     Ask,
 }
 
 impl WriteDirty {
-    /// By its name among the options.
+    /// Returns the value with this name; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "separate" => Self::Separate,

@@ -1,31 +1,31 @@
-//! How a chat stands, as the editor is told: complete each time.
+//! The status of a chat as the editor receives it. It is always sent completely.
 
-use super::event::ChatId;
+use crate::session::author::ChatId;
 use crate::session::permission::PermissionOption;
 use crate::session::update::Usage;
 
-/// The states of a chat (`require("rat").status().state`).
+/// The state of a chat (`require("rat").status().state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChatState {
-    /// No agent runs.
+    /// No agent is running.
     #[default]
     Stopped,
-    /// The agent is being started.
+    /// The agent is starting.
     Starting,
     /// The agent waits for a prompt.
     Ready,
-    /// A turn runs.
+    /// A turn is running.
     Running,
-    /// A turn runs and waits for the user.
+    /// A turn is running and waits for the user.
     Waiting,
     /// A turn was cancelled and has not ended yet.
     Cancelling,
-    /// The agent could not be started, or is dead.
+    /// The agent could not be started, or has died.
     Failed,
 }
 
 impl ChatState {
-    /// The word for it.
+    /// The name of the state in Lua.
     pub fn word(self) -> &'static str {
         match self {
             Self::Stopped => "stopped",
@@ -39,67 +39,67 @@ impl ChatState {
     }
 }
 
-/// How a chat stands.
+/// The status of a chat.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Status {
-    /// Which chat.
+pub struct ChatStatus {
+    /// The chat.
     pub chat: ChatId,
     /// The agent's name in the configuration.
     pub agent: String,
-    /// The agent's name for people.
+    /// The agent's display name.
     pub title: String,
-    /// The session, once there is one.
+    /// The session's id; `None` before it is open.
     pub session: Option<String>,
     /// The state.
     pub state: ChatState,
-    /// What the agent does, or why it failed, in one line.
+    /// What the agent is doing or why it failed, in one line.
     pub detail: Option<String>,
-    /// Prompts that wait for the turn to end.
+    /// Queued prompts, in the order they will be sent.
     pub queued: Vec<String>,
-    /// Whether they wait for the user, too.
+    /// Whether the queue waits for the user to resume it.
     pub queue_paused: bool,
-    /// Requests that wait for the user, oldest first.
+    /// Unanswered permission requests, oldest first.
     pub permissions: Vec<WaitingPermission>,
-    /// What the agent asks the user for, oldest first.
+    /// Unanswered elicitations, oldest first.
     pub elicitations: Vec<WaitingElicitation>,
-    /// How full the context is.
+    /// Context window usage.
     pub usage: Option<Usage>,
-    /// The session's mode.
+    /// The name of the session's mode.
     pub mode: Option<String>,
-    /// Steps of the plan done, and all of them.
+    /// Number of completed plan entries, and of all.
     pub plan: Option<(usize, usize)>,
 }
 
-/// A request for permission that waits for the user.
+/// An unanswered permission request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingPermission {
-    /// Our number of it.
+    /// Our number of the request.
     pub id: u64,
-    /// The tool call.
+    /// The tool call's id.
     pub tool_call: String,
-    /// What it is called.
+    /// The tool call's title.
     pub title: String,
-    /// One word for what the tool does.
+    /// The kind of tool, in one word.
     pub kind: &'static str,
-    /// The whole command, where it is one.
+    /// The complete command, if it runs one.
     pub command: Option<String>,
-    /// All that is asked, in several lines.
+    /// Everything the user has to decide about, in several lines.
     pub asks: String,
-    /// It grows when what is asked changes.
+    /// Incremented whenever what the user has to decide about changes.
     pub revision: u64,
-    /// The ways to answer.
+    /// The options to choose from.
     pub options: Vec<PermissionOption>,
-    /// How many diffs it shows.
+    /// Number of diffs in the tool call.
     pub diffs: usize,
 }
 
-/// A form or an address that waits for the user.
+/// An unanswered elicitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingElicitation {
-    /// Our number of it.
+    /// Our number of the elicitation.
     pub id: u64,
     /// `form` or `url`.
     pub mode: &'static str,
-    /// Why the agent asks.
+    /// Why the agent asks; shortened to one line.
     pub message: String,
 }

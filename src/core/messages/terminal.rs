@@ -1,42 +1,43 @@
-//! Commands in terminals: what is done with one, and what comes of it.
+//! Terminals: commands that run for agents.
 
 use crate::session::terminal::TerminalExit;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is done with a command.
+/// A command for a terminal.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ToTerminal {
-    /// Start it; `FromTerminal::Started` or `NotStarted` follows.
-    Start(Box<Launch>),
-    /// End it with all it started: SIGTERM, SIGKILL.
+pub enum TerminalCommand {
+    /// Start the process; `TerminalEvent::Started` or `NotStarted` follows.
+    Start(Box<CommandSpec>),
+    /// End the process and everything it has started: SIGTERM, then SIGKILL.
     Kill,
-    /// The same, and forget it.
+    /// Like `Kill`, and forget the terminal.
     Release,
 }
 
-/// A command to start.
+/// The process to start in a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch {
-    /// A program, or without arguments a whole command line for a shell.
+pub struct CommandSpec {
+    /// A program; or, if `args` is empty, a command line for a shell.
     pub command: String,
-    /// Its arguments.
+    /// The program's arguments.
     pub args: Vec<String>,
-    /// Its whole environment; of two values of one name the later counts.
+    /// The complete environment. Of two values with the same name, the later one counts.
     pub env: Vec<(String, String)>,
-    /// Where it runs, absolute.
+    /// The working directory; absolute.
     pub cwd: PathBuf,
 }
 
-/// What happens in a terminal of ours, in this order; nothing comes after the release of one that has exited.
+/// Something that happened in a terminal. After `Exited`, a released terminal sends nothing more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FromTerminal {
-    /// The command runs.
+pub enum TerminalEvent {
+    /// The process is running.
     Started,
-    /// It does not, and why, in one line. Nothing more will come.
+    /// The process could not be started; holds the reason in one line. This is the last event.
     NotStarted(String),
-    /// It has written this.
+    /// The process, or one that it started, has written output.
     Output(Vec<u8>),
-    /// It has ended, after so long, and what it had written by then has been told. Others it started may write on.
+    /// The process has ended after this time, and its output up to then has been sent. Processes it started may still
+    /// write.
     Exited(TerminalExit, Duration),
 }

@@ -1,14 +1,14 @@
-//! Which files buffers are to follow, and when.
+//! When buffers follow files on disk, and which.
 
 use super::*;
 use crate::session::tool_call::{Location, ToolKind};
 
-/// What is followed at the end of a call of this kind that names a file.
+/// Returns which files are followed when a tool call of this kind that names a file ends.
 fn followed(kind: ToolKind, named: &str) -> Vec<Vec<PathBuf>> {
     let mut world = World::ready();
-    world.happen(prompt("go"));
-    world.gathered(0);
-    world.adopts.clear();
+    world.handle(prompt("go"));
+    world.context_collected(0);
+    world.followed.clear();
     let patch = ToolCallPatch {
         kind: Some(kind),
         status: Some(ToolStatus::Completed),
@@ -16,12 +16,12 @@ fn followed(kind: ToolKind, named: &str) -> Vec<Vec<PathBuf>> {
         ..ToolCallPatch::default()
     };
     let update = Update::ToolCall { id: "1".into(), patch: Box::new(patch) };
-    world.say(FromAgent::Update { session: "s".into(), update });
-    world.adopts
+    world.agent_sends(AgentEvent::Update { session: "s".into(), update });
+    world.followed
 }
 
 #[test]
-fn an_edit_is_followed_in_the_files_it_names_also_as_seen_from_the_folder_of_the_session() {
+fn an_edit_is_followed_in_the_files_it_names_also_if_their_paths_are_relative() {
     let here = || vec![vec![PathBuf::from("/project/src/a")]];
     assert_eq!(followed(ToolKind::Edit, "/project/src/a"), here());
     assert_eq!(followed(ToolKind::Edit, "src/a"), here());

@@ -1,44 +1,46 @@
-//! What goes with a prompt because the agent cannot see it, step by step.
+//! Prompt context, step by step.
 
 use super::*;
-use crate::core::effect::Happened;
+use crate::core::messages::editor::UserAutocmd;
 use crate::session::content::About;
 use crate::session::prompt::{Attachment, Body, FileRead};
 
-/// A world whose prompt "go" waits for what goes with it.
+/// A world whose prompt "go" waits for its context.
 fn waiting(unsaved: Unsaved) -> World {
     let mut world = World::ready_with(unsaved);
-    world.happen(prompt("go"));
-    assert_eq!(world.stands(), ChatState::Running);
+    world.handle(prompt("go"));
+    assert_eq!(world.chat_state(), ChatState::Running);
     assert!(world.sent.is_empty(), "not before it is known what goes along");
     world
 }
 
 fn choose(world: &mut World, index: Option<usize>) {
     let id = world.questions.pop().expect("a question");
-    world.happen(Event::User(UserAction::Answer { id, index }));
+    world.handle(Event::User(UserAction::Answer { id, index }));
 }
 
-/// The texts of the prompt that went out.
+/// Returns the texts of the prompt that was sent.
 fn sent(world: &World) -> Vec<&str> {
     assert_eq!(world.sent.len(), 1);
     world.sent[0].iter().filter_map(Content::text).collect()
 }
 
 fn attachments(world: &World) -> Vec<String> {
-    use crate::session::transcript::{Attached, Entry};
+    use crate::session::entry::{Attached, Entry};
     let entries = world.state.chats[&ChatId(1)].transcript.entries();
     let message = entries.iter().find_map(|entry| match entry {
-        Entry::Message(message) => Some(message.attachments.iter().map(Attached::words).collect()),
+        Entry::Message(message) => {
+            Some(message.attachments.iter().map(Attached::summary).collect())
+        }
         _ => None,
     });
     message.unwrap()
 }
 
 #[test]
-fn a_note_goes_along_and_is_shown() {
+fn a_note_is_sent_with_the_prompt_and_shown() {
     let mut world = waiting(Unsaved::Note);
-    world.gathered(2);
+    world.context_collected(2);
     let sent = sent(&world);
     assert_eq!(sent.len(), 3);
     assert!(sent[1].starts_with("Since you last saw them"), "{}", sent[1]);
@@ -47,16 +49,17 @@ fn a_note_goes_along_and_is_shown() {
         "{}",
         sent[2]
     );
-    let shown = ["changes of 1 file that the agent has not seen", "unsaved changes of 2 files"];
+    let shown = ["changes in 1 file the agent has not seen", "unsaved changes in 2 files"];
     assert_eq!(attachments(&world), shown);
 }
 
-/// A prompt with nothing but a file that has to be read.
+/// A prompt that consists only of a file that has to be read.
 fn file_prompt() -> Event {
     let attachment = Attachment {
         uri: "file:///project/a.bin".to_owned(),
         label: "a.bin".to_owned(),
         lines: None,
+        part: None,
         mime: None,
         body: Body::File("/project/a.bin".into()),
     };
@@ -65,167 +68,182 @@ fn file_prompt() -> Event {
 }
 
 #[test]
-fn files_are_waited_for_where_nothing_else_goes_along() {
+fn attached_files_are_read_before_the_prompt_is_sent() {
     let mut world = World::ready_with(Unsaved::Ignore);
-    world.happen(file_prompt());
-    assert_eq!(world.gathers[0].files, ["/project/a.bin"].map(PathBuf::from));
-    let turn = world.gathers[0].turn;
+    world.handle(file_prompt());
+    assert_eq!(world.contexts[0].files, ["/project/a.bin"].map(PathBuf::from));
+    let turn = world.contexts[0].turn;
     let read = FileRead::Data { data: "AAE=".to_owned(), size: 2, media: None };
-    let gathered = Gathered {
+    let context = PromptContext {
         unsaved: vec![unsaved_file("a")],
         files: [("/project/a.bin".into(), read)].into(),
-        ..Gathered::default()
+        ..PromptContext::default()
     };
-    world.happen(Event::Gathered { chat: ChatId(1), turn, unsaved: Unsaved::Ignore, gathered });
+    world.handle(Event::PromptContextCollected {
+        chat: ChatId(1),
+        turn,
+        unsaved: Unsaved::Ignore,
+        context,
+    });
     assert!(matches!(&world.sent[0][..], [Content::ResourceLink { .. }]), "{:?}", world.sent);
 }
 
 #[test]
 fn a_prompt_of_nothing_but_a_file_that_is_gone_comes_back() {
     let mut world = World::ready_with(Unsaved::Note);
-    world.happen(file_prompt());
-    world.gathered(0);
+    world.handle(file_prompt());
+    world.context_collected(0);
     assert!(world.sent.is_empty());
-    assert_eq!(world.stands(), ChatState::Ready);
-    assert!(world.seen.iter().any(|told| matches!(told, ToEditor::Draft(..))));
+    assert_eq!(world.chat_state(), ChatState::Ready);
+    assert!(world.messages.iter().any(|told| matches!(told, EditorMessage::Draft { .. })));
 }
 
 #[test]
-fn a_prompt_that_waits_is_given_back_by_a_cancel() {
+fn a_cancel_returns_a_prompt_that_was_not_sent() {
     let mut world = waiting(Unsaved::Note);
-    world.happen(prompt("next"));
-    world.happen(Event::User(UserAction::Cancel(None)));
-    assert_eq!(world.stands(), ChatState::Ready);
+    world.handle(prompt("next"));
+    world.handle(Event::User(UserAction::Cancel(None)));
+    assert_eq!(world.chat_state(), ChatState::Ready);
     assert!(matches!(
-        world.seen.iter().rev().find_map(|told| match told {
-            ToEditor::Draft(_, prompt) => Some(prompt.text.as_str()),
+        world.messages.iter().rev().find_map(|told| match told {
+            EditorMessage::Draft { prompt, .. } => Some(prompt.text.as_str()),
             _ => None,
         }),
         Some("go")
     ));
-    // What is found out now is for nobody.
-    world.gathered(1);
+    // Context that arrives now is ignored.
+    world.context_collected(1);
     assert!(world.sent.is_empty());
-    world.happen(Event::User(UserAction::ResumeQueue(None)));
-    world.gathered(1);
+    world.handle(Event::User(UserAction::ResumeQueue(None)));
+    world.context_collected(1);
     assert_eq!(sent(&world)[0], "next");
-    let ends = |told: &&ToEditor| matches!(told, ToEditor::Autocommand(Happened::TurnEnd(_, why)) if why == "cancelled");
-    assert_eq!(world.seen.iter().filter(ends).count(), 1);
+    let ends = |told: &&EditorMessage| matches!(told, EditorMessage::Autocommand(UserAutocmd::TurnEnd(_, why, _)) if why == "cancelled");
+    assert_eq!(world.messages.iter().filter(ends).count(), 1);
 }
 
 #[test]
-fn a_question_is_asked_where_that_is_chosen() {
+fn the_user_is_asked_about_unsaved_text_if_configured() {
     let mut world = waiting(Unsaved::Ask);
-    world.gathered(2);
-    assert_eq!(world.stands(), ChatState::Waiting);
+    world.context_collected(2);
+    assert_eq!(world.chat_state(), ChatState::Waiting);
     choose(&mut world, Some(0));
-    assert_eq!(world.stands(), ChatState::Running);
-    assert_eq!(world.gathers[0].unsaved, Unsaved::Note, "the texts as they are now");
-    world.gathered(2);
+    assert_eq!(world.chat_state(), ChatState::Running);
+    assert_eq!(world.contexts[0].unsaved, Unsaved::Note, "the texts as they are now");
+    world.context_collected(2);
     assert_eq!(sent(&world).len(), 3);
 
     let mut world = waiting(Unsaved::Ask);
-    world.gathered(1);
+    world.context_collected(1);
     choose(&mut world, Some(1));
-    assert_eq!(world.gathers[0].unsaved, Unsaved::Save);
+    assert_eq!(world.contexts[0].unsaved, Unsaved::Save);
 
     let mut world = waiting(Unsaved::Ask);
-    world.gathered(1);
+    world.context_collected(1);
     choose(&mut world, Some(2));
-    world.gathered(1);
+    world.context_collected(1);
     assert_eq!(sent(&world).len(), 2, "without unsaved changes");
 
     let mut world = waiting(Unsaved::Ask);
-    world.gathered(1);
+    world.context_collected(1);
     choose(&mut world, None);
-    assert_eq!(world.stands(), ChatState::Ready);
+    assert_eq!(world.chat_state(), ChatState::Ready);
     assert!(world.sent.is_empty());
-    assert!(world.seen.iter().any(|told| matches!(told, ToEditor::Draft(..))));
+    assert!(world.messages.iter().any(|told| matches!(told, EditorMessage::Draft { .. })));
 
     let mut world = waiting(Unsaved::Ask);
-    world.gathered(0);
+    world.context_collected(0);
     assert_eq!(sent(&world).len(), 2, "nothing to ask");
 }
 
 #[test]
-fn texts_are_embedded_where_the_agent_takes_them_and_they_have_room() {
+fn texts_are_embedded_if_the_agent_supports_it_and_they_fit() {
     let mut world = waiting(Unsaved::Embed);
-    world.gathered(1);
+    world.context_collected(1);
     assert!(sent(&world)[2].starts_with("The user has unsaved changes"), "a note instead");
 
     let mut world = World::ready_with(Unsaved::Embed);
     let chat = world.state.chats.get_mut(&ChatId(1)).unwrap();
     chat.info.capabilities.prompt.embedded = true;
-    world.happen(prompt("go"));
+    world.handle(prompt("go"));
     let mut large = unsaved_file("large");
     large.text = text(&"x".repeat(300 * 1024));
-    let (unsaved, turn) = (vec![large, unsaved_file("small")], world.gathers[0].turn);
-    let gathered = Gathered { unsaved, ..Gathered::default() };
-    world.happen(Event::Gathered { chat: ChatId(1), turn, unsaved: Unsaved::Embed, gathered });
+    let (unsaved, turn) = (vec![large, unsaved_file("small")], world.contexts[0].turn);
+    let context = PromptContext { unsaved, ..PromptContext::default() };
+    world.handle(Event::PromptContextCollected {
+        chat: ChatId(1),
+        turn,
+        unsaved: Unsaved::Embed,
+        context,
+    });
     let resources: Vec<_> = world.sent[0].iter().filter(|it| it.text().is_none()).collect();
     let uri = "file:///project/small".to_owned();
     let (text, about) = ("2\n".to_owned(), About::default());
     assert_eq!(resources, [&Content::Resource { uri, mime: None, text, about }]);
     assert!(sent(&world)[2].contains("+++ b/large\n"));
-    assert_eq!(attachments(&world), ["unsaved text of 1 file", "unsaved changes of 1 file"]);
+    assert_eq!(attachments(&world), ["unsaved text of 1 file", "unsaved changes in 1 file"]);
 }
 
 #[test]
-fn what_was_told_counts_once_the_agent_has_taken_it_in() {
+fn a_report_counts_once_the_agent_has_replied() {
     let mut world = waiting(Unsaved::Note);
-    world.gathered(0);
-    world.answer();
-    let told = vec![changed_file("agent's").told];
-    assert_eq!(world.over, [(told.clone(), true)]);
-    world.happen(prompt("again"));
-    world.gathered(0);
-    world.refuse(CallError::Rpc { code: -32603, message: "no".to_owned(), data: None });
-    assert_eq!(world.over[1], (told, false));
+    world.context_collected(0);
+    world.reply();
+    let told = vec![changed_file("agent's").report];
+    assert_eq!(world.turn_ends, [(told.clone(), true)]);
+    world.handle(prompt("again"));
+    world.context_collected(0);
+    world.reply_with_error(CallError::Rpc {
+        code: -32603,
+        message: "no".to_owned(),
+        detail: None,
+        data: None,
+    });
+    assert_eq!(world.turn_ends[1], (told, false));
 }
 
 #[test]
 fn an_agent_that_reads_through_us_is_not_told_what_it_sees() {
     let mut world = World::ready_with(Unsaved::Note);
-    world.happen(prompt("go"));
-    world.gathered(0);
+    world.handle(prompt("go"));
+    world.context_collected(0);
     world.request(AgentRequest::Read { path: "/project/a".into(), line: None, limit: None });
-    world.answer();
-    world.happen(prompt("go on"));
-    assert_eq!(world.gathers[0].unsaved, Unsaved::Ignore);
-    assert!(world.gathers[0].reads_buffers);
+    world.reply();
+    world.handle(prompt("go on"));
+    assert_eq!(world.contexts[0].unsaved, Unsaved::Ignore);
+    assert!(world.contexts[0].reads_buffers);
 }
 
 #[test]
-fn a_prompt_that_waits_is_the_first_to_go_to_the_next_agent() {
+fn a_waiting_prompt_is_sent_first_after_a_restart() {
     let mut world = waiting(Unsaved::Note);
-    world.happen(prompt("next"));
-    world.happen(Event::User(UserAction::Restart(None)));
-    world.gathered(1);
+    world.handle(prompt("next"));
+    world.handle(Event::User(UserAction::Restart(None)));
+    world.context_collected(1);
     assert!(world.sent.is_empty(), "what was found out for the old agent is late");
-    world.answer();
-    world.answer();
-    world.gathered(0);
+    world.reply();
+    world.reply();
+    world.context_collected(0);
     assert_eq!(sent(&world)[0], "go");
 }
 
 #[test]
-fn an_edit_of_unsaved_text_asks_and_each_way_answers() {
+fn an_edit_of_unsaved_text_asks_and_every_answer_settles_it() {
     let write = AgentRequest::Write { path: "/project/a".into(), content: String::new() };
     let asked = || {
         let mut world = waiting(Unsaved::Note);
-        world.gathered(0);
+        world.context_collected(0);
         world.request(write.clone());
-        let token = world.files.pop().unwrap();
+        let token = world.file_requests.pop().unwrap();
         let outcome = FileOutcome::Unsaved("/project/a".into());
-        world.happen(Event::File { token, outcome });
-        assert_eq!(world.stands(), ChatState::Waiting);
+        world.handle(Event::File { token, outcome });
+        assert_eq!(world.chat_state(), ChatState::Waiting);
         assert_eq!(world.answers_to(1), []);
         world
     };
     let mut world = asked();
     choose(&mut world, Some(0));
-    assert_eq!(world.files, [Token(1)], "it is written after all");
-    assert_eq!(world.stands(), ChatState::Running);
+    assert_eq!(world.file_requests, [RequestToken(1)], "it is written after all");
+    assert_eq!(world.chat_state(), ChatState::Running);
 
     for index in [Some(1), None] {
         let mut world = asked();
@@ -233,30 +251,35 @@ fn an_edit_of_unsaved_text_asks_and_each_way_answers() {
         assert!(matches!(world.answers_to(1), [Answer::Error { code: -32603, .. }]));
     }
     let mut world = asked();
-    world.happen(Event::User(UserAction::Cancel(None)));
+    world.handle(Event::User(UserAction::Cancel(None)));
     assert!(matches!(world.answers_to(1), [Answer::Error { code: -32800, .. }]));
     let mut world = asked();
-    world.say(FromAgent::Withdrawn(Token(1)));
+    world.agent_sends(AgentEvent::Withdrawn(RequestToken(1)));
     assert!(matches!(world.answers_to(1), [Answer::Error { code: -32800, .. }]));
-    assert_eq!(world.stands(), ChatState::Running);
+    assert_eq!(world.chat_state(), ChatState::Running);
     let mut world = asked();
-    world.happen(Event::User(UserAction::Stop(None)));
+    world.handle(Event::User(UserAction::Stop(None)));
     assert!(matches!(world.answers_to(1), [Answer::Error { .. }]));
-    assert!(world.seen.iter().any(|told| matches!(told, ToEditor::Unask(_))));
+    assert!(world.messages.iter().any(|told| matches!(told, EditorMessage::Unask(_))));
 }
 
 #[test]
-fn after_a_login_the_texts_go_along_as_they_are_then() {
+fn after_a_login_the_context_is_collected_again() {
     let mut world = World::ready_with(Unsaved::Note);
     let (id, name) = ("key".into(), "Key".to_owned());
     let method = AuthMethod { id, name, description: None, kind: AuthKind::Agent };
     world.state.chats.get_mut(&ChatId(1)).unwrap().info.auth_methods.push(method);
-    world.happen(prompt("go"));
-    world.gathered(1);
-    world.refuse(CallError::Rpc { code: AUTH_REQUIRED, message: String::new(), data: None });
-    assert!(matches!(world.answer(), Some(Call::Authenticate(_))));
+    world.handle(prompt("go"));
+    world.context_collected(1);
+    world.reply_with_error(CallError::Rpc {
+        code: AUTH_REQUIRED,
+        message: String::new(),
+        detail: None,
+        data: None,
+    });
+    assert!(matches!(world.reply(), Some(Call::Authenticate(_))));
     assert_eq!(world.sent.len(), 1, "not before it is known again what goes along");
-    world.gathered(2);
+    world.context_collected(2);
     let texts = |blocks: &[Content]| -> Vec<String> {
         blocks.iter().filter_map(Content::text).map(str::to_owned).collect()
     };

@@ -1,12 +1,16 @@
-//! Terminals: commands that run for an agent, played without a process.
+//! Terminals, without real processes.
 
 use super::{World, prompt};
-use crate::core::command::{FromTerminal, ToTerminal};
-use crate::core::effect::{Answer, ToEditor};
-use crate::core::event::agent::{
-    AgentRequest, FromAgent, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED,
+use crate::core::messages::agent::{
+    AgentEvent, AgentRequest, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED,
 };
-use crate::core::event::{ChatId, Event, Token, UserAction};
+use crate::core::messages::editor::EditorMessage;
+use crate::core::messages::effect::Answer;
+use crate::core::messages::event::Event;
+use crate::core::messages::ids::RequestToken;
+use crate::core::messages::terminal::{TerminalCommand, TerminalEvent};
+use crate::core::messages::user::UserAction;
+use crate::session::author::ChatId;
 use crate::session::ids::TerminalId;
 use crate::session::terminal::TerminalExit;
 use crate::session::terminal::request::{CreateTerminal, TerminalRequest};
@@ -15,7 +19,7 @@ use crate::session::update::Update;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// A command as the edge has it.
+/// A command as the edge sees it.
 #[derive(Debug, Clone)]
 pub(super) struct Command {
     id: TerminalId,
@@ -28,9 +32,9 @@ pub(super) struct Command {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     Create,
-    /// What the agent asks of the terminal with this number, which may not be there.
+    /// The agent sends a request about the terminal with this number, which may not exist.
     Ask(u8, usize),
-    /// What happens to one of the commands.
+    /// Something happens to one of the commands.
     Happen(u8, usize),
     Show(usize),
 }
@@ -64,7 +68,7 @@ pub(super) fn play(world: &mut World, step: Step) {
         Step::Show(which) => {
             let terminal = id(world, which);
             let action = UserAction::ShowTerminal { chat: None, terminal, show: true };
-            world.happen(Event::User(action));
+            world.handle(Event::User(action));
         }
     }
 }
@@ -80,9 +84,9 @@ fn exit() -> TerminalExit {
 }
 
 impl World {
-    /// The edge carries out what it is told.
-    pub(super) fn terminal(&mut self, id: &TerminalId, action: &ToTerminal) {
-        if matches!(action, ToTerminal::Start(_)) {
+    /// Does what the edge would do for the command.
+    pub(super) fn terminal(&mut self, id: &TerminalId, action: &TerminalCommand) {
+        if matches!(action, TerminalCommand::Start(_)) {
             let (started, exited, kills, released) = (false, false, 0, false);
             return self.commands.push(Command {
                 id: id.clone(),
@@ -96,19 +100,19 @@ impl World {
         if let Some(command) = command {
             assert!(!command.released, "{id} was released twice");
             command.kills += 1;
-            command.released = *action == ToTerminal::Release;
+            command.released = *action == TerminalCommand::Release;
         }
         self.commands.retain(|command| !(command.released && command.exited));
     }
 
-    /// Something happens to a command, as far as it can.
+    /// Sends an event of a terminal, if it is possible in its state.
     fn command(&mut self, what: u8, which: usize) {
         let Some(command) = self.commands.get_mut(which) else { return };
         let id = command.id.clone();
         let happened = match (command.started, what) {
             (false, 0) => {
                 self.commands.remove(which);
-                FromTerminal::NotStarted("no".to_owned())
+                TerminalEvent::NotStarted("no".to_owned())
             }
             (false, 4) => {
                 let released = command.released;
@@ -116,25 +120,25 @@ impl World {
                 if released {
                     self.commands.remove(which);
                 }
-                FromTerminal::Exited(TerminalExit::default(), Duration::ZERO)
+                TerminalEvent::Exited(TerminalExit::default(), Duration::ZERO)
             }
             (false, _) => {
                 command.started = true;
-                FromTerminal::Started
+                TerminalEvent::Started
             }
             (true, 0..2) if !command.exited => {
                 command.exited = true;
                 if command.released {
                     self.commands.remove(which);
                 }
-                FromTerminal::Exited(exit(), Duration::ZERO)
+                TerminalEvent::Exited(exit(), Duration::ZERO)
             }
-            _ => FromTerminal::Output(b"output\n".to_vec()),
+            _ => TerminalEvent::Output(b"output\n".to_vec()),
         };
-        self.happen(Event::Terminal(id, happened));
+        self.handle(Event::Terminal(id, happened));
     }
 
-    /// Has a command running, gives its terminal.
+    /// Starts a command and returns its terminal.
     fn running(&mut self) -> TerminalId {
         self.request(create("make"));
         self.command(1, self.commands.len() - 1);
@@ -152,7 +156,7 @@ impl World {
 }
 
 #[test]
-fn a_terminal_has_a_name_once_its_command_runs() {
+fn a_terminal_has_an_id_once_its_command_runs() {
     let mut world = World::ready();
     world.request(create("make"));
     assert_eq!(world.answers_to(1), []);
@@ -162,17 +166,17 @@ fn a_terminal_has_a_name_once_its_command_runs() {
 }
 
 #[test]
-fn a_terminal_whose_request_was_withdrawn_is_nobodys() {
+fn a_terminal_whose_request_was_withdrawn_is_released() {
     let mut world = World::ready();
     world.request(create("make"));
-    world.say(FromAgent::Withdrawn(Token(1)));
+    world.agent_sends(AgentEvent::Withdrawn(RequestToken(1)));
     assert!(world.is_error(1, REQUEST_CANCELLED));
     world.command(1, 0);
     assert!(world.commands[0].released);
 }
 
 #[test]
-fn who_waits_is_answered_when_the_command_ends() {
+fn waiting_requests_are_answered_when_the_command_ends() {
     let mut world = World::ready();
     let id = world.running();
     let waits = [0; 2].map(|_| world.ask(TerminalRequest::WaitForExit(id.clone())));
@@ -188,7 +192,7 @@ fn who_waits_is_answered_when_the_command_ends() {
 }
 
 #[test]
-fn a_released_terminal_has_no_name_and_its_command_ends() {
+fn a_released_terminal_is_unknown_and_its_command_ends() {
     let mut world = World::ready();
     let id = world.running();
     let wait = world.ask(TerminalRequest::WaitForExit(id.clone()));
@@ -200,20 +204,21 @@ fn a_released_terminal_has_no_name_and_its_command_ends() {
     assert!(world.is_error(output, NOT_FOUND));
 }
 
+/// Holds (Terminals): The output of any number of commands has one limit.
 #[test]
-fn what_commands_that_ended_have_written_is_kept_up_to_a_limit() {
+fn output_of_ended_commands_is_stored_up_to_a_limit() {
     let mut world = World::ready();
     let ids: Vec<TerminalId> = (0..50).map(|_| world.running()).collect();
     for id in &ids {
         let flood = "a line of output\n".repeat(40_000);
-        world.happen(Event::Terminal(id.clone(), FromTerminal::Output(flood.into_bytes())));
-        world.happen(Event::Terminal(id.clone(), FromTerminal::Exited(exit(), Duration::ZERO)));
+        world.handle(Event::Terminal(id.clone(), TerminalEvent::Output(flood.into_bytes())));
+        world.handle(Event::Terminal(id.clone(), TerminalEvent::Exited(exit(), Duration::ZERO)));
     }
     let chat = &world.state.chats[&ChatId(1)];
     let sizes: Vec<usize> = ids.iter().filter_map(|id| Some(chat.terminal(id)?.size())).collect();
     let all: usize = sizes.iter().sum();
     assert!(all <= 32 << 20 && sizes.len() < 50, "{} take {all}", sizes.len());
-    // Their agent can still name all of them.
+    // The agent can still refer to all of them.
     let first = world.ask(TerminalRequest::Output(ids[0].clone()));
     let nothing = Answer::Output { text: String::new(), truncated: true, exit: Some(exit()) };
     assert_eq!(world.answers_to(first), [nothing]);
@@ -223,20 +228,23 @@ fn what_commands_that_ended_have_written_is_kept_up_to_a_limit() {
 }
 
 #[test]
-fn a_cancel_ends_what_the_turn_waits_for() {
+fn a_cancel_ends_the_commands_the_turn_waits_for() {
     let mut world = World::ready();
-    world.happen(prompt("go"));
+    world.handle(prompt("go"));
     let ids = [0; 3].map(|_| world.running());
     world.ask(TerminalRequest::WaitForExit(ids[1].clone()));
     let content = Some(vec![ToolContent::Terminal(ids[2].clone())]);
     let patch = Box::new(ToolCallPatch { content, ..ToolCallPatch::default() });
     let update = Update::ToolCall { id: "call".into(), patch };
-    world.say(FromAgent::Update { session: "s".into(), update });
-    world.happen(Event::User(UserAction::Cancel(None)));
+    world.agent_sends(AgentEvent::Update { session: "s".into(), update });
+    world.handle(Event::User(UserAction::Cancel(None)));
     let kills: Vec<usize> = world.commands.iter().map(|command| command.kills).collect();
     assert_eq!(kills, [0, 1, 1]);
     world.request(create("make"));
     assert!(world.is_error(world.next_token, REQUEST_CANCELLED));
+    // The agent has not heard of the cancel yet.
+    world.ask(TerminalRequest::WaitForExit(ids[0].clone()));
+    assert_eq!(world.commands[0].kills, 1);
 }
 
 #[test]
@@ -250,13 +258,13 @@ fn the_folder_of_a_command_is_absolute() {
 }
 
 #[test]
-fn a_terminal_buffer_is_told_what_is_new_and_what_is_left_out() {
+fn a_terminal_buffer_gets_new_output_and_a_mark_for_omitted_output() {
     let mut world = World::ready();
     let terminal = world.running();
     let told = |world: &mut World| {
-        let seen = std::mem::take(&mut world.seen);
+        let seen = std::mem::take(&mut world.messages);
         let bytes = seen.into_iter().filter_map(|told| match told {
-            ToEditor::Terminal { bytes, open, .. } => Some((open, bytes)),
+            EditorMessage::Terminal { bytes, open, .. } => Some((open, bytes)),
             _ => None,
         });
         bytes.collect::<Vec<_>>()
@@ -267,15 +275,15 @@ fn a_terminal_buffer_is_told_what_is_new_and_what_is_left_out() {
     };
     world.command(9, 0);
     assert_eq!(told(&mut world), []);
-    world.happen(show(true));
+    world.handle(show(true));
     assert_eq!(told(&mut world), [(true, b"output\n".to_vec())]);
     world.command(9, 0);
     assert_eq!(told(&mut world), [(false, b"output\n".to_vec())]);
-    let flood = FromTerminal::Output(vec![b'x'; 1 << 20]);
-    world.happen(Event::Terminal(terminal.clone(), flood));
+    let flood = TerminalEvent::Output(vec![b'x'; 1 << 20]);
+    world.handle(Event::Terminal(terminal.clone(), flood));
     let (_, bytes) = told(&mut world).remove(0);
     assert!(bytes.len() <= 9 << 10, "{}", bytes.len());
-    world.happen(show(false));
+    world.handle(show(false));
     told(&mut world);
     world.command(9, 0);
     assert_eq!(told(&mut world), []);

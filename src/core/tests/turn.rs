@@ -1,31 +1,37 @@
-//! Turns: cancelled, allowed, interrupted by a login.
+//! Turns that are cancelled, wait for permission, or require a login.
 
 use super::*;
+use crate::core::messages::editor::UserAutocmd;
 
 /// ACP 67, 72.
 #[test]
-fn cancel_answers_what_waits_and_ends_with_the_agents_answer() {
+fn a_cancel_answers_waiting_requests_and_the_turn_ends_with_the_reply() {
     let mut world = World::ready();
-    world.happen(prompt("go"));
-    world.permission("1");
-    assert_eq!(world.stands(), ChatState::Waiting);
-    world.happen(Event::User(UserAction::Cancel(None)));
+    world.handle(prompt("go"));
+    world.request_permission("1");
+    assert_eq!(world.chat_state(), ChatState::Waiting);
+    world.handle(Event::User(UserAction::Cancel(None)));
     assert_eq!(world.answers_to(1), [Answer::Permission(Outcome::Cancelled)]);
-    assert_eq!(world.stands(), ChatState::Cancelling);
-    world.permission("2");
+    assert_eq!(world.chat_state(), ChatState::Cancelling);
+    world.request_permission("2");
     assert_eq!(world.answers_to(2), [Answer::Permission(Outcome::Cancelled)]);
-    world.refuse(CallError::Rpc { code: -32603, message: "aborted".to_owned(), data: None });
-    assert_eq!(world.stands(), ChatState::Ready);
+    world.reply_with_error(CallError::Rpc {
+        code: -32603,
+        message: "aborted".to_owned(),
+        detail: None,
+        data: None,
+    });
+    assert_eq!(world.chat_state(), ChatState::Ready);
 }
 
 #[test]
 fn an_always_settles_requests_that_are_alike() {
     let mut world = World::ready();
-    world.happen(prompt("go"));
-    world.permission("1");
-    world.permission("2");
+    world.handle(prompt("go"));
+    world.request_permission("1");
+    world.request_permission("2");
     let choice = PermissionChoice::Option("always".into());
-    world.happen(Event::User(UserAction::Permission {
+    world.handle(Event::User(UserAction::Permission {
         chat: None,
         id: None,
         revision: None,
@@ -38,20 +44,20 @@ fn an_always_settles_requests_that_are_alike() {
 
 /// ACP 45.
 #[test]
-fn updates_before_the_session_is_known_are_kept() {
+fn updates_before_the_session_is_known_are_held() {
     let mut world = World::default();
-    world.happen(start());
-    world.answer();
+    world.handle(start());
+    world.reply();
     let content = Content::Text("early".to_owned());
     let update = Update::Chunk { role: Role::Agent, message: None, content };
-    world.say(FromAgent::Update { session: "s".into(), update });
-    world.answer();
+    world.agent_sends(AgentEvent::Update { session: "s".into(), update });
+    world.reply();
     let chat = &world.state.chats[&ChatId(1)];
     assert!(chat.transcript.entries().iter().any(|entry| format!("{entry:?}").contains("early")));
 }
 
 #[test]
-fn a_login_in_the_middle_of_a_session_keeps_the_prompt() {
+fn a_login_during_a_session_sends_the_prompt_again() {
     let mut world = World::ready();
     let method = AuthMethod {
         id: "key".into(),
@@ -60,9 +66,48 @@ fn a_login_in_the_middle_of_a_session_keeps_the_prompt() {
         kind: AuthKind::Agent,
     };
     world.state.chats.get_mut(&ChatId(1)).unwrap().info.auth_methods.push(method);
-    world.happen(prompt("go"));
-    world.refuse(CallError::Rpc { code: AUTH_REQUIRED, message: String::new(), data: None });
-    assert!(matches!(world.answer(), Some(Call::Authenticate(_))));
+    world.handle(prompt("go"));
+    world.reply_with_error(CallError::Rpc {
+        code: AUTH_REQUIRED,
+        message: String::new(),
+        detail: None,
+        data: None,
+    });
+    assert!(matches!(world.reply(), Some(Call::Authenticate(_))));
     assert!(matches!(&world.calls[..], [(_, Call::Prompt { .. })]));
     assert!(matches!(world.state.chats[&ChatId(1)].phase, Phase::Running(_)));
+}
+
+/// Holds (Windows and views): The end of a turn out of sight is announced once.
+#[test]
+fn the_end_of_a_turn_says_whether_a_queued_prompt_follows() {
+    let ends = |world: &World| {
+        let ends = world.messages.iter().filter_map(|told| match told {
+            EditorMessage::Autocommand(UserAutocmd::TurnEnd(_, why, next)) => {
+                Some((why.clone(), *next))
+            }
+            _ => None,
+        });
+        ends.collect::<Vec<_>>()
+    };
+    let mut world = World::ready();
+    world.handle(prompt("go"));
+    world.request_permission("1");
+    let choice = PermissionChoice::Deny(Some("not that".to_owned()));
+    world.handle(Event::User(UserAction::Permission {
+        chat: None,
+        id: None,
+        revision: None,
+        choice,
+    }));
+    world.reply();
+    assert_eq!(world.chat_state(), ChatState::Running, "the reason is on its way");
+    world.reply();
+    assert_eq!(ends(&world), [("end_turn".to_owned(), true), ("end_turn".to_owned(), false)]);
+    // Prompts that wait for the user do not start a turn.
+    world.handle(prompt("go"));
+    world.handle(prompt("later"));
+    world.handle(Event::User(UserAction::Cancel(None)));
+    world.reply();
+    assert_eq!(ends(&world)[2..], [("cancelled".to_owned(), false)]);
 }

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What the edits make of a buffer's lines, as Neovim would.
-fn make(edits: &[Edit], text: &Text) -> Vec<String> {
+/// Makes the edits in a buffer as Neovim would, and returns its lines.
+fn apply_edits(edits: &[Edit], text: &Text) -> Vec<String> {
     let mut buffer: Vec<String> = text.lines().map(str::to_owned).collect();
     if buffer.is_empty() {
         buffer.push(String::new());
@@ -35,7 +35,7 @@ fn text() -> impl Strategy<Value = Text> {
 
 proptest! {
     #[test]
-    fn applying_the_difference_gives_the_new_text(a in text(), b in text()) {
+    fn applying_a_diff_gives_the_new_text(a in text(), b in text()) {
         prop_assert_eq!(apply(&diff(&a, &b), &a), b);
     }
 
@@ -47,17 +47,17 @@ proptest! {
     }
 
     #[test]
-    fn the_inverse_takes_back(a in text(), b in text()) {
+    fn inverted_hunks_give_the_old_text(a in text(), b in text()) {
         prop_assert_eq!(apply(&invert(&diff(&a, &b), &a), &b), a);
     }
 
     #[test]
-    fn edits_make_the_hunks(a in text(), b in text()) {
+    fn refined_edits_give_the_new_text(a in text(), b in text()) {
         let hunks = diff(&a, &b);
-        let made = make(&refine(&hunks, &a), &a);
+        let made = apply_edits(&refine(&hunks, &a), &a);
         let mut wanted: Vec<_> = b.lines().map(str::to_owned).collect();
         if wanted.is_empty() && !made.is_empty() {
-            wanted.push(String::new()); // the one line a buffer keeps
+            wanted.push(String::new()); // a buffer has at least one line
         }
         prop_assert_eq!(made, wanted);
     }
@@ -74,7 +74,7 @@ fn the_same_insertion_is_the_same_hunk_beside_other_changes() {
 }
 
 #[test]
-fn an_edit_is_what_differs() {
+fn an_edit_covers_only_what_differs() {
     let check = |old: &str, new: &str, edits: &[Edit]| {
         let (old, new) = (Text::parse(old), Text::parse(new));
         assert_eq!(refine(&diff(&old, &new), &old), edits);

@@ -10,40 +10,40 @@ fn diff(old: &str, new: &str) -> String {
     file.map(|file| bounded(&[&file], 16 * 1024)).unwrap_or_default()
 }
 
-const HEAD: &str = "--- a/a.txt\n+++ b/a.txt\n";
+const HEADER: &str = "--- a/a.txt\n+++ b/a.txt\n";
 
 #[test]
-fn a_change_stands_in_its_context() {
+fn a_change_is_shown_with_its_context() {
     assert_eq!(
         diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n"),
-        HEAD.to_owned() + "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"
+        HEADER.to_owned() + "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"
     );
     assert_eq!(diff("1\n", "1\n"), "");
-    assert_eq!(diff("", "1\n"), HEAD.to_owned() + "@@ -0,0 +1,1 @@\n+1\n");
+    assert_eq!(diff("", "1\n"), HEADER.to_owned() + "@@ -0,0 +1,1 @@\n+1\n");
 }
 
 #[test]
-fn a_missing_final_newline_is_said() {
+fn a_missing_final_newline_is_shown() {
     assert_eq!(
         diff("1\n2", "1\n2\n"),
-        HEAD.to_owned() + "@@ -1,2 +1,2 @@\n 1\n-2\n\\ No newline at end of file\n+2\n"
+        HEADER.to_owned() + "@@ -1,2 +1,2 @@\n 1\n-2\n\\ No newline at end of file\n+2\n"
     );
     assert_eq!(
         diff("1\n", "1\n2"),
-        HEAD.to_owned() + "@@ -1,1 +1,2 @@\n 1\n+2\n\\ No newline at end of file\n"
+        HEADER.to_owned() + "@@ -1,1 +1,2 @@\n 1\n+2\n\\ No newline at end of file\n"
     );
 }
 
 #[test]
-fn line_ends_alone_are_a_change_in_words() {
+fn a_change_of_the_line_ending_alone_is_described() {
     assert_eq!(
         diff("1\r\n2\r\n", "1\n2\n"),
-        HEAD.to_owned() + "line ends change from \"\\r\\n\" to \"\\n\"\n"
+        HEADER.to_owned() + "line ends change from \"\\r\\n\" to \"\\n\"\n"
     );
 }
 
 #[test]
-fn files_that_come_and_go() {
+fn created_and_deleted_files_are_compared_with_dev_null() {
     let (text, empty) = (Text::parse("1\n"), Text::parse(""));
     let shown = |old, new| bounded(&[&FileDiff::new("x", old, new).unwrap()], 1024);
     assert_eq!(shown(None, Some(&text)), "--- /dev/null\n+++ b/x\n@@ -0,0 +1,1 @@\n+1\n");
@@ -52,7 +52,7 @@ fn files_that_come_and_go() {
 }
 
 #[test]
-fn what_has_no_room_is_named_with_its_lines() {
+fn hunks_that_do_not_fit_are_counted() {
     let old = Text::parse(&"line\n".repeat(100));
     let new = Text::parse(&("first\n".to_owned() + &"line\n".repeat(100) + &"last\n".repeat(500)));
     let small =
@@ -62,7 +62,7 @@ fn what_has_no_room_is_named_with_its_lines() {
     let text = bounded(&files, 300);
     assert_eq!(
         text,
-        HEAD.to_owned()
+        HEADER.to_owned()
             + "@@ -1,3 +1,4 @@\n+first\n line\n line\n line\na.txt: more: +500 -0 lines, not shown\n\
                --- a/b.txt\n+++ b/b.txt\n@@ -1,1 +1,1 @@\n-1\n+2\n"
     );
@@ -74,7 +74,7 @@ fn what_has_no_room_is_named_with_its_lines() {
     );
 }
 
-/// The new text, as `patch` would make it.
+/// Applies a diff as `patch` would.
 fn patched(old: &str, diff: &str) -> String {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let (mut new, mut at) = (String::new(), 0);
@@ -111,12 +111,12 @@ fn content() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn patching_the_old_text_gives_the_new(old in content(), new in content()) {
+    fn patching_the_old_text_gives_the_new_one(old in content(), new in content()) {
         prop_assert_eq!(patched(&old, &diff(&old, &new)), new);
     }
 
     #[test]
-    fn the_bound_holds_and_no_hunk_is_cut(
+    fn the_limit_holds_and_no_hunk_is_cut(
         files in prop::collection::vec((content(), content()), 0..8),
         limit in 128usize..600,
     ) {
@@ -126,7 +126,7 @@ proptest! {
         let refs: Vec<&FileDiff> = files.iter().collect();
         let text = bounded(&refs, limit);
         prop_assert!(text.len() <= limit);
-        // Each hunk stands there whole or not at all, and no line of the diff is lost to the counts.
+        // Each hunk is shown whole or not at all, and each line of a diff is shown or counted.
         let hunks = files.iter().flat_map(|file| &file.hunks);
         let whole: usize = hunks.filter(|hunk| text.contains(&hunk.text)).count();
         let shown = text.lines().filter(|line| line.starts_with("@@ ")).count();

@@ -1,8 +1,8 @@
-//! Which sessions a folder has: one small file for each folder, replaced as a whole under a lock, so that two Neovims lose
-//! nothing of each other's.
+//! The index of sessions: one small file for each folder agents work in, which is replaced atomically under a lock, so
+//! that two Neovims do not overwrite each other's sessions.
 
 use super::names::escaped;
-use crate::session::remembered::Remembered;
+use crate::session::saved::SavedSession;
 use atomic_write_file::AtomicWriteFile;
 use atomic_write_file::unix::OpenOptionsExt as _;
 use nix::fcntl::{Flock, FlockArg};
@@ -12,27 +12,27 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A folder's file of another version is left alone.
+/// Version of the file format. A file of another version is not changed.
 const VERSION: u32 = 1;
 
-/// So many sessions of a folder are remembered.
-const MOST: usize = 100;
+/// How many sessions are listed for a folder; older ones are dropped.
+const MAX_SESSIONS: usize = 100;
 
 #[derive(Serialize, Deserialize)]
 struct Index {
     version: u32,
     #[serde(default)]
-    sessions: Vec<Remembered>,
+    sessions: Vec<SavedSession>,
 }
 
-/// What every version has.
+/// The field that every version of the format has.
 #[derive(Deserialize)]
 struct Version {
     version: u32,
 }
 
-/// The sessions of a folder; none where nothing is known of it.
-pub(super) fn read(folder: &Path, cwd: &Path) -> io::Result<Vec<Remembered>> {
+/// Returns the sessions of `cwd`; empty if it has no index. `folder` is that of the store.
+pub(super) fn read(folder: &Path, cwd: &Path) -> io::Result<Vec<SavedSession>> {
     let bytes = match fs::read(file_of(folder, cwd)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         bytes => bytes?,
@@ -46,39 +46,40 @@ pub(super) fn read(folder: &Path, cwd: &Path) -> io::Result<Vec<Remembered>> {
     Ok(index.sessions)
 }
 
-/// Changes the sessions of a folder. Gives those that are not remembered any more because there are too many.
-pub(super) fn change(
+/// Updates the sessions of `cwd` and returns those that were dropped because there were more than [`MAX_SESSIONS`]. A
+/// damaged index is renamed and replaced.
+pub(super) fn update(
     folder: &Path,
     cwd: &Path,
-    change: impl FnOnce(&mut Vec<Remembered>),
-) -> io::Result<Vec<Remembered>> {
+    change: impl FnOnce(&mut Vec<SavedSession>),
+) -> io::Result<Vec<SavedSession>> {
     let file = file_of(folder, cwd);
-    private_folder(file.parent().unwrap_or(folder))?;
+    create_private_folder(file.parent().unwrap_or(folder))?;
     let lock =
         private(File::options().create(true).append(true)).open(file.with_extension("lock"))?;
     let _lock = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| error)?;
     let mut sessions = match read(folder, cwd) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            // Nobody can read it any more, but somebody may want to look.
+            // For whoever wants to repair it.
             fs::rename(&file, file.with_extension("damaged"))?;
             Vec::new()
         }
         sessions => sessions?,
     };
     change(&mut sessions);
-    let dropped = sessions.split_off(sessions.len().min(MOST));
+    let dropped = sessions.split_off(sessions.len().min(MAX_SESSIONS));
     let mut written = AtomicWriteFile::options().mode(0o600).preserve_mode(false).open(&file)?;
     written.write_all(&serde_json::to_vec_pretty(&Index { version: VERSION, sessions })?)?;
     written.commit()?;
     Ok(dropped)
 }
 
-/// A folder that only its owner can read, with those above it.
-pub(super) fn private_folder(folder: &Path) -> io::Result<()> {
+/// Creates a folder that only its owner can read, and missing parent folders with the same mode.
+pub(super) fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// A file that only its owner can read.
+/// Makes a file that is created only readable by its owner.
 pub(super) fn private(options: &mut fs::OpenOptions) -> &mut fs::OpenOptions {
     options.mode(0o600)
 }

@@ -1,14 +1,15 @@
-//! What outlives Neovim: which sessions a project has, and what was said in them. One thread writes, in the order asked;
-//! nobody waits for it. It decides nothing: what is worth keeping is known elsewhere.
+//! Sessions on disk, so that they outlive Neovim: an index of the sessions of each folder (`index`) and their
+//! transcripts (`transcripts`). One thread does all reading and writing, in the order requested. What is saved, and
+//! when, is decided by `core`.
 
 mod index;
 mod names;
 mod transcripts;
 
 use crate::secrets::Secrets;
+use crate::session::entry::Entry;
 use crate::session::ids::AgentName;
-use crate::session::remembered::{Kept, Past, Remembered, StoreKey};
-use crate::session::transcript::Entry;
+use crate::session::saved::{SaveResult, SavedSession, SavedTranscript, StoreKey, TranscriptPart};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,208 +20,245 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use transcripts::Transcripts;
 
-/// So long the end of the program waits for what is still to be written.
-const LAST: Duration = Duration::from_secs(2);
+/// How long the program, when it exits, waits for pending writes.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// So long a program that ends may have a session open still, and so often is looked.
-const ENDING: Duration = Duration::from_millis(1500);
-const AGAIN: Duration = Duration::from_millis(50);
+/// How long to wait for another program that is about to exit to close a session, and how often to check.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(1500);
+const CLOSE_POLL: Duration = Duration::from_millis(50);
 
-/// So long an index may say that a session was used last at another time than it was.
-const FRESH: Duration = Duration::from_secs(30);
+/// How long the time of last use in an index may lag behind, so that the index is not rewritten for every message.
+const INDEX_LAG: Duration = Duration::from_secs(30);
 
-/// Where sessions are kept. Dropping it ends its thread once everything is written.
+/// Handle to the thread that saves sessions. When it is dropped, the thread finishes its queue and exits.
 #[derive(Debug)]
 pub struct Store {
+    /// `None` if sessions are not saved.
     jobs: Option<mpsc::Sender<Job>>,
 }
 
 enum Job {
-    Keep(Box<Remembered>, bool, Vec<(usize, Entry)>, oneshot::Sender<Kept>),
+    Save {
+        session: Box<SavedSession>,
+        /// Whether `part` replaces the transcript.
+        replace: bool,
+        part: TranscriptPart,
+        reply: oneshot::Sender<SaveResult>,
+    },
     Forget(StoreKey),
-    Recall(PathBuf, oneshot::Sender<Vec<Remembered>>),
-    Reread(StoreKey, bool, oneshot::Sender<Past>),
+    List(PathBuf, oneshot::Sender<Vec<SavedSession>>),
+    LoadTranscript {
+        session: StoreKey,
+        claim: bool,
+        reply: oneshot::Sender<SavedTranscript>,
+    },
     Release(StoreKey),
     Flush(mpsc::Sender<()>),
 }
 
 impl Store {
-    /// Keeps sessions below `folder`, which is made when it is needed; without one nothing is kept. The secrets never are.
+    /// Starts a store below `folder`, which is created when it is first needed. With `None` nothing is saved. `secrets`
+    /// are redacted from everything that is written.
     pub fn open(folder: Option<PathBuf>, secrets: Secrets) -> Self {
         let Some(folder) = folder else {
-            tracing::warn!("sessions are not kept: there is no folder for them");
+            tracing::warn!("sessions are not saved: there is no folder for them");
             return Self { jobs: None };
         };
         let (jobs, queue) = mpsc::channel();
         let started = thread::Builder::new().name("store".to_owned()).spawn(move || {
             let transcripts = Transcripts::new(&folder, secrets.clone());
-            let mut keeper = Keeper { transcripts, secrets, folder, noted: HashMap::new() };
+            let mut worker = Worker { transcripts, secrets, folder, indexed: HashMap::new() };
             for job in queue {
-                keeper.work(job);
+                worker.run(job);
             }
         });
-        let started = started.inspect_err(|error| tracing::error!(%error, "sessions are not kept"));
+        let started =
+            started.inspect_err(|error| tracing::error!(%error, "sessions are not saved"));
         Self { jobs: started.is_ok().then_some(jobs) }
     }
 
-    /// Notes that a session was used just now, and what has changed in its transcript; or that this is now all of it. From
-    /// now on this program is the one that writes it, if none has been. Gives what becomes of it, where sessions are kept.
-    pub fn keep(
+    /// Saves that a session was used just now, with the new and changed entries of its transcript; with `replace`,
+    /// `entries` are the whole transcript. Unless another program has the session open, this one has it open from now
+    /// on. The receiver gets the result; it is closed without one if sessions are not saved.
+    pub fn save(
         &self,
-        session: Remembered,
-        anew: bool,
+        session: SavedSession,
+        replace: bool,
         entries: Vec<(usize, Entry)>,
-    ) -> oneshot::Receiver<Kept> {
-        let (answer, answered) = oneshot::channel();
-        self.give(Job::Keep(Box::new(session), anew, entries, answer));
-        answered
+    ) -> oneshot::Receiver<SaveResult> {
+        self.write(session, replace, TranscriptPart { entries, more: None })
     }
 
-    /// Forgets a session and what was said in it.
+    /// Like [`Self::save`] while a message streams in: `part` has only the new end of its text.
+    pub fn save_part(
+        &self,
+        session: SavedSession,
+        part: TranscriptPart,
+    ) -> oneshot::Receiver<SaveResult> {
+        self.write(session, false, part)
+    }
+
+    fn write(
+        &self,
+        session: SavedSession,
+        replace: bool,
+        part: TranscriptPart,
+    ) -> oneshot::Receiver<SaveResult> {
+        let (reply, result) = oneshot::channel();
+        self.send(Job::Save { session: Box::new(session), replace, part, reply });
+        result
+    }
+
+    /// Deletes a session and its transcript.
     pub fn forget(&self, session: StoreKey) {
-        self.give(Job::Forget(session));
+        self.send(Job::Forget(session));
     }
 
-    /// The sessions of a folder, those used last first. None where none can be read.
-    pub async fn recall(&self, cwd: PathBuf) -> Vec<Remembered> {
-        let (answer, answered) = oneshot::channel();
-        self.give(Job::Recall(cwd, answer));
-        answered.await.unwrap_or_default()
+    /// Returns the sessions of a folder, most recently used first. Empty if the index cannot be read.
+    pub async fn list(&self, cwd: PathBuf) -> Vec<SavedSession> {
+        let (reply, result) = oneshot::channel();
+        self.send(Job::List(cwd, reply));
+        result.await.unwrap_or_default()
     }
 
-    /// The session of an agent that was used last in a folder. Where another program has it open, it is waited for a moment:
-    /// a Neovim that is just ending lets go of it.
-    pub async fn last(&self, cwd: PathBuf, agent: &AgentName) -> Option<Remembered> {
-        let until = Instant::now() + ENDING;
+    /// Returns the session of `agent` that was used last in a folder. If another program has it open, waits a moment
+    /// for it to be closed, since that may be a Neovim that is exiting.
+    pub async fn find_last(&self, cwd: PathBuf, agent: &AgentName) -> Option<SavedSession> {
+        let until = Instant::now() + CLOSE_TIMEOUT;
         loop {
-            let sessions = self.recall(cwd.clone()).await;
-            let last = sessions.into_iter().find(|it| it.agent == *agent)?;
+            let sessions = self.list(cwd.clone()).await;
+            let last = sessions.into_iter().find(|session| session.agent == *agent)?;
             if !last.open || Instant::now() >= until {
                 return Some(last);
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(CLOSE_POLL).await;
         }
     }
 
-    /// What was said in a session, as far as it was written down. With `claim` this program has it open from now on,
-    /// unless another one does, which is said.
-    pub async fn reread(&self, session: StoreKey, claim: bool) -> Past {
-        let (answer, answered) = oneshot::channel();
-        self.give(Job::Reread(session, claim, answer));
-        answered.await.unwrap_or_default()
+    /// Loads what was saved of a transcript. With `claim`, this program has the session open from now on; if another
+    /// program has it open, nothing is loaded and `is_elsewhere` is set.
+    pub async fn load_transcript(&self, session: StoreKey, claim: bool) -> SavedTranscript {
+        let (reply, result) = oneshot::channel();
+        self.send(Job::LoadTranscript { session, claim, reply });
+        result.await.unwrap_or_default()
     }
 
-    /// Lets others have a session.
+    /// Closes a session, so that other programs can open it.
     pub fn release(&self, session: StoreKey) {
-        self.give(Job::Release(session));
+        self.send(Job::Release(session));
     }
 
-    /// Waits until everything is written, but not for long. It blocks: for the end of the program.
+    /// Blocks until pending writes are done, for two seconds at most. Meant for the exit of the program.
     pub fn flush(&self) {
         let (done, is_done) = mpsc::channel();
-        self.give(Job::Flush(done));
-        let _ = is_done.recv_timeout(LAST);
+        self.send(Job::Flush(done));
+        let _ = is_done.recv_timeout(FLUSH_TIMEOUT);
     }
 
-    fn give(&self, job: Job) {
+    fn send(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
-            // Fails only where the thread broke, which has been said in its panic.
+            // Fails only if the thread has panicked, which has been logged.
             let _ = jobs.send(job);
         }
     }
 }
 
-/// Does the work, on its own thread.
-struct Keeper {
+/// Runs the jobs, on the store's thread.
+struct Worker {
     folder: PathBuf,
     secrets: Secrets,
     transcripts: Transcripts,
-    /// How each session that was used stands in its index, and since when.
-    noted: HashMap<StoreKey, Noted>,
+    /// The sessions this program has used, as last written to their indexes.
+    indexed: HashMap<StoreKey, IndexedSession>,
 }
 
-/// A session as it was noted last. An index is a file that is replaced as a whole: not for every line that is said.
-struct Noted {
-    session: Remembered,
-    at: Instant,
-    /// It was used since then.
+/// A session as last written to its index.
+struct IndexedSession {
+    session: SavedSession,
+    written_at: Instant,
+    /// It has been used since then.
     is_stale: bool,
 }
 
-impl Keeper {
-    fn work(&mut self, job: Job) {
+impl Worker {
+    fn run(&mut self, job: Job) {
         match job {
-            Job::Keep(mut session, anew, entries, answer) => {
+            Job::Save { mut session, replace, part, reply } => {
                 session.used_at = now();
                 let title = session.title.take();
                 session.title = title.map(|title| self.secrets.hide(&title).into_owned());
-                let kept = self.transcripts.write(&session, anew, &entries);
-                let _ = answer.send(kept.unwrap_or_else(|error| {
+                let saved = self.transcripts.write(&session, replace, &part);
+                let _ = reply.send(saved.unwrap_or_else(|error| {
                     let why = error.to_string();
-                    complain(&session.cwd, "a transcript was not written", Err(error));
-                    Kept::Failed(why)
+                    log_error(&session.cwd, "a transcript was not written", Err(error));
+                    SaveResult::Failed(why)
                 }));
-                complain(&session.cwd, "a session was not noted", self.used(&session));
+                log_error(&session.cwd, "a session was not saved", self.touch(&session));
             }
             Job::Forget(key) => {
                 self.transcripts.forget(&key);
-                self.noted.remove(&key);
-                let forgotten = index::change(&self.folder, &key.cwd, |sessions| {
-                    sessions.retain(|it| it.agent != key.agent || it.id != key.id);
+                self.indexed.remove(&key);
+                let forgotten = index::update(&self.folder, &key.cwd, |sessions| {
+                    sessions.retain(|session| session.agent != key.agent || session.id != key.id);
                 });
-                complain(&key.cwd, "a session was not forgotten", forgotten.map(|_| ()));
+                log_error(&key.cwd, "a session was not removed", forgotten.map(|_| ()));
             }
-            Job::Recall(cwd, answer) => {
-                self.note_stale();
+            Job::List(cwd, reply) => {
+                self.write_stale();
                 let mut sessions = index::read(&self.folder, &cwd).unwrap_or_else(|error| {
-                    complain(&cwd, "sessions cannot be read", Err(error));
+                    log_error(&cwd, "sessions cannot be read", Err(error));
                     Vec::new()
                 });
                 for session in &mut sessions {
                     session.open = self.transcripts.is_open(&session.key());
                 }
                 sessions.sort_by_key(|session| std::cmp::Reverse(session.used_at));
-                let _ = answer.send(sessions);
+                let _ = reply.send(sessions);
             }
             Job::Release(session) => self.transcripts.release(&session),
-            Job::Reread(session, true, answer) if !self.transcripts.claim(&session) => {
-                let _ = answer.send(Past { is_elsewhere: true, ..Past::default() });
+            Job::LoadTranscript { session, claim: true, reply }
+                if !self.transcripts.claim(&session) =>
+            {
+                let elsewhere =
+                    SavedTranscript { is_elsewhere: true, ..SavedTranscript::default() };
+                let _ = reply.send(elsewhere);
             }
-            Job::Reread(session, _, answer) => {
-                let past = self.transcripts.read(&session).unwrap_or_else(|error| {
-                    complain(&self.folder, "a transcript cannot be read", Err(error));
-                    Past::default()
+            Job::LoadTranscript { session, reply, .. } => {
+                let transcript = self.transcripts.read(&session).unwrap_or_else(|error| {
+                    log_error(&self.folder, "a transcript cannot be read", Err(error));
+                    SavedTranscript::default()
                 });
-                let _ = answer.send(past);
+                let _ = reply.send(transcript);
             }
             Job::Flush(done) => {
-                self.note_stale();
+                self.write_stale();
                 let _ = done.send(());
             }
         }
     }
 
-    /// A session was used just now.
-    fn used(&mut self, session: &Remembered) -> io::Result<()> {
-        let noted = self.noted.get_mut(&session.key());
-        if let Some(noted) = noted
-            && noted.session.title == session.title
-            && noted.at.elapsed() < FRESH
+    /// Updates the time of last use of a session. The index, which is a file that is replaced as a whole, may be
+    /// written later.
+    fn touch(&mut self, session: &SavedSession) -> io::Result<()> {
+        let indexed = self.indexed.get_mut(&session.key());
+        if let Some(indexed) = indexed
+            && indexed.session.title == session.title
+            && indexed.written_at.elapsed() < INDEX_LAG
         {
-            noted.session.used_at = session.used_at;
-            noted.is_stale = true;
+            indexed.session.used_at = session.used_at;
+            indexed.is_stale = true;
             return Ok(());
         }
-        self.note(session)
+        self.write_index(session)
     }
 
-    /// Puts a session first in its index.
-    fn note(&mut self, session: &Remembered) -> io::Result<()> {
-        let (at, is_stale) = (Instant::now(), false);
-        let noted = Noted { session: session.clone(), at, is_stale };
-        self.noted.insert(session.key(), noted);
-        let dropped = index::change(&self.folder, &session.cwd, |sessions| {
-            sessions.retain(|it| it.agent != session.agent || it.id != session.id);
+    /// Writes the index of the session's folder, with the session first.
+    fn write_index(&mut self, session: &SavedSession) -> io::Result<()> {
+        let (written_at, is_stale) = (Instant::now(), false);
+        let indexed = IndexedSession { session: session.clone(), written_at, is_stale };
+        self.indexed.insert(session.key(), indexed);
+        let dropped = index::update(&self.folder, &session.cwd, |sessions| {
+            sessions.retain(|other| other.agent != session.agent || other.id != session.id);
             sessions.insert(0, session.clone());
         })?;
         for old in dropped {
@@ -228,26 +266,25 @@ impl Keeper {
         }
         Ok(())
     }
-}
 
-impl Keeper {
-    /// Brings the indexes up to date.
-    fn note_stale(&mut self) {
-        let stale = self.noted.values().filter(|noted| noted.is_stale);
-        let mut stale: Vec<Remembered> = stale.map(|noted| noted.session.clone()).collect();
+    /// Updates the indexes for sessions that have been used since they were last written, least recently used first.
+    fn write_stale(&mut self) {
+        let stale = self.indexed.values().filter(|indexed| indexed.is_stale);
+        let mut stale: Vec<SavedSession> = stale.map(|indexed| indexed.session.clone()).collect();
         stale.sort_by_key(|session| session.used_at);
         for session in stale {
-            let result = self.note(&session);
-            complain(&session.cwd, "a session was not noted", result);
+            let result = self.write_index(&session);
+            log_error(&session.cwd, "a session was not saved", result);
         }
     }
 }
 
+/// Seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-fn complain(path: &Path, what: &str, result: io::Result<()>) {
+fn log_error(path: &Path, what: &str, result: io::Result<()>) {
     if let Err(error) = result {
         tracing::error!(path = %path.display(), %error, "{what}");
     }

@@ -1,11 +1,11 @@
-//! Names of files for folders and sessions: readable, and another one for each. They touch no disk.
+//! File names for arbitrary text, such as paths and session ids: readable and distinct. Does not access the disk.
 
 use std::fmt::Write;
 
-/// A name has at most so many bytes: file systems allow 255, and an ending follows.
-const LONGEST: usize = 180;
+/// Maximum length of a name in bytes: file systems allow 255, and an extension follows.
+const MAX_LEN: usize = 180;
 
-/// A file's name for any text. Different texts have different names, also where upper and lower case are one.
+/// Escapes a text for use as a file name. Different texts give different names, even on a case-insensitive file system.
 pub(super) fn escaped(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -14,19 +14,19 @@ pub(super) fn escaped(text: &str) -> String {
             b'.' if !name.is_empty() => name.push('.'),
             b'/' => name.push('+'),
             _ => {
-                // Writing to a string cannot fail.
+                // Writing to a `String` cannot fail.
                 let _ = write!(name, "%{byte:02x}");
             }
         }
     }
-    if name.len() > LONGEST {
+    if name.len() > MAX_LEN {
         let hash = fnv(text.as_bytes());
-        name = format!("{:016x}{}", hash, &name[name.len() - LONGEST + 16..]);
+        name = format!("{:016x}{}", hash, &name[name.len() - MAX_LEN + 16..]);
     }
     name
 }
 
-/// FNV-1a with 64 bits: the same in every version of this program.
+/// 64-bit FNV-1a. Not the standard library's hasher, because names must stay the same in every version of this program.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

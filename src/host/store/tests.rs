@@ -1,9 +1,11 @@
-//! What is kept comes back, whoever else keeps something.
+//! Saving and loading sessions, with several programs that use one folder.
 
 use super::*;
 use crate::secrets::Secrets;
-use crate::session::transcript::Note;
-use crate::session::update::Severity;
+use crate::session::content::Content;
+use crate::session::entry::{Message, Note};
+use crate::session::transcript::Transcript;
+use crate::session::update::{Role, Severity};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -27,8 +29,8 @@ impl Drop for Folder {
     }
 }
 
-fn session(id: &str) -> Remembered {
-    Remembered {
+fn session(id: &str) -> SavedSession {
+    SavedSession {
         agent: "fake".into(),
         id: id.into(),
         cwd: "/a project/ü".into(),
@@ -43,204 +45,277 @@ fn note(title: &str) -> Entry {
     Entry::Note(Note { severity, title, details: Vec::new(), key: None })
 }
 
-/// How many there are of the one folder.
-fn transcripts(folder: &Folder) -> usize {
+/// Counts the transcripts of the folder that [`session`] works in.
+fn count_transcripts(folder: &Folder) -> usize {
     fs::read_dir(folder.0.join("transcripts/+a%20project+%c3%bc")).unwrap().count()
 }
 
 async fn ids(store: &Store) -> Vec<String> {
-    let sessions = store.recall("/a project/ü".into()).await;
+    let sessions = store.list("/a project/ü".into()).await;
     sessions.iter().map(|session| session.id.to_string()).collect()
 }
 
 #[tokio::test]
-async fn what_was_kept_is_there_after_a_restart() {
+async fn a_saved_session_is_there_after_a_restart() {
     let folder = Folder::new("restart");
     let store = folder.store();
-    store.keep(session("1"), false, vec![(0, note("a")), (1, note("b"))]);
-    store.keep(session("1"), false, vec![(1, note("B")), (2, note("c"))]);
-    assert!(store.recall("/a project/ü".into()).await[0].open, "by this program");
+    store.save(session("1"), false, vec![(0, note("a")), (1, note("b"))]);
+    store.save(session("1"), false, vec![(1, note("B")), (2, note("c"))]);
+    assert!(store.list("/a project/ü".into()).await[0].open, "by this program");
     store.flush();
     drop(store);
     let store = folder.store();
     assert_eq!(ids(&store).await, ["1"]);
-    let one = store.last("/a project/ü".into(), &"fake".into()).await.unwrap();
+    let one = store.find_last("/a project/ü".into(), &"fake".into()).await.unwrap();
     assert_eq!((one.title.as_deref(), one.open), (Some("title"), false));
     assert!(one.used_at > 1_700_000_000);
-    let entries = store.reread(session("1").key(), false).await.entries;
+    let entries = store.load_transcript(session("1").key(), false).await.entries;
     assert_eq!(entries, [note("a"), note("B"), note("c")]);
-    assert!(store.recall("/elsewhere".into()).await.is_empty());
-    store.keep(session("1"), true, vec![(0, note("all of it"))]);
-    assert_eq!(store.reread(session("1").key(), false).await.entries, [note("all of it")]);
+    assert!(store.list("/elsewhere".into()).await.is_empty());
+    store.save(session("1"), true, vec![(0, note("all of it"))]);
+    assert_eq!(store.load_transcript(session("1").key(), false).await.entries, [note("all of it")]);
+}
+
+fn message(text: &str) -> Entry {
+    let mut transcript = Transcript::default();
+    transcript.chunk(Role::Agent, None, &Content::Text(format!("{text} ")));
+    let Some(Entry::Message(message)) = transcript.entries().first() else { panic!() };
+    Entry::Message(Message { text: text.to_owned(), ..message.clone() })
+}
+
+/// More text of a message at index 1. With `starts`, also the note at index 0 and the message without text.
+fn part(starts: bool, more: &str) -> TranscriptPart {
+    let entries = if starts { vec![(0, note("a")), (1, message(""))] } else { Vec::new() };
+    TranscriptPart { entries, more: Some((1, more.to_owned())) }
 }
 
 #[tokio::test]
-async fn a_secret_stands_neither_in_a_transcript_nor_in_a_title() {
+async fn a_message_is_saved_while_it_streams_in() {
+    let folder = Folder::new("part");
+    let store = folder.store();
+    let file = folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl");
+    let mut said = String::new();
+    for number in 0..20 {
+        let more = format!("word {number}, ");
+        said += &more;
+        let saved = store.save_part(session("1"), part(number == 0, &more)).await;
+        assert_eq!(saved, Ok(SaveResult::Written));
+        let loaded = store.load_transcript(session("1").key(), false).await;
+        assert_eq!((loaded.entries, loaded.has_gaps), (vec![note("a"), message(&said)], false));
+    }
+    assert!(fs::read_to_string(&file).unwrap().matches("word 7,").count() == 1);
+    // Saving another entry does not change the message; saving the message replaces what was appended.
+    store.save_part(session("1"), TranscriptPart { entries: vec![(2, note("b"))], more: None });
+    store.save_part(session("1"), part(false, "more"));
+    said += "more";
+    let load = async || store.load_transcript(session("1").key(), false).await.entries;
+    assert_eq!(load().await, [note("a"), message(&said), note("b")]);
+    store.save(session("1"), false, vec![(1, message("all of it"))]);
+    assert_eq!(load().await, [note("a"), message("all of it"), note("b")]);
+    store.save_part(session("1"), part(true, "and "));
+    store.save_part(session("1"), part(false, "anew"));
+    assert_eq!(load().await, [note("a"), message("and anew"), note("b")]);
+}
+
+/// Holds (Sessions): A secret that arrives in two pieces is redacted in both.
+#[tokio::test]
+async fn a_secret_that_is_split_between_two_parts_is_redacted() {
+    let folder = Folder::new("halves");
+    let secrets = Secrets::default();
+    let store = Store::open(Some(folder.0.clone()), secrets.clone());
+    secrets.add(["sk-\"12345678".to_owned()]);
+    store.save_part(session("1"), part(true, "the key is sk-\"123"));
+    store.save_part(session("1"), part(false, "45678, is it not? There is more to be said."));
+    store.save_part(session("1"), part(false, " sk-\"12345678 and so on, as long as it takes"));
+    store.flush();
+    let entries = store.load_transcript(session("1").key(), false).await.entries;
+    let Some(Entry::Message(message)) = entries.last() else { panic!("{entries:?}") };
+    let all = "the key is [redacted], is it not? There is more to be said. [redacted] and so on";
+    assert!(message.text.starts_with(all), "{}", message.text);
+}
+
+#[tokio::test]
+async fn a_secret_is_redacted_in_transcripts_and_titles() {
     let folder = Folder::new("secret");
     let secrets = Secrets::default();
     let store = Store::open(Some(folder.0.clone()), secrets.clone());
-    // Known only once an agent is started with it.
+    // A secret is only known once an agent is started with it.
     secrets.add(["sk-\"12345678".to_owned()]);
-    let told = Remembered { title: Some("use sk-\"12345678".to_owned()), ..session("1") };
-    store.keep(told, true, vec![(0, note("the key is sk-\"12345678"))]);
+    let titled = SavedSession { title: Some("use sk-\"12345678".to_owned()), ..session("1") };
+    store.save(titled, true, vec![(0, note("the key is sk-\"12345678"))]);
     store.flush();
     assert_eq!(
-        store.reread(session("1").key(), false).await.entries,
+        store.load_transcript(session("1").key(), false).await.entries,
         [note("the key is [redacted]")]
     );
-    let recalled = store.recall("/a project/ü".into()).await;
-    assert_eq!(recalled[0].title.as_deref(), Some("use [redacted]"));
+    let sessions = store.list("/a project/ü".into()).await;
+    assert_eq!(sessions[0].title.as_deref(), Some("use [redacted]"));
 }
 
+/// Holds (Sessions): Sessions with the same id are apart: of two agents, and of one agent in two folders.
 #[tokio::test]
-async fn sessions_of_one_name_in_two_folders_are_kept_apart() {
+async fn sessions_with_one_id_in_two_folders_are_separate() {
     let folder = Folder::new("apart");
     let store = folder.store();
-    let there = |id: &str| Remembered { cwd: "/elsewhere".into(), ..session(id) };
-    store.keep(session("1"), false, vec![(0, note("here"))]);
-    store.keep(there("1"), false, vec![(0, note("there")), (1, note("more"))]);
-    assert_eq!(store.reread(session("1").key(), false).await.entries, [note("here")]);
-    store.keep(session("1"), true, vec![(0, note("anew"))]);
-    assert_eq!(store.reread(there("1").key(), false).await.entries, [note("there"), note("more")]);
+    let there = |id: &str| SavedSession { cwd: "/elsewhere".into(), ..session(id) };
+    store.save(session("1"), false, vec![(0, note("here"))]);
+    store.save(there("1"), false, vec![(0, note("there")), (1, note("more"))]);
+    assert_eq!(store.load_transcript(session("1").key(), false).await.entries, [note("here")]);
+    store.save(session("1"), true, vec![(0, note("anew"))]);
+    assert_eq!(
+        store.load_transcript(there("1").key(), false).await.entries,
+        [note("there"), note("more")]
+    );
     store.forget(there("1").key());
-    assert!(store.recall("/elsewhere".into()).await.is_empty());
-    assert_eq!(store.reread(session("1").key(), false).await.entries, [note("anew")]);
-    assert_eq!(store.recall("/a project/ü".into()).await.len(), 1);
-    // Neither do names run together.
-    let named = |agent: &str, id: &str| Remembered { agent: agent.into(), ..session(id) };
-    store.keep(named("a-b", "c"), false, vec![(0, note("a-b"))]);
-    store.keep(named("a", "b-c"), false, vec![(0, note("a"))]);
-    assert_eq!(store.reread(named("a-b", "c").key(), false).await.entries, [note("a-b")]);
+    assert!(store.list("/elsewhere".into()).await.is_empty());
+    assert_eq!(store.load_transcript(session("1").key(), false).await.entries, [note("anew")]);
+    assert_eq!(store.list("/a project/ü".into()).await.len(), 1);
+    // The names of agent and session do not run together.
+    let named = |agent: &str, id: &str| SavedSession { agent: agent.into(), ..session(id) };
+    store.save(named("a-b", "c"), false, vec![(0, note("a-b"))]);
+    store.save(named("a", "b-c"), false, vec![(0, note("a"))]);
+    assert_eq!(store.load_transcript(named("a-b", "c").key(), false).await.entries, [note("a-b")]);
 }
 
+/// Holds (Sessions): Transcripts stored by older versions go on where they are.
 #[tokio::test]
-async fn a_transcript_from_when_all_had_one_folder_goes_on_where_it_is() {
+async fn a_transcript_in_the_old_shared_folder_stays_there() {
     let folder = Folder::new("old");
     let store = folder.store();
-    store.keep(session("1"), false, vec![(0, note("a"))]);
+    store.save(session("1"), false, vec![(0, note("a"))]);
     store.flush();
     drop(store);
     let old = folder.0.join("transcripts/fake-1.jsonl");
     fs::rename(folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl"), &old).unwrap();
     let store = folder.store();
-    let there = Remembered { cwd: "/elsewhere".into(), ..session("1") };
-    assert!(store.reread(there.key(), false).await.entries.is_empty(), "of another folder");
-    assert_eq!(store.reread(session("1").key(), false).await.entries, [note("a")]);
-    store.keep(there.clone(), false, vec![(0, note("there"))]);
-    store.keep(session("1"), false, vec![(1, note("b"))]);
-    assert_eq!(store.reread(session("1").key(), false).await.entries, [note("a"), note("b")]);
-    assert_eq!(store.reread(there.key(), false).await.entries, [note("there")]);
+    let there = SavedSession { cwd: "/elsewhere".into(), ..session("1") };
+    assert!(
+        store.load_transcript(there.key(), false).await.entries.is_empty(),
+        "of another folder"
+    );
+    assert_eq!(store.load_transcript(session("1").key(), false).await.entries, [note("a")]);
+    store.save(there.clone(), false, vec![(0, note("there"))]);
+    store.save(session("1"), false, vec![(1, note("b"))]);
+    assert_eq!(
+        store.load_transcript(session("1").key(), false).await.entries,
+        [note("a"), note("b")]
+    );
+    assert_eq!(store.load_transcript(there.key(), false).await.entries, [note("there")]);
     store.forget(session("1").key());
-    assert!(store.reread(session("1").key(), false).await.entries.is_empty() && !old.exists());
+    assert!(
+        store.load_transcript(session("1").key(), false).await.entries.is_empty() && !old.exists()
+    );
 }
 
+/// Holds (Sessions): Two programs that write transcripts lose nothing of each other's.
 #[tokio::test]
-async fn two_programs_lose_nothing_of_each_other() {
+async fn two_programs_do_not_overwrite_each_others_sessions() {
     let folder = Folder::new("two");
     let (one, other) = (folder.store(), folder.store());
     for number in 0..20 {
-        one.keep(session(&format!("one{number}")), false, Vec::new());
-        other.keep(session(&format!("other{number}")), false, Vec::new());
+        one.save(session(&format!("one{number}")), false, Vec::new());
+        other.save(session(&format!("other{number}")), false, Vec::new());
     }
     one.flush();
     other.flush();
     assert_eq!(ids(&one).await.len(), 40);
-    // The one who has a session open writes its transcript.
-    one.keep(session("one1"), false, vec![(0, note("one"))]);
+    // Only the program that has a session open writes its transcript.
+    one.save(session("one1"), false, vec![(0, note("one"))]);
     one.flush();
-    let entries = other.reread(session("one1").key(), false).await.entries;
-    other.keep(session("one1"), false, vec![(0, note("other"))]);
+    let entries = other.load_transcript(session("one1").key(), false).await.entries;
+    other.save(session("one1"), false, vec![(0, note("other"))]);
     other.flush();
     assert_eq!(entries, [note("one")]);
-    assert_eq!(one.reread(session("one1").key(), false).await.entries, [note("one")]);
+    assert_eq!(one.load_transcript(session("one1").key(), false).await.entries, [note("one")]);
 }
 
 #[tokio::test]
-async fn a_session_that_is_let_go_a_moment_later_is_waited_for() {
+async fn finding_the_last_session_waits_for_another_program_to_close_it() {
     let folder = Folder::new("last");
     let one = folder.store();
-    one.keep(session("1"), false, vec![(0, note("a"))]);
+    one.save(session("1"), false, vec![(0, note("a"))]);
     one.flush();
     let other = folder.store();
     let agent = "fake".into();
-    assert!(other.last("/elsewhere".into(), &agent).await.is_none());
-    let waiting = other.last("/a project/ü".into(), &agent);
+    assert!(other.find_last("/elsewhere".into(), &agent).await.is_none());
+    let waiting = other.find_last("/a project/ü".into(), &agent);
     let ending = async {
-        assert!(other.recall("/a project/ü".into()).await[0].open);
+        assert!(other.list("/a project/ü".into()).await[0].open);
         drop(one);
     };
     let (last, ()) = tokio::join!(waiting, ending);
     assert!(!last.unwrap().open);
-    // One that stays open is told as such.
+    // If it stays open, it is returned as open.
     let again = folder.store();
-    again.keep(session("1"), false, vec![(1, note("b"))]);
+    again.save(session("1"), false, vec![(1, note("b"))]);
     again.flush();
-    assert!(other.last("/a project/ü".into(), &agent).await.unwrap().open);
+    assert!(other.find_last("/a project/ü".into(), &agent).await.unwrap().open);
 }
 
+/// Holds (Sessions): A transcript that cannot be written is reported once and written whole later.
 #[tokio::test]
-async fn a_session_that_was_open_elsewhere_is_written_whole_once_it_is_let_go() {
+async fn a_session_another_program_had_open_is_written_whole_once_it_is_closed() {
     let folder = Folder::new("elsewhere");
     let one = folder.store();
-    assert_eq!(one.keep(session("1"), false, vec![(0, note("a"))]).await, Ok(Kept::Written));
+    assert_eq!(one.save(session("1"), false, vec![(0, note("a"))]).await, Ok(SaveResult::Written));
     let other = folder.store();
-    let keep = |anew, entries| other.keep(session("1"), anew, entries);
+    let save = |replace, entries| other.save(session("1"), replace, entries);
     let (b, c) = ((1, note("b")), (2, note("c")));
-    assert_eq!(keep(false, vec![b.clone()]).await, Ok(Kept::Elsewhere));
-    assert_eq!(keep(true, vec![b.clone()]).await, Ok(Kept::Elsewhere));
+    assert_eq!(save(false, vec![b.clone()]).await, Ok(SaveResult::Elsewhere));
+    assert_eq!(save(true, vec![b.clone()]).await, Ok(SaveResult::Elsewhere));
     drop(one);
-    assert!(!folder.store().last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
-    assert_eq!(keep(false, vec![c.clone()]).await, Ok(Kept::Behind));
-    assert_eq!(keep(true, vec![(0, note("a")), b]).await, Ok(Kept::Written));
+    assert!(!folder.store().find_last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
+    assert_eq!(save(false, vec![c.clone()]).await, Ok(SaveResult::Behind));
+    assert_eq!(save(true, vec![(0, note("a")), b]).await, Ok(SaveResult::Written));
     let third = folder.store();
-    assert_eq!(third.keep(session("1"), false, Vec::new()).await, Ok(Kept::Elsewhere));
-    assert_eq!(keep(false, vec![c]).await, Ok(Kept::Written));
-    let entries = other.reread(session("1").key(), false).await.entries;
+    assert_eq!(third.save(session("1"), false, Vec::new()).await, Ok(SaveResult::Elsewhere));
+    assert_eq!(save(false, vec![c]).await, Ok(SaveResult::Written));
+    let entries = other.load_transcript(session("1").key(), false).await.entries;
     assert_eq!(entries, [note("a"), note("b"), note("c")]);
 }
 
 #[tokio::test]
-async fn two_who_look_whether_a_session_is_open_do_not_take_each_other_for_it() {
+async fn checking_whether_a_session_is_open_does_not_make_it_look_open() {
     let folder = Folder::new("look");
     let one = folder.store();
-    one.keep(session("1"), false, vec![(0, note("a"))]);
+    one.save(session("1"), false, vec![(0, note("a"))]);
     one.flush();
     drop(one);
     let store = folder.store();
-    assert!(!store.last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
+    assert!(!store.find_last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
     let file =
         fs::File::open(folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl")).unwrap();
     let _looking = nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockSharedNonblock).unwrap();
-    assert!(!store.recall("/a project/ü".into()).await[0].open);
+    assert!(!store.list("/a project/ü".into()).await[0].open);
 }
 
 #[tokio::test]
-async fn a_forgotten_session_is_gone_with_what_was_said() {
+async fn forgetting_a_session_deletes_its_transcript() {
     let folder = Folder::new("forget");
     let store = folder.store();
-    store.keep(session("1"), false, vec![(0, note("a"))]);
-    store.keep(session("2"), false, vec![(0, note("a"))]);
+    store.save(session("1"), false, vec![(0, note("a"))]);
+    store.save(session("2"), false, vec![(0, note("a"))]);
     store.forget(session("1").key());
     assert_eq!(ids(&store).await, ["2"]);
-    assert!(store.reread(session("1").key(), false).await.entries.is_empty());
+    assert!(store.load_transcript(session("1").key(), false).await.entries.is_empty());
 }
 
 #[tokio::test]
-async fn of_a_folder_the_newest_hundred_are_remembered() {
+async fn the_newest_hundred_sessions_of_a_folder_are_listed() {
     let folder = Folder::new("most");
     let store = folder.store();
     for number in 0..105 {
-        store.keep(session(&number.to_string()), false, vec![(0, note("a"))]);
+        store.save(session(&number.to_string()), false, vec![(0, note("a"))]);
     }
     let ids = ids(&store).await;
     assert_eq!((ids.len(), ids.contains(&"4".to_owned())), (100, false));
-    assert_eq!(transcripts(&folder), 100);
+    assert_eq!(count_transcripts(&folder), 100);
 }
 
-/// Leaves a transcript of two entries whose last line was cut off.
-fn tear(folder: &Folder) {
+/// Writes a transcript of two entries and cuts off its last line.
+fn write_truncated(folder: &Folder) {
     let store = folder.store();
-    store.keep(session("1"), false, vec![(0, note("a")), (1, note("b"))]);
+    store.save(session("1"), false, vec![(0, note("a")), (1, note("b"))]);
     store.flush();
     drop(store);
     let file = folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl");
@@ -249,29 +324,37 @@ fn tear(folder: &Folder) {
 }
 
 #[tokio::test]
-async fn a_line_that_was_cut_off_costs_itself_only() {
+async fn an_incomplete_line_does_not_affect_others() {
     let folder = Folder::new("cut");
-    tear(&folder);
-    assert_eq!(folder.store().reread(session("1").key(), false).await.entries, [note("a")]);
+    write_truncated(&folder);
+    assert_eq!(
+        folder.store().load_transcript(session("1").key(), false).await.entries,
+        [note("a")]
+    );
 }
 
+/// Holds (Sessions): A torn line in a transcript costs that line only.
 #[tokio::test]
-async fn what_follows_a_line_that_was_cut_off_is_a_line_of_its_own() {
+async fn an_entry_after_an_incomplete_line_starts_a_new_line() {
     let folder = Folder::new("torn");
-    tear(&folder);
+    write_truncated(&folder);
     let store = folder.store();
-    assert!(!store.last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
-    store.keep(session("1"), false, vec![(1, note("c"))]);
-    assert_eq!(store.reread(session("1").key(), false).await.entries, [note("a"), note("c")]);
+    assert!(!store.find_last("/a project/ü".into(), &"fake".into()).await.unwrap().open);
+    store.save(session("1"), false, vec![(1, note("c"))]);
+    assert_eq!(
+        store.load_transcript(session("1").key(), false).await.entries,
+        [note("a"), note("c")]
+    );
 }
 
-/// Set where files may not grow, as on a full disk.
+/// Set in the process whose files may not grow, as on a full disk.
 const FULL: &str = "RAT_TEST_STORE_FULL";
 
+/// Holds (Sessions): A full disk leaves the transcript as it was.
 #[test]
-fn what_has_no_room_leaves_what_is_there() {
+fn a_failed_write_leaves_the_file_unchanged() {
     if std::env::var_os(FULL).is_none() {
-        let name = "host::store::tests::what_has_no_room_leaves_what_is_there";
+        let name = "host::store::tests::a_failed_write_leaves_the_file_unchanged";
         let limited = std::process::Command::new("sh")
             .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact \"$1\" --nocapture"])
             .arg(std::env::current_exe().unwrap())
@@ -279,39 +362,40 @@ fn what_has_no_room_leaves_what_is_there() {
             .env(FULL, "1")
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&limited.stdout);
-        return assert!(limited.status.success() && said.contains("1 passed"), "{limited:?}");
+        let stdout = String::from_utf8_lossy(&limited.stdout);
+        return assert!(limited.status.success() && stdout.contains("1 passed"), "{limited:?}");
     }
     let folder = Folder::new("full");
     let store = folder.store();
-    store.keep(session("1"), false, vec![(0, note("a"))]);
+    store.save(session("1"), false, vec![(0, note("a"))]);
     store.flush();
     let file = folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl");
     let before = fs::read(&file).unwrap();
     let large = "x".repeat(64 << 10);
     assert!(fs::write(folder.0.join("probe"), &large).is_err(), "the limit holds");
-    let keep = |anew, entries| store.keep(session("1"), anew, entries).blocking_recv().unwrap();
-    let kept = keep(false, vec![(1, note("b")), (2, note(&large))]);
-    assert!(matches!(&kept, Kept::Failed(why) if why.contains("large")), "{kept:?}");
-    assert!(fs::read(&file).unwrap() == before, "nothing half written stays");
-    // What was not written is asked for.
-    assert_eq!(keep(false, vec![(3, note("c"))]), Kept::Behind);
-    assert!(matches!(keep(true, vec![(0, note(&large))]), Kept::Failed(_)));
+    let save =
+        |replace, entries| store.save(session("1"), replace, entries).blocking_recv().unwrap();
+    let saved = save(false, vec![(1, note("b")), (2, note(&large))]);
+    assert!(matches!(&saved, SaveResult::Failed(why) if why.contains("large")), "{saved:?}");
+    assert!(fs::read(&file).unwrap() == before, "nothing is left half written");
+    // The whole transcript is needed now.
+    assert_eq!(save(false, vec![(3, note("c"))]), SaveResult::Behind);
+    assert!(matches!(save(true, vec![(0, note(&large))]), SaveResult::Failed(_)));
     assert!(fs::read(&file).unwrap() == before);
-    assert_eq!(transcripts(&folder), 1);
-    assert_eq!(keep(true, vec![(0, note("a")), (1, note("b"))]), Kept::Written);
-    assert_eq!(keep(false, vec![(2, note("c"))]), Kept::Written);
+    assert_eq!(count_transcripts(&folder), 1);
+    assert_eq!(save(true, vec![(0, note("a")), (1, note("b"))]), SaveResult::Written);
+    assert_eq!(save(false, vec![(2, note("c"))]), SaveResult::Written);
 }
 
 #[tokio::test]
-async fn a_transcript_that_misses_something_is_told_as_such_until_it_is_written_anew() {
+async fn a_transcript_has_gaps_until_it_is_replaced() {
     let folder = Folder::new("gaps");
     let store = folder.store();
     let entries = [(0, note("a")), (1, note("b")), (2, note("c"))];
-    store.keep(session("1"), false, entries.to_vec());
+    store.save(session("1"), false, entries.to_vec());
     store.flush();
-    let reread = async || store.reread(session("1").key(), false).await;
-    assert!(!reread().await.has_gaps);
+    let load = async || store.load_transcript(session("1").key(), false).await;
+    assert!(!load().await.has_gaps);
     let file = folder.0.join("transcripts/+a%20project+%c3%bc/fake=1.jsonl");
     let whole = fs::read_to_string(&file).unwrap();
     for (missing, left) in
@@ -320,37 +404,43 @@ async fn a_transcript_that_misses_something_is_told_as_such_until_it_is_written_
         let mut lines: Vec<&str> = whole.lines().collect();
         lines[missing] = "{\"at\":";
         fs::write(&file, lines.join("\n") + "\n").unwrap();
-        assert_eq!(reread().await, Past { entries: left, has_gaps: true, ..Past::default() });
+        assert_eq!(
+            load().await,
+            SavedTranscript { entries: left, has_gaps: true, ..SavedTranscript::default() }
+        );
     }
-    store.keep(session("1"), true, entries.to_vec());
+    store.save(session("1"), true, entries.to_vec());
     let entries = entries.map(|(_, entry)| entry).to_vec();
-    assert_eq!(reread().await, Past { entries, has_gaps: false, ..Past::default() });
+    assert_eq!(
+        load().await,
+        SavedTranscript { entries, has_gaps: false, ..SavedTranscript::default() }
+    );
 }
 
 #[tokio::test]
-async fn a_damaged_index_is_put_aside_and_one_of_another_version_left_alone() {
+async fn a_damaged_index_is_renamed_and_one_of_another_version_not_changed() {
     let folder = Folder::new("damaged");
     let store = folder.store();
-    store.keep(session("1"), false, Vec::new());
+    store.save(session("1"), false, Vec::new());
     store.flush();
     let projects = folder.0.join("projects");
     let file = projects.join("+a%20project+%c3%bc.json");
     fs::write(&file, "{\"version\":1,").unwrap();
-    store.keep(session("2"), false, Vec::new());
+    store.save(session("2"), false, Vec::new());
     assert_eq!(ids(&store).await, ["2"]);
     assert!(file.with_extension("damaged").exists());
     fs::write(&file, "{\"version\":2,\"sessions\":7}").unwrap();
-    store.keep(session("3"), false, Vec::new());
+    store.save(session("3"), false, Vec::new());
     store.flush();
     assert!(ids(&store).await.is_empty());
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"version\":2,\"sessions\":7}");
 }
 
 #[tokio::test]
-async fn nobody_else_can_read_it() {
+async fn only_the_owner_can_read_the_files() {
     let folder = Folder::new("private");
     let store = folder.store();
-    store.keep(session("1"), false, vec![(0, note("a"))]);
+    store.save(session("1"), false, vec![(0, note("a"))]);
     store.flush();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o077;
     assert_eq!(mode(&folder.0), 0);
@@ -360,15 +450,15 @@ async fn nobody_else_can_read_it() {
 }
 
 #[tokio::test]
-async fn without_a_folder_nothing_is_kept_and_nobody_waits() {
+async fn without_a_folder_nothing_is_saved_and_no_call_waits() {
     let store = Store::open(None, Secrets::default());
-    store.keep(session("1"), false, Vec::new());
+    store.save(session("1"), false, Vec::new());
     store.flush();
     assert!(ids(&store).await.is_empty());
 }
 
 #[test]
-fn names_differ_and_fit() {
+fn file_names_are_distinct_and_not_too_long() {
     let texts =
         ["/a/b", "/a+b", "/A/b", "..", "", "a%2f", "ü", &"x/".repeat(300), &"y/".repeat(300)];
     let names: std::collections::HashSet<String> =
@@ -377,21 +467,22 @@ fn names_differ_and_fit() {
     assert!(names.iter().all(|name| name.len() < 200 && !name.starts_with('.')));
 }
 
+/// Holds (Sessions): Of two Neovims started at once, one resumes the session.
 #[tokio::test]
-async fn of_two_programs_that_go_on_with_a_session_at_once_one_gets_it() {
+async fn only_one_of_two_programs_can_claim_a_session() {
     let folder = Folder::new("claim");
     let (one, other) = (folder.store(), folder.store());
-    assert_eq!(one.keep(session("1"), false, vec![(0, note("a"))]).await, Ok(Kept::Written));
+    assert_eq!(one.save(session("1"), false, vec![(0, note("a"))]).await, Ok(SaveResult::Written));
     one.release(session("1").key());
     let claim = async |store: &Store| {
-        let past = store.reread(session("1").key(), true).await;
-        (past.is_elsewhere, past.entries.len())
+        let loaded = store.load_transcript(session("1").key(), true).await;
+        (loaded.is_elsewhere, loaded.entries.len())
     };
     assert_eq!(claim(&one).await, (false, 1));
     assert_eq!(claim(&other).await, (true, 0));
-    // Whoever has it may ask again.
+    // The program that has it may claim it again.
     assert_eq!(claim(&one).await, (false, 1));
     one.release(session("1").key());
-    one.recall("/a project/ü".into()).await;
+    one.list("/a project/ü".into()).await;
     assert_eq!(claim(&other).await, (false, 1));
 }

@@ -1,12 +1,14 @@
-//! What was said in a session: a file that only grows or is replaced whole, a line for each entry that is new or has
-//! changed; the last line of an entry counts. Who has a session open holds a lock on its file.
+//! Transcripts on disk: one JSON Lines file for each session, which is only appended to or replaced as a whole. After a
+//! header, each line is an entry that is new or has changed, or text to append to a message; a later line for an entry
+//! replaces the earlier ones and what was appended to them. The program that has a session open holds a lock on its
+//! file.
 
-use super::index::{private, private_folder};
+use super::index::{create_private_folder, private};
 use super::names::escaped;
 use crate::secrets::Secrets;
+use crate::session::entry::Entry;
 use crate::session::ids::{AgentName, SessionId};
-use crate::session::remembered::{Kept, Past, Remembered, StoreKey};
-use crate::session::transcript::Entry;
+use crate::session::saved::{SaveResult, SavedSession, SavedTranscript, StoreKey, TranscriptPart};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
@@ -16,157 +18,187 @@ use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The form of the lines.
+/// Version of the file format.
 const VERSION: u32 = 1;
 
-/// A first line has at most so many bytes.
-const MOST_HEAD: u64 = 64 << 10;
+/// Maximum length of the header line, in bytes.
+const MAX_HEADER: u64 = 64 << 10;
 
-/// So much of a transcript is read: more was not written by us.
-const MOST_READ: u64 = 256 << 20;
+/// Files with more bytes are not read: this program does not write them that large.
+const MAX_FILE: u64 = 256 << 20;
 
-/// So often a file that others look at, or have just replaced, is tried again.
-const LOOKS: usize = 100;
+/// How often locking a file is retried while others check its lock or replace it.
+const MAX_LOCK_TRIES: usize = 100;
 
-/// The first line.
+/// The header, which is the first line.
 #[derive(Serialize)]
-struct Head<'a> {
+struct Header<'a> {
     version: u32,
     agent: &'a AgentName,
     session: &'a SessionId,
     cwd: &'a Path,
 }
 
-/// Every other line.
+/// A line with an entry.
 #[derive(Serialize)]
-struct Written<'a> {
+struct EntryLine<'a> {
+    /// Index in the transcript.
     at: usize,
     entry: &'a Entry,
 }
 
-#[derive(Deserialize)]
-struct Read {
+/// A line with text to append to a message.
+#[derive(Serialize)]
+struct AppendLine<'a> {
+    /// Index of the message in the transcript.
     at: usize,
-    entry: Entry,
+    more: &'a str,
 }
 
-/// Whose it is.
+/// An [`EntryLine`] or an [`AppendLine`].
 #[derive(Deserialize)]
-struct Of {
+struct Line {
+    at: usize,
+    #[serde(default)]
+    entry: Option<Entry>,
+    #[serde(default)]
+    more: Option<String>,
+}
+
+/// The fields of the header that identify the session.
+#[derive(Deserialize)]
+struct Owner {
     agent: AgentName,
     session: SessionId,
     cwd: PathBuf,
 }
 
+/// The field that the header of every version has.
 #[derive(Deserialize)]
 struct Version {
     version: u32,
 }
 
-/// All of them.
+/// All transcripts.
 #[derive(Debug)]
 pub(super) struct Transcripts {
     folder: PathBuf,
     secrets: Secrets,
-    /// Those this program has open.
-    held: HashMap<PathBuf, Held>,
+    /// Those this program has open, by file.
+    open: HashMap<PathBuf, OpenTranscript>,
 }
 
 /// A transcript that this program has open.
 #[derive(Debug, Default)]
-struct Held {
-    /// `None` where another program has it open, too, and writes it.
+struct OpenTranscript {
+    /// `None` if another program holds the lock and writes the file.
     file: Option<Flock<File>>,
-    /// Something was not written: only all of it makes it right.
+    /// Something could not be written, so the file is only complete again once it has been replaced as a whole.
     is_behind: bool,
+    /// The message that is streaming in, by index, and the end of its text that is not written yet, since a secret may
+    /// begin there.
+    streaming: Option<(usize, String)>,
 }
 
 impl Transcripts {
     pub(super) fn new(folder: &Path, secrets: Secrets) -> Self {
-        Self { secrets, folder: folder.join("transcripts"), held: HashMap::new() }
+        Self { secrets, folder: folder.join("transcripts"), open: HashMap::new() }
     }
 
-    /// Adds what has changed, or begins `anew` with it. Nothing is written where another program has the session open, or
-    /// where something is missing before it.
+    /// Appends a part to a transcript, or with `replace` makes it the whole transcript. Nothing is written if another
+    /// program has the session open, or if something before the part could not be written.
     pub(super) fn write(
         &mut self,
-        session: &Remembered,
-        anew: bool,
-        entries: &[(usize, Entry)],
-    ) -> io::Result<Kept> {
+        session: &SavedSession,
+        replace: bool,
+        part: &TranscriptPart,
+    ) -> io::Result<SaveResult> {
         let path = self.path(&session.key());
-        let held = self.held.entry(path.clone()).or_default();
-        let kept = held.write(&path, session, anew, entries, &self.secrets);
-        held.is_behind = !matches!(kept, Ok(Kept::Written));
-        kept
+        let open = self.open.entry(path.clone()).or_default();
+        let saved = open.write(&path, session, replace, part, &self.secrets);
+        open.is_behind = !matches!(saved, Ok(SaveResult::Written));
+        saved
     }
 
-    /// The entries in order. Lines that make no sense are left out: a later version may have written them.
-    pub(super) fn read(&self, session: &StoreKey) -> io::Result<Past> {
+    /// Loads a transcript; empty if there is no file. Lines that cannot be decoded are skipped, since a later version
+    /// may have written them.
+    pub(super) fn read(&self, session: &StoreKey) -> io::Result<SavedTranscript> {
         let path = self.path(session);
         let file = match File::open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Past::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(SavedTranscript::default());
+            }
             file => file?,
         };
         let size = file.metadata()?.len();
-        if size > MOST_READ {
+        if size > MAX_FILE {
             return Err(io::Error::other(format!("it has {size} bytes")));
         }
-        let mut lines = BufReader::new(file).take(MOST_READ).split(b'\n');
-        let head = lines.next().transpose()?.unwrap_or_default();
-        let head = serde_json::from_slice::<Version>(&head);
-        if let Ok(Version { version }) = head
+        let mut lines = BufReader::new(file).take(MAX_FILE).split(b'\n');
+        let header = lines.next().transpose()?.unwrap_or_default();
+        let header = serde_json::from_slice::<Version>(&header);
+        if let Ok(Version { version }) = header
             && version != VERSION
         {
             return Err(io::Error::other(format!("version {version} of another rat.nvim")));
         }
         let mut entries = BTreeMap::new();
         for line in lines {
-            if let Ok(Read { at, entry }) = serde_json::from_slice(&line?) {
+            let Ok(Line { at, entry, more }) = serde_json::from_slice(&line?) else { continue };
+            if let Some(entry) = entry {
                 entries.insert(at, entry);
             }
+            if let (Some(more), Some(Entry::Message(message))) = (more, entries.get_mut(&at)) {
+                message.text.push_str(&more);
+            }
         }
-        let has_gaps = head.is_err() || entries.keys().copied().ne(0..entries.len());
-        Ok(Past { entries: entries.into_values().collect(), has_gaps, is_elsewhere: false })
+        let has_gaps = header.is_err() || entries.keys().copied().ne(0..entries.len());
+        Ok(SavedTranscript {
+            entries: entries.into_values().collect(),
+            has_gaps,
+            is_elsewhere: false,
+        })
     }
 
-    /// Whether some program has it open, be it this one.
+    /// Whether any program has a session open, including this one.
     pub(super) fn is_open(&self, session: &StoreKey) -> bool {
         let path = self.path(session);
-        if self.held.contains_key(&path) {
+        if self.open.contains_key(&path) {
             return true;
         }
-        // Shared, and let go at once: who looks does not keep others from looking.
+        // A shared lock, released at once, so that two programs that check do not see each other's.
         File::open(path).is_ok_and(|file| Flock::lock(file, FlockArg::LockSharedNonblock).is_err())
     }
 
-    /// Opens a session that is to go on here. `false` where another program has it open.
+    /// Opens a session. Returns `false` if another program has it open.
     pub(super) fn claim(&mut self, session: &StoreKey) -> bool {
         let path = self.path(session);
-        let held = self.held.get(&path).is_some_and(|held| held.file.is_some());
-        // Where nothing is written down there is nothing to go on with, and nothing to hold.
-        if held || !path.exists() {
+        let is_locked = self.open.get(&path).is_some_and(|open| open.file.is_some());
+        // Without a file there is nothing to load and nothing to lock.
+        if is_locked || !path.exists() {
             return true;
         }
-        match hold(&path) {
+        match lock(&path) {
             Ok(Some(file)) => {
-                self.held.insert(path, Held { file: Some(file), is_behind: false });
+                let open = OpenTranscript { file: Some(file), ..OpenTranscript::default() };
+                self.open.insert(path, open);
                 true
             }
             Ok(None) => false,
-            // That will be said when it cannot be written.
+            // The first write will report the error.
             Err(_) => true,
         }
     }
 
-    /// Lets go of a session. What was not written of it is lost to it.
+    /// Closes a session. What could not be written of its transcript is lost.
     pub(super) fn release(&mut self, session: &StoreKey) {
-        self.held.remove(&self.path(session));
+        self.open.remove(&self.path(session));
     }
 
+    /// Deletes a transcript.
     pub(super) fn forget(&mut self, session: &StoreKey) {
         let path = self.path(session);
-        self.held.remove(&path);
+        self.open.remove(&path);
         if let Err(error) = fs::remove_file(&path)
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -174,77 +206,93 @@ impl Transcripts {
         }
     }
 
-    /// Where its transcript is: a folder for each folder agents work in. One that was begun where all had one folder stays
-    /// there.
+    /// Returns the file of a session's transcript, in a subfolder for the folder the agent works in. Earlier versions
+    /// kept all transcripts in one folder; a file that is there stays there.
     fn path(&self, session: &StoreKey) -> PathBuf {
         let StoreKey { cwd, agent, id } = session;
         let (agent, id) = (escaped(agent.as_str()), escaped(id.as_str()));
         let path = self.folder.join(escaped(&cwd.to_string_lossy()));
-        // Of what stands in a name, this sign is escaped.
+        // `escaped` never returns `=`, so the two names cannot run together.
         let path = path.join(format!("{agent}={id}.jsonl"));
         let old = self.folder.join(format!("{agent}-{id}.jsonl"));
-        if !path.exists() && is_of(&old, session) { old } else { path }
+        if !path.exists() && belongs_to(&old, session) { old } else { path }
     }
 }
 
-impl Held {
+impl OpenTranscript {
     fn write(
         &mut self,
         path: &Path,
-        session: &Remembered,
-        anew: bool,
-        entries: &[(usize, Entry)],
+        session: &SavedSession,
+        replace: bool,
+        part: &TranscriptPart,
         secrets: &Secrets,
-    ) -> io::Result<Kept> {
+    ) -> io::Result<SaveResult> {
         if self.file.is_none() {
-            self.file = hold(path)?;
+            self.file = lock(path)?;
         }
-        let Some(file) = &self.file else { return Ok(Kept::Elsewhere) };
-        if self.is_behind && !anew {
-            return Ok(Kept::Behind);
+        let Some(file) = &self.file else { return Ok(SaveResult::Elsewhere) };
+        if self.is_behind && !replace {
+            return Ok(SaveResult::Behind);
         }
         let mut lines = Vec::new();
-        if anew || file.metadata()?.len() == 0 {
-            let Remembered { agent, id, cwd, .. } = session;
-            line(&mut lines, &Head { version: VERSION, agent, session: id, cwd })?;
+        if replace || file.metadata()?.len() == 0 {
+            let SavedSession { agent, id, cwd, .. } = session;
+            push_line(&mut lines, &Header { version: VERSION, agent, session: id, cwd })?;
         }
-        for (at, entry) in entries {
-            line(&mut lines, &Written { at: *at, entry })?;
+        for (at, entry) in &part.entries {
+            push_line(&mut lines, &EntryLine { at: *at, entry })?;
+        }
+        if let Some((at, _)) = &self.streaming
+            && (replace || part.entries.iter().any(|(entry, _)| entry == at))
+        {
+            self.streaming = None;
+        }
+        if let Some((at, new)) = &part.more {
+            let unwritten = self.streaming.take().filter(|(streaming, _)| streaming == at);
+            let mut text = unwritten.map_or_else(String::new, |(_, text)| text) + new;
+            let unwritten = text.split_off(secrets.safe_split(&text));
+            if !text.is_empty() {
+                push_line(&mut lines, &AppendLine { at: *at, more: &secrets.hide(&text) })?;
+            }
+            self.streaming = Some((*at, unwritten));
         }
         let lines = secrets.hide_bytes(&lines);
-        if anew {
-            self.file = Some(replace(path, &lines)?);
+        if replace {
+            self.file = Some(replace_file(path, &lines)?);
         } else {
             append(file, &lines)?;
         }
-        Ok(Kept::Written)
+        Ok(SaveResult::Written)
     }
 }
 
-/// Whether the file is the transcript of this session: where all had one folder, another one may have its name.
-fn is_of(path: &Path, session: &StoreKey) -> bool {
+/// Whether a file in the folder that all transcripts once shared is that of this session: one of another folder may
+/// have the same name.
+fn belongs_to(path: &Path, session: &StoreKey) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let mut first = Vec::new();
-    let read = BufReader::new(file).take(MOST_HEAD).read_until(b'\n', &mut first);
-    let head = read.ok().and_then(|_| serde_json::from_slice::<Of>(&first).ok());
-    head.is_some_and(|it| {
-        (it.agent, it.session, it.cwd)
+    let read = BufReader::new(file).take(MAX_HEADER).read_until(b'\n', &mut first);
+    let owner = read.ok().and_then(|_| serde_json::from_slice::<Owner>(&first).ok());
+    owner.is_some_and(|owner| {
+        (owner.agent, owner.session, owner.cwd)
             == (session.agent.clone(), session.id.clone(), session.cwd.clone())
     })
 }
 
-/// The file, if it is ours to write.
-fn hold(path: &Path) -> io::Result<Option<Flock<File>>> {
-    for _ in 0..LOOKS {
+/// Opens and locks a file; creates it if it does not exist. `None` if another program holds the lock.
+fn lock(path: &Path) -> io::Result<Option<Flock<File>>> {
+    for _ in 0..MAX_LOCK_TRIES {
         match Flock::lock(open(path)?, FlockArg::LockExclusiveNonblock) {
-            Ok(held) if is_at(&held, path)? => {
-                end_line(&held)?;
-                return Ok(Some(held));
+            Ok(file) if is_at(&file, path)? => {
+                terminate_last_line(&file)?;
+                return Ok(Some(file));
             }
-            // It was replaced or removed meanwhile.
+            // The file has been replaced or removed since it was opened.
             Ok(_) => {}
             Err((file, Errno::EWOULDBLOCK)) => {
-                // Who holds it alone writes it; others only look whether it is open.
+                // An exclusive lock is that of the program that writes the file. A shared one is only held for a
+                // moment, by a program that checks whether the session is open.
                 if Flock::lock(file, FlockArg::LockSharedNonblock).is_err() {
                     return Ok(None);
                 }
@@ -255,8 +303,8 @@ fn hold(path: &Path) -> io::Result<Option<Flock<File>>> {
     Ok(None)
 }
 
-/// Puts a file with these lines in the place of one that is ours, or leaves that as it is. It is ours, too.
-fn replace(path: &Path, lines: &[u8]) -> io::Result<Flock<File>> {
+/// Atomically replaces a file that this program has locked. Returns the new file, locked.
+fn replace_file(path: &Path, lines: &[u8]) -> io::Result<Flock<File>> {
     let new = path.with_extension("new");
     let file = Flock::lock(open(&new)?, FlockArg::LockExclusiveNonblock);
     let file = file.map_err(|(_, error)| error)?;
@@ -269,16 +317,17 @@ fn replace(path: &Path, lines: &[u8]) -> io::Result<Flock<File>> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    path.parent().map_or(Ok(()), private_folder)?;
+    path.parent().map_or(Ok(()), create_private_folder)?;
     private(File::options().create(true).read(true).append(true)).open(path)
 }
 
+/// Whether `path` still names the open file.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let (file, at) = (file.metadata()?, fs::metadata(path));
     Ok(at.is_ok_and(|at| (at.dev(), at.ino()) == (file.dev(), file.ino())))
 }
 
-/// Adds lines, all of them or none. At once: a program that is killed leaves whole lines, but for the last one.
+/// Appends lines, all or none of them, in one call: if the program is killed, at most the last line is incomplete.
 fn append(mut file: &File, lines: &[u8]) -> io::Result<()> {
     let end = file.metadata()?.len();
     file.write_all(lines).inspect_err(|_| {
@@ -288,8 +337,8 @@ fn append(mut file: &File, lines: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Ends a line that was cut off, so that it costs itself only.
-fn end_line(file: &File) -> io::Result<()> {
+/// Terminates a last line that is incomplete, so that the next one is not lost with it.
+fn terminate_last_line(file: &File) -> io::Result<()> {
     let mut last = [b'\n'];
     if let Some(at) = file.metadata()?.len().checked_sub(1) {
         file.read_exact_at(&mut last, at)?;
@@ -297,7 +346,7 @@ fn end_line(file: &File) -> io::Result<()> {
     if last == *b"\n" { Ok(()) } else { append(file, b"\n") }
 }
 
-fn line(out: &mut Vec<u8>, value: &impl Serialize) -> io::Result<()> {
+fn push_line(out: &mut Vec<u8>, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
     out.push(b'\n');
     Ok(())

@@ -1,9 +1,10 @@
-//! Commands that run for agents: started, listened to, ended. When that happens is decided elsewhere.
+//! Commands that run for agents (ACP `terminal/*`): a task for each one, which starts it, reads its output and kills
+//! it. What to run, and when to kill it, is decided by `core`.
 
-mod life;
+mod command;
 mod start;
 
-use crate::core::command::{FromTerminal, ToTerminal};
+use crate::core::messages::terminal::{TerminalCommand, TerminalEvent};
 use crate::process::group::Watchdog;
 use crate::session::ids::TerminalId;
 use crate::session::terminal::TerminalExit;
@@ -11,13 +12,13 @@ use std::collections::HashMap;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// From SIGTERM to SIGKILL.
+/// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// All commands that run for agents of this Neovim.
 #[derive(Debug)]
 pub struct Terminals {
-    out: mpsc::Sender<(TerminalId, FromTerminal)>,
+    out: mpsc::Sender<(TerminalId, TerminalEvent)>,
     watchdog: Option<Watchdog>,
     running: HashMap<TerminalId, Handle>,
 }
@@ -25,57 +26,61 @@ pub struct Terminals {
 #[derive(Debug)]
 struct Handle {
     orders: mpsc::UnboundedSender<Order>,
+    /// Resolves when no process of the command is left.
     gone: oneshot::Receiver<()>,
 }
 
-/// What is done with a command that was started.
+/// What to do with a command that has been started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
+    /// Kill it; its output can still be read.
     Kill,
+    /// Kill it and forget it.
     Release,
 }
 
 impl Terminals {
-    /// No commands yet. What happens to them goes to `out`; while `out` is full they wait. Without a watchdog a
-    /// command outlives a bridge that is killed.
-    pub fn new(out: mpsc::Sender<(TerminalId, FromTerminal)>, watchdog: Option<Watchdog>) -> Self {
+    /// Creates a set without commands. Their events are sent to `out`; while it is full, their output is not read.
+    /// Without a watchdog, commands go on running if the bridge is killed.
+    pub fn new(out: mpsc::Sender<(TerminalId, TerminalEvent)>, watchdog: Option<Watchdog>) -> Self {
         Self { out, watchdog, running: HashMap::new() }
     }
 
-    /// Carries an effect out. It never waits; whatever comes of it comes through `out`. Inside a tokio runtime.
-    pub fn run(&mut self, terminal: TerminalId, action: ToTerminal) {
+    /// Carries out an effect without waiting; the results are sent to `out`. Must be called within a tokio runtime.
+    pub fn run(&mut self, terminal: TerminalId, action: TerminalCommand) {
         self.running.retain(|_, handle| !handle.orders.is_closed());
         let order = match action {
-            ToTerminal::Start(launch) => {
+            TerminalCommand::Start(launch) => {
                 let (orders, queue) = mpsc::unbounded_channel();
                 let (gone_sender, gone) = oneshot::channel();
                 let (id, watchdog, out) =
                     (terminal.clone(), self.watchdog.clone(), self.out.clone());
                 tokio::spawn(async move {
-                    let (terminal, told) = (id.clone(), out.clone());
-                    let life = tokio::spawn(async move {
-                        life::live(id, *launch, watchdog, queue, gone_sender, &out).await;
+                    let (terminal, events) = (id.clone(), out.clone());
+                    let task = tokio::spawn(async move {
+                        command::run(id, *launch, watchdog, queue, gone_sender, &out).await;
                     });
-                    if let Err(error) = life.await {
-                        tracing::error!(target: "terminal", %terminal, %error, "broke down");
-                        let exit = FromTerminal::Exited(TerminalExit::default(), Duration::ZERO);
-                        // Nobody listens any more when the bridge ends.
-                        let _ = told.send((terminal, exit)).await;
+                    if let Err(error) = task.await {
+                        tracing::error!(target: "terminal", %terminal, %error, "the terminal's task failed");
+                        let exit = TerminalEvent::Exited(TerminalExit::default(), Duration::ZERO);
+                        // Fails only if the bridge is gone.
+                        let _ = events.send((terminal, exit)).await;
                     }
                 });
                 self.running.insert(terminal, Handle { orders, gone });
                 return;
             }
-            ToTerminal::Kill => Order::Kill,
-            ToTerminal::Release => Order::Release,
+            TerminalCommand::Kill => Order::Kill,
+            TerminalCommand::Release => Order::Release,
         };
         if let Some(handle) = self.running.get(&terminal) {
-            // Fails where nothing of it is left.
+            // Fails if the command has ended by itself meanwhile.
             let _ = handle.orders.send(order);
         }
     }
 
-    /// Ends all commands with all they started. Takes little longer than the grace, whether or not `out` is read.
+    /// Kills all commands and every process they have started. Takes little longer than a second even if `out` is not
+    /// read.
     pub async fn shutdown(&mut self) {
         for handle in self.running.values() {
             let _ = handle.orders.send(Order::Release);

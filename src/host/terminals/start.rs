@@ -1,6 +1,7 @@
-//! How a command is started: found, given a pseudo terminal for what it writes and nothing to read.
+//! Starts a command: finds the program and gives it a pseudo terminal for stdout and stderr, and an empty stdin. Knows
+//! nothing of what happens to it afterwards.
 
-use crate::core::command::Launch;
+use crate::core::messages::terminal::CommandSpec;
 use crate::process::group::{Group, Watchdog};
 use crate::process::program;
 use crate::process::strays::{self, Mark};
@@ -15,34 +16,32 @@ use std::process::Stdio;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::Command;
 
-/// The size commands see. As wide as tables of programs need; what is wider is wrapped where it is shown.
+/// Terminal size that commands see. 120 columns are enough for the tables most programs print; Neovim wraps longer
+/// lines.
 const SIZE: Winsize = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
 
-/// What a shell does more with than to find a program.
+/// Characters that make a command without arguments a command line for the shell.
 const SYNTAX: &[char] = &[
     '|', '&', ';', '<', '>', '(', ')', '$', '`', '"', '\'', '\\', '*', '?', '[', '#', '~', '=',
     '{', '!',
 ];
 
-/// Starts a command as the leader of a process group of its own. Gives where its stdout and stderr can be read,
-/// both as one; its stdin is empty. The error says in one line why it does not run.
+/// Starts a command as the leader of its own process group. Returns the group, and the stream that combines the
+/// command's stdout and stderr. The error is one line for the agent.
 pub(super) fn start(
-    launch: &Launch,
+    launch: &CommandSpec,
     watchdog: Option<&Watchdog>,
 ) -> Result<(Group, Receiver), String> {
     if !launch.cwd.is_dir() {
-        return Err(format!(
-            "{} is not a folder, so nothing can start in it",
-            launch.cwd.display()
-        ));
+        return Err(format!("{} is not a folder", launch.cwd.display()));
     }
     let env: HashMap<&str, &str> =
         launch.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let (program, args) = resolve(launch, &env)?;
-    let in_words = |error: std::io::Error| format!("{}: {error}", program.display());
-    let (reader, writer) = output().map_err(in_words)?;
-    // A pseudo terminal is read as a pipe is.
-    let reader = Receiver::from_file_unchecked(reader).map_err(in_words)?;
+    let describe = |error: std::io::Error| format!("{}: {error}", program.display());
+    let (reader, writer) = output().map_err(describe)?;
+    // Unchecked, because a pseudo terminal is not a pipe; reading it works the same way.
+    let reader = Receiver::from_file_unchecked(reader).map_err(describe)?;
     let mark = Mark::new();
     let child = Command::new(&program)
         .args(args)
@@ -52,24 +51,28 @@ pub(super) fn start(
         .current_dir(&launch.cwd)
         .process_group(0)
         .stdin(Stdio::null())
-        .stdout(writer.try_clone().map_err(in_words)?)
+        .stdout(writer.try_clone().map_err(describe)?)
         .stderr(writer)
         .kill_on_drop(true)
         .spawn()
-        .map_err(in_words)?;
+        .map_err(describe)?;
     let group = Group::new(child, mark, watchdog);
-    group.map(|group| (group, reader)).ok_or_else(|| "it ended before it began".to_owned())
+    group.map(|group| (group, reader)).ok_or_else(|| "it exited before it started".to_owned())
 }
 
-/// The program and its arguments. Agents also send whole command lines, which are for the user's shell.
-fn resolve(launch: &Launch, env: &HashMap<&str, &str>) -> Result<(PathBuf, Vec<String>), String> {
+/// Returns the program and its arguments. Some agents send a whole command line as the command; that is run by the
+/// user's shell.
+fn resolve(
+    launch: &CommandSpec,
+    env: &HashMap<&str, &str>,
+) -> Result<(PathBuf, Vec<String>), String> {
     let path = env.get("PATH").copied().unwrap_or_default();
     let error = match program::find(&launch.command, path, &launch.cwd) {
         Ok(program) => return Ok((program, launch.args.clone())),
         Err(error) => error,
     };
-    let is_line = |c: char| c.is_whitespace() || SYNTAX.contains(&c);
-    if !launch.args.is_empty() || !launch.command.contains(is_line) {
+    let is_syntax = |c: char| c.is_whitespace() || SYNTAX.contains(&c);
+    if !launch.args.is_empty() || !launch.command.contains(is_syntax) {
         return Err(error);
     }
     let shell = env.get("SHELL").and_then(|shell| program::find(shell, path, &launch.cwd).ok());
@@ -77,8 +80,8 @@ fn resolve(launch: &Launch, env: &HashMap<&str, &str>) -> Result<(PathBuf, Vec<S
     Ok((shell, vec!["-c".to_owned(), launch.command.clone()]))
 }
 
-/// Both ends of what carries the output. A pseudo terminal, since programs write line by line to one and in large blocks
-/// to a pipe; a pipe where there are no pseudo terminals.
+/// Opens both ends of the output stream: a pseudo terminal, since most programs buffer whole blocks when they write to
+/// a pipe, or a pipe if no pseudo terminal is available.
 fn output() -> std::io::Result<(File, OwnedFd)> {
     let (reader, writer) = pseudo_terminal().or_else(|error| {
         tracing::warn!(target: "terminal", %error, "no pseudo terminal: output comes in blocks");
@@ -89,11 +92,12 @@ fn output() -> std::io::Result<(File, OwnedFd)> {
     Ok((File::from(reader), writer))
 }
 
-/// Nobody's controlling terminal: programs that would ask for a password or a key on `/dev/tty` fail instead.
+/// Opens a pseudo terminal that is not the controlling terminal of any process, so that programs that would ask for a
+/// password on `/dev/tty` fail instead of waiting.
 fn pseudo_terminal() -> std::io::Result<(OwnedFd, OwnedFd)> {
     let pty = openpty(Some(&SIZE), None)?;
     for end in [&pty.master, &pty.slave] {
-        // Other processes that start meanwhile must not hold it open.
+        // Programs that other tasks start at this moment must not inherit it.
         fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
     }
     let mut settings = tcgetattr(&pty.slave)?;
@@ -112,7 +116,7 @@ mod tests {
         args: &[&str],
         shell: &str,
     ) -> Result<(PathBuf, Vec<String>), String> {
-        let launch = Launch {
+        let launch = CommandSpec {
             command: command.to_owned(),
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             env: Vec::new(),
@@ -122,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_runs_as_it_is_and_a_command_line_in_the_users_shell() {
+    fn a_program_runs_directly_and_a_command_line_in_the_users_shell() {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         assert_eq!(resolved("/bin/sh", &["-x"], ""), Ok(("/bin/sh".into(), words(&["-x"]))));
         assert_eq!(resolved("bin/sh", &[], ""), Ok(("/bin/sh".into(), vec![])));
@@ -135,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_explained() {
+    fn a_missing_program_is_an_error() {
         let problem = |command, args: &[&str]| resolved(command, args, "/bin/sh").unwrap_err();
         assert_eq!(problem("no-such-program", &[]), "no-such-program is not on PATH");
         assert_eq!(problem("no such program", &["x"]), "no such program is not on PATH");

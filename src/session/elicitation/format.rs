@@ -1,23 +1,23 @@
-//! What a text has to be (JSON Schema `format`, the four of ACP's forms). It checks how a text is written, never whether
-//! there is such a thing.
+//! The string formats of ACP's forms (JSON Schema `format`). Checks only the syntax, not whether
+//! the address exists.
 
 use url::Url;
 
-/// What a text has to be.
+/// A string format (JSON Schema `format`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// An e-mail address.
     Email,
-    /// An absolute address.
+    /// An absolute URI.
     Uri,
-    /// A day: `2026-11-21`.
+    /// A date: `2026-11-21`.
     Date,
-    /// A moment (RFC 3339): `2026-11-21T10:00:00Z`.
+    /// A date and time (RFC 3339): `2026-11-21T10:00:00Z`.
     DateTime,
 }
 
 impl Format {
-    /// The format of this name; others are not checked.
+    /// Returns the format of this name; `None` for others, which are not checked.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "email" => Some(Self::Email),
@@ -28,8 +28,8 @@ impl Format {
         }
     }
 
-    /// What the user reads.
-    pub fn words(self) -> &'static str {
+    /// Describes the format for the user, with an article and an example.
+    pub fn description(self) -> &'static str {
         match self {
             Self::Email => "an e-mail address",
             Self::Uri => "an address like https://example.com",
@@ -38,8 +38,8 @@ impl Format {
         }
     }
 
-    /// Whether a text is one.
-    pub fn fits(self, text: &str) -> bool {
+    /// Whether a text has this format.
+    pub fn matches(self, text: &str) -> bool {
         match self {
             Self::Email => is_email(text),
             Self::Uri => !text.contains(char::is_whitespace) && Url::parse(text).is_ok(),
@@ -66,7 +66,7 @@ fn is_email(text: &str) -> bool {
     name.split('.').all(is_atom) && domain.split('.').all(is_label)
 }
 
-/// `2026-11-21`, a day that there is.
+/// `2026-11-21`, and a valid day of its month.
 fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [year, month, day] = parts[..] else { return false };
@@ -101,14 +101,16 @@ fn is_time(text: &str) -> bool {
     is_zone && is_fraction && is_clock(whole, &[23, 59, 60])
 }
 
-/// Numbers of two digits with colons between them, none larger than these.
+/// Two-digit numbers separated by colons, each at most the number in `most`.
 fn is_clock(text: &str, most: &[u32]) -> bool {
     let parts: Vec<&str> = text.split(':').collect();
-    let fits = |(part, most): (&&str, &u32)| number(part, 2).is_some_and(|number| number <= *most);
-    parts.len() == most.len() && parts.iter().zip(most).all(fits)
+    let is_valid =
+        |(part, most): (&&str, &u32)| number(part, 2).is_some_and(|number| number <= *most);
+    parts.len() == most.len() && parts.iter().zip(most).all(is_valid)
 }
 
+/// Parses a number of exactly `digits` digits.
 fn number(text: &str, digits: usize) -> Option<u32> {
-    let fits = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-    fits.then(|| text.parse().ok()).flatten()
+    let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten()
 }

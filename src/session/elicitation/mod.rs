@@ -1,9 +1,10 @@
-//! What an agent asks the user to fill in or to open (ACP elicitation): the form, what is entered, what is sent. Whom it
-//! is shown to and how is not known here.
+//! Elicitations (ACP elicitation): an agent asks the user to fill in a [`Form`] or to open a web
+//! page. Validates what the user entered; displaying it is up to others.
 
 mod field;
 mod format;
 mod pattern;
+mod value;
 
 #[cfg(test)]
 mod tests;
@@ -11,32 +12,33 @@ mod tests;
 pub use field::{Field, Kind};
 pub use format::Format;
 pub use pattern::Pattern;
+pub use value::{FieldValue, Value};
 
 use super::address::Page;
 use super::ids::{ElicitationId, ToolCallId};
 
-/// A request, as it comes in.
+/// An elicitation request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Elicitation {
     /// Why the agent asks.
     pub message: String,
-    /// The tool call it is about.
+    /// The tool call it belongs to, if any.
     pub tool_call: Option<ToolCallId>,
-    /// What the user is to do.
-    pub wants: Wants,
+    /// What the user is asked to do.
+    pub wants: ElicitationKind,
 }
 
-/// What the user is to do.
+/// What the user is asked to do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wants {
+pub enum ElicitationKind {
     /// Fill in a form (ACP mode `form`).
     Form(Form),
-    /// Open an address, and do there what the agent does not see (ACP mode `url`).
+    /// Open a web page and do something there that the agent does not see (ACP mode `url`).
     Address(ElicitationId, Page),
 }
 
-impl Wants {
-    /// The mode as it stands on the wire.
+impl ElicitationKind {
+    /// Returns the `mode` of the request.
     pub fn mode(&self) -> &'static str {
         match self {
             Self::Form(_) => "form",
@@ -44,62 +46,43 @@ impl Wants {
         }
     }
 
-    /// What is sent for what was entered; an address asks for nothing.
-    pub fn read(&self, entered: &[(String, Given)]) -> Result<Vec<(String, Value)>, Vec<Problem>> {
+    /// Validates what the user entered and returns the values to send. An address has none.
+    pub fn validate(
+        &self,
+        entered: &[(String, FieldValue)],
+    ) -> Result<Vec<(String, Value)>, Vec<Problem>> {
         match self {
-            Self::Form(form) => form.read(entered),
+            Self::Form(form) => form.validate(entered),
             Self::Address(..) => Ok(Vec::new()),
         }
     }
 }
 
-/// A form.
+/// A form to fill in.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Form {
-    /// What it is called.
+    /// Its title.
     pub title: Option<String>,
-    /// What it is for.
+    /// A description for the user.
     pub description: Option<String>,
-    /// In the agent's order.
+    /// The fields in the agent's order.
     pub fields: Vec<Field>,
 }
 
-/// What the user has entered in one field, as it was entered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Given {
-    /// A text, a number as text, or a choice's value.
-    Text(String),
-    /// Yes or no.
-    Flag(bool),
-    /// The values of several choices.
-    Several(Vec<String>),
-}
-
-/// What is sent for one field (ACP `ElicitationContentValue`).
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// A text or a choice.
-    Text(String),
-    /// A whole number.
-    Integer(i64),
-    /// A number.
-    Number(f64),
-    /// Yes or no.
-    Boolean(bool),
-    /// Several choices.
-    Texts(Vec<String>),
-}
-
-/// What is wrong with what was entered: the key of a field, and one line.
+/// What is wrong with the entered value of a field: the field's key, and a message of one line.
 pub type Problem = (String, String);
 
 impl Form {
-    /// What is sent for what was entered; fields without anything are left out. Every problem, if there is any.
-    pub fn read(&self, entered: &[(String, Given)]) -> Result<Vec<(String, Value)>, Vec<Problem>> {
+    /// Validates what the user entered, by field keys, and returns the values to send. Empty fields
+    /// are left out. Fails with all problems.
+    pub fn validate(
+        &self,
+        entered: &[(String, FieldValue)],
+    ) -> Result<Vec<(String, Value)>, Vec<Problem>> {
         let (mut values, mut problems) = (Vec::new(), Vec::new());
         for field in &self.fields {
-            let given = entered.iter().find(|(key, _)| *key == field.key).map(|(_, given)| given);
-            match field.read(given) {
+            let value = entered.iter().find(|(key, _)| *key == field.key).map(|(_, value)| value);
+            match field.validate(value) {
                 Ok(value) => values.extend(value.map(|value| (field.key.clone(), value))),
                 Err(problem) => problems.push((field.key.clone(), problem)),
             }
@@ -108,13 +91,13 @@ impl Form {
     }
 }
 
-/// What the user answers (ACP `ElicitationAction`).
+/// The user's response (ACP `ElicitationAction`).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Yes; of a form what was filled in, by the keys of its fields.
+    /// The user agreed. For a form, the values by the keys of its fields.
     Accept(Option<Vec<(String, Value)>>),
-    /// No.
+    /// The user declined.
     Decline,
-    /// Neither: closed, or not wanted any more.
+    /// The user did not decide, or the request is obsolete.
     Cancel,
 }

@@ -1,12 +1,12 @@
-//! What a text has to match: JavaScript's regular expressions as far as they can be matched in linear time, so that no
-//! agent's pattern takes for ever. It knows nothing of forms.
+//! Regular expressions of JSON Schema `pattern`, which are JavaScript's. Only those that match in
+//! linear time are supported, so that no agent's pattern can hang the client.
 
 use regex::{Regex, RegexBuilder};
 
-/// How large a compiled pattern may become, in bytes.
-const LARGEST: usize = 1 << 20;
+/// Maximum size of a compiled pattern in bytes.
+const MAX_COMPILED_SIZE: usize = 1 << 20;
 
-/// A pattern (JSON Schema `pattern`): a text fits where some part of it matches.
+/// A compiled pattern. A text matches if any part of it does.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     source: String,
@@ -20,9 +20,9 @@ impl PartialEq for Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern as it came. Why it cannot be read, in one line: looking around and going back are not there.
+    /// Compiles a pattern. The error is one line; lookaround and backreferences are not supported.
     pub fn new(source: &str) -> Result<Self, String> {
-        let regex = RegexBuilder::new(&translate(source)).size_limit(LARGEST).build();
+        let regex = RegexBuilder::new(&translate(source)).size_limit(MAX_COMPILED_SIZE).build();
         let regex = regex.map_err(|error| {
             let error = error.to_string();
             error.lines().last().unwrap_or_default().to_owned()
@@ -30,7 +30,7 @@ impl Pattern {
         Ok(Self { source: source.to_owned(), regex })
     }
 
-    /// As it came.
+    /// Returns the pattern as the agent wrote it.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -41,11 +41,12 @@ impl Pattern {
     }
 }
 
-/// From JavaScript's dialect: digits and words are ASCII there, and sets of characters know no sets within.
+/// Translates JavaScript's syntax: its `\d` and `\w` are ASCII only, and its character classes do
+/// not nest.
 fn translate(source: &str) -> String {
     let mut out = String::with_capacity(source.len() + 16);
     let mut chars = source.chars();
-    let mut in_set = false;
+    let mut in_class = false;
     while let Some(c) = chars.next() {
         match c {
             '\\' => match chars.next() {
@@ -56,13 +57,13 @@ fn translate(source: &str) -> String {
                 Some(other) => out.extend(['\\', other]),
                 None => out.push('\\'),
             },
-            '[' | '&' | '~' if in_set => out.extend(['\\', c]),
+            '[' | '&' | '~' if in_class => out.extend(['\\', c]),
             '[' => {
-                in_set = true;
+                in_class = true;
                 out.push(c);
             }
             ']' => {
-                in_set = false;
+                in_class = false;
                 out.push(c);
             }
             _ => out.push(c),

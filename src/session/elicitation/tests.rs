@@ -1,4 +1,4 @@
-//! Formats and the words for what is allowed and wrong, by example.
+//! Tests of formats and validation messages.
 
 use super::*;
 use crate::session::update::Choice;
@@ -12,13 +12,13 @@ fn field(kind: Kind, required: bool) -> Field {
     Field { title: key.clone(), key, description: None, required, kind, default: None }
 }
 
-fn read(field: &Field, given: Given) -> Result<Option<Value>, String> {
-    field.read(Some(&given))
+fn validate(field: &Field, given: FieldValue) -> Result<Option<Value>, String> {
+    field.validate(Some(&given))
 }
 
 /// ACP 126.
 #[test]
-fn formats_are_told_apart_from_what_only_looks_like_them() {
+fn formats_match_only_valid_values() {
     let cases: [(Format, &[&str], &[&str]); 4] = [
         (
             Format::Email,
@@ -60,10 +60,10 @@ fn formats_are_told_apart_from_what_only_looks_like_them() {
     ];
     for (format, good, bad) in cases {
         for text in good {
-            assert!(format.fits(text), "{text:?} is {}", format.words());
+            assert!(format.matches(text), "{text:?} is {}", format.description());
         }
         for text in bad {
-            assert!(!format.fits(text), "{text:?} is not {}", format.words());
+            assert!(!format.matches(text), "{text:?} is not {}", format.description());
         }
     }
     for name in ["email", "uri", "date", "date-time"] {
@@ -74,9 +74,9 @@ fn formats_are_told_apart_from_what_only_looks_like_them() {
 
 /// ACP 126.
 #[test]
-fn problems_are_told_in_one_line() {
-    let problem = |kind: Kind, given: Given| read(&field(kind, true), given).unwrap_err();
-    let given = |text: &str| Given::Text(text.to_owned());
+fn each_problem_is_one_line() {
+    let problem = |kind: Kind, given: FieldValue| validate(&field(kind, true), given).unwrap_err();
+    let given = |text: &str| FieldValue::Text(text.to_owned());
     let named = |value: &str| Choice {
         value: value.to_owned(),
         name: value.to_owned(),
@@ -89,42 +89,51 @@ fn problems_are_told_in_one_line() {
         problem(text((None, None), Some(Format::Email)), given("a")),
         "is not an e-mail address"
     );
-    assert_eq!(problem(text((None, None), None), given("")), "is needed");
-    assert_eq!(problem(Kind::Integer(Some(1), None), given("1.5")), "has to be a whole number");
+    assert_eq!(problem(text((None, None), None), given("")), "is required");
+    assert_eq!(problem(Kind::Integer(Some(1), None), given("1.5")), "must be a whole number");
     assert_eq!(problem(Kind::Integer(Some(1), None), given("0")), "at least 1, not 0");
     assert_eq!(
         problem(Kind::Integer(None, None), given("9223372036854775808")),
-        "has to be a whole number"
+        "must be a whole number"
     );
     for number in ["inf", "nan", "1e999", "one"] {
-        assert_eq!(problem(Kind::Number(None, None), given(number)), "has to be a number");
+        assert_eq!(problem(Kind::Number(None, None), given(number)), "must be a number");
     }
     assert_eq!(problem(Kind::Choice(vec![named("a")]), given("b")), "is not one of the choices");
     let several =
         || Kind::Several { choices: vec![named("a"), named("b")], count: (Some(2), None) };
-    assert_eq!(problem(several(), Given::Several(vec!["a".into()])), "at least 2 chosen, not 1");
-    // One that is chosen twice is one.
     assert_eq!(
-        problem(several(), Given::Several(vec!["a".into(), "a".into()])),
+        problem(several(), FieldValue::Several(vec!["a".into()])),
+        "at least 2 chosen, not 1"
+    );
+    // A choice that is given twice counts once.
+    assert_eq!(
+        problem(several(), FieldValue::Several(vec!["a".into(), "a".into()])),
         "at least 2 chosen, not 1"
     );
 }
 
 #[test]
-fn what_is_left_out_is_not_sent_unless_it_is_needed() {
+fn empty_fields_are_not_sent_unless_required() {
     let choices =
         vec![Choice { value: "a".into(), name: "a".into(), description: None, group: None }];
     let several = |least| Kind::Several { choices: choices.clone(), count: (least, None) };
-    let none = Given::Several(Vec::new());
-    assert_eq!(read(&field(several(Some(1)), false), none.clone()), Ok(None));
-    assert_eq!(field(several(None), true).read(None), Ok(Some(Value::Texts(Vec::new()))));
-    assert_eq!(read(&field(several(None), true), none.clone()), Ok(Some(Value::Texts(Vec::new()))));
-    assert!(read(&field(several(Some(1)), true), none).is_err());
+    let none = FieldValue::Several(Vec::new());
+    assert_eq!(validate(&field(several(Some(1)), false), none.clone()), Ok(None));
+    assert_eq!(field(several(None), true).validate(None), Ok(Some(Value::Texts(Vec::new()))));
     assert_eq!(
-        read(&field(text((Some(3), None), None), false), Given::Text(String::new())),
+        validate(&field(several(None), true), none.clone()),
+        Ok(Some(Value::Texts(Vec::new())))
+    );
+    assert!(validate(&field(several(Some(1)), true), none).is_err());
+    assert_eq!(
+        validate(&field(text((Some(3), None), None), false), FieldValue::Text(String::new())),
         Ok(None)
     );
-    assert_eq!(field(Kind::Boolean, false).read(None), Ok(None));
-    assert!(field(Kind::Boolean, true).read(None).is_err());
-    assert_eq!(field(Kind::Unknown("x".into()), false).read(Some(&Given::Flag(true))), Ok(None));
+    assert_eq!(field(Kind::Boolean, false).validate(None), Ok(None));
+    assert!(field(Kind::Boolean, true).validate(None).is_err());
+    assert_eq!(
+        field(Kind::Unknown("x".into()), false).validate(Some(&FieldValue::Flag(true))),
+        Ok(None)
+    );
 }

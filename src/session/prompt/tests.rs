@@ -1,4 +1,4 @@
-//! What goes with a prompt, by what the agent takes and what the files are.
+//! Tests of `session::prompt`.
 
 use super::*;
 use crate::session::media::{encode, sniff};
@@ -12,6 +12,7 @@ fn file(name: &str, mime: Option<&str>) -> Attachment {
         uri: format!("file:///p/{name}"),
         label: name.to_owned(),
         lines: None,
+        part: None,
         mime: mime.map(str::to_owned),
         body: Body::File(PathBuf::from("/p").join(name)),
     }
@@ -21,11 +22,11 @@ fn read(bytes: &[u8]) -> FileRead {
     FileRead::Data { data: encode(bytes), size: bytes.len(), media: sniff(bytes) }
 }
 
-/// What one file becomes.
-fn packed(attachment: Attachment, read: FileRead, takes: PromptCapabilities) -> Packed {
+/// Packs a prompt with one file.
+fn packed(attachment: Attachment, read: FileRead, capabilities: PromptCapabilities) -> Packed {
     let Body::File(path) = attachment.body.clone() else { panic!("a file") };
     let files = FilesRead::from([(path, read)]);
-    Prompt { text: String::new(), attachments: vec![attachment] }.pack(takes, &files)
+    Prompt { text: String::new(), attachments: vec![attachment] }.pack(capabilities, &files)
 }
 
 fn link(name: &str, mime: Option<&str>) -> Content {
@@ -33,64 +34,83 @@ fn link(name: &str, mime: Option<&str>) -> Content {
 }
 
 #[test]
-fn images_and_sound_go_where_the_agent_takes_them() {
+fn a_part_of_a_line_is_named_in_the_title() {
+    let text = Body::Text("two".to_owned());
+    let whole = Attachment { lines: Some((3, 3)), body: text, ..file("a.txt", None) };
+    assert_eq!(whole.title(), "a.txt:3");
+    let part = Attachment { part: Some("columns 5-7".to_owned()), ..whole };
+    assert_eq!(part.title(), "a.txt:3 (columns 5-7)");
+    let prompt = Prompt { text: String::new(), attachments: vec![part] };
+    let packed = prompt.pack(PromptCapabilities::default(), &FilesRead::default());
+    let said = Content::Text("a.txt:3 (columns 5-7):\n```\ntwo\n```".to_owned());
+    assert_eq!(packed.blocks.last(), Some(&said));
+}
+
+#[test]
+fn images_and_audio_are_embedded_if_the_agent_accepts_them() {
     let png = || file("a.png", Some("image/png"));
     let Packed { blocks, notices } = packed(png(), read(PNG), ALL);
     let uri = Some("file:///p/a.png".to_owned());
     let (mime, data, about) = ("image/png".to_owned(), encode(PNG), About::default());
     assert_eq!((blocks, notices), (vec![Content::Image { mime, data, uri, about }], Vec::new()));
-    let takes = PromptCapabilities { image: false, ..ALL };
-    let Packed { blocks, notices } = packed(png(), read(PNG), takes);
+    let capabilities = PromptCapabilities { image: false, ..ALL };
+    let Packed { blocks, notices } = packed(png(), read(PNG), capabilities);
     assert_eq!(blocks, [link("a.png", Some("image/png"))]);
-    assert_eq!(notices, ["a.png goes as a link: the agent takes no images"]);
+    assert_eq!(notices, ["a.png was sent as a link: the agent does not accept images"]);
 
     let ogg = || file("a.ogg", Some("audio/ogg"));
     let Packed { blocks, .. } = packed(ogg(), read(OGG), ALL);
     assert!(matches!(&blocks[..], [Content::Audio { mime, .. }] if mime == "audio/ogg"));
-    let takes = PromptCapabilities { audio: false, ..ALL };
-    let Packed { notices, .. } = packed(ogg(), read(OGG), takes);
-    assert_eq!(notices, ["a.ogg goes as a link: the agent takes no sound"]);
+    let capabilities = PromptCapabilities { audio: false, ..ALL };
+    let Packed { notices, .. } = packed(ogg(), read(OGG), capabilities);
+    assert_eq!(notices, ["a.ogg was sent as a link: the agent does not accept audio"]);
 }
 
 #[test]
-fn the_first_bytes_count_and_not_the_name() {
+fn the_media_type_is_detected_by_content_not_by_name() {
     let Packed { blocks, .. } = packed(file("a.jpg", Some("image/jpeg")), read(PNG), ALL);
     assert!(matches!(&blocks[..], [Content::Image { mime, .. }] if mime == "image/png"));
     let Packed { blocks, notices } = packed(file("a.bmp", Some("image/bmp")), read(b"BM"), ALL);
     assert_eq!(blocks, [link("a.bmp", Some("image/bmp"))]);
-    assert_eq!(notices, ["a.bmp goes as a link: it is no PNG, JPEG, GIF or WebP image"]);
+    assert_eq!(notices, ["a.bmp was sent as a link: it is not a PNG, JPEG, GIF or WebP image"]);
 }
 
 #[test]
-fn other_files_go_as_resources_or_quietly_as_links() {
+fn other_files_are_embedded_or_linked_without_a_notice() {
     let Packed { blocks, notices } = packed(file("a.bin", None), read(b"\0\x01"), ALL);
     assert!(matches!(&blocks[..], [Content::Blob { mime: None, .. }]));
     assert!(notices.is_empty());
-    let takes = PromptCapabilities { embedded: false, ..ALL };
-    let Packed { blocks, notices } = packed(file("a.bin", None), read(b"\0\x01"), takes);
+    let capabilities = PromptCapabilities { embedded: false, ..ALL };
+    let Packed { blocks, notices } = packed(file("a.bin", None), read(b"\0\x01"), capabilities);
     assert_eq!((blocks, notices), (vec![link("a.bin", None)], Vec::new()));
 }
 
 #[test]
-fn what_is_too_large_is_told() {
+fn files_that_are_too_large_are_linked_with_a_notice() {
     let large = FileRead::TooLarge(7 << 20);
     let Packed { blocks, notices } = packed(file("a.png", Some("image/png")), large, ALL);
     assert_eq!(blocks, [link("a.png", Some("image/png"))]);
-    assert_eq!(notices, ["a.png goes as a link: it has 7 MiB, and 5 MiB is the most that is sent"]);
-    let together = MOST_TOGETHER / MOST_MEDIA + 1;
-    let names = (0..together).map(|number| format!("{number}.png"));
+    assert_eq!(notices, ["a.png was sent as a link: it has 7 MiB, the limit is 5 MiB"]);
+    let count = MAX_TOTAL / MAX_MEDIA + 1;
+    let names = (0..count).map(|number| format!("{number}.png"));
     let attachments: Vec<_> = names.map(|name| file(&name, Some("image/png"))).collect();
     let prompt = Prompt { text: "see".to_owned(), attachments };
-    let data = FileRead::Data { data: encode(PNG), size: MOST_MEDIA, media: sniff(PNG) };
+    let data = FileRead::Data { data: encode(PNG), size: MAX_MEDIA, media: sniff(PNG) };
     let files = prompt.files().map(|path| (path.to_owned(), data.clone())).collect();
     let Packed { blocks, notices } = prompt.pack(ALL, &files);
-    assert_eq!(blocks.len(), together + 1);
-    assert_eq!(notices, ["4.png goes as a link: all files of a prompt have 20 MiB at most"]);
+    assert_eq!(blocks.len(), count + 1);
+    assert_eq!(
+        notices,
+        ["4.png was sent as a link: the files of one prompt may have 20 MiB in total"]
+    );
 }
 
 #[test]
-fn what_cannot_be_read_is_left_out() {
+fn files_that_cannot_be_read_are_omitted_with_a_notice() {
     let failed = FileRead::Failed("no such file".to_owned());
     let Packed { blocks, notices } = packed(file("a.png", None), failed, ALL);
-    assert_eq!((blocks, notices), (Vec::new(), vec!["a.png is left out: no such file".to_owned()]));
+    assert_eq!(
+        (blocks, notices),
+        (Vec::new(), vec!["Could not attach a.png: no such file".to_owned()])
+    );
 }

@@ -1,35 +1,36 @@
-//! What a command wrote as lines of plain text, the last of them, as a display would show each line at its end.
+//! The last lines of a command's output as plain text, as a terminal would show each line in the
+//! end. The cursor moves only within the last line.
 
-/// A line with more characters is begun anew: what overwrites it reaches no further back.
-const LONGEST_LINE: usize = 16 << 10;
+/// After this many characters the cursor cannot go back to overwrite them.
+const MAX_OVERWRITABLE: usize = 16 << 10;
 
-/// The text before the last line is cut once so much more is there than is kept, in bytes.
+/// Finished lines are dropped once they exceed `room` by this many bytes.
 const SLACK: usize = 64 << 10;
 
-/// Lines, of which the first may be gone.
+/// The last lines of an output.
 #[derive(Debug)]
 pub(super) struct Lines {
-    /// Lines that are finished.
+    /// The finished lines.
     done: String,
-    /// The line the cursor is in, and where.
+    /// The line of the cursor, and its column.
     line: Vec<char>,
     column: usize,
-    /// Bytes kept of `done`.
+    /// How many bytes of `done` are retained.
     room: usize,
-    /// Whether any of `done` is gone.
+    /// Whether the beginning of `done` was dropped.
     cut: bool,
-    /// Line breaks so far, also those that are gone.
+    /// All line breaks so far, including those dropped.
     breaks: usize,
 }
 
 impl Lines {
-    /// No lines; about `room` bytes of them will be kept.
+    /// Creates an empty output that retains about `room` bytes.
     pub(super) fn new(room: usize) -> Self {
         let (done, line) = (String::new(), Vec::new());
         Self { done, line, column: 0, room, cut: false, breaks: 0 }
     }
 
-    /// Writes at the cursor, over what stands there.
+    /// Writes text at the cursor, replacing what is there.
     pub(super) fn write(&mut self, text: &str) {
         for c in text.chars() {
             self.put(c);
@@ -44,12 +45,12 @@ impl Lines {
             self.line.push(c);
         }
         self.column += 1;
-        if self.column >= LONGEST_LINE {
+        if self.column >= MAX_OVERWRITABLE {
             self.finish();
         }
     }
 
-    /// A control character: a line break, a return to the line's start, a tab or a step back.
+    /// Applies a line feed, carriage return, tab or backspace.
     pub(super) fn control(&mut self, control: char) {
         match control {
             '\n' => {
@@ -64,28 +65,28 @@ impl Lines {
         }
     }
 
-    /// Moves to a column, counted from 0.
+    /// Moves the cursor to a column, counted from 0.
     pub(super) fn move_to(&mut self, column: usize) {
-        self.column = column.min(LONGEST_LINE - 1);
+        self.column = column.min(MAX_OVERWRITABLE - 1);
     }
 
-    /// Where the cursor is in its line.
+    /// Returns the column of the cursor.
     pub(super) fn column(&self) -> usize {
         self.column
     }
 
-    /// Empties the line from the cursor on.
+    /// Erases the line from the cursor on.
     pub(super) fn erase_rest(&mut self) {
         self.line.truncate(self.column);
     }
 
-    /// Empties the line up to the cursor.
+    /// Erases the line up to and including the cursor.
     pub(super) fn erase_start(&mut self) {
         let end = (self.column + 1).min(self.line.len());
         self.line[..end].fill(' ');
     }
 
-    /// Empties the line.
+    /// Erases the line.
     pub(super) fn erase_line(&mut self) {
         self.line.clear();
     }
@@ -98,7 +99,7 @@ impl Lines {
         }
     }
 
-    /// Keeps no more than the last `room` bytes from now on.
+    /// Retains only the last `room` bytes from now on.
     pub(super) fn shrink(&mut self, room: usize) {
         self.room = room;
         self.drop_front(room);
@@ -113,7 +114,8 @@ impl Lines {
         }
     }
 
-    /// The last `limit` bytes, less where a character would be cut, and whether there was more.
+    /// Returns the last `limit` bytes, starting at a character boundary, and whether there was
+    /// more.
     pub(super) fn text(&self, limit: usize) -> (String, bool) {
         let line: String = self.line.iter().collect();
         let skip = (self.done.len() + line.len()).saturating_sub(limit);
@@ -124,12 +126,12 @@ impl Lines {
         (text, self.cut || skip > 0)
     }
 
-    /// The last lines, at most `most` of them and each of at most `width` characters, oldest first; empty ones at the
-    /// end are left out.
+    /// Returns the last lines, oldest first: at most `most`, each cut to `width` characters,
+    /// without empty ones at the end.
     pub(super) fn last(&self, most: usize, width: usize) -> Vec<String> {
         let cut = |line: &str| line.chars().take(width).collect::<String>();
         let current: String = self.line.iter().take(width).collect();
-        // A long line may stand in `done` in part; what is shown of it is its end.
+        // Part of a long line may be in `done`; only its end is shown.
         let mut lines: Vec<String> = Vec::new();
         let mut rest = self.done.as_str();
         if !current.is_empty() && !rest.is_empty() && !rest.ends_with('\n') {
@@ -148,20 +150,20 @@ impl Lines {
         lines
     }
 
-    /// What they take of memory, in bytes.
+    /// Returns the memory it uses, in bytes.
     pub(super) fn size(&self) -> usize {
         self.done.capacity() + self.line.capacity() * size_of::<char>()
     }
 
-    /// How many lines there were, also those that are gone.
+    /// Returns the number of lines, including those dropped.
     pub(super) fn count(&self) -> usize {
         self.breaks + usize::from(!self.line.is_empty())
     }
 }
 
-/// What `str::ceil_char_boundary` will be.
+/// Provides `str::ceil_char_boundary`, which is not stable yet.
 trait CeilBoundary {
-    /// The first boundary between characters at or after `index`.
+    /// Returns the first character boundary at or after `index`.
     fn ceil_boundary(&self, index: usize) -> usize;
 }
 
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_what_stands_there_at_its_end() {
+    fn a_line_is_what_a_terminal_shows_in_the_end() {
         let text = |text| written(text, 100).text(100).0;
         assert_eq!(text("10%\r20%\r100%\ndone"), "100%\ndone");
         assert_eq!(text("abc\rx\nabc\u{8}\u{8}yz\n"), "xbc\nayz\n");
@@ -203,19 +205,23 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_does_not_grow_without_end() {
+    fn an_endless_line_has_bounded_memory() {
         let mut lines = Lines::new(1000);
         for _ in 0..200 {
             lines.write(&"x".repeat(1000));
         }
-        assert!(lines.done.capacity() < 4 * (SLACK + LONGEST_LINE), "{}", lines.done.capacity());
-        assert!(lines.line.len() < LONGEST_LINE);
+        assert!(
+            lines.done.capacity() < 4 * (SLACK + MAX_OVERWRITABLE),
+            "{}",
+            lines.done.capacity()
+        );
+        assert!(lines.line.len() < MAX_OVERWRITABLE);
         assert_eq!(lines.text(10), ("x".repeat(10), true));
         assert_eq!(lines.last(3, 5), ["xxxxx"]);
     }
 
     #[test]
-    fn the_last_lines_are_those_with_text() {
+    fn the_last_lines_have_no_empty_ones_at_the_end() {
         let lines = written("a\n\nb\nccc\n\n", 100);
         assert_eq!(lines.last(3, 2), ["", "b", "cc"]);
         assert_eq!(lines.last(9, 9), ["a", "", "b", "ccc"]);
@@ -225,22 +231,26 @@ mod tests {
     }
 
     proptest! {
-        /// The end of the text is kept, whole characters of it, as many as fit.
+        /// The text is as many whole characters from the end as fit.
         #[test]
-        fn the_end_is_kept_at_a_boundary(text in "[aß€😀\n]{0,40}", limit in 0..60usize, room in 0..60usize) {
+        fn the_end_is_retained_from_a_character_boundary(
+            text in "[aß€😀\n]{0,40}",
+            limit in 0..60usize,
+            room in 0..60usize,
+        ) {
             let lines = written(&text, room.max(limit));
-            let (kept, cut) = lines.text(limit);
-            prop_assert!(text.ends_with(&kept));
-            prop_assert!(kept.len() <= limit);
-            prop_assert_eq!(cut, kept.len() < text.len());
-            // One more character would be too much.
-            let before = text[..text.len() - kept.len()].chars().next_back();
-            prop_assert!(before.is_none_or(|c| kept.len() + c.len_utf8() > limit));
+            let (retained, cut) = lines.text(limit);
+            prop_assert!(text.ends_with(&retained));
+            prop_assert!(retained.len() <= limit);
+            prop_assert_eq!(cut, retained.len() < text.len());
+            // One more character would not fit.
+            let before = text[..text.len() - retained.len()].chars().next_back();
+            prop_assert!(before.is_none_or(|c| retained.len() + c.len_utf8() > limit));
         }
 
-        /// Like a display that is wide enough.
+        /// Compared with a terminal that is wide enough.
         #[test]
-        fn returns_and_steps_back_overwrite(text in "[ab\r\u{8}]{0,30}") {
+        fn carriage_returns_and_backspaces_overwrite(text in "[ab\r\u{8}]{0,30}") {
             let (mut row, mut column) = (Vec::new(), 0);
             for c in text.chars() {
                 match c {

@@ -1,9 +1,9 @@
-//! What an agent wants of terminals (ACP `terminal/*`).
+//! The requests of agents about terminals (ACP `terminal/*`), and how a command line is shown.
 
 use crate::session::ids::TerminalId;
 use std::path::PathBuf;
 
-/// One request.
+/// A terminal request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminalRequest {
     /// `terminal/create`.
@@ -18,36 +18,36 @@ pub enum TerminalRequest {
     Release(TerminalId),
 }
 
-/// A command to run.
+/// A command to run (ACP `terminal/create`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CreateTerminal {
-    /// A program, or without arguments a whole command line for a shell.
+    /// A program, or a whole command line for a shell if there are no arguments.
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// What is laid over the environment.
+    /// Environment variables to set.
     pub env: Vec<(String, String)>,
-    /// Where it runs, as sent; `None` is the session's folder.
+    /// The directory to run in, as sent; `None` for the session's directory.
     pub cwd: Option<PathBuf>,
-    /// The most output the agent wants, in bytes.
+    /// The maximum output to retain for the agent, in bytes.
     pub limit: Option<u64>,
 }
 
 impl CreateTerminal {
-    /// The command line as a user would write it; of a shell's, what the shell runs.
+    /// Returns the command line as a user would write it. Of `sh -c …` it is what the shell runs.
     pub fn line(&self) -> String {
         if let [flag, line] = &self.args[..]
             && runs_line(&self.command, flag)
         {
             return line.clone();
         }
-        let words = self.args.iter().map(|word| quoted(word));
+        let words = self.args.iter().map(|word| quote(word));
         std::iter::once(self.command.clone()).chain(words).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Whether a program with this flag is one of the system's own shells that runs a command line. Another program of that
-/// name may do anything.
+/// Whether `program` is a shell of the system and `flag` makes it run a command line. A shell in
+/// another directory is not trusted: a program of that name may do anything.
 pub fn runs_line(program: &str, flag: &str) -> bool {
     let folders = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
     let name = folders.iter().find_map(|folder| program.strip_prefix(folder)).unwrap_or(program);
@@ -55,8 +55,8 @@ pub fn runs_line(program: &str, flag: &str) -> bool {
         && matches!(flag, "-c" | "-lc" | "-ic" | "-lic")
 }
 
-/// A word as a shell would have it.
-pub fn quoted(word: &str) -> String {
+/// Quotes a word for a shell if necessary.
+pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -1,37 +1,37 @@
-//! What a terminal buffer is fed with: the last of what a command wrote, begun anew only between pieces, so that no
-//! character and no escape sequence is cut.
+//! The end of a command's output as bytes for a terminal buffer. The beginning is dropped only
+//! between tokens, so that no character and no escape sequence is cut.
 
 use std::collections::VecDeque;
 
-/// A place to begin at is noted after so many bytes.
+/// A possible start is recorded at most once in this many bytes.
 const STEP: u64 = 1024;
 
-/// A longer piece is text, and may be cut between characters.
-const LONGEST: usize = 8 << 10;
+/// A longer token is text and may be cut between characters.
+const MAX_TOKEN: usize = 8 << 10;
 
-/// Bytes, of which the first may be gone.
+/// The last bytes of an output. Offsets count all bytes since the start.
 #[derive(Debug)]
 pub(super) struct Ring {
     bytes: VecDeque<u8>,
-    /// How many are gone.
-    gone: u64,
-    /// Where it can begin, counted with those that are gone.
+    /// The number of dropped bytes.
+    dropped: u64,
+    /// The offsets at which the retained bytes may start.
     starts: VecDeque<u64>,
     room: usize,
 }
 
 impl Ring {
-    /// Nothing; at most `room` bytes will be kept.
+    /// Creates an empty ring that retains at most `room` bytes.
     pub(super) fn new(room: usize) -> Self {
-        Self { bytes: VecDeque::new(), gone: 0, starts: VecDeque::new(), room }
+        Self { bytes: VecDeque::new(), dropped: 0, starts: VecDeque::new(), room }
     }
 
-    /// Adds a piece that must not be cut at its start.
+    /// Appends a token.
     pub(super) fn push(&mut self, piece: &str) {
         let mut rest = piece;
-        while rest.len() > LONGEST {
-            // Only text is as long as that.
-            let middle = (0..=LONGEST).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(0);
+        while rest.len() > MAX_TOKEN {
+            // Escape sequences are shorter, so this is text.
+            let middle = (0..=MAX_TOKEN).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(0);
             self.add(&rest[..middle]);
             rest = &rest[middle..];
         }
@@ -47,7 +47,7 @@ impl Ring {
         self.cut();
     }
 
-    /// Keeps at most the last `room` bytes from now on.
+    /// Retains at most the last `room` bytes from now on.
     pub(super) fn shrink(&mut self, room: usize) {
         self.room = room;
         self.cut();
@@ -63,25 +63,26 @@ impl Ring {
             self.starts.pop_front();
         }
         let start = self.starts.front().copied().unwrap_or_else(|| self.end());
-        let gone = usize::try_from(start - self.gone).unwrap_or(usize::MAX).min(self.bytes.len());
-        self.bytes.drain(..gone);
-        self.gone = start;
+        let count = usize::try_from(start - self.dropped).unwrap_or(usize::MAX);
+        self.bytes.drain(..count.min(self.bytes.len()));
+        self.dropped = start;
     }
 
-    /// Where the next byte will stand, counted from the first there ever was.
+    /// Returns the offset after the last byte.
     pub(super) fn end(&self) -> u64 {
-        self.gone + self.bytes.len() as u64
+        self.dropped + self.bytes.len() as u64
     }
 
-    /// What they take of memory, in bytes.
+    /// Returns the memory it uses, in bytes.
     pub(super) fn size(&self) -> usize {
         self.bytes.capacity() + self.starts.capacity() * size_of::<u64>()
     }
 
-    /// At most `most` bytes from a place on, and where they really begin: later, where what stood there is gone.
-    pub(super) fn from(&self, place: u64, most: usize) -> (u64, Vec<u8>) {
-        let start = place.clamp(self.gone, self.end());
-        let skip = usize::try_from(start - self.gone).unwrap_or(usize::MAX);
+    /// Returns at most `most` bytes from an offset on, and the offset where they start: later than
+    /// asked if the bytes there were dropped.
+    pub(super) fn read(&self, offset: u64, most: usize) -> (u64, Vec<u8>) {
+        let start = offset.clamp(self.dropped, self.end());
+        let skip = usize::try_from(start - self.dropped).unwrap_or(usize::MAX);
         (start, self.bytes.iter().skip(skip).take(most).copied().collect())
     }
 }
@@ -92,9 +93,10 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What is kept is the end, begins where a piece does, and is all where it fits.
+        /// The retained bytes are the end of the output, start where a token does, and are all if
+        /// they fit.
         #[test]
-        fn the_end_is_kept_from_the_start_of_a_piece(
+        fn the_end_is_retained_from_the_start_of_a_token(
             pieces in prop::collection::vec("[a-z]{1,900}", 0..12),
             room in 0..4000usize,
         ) {
@@ -104,9 +106,9 @@ mod tests {
                 prop_assert!(ring.bytes.len() <= room);
             }
             let all = pieces.concat();
-            let (start, kept) = ring.from(0, usize::MAX);
+            let (start, retained) = ring.read(0, usize::MAX);
             prop_assert_eq!(ring.end(), all.len() as u64);
-            prop_assert_eq!(&all.as_bytes()[usize::try_from(start).unwrap()..], &kept[..]);
+            prop_assert_eq!(&all.as_bytes()[usize::try_from(start).unwrap()..], &retained[..]);
             let mut at = 0;
             let starts: Vec<u64> = pieces.iter().map(|piece| {
                 at += piece.len() as u64;
@@ -116,7 +118,8 @@ mod tests {
             if all.len() <= room {
                 prop_assert_eq!(start, 0);
             }
-            prop_assert_eq!(ring.from(start + 1, 2).1, kept.get(1..3.min(kept.len())).unwrap_or_default());
+            let next = retained.get(1..3.min(retained.len())).unwrap_or_default();
+            prop_assert_eq!(ring.read(start + 1, 2).1, next);
         }
     }
 }

@@ -1,29 +1,32 @@
-//! Which tool call an id means: ids are the agent's, each is good for one session, and one call may ask more than once.
+//! Tool calls across sessions, whose agents may reuse an id, and several permission requests for
+//! one tool call.
 
-use super::{Asked, Decision, Entry, ToolEntry, Transcript};
+use super::Transcript;
+use crate::session::entry::{Decision, Entry, PermissionEntry, ToolEntry};
 use crate::session::ids::ToolCallId;
 use crate::session::tool_call::{ToolCallPatch, ToolStatus};
 
 impl Transcript {
-    /// Another session begins below what there is. Its agent may use the same ids for other things.
+    /// Starts another session after the existing entries. Its agent may use the same ids again, so
+    /// earlier tool calls get new ones.
     pub fn begin_session(&mut self) {
-        self.shelve_terminals();
-        let named: Vec<_> = self.calls.drain().collect();
-        for (id, index) in named {
-            let past = self.unused(&id);
-            self.tool_at(index).call.id = past.clone();
-            self.calls.insert(past, index);
-            self.touch(index);
+        self.terminals_to_text();
+        let earlier: Vec<_> = self.calls.drain().collect();
+        for (id, index) in earlier {
+            let unused = self.unused_id(&id);
+            self.tool_at(index).call.id = unused.clone();
+            self.calls.insert(unused, index);
+            self.mark_changed(index);
         }
-        self.begins = self.entries.len();
-        self.beside.clear();
+        self.session_start = self.entries.len();
+        self.duplicates.clear();
         self.compactions.clear();
         self.plan = None;
         self.echo.clear();
     }
 
-    /// An id like this one that no call has.
-    fn unused(&self, id: &ToolCallId) -> ToolCallId {
+    /// Derives an id from `id` that no tool call has.
+    fn unused_id(&self, id: &ToolCallId) -> ToolCallId {
         let is_free = |id: &ToolCallId| !self.calls.contains_key(id);
         (1..=self.calls.len() + 1)
             .map(|number| ToolCallId::from(format!("{id} ({number})").as_str()))
@@ -31,9 +34,15 @@ impl Transcript {
             .unwrap_or_else(|| id.clone())
     }
 
-    /// The permission the agent asks for this tool call. Gives the id of the card that asks: where an earlier request
-    /// of the call still waits for the user, that one stays, and this one stands below it.
-    pub fn ask(&mut self, id: &ToolCallId, patch: ToolCallPatch, asked: Asked) -> ToolCallId {
+    /// Adds a permission request to a tool call and returns the id of the tool call that shows it.
+    /// If an earlier request for the call is still unanswered, the new one is shown by a duplicate
+    /// of the tool call.
+    pub fn ask(
+        &mut self,
+        id: &ToolCallId,
+        patch: ToolCallPatch,
+        asked: PermissionEntry,
+    ) -> ToolCallId {
         let waits = |tool: &ToolEntry| {
             tool.asked.as_ref().is_some_and(|asked| asked.decision == Decision::Waiting)
         };
@@ -43,32 +52,32 @@ impl Transcript {
             return id.clone();
         };
         let mut call = call.clone();
-        call.id = self.unused(id);
-        let own = call.id.clone();
+        call.id = self.unused_id(id);
+        let duplicate = call.id.clone();
         let index = self.push_tool(call);
-        self.beside.entry(id.clone()).or_default().push(index);
-        self.tool(&own, patch).asked = Some(asked);
-        own
+        self.duplicates.entry(id.clone()).or_default().push(index);
+        self.tool(&duplicate, patch).asked = Some(asked);
+        duplicate
     }
 
-    /// What became of the request.
+    /// Sets the outcome of a permission request.
     pub fn decide(&mut self, id: &ToolCallId, request: u64, decision: Decision) {
         let index = self.tool_index(id);
         if let Some(asked) = &mut self.tool_at(index).asked
             && asked.id == request
         {
             asked.decision = decision;
-            self.touch(index);
+            self.mark_changed(index);
         }
     }
 
-    /// What becomes of a call shows in all its cards.
-    pub(super) fn follow_status(&mut self, id: &ToolCallId, status: Option<ToolStatus>) {
+    /// Copies the status of a tool call to its duplicates.
+    pub(super) fn copy_status(&mut self, id: &ToolCallId, status: Option<ToolStatus>) {
         let Some(status) = status else { return };
-        for index in self.beside.get(id).cloned().unwrap_or_default() {
+        for index in self.duplicates.get(id).cloned().unwrap_or_default() {
             if let Some(Entry::Tool(tool)) = self.entries.get_mut(index) {
                 tool.call.status = status;
-                self.touch(index);
+                self.mark_changed(index);
             }
         }
     }
@@ -79,7 +88,7 @@ mod tests {
     use super::*;
     use crate::session::content::Content;
     use crate::session::ids::{OptionId, TerminalId};
-    use crate::session::terminal::TerminalNews;
+    use crate::session::terminal::TerminalUpdate;
     use crate::session::tool_call::ToolContent;
     use crate::session::update::Role;
 
@@ -95,10 +104,11 @@ mod tests {
         transcript.tools().map(|tool| tool.call.title.as_str()).collect()
     }
 
-    fn asked(id: u64) -> Asked {
-        Asked { id, options: Vec::new(), decision: Decision::Waiting }
+    fn asked(id: u64) -> PermissionEntry {
+        PermissionEntry { id, options: Vec::new(), decision: Decision::Waiting }
     }
 
+    /// Holds (Sessions): An id in a new session below an old transcript never means an entry of the old one.
     #[test]
     fn the_same_id_in_another_session_is_another_call() {
         let mut transcript = Transcript::default();
@@ -108,21 +118,22 @@ mod tests {
             assert_eq!(transcript.tools().count(), number + 1);
         }
         assert_eq!(titles(&transcript), ["first", "second", "third"]);
-        // Each is still found by the id it has now, and no two have one.
+        // Each is found by its new id, and no two have the same.
         for tool in transcript.tools() {
             assert_eq!(transcript.find_tool(&tool.call.id), Some(tool));
         }
         assert!(transcript.find_tool(&"call_1".into()).is_none());
     }
 
+    /// Holds (Sessions): An id in a new session below an old transcript never means an entry of the old one.
     #[test]
-    fn messages_and_terminals_of_another_session_stay_as_they_are() {
+    fn messages_and_terminals_of_an_earlier_session_are_unchanged() {
         let mut transcript = Transcript::default();
         let (message, terminal) = ("m".into(), TerminalId::from("t"));
         let say = |text: &str| [Content::Text(text.to_owned())];
         let run = |bytes: &str| ToolCallPatch {
             content: Some(vec![ToolContent::Terminal("t".into())]),
-            terminals: vec![("t".into(), TerminalNews::Output(bytes.as_bytes().to_vec()))],
+            terminals: vec![("t".into(), TerminalUpdate::Output(bytes.as_bytes().to_vec()))],
             ..ToolCallPatch::default()
         };
         transcript.message(Role::Agent, &message, &say("one"));
@@ -130,15 +141,17 @@ mod tests {
         transcript.begin_session();
         transcript.message(Role::Agent, &message, &say("two"));
         transcript.tool(&"c".into(), run("new"));
-        assert!(matches!(&transcript.entries()[0], Entry::Message(it) if it.text == "one"));
+        assert!(matches!(&transcript.entries()[0], Entry::Message(old) if old.text == "one"));
         let calls: Vec<_> = transcript.tools().collect();
         assert!(matches!(&calls[0].call.content[..],
             [ToolContent::Content(Content::Text(text))] if text.contains("old")));
-        assert_eq!(transcript.terminal(&terminal).map(|it| it.text(99).0), Some("new".to_owned()));
+        let output = transcript.terminal(&terminal).map(|terminal| terminal.text(99).0);
+        assert_eq!(output, Some("new".to_owned()));
     }
 
+    /// Holds (Permission requests): Two requests of one tool call stand side by side.
     #[test]
-    fn two_requests_of_one_call_stand_side_by_side() {
+    fn two_permission_requests_for_one_call_are_shown_side_by_side() {
         let mut transcript = Transcript::default();
         let id = ToolCallId::from("call_1");
         assert_eq!(transcript.ask(&id, titled("rm a"), asked(1)), id);
@@ -147,7 +160,7 @@ mod tests {
         let chosen = Decision::Chosen(OptionId::from("yes"));
         transcript.decide(&id, 1, chosen.clone());
         let decisions = |transcript: &Transcript| {
-            transcript.tools().map(|it| it.asked.clone().unwrap().decision).collect::<Vec<_>>()
+            transcript.tools().map(|tool| tool.asked.clone().unwrap().decision).collect::<Vec<_>>()
         };
         assert_eq!(decisions(&transcript), [chosen.clone(), Decision::Waiting]);
         transcript.decide(&second, 2, Decision::Cancelled);

@@ -1,29 +1,30 @@
-//! The terminals of a conversation within a budget of memory. Which entries show them is not known here.
+//! [`TerminalCache`], the terminals of a transcript within a memory limit. It does not know which
+//! entries show them.
 
 use crate::session::ids::TerminalId;
 use crate::session::terminal::Terminal;
 use std::collections::{BTreeMap, HashMap};
 
-/// What all terminals take together, in bytes, but for commands of ours that run.
-const ROOM: usize = 32 << 20;
+/// The memory limit in bytes for all terminals except our own that are still running.
+const MEMORY_LIMIT: usize = 32 << 20;
 
-/// Terminals by name.
+/// Terminals by id, with an order of eviction.
 #[derive(Debug)]
-pub(in crate::session::transcript) struct Shelf {
+pub(super) struct TerminalCache {
     slots: HashMap<TerminalId, Slot>,
-    /// Those that may go, in the order in which they do.
-    idle: BTreeMap<Turn, TerminalId>,
-    /// What these take, in bytes.
+    /// The terminals that may be evicted: all except our own that are still running.
+    evictable: BTreeMap<Priority, TerminalId>,
+    /// The memory these use, in bytes.
     size: usize,
-    room: usize,
-    /// How many terminals there were.
+    limit: usize,
+    /// The number of terminals inserted so far.
     count: u64,
 }
 
-/// Who goes first: what has ended before what an agent says is running, and the oldest of them.
+/// The order of eviction: those that have ended first, and among them the oldest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Turn {
-    runs: bool,
+struct Priority {
+    is_running: bool,
     number: u64,
 }
 
@@ -31,68 +32,68 @@ struct Turn {
 struct Slot {
     terminal: Terminal,
     number: u64,
-    /// Its place among those that may go, and what it takes.
-    idle: Option<(Turn, usize)>,
+    /// Its key in `evictable` and its size, if it may be evicted.
+    evictable: Option<(Priority, usize)>,
 }
 
-impl Default for Shelf {
+impl Default for TerminalCache {
     fn default() -> Self {
-        Self::new(ROOM)
+        Self::new(MEMORY_LIMIT)
     }
 }
 
-impl Shelf {
-    /// No terminals; those that may go will take at most `room` bytes.
-    pub(super) fn new(room: usize) -> Self {
-        let (slots, idle) = (HashMap::new(), BTreeMap::new());
-        Self { slots, idle, size: 0, room, count: 0 }
+impl TerminalCache {
+    /// Creates an empty cache in which evictable terminals use at most `limit` bytes.
+    pub(super) fn new(limit: usize) -> Self {
+        let (slots, evictable) = (HashMap::new(), BTreeMap::new());
+        Self { slots, evictable, size: 0, limit, count: 0 }
     }
 
     pub(super) fn get(&self, id: &TerminalId) -> Option<&Terminal> {
         self.slots.get(id).map(|slot| &slot.terminal)
     }
 
-    /// Puts a terminal there, in the place of one of that name.
+    /// Inserts a terminal, replacing one with the same id.
     pub(super) fn insert(&mut self, id: &TerminalId, terminal: Terminal) {
         self.remove(id);
         self.count += 1;
-        let slot = Slot { terminal, number: self.count, idle: None };
+        let slot = Slot { terminal, number: self.count, evictable: None };
         self.slots.insert(id.clone(), slot);
         self.change(id, |_| {});
     }
 
     pub(super) fn remove(&mut self, id: &TerminalId) -> Option<Terminal> {
         let slot = self.slots.remove(id)?;
-        if let Some((turn, size)) = slot.idle {
-            self.idle.remove(&turn);
+        if let Some((priority, size)) = slot.evictable {
+            self.evictable.remove(&priority);
             self.size -= size;
         }
         Some(slot.terminal)
     }
 
-    /// Changes a terminal, if there is one of that name.
+    /// Changes a terminal, if it exists, and updates its size and priority.
     pub(super) fn change(&mut self, id: &TerminalId, change: impl FnOnce(&mut Terminal)) {
-        let Some(Slot { terminal, number, idle }) = self.slots.get_mut(id) else { return };
+        let Some(Slot { terminal, number, evictable }) = self.slots.get_mut(id) else { return };
         change(terminal);
-        let turn = Turn { runs: terminal.exit.is_none(), number: *number };
-        let is_idle = terminal.command.is_none() || !turn.runs;
-        let now = is_idle.then(|| (turn, terminal.size() + id.as_str().len()));
-        let before = std::mem::replace(idle, now);
+        let priority = Priority { is_running: terminal.exit.is_none(), number: *number };
+        let is_evictable = terminal.command.is_none() || !priority.is_running;
+        let after = is_evictable.then(|| (priority, terminal.size() + id.as_str().len()));
+        let before = std::mem::replace(evictable, after);
         self.size -= before.map_or(0, |(_, size)| size);
-        self.size += now.map_or(0, |(_, size)| size);
-        let (before, now) = (before.map(|(turn, _)| turn), now.map(|(turn, _)| turn));
-        if before != now {
-            before.map(|turn| self.idle.remove(&turn));
-            now.map(|turn| self.idle.insert(turn, id.clone()));
+        self.size += after.map_or(0, |(_, size)| size);
+        let (before, after) = (before.map(|(key, _)| key), after.map(|(key, _)| key));
+        if before != after {
+            before.map(|key| self.evictable.remove(&key));
+            after.map(|key| self.evictable.insert(key, id.clone()));
         }
     }
 
-    /// Takes a terminal away that there is no room for.
-    pub(super) fn spare(&mut self) -> Option<(TerminalId, Terminal)> {
-        if self.size <= self.room {
+    /// Removes and returns the next terminal to evict, or `None` if the limit is observed.
+    pub(super) fn evict(&mut self) -> Option<(TerminalId, Terminal)> {
+        if self.size <= self.limit {
             return None;
         }
-        let id = self.idle.first_key_value()?.1.clone();
+        let id = self.evictable.first_key_value()?.1.clone();
         let terminal = self.remove(&id)?;
         Some((id, terminal))
     }
@@ -106,45 +107,49 @@ mod tests {
 
     const SMALL: usize = 40_000;
 
-    fn play(shelf: &mut Shelf, id: &TerminalId, what: u8, length: usize) {
-        match what {
-            0 => shelf.insert(id, Terminal::new("make".to_owned(), 0)),
-            1 => shelf.insert(id, Terminal::default()),
-            2 => shelf.change(id, |terminal| terminal.finish(TerminalExit::default(), None)),
-            3 => drop(shelf.remove(id)),
-            4 => shelf.change(id, Terminal::release),
-            5 => shelf.change(id, |terminal| terminal.replace(b"new")),
-            _ => shelf.change(id, |terminal| terminal.append("a line\n".repeat(length).as_bytes())),
+    fn apply(cache: &mut TerminalCache, id: &TerminalId, operation: u8, length: usize) {
+        match operation {
+            0 => cache.insert(id, Terminal::new("make".to_owned(), 0)),
+            1 => cache.insert(id, Terminal::default()),
+            2 => cache.change(id, |terminal| terminal.finish(TerminalExit::default(), None)),
+            3 => drop(cache.remove(id)),
+            4 => cache.change(id, Terminal::release),
+            5 => cache.change(id, |terminal| terminal.replace(b"new")),
+            _ => cache.change(id, |terminal| terminal.append("a line\n".repeat(length).as_bytes())),
         }
     }
 
-    fn is_ours_and_runs(terminal: &Terminal) -> bool {
+    fn is_ours_and_running(terminal: &Terminal) -> bool {
         terminal.command.is_some() && terminal.exit.is_none()
     }
 
     proptest! {
-        /// Whatever happens to however many: what may go stays within the room, what is ours and runs stays, and no more
-        /// goes than has to, the oldest of what has ended first.
+        /// Under any operations: evictable terminals stay within the limit, our running ones are
+        /// never evicted, and no more are evicted than necessary, the oldest that have ended first.
+        /// Holds (Terminals): The output of any number of commands has one limit.
         #[test]
-        fn memory_has_a_limit(steps in prop::collection::vec((0..30usize, 0..12u8, 0..900usize), 0..150)) {
-            let mut shelf = Shelf::new(SMALL);
-            for (id, what, length) in steps {
-                play(&mut shelf, &format!("{id}").into(), what, length);
-                while shelf.size > SMALL {
-                    let ended = shelf.slots.values().filter(|slot| slot.terminal.exit.is_some());
+        fn memory_has_a_limit(
+            steps in prop::collection::vec((0..30usize, 0..12u8, 0..900usize), 0..150),
+        ) {
+            let mut cache = TerminalCache::new(SMALL);
+            for (id, operation, length) in steps {
+                apply(&mut cache, &format!("{id}").into(), operation, length);
+                while cache.size > SMALL {
+                    let ended = cache.slots.values().filter(|slot| slot.terminal.exit.is_some());
                     let oldest = ended.map(|slot| slot.number).min();
-                    let number = |shelf: &Shelf, id| shelf.slots.get(id).map(|slot: &Slot| slot.number);
-                    let first = shelf.idle.values().next().and_then(|id| number(&shelf, id));
+                    let number = |cache: &TerminalCache, id| cache.slots.get(id).map(|slot: &Slot| slot.number);
+                    let first = cache.evictable.values().next().and_then(|id| number(&cache, id));
                     prop_assert!(oldest.is_none() || oldest == first);
-                    let (id, gone) = shelf.spare().unwrap();
-                    prop_assert!(!is_ours_and_runs(&gone) && shelf.get(&id).is_none());
+                    let (id, evicted) = cache.evict().unwrap();
+                    prop_assert!(!is_ours_and_running(&evicted) && cache.get(&id).is_none());
                 }
-                prop_assert!(shelf.spare().is_none());
-                let may_go = shelf.slots.iter().filter(|(_, slot)| !is_ours_and_runs(&slot.terminal));
-                let sizes = may_go.map(|(id, slot)| slot.terminal.size() + id.as_str().len());
+                prop_assert!(cache.evict().is_none());
+                let evictable =
+                    cache.slots.iter().filter(|(_, slot)| !is_ours_and_running(&slot.terminal));
+                let sizes = evictable.map(|(id, slot)| slot.terminal.size() + id.as_str().len());
                 let sizes: Vec<usize> = sizes.collect();
-                prop_assert_eq!(shelf.size, sizes.iter().sum::<usize>());
-                prop_assert_eq!(shelf.idle.len(), sizes.len());
+                prop_assert_eq!(cache.size, sizes.iter().sum::<usize>());
+                prop_assert_eq!(cache.evictable.len(), sizes.len());
             }
         }
     }

@@ -1,141 +1,145 @@
-//! The terminals that tool calls of a conversation show. What runs in them is not known here.
+//! The terminals shown by tool calls of a transcript. It does not run commands.
 
-mod shelf;
-
-pub(super) use shelf::Shelf;
-
-use super::{Entry, ToolEntry, Transcript};
+use super::Transcript;
 use crate::session::content::Content;
+use crate::session::entry::{Entry, ToolEntry};
 use crate::session::ids::TerminalId;
-use crate::session::terminal::{Terminal, TerminalNews};
-use crate::session::tool_call::ToolContent;
+use crate::session::terminal::{Terminal, TerminalUpdate};
+use crate::session::tool_call::{ToolCall, ToolContent};
 use crate::session::update::Severity;
 
-/// How much of what a command wrote is written down, in bytes.
-const KEPT: usize = 16 << 10;
+/// How many bytes of a command's output are saved.
+const MAX_SAVED_OUTPUT: usize = 16 << 10;
 
 impl Transcript {
-    /// An agent says what happens in a terminal of its own.
-    pub fn terminal_told(&mut self, id: &TerminalId, news: &TerminalNews) {
+    /// Applies an update of a terminal of the agent's own.
+    pub fn update_terminal(&mut self, id: &TerminalId, update: &TerminalUpdate) {
         if self.terminals.get(id).is_none() {
             self.terminals.insert(id, Terminal::default());
         }
-        self.terminals.change(id, |terminal| match news {
-            // What runs in ours we know ourselves.
+        self.terminals.change(id, |terminal| match update {
+            // We know the state of our own terminals better.
             _ if terminal.command.is_some() => {}
-            TerminalNews::Begun => {}
-            TerminalNews::Output(bytes) => terminal.append(bytes),
-            TerminalNews::Whole(bytes) => terminal.replace(bytes),
-            TerminalNews::Exited(exit) => terminal.finish(exit.clone(), None),
+            TerminalUpdate::Started => {}
+            TerminalUpdate::Output(bytes) => terminal.append(bytes),
+            TerminalUpdate::Whole(bytes) => terminal.replace(bytes),
+            TerminalUpdate::Exited(exit) => terminal.finish(exit.clone(), None),
         });
         self.terminal_changed(id);
     }
 
-    /// A command begins to run in a terminal of ours.
+    /// Adds a terminal in which we run a command.
     pub fn begin_terminal(&mut self, id: &TerminalId, terminal: Terminal) {
         self.terminals.insert(id, terminal);
         self.terminal_changed(id);
     }
 
-    /// What is known of a terminal.
+    /// Returns a terminal, unless it was evicted.
     pub fn terminal(&self, id: &TerminalId) -> Option<&Terminal> {
         self.terminals.get(id)
     }
 
-    /// Something happens in a terminal.
+    /// Changes a terminal.
     pub fn change_terminal(&mut self, id: &TerminalId, change: impl FnOnce(&mut Terminal)) {
         self.terminals.change(id, change);
         self.terminal_changed(id);
     }
 
-    /// A command of ours could not be started: the call that wanted it says why.
+    /// Removes a terminal whose command could not be started. The reason is added to the tool call
+    /// that most probably wanted it, else as a note.
     pub fn terminal_failed(&mut self, id: &TerminalId, why: &str) {
         let command = self.terminals.remove(id).and_then(|terminal| terminal.command);
         let command = command.unwrap_or_default();
         let open = || self.tools().rev().filter(|tool| tool.call.status.is_open());
         let wants = |tool: &&ToolEntry| {
             let input = tool.call.input.as_ref().and_then(|input| input.command.as_ref());
-            tool.call.title.contains(&command) || input.is_some_and(|it| it.contains(&command))
+            tool.call.title.contains(&command)
+                || input.is_some_and(|input| input.contains(&command))
         };
         let only = || open().next().filter(|_| open().count() == 1);
         let Some(call) = open().find(wants).or_else(only).map(|tool| tool.call.id.clone()) else {
             return self.note(
                 Severity::Warning,
-                format!("{command} did not run: {why}"),
+                format!("Could not run {command}: {why}"),
                 Vec::new(),
             );
         };
         let index = self.tool_index(&call);
-        let said = ToolContent::Content(Content::Text(why.to_owned()));
-        self.tool_at(index).call.content.push(said);
-        self.touch(index);
+        let reason = ToolContent::Content(Content::Text(why.to_owned()));
+        self.tool_at(index).call.content.push(reason);
+        self.mark_changed(index);
     }
 
     fn terminal_changed(&mut self, id: &TerminalId) {
-        let shown = || self.shown.get(id).into_iter().flatten();
-        self.dirty.extend(shown());
+        let shown_by = || self.shown_by.get(id).into_iter().flatten();
+        self.dirty.extend(shown_by());
         if self.terminals.get(id).is_some_and(|terminal| terminal.exit.is_some()) {
-            // Written down once, not with each piece of output.
-            self.unkept.extend(shown());
+            // Saved once at the end, not with each chunk of output.
+            self.unsaved_entries.extend(shown_by());
         }
-        while let Some((id, terminal)) = self.terminals.spare() {
-            self.replace_terminal(&id, &terminal);
+        while let Some((id, terminal)) = self.terminals.evict() {
+            self.replace_by_text(&id, &terminal);
         }
     }
 
-    /// There is no room for a terminal any more: from now on what is written down of it is what is shown.
-    fn replace_terminal(&mut self, id: &TerminalId, terminal: &Terminal) {
-        for index in self.shown.remove(id).into_iter().flatten() {
+    /// Replaces a removed terminal by its text in all tool calls that show it.
+    fn replace_by_text(&mut self, id: &TerminalId, terminal: &Terminal) {
+        for index in self.shown_by.remove(id).into_iter().flatten() {
             if let Entry::Tool(tool) = &mut self.entries[index] {
-                in_words(&mut tool.call.content, |shown| (shown == id).then_some(terminal));
-                self.touch(index);
+                to_text(&mut tool.call.content, |shown| (shown == id).then_some(terminal));
+                self.mark_changed(index);
             }
         }
     }
 
-    /// An entry as it is written down: terminals do not outlive Neovim, but the end of what they showed does.
-    pub(super) fn to_keep(&self, index: usize) -> Entry {
+    /// Returns an entry as it is saved, with terminals replaced by the end of their output.
+    pub(super) fn to_save(&self, index: usize) -> Entry {
         let mut entry = self.entries[index].clone();
         if let Entry::Tool(tool) = &mut entry {
-            in_words(&mut tool.call.content, |id| self.terminals.get(id));
+            to_text(&mut tool.call.content, |id| self.terminals.get(id));
         }
         entry
     }
 
-    /// From now on all terminals there are stand as what they showed.
-    pub(super) fn shelve_terminals(&mut self) {
-        for id in self.shown.keys().cloned().collect::<Vec<_>>() {
+    /// Replaces all terminals by their text.
+    pub(super) fn terminals_to_text(&mut self) {
+        for id in self.shown_by.keys().cloned().collect::<Vec<_>>() {
             if let Some(terminal) = self.terminals.remove(&id) {
-                self.replace_terminal(&id, &terminal);
+                self.replace_by_text(&id, &terminal);
             }
         }
     }
 
-    /// Whether a tool call that is not over shows this terminal.
-    pub fn is_waited_for(&self, id: &TerminalId) -> bool {
-        let mut calls = self.shown.get(id).into_iter().flatten();
-        calls.any(|index| match &self.entries[*index] {
-            Entry::Tool(entry) => {
-                entry.call.status.is_open() && entry.call.terminals().any(|shown| shown == id)
-            }
-            _ => false,
-        })
+    /// Whether an open tool call shows this terminal.
+    pub fn is_shown_by_open_call(&self, id: &TerminalId) -> bool {
+        self.calls_with(id).any(|call| call.status.is_open())
+    }
+
+    /// Returns the tool calls that show this terminal.
+    pub fn calls_with(&self, id: &TerminalId) -> impl Iterator<Item = &ToolCall> {
+        let indices = self.shown_by.get(id).into_iter().flatten();
+        let calls = indices.filter_map(|index| match &self.entries[*index] {
+            Entry::Tool(entry) => Some(&entry.call),
+            _ => None,
+        });
+        calls.filter(move |call| call.terminals().any(|shown| shown == id))
     }
 }
 
-/// Puts an account in the place of each terminal that is known.
-fn in_words<'a>(content: &mut [ToolContent], known: impl Fn(&TerminalId) -> Option<&'a Terminal>) {
+/// Replaces each terminal that `known` returns by its report.
+fn to_text<'a>(content: &mut [ToolContent], known: impl Fn(&TerminalId) -> Option<&'a Terminal>) {
     for item in content {
         if let ToolContent::Terminal(id) = item
             && let Some(terminal) = known(id)
         {
-            *item = ToolContent::Content(Content::Text(terminal.account(KEPT)));
+            *item = ToolContent::Content(Content::Text(terminal.report(MAX_SAVED_OUTPUT)));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::terminal_cache::TerminalCache;
     use super::*;
     use crate::session::terminal::TerminalExit;
     use crate::session::tool_call::{ToolCallPatch, ToolStatus};
@@ -150,26 +154,26 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_showed_is_written_down_once_when_its_command_has_ended() {
+    fn output_is_saved_once_when_its_command_has_ended() {
         let id = TerminalId::from("t");
         let mut transcript = shown(&id);
         transcript.begin_terminal(&id, Terminal::new("make".to_owned(), 0));
-        assert_eq!(transcript.take_unkept().len(), 1);
+        assert_eq!(transcript.take_unsaved().len(), 1);
         transcript.drawn(0);
         transcript.change_terminal(&id, |terminal| terminal.append(b"a line\n"));
-        assert_eq!((transcript.first_dirty(), transcript.take_unkept()), (Some(0), Vec::new()));
+        assert_eq!((transcript.first_dirty(), transcript.take_unsaved()), (Some(0), Vec::new()));
         let exit = TerminalExit { code: Some(0), signal: None };
         transcript.change_terminal(&id, |terminal| terminal.finish(exit, None));
-        let kept = transcript.take_unkept();
-        let [(0, Entry::Tool(tool))] = &kept[..] else { panic!("{kept:?}") };
+        let saved = transcript.take_unsaved();
+        let [(0, Entry::Tool(tool))] = &saved[..] else { panic!("{saved:?}") };
         let text = "$ make\na line\n[exit 0]".to_owned();
         assert_eq!(tool.call.content, [ToolContent::Content(Content::Text(text))]);
     }
 
     #[test]
-    fn the_oldest_terminal_becomes_text_where_there_is_no_room_for_more() {
+    fn an_evicted_terminal_is_replaced_by_its_text() {
         let mut transcript = shown(&"0".into());
-        transcript.terminals = Shelf::new(100 << 10);
+        transcript.terminals = TerminalCache::new(100 << 10);
         for number in 0..20 {
             let id = TerminalId::from(number.to_string());
             let content = Some(vec![ToolContent::Terminal(id.clone())]);
@@ -184,7 +188,7 @@ mod tests {
             transcript.change_terminal(&id, |terminal| terminal.finish(exit, None));
         }
         let content = |call: &str| &transcript.find_tool(&call.into()).unwrap().call.content[..];
-        // Each call that showed it.
+        // In each call that showed it.
         for call in ["call", "call 0"] {
             let [ToolContent::Content(Content::Text(text))] = content(call) else {
                 panic!("{call}")
@@ -194,27 +198,30 @@ mod tests {
         assert!(transcript.terminal(&"0".into()).is_none());
         assert_eq!(content("call 19"), [ToolContent::Terminal("19".into())]);
         assert!(transcript.terminal(&"19".into()).is_some());
-        assert!(transcript.dirty.contains(&0) && transcript.unkept.contains(&0));
+        assert!(transcript.dirty.contains(&0) && transcript.unsaved_entries.contains(&0));
     }
 
     #[test]
-    fn an_open_call_that_shows_a_terminal_waits_for_it() {
+    fn a_terminal_is_shown_by_an_open_call_until_that_ends() {
         let id = TerminalId::from("t");
         let mut transcript = shown(&id);
-        assert!(transcript.is_waited_for(&id) && !transcript.is_waited_for(&"other".into()));
+        assert!(
+            transcript.is_shown_by_open_call(&id)
+                && !transcript.is_shown_by_open_call(&"other".into())
+        );
         transcript.settle_tools(ToolStatus::Cancelled);
-        assert!(!transcript.is_waited_for(&id));
+        assert!(!transcript.is_shown_by_open_call(&id));
     }
 
     #[test]
-    fn a_command_that_does_not_run_is_told_in_the_call_that_wanted_it_or_in_a_note() {
+    fn a_failed_start_is_shown_in_the_tool_call_or_in_a_note() {
         let id = TerminalId::from("t");
         let mut transcript = shown(&"other".into());
         transcript.begin_terminal(&id, Terminal::new("make".to_owned(), 0));
         transcript.terminal_failed(&id, "make is not on PATH");
         let call = &transcript.find_tool(&"call".into()).unwrap().call;
-        let said = ToolContent::Content(Content::Text("make is not on PATH".to_owned()));
-        assert_eq!(call.content.last(), Some(&said));
+        let reason = ToolContent::Content(Content::Text("make is not on PATH".to_owned()));
+        assert_eq!(call.content.last(), Some(&reason));
         assert!(transcript.terminal(&id).is_none());
         transcript.settle_tools(ToolStatus::Completed);
         transcript.begin_terminal(&id, Terminal::new("make".to_owned(), 0));

@@ -5,13 +5,12 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rat_nvim::edit::{Edit, Hunk, Kept};
-use rat_nvim::files::DiskFacts;
-use rat_nvim::files::editor::Stamp;
+use rat_nvim::documents::{DiskFacts, Stamp};
+use rat_nvim::edit::{Edit, Hunk, UnresolvedHunk};
 
 type Lines = Arc<Vec<Arc<str>>>;
 
-/// As in `rat.track`: more is not kept of one buffer.
+/// As in `rat.document.track`: more is not kept of one buffer.
 const MOST_BYTES: usize = 256 * 1024;
 
 /// A change that can be undone, with the text it made. The first is none: it is the text at the beginning.
@@ -43,15 +42,20 @@ struct Conflict {
     is_decided: bool,
 }
 
+/// How a text ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    /// There is not even an empty line.
+    pub(super) empty: bool,
+    /// The last line has its end.
+    pub(super) eol: bool,
+}
+
 #[derive(Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "Neovim has them all")]
 pub(super) struct Buffer {
     pub(super) path: PathBuf,
     pub(super) lines: Lines,
-    /// Whether there is not even an empty line.
-    pub(super) empty: bool,
-    /// Whether the last line has its end.
-    pub(super) eol: bool,
+    pub(super) end: End,
     pub(super) tick: i64,
     pub(super) modified: bool,
     /// Whether 'modified' has changed, and nobody was told.
@@ -60,7 +64,7 @@ pub(super) struct Buffer {
     pub(super) clean_at: i64,
     /// The cursor's line, from 0.
     pub(super) row: usize,
-    /// What the file was when it was last read or written, as `rat.track` saw it.
+    /// What the file was when it was last read or written, as `rat.document.track` saw it.
     pub(super) stamp: Option<Stamp>,
     /// The same as Neovim knows it, and what it last took note of.
     pub(super) read: Option<Stamp>,
@@ -85,8 +89,7 @@ impl Buffer {
         let mut buffer = Self {
             path,
             lines: Lines::default(),
-            empty: true,
-            eol: true,
+            end: End { empty: true, eol: true },
             tick: 2,
             modified: false,
             is_news: false,
@@ -109,7 +112,7 @@ impl Buffer {
     }
 
     fn shows(&mut self, lines: Vec<Arc<str>>) {
-        self.empty = lines.is_empty();
+        self.end.empty = lines.is_empty();
         self.lines = Arc::new(if lines.is_empty() { vec!["".into()] } else { lines });
     }
 
@@ -155,8 +158,8 @@ impl Buffer {
         self.moves_marks(rows.clone(), new.len());
         let lines = Arc::make_mut(&mut self.lines);
         lines.splice(rows, new);
-        self.empty = lines.is_empty();
-        if self.empty {
+        self.end.empty = lines.is_empty();
+        if self.end.empty {
             lines.push("".into());
         }
         self.row = self.row.min(lines.len() - 1);
@@ -229,7 +232,7 @@ impl Buffer {
         self.moves_marks(rows.clone(), lines.len());
         let hunk = hunk(rows, lines);
         self.lines = new;
-        self.empty = false;
+        self.end.empty = false;
         self.row = first.min(self.lines.len() - 1);
         self.at = to;
         self.changed();
@@ -277,7 +280,7 @@ impl Buffer {
         self.shows(lines_of(text));
         self.sync();
         self.row = self.row.min(self.lines.len() - 1);
-        (self.eol, self.adopted) = (true, None);
+        (self.end.eol, self.adopted) = (true, None);
         self.conflicts.clear();
         self.unchanged();
         if self.log.take().is_some() {
@@ -320,7 +323,7 @@ impl Buffer {
     }
 
     /// Marks lines before the change that leaves them as they are.
-    pub(super) fn mark(&mut self, kept: &[Kept]) {
+    pub(super) fn mark(&mut self, kept: &[UnresolvedHunk]) {
         for one in kept {
             let rows = one.lines.clone();
             self.conflicts.retain(|conflict| {

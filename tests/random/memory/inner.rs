@@ -5,11 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rat_nvim::documents::editor::{Buffer as Facts, BufferId, Found, Outcome, Then};
+use rat_nvim::documents::{DiskFacts, Encoding, FileTime, Stamp};
 use rat_nvim::edit::{Edit, LineEnding, Shape};
-use rat_nvim::files::DiskFacts;
-use rat_nvim::files::editor::{
-    Buffer as Facts, BufferId, Encoding, FileTime, Found, Outcome, Stamp, Then,
-};
 
 use super::super::desk::{Act, Formatter};
 use super::super::dice::Dice;
@@ -252,7 +250,7 @@ impl Inner {
     fn writes(&mut self, at: usize, insists: bool) {
         let buffer = &self.buffers[at];
         let now = facts(&buffer.path);
-        // As `rat.adopt` has it: a file that was adopted is no surprise.
+        // As `rat.document.external_change` has it: a file that was adopted is no surprise.
         let is_known = now.map(|facts| facts.time) == time(buffer.read)
             || now.is_some_and(|now| buffer.adopted.is_some_and(|file| is_file(now, file)));
         if !insists && !is_known {
@@ -260,7 +258,7 @@ impl Inner {
             return;
         }
         self.formats(at);
-        self.buffers[at].eol = true;
+        self.buffers[at].end.eol = true;
         self.saves(at);
         self.tell("saved", at);
     }
@@ -286,8 +284,8 @@ impl Inner {
     /// Writes the text to the file.
     fn saves(&mut self, at: usize) {
         let buffer = &mut self.buffers[at];
-        let mut text = if buffer.empty { String::new() } else { buffer.text() };
-        if !buffer.eol {
+        let mut text = if buffer.end.empty { String::new() } else { buffer.text() };
+        if !buffer.end.eol {
             text.pop();
         }
         // Depends on 'backupcopy', too.
@@ -302,12 +300,12 @@ impl Inner {
         (buffer.clean_at, buffer.adopted) = (buffer.tick, None);
     }
 
-    /// What `rat.buffers` says of a buffer.
+    /// What `rat.document.buffers` says of a buffer.
     pub(super) fn facts(&self, at: usize, since: Option<i64>) -> Found {
         let buffer = &self.buffers[at];
         let shape = Shape {
             ending: LineEnding::Lf,
-            final_newline: buffer.eol || buffer.modified,
+            final_newline: buffer.end.eol || buffer.modified,
             bom: false,
         };
         Found {
@@ -316,7 +314,7 @@ impl Inner {
                 tick: buffer.tick,
                 lines: buffer.lines.len(),
                 bytes: buffer.bytes(),
-                empty: buffer.empty,
+                empty: buffer.end.empty,
                 modified: buffer.modified,
                 locked: None,
                 shape,
@@ -338,7 +336,7 @@ impl Inner {
         }
     }
 
-    /// Makes a change as `rat.buffers` does.
+    /// Makes a change as `rat.document.buffers` does.
     pub(super) fn changes(&mut self, at: usize, tick: i64, edits: &[Edit], then: &Then) -> Outcome {
         if self.busy > 0 {
             self.busy -= 1;
@@ -353,7 +351,7 @@ impl Inner {
         self.buffers[at].sync();
         let mut saved = None;
         match then {
-            Then::Leave => self.buffers[at].make(edits),
+            Then::Nothing => self.buffers[at].make(edits),
             Then::Unmodified => {
                 self.buffers[at].make(edits);
                 self.buffers[at].modified = false;
@@ -361,7 +359,7 @@ impl Inner {
             Then::Save { eol } => {
                 self.buffers[at].make(edits);
                 let is_typed_in = self.is_inserting && self.windows[self.window] == at;
-                self.buffers[at].eol = *eol;
+                self.buffers[at].end.eol = *eol;
                 self.buffers[at].modified = true;
                 if !is_typed_in {
                     self.formats(at);
@@ -369,17 +367,18 @@ impl Inner {
                 saved = self.buffers[at].since(tick).map(|changes| changes.len());
                 self.saves(at);
             }
-            Then::Adopt { facts, shape, modified, kept, .. } => {
+            Then::FollowDisk { facts, shape, modified, unresolved, .. } => {
                 let buffer = &mut self.buffers[at];
-                buffer.mark(kept);
+                buffer.mark(unresolved);
                 if !edits.is_empty() {
                     // Neovim notes at each change whether undoing it leads back to what the file says: not here.
                     buffer.modified = true;
                 }
                 buffer.make(edits);
-                let has_end = if *modified { buffer.eol || buffer.modified } else { buffer.eol };
+                let has_end =
+                    if *modified { buffer.end.eol || buffer.modified } else { buffer.end.eol };
                 if has_end != shape.final_newline {
-                    buffer.eol = shape.final_newline;
+                    buffer.end.eol = shape.final_newline;
                 }
                 buffer.modified = *modified;
                 self.acknowledges(at, *facts);

@@ -1,5 +1,5 @@
 //! An editor in memory: what documents ask of Neovim, done in the way `lua/rat` and Neovim do it, for worlds of very many
-//! steps. Files are real ones.
+//! steps. Documents are real ones.
 //!
 //! It plays buffers with windows, Insert mode, undo with its branches and what 'modified' is then, saving with formatters,
 //! reading again, files that were adopted, conflicts, facts in their order, calls that come too late or while text is
@@ -17,14 +17,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
-use rat_nvim::edit::{Edit, Text};
-use rat_nvim::files::Files;
-use rat_nvim::files::editor::{
+use rat_nvim::documents::Documents;
+use rat_nvim::documents::editor::{
     Buffer, BufferId, Editor, EditorError, Encoded, Found, Lines, Outcome, Then,
 };
+use rat_nvim::edit::{Edit, Text};
 
 use self::inner::Inner;
 use super::desk::{Act, Desk};
+use super::disk;
 use super::model::{Checked, Look};
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -46,33 +47,40 @@ impl Drop for Folder {
 struct Shared(Arc<Mutex<Inner>>);
 
 pub(crate) struct Memory {
-    files: Arc<Files>,
+    files: Arc<Documents>,
     shared: Shared,
     folder: Arc<Folder>,
 }
 
 impl Memory {
     pub(crate) fn start(seed: u64) -> Box<dyn Desk> {
-        let memory = Path::new("/dev/shm");
-        let above = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        Box::new(Self::new(seed))
+    }
+
+    pub(crate) fn new(seed: u64) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = format!("rat-memory-{}-{number}", std::process::id());
-        let folder = above.canonicalize().unwrap().join(folder);
+        let folder = disk::above().canonicalize().unwrap().join(folder);
         fs::create_dir_all(&folder).unwrap();
-        Box::new(Self::in_folder(Arc::new(Folder(folder)), true, seed))
+        Self::in_folder(Arc::new(Folder(folder)), true, seed)
+    }
+
+    /// The editor alone, without documents.
+    pub(crate) fn editor(&self) -> Arc<dyn Editor> {
+        Arc::new(self.shared.clone())
     }
 
     fn in_folder(folder: Arc<Folder>, autoread: bool, seed: u64) -> Self {
         let inner = Inner::new(folder.0.clone(), autoread, seed);
         let shared = Shared(Arc::new(Mutex::new(inner)));
-        let files = Arc::new(Files::new(Arc::new(shared.clone())));
+        let files = Arc::new(Documents::new(Arc::new(shared.clone())));
         Self { files, shared, folder }
     }
 }
 
 #[async_trait]
 impl Desk for Memory {
-    fn documents(&self) -> &Arc<Files> {
+    fn documents(&self) -> &Arc<Documents> {
         &self.files
     }
 
@@ -163,6 +171,16 @@ fn find(inner: &mut Inner, path: &Path, known: Option<(BufferId, i64)>) -> Optio
 
 #[async_trait]
 impl Editor for Shared {
+    async fn loaded(&self, modified: bool) -> Result<Vec<PathBuf>, EditorError> {
+        let inner = self.called();
+        let buffers = inner.buffers.iter().filter(|buffer| !modified || buffer.modified);
+        Ok(buffers.map(|buffer| buffer.path.clone()).collect())
+    }
+
+    fn is_gone(&self) -> bool {
+        false
+    }
+
     async fn find(
         &self,
         path: &Path,
@@ -179,7 +197,7 @@ impl Editor for Shared {
         Ok((buffer.clone(), Text::from_body(text, buffer.shape, buffer.empty)))
     }
 
-    async fn glance(
+    async fn find_with_lines(
         &self,
         path: &Path,
         known: Option<(BufferId, i64)>,
@@ -213,7 +231,7 @@ impl Editor for Shared {
         Ok(())
     }
 
-    async fn as_step(
+    async fn add_undo_step(
         &self,
         id: BufferId,
         tick: i64,

@@ -1,10 +1,10 @@
-//! Forms read from any schema, held against a second reading of the schema itself.
+//! Decodes forms from generated schemas and compares them with an independent interpretation of the schema.
 
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;
 
-fn read(params: &Json) -> Result<(Named, Elicitation), Refusal> {
+fn read(params: &Json) -> Result<(ElicitationOwner, Elicitation), Refusal> {
     create(&mut Fields::of(params.clone()).unwrap(), params.to_string().len())
 }
 
@@ -12,8 +12,8 @@ fn form_of(schema: &Json) -> Form {
     let params =
         json!({"sessionId": "s", "mode": "form", "message": "?", "requestedSchema": schema});
     match read(&params).unwrap().1.wants {
-        Wants::Form(form) => form,
-        Wants::Address(..) => panic!("no form: {params}"),
+        ElicitationKind::Form(form) => form,
+        ElicitationKind::Address(..) => panic!("no form: {params}"),
     }
 }
 
@@ -23,10 +23,10 @@ fn refusal(params: &Json) -> String {
     refusal.message
 }
 
-/// A pattern, and what it means in other words.
-type Meant = (&'static str, fn(&str) -> bool);
+/// A pattern and an equivalent predicate.
+type PatternCase = (&'static str, fn(&str) -> bool);
 
-const PATTERNS: &[Meant] = &[
+const PATTERNS: &[PatternCase] = &[
     ("^[a-z]+$", |text| !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase())),
     (r"\d", |text| text.contains(|c: char| c.is_ascii_digit())),
     (r"^\w{2,3}$", |text| {
@@ -37,17 +37,21 @@ const PATTERNS: &[Meant] = &[
     (r"^[\D]*$", |text| !text.contains(|c: char| c.is_ascii_digit())),
 ];
 
-/// Whether the schema of a property allows a value: the schema's words, read again.
+/// Returns whether the schema of a property allows a value, by an independent implementation.
 fn allows(property: &Json, value: &Json) -> bool {
     let limit = |key: &str| property.get(key).and_then(Json::as_f64);
     let within = |number: f64, least: &str, most: &str| {
         limit(least).is_none_or(|least| number >= least)
             && limit(most).is_none_or(|most| number <= most)
     };
-    let offered = |of: &Json, value: &Json| {
-        let listed = |key: &str| of.get(key).and_then(Json::as_array).cloned().unwrap_or_default();
+    let offered = |schema: &Json, value: &Json| {
+        let listed =
+            |key: &str| schema.get(key).and_then(Json::as_array).cloned().unwrap_or_default();
         listed("enum").contains(value)
-            || ["oneOf", "anyOf"].iter().flat_map(|key| listed(key)).any(|it| it["const"] == *value)
+            || ["oneOf", "anyOf"]
+                .iter()
+                .flat_map(|key| listed(key))
+                .any(|choice| choice["const"] == *value)
     };
     match property["type"].as_str().unwrap() {
         "string" if property.get("enum").or(property.get("oneOf")).is_some() => {
@@ -58,7 +62,8 @@ fn allows(property: &Json, value: &Json) -> bool {
             let source = property.get("pattern").and_then(Json::as_str);
             let known = PATTERNS.iter().find(|(pattern, _)| Some(*pattern) == source);
             let length = u32::try_from(text.chars().count()).unwrap();
-            within(length.into(), "minLength", "maxLength") && known.is_none_or(|it| it.1(text))
+            within(length.into(), "minLength", "maxLength")
+                && known.is_none_or(|(_, matches)| matches(text))
         }
         "integer" => value.is_i64() && within(value.as_f64().unwrap(), "minimum", "maximum"),
         "number" => value.is_number() && within(value.as_f64().unwrap(), "minimum", "maximum"),
@@ -85,8 +90,8 @@ fn words() -> impl Strategy<Value = Vec<String>> {
     prop::collection::btree_set("[abc]", 1..4).prop_map(|words| words.into_iter().collect())
 }
 
-/// A property, what is entered, and the same as JSON.
-fn case() -> impl Strategy<Value = (Json, Given, Json)> {
+/// Generates the schema of a property, the user's input, and the input as JSON.
+fn case() -> impl Strategy<Value = (Json, FieldValue, Json)> {
     let few = || prop::option::of(0..6i64);
     let limit = || prop::option::of(-20..20i64);
     let text = (few(), few(), prop::option::of(0..PATTERNS.len()), "[aé1_\\[ ]{1,7}");
@@ -95,18 +100,18 @@ fn case() -> impl Strategy<Value = (Json, Given, Json)> {
         if let Some(pattern) = pattern {
             property["pattern"] = json!(PATTERNS[pattern].0);
         }
-        (property, Given::Text(text.clone()), json!(text))
+        (property, FieldValue::Text(text.clone()), json!(text))
     });
     let integer = (limit(), limit(), -25..25i64).prop_map(|(least, most, number)| {
         let property = limits("integer", ["minimum", "maximum"], least, most);
-        (property, Given::Text(number.to_string()), json!(number))
+        (property, FieldValue::Text(number.to_string()), json!(number))
     });
     let number = (limit(), limit(), -25.0..25.0f64).prop_map(|(least, most, number)| {
         let property = limits("number", ["minimum", "maximum"], least, most);
-        (property, Given::Text(number.to_string()), json!(number))
+        (property, FieldValue::Text(number.to_string()), json!(number))
     });
-    let flag =
-        any::<bool>().prop_map(|it| (json!({"type": "boolean"}), Given::Flag(it), json!(it)));
+    let flag = any::<bool>()
+        .prop_map(|flag| (json!({"type": "boolean"}), FieldValue::Flag(flag), json!(flag)));
     let titled = |words: Vec<String>| -> Vec<Json> {
         words.into_iter().map(|word| json!({"const": word, "title": word.to_uppercase()})).collect()
     };
@@ -116,7 +121,7 @@ fn case() -> impl Strategy<Value = (Json, Given, Json)> {
         } else {
             json!({"type": "string", "oneOf": titled(words)})
         };
-        (property, Given::Text(value.clone()), json!(value))
+        (property, FieldValue::Text(value.clone()), json!(value))
     });
     let chosen = prop::collection::btree_set("[abcd]", 1..4);
     let several = (words(), few(), few(), chosen, any::<bool>()).prop_map(
@@ -128,7 +133,7 @@ fn case() -> impl Strategy<Value = (Json, Given, Json)> {
                 json!({"anyOf": titled(words)})
             };
             let chosen: Vec<String> = chosen.into_iter().collect();
-            (property, Given::Several(chosen.clone()), json!(chosen))
+            (property, FieldValue::Several(chosen.clone()), json!(chosen))
         },
     );
     prop_oneof![text, integer, number, flag, choice, several]
@@ -137,10 +142,11 @@ fn case() -> impl Strategy<Value = (Json, Given, Json)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// What the schema allows is sent as it was entered, what it forbids is not, and the problem is told at its field.
+    /// Input that the schema allows is sent unchanged. Any other is not sent, and the problem is reported for its field.
     /// ACP 126, 127.
+    /// Holds (Forms and addresses): Only what the schema of a form allows is sent.
     #[test]
-    fn what_the_schema_allows_is_sent_and_nothing_else(cases in prop::collection::vec(case(), 1..5)) {
+    fn only_input_that_the_schema_allows_is_sent(cases in prop::collection::vec(case(), 1..5)) {
         let named = || cases.iter().enumerate().map(|(index, case)| (format!("field{index}"), case));
         let properties: serde_json::Map<_, _> =
             named().map(|(key, case)| (key, case.0.clone())).collect();
@@ -148,26 +154,26 @@ proptest! {
         let entered: Vec<_> = named().map(|(key, case)| (key, case.1.clone())).collect();
         let forbidden: Vec<String> =
             named().filter(|(_, case)| !allows(&case.0, &case.2)).map(|(key, _)| key).collect();
-        match form.read(&entered) {
+        match form.validate(&entered) {
             Err(problems) => {
-                let told: Vec<String> = problems.into_iter().map(|(key, _)| key).collect();
-                prop_assert_eq!(told, forbidden, "{:?}", cases);
+                let reported: Vec<String> = problems.into_iter().map(|(key, _)| key).collect();
+                prop_assert_eq!(reported, forbidden, "{:?}", cases);
             }
             Ok(values) => {
                 prop_assert!(forbidden.is_empty(), "{:?} was sent: {:?}", forbidden, cases);
-                let said = serde_json::to_value(response(&Action::Accept(Some(values)))).unwrap();
-                prop_assert_eq!(&said["action"], &json!("accept"));
+                let encoded = serde_json::to_value(response(&Action::Accept(Some(values)))).unwrap();
+                prop_assert_eq!(&encoded["action"], &json!("accept"));
                 for (key, (property, _, value)) in named() {
-                    prop_assert!(allows(property, &said["content"][&key]), "{}: {}", key, said);
-                    prop_assert_eq!(&said["content"][&key], value);
+                    prop_assert!(allows(property, &encoded["content"][&key]), "{}: {}", key, encoded);
+                    prop_assert_eq!(&encoded["content"][&key], value);
                 }
             }
         }
     }
 
-    /// No schema makes a form fail as a whole.
+    /// No pattern makes the whole form fail.
     #[test]
-    fn any_pattern_is_read_or_left_out(source in "[\\[\\]\\\\(){}a-c*+?^$|&~d]{0,12}", text in "[a-c\\[\\]&~]{0,5}") {
+    fn any_pattern_is_compiled_or_ignored(source in "[\\[\\]\\\\(){}a-c*+?^$|&~d]{0,12}", text in "[a-c\\[\\]&~]{0,5}") {
         if let Ok(pattern) = Pattern::new(&source) {
             pattern.matches(&text);
         }
@@ -178,7 +184,7 @@ proptest! {
 
 /// ACP 131.
 #[test]
-fn what_makes_no_sense_costs_its_own_field_or_limit() {
+fn an_invalid_part_of_a_form_affects_only_its_own_field_or_limit() {
     let form = form_of(&json!({
         "properties": {
             "a": {"type": "hologram", "title": "Hologram", "default": 5}, "b": 7, "c": {"title": "No type"},
@@ -194,12 +200,12 @@ fn what_makes_no_sense_costs_its_own_field_or_limit() {
     assert_eq!(
         kinds,
         [
-            "of the unknown kind \"hologram\"",
-            "of an unknown kind",
-            "of an unknown kind",
+            "of unknown type \"hologram\"",
+            "of unknown type",
+            "of unknown type",
             "text",
-            "of the unknown kind \"a choice of nothing\"",
-            "of the unknown kind \"a list of anything\"",
+            "of unknown type \"a choice of nothing\"",
+            "of unknown type \"a list of anything\"",
             "a whole number, at least 2",
             "one of 1",
             "yes or no",
@@ -207,11 +213,11 @@ fn what_makes_no_sense_costs_its_own_field_or_limit() {
         ]
     );
     let defaults: Vec<_> = form.fields.iter().filter_map(|field| field.default.clone()).collect();
-    assert_eq!(defaults, [Given::Text("3".into()), Given::Several(vec!["x".into()])]);
-    let problems = form.read(&[]).unwrap_err();
+    assert_eq!(defaults, [FieldValue::Text("3".into()), FieldValue::Several(vec!["x".into()])]);
+    let problems = form.validate(&[]).unwrap_err();
     let problems: Vec<_> =
         problems.iter().map(|(key, line)| (key.as_str(), line.as_str())).collect();
-    assert_eq!(problems, [("a", "cannot be filled in here"), ("g", "is needed")]);
+    assert_eq!(problems, [("a", "cannot be filled in here"), ("g", "is required")]);
 }
 
 /// ACP 131.
@@ -235,39 +241,39 @@ fn a_mode_that_was_not_advertised_is_refused() {
 }
 
 #[test]
-fn answers_stand_on_the_wire_as_the_protocol_has_them() {
-    let said = |action: Action| serde_json::to_string(&response(&action)).unwrap();
-    assert_eq!(said(Action::Decline), r#"{"action":"decline"}"#);
-    assert_eq!(said(Action::Cancel), r#"{"action":"cancel"}"#);
-    assert_eq!(said(Action::Accept(None)), r#"{"action":"accept"}"#);
+fn answers_are_encoded_as_the_protocol_requires() {
+    let encoded = |action: Action| serde_json::to_string(&response(&action)).unwrap();
+    assert_eq!(encoded(Action::Decline), r#"{"action":"decline"}"#);
+    assert_eq!(encoded(Action::Cancel), r#"{"action":"cancel"}"#);
+    assert_eq!(encoded(Action::Accept(None)), r#"{"action":"accept"}"#);
     let content = vec![
         ("i".to_owned(), Value::Integer(3)),
         ("n".to_owned(), Value::Number(2.5)),
         ("s".to_owned(), Value::Texts(vec!["x".into(), "y".into()])),
     ];
     assert_eq!(
-        said(Action::Accept(Some(content))),
+        encoded(Action::Accept(Some(content))),
         r#"{"action":"accept","content":{"i":3,"n":2.5,"s":["x","y"]}}"#
     );
 }
 
+/// Holds (Forms and addresses): A form too long to show is refused, with what can be shown.
 #[test]
-fn what_is_too_long_to_be_shown_is_refused_and_says_what_can_be() {
+fn an_elicitation_over_a_limit_is_refused_with_the_limit() {
     let with = |message: &str, schema: Json| json!({"sessionId": "s", "mode": "form", "message": message, "requestedSchema": schema});
     let rest = with("", json!({"properties": {}})).to_string().len();
-    assert!(read(&with(&"x".repeat(LONGEST - rest), json!({"properties": {}}))).is_ok());
-    let text = refusal(&with(&"x".repeat(LONGEST - rest + 1), json!({"properties": {}})));
+    assert!(read(&with(&"x".repeat(MAX_PARAMS_BYTES - rest), json!({"properties": {}}))).is_ok());
+    let text = refusal(&with(&"x".repeat(MAX_PARAMS_BYTES - rest + 1), json!({"properties": {}})));
     assert_eq!(text, "an elicitation of 65537 bytes is too long, at most 65536 can be");
     let choices = |count: usize| (0..count).map(|n| json!(n.to_string())).collect::<Vec<_>>();
     for several in [false, true] {
         let schema = |count| {
-            let of = choices(count);
-            let one = json!({"type": "string", "enum": of});
+            let one = json!({"type": "string", "enum": choices(count)});
             let property = if several { json!({"type": "array", "items": one}) } else { one };
             json!({"properties": {"a": {"type": "boolean"}, "b": property}})
         };
-        assert!(read(&with("?", schema(CHOICES))).is_ok());
-        let text = refusal(&with("?", schema(CHOICES + 1)));
+        assert!(read(&with("?", schema(MAX_CHOICES))).is_ok());
+        let text = refusal(&with("?", schema(MAX_CHOICES + 1)));
         assert_eq!(text, "b has 501 choices, at most 500 can be in one field");
     }
 }

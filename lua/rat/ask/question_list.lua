@@ -1,0 +1,43 @@
+--- Holds the binary's own questions that wait for an answer, in order of arrival.
+local M = {}
+
+---@class rat.Question
+---@field id integer
+---@field chat integer number of the chat
+---@field title string
+---@field items string[]
+---@field by_user boolean whether it follows from what the user has just done
+---@field lasting boolean whether it keeps waiting when the user closes it
+---@field chooser? rat.ChooserHandle while it is open or waits to open
+
+---@type rat.Question[]
+local questions = {}
+
+---@param question rat.Question
+function M.add(question)
+  questions[#questions + 1] = question
+end
+
+---@param question rat.Question
+function M.remove(question)
+  questions = vim.tbl_filter(function(other)
+    return other ~= question
+  end, questions)
+end
+
+--- Returns the waiting questions, the oldest first.
+---@param chat? rat.Chat only those about this chat
+---@return rat.Question[]
+function M.list(chat)
+  return vim.tbl_filter(function(question)
+    return not chat or question.chat == chat.id
+  end, questions)
+end
+
+---@param chat? rat.Chat only those about this chat
+---@return integer
+function M.count(chat)
+  return #M.list(chat)
+end
+
+return M

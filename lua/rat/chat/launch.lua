@@ -1,0 +1,125 @@
+--- Asks the binary to open a chat with an agent, and opens its windows before the binary answers. `rat.config.agents`
+--- determines the agent and its configuration.
+local agents = require("rat.config.agents")
+local buffers = require("rat.chat.buffers")
+local busy = require("rat.document.busy")
+local config = require("rat.config")
+local notify = require("rat.util.notify")
+local registry = require("rat.chat.registry")
+local rpc = require("rat.rpc")
+local window = require("rat.view.window")
+-- `rat.ask.chooser` is loaded on first use, since a chat often starts without it.
+
+local M = {}
+
+--- Whether the binary was asked for a chat and has not opened it.
+local starting = false
+
+---@class rat.LaunchOptions
+---@field agent? string by default the one of `agents.to_start`, else the user chooses
+---@field cwd? string by default as configured for the agent, else |getcwd()| of the current window
+---@field new? boolean whether to start a new session even if there is a chat with this agent here
+---@field session? string id of a session to continue
+---@field fork? string id of a session to fork
+---@field focus? boolean whether to enter the prompt, if the user is still here when the chat opens
+
+--- Returns a chat whose windows can be opened before the binary answers.
+---@param agent string
+---@param cwd string
+---@param new boolean whether a new session is asked for
+---@return rat.Chat? # an existing chat, else a new one; nil if a chat whose binary has exited will be continued
+local function add_expected(agent, cwd, new)
+  local known = vim.iter(registry.list()):find(function(chat)
+    return chat.agent == agent and (chat.cwd == cwd or chat.restored) and not (new and chat.id)
+  end)
+  if known then
+    return known.id and known or nil
+  end
+  local chat = registry.add(agent, cwd, buffers.free_name(agent, #registry.all() + 1))
+  chat.restored, chat.expected = true, true
+  registry.touch(chat)
+  return chat
+end
+
+--- Opens the windows before the binary has opened the chat. That may take a moment on a busy machine, and what the user
+--- types meanwhile must not go into their file.
+---@param name string
+---@param cwd string
+---@param opts rat.LaunchOptions
+local function open_early(name, cwd, opts)
+  local must_wait = opts.session or opts.fork or busy.is_text_locked()
+  local chat = not must_wait and add_expected(name, cwd, opts.new == true)
+  if chat then
+    window.open(chat, "now")
+  else
+    window.expect_focus()
+  end
+end
+
+---@param name string
+---@param opts rat.LaunchOptions
+---@return boolean asked
+local function start(name, opts)
+  local request, problem = agents.request(name, opts.cwd)
+  if not request then
+    notify.error(problem --[[@as string]])
+    return false
+  end
+  request.session = opts.session or opts.fork
+  request.wish = opts.session and "session"
+    or opts.fork and "fork"
+    or opts.new and "new"
+    or config.get().resume
+  request.focus = opts.focus == true
+  starting = rpc.request("start", request)
+  if starting then
+    agents.used(name)
+  end
+  if starting and opts.focus then
+    open_early(name, request.cwd, opts)
+  end
+  return starting
+end
+
+--- Whether the binary was asked for a chat and has not opened it. Prompts sent now go to that chat.
+---@return boolean
+function M.is_starting()
+  return starting
+end
+
+--- Records that the chat was opened, or that the binary has exited.
+function M.finished()
+  starting = false
+end
+
+--- Starts an agent, or shows the chat that is open with it.
+---@param opts rat.LaunchOptions
+---@param started? fun() called once the request was sent: messages sent from it arrive after the request
+function M.start(opts, started)
+  local function go(name)
+    if start(name, opts) and started then
+      started()
+    end
+  end
+  if opts.agent then
+    return go(opts.agent)
+  end
+  -- Without the binary not even the tour can start, so there is nothing to choose from.
+  local obstacle = rpc.obstacle()
+  if obstacle then
+    return notify.error(obstacle)
+  end
+  local name, names = agents.to_start()
+  if name then
+    return go(name)
+  elseif #names == 0 then
+    return notify.warn(agents.how_to_install())
+  end
+  require("rat.ask.chooser").open(names, { prompt = "Start which agent?" }, function(chosen)
+    if chosen then
+      go(chosen)
+    end
+  end)
+end
+
+return M

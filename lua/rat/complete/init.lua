@@ -1,0 +1,35 @@
+--- Completes the arguments of `:Rat` commands.
+local files = require("rat.complete.files")
+
+local M = {}
+
+---@param lead string
+---@param candidates string[]
+---@return string[]
+local function starting_with(lead, candidates)
+  return vim.tbl_filter(function(candidate)
+    return vim.startswith(candidate, lead)
+  end, candidates)
+end
+
+--- Completes the argument of a `:Rat` command. Modules that only one command needs are loaded for that one.
+---@param lead string
+---@param line string
+---@return string[]
+function M.command(lead, line)
+  local name = line:match("Rat%u%l+")
+  if name == "RatStart" then
+    return starting_with(lead, require("rat.config.agents").names())
+  elseif name == "RatSessions" then
+    return starting_with(lead, require("rat.chat.sessions").acts)
+  elseif name == "RatMode" or name == "RatOption" then
+    local words = vim.split(vim.trim(line:sub(1, #line - #lead)), "%s+")
+    local option = name == "RatMode" and "mode" or words[2]
+    return starting_with(lead, require("rat.chat.options").words(option))
+  elseif name == "RatSend" then
+    return files.words(lead, vim.fn.getcwd())
+  end
+  return {}
+end
+
+return M

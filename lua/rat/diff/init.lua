@@ -1,0 +1,294 @@
+--- Shows the changes of a tool call in native diff mode on a tab page of their own, with keys that answer its permission
+--- request. It changes no file.
+local auto_open = require("rat.ask.auto_open")
+local idle = require("rat.util.idle")
+local location = require("rat.view.location")
+local notify = require("rat.util.notify")
+local permission = require("rat.ask.permission")
+local registry = require("rat.chat.registry")
+local request_diff = require("rat.diff.request")
+local scratch = require("rat.view.scratch")
+local tab_page = require("rat.diff.tab_page")
+local text_of = require("rat.util.text")
+
+local M = {}
+
+--- Largest file, in bytes, that is read to show a fragment in its context.
+local MAX_BYTES = 5 * 1024 * 1024
+
+---@alias rat.Diff rat.msg.Diff
+
+---@alias rat.DiffFile rat.msg.File
+
+---@class rat.OpenDiff
+---@field diff rat.Diff
+---@field page rat.DiffTabPage the old text on the left, the new one on the right
+---@field at integer index of the file that is shown
+
+---@type rat.OpenDiff[]
+local open_diffs = {}
+
+--- Diffs that will open once the user is idle, by the key of the request.
+---@type table<string, rat.Wait>
+local waiting_diffs = {}
+
+---@param path string
+---@param side string "left" or "right"
+---@param text string
+---@return integer buf
+local function side_buffer(path, side, text)
+  local lines = vim.split(text, "\n", { plain = true })
+  if lines[#lines] == "" and #lines > 1 then
+    lines[#lines] = nil
+  end
+  return scratch.side(path, side, lines)
+end
+
+--- Returns the text of a file from its buffer, else from disk; nil if it does not exist or is larger than MAX_BYTES.
+---@param path string
+---@param cwd string
+---@return string?
+local function current_text(path, cwd)
+  local name = location.resolve(path, cwd)
+  local stat = name and vim.uv.fs_stat(name)
+  if not (name and stat) or stat.type ~= "file" or stat.size > MAX_BYTES then
+    return nil
+  end
+  local buf = location.loaded_buffer(name)
+  if buf then
+    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n") .. "\n"
+  end
+  local file = io.open(name, "rb")
+  local text = file and file:read("*a")
+  if file then
+    file:close()
+  end
+  return text and (text:gsub("\r\n", "\n"))
+end
+
+--- Replaces a part of a text; nil unless the text has it exactly once.
+---@param text string
+---@param part string
+---@param other string
+---@return string?
+local function replaced_once(text, part, other)
+  local first, last = text:find(part, 1, true)
+  if part == "" or not first or text:find(part, first + 1, true) then
+    return nil
+  end
+  return text:sub(1, first - 1) .. other .. text:sub(last + 1)
+end
+
+--- Returns both sides of a change. An agent may send only a fragment: if the file contains its old or its new text exactly
+--- once, the sides are the whole file.
+---@param file rat.DiffFile
+---@param cwd string
+---@return string old
+---@return string new
+local function sides(file, cwd)
+  local text = current_text(file.path, cwd)
+  local new = text and replaced_once(text, file.old, file.new)
+  if text and new then
+    return text, new
+  end
+  local old = text and replaced_once(text, file.new, file.old)
+  if text and old then
+    return old, text
+  end
+  return file.old, file.new
+end
+
+---@param open_diff rat.OpenDiff
+---@return string
+local function answer_hint(open_diff)
+  return open_diff.diff.id and " %#RatKey#ga%* allow  %#RatKey#gr%* reject " or ""
+end
+
+---@type fun(buf: integer, open_diff: rat.OpenDiff)
+local map_keys
+
+--- Shows both sides of the current file, at its first change.
+---@param open_diff rat.OpenDiff
+---@param by_itself? boolean it was not opened by the user, so keys are held back until they pause
+local function show_file(open_diff, by_itself)
+  local diff, at = open_diff.diff, open_diff.at
+  local file = diff.files[at]
+  local name = text_of.statusline_escape(vim.fn.fnamemodify((file.path:gsub("%c", " ")), ":."))
+  local count = #diff.files > 1 and (" %d of %d"):format(at, #diff.files) or ""
+  local next_file = #diff.files > 1 and "  %#RatKey#]f%* next" or ""
+  local chat = registry.get(diff.chat)
+  local old, new = sides(file, chat and chat.cwd or vim.fn.getcwd())
+  local bufs = { side_buffer(file.path, "left", old), side_buffer(file.path, "right", new) }
+  tab_page.compare(open_diff.page, bufs[1], bufs[2])
+  local function map_both()
+    for _, buf in ipairs(bufs) do
+      map_keys(buf, open_diff)
+    end
+  end
+  if by_itself then
+    auto_open.hold_keys(bufs, map_both)
+  else
+    map_both()
+  end
+  tab_page.set_winbars(
+    open_diff.page,
+    (" %%#RatBar#%%<%s%%*%s%s"):format(name, count, next_file),
+    answer_hint(open_diff) .. " %#RatKey#q%* close  %#RatKey#g?%* keys%<"
+  )
+  vim.api.nvim_win_call(open_diff.page.right, function()
+    vim.cmd("silent! normal! gg]c")
+  end)
+end
+
+---@param open_diff rat.OpenDiff
+local function close(open_diff)
+  tab_page.close(open_diff.page)
+end
+
+---@param open_diff rat.OpenDiff
+---@param step integer
+local function step_file(open_diff, step)
+  local count = #open_diff.diff.files
+  open_diff.at = (open_diff.at - 1 + step * vim.v.count1) % count + 1
+  show_file(open_diff)
+end
+
+---@param open_diff rat.OpenDiff
+---@param allow boolean
+local function answer(open_diff, allow)
+  local chat = registry.get(open_diff.diff.chat)
+  local request = chat and open_diff.diff.id and permission.request(chat, open_diff.diff.id)
+  if not request or permission.decide(request, allow) then
+    close(open_diff)
+  end
+end
+
+---@class rat.DiffKey
+---@field lhs string
+---@field doc string
+---@field run fun(open_diff: rat.OpenDiff)
+
+---@type rat.DiffKey[]
+local keys = {
+  {
+    lhs = "]f",
+    doc = "next file",
+    run = function(open_diff)
+      step_file(open_diff, 1)
+    end,
+  },
+  {
+    lhs = "[f",
+    doc = "previous file",
+    run = function(open_diff)
+      step_file(open_diff, -1)
+    end,
+  },
+  {
+    lhs = "ga",
+    doc = "allow once",
+    run = function(open_diff)
+      answer(open_diff, true)
+    end,
+  },
+  {
+    lhs = "gr",
+    doc = "reject",
+    run = function(open_diff)
+      answer(open_diff, false)
+    end,
+  },
+  { lhs = "q", doc = "close, the request keeps waiting", run = close },
+}
+
+local function show_keys()
+  local lines = {
+    " ]c [c   next, previous change ",
+    " g1 .. g9  answer with that option of the request ",
+    " g?      list these keys ",
+  }
+  for i, entry in ipairs(keys) do
+    table.insert(lines, i, (" %-7s %s "):format(entry.lhs, entry.doc))
+  end
+  scratch.float(lines, "Keys")
+end
+
+---@param open_diff rat.OpenDiff
+---@param digit integer
+local function answer_number(open_diff, digit)
+  local chat = registry.get(open_diff.diff.chat)
+  local id = open_diff.diff.id
+  if chat and id and permission.choose_number(chat, id, digit) then
+    close(open_diff)
+  end
+end
+
+--- Maps the keys in the buffer of one side.
+---@param buf integer
+---@param open_diff rat.OpenDiff
+function map_keys(buf, open_diff)
+  for _, entry in ipairs(keys) do
+    vim.keymap.set("n", entry.lhs, function()
+      notify.guard(entry.lhs, entry.run)(open_diff)
+    end, { buffer = buf, nowait = true, desc = "rat: " .. entry.doc })
+  end
+  vim.keymap.set("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: list the keys" })
+  for digit = 1, 9 do
+    vim.keymap.set("n", "g" .. digit, function()
+      answer_number(open_diff, digit)
+    end, { buffer = buf, nowait = true, desc = "rat: answer" })
+  end
+end
+
+---@param diff rat.Diff
+---@param by_itself boolean
+local function show(diff, by_itself)
+  for _, open_diff in ipairs(open_diffs) do
+    if open_diff.diff.chat == diff.chat and open_diff.diff.tool_call == diff.tool_call then
+      return vim.api.nvim_set_current_win(open_diff.page.right)
+    end
+  end
+  local open_diff ---@type rat.OpenDiff
+  local page = tab_page.open(function()
+    open_diffs = vim.tbl_filter(function(other)
+      return other ~= open_diff
+    end, open_diffs)
+  end)
+  open_diff = { diff = diff, page = page, at = 1 }
+  open_diffs[#open_diffs + 1] = open_diff
+  show_file(open_diff, by_itself)
+end
+
+--- Handles a diff from the binary: shows it now if the user asked for it, else once they are idle in the chat and the
+--- request still waits.
+---@param diff rat.Diff
+function M.arrived(diff)
+  local key = request_diff.key(diff.chat, diff.id)
+  if request_diff.take_request(key) or not diff.id then
+    return show(diff, false)
+  end
+  local function is_ready()
+    local chat = registry.get(diff.chat)
+    return chat ~= nil and permission.request(chat, diff.id) ~= nil and auto_open.may_open(chat)
+  end
+  waiting_diffs[key] = idle.when(is_ready, function()
+    waiting_diffs[key] = nil
+    show(diff, true)
+  end)
+end
+
+--- Closes the diff of a request that was decided.
+---@param key string see `request_diff.key`
+local function close_decided(key)
+  idle.forget(waiting_diffs[key])
+  waiting_diffs[key] = nil
+  for _, open_diff in ipairs(vim.list_slice(open_diffs)) do
+    if request_diff.key(open_diff.diff.chat, open_diff.diff.id) == key then
+      close(open_diff)
+    end
+  end
+end
+
+permission.on_decided(close_decided)
+
+return M

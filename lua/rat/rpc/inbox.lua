@@ -1,0 +1,241 @@
+--- Receives messages from the binary and passes each one to the module that handles it.
+local notify = require("rat.util.notify")
+
+local M = {}
+
+require("rat.chat.clock").on_tick(function(running)
+  vim.iter(running):each(require("rat.view.window").refresh)
+  require("rat.chat.status").redraw()
+end)
+
+--- Handlers by message name.
+local handlers = {}
+
+---@param payload rat.msg.Draw
+function handlers.draw(payload)
+  require("rat.view.ui").draw(payload)
+end
+
+---@param payload rat.msg.Opened
+function handlers.chat(payload)
+  local chat = require("rat.chat").opened(payload)
+  require("rat.chat.alert").watch()
+  if payload.show then
+    require("rat.view.window").open(chat, payload.focus)
+  end
+end
+
+---@param payload rat.msg.Status
+function handlers.status(payload)
+  local chat, changed = require("rat.chat").updated(payload)
+  if not chat then
+    return
+  end
+  require("rat.chat.clock").update(chat)
+  if changed then
+    require("rat.chat").state_changed(chat, payload.chat)
+  else
+    require("rat.view.window").refresh(chat)
+  end
+  require("rat.chat.placeholder").show(chat)
+  require("rat.chat.prompt_header").show(chat)
+  require("rat.ask.permission").update()
+  require("rat.ask.form").update()
+  require("rat.ask.login").update()
+end
+
+---@param payload rat.msg.Notify
+function handlers.notify(payload)
+  local tell = notify[payload.level] or notify.info
+  tell(payload.text)
+end
+
+---@param payload rat.msg.Event
+function handlers.event(payload)
+  local data = payload.data or {}
+  local chat = require("rat.chat.registry").get(data.chat)
+  if chat and payload.name == "RatTurnEnd" then
+    require("rat.chat.alert").ended(chat, data.stop_reason --[[@as string]], data.next)
+  elseif chat and payload.name == "RatTurnStart" then
+    require("rat.chat.clock").restart(chat)
+  end
+  notify.event(payload.name, data)
+end
+
+---@param payload rat.msg.Commands
+function handlers.commands(payload)
+  local chat = require("rat.chat.registry").get(payload.chat)
+  if chat then
+    chat.commands = payload.commands
+  end
+end
+
+---@param payload rat.msg.Offer
+function handlers.offer(payload)
+  require("rat.view.content").offered(payload)
+end
+
+---@param payload rat.msg.Exported
+function handlers.exported(payload)
+  require("rat.view.content").exported(payload)
+end
+
+---@param payload rat.msg.Meta
+function handlers.meta(payload)
+  require("rat.chat.meta").arrived(payload)
+end
+
+---@param payload rat.msg.Login
+function handlers.login(payload)
+  require("rat.ask.login").wanted(payload)
+end
+
+---@param payload rat.msg.ElicitationRequest
+function handlers.elicitation(payload)
+  require("rat.ask.form").asked(payload)
+end
+
+---@param payload rat.msg.FormProblems
+function handlers.problems(payload)
+  require("rat.ask.form").problems(payload)
+end
+
+---@param payload rat.msg.Browse
+function handlers.browse(payload)
+  require("rat.ask.form").browse(payload)
+end
+
+---@param payload rat.msg.Options
+function handlers.options(payload)
+  local chat = require("rat.chat.registry").get(payload.chat)
+  if chat then
+    chat.options = payload.options
+    require("rat.view.window").refresh(chat)
+    require("rat.chat.status").redraw()
+  end
+end
+
+---@param payload rat.msg.Ask
+function handlers.ask(payload)
+  require("rat.ask.question").asked(payload)
+end
+
+---@param payload rat.msg.Unask
+function handlers.unask(payload)
+  require("rat.ask.question").withdrawn(payload.id)
+end
+
+---@param payload rat.msg.Sessions
+function handlers.sessions(payload)
+  require("rat.chat.sessions").show(payload)
+end
+
+---@param payload rat.msg.Scratch
+function handlers.scratch(payload)
+  require("rat.view.text_page").show(payload)
+end
+
+---@param payload rat.msg.TerminalOutput
+function handlers.terminal(payload)
+  require("rat.view.terminal").arrived(payload)
+end
+
+---@param payload rat.msg.Draft
+function handlers.draft(payload)
+  local chat = require("rat.chat.registry").get(payload.chat)
+  if chat then
+    require("rat.chat.attachment_list").give_back(chat, payload.attachments or {})
+    require("rat.chat.prompt").give_back(chat, payload.text, payload.taken)
+  end
+end
+
+---@param payload rat.msg.Diff
+function handlers.diff(payload)
+  require("rat.diff").arrived(payload)
+end
+
+--- Messages that open windows, which is not possible in the command-line window. `chat` is missing because its handler
+--- defers opening by itself.
+local opens_window = { scratch = true, terminal = true, diff = true, exported = true }
+
+--- Messages deferred until the command-line window closes, in order.
+---@type {[1]: string, [2]: table}[]
+local deferred = {}
+
+---@param kind string
+---@param payload table
+local function defer(kind, payload)
+  deferred[#deferred + 1] = { kind, payload }
+  if #deferred > 1 then
+    return
+  end
+  local function handle_deferred()
+    local messages = deferred
+    deferred = {}
+    for _, message in ipairs(messages) do
+      M.handle(message[1], message[2])
+    end
+  end
+  local callback = vim.schedule_wrap(handle_deferred)
+  vim.api.nvim_create_autocmd("CmdwinLeave", { once = true, callback = callback })
+end
+
+--- Handles one message other than `draw`.
+---@param kind string
+---@param payload table
+function M.handle(kind, payload)
+  if opens_window[kind] and (#deferred > 0 or vim.fn.getcmdwintype() ~= "") then
+    return defer(kind, payload)
+  end
+  local handler = handlers[kind]
+  if not handler then
+    return notify.warn(("Unknown message from rat-nvim: %s. See :checkhealth rat."):format(kind))
+  end
+  -- One message that fails must not prevent the rest of its frame.
+  notify.guard(kind, handler)(payload)
+end
+
+--- A frame that arrived while text was locked and has not been applied.
+---@type {[1]: string, [2]: table}[]?
+local stored_frame
+
+--- Applies a frame, in order. Called over RPC, on the main loop. While text is locked (|textlock|) the whole frame is
+--- stored instead; the binary then calls again without a frame until it has been applied.
+---@param frame? {[1]: string, [2]: table}[] kind and payload; nil for the stored one
+---@return rat.call.FrameAnswer
+function M.apply(frame)
+  frame, stored_frame = frame or stored_frame, nil
+  if not frame then
+    return { lost = true }
+  elseif require("rat.document.busy").is_text_locked() then
+    stored_frame = frame
+    return { busy = true }
+  end
+  local problems, undrawn = {}, {}
+  for _, item in ipairs(frame) do
+    local kind, payload = item[1], item[2]
+    local ok, problem
+    if kind == "draw" then
+      ok, problem = pcall(handlers.draw, payload)
+      if not ok then
+        undrawn[#undrawn + 1] = { chat = payload.chat, view = payload.view }
+      elseif payload.view ~= "chat" then
+        ok, problem = pcall(require("rat.view.window").fit_stacked, payload.chat)
+      end
+    else
+      ok, problem = pcall(M.handle, kind, payload)
+    end
+    if not ok then
+      problems[#problems + 1] = kind .. ": " .. tostring(problem)
+    end
+  end
+  return { problems = problems, undrawn = undrawn }
+end
+
+--- Whether a frame is stored that has not been applied.
+---@return boolean
+function M.is_waiting()
+  return stored_frame ~= nil
+end
+
+return M

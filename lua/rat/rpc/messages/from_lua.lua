@@ -1,0 +1,253 @@
+--- What Lua tells the binary, by the fields of each message. Written from the types in `src/nvim/messages` by `make messages`.
+---@meta _
+
+--- Starts an agent, or shows the existing chat with it.
+---@class (exact) rat.notify.Start
+---@field agent string The name of the agent.
+---@field options? rat.notify.AgentOptions The options that `setup()` sets for this agent.
+---@field mcp_servers? table<string, rat.notify.McpServerOptions> The MCP servers that `setup()` sets for all agents, by name.
+---@field settings_file? string The absolute path of the user's settings file.
+---@field environment? table<string, string> Neovim's environment.
+---@field cwd string The absolute path of the session's working directory.
+---@field directories? string[] The absolute paths of additional folders the agent may use.
+---@field unsaved? rat.notify.Unsaved The option of the same name.
+---@field write_dirty? rat.notify.WriteDirty The option of the same name.
+---@field wish? rat.notify.Wish The session to open; without it, the one that is open, else a new one.
+---@field session? string For `session` and `fork`: the id that the agent gave the session.
+---@field focus? boolean Whether to put the cursor into the prompt.
+
+--- How an agent is started, and what its sessions begin with.
+---@class (exact) rat.notify.AgentOptions
+---@field command? string The program: a path, or a name on PATH.
+---@field args? string[] Its arguments. Without them those of the preset, if `command` is its program.
+---@field env? table<string, string> Variables to set in its environment.
+---@field cwd? string The folder its sessions work in. Neovim chooses by it, because it knows the current window's folder.
+---@field mcp_servers? table<string, rat.notify.McpServerOptions> MCP servers by name, in addition to those of all agents.
+---@field options? table<string, string> What new sessions are set to, by an option's id, category or name.
+---@field auth_method? string The authentication method to use without asking.
+---@field install_hint? string How to install the program, shown where it is not found.
+---@field timeouts? rat.notify.TimeoutOptions How long to wait for answers.
+
+--- An MCP server: one with `url` is reached over HTTP, any other is a program.
+---@class (exact) rat.notify.McpServerOptions
+---@field type? string `sse` for server-sent events; otherwise the other keys decide.
+---@field command? string The program.
+---@field args? string[] Its arguments.
+---@field env? table<string, string> Variables to set in its environment.
+---@field url? string The address of the server.
+---@field headers? table<string, string> Headers to send with each request.
+
+--- How long to wait, in milliseconds; 0 waits for ever.
+---@class (exact) rat.notify.TimeoutOptions
+---@field initialize? integer For the first request, in milliseconds.
+---@field authenticate? integer For a login, in milliseconds.
+---@field session? integer For a session to start or load, in milliseconds.
+---@field request? integer For anything else that is answered at once, in milliseconds.
+---@field cancel? integer From a cancel until the user is offered to end the agent, in milliseconds.
+
+--- What to do about unsaved text when a prompt is sent.
+---@alias rat.notify.Unsaved "note"|"embed"|"save"|"ask"|"ignore"
+
+--- How an agent writes to a file whose buffer has unsaved changes.
+---@alias rat.notify.WriteDirty "separate"|"save"|"ask"
+
+--- The session to open.
+---@alias rat.notify.Wish "last"|"never"|"new"|"session"|"fork"
+
+--- Lists sessions to choose from.
+---@class (exact) rat.notify.Sessions
+---@field act rat.notify.SessionAct What to do with the chosen session.
+---@field cwd string The folder of the sessions.
+
+--- What to do with a session that the user chooses.
+---@alias rat.notify.SessionAct rat.msg.SessionAct
+
+--- Gets the next pages of the session list.
+---@class (exact) rat.notify.SessionsMore
+
+--- Closes a session.
+---@class (exact) rat.notify.SessionClose
+---@field agent string The agent's name in the configuration.
+---@field session string The id that the agent gave the session.
+
+--- Deletes a session.
+---@class (exact) rat.notify.SessionDelete
+---@field agent string The agent's name in the configuration.
+---@field session string The id that the agent gave the session.
+---@field cwd string The session's working directory.
+
+--- Sends a prompt.
+---@class (exact) rat.notify.Prompt
+---@field chat? integer The chat; without it, the one used last.
+---@field text? string The text.
+---@field attachments? rat.notify.Attachment[] The attachments.
+
+--- An attachment of a prompt. It may come from a draft that another version has saved, so unknown fields are ignored.
+---@alias rat.notify.Attachment rat.msg.Attachment
+
+--- Cancels the running turn.
+---@class (exact) rat.notify.Cancel
+---@field chat? integer The chat; without it, the one used last.
+
+--- Closes the chat's session.
+---@class (exact) rat.notify.Stop
+---@field chat? integer The chat; without it, the one used last.
+
+--- Restarts the agent of a chat.
+---@class (exact) rat.notify.Restart
+---@field chat? integer The chat; without it, the one used last.
+
+--- Sets an option of the session.
+---@class (exact) rat.notify.SetOption
+---@field chat? integer The chat; without it, the one used last.
+---@field option string The option's id, category or name.
+---@field value string The value or name of a choice; for a boolean, `on` or `off`.
+
+--- Logs in.
+---@class (exact) rat.notify.Login
+---@field chat? integer The chat; without it, the one used last.
+---@field method? string The id of the authentication method; without it, the configured or only one, or else the user chooses.
+
+--- The login program that ran in a terminal has ended.
+---@class (exact) rat.notify.LoginEnded
+---@field chat integer The chat.
+---@field status? integer The exit status; missing if the program could not be started.
+
+--- Logs out.
+---@class (exact) rat.notify.Logout
+---@field chat? integer The chat; without it, the one used last.
+
+--- Takes a prompt out of the queue.
+---@class (exact) rat.notify.QueueTake
+---@field chat? integer The chat; without it, the one used last.
+---@field index integer The position in the queue, from 1.
+
+--- Removes a prompt from the queue.
+---@class (exact) rat.notify.QueueDrop
+---@field chat? integer The chat; without it, the one used last.
+---@field text string The text of the prompt. A position would be unreliable, since earlier prompts may have been sent meanwhile.
+
+--- Resumes a paused queue.
+---@class (exact) rat.notify.QueueGo
+---@field chat? integer The chat; without it, the one used last.
+
+--- Answers a permission request: with `option` if it is set, otherwise according to `allow`.
+---@class (exact) rat.notify.Permission
+---@field chat? integer The chat; without it, the one with the oldest request.
+---@field id? integer The number of the request; without it, the oldest.
+---@field revision? integer The revision of the request that the user has seen; without it, any.
+---@field option? string The id of the chosen option.
+---@field allow? boolean Whether to allow it once instead of rejecting it once.
+---@field reason? string The reason for rejecting it, for the agent.
+
+--- Answers an elicitation or validates its form.
+---@class (exact) rat.notify.Elicitation
+---@field chat integer The chat.
+---@field id integer The number of the elicitation.
+---@field action rat.notify.Action What the user does.
+---@field entered? rat.notify.Entered[] For `check` and `accept`: the values of the fields that have one.
+
+--- What the user does with a form or an address.
+---@alias rat.notify.Action "check"|"accept"|"decline"|"cancel"
+
+--- The value of a field.
+---@class (exact) rat.notify.Entered
+---@field key string The field's key.
+---@field value string|boolean|string[] The value as it was entered.
+
+--- Answers one of our own questions.
+---@class (exact) rat.notify.Answer
+---@field id integer The number of the question.
+---@field index? integer The chosen item, from 1; missing if the user closed the question.
+
+--- Shows changes in diff mode.
+---@class (exact) rat.notify.ShowDiff
+---@field chat? integer The chat; without it, the one used last.
+---@field id? integer The number of the permission request; without it, the oldest.
+---@field tool_call? string The tool call; takes precedence over `id`.
+
+--- Shows the complete output of a tool call.
+---@class (exact) rat.notify.ShowOutput
+---@field chat? integer The chat; without it, the one used last.
+---@field tool_call string The tool call.
+
+--- Starts or stops showing a terminal in a terminal buffer.
+---@class (exact) rat.notify.ShowTerminal
+---@field chat? integer The chat; without it, the one used last.
+---@field terminal string The terminal.
+---@field show? boolean Whether it has a buffer from now on.
+
+--- Does something with a piece of content.
+---@class (exact) rat.notify.Content
+---@field chat? integer The chat; without it, the one used last.
+---@field id string The id of the content, from a row or a message.
+---@field act rat.notify.Act What to do.
+---@field path? string For `write`: the absolute path of the file.
+---@field replace? boolean For `write`: whether to overwrite an existing file.
+---@field use? string For `write`: what Lua will do with the file; returned in `exported`.
+
+--- What to do with a piece of content.
+---@alias rat.notify.Act "offer"|"show"|"write"
+
+--- Shows a page about an agent.
+---@class (exact) rat.notify.Show
+---@field chat? integer The chat; without it, the one used last.
+---@field what rat.notify.About The page.
+
+--- The pages about an agent.
+---@alias rat.notify.About "info"|"trace"
+
+--- Redraws a view completely.
+---@class (exact) rat.notify.Redraw
+---@field chat integer The chat.
+---@field view rat.notify.View The view.
+
+--- The views of a chat.
+---@alias rat.notify.View "chat"|"plan"|"tools"
+
+--- Options that apply from now on.
+---@class (exact) rat.notify.Configure
+---@field log_level? string The log level, as in the option of the same name.
+
+--- An error in Lua.
+---@class (exact) rat.notify.Problem
+---@field text string The error message.
+
+--- Something that has happened to a buffer.
+---@class (exact) rat.notify.Buffer
+---@field kind rat.notify.Fact What has happened.
+---@field path string The buffer's file name.
+
+--- What has happened to a buffer.
+---@alias rat.notify.Fact "read"|"saved"|"clean"
+
+--- Each message with its fields.
+---@class (exact) rat.notify.Payloads
+---@field start rat.notify.Start `:RatStart`: the user wants a chat with an agent.
+---@field sessions rat.notify.Sessions `:RatSessions`: the user wants to choose from the sessions of a folder.
+---@field sessions_more rat.notify.SessionsMore The user wants to see more sessions.
+---@field session_close rat.notify.SessionClose The user closes a session.
+---@field session_delete rat.notify.SessionDelete The user deletes a session.
+---@field prompt rat.notify.Prompt The user sends a prompt.
+---@field cancel rat.notify.Cancel `:RatCancel`: cancels the running turn.
+---@field stop rat.notify.Stop `:RatStop`: closes the chat's session.
+---@field restart rat.notify.Restart `:RatRestart`: restarts the agent of a chat.
+---@field option rat.notify.SetOption The user sets an option of the session, its mode or its model.
+---@field login rat.notify.Login `:RatLogin`: logs in.
+---@field login_ended rat.notify.LoginEnded The login program that ran in a terminal has ended.
+---@field logout rat.notify.Logout `:RatLogout`: logs out.
+---@field queue_take rat.notify.QueueTake The user takes a prompt out of the queue in order to edit it.
+---@field queue_drop rat.notify.QueueDrop The user removes a prompt from the queue.
+---@field queue_go rat.notify.QueueGo The user resumes a paused queue.
+---@field permission rat.notify.Permission The user answers a permission request.
+---@field elicitation rat.notify.Elicitation The user answers an elicitation or has its form validated.
+---@field answer rat.notify.Answer The user answers one of our own questions.
+---@field diff rat.notify.ShowDiff The user wants to see the changes of a permission request or of a tool call in diff mode.
+---@field output rat.notify.ShowOutput The user wants to see the complete output of a tool call.
+---@field terminal rat.notify.ShowTerminal The user wants to see a terminal in a terminal buffer, or has wiped out that buffer.
+---@field content rat.notify.Content The user does something with a piece of content.
+---@field show rat.notify.Show `:RatInfo`, `:RatTrace`: shows a page about the agent.
+---@field redraw rat.notify.Redraw The buffer of a view was created again, so the view has to be redrawn completely.
+---@field configure rat.notify.Configure The connection was established, or the options have changed.
+---@field problem rat.notify.Problem There was an error in Lua, which is to be logged.
+---@field buffer rat.notify.Buffer Something has happened to the buffer of a file.

@@ -1,0 +1,348 @@
+--- What the binary tells Lua, by the fields of each message. Written from the types in `src/nvim/messages` by `make messages`.
+---@meta _
+
+--- A chat that exists.
+---@class (exact) rat.msg.Opened
+---@field chat integer The chat.
+---@field agent string The agent's name in the configuration.
+---@field title string The agent's display name.
+---@field cwd string The session's working directory.
+---@field show boolean Whether to open its windows.
+---@field focus boolean Whether to put the cursor into the prompt.
+
+--- The status of a chat.
+---@class (exact) rat.msg.Status
+---@field chat integer The chat.
+---@field agent string The agent's name in the configuration.
+---@field title string The agent's display name.
+---@field session_id? string The session's id; missing before it is open.
+---@field state rat.msg.State The state.
+---@field detail? string What the agent is doing or why it failed, in one line.
+---@field queued string[] Queued prompts, in the order they will be sent.
+---@field queue_paused boolean Whether the queue waits for the user to resume it.
+---@field permissions rat.msg.WaitingPermission[] Unanswered permission requests, oldest first.
+---@field elicitations rat.msg.WaitingElicitation[] Unanswered elicitations, oldest first.
+---@field usage? rat.msg.Usage Context window usage.
+---@field mode? string The name of the session's mode.
+---@field plan? rat.msg.Plan Progress of the plan.
+
+--- The state of a chat.
+---@alias rat.msg.State "stopped"|"starting"|"ready"|"running"|"waiting"|"cancelling"|"failed"
+
+--- An unanswered permission request.
+---@class (exact) rat.msg.WaitingPermission
+---@field id integer Our number of the request.
+---@field tool_call string The tool call's id.
+---@field title string The tool call's title.
+---@field kind string The kind of tool, in one word.
+---@field command? string The complete command, if it runs one.
+---@field asks string Everything the user has to decide about, in several lines.
+---@field revision integer Incremented whenever what the user has to decide about changes.
+---@field options rat.msg.PermissionOption[] The options to choose from.
+---@field diffs integer Number of diffs in the tool call.
+
+--- An option to answer a permission request with.
+---@class (exact) rat.msg.PermissionOption
+---@field id string The id to return.
+---@field name string What the user sees.
+---@field kind rat.msg.OptionKind What it means.
+
+--- What choosing an option means.
+---@alias rat.msg.OptionKind "allow_once"|"allow_always"|"reject_once"|"reject_always"|"unknown"
+
+--- An unanswered elicitation.
+---@class (exact) rat.msg.WaitingElicitation
+---@field id integer Our number of the elicitation.
+---@field mode string `form` or `url`.
+---@field message string Why the agent asks.
+
+--- Context window usage.
+---@class (exact) rat.msg.Usage
+---@field used integer Number of tokens used.
+---@field size integer Number of tokens that fit.
+---@field cost? number The cost of the session.
+---@field unit? string The currency of the cost.
+
+--- Progress of the plan.
+---@class (exact) rat.msg.Plan
+---@field done integer Number of completed entries.
+---@field total integer Number of entries.
+
+--- Changes to a view.
+---@class (exact) rat.msg.Draw
+---@field chat integer The chat.
+---@field view rat.msg.Buffer The view.
+---@field ops (["r"]|["l", integer, integer, string[], string[], (integer|string)[]]|["t", integer, integer, string[], string[]]|["s", integer, string[]]|["f", integer, integer])[] The changes, in order. Rows count from 0 and refer to the state after the preceding changes.
+
+--- The views of a chat.
+---@alias rat.msg.Buffer "chat"|"plan"|"tools"
+
+--- One line for the user.
+---@class (exact) rat.msg.Notify
+---@field level rat.msg.Level The urgency.
+---@field text string The text.
+
+--- The urgency of a notification.
+---@alias rat.msg.Level "info"|"warn"|"error"
+
+--- A `User` autocommand.
+---@class (exact) rat.msg.Event
+---@field name string The pattern.
+---@field data rat.msg.EventData The data.
+
+--- The data of an autocommand, depending on its name (`:help rat-events`).
+---@class (exact) rat.msg.EventData
+---@field chat integer The chat.
+---@field stop_reason? string For `RatTurnEnd`: why the turn ended.
+---@field next? boolean For `RatTurnEnd`: whether a queued prompt starts another turn at once.
+---@field id? integer For `RatPermission` and `RatElicitation`: our number of the request.
+---@field title? string For `RatPermission`: the tool call's title.
+---@field mode? string For `RatElicitation`: `form` or `url`.
+---@field path? string For `RatFileChanged`: the file.
+---@field hunks? integer For `RatFileChanged`: the number of hunks.
+---@field conflicts? integer For `RatFileChanged`: the number of hunks where the buffer keeps the user's lines although the file has others.
+---@field deleted? boolean For `RatFileChanged`: whether the file was deleted.
+---@field via? string For `RatFileChanged`: `protocol` or `disk`.
+---@field message? string For `RatError`: what failed.
+
+--- A form or an address that waits for the user.
+---@class (exact) rat.msg.ElicitationRequest
+---@field chat integer The chat.
+---@field id integer Our number of the elicitation.
+---@field mode string `form` or `url`.
+---@field message string Why the agent asks.
+---@field title? string For a form: its title.
+---@field description? string For a form: its description.
+---@field fields? rat.msg.Field[] For a form: its fields, in the agent's order.
+---@field url? string For an address: the complete URL.
+---@field host? string For an address: the host.
+---@field warnings? string[] For an address: warnings, one line each.
+
+--- A field of a form.
+---@class (exact) rat.msg.Field
+---@field key string The key of its value.
+---@field title string The title.
+---@field description? string The description.
+---@field required boolean Whether a value is required.
+---@field kind rat.msg.EntryKind The kind of value.
+---@field allows string A description of the valid values.
+---@field choices rat.msg.FieldChoice[] The choices.
+---@field value? string|boolean|string[] The initial value.
+
+--- The kind of value of a field.
+---@alias rat.msg.EntryKind "text"|"number"|"choice"|"boolean"|"several"|"unknown"
+
+--- A choice of a field.
+---@class (exact) rat.msg.FieldChoice
+---@field value string The value to return.
+---@field name string What the user sees.
+---@field description? string A description.
+
+--- The problems with the entered values; an empty list if they are valid.
+---@class (exact) rat.msg.FormProblems
+---@field chat integer The chat.
+---@field id integer Our number of the form.
+---@field problems rat.msg.Problem[] The problems, one for each field that has one.
+
+--- What is wrong with the value of a field.
+---@class (exact) rat.msg.Problem
+---@field key string The field's key.
+---@field line string The problem in one line.
+
+--- An address that the user has agreed to open.
+---@class (exact) rat.msg.Browse
+---@field chat integer The chat.
+---@field id integer Our number of the elicitation.
+---@field url string The URL in ASCII, to be opened unchanged.
+
+--- One of our own questions.
+---@class (exact) rat.msg.Ask
+---@field id integer The number of the question, to answer it with.
+---@field chat integer The chat it is about.
+---@field title string The question.
+---@field items string[] The possible answers.
+---@field by_user boolean Whether it is a direct consequence of something the user did.
+---@field lasting boolean Whether it still waits for an answer after the user has closed its window.
+
+--- A question that is withdrawn.
+---@class (exact) rat.msg.Unask
+---@field id integer The number of the question.
+
+--- Sessions to choose from.
+---@class (exact) rat.msg.Sessions
+---@field act rat.msg.SessionAct What to do with the chosen session.
+---@field cwd string The folder of the sessions.
+---@field items rat.msg.ListedSession[] The sessions, most recently used first.
+---@field more boolean Whether agents have further pages.
+
+--- What to do with a session that the user chooses.
+---@alias rat.msg.SessionAct "open"|"fork"|"close"|"delete"
+
+--- A session.
+---@class (exact) rat.msg.ListedSession
+---@field agent string The agent's name in the configuration.
+---@field session string The id that the agent gave the session.
+---@field title string The title; the id if there is no title.
+---@field used_at? integer When it was last used here, in seconds since 1970.
+---@field updated_at? string When it last changed, as reported by the agent (ISO 8601).
+---@field chat? integer The chat that has it open.
+---@field elsewhere boolean Whether another Neovim has it open.
+
+--- A text for a scratch buffer.
+---@class (exact) rat.msg.Scratch
+---@field chat integer The chat.
+---@field kind rat.msg.PageKind What the text is.
+---@field id? string For `output` and `content`: the tool call or the content.
+---@field title string The title above the text.
+---@field filetype string 'filetype'; empty if `like` decides.
+---@field like? string A file name to detect 'filetype' from.
+---@field more boolean Whether to append the lines to the text shown already.
+---@field at_end boolean Whether to put the cursor at the end.
+---@field lines string[] The lines.
+---@field focus boolean Whether to focus the window.
+
+--- What a text is.
+---@alias rat.msg.PageKind "info"|"trace"|"output"|"content"
+
+--- Output for a terminal buffer.
+---@class (exact) rat.msg.TerminalOutput
+---@field chat integer The chat.
+---@field terminal string The terminal.
+---@field title string The command and its state.
+---@field open boolean Whether to show the buffer, creating it if necessary.
+---@field bytes string The bytes to send to the terminal.
+---@field over boolean Whether the command has ended and this is the last of its output.
+
+--- A prompt that was not sent, or that the user takes out of the queue.
+---@class (exact) rat.msg.Draft
+---@field chat integer The chat.
+---@field taken boolean Whether the user took it out of the queue in order to edit it.
+---@field text string The text.
+---@field attachments rat.msg.Attachment[] The attachments.
+
+--- An attachment of a prompt.
+---@class (exact) rat.msg.Attachment
+---@field uri string The `file://` URI of the whole file.
+---@field label string What the user sees.
+---@field first? integer The first line, from 1; missing for the whole file.
+---@field last? integer The last line, inclusive.
+---@field part? string A description of the part, if it is not exactly these lines.
+---@field mime? string The MIME type, if known.
+---@field text? string The text, including unsaved changes.
+---@field path? string Instead of a text: the path of a file that is read when the prompt is sent.
+
+--- A login with a program in a terminal of the editor.
+---@class (exact) rat.msg.Login
+---@field chat integer The chat.
+---@field title string The name of the authentication method.
+---@field command string[] The program and its arguments.
+---@field env table<string, string> The complete environment, by name.
+---@field cwd string The working directory.
+---@field by_user boolean Whether the user has just asked for it, so that its window may open at once.
+
+--- Data that an agent sent in `_meta` (`:help rat-meta`).
+---@class (exact) rat.msg.Meta
+---@field chat integer The chat.
+---@field session_id? string The session, if the data is about one.
+---@field kind string The kind of message it came with.
+---@field id? string The id of what the message was about.
+---@field json? string The data as JSON; missing if it is too large.
+---@field size integer The size of the JSON in bytes.
+
+--- What can be done with a piece of content.
+---@class (exact) rat.msg.Offer
+---@field chat integer The chat.
+---@field id string The content.
+---@field title string A description in one line.
+---@field name string A suggested file name, without a folder.
+---@field can rat.msg.Can[] What can be done with the content itself.
+---@field path? string The file that its URI points to, if it is one.
+---@field line? integer The line in that file, from 1.
+---@field url? string The web page that its URI points to, if it is one.
+---@field host? string The host of that page.
+---@field warnings string[] Warnings about that page, one line each.
+
+--- Something that can be done with the content itself.
+---@alias rat.msg.Can "show"|"picture"|"open"|"save"
+
+--- Content that was written to a file.
+---@class (exact) rat.msg.Exported
+---@field chat integer The chat.
+---@field id string The content.
+---@field path string The file.
+---@field exists boolean Whether nothing was written because the file exists.
+---@field use? string What Lua will do with the file, as it said in `content`.
+
+--- What can be set in a session.
+---@class (exact) rat.msg.Options
+---@field chat integer The chat.
+---@field options rat.msg.ConfigOption[] The options, in the agent's order.
+
+--- An option of a session.
+---@class (exact) rat.msg.ConfigOption
+---@field id string The id.
+---@field name string What the user sees.
+---@field description? string A description.
+---@field category? string The category, such as `mode`.
+---@field type rat.msg.OptionType How it is set.
+---@field current string The current value; for a boolean, `on` or `off`.
+---@field choices rat.msg.OptionChoice[] The choices.
+
+--- How an option is set.
+---@alias rat.msg.OptionType "boolean"|"select"
+
+--- A choice of an option.
+---@class (exact) rat.msg.OptionChoice
+---@field value string The value to return.
+---@field name string What the user sees.
+---@field description? string A description.
+---@field group? string The group it belongs to.
+
+--- The agent's slash commands.
+---@class (exact) rat.msg.Commands
+---@field chat integer The chat.
+---@field commands rat.msg.Command[] The commands that can be typed.
+
+--- A slash command.
+---@class (exact) rat.msg.Command
+---@field name string The name, without the slash.
+---@field description string What it does.
+---@field hint? string A hint for its argument.
+
+--- Changes to show in diff mode.
+---@class (exact) rat.msg.Diff
+---@field chat integer The chat.
+---@field id? integer The number of the permission request, if one is waiting.
+---@field tool_call string The tool call that makes the changes.
+---@field title string The tool call's title.
+---@field files rat.msg.File[] The changed files.
+
+--- A file before and after a change.
+---@class (exact) rat.msg.File
+---@field path string The path for display.
+---@field old string The text before the change; empty for a new file.
+---@field new string The text after the change.
+
+--- Each message with its fields.
+---@class (exact) rat.msg.Payloads
+---@field chat rat.msg.Opened A chat exists, or is to be shown.
+---@field status rat.msg.Status The status of a chat has changed.
+---@field draw rat.msg.Draw The content of a view has changed. Encoded by hand, because most of the data is in these messages.
+---@field notify rat.msg.Notify Notify the user.
+---@field event rat.msg.Event Trigger a `User` autocommand.
+---@field elicitation rat.msg.ElicitationRequest An agent asks the user to fill in a form or to open an address.
+---@field problems rat.msg.FormProblems The result of validating a form.
+---@field browse rat.msg.Browse The user has agreed to open an address.
+---@field ask rat.msg.Ask Ask the user one of our own questions.
+---@field unask rat.msg.Unask Withdraw a question.
+---@field sessions rat.msg.Sessions The session list that was requested.
+---@field scratch rat.msg.Scratch Show a text in a scratch buffer.
+---@field terminal rat.msg.TerminalOutput Output for a terminal buffer.
+---@field draft rat.msg.Draft Return a prompt to the user.
+---@field login rat.msg.Login Log in with a program in a terminal of the editor.
+---@field meta rat.msg.Meta Data that an agent sent in `_meta`.
+---@field offer rat.msg.Offer What can be done with the content that the user has chosen.
+---@field exported rat.msg.Exported Content was written to a file, or the file exists already.
+---@field options rat.msg.Options The options of a session have changed.
+---@field commands rat.msg.Commands The agent's slash commands have changed.
+---@field diff rat.msg.Diff Show changes in diff mode.

@@ -1,0 +1,102 @@
+--- Draws the frame of a card and other prefixes of lines as virtual text over the blanks that the lines begin with. The bar
+--- is drawn on every screen line of a wrapped line, since 'breakindent' indents all of them by the same blanks.
+local api = vim.api
+
+local M = {}
+
+--- Extmarks with the prefixes.
+local PREFIX = api.nvim_create_namespace("rat_margin")
+
+--- In a narrow window Neovim reduces the indent so that a wrapped screen line has this many columns for text: the default
+--- of `min` in 'breakindentopt'.
+local MIN_TEXT = 20
+
+local BAR, BAR_COLUMNS = "  │ ", 4
+
+--- Shortens a prefix with wide characters ('ambiwidth') to as many columns as it has characters, so that it covers only
+--- the blanks of its line.
+---@param prefix string
+---@return string
+local function fit_columns(prefix)
+  local columns = vim.fn.strchars(prefix)
+  while vim.startswith(prefix, " ") and vim.fn.strdisplaywidth(prefix) > columns do
+    prefix = prefix:sub(2)
+  end
+  return prefix
+end
+
+--- Sets the prefix of a line.
+---@param buf integer
+---@param row integer
+---@param prefix string drawn over the line's blanks if it begins with a blank, else inserted before the text
+---@param group string
+function M.set(buf, row, prefix, group)
+  local is_indent = vim.startswith(prefix, " ")
+  api.nvim_buf_set_extmark(buf, PREFIX, row, 0, {
+    virt_text = { { is_indent and fit_columns(prefix) or prefix, group } },
+    virt_text_pos = is_indent and "overlay" or "inline",
+    invalidate = true,
+    undo_restore = false,
+  })
+end
+
+--- Removes the prefixes of rows.
+---@param buf integer
+---@param first integer
+---@param last integer exclusive, or -1 for all
+function M.clear(buf, first, last)
+  api.nvim_buf_clear_namespace(buf, PREFIX, first, last)
+end
+
+--- Whether a window indents wrapped lines as the bar needs it. The user may have changed these options.
+---@param win integer
+---@return boolean
+function M.has_room(win)
+  local options = vim.wo[win]
+  local columns = api.nvim_win_get_width(win) - vim.fn.getwininfo(win)[1].textoff
+  return columns >= BAR_COLUMNS + MIN_TEXT
+    and options.breakindent
+    and options.breakindentopt == "list:-1"
+    and options.showbreak == ""
+end
+
+---@param buf integer
+---@param row integer
+---@return vim.api.keyset.extmark_details?
+local function details(buf, row)
+  local at = { row, 0 }
+  local mark = api.nvim_buf_get_extmarks(buf, PREFIX, at, at, { details = true, limit = 1 })[1]
+  return mark and mark[4]
+end
+
+--- Returns how many columns of a line its prefix covers.
+---@param buf integer
+---@param row integer
+---@return integer
+function M.columns(buf, row)
+  local drawn = details(buf, row)
+  local is_over = drawn and drawn.virt_text_pos == "overlay"
+  return is_over and vim.fn.strdisplaywidth(drawn.virt_text[1][1]) or 0
+end
+
+--- Draws the bar on all screen lines of a line whose prefix has one.
+---@param buf integer
+---@param row integer
+---@param namespace integer
+function M.draw(buf, row, namespace)
+  local drawn, bar = details(buf, row), fit_columns(BAR)
+  local prefix = drawn and drawn.virt_text[1]
+  if prefix and vim.startswith(prefix[1], bar) then
+    api.nvim_buf_set_extmark(buf, namespace, row, 0, {
+      ephemeral = true,
+      virt_text = { { bar, prefix[2] } },
+      virt_text_pos = "overlay",
+      virt_text_repeat_linebreak = true,
+      hl_mode = "combine",
+      -- On the first screen line the prefix, which includes the bar, is on top.
+      priority = (drawn.priority - 1) --[[@as integer]],
+    })
+  end
+end
+
+return M

@@ -1,0 +1,182 @@
+--- Applies the binary's drawing operations to view buffers. It is the only module that writes to them.
+local autoscroll = require("rat.view.autoscroll")
+local code = require("rat.view.code")
+local decoration = require("rat.view.decoration")
+local fold = require("rat.view.fold")
+local line_format = require("rat.view.line_format")
+local margin = require("rat.view.margin")
+local registry = require("rat.chat.registry")
+
+local api = vim.api
+
+local M = {}
+
+--- Neovim 0.10 moves a fold that begins above a row when `nvim_buf_set_text()` splits that row into several.
+local SET_TEXT_MOVES_FOLDS = vim.fn.has("nvim-0.11") == 0
+
+---@type table<integer, true> buffers that nothing has been drawn in yet
+local undrawn = {}
+
+--- Drawing operations by the letter that names them in a message.
+local ops = {}
+
+--- Replaces rows.
+function ops.l(buf, first, last, lines, formats, prefixes)
+  if undrawn[buf] then
+    -- An empty buffer has one line, which is replaced.
+    undrawn[buf] = nil
+    last = last + 1
+  end
+  line_format.splice(buf, first, last, formats)
+  if last > first then
+    margin.clear(buf, first, last)
+  end
+  api.nvim_buf_set_lines(buf, first, last, false, lines)
+  for i = 1, #prefixes, 3 do
+    margin.set(buf, first + prefixes[i], prefixes[i + 1], decoration.group(prefixes[i + 2]))
+  end
+end
+
+--- Appends to a row.
+function ops.t(buf, row, col, pieces, formats)
+  line_format.splice(buf, row, row + 1, formats)
+  if SET_TEXT_MOVES_FOLDS and #pieces > 1 then
+    api.nvim_buf_set_text(buf, row, col, row, col, { pieces[1] })
+    return api.nvim_buf_set_lines(buf, row + 1, row + 1, false, vim.list_slice(pieces, 2))
+  end
+  api.nvim_buf_set_text(buf, row, col, row, col, pieces)
+end
+
+--- Changes the formats of rows.
+function ops.s(buf, row, formats)
+  line_format.splice(buf, row, row + #formats, formats)
+  line_format.redraw(buf, row, row + #formats)
+end
+
+--- Empties the buffer.
+function ops.r(buf)
+  margin.clear(buf, 0, -1)
+  fold.clear(buf)
+  line_format.reset(buf)
+  api.nvim_buf_set_lines(buf, 0, -1, false, {})
+  undrawn[buf] = true
+end
+
+--- Sets 'modifiable' without triggering OptionSet, since this happens with each frame.
+---@param buf integer
+---@param on 0|1
+local function set_modifiable(buf, on)
+  vim.cmd(("noautocmd call setbufvar(%d, '&modifiable', %d)"):format(buf, on))
+end
+
+--- Views of windows (|winsaveview()|) whose buffer is being drawn again from the start, by buffer and window. Each is
+--- restored once the buffer has as many rows again.
+---@type table<integer, table<integer, table>>
+local saved_views = {}
+
+---@param buf integer
+---@param wins integer[]
+---@param following integer[]
+local function save_views(buf, wins, following)
+  saved_views[buf] = {}
+  for _, win in ipairs(wins) do
+    if not vim.list_contains(following, win) then
+      saved_views[buf][win] = api.nvim_win_call(win, vim.fn.winsaveview)
+    end
+  end
+end
+
+---@param buf integer
+local function restore_views(buf)
+  for win, view in pairs(saved_views[buf] or {}) do
+    if not api.nvim_win_is_valid(win) or api.nvim_win_get_buf(win) ~= buf then
+      saved_views[buf][win] = nil
+    elseif view.lnum <= api.nvim_buf_line_count(buf) then
+      saved_views[buf][win] = nil
+      api.nvim_win_call(win, function()
+        vim.fn.winrestview(view)
+      end)
+    end
+  end
+end
+
+--- Whether an operation may remove screen lines, and so leave empty ones below the end of the text.
+---@param op any[]
+---@return boolean
+local function may_shrink(op)
+  return op[1] == "f" or op[1] == "r" or (op[1] == "l" and op[3] > op[2])
+end
+
+--- Applies drawing operations to the buffer of a view.
+---@param payload {chat: integer, view: rat.View, ops: any[][]}
+function M.draw(payload)
+  local buf = registry.loaded_buffer(payload.chat, payload.view)
+  if not buf then
+    return -- The binary draws the whole view once its buffer exists again.
+  end
+  local wins = vim.fn.win_findbuf(buf)
+  local following = payload.view == "chat" and autoscroll.following_windows(buf, wins) or {}
+  local first = payload.ops[1]
+  if first and first[1] == "r" and not undrawn[buf] then
+    save_views(buf, wins, following)
+  end
+  set_modifiable(buf, 1)
+  local ok, problem = pcall(function()
+    for _, op in ipairs(payload.ops) do
+      if op[1] == "f" then
+        fold.add(buf, op[2], op[3], wins)
+      else
+        ops[op[1]](buf, unpack(op, 2))
+      end
+    end
+  end)
+  set_modifiable(buf, 0)
+  fold.repair(buf, wins)
+  local last = api.nvim_buf_line_count(buf)
+  for _, win in ipairs(following) do
+    if not (saved_views[buf] and saved_views[buf][win]) then
+      api.nvim_win_set_cursor(win, { last, 0 })
+    end
+  end
+  restore_views(buf)
+  if #following > 0 and vim.iter(payload.ops):any(may_shrink) then
+    autoscroll.fill_windows(following)
+  end
+  if not ok then
+    error(problem, 0)
+  end
+end
+
+--- Prepares an empty buffer for drawing.
+---@param buf integer
+function M.attach(buf)
+  undrawn[buf] = true
+  decoration.attach(buf)
+  code.warm()
+end
+
+--- Returns what <CR> on a row does; see `line_format.action`.
+---@param buf integer
+---@param row integer from 0
+---@return rat.Action?
+function M.action(buf, row)
+  return line_format.action(buf, row)
+end
+
+--- Returns the next or previous row with a header, which begins a message.
+---@param buf integer
+---@param row integer from 0
+---@param direction 1|-1
+---@return integer? row
+function M.next_header(buf, row, direction)
+  local last = api.nvim_buf_line_count(buf) - 1
+  local at = row + direction
+  while at >= 0 and at <= last do
+    if line_format.class(buf, at) == "H" then
+      return at
+    end
+    at = at + direction
+  end
+end
+
+return M

@@ -1,0 +1,195 @@
+//! The interface between the peer and a version of ACP: converts between the messages of `core` and JSON. The peer uses the
+//! version that the agent chose in its answer to `initialize` (`versions`) and does not depend on any.
+
+use crate::core::messages::agent::{AgentEvent, AgentRequest, CallError, INVALID_PARAMS, Reply};
+use crate::core::messages::call::Call;
+use crate::core::messages::effect::Answer;
+use crate::session::elicitation::Elicitation;
+use crate::session::ids::SessionId;
+use crate::session::update::Meta;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// The reason why a message cannot be encoded, such as a path that is not UTF-8.
+pub type EncodeError = serde_json::Error;
+
+/// One version of ACP: encodes our messages strictly and decodes the agent's messages leniently.
+pub trait Dialect: fmt::Debug + Send {
+    /// Encodes a call with the id `id`. Parts for which the agent lacks the capability are left out.
+    fn call(&self, id: i64, call: &Call) -> Result<String, EncodeError>;
+
+    /// Encodes the cancellation of a turn.
+    fn cancel(&self, session: &SessionId) -> Result<String, EncodeError>;
+
+    /// Encodes that the answer to our call with the id `id` is no longer wanted.
+    fn withdraw(&self, id: i64) -> Result<String, EncodeError>;
+
+    /// Encodes the answer to the agent's request with the id `id`.
+    fn answer(&self, id: &RawValue, answer: &Answer) -> Result<String, EncodeError>;
+
+    /// Decodes a request of the agent, or returns the error to answer it with.
+    fn request(
+        &self,
+        method: &str,
+        params: Option<&str>,
+    ) -> Result<(Method, IncomingRequest), Refusal>;
+
+    /// Decodes a notification and appends its events to `events`. Unknown ones are ignored (ACP extensibility).
+    fn notification(&mut self, method: &str, params: &str, events: &mut Vec<AgentEvent>);
+
+    /// Decodes the result of a call.
+    fn result(&self, call: CallKind, result: &str) -> Result<Reply, CallError>;
+
+    /// Decodes the error that answers a call.
+    fn error(&self, error: &str) -> CallError;
+
+    /// Returns the `_meta` of the result of `method`, with the session that the result names, if any.
+    fn result_meta(&self, method: &str, result: &str) -> Option<(Option<SessionId>, Meta)>;
+}
+
+/// The kinds of calls that differ in how their results are decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallKind {
+    /// `initialize`.
+    Initialize,
+    /// `session/new` and `session/fork`.
+    NewSession,
+    /// `session/list`.
+    List,
+    /// `session/set_config_option`.
+    SetOption,
+    /// `session/load` and `session/resume`.
+    Restore,
+    /// `session/prompt`.
+    Prompt,
+    /// Any call whose result is empty.
+    Plain,
+}
+
+impl CallKind {
+    /// Returns the kind of `call`.
+    pub fn of(call: &Call) -> Self {
+        match call {
+            Call::Initialize => Self::Initialize,
+            Call::NewSession(_) | Call::Fork(..) => Self::NewSession,
+            Call::Load(..) | Call::Resume(..) => Self::Restore,
+            Call::Prompt { .. } => Self::Prompt,
+            Call::List(..) => Self::List,
+            Call::SetOption { .. } => Self::SetOption,
+            Call::Authenticate(_)
+            | Call::Logout
+            | Call::Close(_)
+            | Call::Delete(_)
+            | Call::SetMode { .. }
+            | Call::SetModel { .. } => Self::Plain,
+        }
+    }
+}
+
+/// A method that agents can call. Others are refused, and their capabilities are not advertised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// `fs/read_text_file`.
+    Read,
+    /// `fs/write_text_file`.
+    Write,
+    /// `session/request_permission`.
+    Permission,
+    /// `terminal/create`.
+    CreateTerminal,
+    /// `terminal/output`.
+    TerminalOutput,
+    /// `terminal/wait_for_exit`.
+    WaitForExit,
+    /// `terminal/kill`.
+    KillTerminal,
+    /// `terminal/release`.
+    ReleaseTerminal,
+    /// `elicitation/create`.
+    Elicitation,
+}
+
+impl Method {
+    /// All methods.
+    pub const ALL: [Self; 9] = [
+        Self::Read,
+        Self::Write,
+        Self::Permission,
+        Self::CreateTerminal,
+        Self::TerminalOutput,
+        Self::WaitForExit,
+        Self::KillTerminal,
+        Self::ReleaseTerminal,
+        Self::Elicitation,
+    ];
+
+    /// Returns the name in the protocol.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "fs/read_text_file",
+            Self::Write => "fs/write_text_file",
+            Self::Permission => "session/request_permission",
+            Self::CreateTerminal => "terminal/create",
+            Self::TerminalOutput => "terminal/output",
+            Self::WaitForExit => "terminal/wait_for_exit",
+            Self::KillTerminal => "terminal/kill",
+            Self::ReleaseTerminal => "terminal/release",
+            Self::Elicitation => "elicitation/create",
+        }
+    }
+
+    /// Returns whether the user has to answer it.
+    pub fn asks_user(self) -> bool {
+        matches!(self, Self::Permission | Self::Elicitation)
+    }
+
+    /// Returns whether `answer` has the type of this method's result. Every method can be answered with an error.
+    pub fn allows(self, answer: &Answer) -> bool {
+        match answer {
+            Answer::Text(_) => self == Self::Read,
+            Answer::Written => self == Self::Write,
+            Answer::Permission(_) => self == Self::Permission,
+            Answer::Terminal(_) => self == Self::CreateTerminal,
+            Answer::Output { .. } => self == Self::TerminalOutput,
+            Answer::Exited(_) => self == Self::WaitForExit,
+            Answer::Done => matches!(self, Self::KillTerminal | Self::ReleaseTerminal),
+            Answer::Elicitation(_) => self == Self::Elicitation,
+            Answer::Error { .. } => true,
+        }
+    }
+}
+
+/// A decoded request of the agent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum IncomingRequest {
+    /// A request about a session.
+    Session(SessionId, AgentRequest),
+    /// A request for input of the user (ACP elicitation).
+    Elicitation(ElicitationOwner, Box<Elicitation>),
+}
+
+/// The session or call that an elicitation belongs to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ElicitationOwner {
+    /// A session.
+    Session(SessionId),
+    /// A call of ours, by its JSON-RPC id as the agent sent it.
+    Call(Value),
+}
+
+/// The error that a request is answered with at once, without involving `State`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The JSON-RPC error code.
+    pub code: i64,
+    /// The error message, one line.
+    pub message: String,
+}
+
+impl Refusal {
+    /// Creates the error for params that do not fit the method.
+    pub(super) fn invalid_params(message: impl Into<String>) -> Self {
+        Self { code: INVALID_PARAMS, message: message.into() }
+    }
+}

@@ -1,0 +1,9 @@
+//! Runs the effects that `State` decides on and sends their results back as events. It reaches the editor only through
+//! the `documents::editor::Editor` trait and must not depend on Neovim.
+
+mod events;
+mod file_outcome;
+mod file_scope;
+mod files;
+mod prompt_context;
+pub mod runner;

@@ -1,0 +1,139 @@
+//! Dispatches each effect to the edge that runs it. Dispatching never waits; results are sent as events.
+
+use super::events::Events;
+use super::files::Files;
+use crate::acp::Agents;
+use crate::core::messages::content::{ContentBytes, ExportOutcome, ExportTarget};
+use crate::core::messages::effect::{Effect, StoreCommand};
+use crate::core::messages::event::Event;
+use crate::documents::ReadRequest;
+use crate::documents::WriteRequest;
+use crate::documents::editor::Editor;
+use crate::host::export;
+use crate::host::store::Store;
+use crate::host::terminals::Terminals;
+use crate::session::author::ChatId;
+use crate::session::content::ContentId;
+use crate::session::saved::SaveResult;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// The edges that run effects.
+#[derive(Debug)]
+pub struct Runner {
+    agents: Agents,
+    terminals: Terminals,
+    files: Files,
+    store: Arc<Store>,
+    events: Events,
+}
+
+impl Runner {
+    /// Creates a runner that sends the results of effects to `events`. `editor` holds the loaded documents. Must be called
+    /// inside a tokio runtime.
+    pub fn new(
+        editor: Arc<dyn Editor>,
+        agents: Agents,
+        terminals: Terminals,
+        store: Store,
+        events: mpsc::UnboundedSender<Event>,
+    ) -> Self {
+        let events = Events::new(events);
+        let files = Files::new(editor, events.clone());
+        Self { agents, terminals, files, store: Arc::new(store), events }
+    }
+
+    /// Blocks until everything that was handed to the store is on disk.
+    pub fn flush(&self) {
+        self.store.flush();
+    }
+
+    /// Stops all agents and all their terminal commands, then flushes the store.
+    pub async fn shutdown(&mut self) {
+        tokio::join!(self.agents.shutdown(), self.terminals.shutdown());
+        self.flush();
+    }
+
+    /// Starts one effect and returns at once.
+    pub fn run(&mut self, effect: Effect) {
+        match effect {
+            Effect::Agent(effect) => self.agents.run(effect),
+            Effect::Terminal(terminal, action) => self.terminals.run(terminal, action),
+            Effect::Read { token, session, path, line, limit, scope } => {
+                let request = ReadRequest { session, path, line, limit };
+                self.files.read(token, request, scope);
+            }
+            Effect::Write { token, by, path, content, base, dirty, repeats, scope } => {
+                let request = WriteRequest { by, path, content, base, dirty, repeats };
+                self.files.write(token, request, scope);
+            }
+            Effect::FollowDisk { chat, by, paths, scope } => {
+                self.files.follow_disk(chat, by, paths, scope);
+            }
+            Effect::Preload { paths, scope } => self.files.preload(paths, scope),
+            Effect::AgentReadDisk { session, paths, scope, by_model } => {
+                self.files.agent_read_disk(session, paths, scope, by_model);
+            }
+            Effect::Buffer { path, event, scope } => {
+                self.files.buffer_changed(path, event, scope);
+            }
+            Effect::CollectPromptContext(request) => self.files.collect_prompt_context(request),
+            Effect::TurnEnded { session, reported, taken, reads_buffers } => {
+                self.files.turn_ended(session, reported, taken, reads_buffers);
+            }
+            Effect::Forget(session) => self.files.forget(session),
+            Effect::Watch(scope) => self.files.watch(scope),
+            Effect::Export { chat, id, export, bytes } => self.export(chat, id, export, bytes),
+            Effect::Store(command) => self.store(command),
+            Effect::Timer { timer, after } => self.events.spawn(async move {
+                tokio::time::sleep(after).await;
+                Event::Timer(timer)
+            }),
+            Effect::Trace { agent, chat } => {
+                let text = self.agents.trace(agent).map(|trace| trace.lock().jsonl());
+                self.events.send(Event::Trace { chat, text: text.unwrap_or_default() });
+            }
+        }
+    }
+
+    fn export(&self, chat: ChatId, id: ContentId, export: ExportTarget, bytes: ContentBytes) {
+        self.events.spawn(async move {
+            let to = export.clone();
+            let written = tokio::task::spawn_blocking(move || export::write(&to, bytes)).await;
+            let outcome = written.unwrap_or_else(|error| ExportOutcome::Failed(error.to_string()));
+            Event::Exported(chat, id, export, outcome)
+        });
+    }
+
+    fn store(&self, command: StoreCommand) {
+        let store = Arc::clone(&self.store);
+        match command {
+            StoreCommand::Save(session, anew, entries) => {
+                let key = session.key();
+                let saved = store.save(*session, anew, entries);
+                self.events.spawn(async move {
+                    Event::Saved(key, saved.await.unwrap_or(SaveResult::Written))
+                });
+            }
+            StoreCommand::SavePart(session, part) => {
+                let key = session.key();
+                let saved = store.save_part(*session, part);
+                self.events.spawn(async move {
+                    Event::Saved(key, saved.await.unwrap_or(SaveResult::Written))
+                });
+            }
+            StoreCommand::Forget(session) => store.forget(session),
+            StoreCommand::FindLast(chat, agent, cwd) => self
+                .events
+                .spawn(async move { Event::LastSession(chat, store.find_last(cwd, &agent).await) }),
+            StoreCommand::List(cwd) => self.events.spawn(async move {
+                let sessions = store.list(cwd.clone()).await;
+                Event::SavedSessions(cwd, sessions)
+            }),
+            StoreCommand::LoadTranscript(chat, session, claim) => self.events.spawn(async move {
+                Event::TranscriptLoaded(chat, store.load_transcript(session, claim).await)
+            }),
+            StoreCommand::Release(session) => store.release(session),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Resolves how the agent of a new chat is started, away from the event loop.
+
+use crate::config::{self, settings};
+use crate::core::messages::user::UserAction;
+use crate::nvim::messages::from_lua::start::StartRequest;
+use crate::process::program;
+use crate::session::agent::AgentConfig;
+use std::path::Path;
+use std::time::Duration;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::timeout;
+
+/// How long resolving the configuration of an agent may hold back what Neovim says.
+const RESOLVE_LIMIT: Duration = Duration::from_secs(5);
+
+/// Resolves how an agent is started, on a blocking thread because the settings file and the programs may lie on a file system
+/// that does not answer. If it takes too long or panics, the
+/// agent has no command and its chat shows why.
+pub(super) fn resolve(request: StartRequest) -> JoinHandle<UserAction> {
+    tokio::spawn(async move {
+        let own = request.clone();
+        let work = timeout(RESOLVE_LIMIT, spawn_blocking(move || load_and_resolve(own))).await;
+        let why = match work {
+            Ok(Ok((config, problems))) => return start_action(request, config, problems),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "its settings file or a program in it does not answer".to_owned(),
+        };
+        let config = AgentConfig::unusable(request.agent.name.as_str().into(), why);
+        start_action(request, config, Vec::new())
+    })
+}
+
+/// Returns how the agent is started, and the problems of the settings file.
+fn load_and_resolve(request: StartRequest) -> (AgentConfig, Vec<String>) {
+    let StartRequest { agent, settings_file, cwd, .. } = request;
+    let (settings, problems) = settings_file.as_deref().map(settings::load).unwrap_or_default();
+    let file = settings_file.unwrap_or_default();
+    let file = short_path(&file, agent.environment.get("HOME"));
+    let problems = problems.iter().map(|problem| format!("{file}: {problem}")).collect();
+    (config::resolve::resolve(agent, settings, &cwd, &program::this_program()), problems)
+}
+
+fn start_action(request: StartRequest, config: AgentConfig, problems: Vec<String>) -> UserAction {
+    let StartRequest { cwd, directories, policy, target, focus, .. } = request;
+    UserAction::Start {
+        config: Box::new(config),
+        problems,
+        cwd,
+        directories,
+        policy,
+        target,
+        focus,
+    }
+}
+
+/// Returns the path for display, with `~` for the home folder.
+fn short_path(path: &Path, home: Option<&String>) -> String {
+    match home.filter(|home| !home.is_empty()).and_then(|home| path.strip_prefix(home).ok()) {
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
+    }
+}

@@ -1,0 +1,150 @@
+//! The options of an agent, which are the same in `setup()` of the plugin and in the settings file. A missing key leaves the
+//! option unset.
+
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// How an agent is started, and what its sessions begin with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(default, expecting = "a table")]
+pub struct AgentOptions {
+    /// The program: a path, or a name on PATH.
+    pub command: Option<String>,
+    /// Its arguments. Without them those of the preset, if `command` is its program.
+    pub args: Option<Vec<String>>,
+    /// Variables to set in its environment.
+    #[serde(deserialize_with = "map_or_empty_list")]
+    pub env: BTreeMap<String, String>,
+    /// The folder its sessions work in. Neovim chooses by it, because it knows the current window's folder.
+    pub cwd: Option<String>,
+    /// MCP servers by name, in addition to those of all agents.
+    #[serde(deserialize_with = "map_or_empty_list")]
+    pub mcp_servers: BTreeMap<String, McpServerOptions>,
+    /// What new sessions are set to, by an option's id, category or name.
+    #[serde(deserialize_with = "map_or_empty_list")]
+    pub options: BTreeMap<String, String>,
+    /// The authentication method to use without asking.
+    pub auth_method: Option<String>,
+    /// How to install the program, shown where it is not found.
+    pub install_hint: Option<String>,
+    /// How long to wait for answers.
+    pub timeouts: TimeoutOptions,
+}
+
+/// How long to wait, in milliseconds; 0 waits for ever.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(default, expecting = "a table")]
+pub struct TimeoutOptions {
+    /// For the first request, in milliseconds.
+    pub initialize: Option<u64>,
+    /// For a login, in milliseconds.
+    pub authenticate: Option<u64>,
+    /// For a session to start or load, in milliseconds.
+    pub session: Option<u64>,
+    /// For anything else that is answered at once, in milliseconds.
+    pub request: Option<u64>,
+    /// From a cancel until the user is offered to end the agent, in milliseconds.
+    pub cancel: Option<u64>,
+}
+
+/// An MCP server: one with `url` is reached over HTTP, any other is a program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(default, expecting = "a table")]
+pub struct McpServerOptions {
+    /// `sse` for server-sent events; otherwise the other keys decide.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// The program.
+    pub command: Option<String>,
+    /// Its arguments.
+    pub args: Option<Vec<String>>,
+    /// Variables to set in its environment.
+    #[serde(deserialize_with = "map_or_empty_list")]
+    pub env: BTreeMap<String, String>,
+    /// The address of the server.
+    pub url: Option<String>,
+    /// Headers to send with each request.
+    #[serde(deserialize_with = "map_or_empty_list")]
+    pub headers: BTreeMap<String, String>,
+}
+
+impl AgentOptions {
+    /// Returns these options overridden by those that `over` sets. Maps are merged by key.
+    #[must_use]
+    pub fn overridden_by(mut self, over: &Self) -> Self {
+        let over = over.clone();
+        self.command = over.command.or(self.command);
+        self.args = over.args.or(self.args);
+        self.env.extend(over.env);
+        self.cwd = over.cwd.or(self.cwd);
+        for (name, server) in over.mcp_servers {
+            let own = self.mcp_servers.remove(&name).unwrap_or_default();
+            self.mcp_servers.insert(name, own.overridden_by(server));
+        }
+        self.options.extend(over.options);
+        self.auth_method = over.auth_method.or(self.auth_method);
+        self.install_hint = over.install_hint.or(self.install_hint);
+        self.timeouts = TimeoutOptions {
+            initialize: over.timeouts.initialize.or(self.timeouts.initialize),
+            authenticate: over.timeouts.authenticate.or(self.timeouts.authenticate),
+            session: over.timeouts.session.or(self.timeouts.session),
+            request: over.timeouts.request.or(self.timeouts.request),
+            cancel: over.timeouts.cancel.or(self.timeouts.cancel),
+        };
+        self
+    }
+}
+
+impl McpServerOptions {
+    fn overridden_by(mut self, over: Self) -> Self {
+        self.kind = over.kind.or(self.kind);
+        self.command = over.command.or(self.command);
+        self.args = over.args.or(self.args);
+        self.env.extend(over.env);
+        self.url = over.url.or(self.url);
+        self.headers.extend(over.headers);
+        self
+    }
+}
+
+/// Deserializes a map or an empty list: an empty Lua table arrives as a list.
+pub(super) fn map_or_empty_list<'de, D, V>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error>
+where
+    D: Deserializer<'de>,
+    V: Deserialize<'de>,
+{
+    struct MapVisitor<V>(PhantomData<V>);
+
+    impl<'de, V: Deserialize<'de>> Visitor<'de> for MapVisitor<V> {
+        type Value = BTreeMap<String, V>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a table")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+            let mut map = BTreeMap::new();
+            while let Some((name, value)) = entries.next_entry()? {
+                map.insert(name, value);
+            }
+            Ok(map)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+            match items.next_element::<IgnoredAny>()? {
+                None => Ok(BTreeMap::new()),
+                Some(_) => Err(Error::invalid_type(Unexpected::Seq, &self)),
+            }
+        }
+    }
+
+    deserializer.deserialize_any(MapVisitor(PhantomData))
+}

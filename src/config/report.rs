@@ -1,0 +1,118 @@
+//! The part of `:checkhealth rat` about the configured agents.
+
+use super::options::{AgentOptions, map_or_empty_list};
+use super::resolve::{AgentSelection, resolve};
+use super::settings;
+use crate::process::program;
+use crate::session::agent::AgentConfig;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The configuration to check, as Lua sends it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Configured {
+    /// The options from `setup()`, by the name of the agent.
+    #[serde(deserialize_with = "map_or_empty_list")]
+    pub agents: BTreeMap<String, AgentOptions>,
+    /// The path of the user's settings file, if there is one.
+    pub settings_file: Option<PathBuf>,
+}
+
+/// One line of the report.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// `true` for an agent that can be started, `false` for a problem.
+    pub ok: bool,
+    /// The finding.
+    pub text: String,
+    /// How to solve the problem, if that is known.
+    pub hint: Option<String>,
+}
+
+/// Reports the problems in the settings file, and for each configured agent whether it can be started in `environment`
+/// and `cwd`. It blocks.
+pub fn report(
+    configured: &Configured,
+    environment: &BTreeMap<String, String>,
+    cwd: &Path,
+    this_program: &Path,
+) -> Vec<Line> {
+    let file = configured.settings_file.as_deref();
+    let (settings, problems) = file.map(settings::load).unwrap_or_default();
+    let file = file.unwrap_or(Path::new("")).display();
+    let problem = |problem| Line { ok: false, text: format!("{file}: {problem}"), hint: None };
+    let problems = problems.into_iter().map(problem);
+    let names: BTreeSet<&String> = configured.agents.keys().chain(settings.agents.keys()).collect();
+    let agents = names.into_iter().map(|name| {
+        let agent = AgentSelection {
+            name: name.clone(),
+            options: configured.agents.get(name).cloned().unwrap_or_default(),
+            environment: environment.clone(),
+            ..AgentSelection::default()
+        };
+        line(resolve(agent, settings.clone(), cwd, this_program), cwd)
+    });
+    problems.chain(agents).collect()
+}
+
+fn line(agent: AgentConfig, cwd: &Path) -> Line {
+    let name = &agent.name;
+    let (ok, text) = if let Some(problem) = &agent.problem {
+        (false, format!("{name}: {problem}"))
+    } else {
+        let path = agent.variable("PATH").unwrap_or_default();
+        match program::find(&agent.command, path, cwd) {
+            Ok(program) => (true, format!("{name}: {}", program.display())),
+            Err(problem) => (false, format!("{name}: {problem}")),
+        }
+    };
+    Line { ok, text, hint: agent.install_hint.filter(|_| !ok) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_configured_agent_gets_a_line() {
+        let file = std::env::temp_dir().join(format!("rat-report-{}.json", std::process::id()));
+        std::fs::write(
+            &file,
+            r#"{"agent_servers": {"mine": {"command": "sh"}, "bad": {"args": 1}}}"#,
+        )
+        .unwrap();
+        let json = serde_json::json!({
+            "agents": {"claude": {"command": "no-such", "env": []}, "empty": [], "tour": {"env": {"A": "b"}}},
+            "settings_file": file,
+        });
+        let environment = [("PATH".to_owned(), "/bin".to_owned())].into();
+        let lines = report(
+            &serde_json::from_value(json).unwrap(),
+            &environment,
+            Path::new("/"),
+            Path::new("/bin/true"),
+        );
+        std::fs::remove_file(&file).unwrap();
+        let line = |ok, text: &str, hint: Option<&str>| Line {
+            ok,
+            text: text.to_owned(),
+            hint: hint.map(str::to_owned),
+        };
+        let bad =
+            format!("{}: agent_servers.bad.args: expected a list, got an integer", file.display());
+        let expected = [
+            line(false, &bad, None),
+            line(
+                false,
+                "claude: no-such is not on PATH",
+                Some("npm install -g @agentclientprotocol/claude-agent-acp"),
+            ),
+            line(false, "empty: agents.empty.command is not set", None),
+            line(true, "mine: /bin/sh", None),
+            line(true, "tour: /bin/true", None),
+        ];
+        assert_eq!(lines, expected);
+    }
+}

@@ -1,0 +1,159 @@
+//! Resolves the configuration of an agent to start. Options from `setup()` override the settings file, which overrides the
+//! preset.
+
+use super::options::{AgentOptions, McpServerOptions, TimeoutOptions};
+use super::presets;
+use super::settings::Settings;
+use crate::process::program;
+use crate::session::agent::{AgentConfig, McpServer, Timeouts};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Duration;
+
+/// The name of the built-in agent, and the subcommand that runs it.
+const TOUR: &str = "tour";
+
+/// Environment variables that would make a program started by an agent talk to this Neovim or read its files.
+const EDITOR_VARIABLES: &[&str] = &["NVIM", "VIM", "VIMRUNTIME", "MYVIMRC", "NVIM_LISTEN_ADDRESS"];
+
+/// The agent to start, with everything that configures it except for the settings file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentSelection {
+    /// The name in the configuration or of a preset.
+    pub name: String,
+    /// The options from `setup()` for this agent.
+    pub options: AgentOptions,
+    /// The MCP servers from `setup()` for all agents, by name.
+    pub mcp_servers: BTreeMap<String, McpServerOptions>,
+    /// The environment of Neovim, from which that of the agent is made.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// Returns how to start the agent in `cwd`. `this_program` is the binary that runs the tour. It searches PATH, so it may
+/// block. If there is no command, the result says why.
+pub fn resolve(
+    request: AgentSelection,
+    settings: Settings,
+    cwd: &Path,
+    this_program: &Path,
+) -> AgentConfig {
+    let AgentSelection { name, options, mcp_servers, environment } = request;
+    let invalid = settings.invalid_agents.get(&name).cloned();
+    let configured = match settings.agents.get(&name) {
+        Some(from_file) => from_file.clone().overridden_by(&options),
+        None => options,
+    };
+    let preset = preset(&name, &configured, this_program);
+    let args = configured.args.clone().or_else(|| preset_args(preset.as_ref(), &configured));
+    let agent = preset.unwrap_or_default().overridden_by(&configured);
+    let problem = agent
+        .command
+        .is_none()
+        .then(|| invalid.unwrap_or_else(|| format!("agents.{name}.command is not set")));
+    let mut servers = settings.mcp_servers;
+    servers.extend(mcp_servers);
+    servers.extend(agent.mcp_servers);
+    let search_path = environment.get("PATH").cloned().unwrap_or_default();
+    let servers = servers.into_iter();
+    AgentConfig {
+        name: name.into(),
+        command: expand_home(agent.command.unwrap_or_default(), &environment),
+        args: args.unwrap_or_default(),
+        env: agent.env.into_iter().collect(),
+        mcp_servers: servers
+            .filter_map(|(name, server)| mcp_server(name, server, &search_path, cwd))
+            .collect(),
+        base_env: environment
+            .into_iter()
+            .filter(|(name, _)| !EDITOR_VARIABLES.contains(&name.as_str()))
+            .collect(),
+        auth_method: agent.auth_method.map(Into::into),
+        options: agent.options.into_iter().collect(),
+        timeouts: timeouts(agent.timeouts),
+        install_hint: agent.install_hint,
+        problem,
+    }
+}
+
+fn preset(name: &str, configured: &AgentOptions, this_program: &Path) -> Option<AgentOptions> {
+    if name == TOUR && configured.command.is_none() {
+        return Some(AgentOptions {
+            command: Some(this_program.to_string_lossy().into_owned()),
+            args: Some(vec![TOUR.to_owned()]),
+            ..AgentOptions::default()
+        });
+    }
+    presets::find(name).map(|preset| AgentOptions {
+        command: Some(preset.command.to_owned()),
+        args: Some(preset.args.iter().map(|arg| (*arg).to_owned()).collect()),
+        install_hint: Some(preset.install_hint.to_owned()),
+        ..AgentOptions::default()
+    })
+}
+
+/// Returns the arguments of the preset, unless another program is configured. The same program in another folder counts as
+/// the same.
+fn preset_args(preset: Option<&AgentOptions>, configured: &AgentOptions) -> Option<Vec<String>> {
+    let preset = preset?;
+    let is_same = configured.command.is_none() || file_name(configured) == file_name(preset);
+    preset.args.clone().filter(|_| is_same)
+}
+
+fn file_name(options: &AgentOptions) -> Option<&OsStr> {
+    Path::new(options.command.as_deref()?).file_name()
+}
+
+fn expand_home(command: String, environment: &BTreeMap<String, String>) -> String {
+    match (command.strip_prefix("~/"), environment.get("HOME")) {
+        (Some(rest), Some(home)) => format!("{}/{rest}", home.trim_end_matches('/')),
+        _ => command,
+    }
+}
+
+/// Converts the options of an MCP server. `None` if neither a command nor a URL is set.
+fn mcp_server(
+    name: String,
+    server: McpServerOptions,
+    search_path: &str,
+    cwd: &Path,
+) -> Option<McpServer> {
+    if let Some(url) = server.url {
+        let headers = server.headers.into_iter().collect();
+        let is_sse = server.kind.as_deref() == Some("sse");
+        return Some(if is_sse {
+            McpServer::Sse { name, url, headers }
+        } else {
+            McpServer::Http { name, url, headers }
+        });
+    }
+    let command = server.command?;
+    // The protocol requires an absolute path. If the program is not found, the agent reports that.
+    let found = program::find(&command, search_path, cwd);
+    let command = found.map_or(command, |path| path.to_string_lossy().into_owned());
+    Some(McpServer::Stdio {
+        name,
+        command,
+        args: server.args.unwrap_or_default(),
+        env: server.env.into_iter().collect(),
+    })
+}
+
+fn timeouts(options: TimeoutOptions) -> Timeouts {
+    let default = Timeouts::default();
+    let limit = |option: Option<u64>, default: Option<Duration>| match option {
+        Some(0) => None,
+        Some(ms) => Some(Duration::from_millis(ms)),
+        None => default,
+    };
+    Timeouts {
+        initialize: limit(options.initialize, default.initialize),
+        authenticate: limit(options.authenticate, default.authenticate),
+        session: limit(options.session, default.session),
+        request: limit(options.request, default.request),
+        cancel: limit(options.cancel, Some(default.cancel)).unwrap_or(Duration::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests;

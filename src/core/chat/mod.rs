@@ -1,0 +1,185 @@
+//! The state of one conversation. A [`Chat`] answers questions about itself; the handlers decide what happens to it.
+
+mod opening;
+mod parts;
+mod pending;
+mod phase;
+mod queue;
+mod replay;
+mod status;
+
+use crate::core::messages::effect::Effect;
+use crate::core::messages::file_scope::FileScope;
+use crate::core::messages::ids::AgentId;
+use crate::core::messages::page::View;
+use crate::session::agent::{AgentConfig, AgentInfo};
+use crate::session::author::{ChatId, SessionKey};
+use crate::session::ids::SessionId;
+use crate::session::saved::StoreKey;
+use crate::session::transcript::Transcript;
+use crate::session::update::Usage;
+use crate::view::scene::Scene;
+use std::path::PathBuf;
+
+pub(super) use opening::{LastSession, SessionOpening};
+pub(super) use parts::{FileAccess, RedrawState, SaveState, SessionSettings};
+pub(super) use pending::{AwaitingUser, PendingElicitation, PendingPermission};
+pub(super) use phase::{LoginStage, Phase, StartupStep, Turn};
+pub(super) use queue::PromptQueue;
+pub(super) use replay::Replay;
+
+/// One conversation with an agent.
+#[derive(Debug)]
+pub(super) struct Chat {
+    /// Assigned by us; unique while this process runs.
+    pub id: ChatId,
+    /// How its agent is started.
+    pub config: AgentConfig,
+    /// The session's working directory; absolute.
+    pub cwd: PathBuf,
+    /// Additional configured roots; absolute.
+    pub directories: Vec<PathBuf>,
+    /// Which files the agent may read and write, and how.
+    pub access: FileAccess,
+    /// The running agent process; `None` after it has ended.
+    pub agent: Option<AgentId>,
+    /// The most recent agent process, so that `:RatTrace` still works after it has ended.
+    pub last_agent: Option<AgentId>,
+    /// What the agent reported about itself in `initialize`.
+    pub info: AgentInfo,
+    /// The lifecycle phase.
+    pub phase: Phase,
+    /// Which session to open once the agent is ready.
+    pub opening: SessionOpening,
+    /// The agent's session. Remains set after the agent has died, so that the session can be resumed.
+    pub session: Option<SessionId>,
+    /// The session's title.
+    pub title: Option<String>,
+    /// Context window usage, as last reported.
+    pub usage: Option<Usage>,
+    /// Options, modes and models of the session.
+    pub settings: SessionSettings,
+    /// The conversation as it is shown.
+    pub transcript: Transcript,
+    /// How to treat messages that the agent replays.
+    pub replay: Replay,
+    /// What still has to be saved.
+    pub saving: SaveState,
+    /// Prompts waiting to be sent.
+    pub queue: PromptQueue,
+    /// Requests and questions the user has not answered.
+    pub awaiting_user: AwaitingUser,
+    /// Number of turns so far.
+    pub turns: u64,
+    /// What has to be redrawn.
+    pub redraw: RedrawState,
+    /// Makes drawing this chat panic; for the test of how that is handled.
+    #[cfg(test)]
+    pub panics_when_drawn: bool,
+}
+
+impl Chat {
+    /// Creates a chat that has no agent yet.
+    pub(super) fn new(
+        id: ChatId,
+        config: AgentConfig,
+        cwd: PathBuf,
+        directories: Vec<PathBuf>,
+    ) -> Self {
+        Self {
+            id,
+            config,
+            cwd,
+            directories,
+            access: FileAccess::default(),
+            agent: None,
+            last_agent: None,
+            info: AgentInfo::default(),
+            phase: Phase::Stopped,
+            opening: SessionOpening::default(),
+            session: None,
+            title: None,
+            usage: None,
+            settings: SessionSettings::default(),
+            transcript: Transcript::default(),
+            replay: Replay::None,
+            saving: SaveState::default(),
+            queue: PromptQueue::default(),
+            awaiting_user: AwaitingUser::default(),
+            turns: 0,
+            redraw: RedrawState::default(),
+            #[cfg(test)]
+            panics_when_drawn: false,
+        }
+    }
+
+    /// The agent's name in the configuration.
+    pub(super) fn name(&self) -> &str {
+        self.config.name.as_str()
+    }
+
+    /// The agent's display name: as it reported it, else its configured name, capitalised.
+    pub(super) fn agent_title(&self) -> String {
+        self.info.title.clone().or_else(|| self.info.name.clone()).unwrap_or_else(|| {
+            let mut letters = self.name().chars();
+            letters.next().map_or_else(String::new, |first| {
+                first.to_uppercase().chain(letters).collect::<String>()
+            })
+        })
+    }
+
+    /// Returns the key under which the store saves a session of this chat's agent and working directory.
+    pub(super) fn store_key(&self, id: SessionId) -> StoreKey {
+        StoreKey { cwd: self.cwd.clone(), agent: self.config.name.clone(), id }
+    }
+
+    /// Identifies this chat's session among the sessions of all agents; `None` if it has none.
+    pub(super) fn key(&self) -> Option<SessionKey> {
+        let session = self.session.clone()?;
+        Some(SessionKey { chat: self.id, session })
+    }
+
+    /// The files its agent may use without asking.
+    pub(super) fn file_scope(&self) -> FileScope {
+        let roots = std::iter::once(&self.cwd).chain(&self.directories).cloned().collect();
+        FileScope { roots, allowed: self.access.allowed.clone() }
+    }
+
+    /// Whether the agent reads files through us, and so sees unsaved text.
+    pub(super) fn reads_buffers(&self) -> bool {
+        self.access.reads_through_us && !self.info.quirks.model_reads_disk
+    }
+
+    /// What the views need to know about the chat.
+    pub(super) fn scene(&self) -> Scene {
+        Scene { cwd: self.cwd.clone(), agent: self.agent_title() }
+    }
+
+    /// Gives up the session: the chat starts over without earlier history.
+    pub(super) fn forget_past(&mut self, effects: &mut Vec<Effect>) {
+        effects.extend(self.key().map(Effect::Forget));
+        self.session = None;
+        self.title = None;
+        self.opening.saved.clear();
+    }
+
+    /// Marks all of its views to be redrawn completely.
+    pub(super) fn redraw_all(&mut self) {
+        for view in View::ALL {
+            self.redraw_view(view);
+        }
+    }
+
+    /// Marks one of its views to be redrawn completely.
+    pub(super) fn redraw_view(&mut self, view: View) {
+        self.redraw.views.insert(view);
+    }
+
+    /// The running turn, if any.
+    pub(super) fn turn(&self) -> Option<&Turn> {
+        match &self.phase {
+            Phase::Running(turn) => Some(turn),
+            _ => None,
+        }
+    }
+}

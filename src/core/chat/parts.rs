@@ -1,0 +1,58 @@
+//! Small parts of a chat: file access, session settings, and what has to be saved and redrawn.
+
+use crate::core::messages::file_scope::AllowedPath;
+use crate::core::messages::page::View;
+use crate::core::messages::policy::FilePolicy;
+use crate::session::ids::ToolCallId;
+use crate::session::update::{ConfigOption, Selection};
+use std::collections::BTreeSet;
+
+/// What the agent may do with files.
+#[derive(Debug, Default)]
+pub(in crate::core) struct FileAccess {
+    /// The user's options for unsaved text.
+    pub policy: FilePolicy,
+    /// Paths outside the roots that the user has allowed.
+    pub allowed: Vec<AllowedPath>,
+    /// Paths outside the roots that the user has refused.
+    pub refused: Vec<AllowedPath>,
+    /// Whether the agent has ever used `fs/read_text_file`.
+    pub reads_through_us: bool,
+}
+
+/// What can be set in a session.
+#[derive(Debug, Default)]
+pub(in crate::core) struct SessionSettings {
+    /// ACP session modes; ignored if there are options.
+    pub modes: Option<Selection>,
+    /// Models of an agent that has no options.
+    pub models: Option<Selection>,
+    /// ACP session config options.
+    pub options: Vec<ConfigOption>,
+}
+
+/// What still has to be saved.
+#[derive(Debug, Default)]
+pub(in crate::core) struct SaveState {
+    /// Write the whole transcript, not only the changed entries.
+    pub rewrite: bool,
+    /// The last attempt failed, and the user has been told.
+    pub failed: bool,
+}
+
+/// What has to be redrawn, besides the changed entries of the transcript.
+#[derive(Debug)]
+pub(in crate::core) struct RedrawState {
+    /// The chat's status has changed.
+    pub status: bool,
+    /// Views to redraw completely.
+    pub views: BTreeSet<View>,
+    /// Tool calls that have changed.
+    pub tool_calls: BTreeSet<ToolCallId>,
+}
+
+impl Default for RedrawState {
+    fn default() -> Self {
+        Self { status: true, views: View::ALL.into(), tool_calls: BTreeSet::new() }
+    }
+}

@@ -1,0 +1,134 @@
+//! The status of a chat as the editor receives it.
+
+use super::Chat;
+use super::pending::{PendingElicitation, PendingPermission};
+use super::phase::{Phase, Turn};
+use crate::core::messages::status::{ChatState, ChatStatus, WaitingPermission};
+use crate::session::entry::Entry;
+use crate::session::label;
+use crate::session::tool_call::ToolStatus;
+use crate::session::update::PlanStatus;
+use crate::view::{permission, title};
+
+impl Chat {
+    /// The name of the state, for the editor and for scripts.
+    pub(in crate::core) fn state(&self) -> ChatState {
+        match &self.phase {
+            Phase::Stopped => ChatState::Stopped,
+            Phase::Starting(_) => ChatState::Starting,
+            Phase::Ready => ChatState::Ready,
+            Phase::Running(Turn { cancelled: true, .. }) => ChatState::Cancelling,
+            Phase::Running(_) if self.awaiting_user.holds_turn() => ChatState::Waiting,
+            Phase::Running(_) => ChatState::Running,
+            Phase::Failed(_) => ChatState::Failed,
+        }
+    }
+
+    /// Returns the complete status.
+    pub(in crate::core) fn status(&self) -> ChatStatus {
+        ChatStatus {
+            chat: self.id,
+            agent: self.name().to_owned(),
+            title: self.agent_title(),
+            session: self.session.as_ref().map(ToString::to_string),
+            state: self.state(),
+            detail: self.detail(),
+            queued: self.queue.prompts.iter().map(|prompt| prompt.text.clone()).collect(),
+            queue_paused: self.queue.paused && !self.queue.prompts.is_empty(),
+            permissions: self
+                .awaiting_user
+                .permissions
+                .iter()
+                .map(|it| self.permission_status(it))
+                .collect(),
+            elicitations: self
+                .awaiting_user
+                .elicitations
+                .iter()
+                .map(PendingElicitation::status)
+                .collect(),
+            usage: self.usage.clone(),
+            mode: self.mode(),
+            plan: self.plan(),
+        }
+    }
+
+    fn detail(&self) -> Option<String> {
+        match &self.phase {
+            Phase::Failed(why) => Some(why.clone()),
+            Phase::Starting(_) | Phase::Ready if !self.awaiting_user.elicitations.is_empty() => {
+                self.first_request()
+            }
+            Phase::Starting(step) => Some(step.words().to_owned()),
+            Phase::Running(_) if self.state() == ChatState::Waiting => self.first_request(),
+            Phase::Running(turn) => {
+                let tool = self.transcript.tools().next_back();
+                let running = tool.filter(|tool| tool.call.status == ToolStatus::InProgress);
+                running
+                    .map(|tool| title::in_sentence(&tool.call, &self.scene()))
+                    .or_else(|| turn.activity.map(str::to_owned))
+            }
+            Phase::Ready => self.title.clone(),
+            Phase::Stopped => None,
+        }
+    }
+
+    /// Describes the first request that waits for the user.
+    fn first_request(&self) -> Option<String> {
+        let Some(waiting) = self.awaiting_user.permissions.first() else {
+            return self.awaiting_user.elicitations.first().map(PendingElicitation::first_line);
+        };
+        let entry = self.incoming().find_tool(&waiting.tool_call)?;
+        Some(format!("needs approval: {}", title::request(&entry.call, &self.scene())))
+    }
+
+    fn permission_status(&self, waiting: &PendingPermission) -> WaitingPermission {
+        let entry = self.incoming().find_tool(&waiting.tool_call);
+        WaitingPermission {
+            id: waiting.id,
+            tool_call: waiting.tool_call.to_string(),
+            title: entry
+                .map(|entry| {
+                    label::line(&title::request_heading(&entry.call, &self.scene())).into_owned()
+                })
+                .unwrap_or_default(),
+            kind: entry.map_or("tool", |entry| title::kind(entry.call.kind)),
+            command: entry
+                .and_then(|entry| entry.call.input.as_ref())
+                .and_then(|input| input.command.clone()),
+            asks: entry
+                .map(|entry| permission::summary(&entry.call, &self.scene()))
+                .unwrap_or_default(),
+            revision: waiting.revision,
+            options: waiting.options.clone(),
+            diffs: entry.map_or(0, |entry| entry.call.diffs().count()),
+        }
+    }
+
+    /// The name of the current mode. Options take precedence over modes (ACP session config options).
+    fn mode(&self) -> Option<String> {
+        use crate::session::update::OptionValue;
+        let option = self
+            .settings
+            .options
+            .iter()
+            .find(|option| option.category.as_deref() == Some("mode"))
+            .map(|option| &option.value);
+        if let Some(OptionValue::Select { current, choices }) = option {
+            let choice = choices.iter().find(|choice| choice.value == *current);
+            return Some(choice.map_or(current, |choice| &choice.name).clone());
+        }
+        let modes = self.settings.modes.as_ref().filter(|_| self.settings.options.is_empty())?;
+        let choice = modes.available.iter().find(|choice| choice.value == modes.current);
+        Some(choice.map_or(&modes.current, |choice| &choice.name).clone())
+    }
+
+    fn plan(&self) -> Option<(usize, usize)> {
+        let plan = self.transcript.entries().iter().rev().find_map(|entry| match entry {
+            Entry::Plan(plan) => Some(plan),
+            _ => None,
+        })?;
+        let done = plan.iter().filter(|step| step.status == PlanStatus::Completed).count();
+        (!plan.is_empty()).then_some((done, plan.len()))
+    }
+}

@@ -1,0 +1,229 @@
+//! Passes each event to its handler.
+
+use crate::core::calls::{CallOwner, ExpectedReply};
+use crate::core::event_subject::EventSubject;
+use crate::core::messages::agent::{AgentEvent, CallError, Reply};
+use crate::core::messages::editor::Level;
+use crate::core::messages::effect::Effect;
+use crate::core::messages::event::{Event, Timer};
+use crate::core::messages::ids::{AgentId, CallId};
+use crate::core::messages::user::UserAction;
+use crate::core::questions::Question;
+use crate::core::state::State;
+use crate::core::user_messages;
+use crate::session::author::ChatId;
+
+impl State {
+    /// Processes an event and returns the effects to carry out.
+    pub fn handle(&mut self, event: Event) -> Vec<Effect> {
+        let subject = EventSubject::of(&event);
+        self.catch_panic(&subject, |state| state.dispatch(event));
+        std::mem::take(&mut self.effects)
+    }
+
+    fn dispatch(&mut self, event: Event) {
+        match event {
+            Event::Agent(agent, from) => self.agent_event(agent, from),
+            Event::User(action) => self.user_action(action),
+            Event::File { token, outcome } => self.file_done(token, outcome),
+            Event::DiskFollowed { chat, changes, failed } => {
+                self.disk_followed(chat, changes, failed);
+            }
+            Event::Terminal(terminal, event) => self.terminal_event(&terminal, event),
+            Event::Exported(chat, id, export, outcome) => {
+                self.content_exported(chat, id, export, outcome);
+            }
+            Event::Buffer(path, event) => self.buffer_event(path, event),
+            Event::DiskChanged(paths) => self.disk_changed(&paths),
+            Event::PromptContextCollected { chat, turn, unsaved, context } => {
+                self.context_collected(chat, turn, unsaved, context);
+            }
+            Event::LastSession(chat, sessions) => self.last_session_found(chat, sessions),
+            Event::SavedSessions(cwd, sessions) => self.saved_sessions(&cwd, sessions),
+            Event::TranscriptLoaded(chat, past) => self.transcript_loaded(chat, past),
+            Event::Saved(session, result) => self.session_saved(&session, result),
+            Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
+            Event::Timer(Timer::SavePart(chat, turn)) => self.save_part(chat, turn),
+            Event::FrameLost => self.frame_lost(),
+            Event::Trace { chat, text } => self.show_recorded_trace(chat, text),
+            #[cfg(test)]
+            Event::Panic(..) => panic!("a handler that breaks"),
+        }
+    }
+
+    fn agent_event(&mut self, agent: AgentId, from: AgentEvent) {
+        match from {
+            AgentEvent::Update { session, update } => match self.chat_of(agent, &session) {
+                Some(id) => self.update(id, update),
+                None => self.hold_update(agent, session, update),
+            },
+            AgentEvent::Request { token, session, request } => {
+                self.request(agent, token, &session, request);
+            }
+            AgentEvent::Elicitation { token, scope, elicitation } => {
+                self.elicitation_requested(agent, token, &scope, *elicitation);
+            }
+            AgentEvent::ElicitationComplete(name) => self.elicitation_complete(agent, &name),
+            AgentEvent::Withdrawn(token) => self.withdrawn(token),
+            AgentEvent::Answer { call, result } => self.reply_received(call, result),
+            AgentEvent::Meta(meta) => self.meta_of_agent(agent, &meta),
+            AgentEvent::Exited(exit) => self.exited(agent, &exit),
+        }
+    }
+
+    fn reply_received(&mut self, call: CallId, result: Result<Reply, CallError>) {
+        self.call_ended(call);
+        let Some((owner, expected)) = self.calls.remove(&call) else { return };
+        // `Exited` follows, and tells more than an unanswered call does.
+        if result == Err(CallError::Closed) {
+            return;
+        }
+        match owner {
+            CallOwner::Agent(agent) => match (expected, result) {
+                (ExpectedReply::Initialize, Ok(Reply::Initialized(info))) => {
+                    self.initialized(agent, *info);
+                }
+                (ExpectedReply::Initialize, Ok(reply)) => {
+                    self.handshake_failed(agent, "initialize", &user_messages::wrong_reply(&reply));
+                }
+                (ExpectedReply::Initialize, Err(error)) => {
+                    self.handshake_failed(agent, "initialize", &error);
+                }
+                (ExpectedReply::Sessions, result) => self.sessions_listed(agent, result),
+                (ExpectedReply::LoggedOut, result) => self.logged_out(agent, result),
+                (ExpectedReply::Deleted, Err(error)) => self.delete_failed(agent, &error),
+                (ExpectedReply::UnwantedSession, Ok(Reply::Session { id, .. })) => {
+                    self.close_unwanted_session(agent, id);
+                }
+                _ => {}
+            },
+            CallOwner::Chat(id) => self.chat_reply_received(id, call, expected, result),
+        }
+    }
+
+    fn chat_reply_received(
+        &mut self,
+        id: ChatId,
+        call: CallId,
+        expected: ExpectedReply,
+        result: Result<Reply, CallError>,
+    ) {
+        match (expected, result) {
+            (ExpectedReply::Authenticate, Ok(_)) => self.logged_in(id),
+            (ExpectedReply::Authenticate, Err(error)) => self.login_failed(id, &error),
+            (
+                ExpectedReply::NewSession | ExpectedReply::Fork,
+                Ok(Reply::Session { id: session, setup }),
+            ) => {
+                self.session_opened(id, &session, setup);
+            }
+            (ExpectedReply::NewSession, Err(error)) => {
+                self.session_failed(id, "session/new", &error);
+            }
+            (ExpectedReply::Fork, Err(error)) => self.session_failed(id, "session/fork", &error),
+            (ExpectedReply::Load | ExpectedReply::Resume, Ok(Reply::Restored(setup))) => {
+                self.session_restored(id, setup);
+            }
+            (ExpectedReply::Load | ExpectedReply::Resume, Err(error)) => {
+                self.restore_failed(id, &error);
+            }
+            (ExpectedReply::Turn, Ok(Reply::Turn(stop))) => self.prompt_answered(id, call, &stop),
+            (ExpectedReply::Turn, Ok(Reply::PromptReceived)) => self.prompt_received(id, call),
+            (ExpectedReply::Turn, Err(error)) => self.prompt_failed(id, call, &error),
+            (ExpectedReply::Option { id: option, by_user, .. }, Ok(Reply::Options(options))) => {
+                self.option_set(id, &option, by_user, options);
+            }
+            (ExpectedReply::Option { name, .. }, Err(error)) => {
+                self.option_failed(id, &name, &error);
+            }
+            (ExpectedReply::Selected { setting, value, by_user }, Ok(_)) => {
+                self.mode_or_model_set(id, setting, by_user, value);
+            }
+            (ExpectedReply::Selected { setting, .. }, Err(error)) => {
+                self.option_failed(id, &format!("the {setting}"), &error);
+            }
+            (ExpectedReply::Ignored, _) => {}
+            (_, Ok(reply)) => self.start_failed(id, "startup", &user_messages::wrong_reply(&reply)),
+            (_, Err(error)) => self.start_failed(id, "startup", &error),
+        }
+    }
+
+    fn user_action(&mut self, action: UserAction) {
+        match action {
+            UserAction::Start { config, problems, cwd, directories, policy, target, focus } => {
+                self.report_settings_problems(problems);
+                self.start(*config, cwd, directories, target, focus);
+                self.set_policy(policy);
+            }
+            UserAction::ListSessions { act, cwd } => self.list_sessions(act, cwd),
+            UserAction::MoreSessions => self.more_sessions(),
+            UserAction::CloseSession(agent, session) => self.close_session(&agent, &session),
+            UserAction::DeleteSession { agent, session, cwd } => {
+                self.delete_session(agent, session, cwd);
+            }
+            UserAction::Prompt { chat, prompt } => self.prompt(chat, prompt),
+            UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),
+            UserAction::Stop(chat) => self.with_chat(chat, Self::stop),
+            UserAction::Restart(chat) => self.with_chat(chat, Self::restart),
+            UserAction::SetOption { chat, option, value } => {
+                self.with_chat(chat, |state, id| state.set_option(id, &option, &value));
+            }
+            UserAction::Login { chat, method } => {
+                self.with_chat(chat, |state, id| state.login_requested(id, method.as_deref()));
+            }
+            UserAction::LoginEnded { chat, status } => self.terminal_login_over(chat, status),
+            UserAction::Logout(chat) => self.with_chat(chat, Self::logout),
+            UserAction::TakeQueued { chat, index } => {
+                self.with_chat(chat, |state, id| state.take_queued(id, index));
+            }
+            UserAction::DropQueued { chat, text } => {
+                self.with_chat(chat, |state, id| state.drop_queued(id, &text));
+            }
+            UserAction::ResumeQueue(chat) => self.with_chat(chat, Self::resume_queue),
+            UserAction::Permission { chat, id, revision, choice } => {
+                self.permission_answered(chat, id, revision, choice);
+            }
+            UserAction::Elicitation { chat, id, choice } => {
+                self.elicitation_answered(chat, id, choice);
+            }
+            UserAction::ShowDiff { chat, tool_call: Some(call), .. } => {
+                self.show_diff_of(chat, &call);
+            }
+            UserAction::ShowDiff { chat, id, tool_call: None } => self.show_diff(chat, id),
+            UserAction::ShowOutput { chat, tool_call } => {
+                self.with_chat(chat, |state, id| state.show_output(id, &tool_call));
+            }
+            UserAction::ShowTerminal { chat, terminal, show } => {
+                self.with_chat(chat, |state, id| state.show_terminal(id, terminal, show));
+            }
+            UserAction::Content { chat, id, act } => {
+                self.with_chat(chat, |state, chat| state.content(chat, &id, act));
+            }
+            UserAction::ShowInfo(chat) => self.with_chat(chat, Self::show_info),
+            UserAction::ShowTrace(chat) => self.with_chat(chat, Self::show_trace),
+            UserAction::Answer { id, index } => self.question_answered(id, index),
+            UserAction::Redraw(chat, view) => self.redraw(chat, view),
+        }
+    }
+
+    /// Runs `action` on a chat, or tells the user that there is none.
+    fn with_chat(&mut self, chat: Option<ChatId>, action: impl FnOnce(&mut Self, ChatId)) {
+        match self.find_chat(chat) {
+            Some(id) => action(self, id),
+            None => self.notify(Level::Warn, "No chat is open. :RatStart starts one."),
+        }
+    }
+
+    fn question_answered(&mut self, id: u64, index: Option<usize>) {
+        let Some(question) = self.questions.remove(&id) else { return };
+        match question {
+            Question::EndAgent(chat, turn) => self.end_agent_answered(chat, turn, index),
+            Question::Login(chat, methods) => self.login_answered(chat, &methods, index),
+            Question::OutsidePath { chat, file, folder, waiting } => {
+                self.outside_path_answered(chat, (file, folder), &waiting, index);
+            }
+            Question::DirtyWrite(_, token) => self.dirty_write_answered(token, index),
+            Question::UnsavedText(chat, _) => self.unsaved_text_answered(chat, index),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The handlers of events, by subject. Each file implements a part of [`State`](super::state::State).
+
+mod activity;
+mod agents;
+mod content;
+mod elicitations;
+mod file_changes;
+mod files;
+mod login;
+mod meta;
+mod options;
+mod pages;
+mod permission;
+mod persistence;
+mod prompt_context;
+mod session_list;
+mod sessions;
+mod terminals;
+mod turn;

@@ -1,0 +1,267 @@
+//! Everything we do. Only `State` creates effects; the bridge has the edges carry them out.
+
+use crate::core::messages::call::Call;
+use crate::core::messages::content::{ContentBytes, ExportTarget};
+use crate::core::messages::event::Timer;
+use crate::core::messages::file_scope::FileScope;
+use crate::core::messages::files::{BufferEvent, ReportedChange};
+use crate::core::messages::ids::{AgentId, CallId, RequestToken};
+use crate::core::messages::policy::{Unsaved, WriteDirty};
+use crate::core::messages::terminal::TerminalCommand;
+use crate::session::agent::AgentConfig;
+use crate::session::author::{Author, ChatId, SessionKey};
+use crate::session::content::ContentId;
+use crate::session::elicitation::Action;
+use crate::session::entry::Entry;
+use crate::session::ids::{AgentName, SessionId, TerminalId};
+use crate::session::permission::Outcome;
+use crate::session::saved::{SavedSession, StoreKey, TranscriptPart};
+use crate::session::terminal::TerminalExit;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Send a command to an agent.
+    Agent(AgentEffect),
+    /// Read a file for an agent. `Event::File` follows.
+    Read {
+        /// The request that waits for it.
+        token: RequestToken,
+        /// The session that reads.
+        session: SessionKey,
+        /// As sent.
+        path: PathBuf,
+        /// First line, counted from 1; `None` starts at the beginning.
+        line: Option<u32>,
+        /// Maximum number of lines; `None` reads to the end.
+        limit: Option<u32>,
+        /// The files the agent may use.
+        scope: FileScope,
+    },
+    /// Write a file for an agent. `Event::File` follows.
+    Write {
+        /// The request that waits for it.
+        token: RequestToken,
+        /// The session, turn and tool call that write.
+        by: Author,
+        /// As sent.
+        path: PathBuf,
+        /// The complete new text.
+        content: String,
+        /// The text it replaces, if the user has allowed exactly this change. `None` means the text the agent knows.
+        base: Option<String>,
+        /// What to do about unsaved changes in the buffer.
+        dirty: WriteDirty,
+        /// Whether the agent will also write the same text to disk by itself.
+        repeats: bool,
+        /// The files the agent may use.
+        scope: FileScope,
+    },
+    /// Check whether an agent has changed files on disk, and update open buffers. `Event::DiskFollowed` follows.
+    FollowDisk {
+        /// The chat whose turn it is.
+        chat: ChatId,
+        /// The session, turn and tool call that made the changes.
+        by: Author,
+        /// The files; empty means every open file.
+        paths: Vec<PathBuf>,
+        /// The files the agent may use.
+        scope: FileScope,
+    },
+    /// Load these files, because an agent is about to change them.
+    Preload {
+        /// The files.
+        paths: Vec<PathBuf>,
+        /// The files the agent may use.
+        scope: FileScope,
+    },
+    /// Record that an agent has read these files from disk by itself.
+    AgentReadDisk {
+        /// The session that has read them.
+        session: SessionKey,
+        /// The files.
+        paths: Vec<PathBuf>,
+        /// The files the agent may use.
+        scope: FileScope,
+        /// Whether the agent's model has read them, which knows nothing of what the agent's tools read through us.
+        by_model: bool,
+    },
+    /// Find out what an agent cannot see, for a prompt that is waiting to be sent. `Event::PromptContextCollected`
+    /// always follows.
+    CollectPromptContext(CollectPromptContext),
+    /// A turn has ended: from now on, changes to files the agent wrote are made by others.
+    TurnEnded {
+        /// The session.
+        session: SessionKey,
+        /// The file changes that were reported with the prompt.
+        reported: Vec<ReportedChange>,
+        /// Whether the agent has taken the prompt into account.
+        taken: bool,
+        /// Whether the agent reads files through us and not from disk.
+        reads_buffers: bool,
+    },
+    /// Forget what a session that has ended knows about files.
+    Forget(SessionKey),
+    /// Act on a terminal.
+    Terminal(TerminalId, TerminalCommand),
+    /// Record what has happened to a file's buffer.
+    Buffer {
+        /// The file, by the buffer's name.
+        path: PathBuf,
+        /// What has happened.
+        event: BufferEvent,
+        /// The files that any agent may use.
+        scope: FileScope,
+    },
+    /// Write content to a file. `Event::Exported` always follows.
+    Export {
+        /// The chat.
+        chat: ChatId,
+        /// The content.
+        id: ContentId,
+        /// The file.
+        export: ExportTarget,
+        /// The data.
+        bytes: ContentBytes,
+    },
+    /// Read or write saved sessions.
+    Store(StoreCommand),
+    /// Watch loaded files in this scope, and no others, for changes on disk.
+    Watch(FileScope),
+    /// Set a timer. `Event::Timer` follows.
+    Timer {
+        /// Returned when the timer fires.
+        timer: Timer,
+        /// The delay.
+        after: Duration,
+    },
+    /// Get the recorded protocol messages of an agent. `Event::Trace` follows.
+    Trace {
+        /// The agent.
+        agent: AgentId,
+        /// The chat to show them in.
+        chat: ChatId,
+    },
+}
+
+/// A command for the store of saved sessions.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StoreCommand {
+    /// Save a session with the changed entries of its transcript, each with its index. If the flag is set, they replace
+    /// everything saved before. `Event::Saved` follows.
+    Save(Box<SavedSession>, bool, Vec<(usize, Entry)>),
+    /// Save what the agent has said so far in a running turn. `Event::Saved` follows.
+    SavePart(Box<SavedSession>, TranscriptPart),
+    /// Delete a session.
+    Forget(StoreKey),
+    /// Find this agent's most recent session in this folder. `Event::LastSession` always follows.
+    FindLast(ChatId, AgentName, PathBuf),
+    /// List the sessions of this folder. `Event::SavedSessions` always follows.
+    List(PathBuf),
+    /// Load the transcript of a session. If the flag is set, also claim the session, so that no other Neovim can open
+    /// it. `Event::TranscriptLoaded` always follows.
+    LoadTranscript(ChatId, StoreKey, bool),
+    /// Give up the claim on a session, so that another Neovim can open it.
+    Release(StoreKey),
+}
+
+/// A request for the context of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectPromptContext {
+    /// The chat.
+    pub chat: ChatId,
+    /// The turn of the prompt.
+    pub turn: u64,
+    /// The session.
+    pub session: SessionKey,
+    /// The directory that paths are shown relative to.
+    pub cwd: PathBuf,
+    /// The files the agent may use.
+    pub scope: FileScope,
+    /// What to do about unsaved text. `Save` saves it first; `Ignore` does not look for any.
+    pub unsaved: Unsaved,
+    /// Whether the agent reads files through us and not from disk.
+    pub reads_buffers: bool,
+    /// Attached files that have to be read.
+    pub files: Vec<PathBuf>,
+}
+
+/// A command for an agent's connection.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentCommand {
+    /// Start the process.
+    Start {
+        /// How to start it.
+        config: Box<AgentConfig>,
+        /// The working directory.
+        cwd: PathBuf,
+    },
+    /// Make a call. The reply, an error or the timeout comes back as `AgentEvent::Answer`, exactly once.
+    Call {
+        /// Identifies the call.
+        call: CallId,
+        /// The call.
+        request: Call,
+        /// How long to wait; `None` waits forever.
+        timeout: Option<Duration>,
+    },
+    /// Send `session/cancel`.
+    Cancel(SessionId),
+    /// Send `$/cancel_request` for one of our calls.
+    Withdraw(CallId),
+    /// Answer a request of the agent, which uses up the token.
+    Answer {
+        /// The request.
+        token: RequestToken,
+        /// The answer.
+        answer: Answer,
+    },
+    /// End the process and its whole group: close stdin, then SIGTERM, then SIGKILL.
+    Stop,
+}
+
+/// An answer to an agent's request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// To `fs/read_text_file`.
+    Text(String),
+    /// To `fs/write_text_file`.
+    Written,
+    /// To `session/request_permission`.
+    Permission(Outcome),
+    /// To `terminal/create`.
+    Terminal(TerminalId),
+    /// To `terminal/output`.
+    Output {
+        /// The end of the output, as plain text.
+        text: String,
+        /// Whether earlier output was left out.
+        truncated: bool,
+        /// How the command has ended; `None` while it runs.
+        exit: Option<TerminalExit>,
+    },
+    /// To `terminal/wait_for_exit`.
+    Exited(TerminalExit),
+    /// To `terminal/kill` and `terminal/release`.
+    Done,
+    /// To `elicitation/create`.
+    Elicitation(Action),
+    /// An error, to any request.
+    Error {
+        /// A JSON-RPC or ACP error code.
+        code: i64,
+        /// One line, written for the agent's model.
+        message: String,
+    },
+}
+
+/// A command together with the agent it is for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentEffect {
+    /// The agent.
+    pub agent: AgentId,
+    /// The command.
+    pub action: AgentCommand,
+}

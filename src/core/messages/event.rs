@@ -1,0 +1,89 @@
+//! Everything that happens. The edges create events; only `State` handles them.
+
+use crate::core::messages::agent::AgentEvent;
+use crate::core::messages::content::{ExportOutcome, ExportTarget};
+use crate::core::messages::files::{BufferEvent, FileChange, FileOutcome, PromptContext};
+use crate::core::messages::ids::{AgentId, RequestToken};
+use crate::core::messages::policy::Unsaved;
+use crate::core::messages::terminal::TerminalEvent;
+use crate::core::messages::user::UserAction;
+use crate::session::author::ChatId;
+use crate::session::content::ContentId;
+use crate::session::ids::TerminalId;
+use crate::session::saved::{SaveResult, SavedSession, SavedTranscript, StoreKey};
+use std::path::PathBuf;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// An agent has sent something or has ended.
+    Agent(AgentId, AgentEvent),
+    /// The user has done something.
+    User(UserAction),
+    /// A read or write for an agent is done.
+    File {
+        /// The request it was for.
+        token: RequestToken,
+        /// The result.
+        outcome: FileOutcome,
+    },
+    /// Open buffers have been updated after an agent changed their files on disk.
+    DiskFollowed {
+        /// The chat whose turn it was.
+        chat: ChatId,
+        /// The changed files.
+        changes: Vec<FileChange>,
+        /// Files whose buffers could not be updated, each with the reason.
+        failed: Vec<(PathBuf, String)>,
+    },
+    /// The context for a prompt is complete.
+    PromptContextCollected {
+        /// The chat.
+        chat: ChatId,
+        /// The turn of the prompt.
+        turn: u64,
+        /// How unsaved text was handled.
+        unsaved: Unsaved,
+        /// The context.
+        context: PromptContext,
+    },
+    /// Something has happened in a terminal.
+    Terminal(TerminalId, TerminalEvent),
+    /// Content was to be written to a file.
+    Exported(ChatId, ContentId, ExportTarget, ExportOutcome),
+    /// Something has happened to a file's buffer; the path is the buffer's name.
+    Buffer(PathBuf, BufferEvent),
+    /// Watched files have changed on disk; holds their real paths.
+    DiskChanged(Vec<PathBuf>),
+    /// The most recent session of the chat's agent in its folder.
+    LastSession(ChatId, Option<SavedSession>),
+    /// The saved sessions of a folder.
+    SavedSessions(PathBuf, Vec<SavedSession>),
+    /// The transcript of the session a chat is about to open.
+    TranscriptLoaded(ChatId, SavedTranscript),
+    /// The result of saving a session.
+    Saved(StoreKey, SaveResult),
+    /// A timer has fired.
+    Timer(Timer),
+    /// It is unknown how much of a frame the editor has applied.
+    FrameLost,
+    /// Makes a handler panic; for the test of how that is handled.
+    #[cfg(test)]
+    Panic(AgentId, RequestToken),
+    /// The recorded protocol messages of an agent.
+    Trace {
+        /// The chat to show them in.
+        chat: ChatId,
+        /// As JSON Lines.
+        text: String,
+    },
+}
+
+/// What a timer is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Timer {
+    /// Whether the agent has ended the cancelled turn with this number.
+    CancelGrace(ChatId, u64),
+    /// Saving what the agent has said so far in the turn with this number.
+    SavePart(ChatId, u64),
+}

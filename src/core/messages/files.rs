@@ -1,0 +1,107 @@
+//! Results of reading, writing and watching files.
+
+use crate::edit::unified::FileDiff;
+use crate::edit::{Revision, Snapshot, Text};
+use crate::session::prompt::FilesRead;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What an agent cannot see for itself, collected for a prompt.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PromptContext {
+    /// Files whose buffers have unsaved changes.
+    pub unsaved: Vec<UnsavedFile>,
+    /// Files the agent wrote that others have changed since.
+    pub changed: Vec<ChangedFile>,
+    /// Buffers that could not be saved, one line each.
+    pub problems: Vec<String>,
+    /// The content of attached files.
+    pub files: FilesRead,
+}
+
+/// A file whose buffer has unsaved changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnsavedFile {
+    /// From the text on disk to the text in the buffer.
+    pub diff: FileDiff,
+    /// A `file://` URI.
+    pub uri: String,
+    /// The text in the buffer.
+    pub text: Arc<Text>,
+}
+
+/// A file the agent wrote that others have changed since.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangedFile {
+    /// From the text the agent knows to the current text.
+    pub diff: FileDiff,
+    /// What the agent knows once it has read the diff.
+    pub report: ReportedChange,
+}
+
+/// A file change that was reported to an agent. `None` stands for a missing file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReportedChange {
+    /// The real path.
+    pub path: PathBuf,
+    /// The text the agent knew before.
+    pub was: Option<Revision>,
+    /// The text after the reported change.
+    pub now: Option<Snapshot>,
+}
+
+/// Something that has happened to a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BufferEvent {
+    /// Neovim has read the file into it.
+    Read,
+    /// The user has saved it.
+    Saved,
+    /// It has become unmodified in another way, for example because the user has undone unsaved changes.
+    Clean,
+}
+
+/// A change that an agent made to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// The real path.
+    pub path: PathBuf,
+    /// Number of hunks.
+    pub hunks: usize,
+    /// Number of hunks where the buffer keeps the user's lines although the file has others.
+    pub conflicts: usize,
+    /// Whether the file was deleted.
+    pub deleted: bool,
+    /// `protocol` for a write through us, `disk` for a write by the agent itself.
+    pub via: &'static str,
+}
+
+/// The result of a read or a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileOutcome {
+    /// The text that was read.
+    Text(String),
+    /// The file was written.
+    Written {
+        /// What has changed; empty if the file already had this text.
+        changes: Vec<FileChange>,
+        /// One line for the user, if there is something they should know.
+        notice: Option<String>,
+    },
+    /// Nothing was written: the write would also save the user's unsaved changes, and the user has chosen to be asked.
+    Unsaved(PathBuf),
+    /// The path is outside the agent's scope, so the user has to allow it first.
+    Outside {
+        /// The real path of the file.
+        file: PathBuf,
+        /// Its folder; `None` if that is too broad to offer, such as a home directory.
+        folder: Option<PathBuf>,
+    },
+    /// It failed.
+    Failed {
+        /// A JSON-RPC or ACP error code.
+        code: i64,
+        /// One line.
+        message: String,
+    },
+}

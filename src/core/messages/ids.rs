@@ -1,0 +1,13 @@
+//! Identifiers that we assign to agents, to their requests and to our calls.
+
+/// An agent process. A restarted agent gets a new id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AgentId(pub u32);
+
+/// A request of an agent that waits for an answer. It is used up by answering, which happens exactly once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestToken(pub u64);
+
+/// A call of ours that waits for the agent's reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId(pub u64);

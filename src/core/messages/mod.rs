@@ -1,0 +1,17 @@
+//! The types that the edges and the core exchange. There is no logic here.
+
+pub mod agent;
+pub mod call;
+pub mod content;
+pub mod editor;
+pub mod effect;
+pub mod elicitation;
+pub mod event;
+pub mod file_scope;
+pub mod files;
+pub mod ids;
+pub mod page;
+pub mod policy;
+pub mod status;
+pub mod terminal;
+pub mod user;

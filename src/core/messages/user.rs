@@ -1,0 +1,214 @@
+//! What the user does, as reported by the editor.
+
+use crate::core::messages::content::ContentCommand;
+use crate::core::messages::elicitation::ElicitationChoice;
+use crate::core::messages::page::View;
+use crate::core::messages::policy::FilePolicy;
+use crate::session::agent::AgentConfig;
+use crate::session::author::ChatId;
+use crate::session::content::ContentId;
+use crate::session::ids::{AgentName, OptionId, SessionId, TerminalId, ToolCallId};
+use crate::session::prompt::Prompt;
+use std::path::PathBuf;
+
+/// Something the user does. `None` as the chat stands for the one used most recently.
+#[derive(Debug, Clone, PartialEq)]
+pub enum UserAction {
+    /// `:RatStart`.
+    Start {
+        /// The agent and how to start it.
+        config: Box<AgentConfig>,
+        /// The problems of the settings file, one line each.
+        problems: Vec<String>,
+        /// The session's working directory.
+        cwd: PathBuf,
+        /// Additional roots.
+        directories: Vec<PathBuf>,
+        /// The options for unsaved text.
+        policy: FilePolicy,
+        /// The session to open.
+        target: SessionTarget,
+        /// Whether to put the cursor into the prompt.
+        focus: bool,
+    },
+    /// `:RatSessions`: list the sessions of a folder.
+    ListSessions {
+        /// What to do with the chosen session.
+        act: SessionAction,
+        /// The folder.
+        cwd: PathBuf,
+    },
+    /// Get the next pages of the list.
+    MoreSessions,
+    /// Close a session.
+    CloseSession(AgentName, SessionId),
+    /// Delete a session.
+    DeleteSession {
+        /// Its agent.
+        agent: AgentName,
+        /// The session.
+        session: SessionId,
+        /// Its working directory.
+        cwd: PathBuf,
+    },
+    /// Send a prompt.
+    Prompt {
+        /// The chat.
+        chat: Option<ChatId>,
+        /// The prompt.
+        prompt: Prompt,
+    },
+    /// `:RatCancel`.
+    Cancel(Option<ChatId>),
+    /// `:RatStop`.
+    Stop(Option<ChatId>),
+    /// `:RatRestart`.
+    Restart(Option<ChatId>),
+    /// Set an option of the session, its mode or its model.
+    SetOption {
+        /// The chat.
+        chat: Option<ChatId>,
+        /// The option's id, category or name.
+        option: String,
+        /// The value or name of a choice; for a boolean, `on` or `off`.
+        value: String,
+    },
+    /// `:RatLogin`.
+    Login {
+        /// The chat.
+        chat: Option<ChatId>,
+        /// The id of the authentication method; `None` lets the user choose.
+        method: Option<String>,
+    },
+    /// The login program that ran in a terminal has ended.
+    LoginEnded {
+        /// The chat.
+        chat: ChatId,
+        /// Its exit status; `None` if it could not be started.
+        status: Option<i32>,
+    },
+    /// `:RatLogout`.
+    Logout(Option<ChatId>),
+    /// Take a prompt out of the queue in order to edit it.
+    TakeQueued {
+        /// The chat.
+        chat: Option<ChatId>,
+        /// Position in the queue, counted from 0.
+        index: usize,
+    },
+    /// Remove a prompt from the queue.
+    DropQueued {
+        /// The chat.
+        chat: Option<ChatId>,
+        /// The text of the prompt. A position would be unreliable, since earlier prompts may have been sent meanwhile.
+        text: String,
+    },
+    /// Resume a paused queue.
+    ResumeQueue(Option<ChatId>),
+    /// Answer a permission request.
+    Permission {
+        /// The chat; `None` for any chat.
+        chat: Option<ChatId>,
+        /// The number of the request; `None` for the oldest.
+        id: Option<u64>,
+        /// The revision the user has seen; `None` if it does not matter.
+        revision: Option<u64>,
+        /// The answer.
+        choice: PermissionChoice,
+    },
+    /// Answer an elicitation, or validate its form.
+    Elicitation {
+        /// The chat.
+        chat: ChatId,
+        /// The number of the elicitation.
+        id: u64,
+        /// What the user does with it.
+        choice: ElicitationChoice,
+    },
+    /// Show the changes of a permission request or of a tool call in diff mode.
+    ShowDiff {
+        /// The chat.
+        chat: Option<ChatId>,
+        /// The number of the request; `None` for the oldest.
+        id: Option<u64>,
+        /// The tool call; takes precedence over `id`.
+        tool_call: Option<ToolCallId>,
+    },
+    /// Show the complete output of a tool call.
+    ShowOutput {
+        /// The chat.
+        chat: Option<ChatId>,
+        /// The tool call.
+        tool_call: ToolCallId,
+    },
+    /// Show a terminal's output in a terminal buffer; or the user has closed that buffer.
+    ShowTerminal {
+        /// The chat.
+        chat: Option<ChatId>,
+        /// The terminal.
+        terminal: TerminalId,
+        /// Whether it has a buffer from now on.
+        show: bool,
+    },
+    /// Do something with a piece of content.
+    Content {
+        /// The chat.
+        chat: Option<ChatId>,
+        /// The content.
+        id: ContentId,
+        /// What to do.
+        act: ContentCommand,
+    },
+    /// `:RatInfo`.
+    ShowInfo(Option<ChatId>),
+    /// `:RatTrace`.
+    ShowTrace(Option<ChatId>),
+    /// Answer one of our own questions.
+    Answer {
+        /// The question.
+        id: u64,
+        /// The chosen item, counted from 0; `None` if the user closed the question.
+        index: Option<usize>,
+    },
+    /// Redraw a view completely, because its buffer was created again.
+    Redraw(ChatId, View),
+}
+
+/// Which session to open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionTarget {
+    /// The one that is open; else the most recent one of the folder, if the agent can resume it; else a new one.
+    Last,
+    /// The one that is open; else a new one.
+    Current,
+    /// A new one.
+    New,
+    /// This one.
+    Existing(SessionId),
+    /// A fork of this one.
+    Fork(SessionId),
+}
+
+/// What to do with a session the user chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionAction {
+    /// Show it, or resume it.
+    Open,
+    /// Fork it.
+    Fork,
+    /// Close it.
+    Close,
+    /// Delete it.
+    Delete,
+}
+
+/// The user's answer to a permission request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PermissionChoice {
+    /// Choose this option.
+    Option(OptionId),
+    /// Allow it once.
+    Allow,
+    /// Reject it once, with a reason for the agent if one is given.
+    Deny(Option<String>),
+}

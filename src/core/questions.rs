@@ -1,0 +1,39 @@
+//! Our own questions that wait for the user.
+
+use crate::core::messages::ids::RequestToken;
+use crate::session::author::ChatId;
+use crate::session::ids::AuthMethodId;
+use std::path::PathBuf;
+
+/// A question we ask the user.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Question {
+    /// The agent has not ended this turn after a cancel: end the agent?
+    EndAgent(ChatId, u64),
+    /// Which of these methods to log in with?
+    Login(ChatId, Vec<AuthMethodId>),
+    /// May the agent use this file, or its folder if that may be offered?
+    OutsidePath { chat: ChatId, file: PathBuf, folder: Option<PathBuf>, waiting: Vec<RequestToken> },
+    /// May this write also save the user's unsaved changes?
+    DirtyWrite(ChatId, RequestToken),
+    /// What to do about unsaved text before the prompt of this turn is sent?
+    UnsavedText(ChatId, u64),
+}
+
+impl Question {
+    /// The chat it is about.
+    pub(super) fn chat(&self) -> ChatId {
+        match self {
+            Self::EndAgent(chat, _)
+            | Self::Login(chat, _)
+            | Self::OutsidePath { chat, .. }
+            | Self::DirtyWrite(chat, _)
+            | Self::UnsavedText(chat, _) => *chat,
+        }
+    }
+
+    /// Whether an agent's request or a prompt waits for the answer.
+    pub(super) fn holds_turn(&self) -> bool {
+        matches!(self, Self::OutsidePath { .. } | Self::DirtyWrite(..) | Self::UnsavedText(..))
+    }
+}

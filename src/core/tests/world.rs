@@ -1,0 +1,182 @@
+//! A simulated environment for a `State`: an agent, a disk and an editor.
+
+use super::*;
+
+/// Simulates everything around a `State` and records its effects.
+#[derive(Default)]
+pub(super) struct World {
+    pub(super) state: State,
+    pub(super) agent: Option<AgentId>,
+    pub(super) calls: Vec<(CallId, Call)>,
+    pub(super) request_tokens: Vec<RequestToken>,
+    pub(super) answers: HashMap<RequestToken, Vec<Answer>>,
+    pub(super) file_requests: Vec<RequestToken>,
+    /// Commands that were started and have not both ended and been released.
+    pub(super) commands: Vec<terminals::Command>,
+    pub(super) questions: Vec<u64>,
+    pub(super) messages: Vec<EditorMessage>,
+    pub(super) timers: Vec<Timer>,
+    /// Contexts that prompts are waiting for.
+    pub(super) contexts: Vec<CollectPromptContext>,
+    /// The content of each prompt that was sent.
+    pub(super) sent: Vec<Vec<Content>>,
+    /// Commands for the store.
+    pub(super) stored: Vec<StoreCommand>,
+    /// Files to follow; an empty list means all.
+    pub(super) followed: Vec<Vec<PathBuf>>,
+    /// The ends of turns: what was reported to the agent, and whether it took the prompt into account.
+    pub(super) turn_ends: Vec<(Vec<ReportedChange>, bool)>,
+    pub(super) withdrawn: Vec<CallId>,
+    pub(super) next_token: u64,
+    /// Number of sessions the agent has opened.
+    pub(super) sessions: usize,
+    /// The session the agent's messages are about; `None` for the first one.
+    pub(super) session: Option<SessionId>,
+}
+
+impl World {
+    pub(super) fn handle(&mut self, event: Event) {
+        for effect in self.state.handle(event) {
+            match effect {
+                Effect::Agent(effect) => match effect.action {
+                    AgentCommand::Start { .. } => self.agent = Some(effect.agent),
+                    AgentCommand::Call { call, request, .. } => {
+                        if let Call::Prompt { blocks, .. } = &request {
+                            self.sent.push(blocks.clone());
+                        }
+                        self.calls.push((call, request));
+                    }
+                    AgentCommand::Answer { token, answer } => {
+                        self.answers.entry(token).or_default().push(answer);
+                    }
+                    AgentCommand::Stop => {
+                        self.agent = None;
+                        self.calls.clear();
+                    }
+                    AgentCommand::Withdraw(call) => self.withdrawn.push(call),
+                    AgentCommand::Cancel(_) => {}
+                },
+                Effect::Read { token, .. } | Effect::Write { token, .. } => {
+                    self.file_requests.push(token);
+                }
+                Effect::CollectPromptContext(request) => self.contexts.push(request),
+                Effect::TurnEnded { reported, taken, .. } => self.turn_ends.push((reported, taken)),
+                Effect::Terminal(terminal, action) => self.terminal(&terminal, &action),
+                Effect::Store(command) => self.stored.push(command),
+                Effect::Timer { timer, .. } => self.timers.push(timer),
+                Effect::FollowDisk { paths, .. } => self.followed.push(paths),
+                Effect::Buffer { .. }
+                | Effect::Export { .. }
+                | Effect::Forget(_)
+                | Effect::Preload { .. }
+                | Effect::AgentReadDisk { .. }
+                | Effect::Trace { .. }
+                | Effect::Watch(_) => {}
+            }
+        }
+        let frame = self.state.take_frame().messages;
+        self.questions.extend(frame.iter().filter_map(|told| match told {
+            EditorMessage::Ask { id, .. } => Some(*id),
+            _ => None,
+        }));
+        self.messages.extend(frame);
+    }
+
+    pub(super) fn agent_sends(&mut self, from: AgentEvent) {
+        if let Some(agent) = self.agent {
+            self.handle(Event::Agent(agent, from));
+        }
+    }
+
+    /// The agent sends a request.
+    pub(super) fn request(&mut self, request: AgentRequest) {
+        if self.agent.is_none() {
+            return;
+        }
+        self.next_token += 1;
+        let token = RequestToken(self.next_token);
+        self.request_tokens.push(token);
+        let session = self.session.clone().unwrap_or_else(|| "s".into());
+        self.agent_sends(AgentEvent::Request { token, session, request });
+    }
+
+    pub(super) fn request_permission(&mut self, call: &str) {
+        let options = vec![
+            option("yes", OptionKind::AllowOnce),
+            option("always", OptionKind::AllowAlways),
+            option("no", OptionKind::RejectOnce),
+        ];
+        let patch = Box::new(ToolCallPatch::default());
+        let tool_call = call.into();
+        self.request(AgentRequest::Permission(PermissionRequest { tool_call, patch, options }));
+    }
+
+    /// Replies to our oldest call as a cooperative agent would.
+    pub(super) fn reply(&mut self) -> Option<Call> {
+        if self.calls.is_empty() {
+            return None;
+        }
+        let (call, request) = self.calls.remove(0);
+        let reply = match &request {
+            Call::Initialize => Reply::Initialized(Box::new(AgentInfo {
+                protocol_version: 1,
+                ..AgentInfo::default()
+            })),
+            Call::NewSession(_) | Call::Fork(..) => {
+                self.sessions += 1;
+                let id =
+                    if self.sessions == 1 { "s".into() } else { format!("s{}", self.sessions) };
+                Reply::Session { id: id.as_str().into(), setup: SessionSetup::default() }
+            }
+            Call::Load(..) | Call::Resume(..) => Reply::Restored(SessionSetup::default()),
+            Call::Prompt { .. } => Reply::Turn(StopReason::EndTurn),
+            _ => Reply::Done,
+        };
+        self.agent_sends(AgentEvent::Answer { call, result: Ok(reply) });
+        Some(request)
+    }
+
+    pub(super) fn reply_with_error(&mut self, error: CallError) {
+        if !self.calls.is_empty() {
+            let (call, _) = self.calls.remove(0);
+            self.agent_sends(AgentEvent::Answer { call, result: Err(error) });
+        }
+    }
+
+    /// Completes the context of the oldest waiting prompt, with this number of files with unsaved changes.
+    pub(super) fn context_collected(&mut self, files: usize) {
+        if self.contexts.is_empty() {
+            return;
+        }
+        let CollectPromptContext { chat, turn, unsaved, .. } = self.contexts.remove(0);
+        let files = if unsaved == Unsaved::Ignore { 0 } else { files };
+        let context = PromptContext {
+            unsaved: (0..files).map(|i| unsaved_file(&i.to_string())).collect(),
+            changed: vec![changed_file("agent's")],
+            problems: vec!["0 was not saved".to_owned(); usize::from(unsaved == Unsaved::Save)],
+            ..PromptContext::default()
+        };
+        self.handle(Event::PromptContextCollected { chat, turn, unsaved, context });
+    }
+
+    pub(super) fn ready() -> Self {
+        Self::ready_with(Unsaved::Ignore)
+    }
+
+    pub(super) fn ready_with(unsaved: Unsaved) -> Self {
+        let mut world = Self::default();
+        world.handle(start_with(FilePolicy { unsaved, write_dirty: WriteDirty::Ask }));
+        world.reply();
+        world.reply();
+        assert_eq!(world.chat_state(), ChatState::Ready);
+        world
+    }
+
+    pub(super) fn chat_state(&self) -> ChatState {
+        self.state.chats[&ChatId(1)].state()
+    }
+
+    pub(super) fn answers_to(&self, token: u64) -> &[Answer] {
+        self.answers.get(&RequestToken(token)).map_or(&[], Vec::as_slice)
+    }
+}

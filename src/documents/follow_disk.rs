@@ -1,0 +1,284 @@
+//! Follows changes that an agent has made to a file on disk: merges them into the buffer as one undo step, without a
+//! prompt and without losing what the user wrote. Writes a file only if the agent has overwritten it with a text that
+//! it had sent us and that was merged already.
+
+use super::agent_view::{AgentView, SentText};
+use super::blocking::run_blocking;
+use super::change::{AgentChange, Via};
+use super::disk_text::DiskText;
+use super::document::{ChangeOutcome, Document, LoadedBuffer, MAX_TRIES};
+use super::editor::Then;
+use super::error::DocumentError;
+use super::facts::DiskFacts;
+use super::limits::{MAX_PRELOAD_SIZE, MAX_TEXT_SIZE};
+use super::write::difference;
+use crate::edit::{
+    ExternalMerge, Hunk, Snapshot, Text, common_lines, merge_external, refine, without_merge,
+    writer_view,
+};
+use crate::session::author::{Author, SessionKey};
+
+impl Document {
+    /// Brings a change on disk into the buffer. Returns it together with one that was not reported before; `None` if
+    /// there is nothing to report.
+    pub(super) async fn disk_changed(
+        &mut self,
+        by: &Author,
+    ) -> Result<Option<AgentChange>, DocumentError> {
+        let followed = self.follow_disk(by).await?;
+        let Some(unreported) = self.unreported.take() else { return Ok(followed) };
+        Ok(Some(match followed {
+            Some(followed) => AgentChange { disk_change: Some(Box::new(unreported)), ..followed },
+            None => unreported,
+        }))
+    }
+
+    async fn follow_disk(&mut self, by: &Author) -> Result<Option<AgentChange>, DocumentError> {
+        let session = &by.session;
+        let facts = self.facts().await?;
+        if facts.is_some() && facts == self.baseline.as_ref().map(|baseline| baseline.facts) {
+            return Ok(None);
+        }
+        if facts.is_none() && !self.is_missing().await? {
+            return Ok(None); // Agents also name folders.
+        }
+        self.complete_partial_read().await?;
+        for _ in 0..MAX_TRIES {
+            let Some((loaded, file)) = self.buffer_and_file().await? else {
+                return self.follow_unloaded(by).await;
+            };
+            let Some(file) = file else { return self.follow_deletion(by, &loaded).await };
+            if self.consume_sent(&file, by) {
+                self.restore_merged(&loaded, file).await?;
+                return Ok(None);
+            }
+            if self.is_baseline(&loaded, &file).await? {
+                // The user has saved, or only the modification time has changed.
+                return Ok(None);
+            }
+            self.acknowledge_disk(session, Some(&file.text));
+            let change = self.follow_file(by, &loaded, &file).await?;
+            let is_baseline = |baseline: &DiskText| baseline.facts == file.facts;
+            if change.is_some() || self.baseline.as_ref().is_some_and(is_baseline) {
+                return Ok(change);
+            }
+        }
+        Err(DocumentError::Busy(self.path.clone()))
+    }
+
+    /// Merges the text of the file into the buffer. `None` if the buffer already had all of it; or if the buffer has
+    /// changed meanwhile, in which case the baseline is not updated and the caller has to start over.
+    pub(super) async fn follow_file(
+        &mut self,
+        by: &Author,
+        loaded: &LoadedBuffer,
+        file: &DiskText,
+    ) -> Result<Option<AgentChange>, DocumentError> {
+        let external = self.merge_file(&by.session, loaded, file).await?;
+        let shape = external.text.shape();
+        let is_file = external.text.same_lines(&file.text) && shape == file.text.shape();
+        let then = Then::FollowDisk {
+            facts: file.facts,
+            shape,
+            encoding: file.encoding.clone(),
+            modified: !is_file,
+            unresolved: external.unresolved.clone(),
+        };
+        let edits = refine(&external.hunks, &loaded.text);
+        let (before, after) = match self.apply_edits(loaded, edits, then).await? {
+            ChangeOutcome::Done { before, after, .. } => (before, after),
+            ChangeOutcome::Failed { reason, before, after } => {
+                tracing::warn!(path = %self.path.display(), reason, "Neovim did not note a file's new time");
+                (before, after)
+            }
+            ChangeOutcome::Retry => return Ok(None),
+        };
+        let common = self.last_common(loaded);
+        self.update_last_written(&by.session, (common, Some(&loaded.text)), &file.text).await?;
+        self.baseline = Some(file.clone());
+        let hunks = difference(&before, &after).await?;
+        let is_news = !hunks.is_empty() || !external.unresolved.is_empty();
+        self.record_change(by, Via::Disk, (&before, &after), &hunks).await?;
+        let change = self.disk_change(by, before, after, hunks);
+        Ok(is_news.then_some(AgentChange { unresolved: external.unresolved, ..change }))
+    }
+
+    async fn merge_file(
+        &self,
+        session: &SessionKey,
+        loaded: &LoadedBuffer,
+        file: &DiskText,
+    ) -> Result<ExternalMerge, DocumentError> {
+        let (live, theirs) = (loaded.text.clone(), file.text.clone());
+        let Some(baseline) = self.last_common(loaded) else {
+            // Without it, the user's changes cannot be told from the agent's.
+            return run_blocking(move || without_merge(&live, &theirs)).await;
+        };
+        let view = self.views.get(session);
+        let read = view.and_then(|view| view.known_at(self.baseline.as_ref()));
+        let read = read.unwrap_or_else(|| baseline.clone());
+        run_blocking(move || merge_external(&read, &baseline, &live, &theirs)).await
+    }
+
+    /// Returns the last text that buffer and file had in common: without unsaved changes that of the buffer, otherwise
+    /// the baseline.
+    pub(super) fn last_common(&self, loaded: &LoadedBuffer) -> Option<Snapshot> {
+        if !loaded.buffer.modified {
+            return Some(loaded.text.clone());
+        }
+        self.baseline.as_ref().map(|baseline| baseline.text.clone())
+    }
+
+    /// Whether the file has a text that a session has sent us shortly before and was expected to write to the disk as
+    /// well. Consumes the record of it. That may be another session than `by`, which is only assumed to have written
+    /// the file.
+    pub(super) fn consume_sent(&mut self, file: &DiskText, by: &Author) -> bool {
+        self.last_sent.retain(|session, sent| *session != by.session || sent.turn == by.turn);
+        let text = &file.text;
+        let is_sent = |sent: &SentText| {
+            sent.text.same_lines(text)
+                && sent.text.shape().final_newline == text.shape().final_newline
+                && sent.within.contains(&file.facts.time.to_system_time())
+        };
+        let count = self.last_sent.len();
+        self.last_sent.retain(|_, sent| !is_sent(sent));
+        self.last_sent.len() < count
+    }
+
+    /// Writes the merged text again, after an agent has overwritten it with the text it had sent.
+    pub(super) async fn restore_merged(
+        &mut self,
+        loaded: &LoadedBuffer,
+        file: DiskText,
+    ) -> Result<(), DocumentError> {
+        let file = match self.last_common(loaded) {
+            Some(text) if text != file.text => self.replace_file(text, &file.encoding).await?,
+            _ => file,
+        };
+        self.update_timestamp(&file).await?;
+        self.baseline = Some(file);
+        Ok(())
+    }
+
+    /// Follows the deletion of a file. Only its buffer has the text now, so it becomes modified.
+    async fn follow_deletion(
+        &mut self,
+        by: &Author,
+        loaded: &LoadedBuffer,
+    ) -> Result<Option<AgentChange>, DocumentError> {
+        // The text stays in the baseline, as the base of unsaved changes should the file come back.
+        let (facts, encoding) = (DiskFacts::MISSING, loaded.buffer.encoding.clone());
+        self.baseline = self.last_common(loaded).map(|text| DiskText { text, facts, encoding });
+        // The file has never been on disk, or exists again.
+        if loaded.buffer.stamp.is_none() || !self.is_missing().await? {
+            return Ok(None);
+        }
+        self.editor.file_gone(loaded.buffer.id).await?;
+        let text = loaded.text.clone();
+        let change = self.disk_change(by, text.clone(), text, Vec::new());
+        Ok(Some(AgentChange { deleted: true, ..change }))
+    }
+
+    /// Follows a change of a file that is not loaded, if its text was known, before the agent's write to it.
+    pub(super) async fn follow_unloaded_before_write(
+        &mut self,
+        by: &Author,
+    ) -> Result<Option<AgentChange>, DocumentError> {
+        let Some(known) = self.baseline.as_ref().map(|baseline| baseline.facts) else {
+            return Ok(None);
+        };
+        if self.facts().await? == Some(known) {
+            return Ok(None);
+        }
+        self.follow_unloaded(by).await
+    }
+
+    /// Follows a change of a file that is not loaded. It is only reported if the text before is known.
+    async fn follow_unloaded(&mut self, by: &Author) -> Result<Option<AgentChange>, DocumentError> {
+        let session = &by.session;
+        let is_known = self.baseline.is_some() || self.views.contains_key(session);
+        let max_size = if is_known { MAX_TEXT_SIZE } else { MAX_PRELOAD_SIZE };
+        let file = match self.read_file_up_to(max_size, None).await {
+            // Not worth reading just for a report.
+            Err(DocumentError::Large { .. }) => {
+                self.baseline = None;
+                return Ok(None);
+            }
+            file => file?,
+        };
+        let Some(file) = file else { return Ok(None) };
+        self.consume_sent(&file, by);
+        self.acknowledge_disk(session, Some(&file.text));
+        let baseline = self.baseline.as_ref();
+        let before = baseline.map(|baseline| baseline.text.clone());
+        let before =
+            before.or_else(|| self.views.get(session).and_then(|view| view.known_at(None)));
+        self.update_last_written(session, (before.clone(), None), &file.text).await?;
+        self.baseline = Some(file.clone());
+        let created = before.is_none() && std::mem::take(&mut self.was_missing);
+        let empty = || self.revisions.snapshot(Text::default());
+        let Some(before) = before.or_else(|| created.then(empty)) else { return Ok(None) };
+        let hunks = difference(&before, &file.text).await?;
+        let is_news = !hunks.is_empty();
+        self.record_change(by, Via::Disk, (&before, &file.text), &hunks).await?;
+        self.record_unopened_change(&before, &file.text);
+        let change = self.disk_change(by, before, file.text, hunks);
+        Ok(is_news.then_some(AgentChange { created, ..change }))
+    }
+
+    /// Updates [`AgentView::last_written`] after a session has changed the file to `file` on disk. Changes of others
+    /// that the session has not read are left out, even if they are in the file now. `before` is the text of the file
+    /// before its change and `live` the text of the buffer; either may contain such changes.
+    async fn update_last_written(
+        &mut self,
+        session: &SessionKey,
+        (before, live): (Option<Snapshot>, Option<&Snapshot>),
+        file: &Snapshot,
+    ) -> Result<(), DocumentError> {
+        let view = self.views.get(session);
+        let merge_base = view.and_then(|view| view.merge_base.clone());
+        let read = view.and_then(|view| view.known_at(self.baseline.as_ref()));
+        let texts = before.iter().chain(live).cloned();
+        let unread: Vec<_> =
+            texts.filter(|text| read.as_ref().is_some_and(|read| read != text)).collect();
+        let known = match read {
+            Some(read) if !unread.is_empty() => {
+                let file = file.clone();
+                run_blocking(move || {
+                    let known = unread.iter().map(|text| writer_view(&read, text, &file));
+                    known.reduce(|one, other| common_lines(&one, &other))
+                })
+                .await?
+            }
+            _ => None,
+        };
+        let last_written =
+            known.map_or_else(|| file.clone(), |known| self.revisions.snapshot(known));
+        self.views
+            .insert(session.clone(), AgentView { merge_base, last_written, read_ahead: None });
+        Ok(())
+    }
+
+    /// Describes a change the agent has made on disk.
+    fn disk_change(
+        &self,
+        by: &Author,
+        before: Snapshot,
+        after: Snapshot,
+        hunks: Vec<Hunk>,
+    ) -> AgentChange {
+        AgentChange {
+            path: self.path.clone(),
+            by: by.clone(),
+            before,
+            after,
+            hunks,
+            via: Via::Disk,
+            created: false,
+            saved_unsaved: false,
+            disk_change: None,
+            unresolved: Vec::new(),
+            deleted: false,
+        }
+    }
+}

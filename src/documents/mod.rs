@@ -1,0 +1,39 @@
+//! Documents: the files agents read and write, whether they are loaded in Neovim or not. [`Documents`] takes requests
+//! with real paths and has one queue for each file. It merges agents' changes with those of the user and of other
+//! programs, and reaches Neovim only through [`editor::Editor`]. Whether an agent may access a file is decided before
+//! it gets here.
+
+mod agent_view;
+pub mod attachments;
+mod blocking;
+mod buffer_events;
+mod change;
+mod disk;
+mod disk_text;
+pub mod disks;
+mod document;
+pub mod editor;
+mod encoding;
+mod error;
+mod facts;
+mod follow_disk;
+mod limits;
+mod on_disk;
+mod prompt_context;
+mod read;
+mod registry;
+mod requests;
+mod revisions;
+mod scans;
+mod session_documents;
+mod transcode;
+pub mod watch;
+mod write;
+
+pub use change::{AgentChange, Origin, Via};
+pub use encoding::{Encoding, Order};
+pub use error::DocumentError;
+pub use facts::{DiskFacts, FileTime, Stamp};
+pub use registry::Documents;
+pub use requests::{ReadRequest, WriteRequest};
+pub use scans::DiskScan;

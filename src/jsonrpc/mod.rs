@@ -1,0 +1,5 @@
+//! JSON-RPC 2.0, one message per line, for the connection to agents and for the built-in agent of
+//! the tour. It does no I/O and knows nothing of ACP.
+
+pub mod incoming;
+pub mod outgoing;

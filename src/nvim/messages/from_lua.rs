@@ -1,0 +1,276 @@
+//! What Lua tells the binary with `require("rat.rpc").notify(name, payload)`. An invalid payload is refused as a whole.
+
+mod answer;
+mod content;
+mod prompt;
+mod session;
+pub mod start;
+#[cfg(test)]
+mod tests;
+
+use crate::core::messages::files::BufferEvent;
+use crate::core::messages::page;
+use crate::core::messages::user::UserAction;
+use crate::nvim::value::{self, ReadError};
+use crate::session::author::ChatId;
+use rmpv::Value;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// The number of a chat, from 1.
+type Chat = u32;
+
+/// All messages from Lua.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum FromLua {
+    /// `:RatStart`: the user wants a chat with an agent.
+    Start(Box<start::Start>),
+    /// `:RatSessions`: the user wants to choose from the sessions of a folder.
+    Sessions(session::Sessions),
+    /// The user wants to see more sessions.
+    SessionsMore(session::SessionsMore),
+    /// The user closes a session.
+    SessionClose(session::SessionClose),
+    /// The user deletes a session.
+    SessionDelete(session::SessionDelete),
+    /// The user sends a prompt.
+    Prompt(prompt::Prompt),
+    /// `:RatCancel`: cancels the running turn.
+    Cancel(Cancel),
+    /// `:RatStop`: closes the chat's session.
+    Stop(Stop),
+    /// `:RatRestart`: restarts the agent of a chat.
+    Restart(Restart),
+    /// The user sets an option of the session, its mode or its model.
+    Option(session::SetOption),
+    /// `:RatLogin`: logs in.
+    Login(session::Login),
+    /// The login program that ran in a terminal has ended.
+    LoginEnded(session::LoginEnded),
+    /// `:RatLogout`: logs out.
+    Logout(Logout),
+    /// The user takes a prompt out of the queue in order to edit it.
+    QueueTake(prompt::QueueTake),
+    /// The user removes a prompt from the queue.
+    QueueDrop(prompt::QueueDrop),
+    /// The user resumes a paused queue.
+    QueueGo(QueueGo),
+    /// The user answers a permission request.
+    Permission(answer::Permission),
+    /// The user answers an elicitation or has its form validated.
+    Elicitation(answer::Elicitation),
+    /// The user answers one of our own questions.
+    Answer(answer::Answer),
+    /// The user wants to see the changes of a permission request or of a tool call in diff mode.
+    Diff(content::ShowDiff),
+    /// The user wants to see the complete output of a tool call.
+    Output(content::ShowOutput),
+    /// The user wants to see a terminal in a terminal buffer, or has wiped out that buffer.
+    Terminal(content::ShowTerminal),
+    /// The user does something with a piece of content.
+    Content(content::Content),
+    /// `:RatInfo`, `:RatTrace`: shows a page about the agent.
+    Show(content::Show),
+    /// The buffer of a view was created again, so the view has to be redrawn completely.
+    Redraw(Redraw),
+    /// The connection was established, or the options have changed.
+    Configure(Configure),
+    /// There was an error in Lua, which is to be logged.
+    Problem(Problem),
+    /// Something has happened to the buffer of a file.
+    Buffer(Buffer),
+}
+
+/// A message from Lua, converted to types of the core.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LuaMessage {
+    /// The user has done something.
+    User(UserAction),
+    /// The user wants a chat with an agent.
+    Start(Box<start::StartRequest>),
+    /// A setting has changed.
+    Configure {
+        /// The log level, from `error` to `trace`.
+        log_level: Option<String>,
+    },
+    /// Something has happened to a file's buffer (`lua/rat/document/track.lua`).
+    Buffer(PathBuf, BufferEvent),
+    /// An error in Lua, for the log.
+    Problem(String),
+}
+
+/// Decodes a notification. The error names the field that is wrong.
+pub fn notification(name: &str, args: Vec<Value>) -> Result<LuaMessage, NotificationError> {
+    let payload = args.into_iter().next().unwrap_or(Value::Map(Vec::new()));
+    let message = value::read_message::<FromLua>(name, payload).and_then(FromLua::into_message);
+    message.map_err(|problem| NotificationError { name: name.to_owned(), problem })
+}
+
+/// Why a notification was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: {problem}")]
+pub struct NotificationError {
+    name: String,
+    problem: ReadError,
+}
+
+impl FromLua {
+    fn into_message(self) -> Result<LuaMessage, ReadError> {
+        let action = match self {
+            Self::Start(start) => return Ok(LuaMessage::Start(Box::new((*start).try_into()?))),
+            Self::Sessions(list) => list.into(),
+            Self::SessionsMore(_) => UserAction::MoreSessions,
+            Self::SessionClose(close) => close.into(),
+            Self::SessionDelete(delete) => delete.into(),
+            Self::Prompt(prompt) => prompt.try_into()?,
+            Self::Cancel(Cancel { chat }) => UserAction::Cancel(chat.map(ChatId)),
+            Self::Stop(Stop { chat }) => UserAction::Stop(chat.map(ChatId)),
+            Self::Restart(Restart { chat }) => UserAction::Restart(chat.map(ChatId)),
+            Self::Option(option) => option.into(),
+            Self::Login(login) => login.into(),
+            Self::LoginEnded(ended) => ended.into(),
+            Self::Logout(Logout { chat }) => UserAction::Logout(chat.map(ChatId)),
+            Self::QueueTake(take) => take.try_into()?,
+            Self::QueueDrop(drop) => drop.into(),
+            Self::QueueGo(QueueGo { chat }) => UserAction::ResumeQueue(chat.map(ChatId)),
+            Self::Permission(permission) => permission.into(),
+            Self::Elicitation(elicitation) => elicitation.into(),
+            Self::Answer(answer) => answer.try_into()?,
+            Self::Diff(diff) => diff.into(),
+            Self::Output(output) => output.into(),
+            Self::Terminal(terminal) => terminal.into(),
+            Self::Content(content) => content.try_into()?,
+            Self::Show(show) => show.into(),
+            Self::Redraw(Redraw { chat, view }) => UserAction::Redraw(ChatId(chat), view.into()),
+            Self::Configure(Configure { log_level }) => {
+                return Ok(LuaMessage::Configure { log_level });
+            }
+            Self::Problem(Problem { text }) => return Ok(LuaMessage::Problem(text)),
+            Self::Buffer(Buffer { kind, path }) => {
+                return Ok(LuaMessage::Buffer(path.into(), kind.into()));
+            }
+        };
+        Ok(LuaMessage::User(action))
+    }
+}
+
+/// Converts an index that Lua counts from 1 to one that counts from 0.
+fn from_zero(index: u32) -> Result<usize, ReadError> {
+    let index = index.checked_sub(1).and_then(|index| usize::try_from(index).ok());
+    index.ok_or_else(|| ReadError::of("index", "counts from 1"))
+}
+
+macro_rules! about_a_chat {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Deserialize)]
+        #[cfg_attr(test, derive(JsonSchema))]
+        #[serde(deny_unknown_fields)]
+        pub(in crate::nvim) struct $name {
+            /// The chat; without it, the one used last.
+            chat: Option<Chat>,
+        }
+    )*};
+}
+about_a_chat!(
+    /// Cancels the running turn.
+    Cancel,
+    /// Closes the chat's session.
+    Stop,
+    /// Restarts the agent of a chat.
+    Restart,
+    /// Logs out.
+    Logout,
+    /// Resumes a paused queue.
+    QueueGo,
+);
+
+/// Redraws a view completely.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Redraw {
+    /// The chat.
+    chat: Chat,
+    /// The view.
+    view: View,
+}
+
+/// The views of a chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum View {
+    /// The transcript.
+    Chat,
+    /// The plan.
+    Plan,
+    /// The tool calls.
+    Tools,
+}
+
+impl From<View> for page::View {
+    fn from(view: View) -> Self {
+        match view {
+            View::Chat => Self::Chat,
+            View::Plan => Self::Plan,
+            View::Tools => Self::Tools,
+        }
+    }
+}
+
+/// Options that apply from now on.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Configure {
+    /// The log level, as in the option of the same name.
+    log_level: Option<String>,
+}
+
+/// An error in Lua.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Problem {
+    /// The error message.
+    text: String,
+}
+
+/// Something that has happened to a buffer.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Buffer {
+    /// What has happened.
+    kind: Fact,
+    /// The buffer's file name.
+    path: String,
+}
+
+/// What has happened to a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum Fact {
+    /// Neovim has read the file into it.
+    Read,
+    /// The user has saved it.
+    Saved,
+    /// It has become unmodified in another way.
+    Clean,
+}
+
+impl From<Fact> for BufferEvent {
+    fn from(fact: Fact) -> Self {
+        match fact {
+            Fact::Read => Self::Read,
+            Fact::Saved => Self::Saved,
+            Fact::Clean => Self::Clean,
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The user's answers to permission requests, elicitations and our own questions.
+
+use super::{Chat, from_zero};
+use crate::core::messages::elicitation::ElicitationChoice;
+use crate::core::messages::user::{PermissionChoice, UserAction};
+use crate::nvim::value::ReadError;
+use crate::session::author::ChatId;
+use crate::session::elicitation::FieldValue;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+
+/// Answers a permission request: with `option` if it is set, otherwise according to `allow`.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Permission {
+    /// The chat; without it, the one with the oldest request.
+    chat: Option<Chat>,
+    /// The number of the request; without it, the oldest.
+    id: Option<u64>,
+    /// The revision of the request that the user has seen; without it, any.
+    revision: Option<u64>,
+    /// The id of the chosen option.
+    option: Option<String>,
+    /// Whether to allow it once instead of rejecting it once.
+    #[serde(default)]
+    allow: bool,
+    /// The reason for rejecting it, for the agent.
+    reason: Option<String>,
+}
+
+/// Answers an elicitation or validates its form.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Elicitation {
+    /// The chat.
+    chat: Chat,
+    /// The number of the elicitation.
+    id: u64,
+    /// What the user does.
+    action: Action,
+    /// For `check` and `accept`: the values of the fields that have one.
+    #[serde(default)]
+    entered: Vec<Entered>,
+}
+
+/// What the user does with a form or an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum Action {
+    /// Validate the entered values.
+    Check,
+    /// Submit the values, or agree to open the address.
+    Accept,
+    /// Decline.
+    Decline,
+    /// Close it.
+    Cancel,
+}
+
+/// The value of a field.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Entered {
+    /// The field's key.
+    key: String,
+    /// The value as it was entered.
+    value: Entry,
+}
+
+/// A text, a number as text or the value of a choice; a boolean; or the values of several choices.
+#[derive(Debug, PartialEq)]
+#[cfg_attr(test, derive(JsonSchema), schemars(untagged))]
+pub(in crate::nvim) enum Entry {
+    Text(String),
+    Flag(bool),
+    Several(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(EntryVisitor)
+    }
+}
+
+struct EntryVisitor;
+
+impl<'de> Visitor<'de> for EntryVisitor {
+    type Value = Entry;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text, a boolean or a list")
+    }
+
+    fn visit_bool<E: Error>(self, flag: bool) -> Result<Entry, E> {
+        Ok(Entry::Flag(flag))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Entry, E> {
+        Ok(Entry::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Entry, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = items.next_element()? {
+            values.push(value);
+        }
+        Ok(Entry::Several(values))
+    }
+
+    /// An empty table in Lua may be a list.
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Entry, A::Error> {
+        match fields.next_key::<String>()? {
+            None => Ok(Entry::Several(Vec::new())),
+            Some(_) => Err(A::Error::custom("expected text, a boolean or a list, got a table")),
+        }
+    }
+}
+
+/// Answers one of our own questions.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Answer {
+    /// The number of the question.
+    id: u64,
+    /// The chosen item, from 1; missing if the user closed the question.
+    index: Option<u32>,
+}
+
+impl From<Permission> for UserAction {
+    fn from(it: Permission) -> Self {
+        let choice = match (it.option, it.allow) {
+            (Some(option), _) => PermissionChoice::Option(option.into()),
+            (None, true) => PermissionChoice::Allow,
+            (None, false) => PermissionChoice::Deny(it.reason.filter(|it| !it.is_empty())),
+        };
+        Self::Permission { chat: it.chat.map(ChatId), id: it.id, revision: it.revision, choice }
+    }
+}
+
+impl From<Elicitation> for UserAction {
+    fn from(Elicitation { chat, id, action, entered }: Elicitation) -> Self {
+        let entered = entered.into_iter().map(|one| (one.key, one.value.into())).collect();
+        let choice = match action {
+            Action::Check => ElicitationChoice::Check(entered),
+            Action::Accept => ElicitationChoice::Accept(entered),
+            Action::Decline => ElicitationChoice::Decline,
+            Action::Cancel => ElicitationChoice::Cancel,
+        };
+        Self::Elicitation { chat: ChatId(chat), id, choice }
+    }
+}
+
+impl From<Entry> for FieldValue {
+    fn from(entry: Entry) -> Self {
+        match entry {
+            Entry::Text(text) => Self::Text(text),
+            Entry::Flag(flag) => Self::Flag(flag),
+            Entry::Several(values) => Self::Several(values),
+        }
+    }
+}
+
+impl TryFrom<Answer> for UserAction {
+    type Error = ReadError;
+
+    fn try_from(Answer { id, index }: Answer) -> Result<Self, ReadError> {
+        Ok(Self::Answer { id, index: index.map(from_zero).transpose()? })
+    }
+}

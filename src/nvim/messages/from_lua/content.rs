@@ -1,0 +1,149 @@
+//! What the user wants to see: changes, output, terminals, content, and pages about the agent.
+
+use super::Chat;
+use crate::core::messages::content::{ContentCommand, ExportTarget};
+use crate::core::messages::user::UserAction;
+use crate::nvim::value::ReadError;
+use crate::session::author::ChatId;
+use crate::session::content::ContentId;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Shows changes in diff mode.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct ShowDiff {
+    /// The chat; without it, the one used last.
+    chat: Option<Chat>,
+    /// The number of the permission request; without it, the oldest.
+    id: Option<u64>,
+    /// The tool call; takes precedence over `id`.
+    tool_call: Option<String>,
+}
+
+/// Shows the complete output of a tool call.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct ShowOutput {
+    /// The chat; without it, the one used last.
+    chat: Option<Chat>,
+    /// The tool call.
+    tool_call: String,
+}
+
+/// Starts or stops showing a terminal in a terminal buffer.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct ShowTerminal {
+    /// The chat; without it, the one used last.
+    chat: Option<Chat>,
+    /// The terminal.
+    terminal: String,
+    /// Whether it has a buffer from now on.
+    #[serde(default)]
+    show: bool,
+}
+
+/// Does something with a piece of content.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Content {
+    /// The chat; without it, the one used last.
+    chat: Option<Chat>,
+    /// The id of the content, from a row or a message.
+    id: String,
+    /// What to do.
+    act: Act,
+    /// For `write`: the absolute path of the file.
+    path: Option<String>,
+    /// For `write`: whether to overwrite an existing file.
+    #[serde(default)]
+    replace: bool,
+    /// For `write`: what Lua will do with the file; returned in `exported`.
+    r#use: Option<String>,
+}
+
+/// What to do with a piece of content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum Act {
+    /// List what can be done with it.
+    Offer,
+    /// Show its text.
+    Show,
+    /// Write it to a file.
+    Write,
+}
+
+/// Shows a page about an agent.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Show {
+    /// The chat; without it, the one used last.
+    chat: Option<Chat>,
+    /// The page.
+    what: About,
+}
+
+/// The pages about an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum About {
+    /// Its name, version, capabilities and state.
+    Info,
+    /// The recorded protocol messages.
+    Trace,
+}
+
+impl From<ShowDiff> for UserAction {
+    fn from(ShowDiff { chat, id, tool_call }: ShowDiff) -> Self {
+        Self::ShowDiff { chat: chat.map(ChatId), id, tool_call: tool_call.map(Into::into) }
+    }
+}
+
+impl From<ShowOutput> for UserAction {
+    fn from(ShowOutput { chat, tool_call }: ShowOutput) -> Self {
+        Self::ShowOutput { chat: chat.map(ChatId), tool_call: tool_call.into() }
+    }
+}
+
+impl From<ShowTerminal> for UserAction {
+    fn from(ShowTerminal { chat, terminal, show }: ShowTerminal) -> Self {
+        Self::ShowTerminal { chat: chat.map(ChatId), terminal: terminal.into(), show }
+    }
+}
+
+impl TryFrom<Content> for UserAction {
+    type Error = ReadError;
+
+    fn try_from(it: Content) -> Result<Self, ReadError> {
+        let id = ContentId::decode(&it.id).ok_or_else(|| ReadError::of("id", "no such content"))?;
+        let act = match it.act {
+            Act::Offer => ContentCommand::Offer,
+            Act::Show => ContentCommand::Show,
+            Act::Write => {
+                let path = it.path.ok_or_else(|| ReadError::of("path", "missing"))?;
+                let (replace, then) = (it.replace, it.r#use);
+                ContentCommand::Export(ExportTarget { path: path.into(), replace, then })
+            }
+        };
+        Ok(Self::Content { chat: it.chat.map(ChatId), id, act })
+    }
+}
+
+impl From<Show> for UserAction {
+    fn from(Show { chat, what }: Show) -> Self {
+        match what {
+            About::Info => Self::ShowInfo(chat.map(ChatId)),
+            About::Trace => Self::ShowTrace(chat.map(ChatId)),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The `start` message: which agent to start, its options, and which session to open.
+
+use crate::config::options::{AgentOptions, McpServerOptions};
+use crate::config::resolve::AgentSelection;
+use crate::core::messages::policy::{self, FilePolicy};
+use crate::core::messages::user::SessionTarget;
+use crate::nvim::value::ReadError;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Starts an agent, or shows the existing chat with it.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Start {
+    /// The name of the agent.
+    agent: String,
+    /// The options that `setup()` sets for this agent.
+    #[serde(default)]
+    options: AgentOptions,
+    /// The MCP servers that `setup()` sets for all agents, by name.
+    #[serde(default)]
+    mcp_servers: BTreeMap<String, McpServerOptions>,
+    /// The absolute path of the user's settings file.
+    settings_file: Option<String>,
+    /// Neovim's environment.
+    #[serde(default)]
+    environment: BTreeMap<String, String>,
+    /// The absolute path of the session's working directory.
+    cwd: String,
+    /// The absolute paths of additional folders the agent may use.
+    #[serde(default)]
+    directories: Vec<String>,
+    /// The option of the same name.
+    #[serde(default)]
+    unsaved: Unsaved,
+    /// The option of the same name.
+    #[serde(default)]
+    write_dirty: WriteDirty,
+    /// The session to open; without it, the one that is open, else a new one.
+    wish: Option<Wish>,
+    /// For `session` and `fork`: the id that the agent gave the session.
+    session: Option<String>,
+    /// Whether to put the cursor into the prompt.
+    #[serde(default)]
+    focus: bool,
+}
+
+/// A request for a chat whose agent configuration has not been resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StartRequest {
+    /// The agent and its options.
+    pub agent: AgentSelection,
+    /// The absolute path of the user's settings file.
+    pub settings_file: Option<PathBuf>,
+    /// The session's working directory; absolute.
+    pub cwd: PathBuf,
+    /// Additional folders the agent may use; absolute.
+    pub directories: Vec<PathBuf>,
+    /// The options for unsaved text.
+    pub policy: FilePolicy,
+    /// The session to open.
+    pub target: SessionTarget,
+    /// Whether to put the cursor into the prompt.
+    pub focus: bool,
+}
+
+/// The session to open.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum Wish {
+    /// The one that is open; else the most recent one of the folder, if the agent can resume it; else a new one.
+    Last,
+    /// The one that is open; else a new one.
+    Never,
+    /// A new one.
+    New,
+    /// The one in `session`.
+    Session,
+    /// A fork of the one in `session`.
+    Fork,
+}
+
+/// What to do about unsaved text when a prompt is sent.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum Unsaved {
+    #[default]
+    Note,
+    Embed,
+    Save,
+    Ask,
+    Ignore,
+}
+
+/// How an agent writes to a file whose buffer has unsaved changes.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum WriteDirty {
+    #[default]
+    Separate,
+    Save,
+    Ask,
+}
+
+impl TryFrom<Start> for StartRequest {
+    type Error = ReadError;
+
+    fn try_from(start: Start) -> Result<Self, ReadError> {
+        let session = || {
+            let named = start.session.clone().map(Into::into);
+            named.ok_or_else(|| ReadError::of("session", "missing"))
+        };
+        let target = match start.wish {
+            Some(Wish::Last) => SessionTarget::Last,
+            Some(Wish::New) => SessionTarget::New,
+            Some(Wish::Session) => SessionTarget::Existing(session()?),
+            Some(Wish::Fork) => SessionTarget::Fork(session()?),
+            Some(Wish::Never) | None => SessionTarget::Current,
+        };
+        Ok(Self {
+            agent: AgentSelection {
+                name: start.agent,
+                options: start.options,
+                mcp_servers: start.mcp_servers,
+                environment: start.environment,
+            },
+            settings_file: start.settings_file.map(Into::into),
+            cwd: start.cwd.into(),
+            directories: start.directories.into_iter().map(PathBuf::from).collect(),
+            policy: FilePolicy {
+                unsaved: start.unsaved.into(),
+                write_dirty: start.write_dirty.into(),
+            },
+            target,
+            focus: start.focus,
+        })
+    }
+}
+
+impl From<Unsaved> for policy::Unsaved {
+    fn from(unsaved: Unsaved) -> Self {
+        match unsaved {
+            Unsaved::Note => Self::Note,
+            Unsaved::Embed => Self::Embed,
+            Unsaved::Save => Self::Save,
+            Unsaved::Ask => Self::Ask,
+            Unsaved::Ignore => Self::Ignore,
+        }
+    }
+}
+
+impl From<WriteDirty> for policy::WriteDirty {
+    fn from(dirty: WriteDirty) -> Self {
+        match dirty {
+            WriteDirty::Separate => Self::Separate,
+            WriteDirty::Save => Self::Save,
+            WriteDirty::Ask => Self::Ask,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What the binary tells Lua: frames of `{kind, payload}` pairs, which `require("rat.rpc.inbox").apply` applies in
+//! order.
+
+mod chat;
+mod content;
+mod draw;
+mod form;
+mod session;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use crate::core::messages::editor::EditorMessage;
+use crate::core::messages::elicitation::ElicitationUpdate;
+use crate::nvim::value;
+use rmpv::Value;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The number of a chat, from 1.
+type Chat = u32;
+
+/// All messages to Lua.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum ToLua {
+    /// A chat exists, or is to be shown.
+    Chat(chat::Opened),
+    /// The status of a chat has changed.
+    Status(Box<status::Status>),
+    /// The content of a view has changed. Encoded by hand, because most of the data is in these messages.
+    #[cfg(test)]
+    Draw(draw::Draw),
+    /// Notify the user.
+    Notify(chat::Notify),
+    /// Trigger a `User` autocommand.
+    Event(chat::Event),
+    /// An agent asks the user to fill in a form or to open an address.
+    Elicitation(form::ElicitationRequest),
+    /// The result of validating a form.
+    Problems(form::FormProblems),
+    /// The user has agreed to open an address.
+    Browse(form::Browse),
+    /// Ask the user one of our own questions.
+    Ask(chat::Ask),
+    /// Withdraw a question.
+    Unask(chat::Unask),
+    /// The session list that was requested.
+    Sessions(session::Sessions),
+    /// Show a text in a scratch buffer.
+    Scratch(content::Scratch),
+    /// Output for a terminal buffer.
+    Terminal(content::TerminalOutput),
+    /// Return a prompt to the user.
+    Draft(chat::Draft),
+    /// Log in with a program in a terminal of the editor.
+    Login(session::Login),
+    /// Data that an agent sent in `_meta`.
+    Meta(session::Meta),
+    /// What can be done with the content that the user has chosen.
+    Offer(content::Offer),
+    /// Content was written to a file, or the file exists already.
+    Exported(content::Exported),
+    /// The options of a session have changed.
+    Options(session::Options),
+    /// The agent's slash commands have changed.
+    Commands(session::Commands),
+    /// Show changes in diff mode.
+    Diff(content::Diff),
+}
+
+/// Encodes a frame as the list that `rat.rpc.inbox.apply` takes.
+pub fn frame(messages: Vec<EditorMessage>) -> Value {
+    Value::Array(messages.into_iter().map(message).collect())
+}
+
+fn message(message: EditorMessage) -> Value {
+    let typed = match message {
+        EditorMessage::Draw { chat, view, reset, patch } => {
+            return draw::message(chat.0, view, reset, patch);
+        }
+        EditorMessage::Chat { chat, agent, title, cwd, show, focus } => {
+            ToLua::Chat(chat::Opened::new(chat.0, agent, title, &cwd, show, focus))
+        }
+        EditorMessage::Status(status) => ToLua::Status(Box::new((*status).into())),
+        EditorMessage::Notify(level, text) => ToLua::Notify(chat::Notify::new(level, &text)),
+        EditorMessage::Autocommand(happened) => ToLua::Event(happened.into()),
+        EditorMessage::Elicitation(chat, id, news) => match news {
+            ElicitationUpdate::Asked(message, wants) => {
+                ToLua::Elicitation(form::ElicitationRequest::new(chat.0, id, &message, wants))
+            }
+            ElicitationUpdate::Problems(all) => {
+                ToLua::Problems(form::FormProblems::new(chat.0, id, all))
+            }
+            ElicitationUpdate::Open(url) => ToLua::Browse(form::Browse::new(chat.0, id, url)),
+        },
+        EditorMessage::Ask { id, chat, title, items, by_user, lasting } => {
+            ToLua::Ask(chat::Ask::new(id, chat.0, &title, items, by_user, lasting))
+        }
+        EditorMessage::Unask(id) => ToLua::Unask(chat::Unask::new(id)),
+        EditorMessage::Sessions { act, cwd, items, more } => {
+            ToLua::Sessions(session::Sessions::new(act, &cwd, items, more))
+        }
+        EditorMessage::Scratch(scratch) => ToLua::Scratch(scratch.into()),
+        EditorMessage::Terminal { chat, terminal, title, open, bytes, over } => ToLua::Terminal(
+            content::TerminalOutput::new(chat.0, terminal, &title, open, bytes, over),
+        ),
+        EditorMessage::Draft { chat, prompt, taken } => {
+            ToLua::Draft(chat::Draft::new(chat.0, prompt, taken))
+        }
+        EditorMessage::Login { chat, title, command, env, cwd, by_user } => {
+            ToLua::Login(session::Login::new(chat.0, &title, command, env, &cwd, by_user))
+        }
+        EditorMessage::Meta { chat, session, meta } => {
+            ToLua::Meta(session::Meta::new(chat.0, session, meta))
+        }
+        EditorMessage::Offer(offer) => ToLua::Offer((*offer).into()),
+        EditorMessage::Exported { chat, id, path, exists, then } => {
+            ToLua::Exported(content::Exported::new(chat.0, &id, &path, exists, then))
+        }
+        EditorMessage::Options(chat, options) => {
+            ToLua::Options(session::Options::new(chat.0, options))
+        }
+        EditorMessage::Commands(chat, commands) => {
+            ToLua::Commands(session::Commands::new(chat.0, commands))
+        }
+        EditorMessage::Diff { chat, request, tool_call, title, files } => {
+            ToLua::Diff(content::Diff::new(chat.0, request, tool_call, &title, files))
+        }
+    };
+    value::write(&typed)
+}

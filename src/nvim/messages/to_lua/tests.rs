@@ -1,0 +1,343 @@
+//! Encoding of one message of each kind, and a comparison of the hand-written encoding with its types.
+
+use super::draw::Draw;
+use super::*;
+use crate::core::messages::content::{ContentAction, ContentOffer};
+use crate::core::messages::editor::{Level, SessionItem, UserAutocmd};
+use crate::core::messages::files::FileChange;
+use crate::core::messages::page::View;
+use crate::core::messages::page::{PageId, ScratchPage};
+use crate::core::messages::status::{ChatState, ChatStatus, WaitingElicitation, WaitingPermission};
+use crate::core::messages::user::SessionAction;
+use crate::session::address::{self, Address};
+use crate::session::author::ChatId;
+use crate::session::content::ContentId;
+use crate::session::elicitation::{ElicitationKind, Field, FieldValue, Form, Kind};
+use crate::session::permission::{OptionKind, PermissionOption};
+use crate::session::prompt::{Attachment, Body, Prompt};
+use crate::session::tool_call::Diff;
+use crate::session::update::{Choice, Command, ConfigOption, Meta, OptionValue, Usage};
+use crate::view::line::{Highlight, Line};
+use crate::view::patch::{Op, Patch};
+use expect_test::expect_file;
+use proptest::prelude::*;
+
+/// Hostile text as an agent could send it: only a buffer may receive it unchanged.
+fn hostile_text() -> String {
+    "a\u{1b}[2J\nb".to_owned()
+}
+
+fn chats() -> Vec<EditorMessage> {
+    let chat = ChatId(1);
+    let status = ChatStatus {
+        chat,
+        agent: "claude".to_owned(),
+        title: hostile_text(),
+        session: Some("s".to_owned()),
+        state: ChatState::Waiting,
+        detail: Some(hostile_text()),
+        queued: vec![hostile_text()],
+        queue_paused: true,
+        permissions: vec![WaitingPermission {
+            id: 2,
+            tool_call: "t".to_owned(),
+            title: hostile_text(),
+            kind: "edit",
+            command: Some(hostile_text()),
+            asks: hostile_text(),
+            revision: 3,
+            options: vec![PermissionOption {
+                id: "o".into(),
+                name: hostile_text(),
+                kind: OptionKind::AllowOnce,
+            }],
+            diffs: 1,
+        }],
+        elicitations: vec![WaitingElicitation { id: 4, mode: "form", message: hostile_text() }],
+        usage: Some(Usage { used: 5, size: 6, cost: Some((0.5, hostile_text())) }),
+        mode: Some(hostile_text()),
+        plan: Some((1, 2)),
+    };
+    let short = ChatStatus {
+        session: None,
+        detail: None,
+        usage: Some(Usage { used: 5, size: 6, cost: None }),
+        mode: None,
+        plan: None,
+        ..status.clone()
+    };
+    let attachment = |body| Attachment {
+        uri: "file:///a".to_owned(),
+        label: hostile_text(),
+        lines: Some((1, 2)),
+        part: Some(hostile_text()),
+        mime: Some("text/plain".to_owned()),
+        body,
+    };
+    let attachments =
+        vec![attachment(Body::Text(hostile_text())), attachment(Body::File("/a".into()))];
+    let change =
+        FileChange { path: "/a".into(), hunks: 1, conflicts: 2, deleted: false, via: "disk" };
+    let happened = [
+        UserAutocmd::TurnStart(chat),
+        UserAutocmd::TurnEnd(chat, hostile_text(), true),
+        UserAutocmd::Permission(chat, 2, hostile_text()),
+        UserAutocmd::Elicitation(chat, 2, "url"),
+        UserAutocmd::FileChanged(chat, change),
+        UserAutocmd::Error(chat, hostile_text()),
+    ];
+    let mut all = vec![
+        EditorMessage::Chat {
+            chat,
+            agent: "claude".to_owned(),
+            title: hostile_text(),
+            cwd: "/a".into(),
+            show: true,
+            focus: false,
+        },
+        EditorMessage::Status(Box::new(status)),
+        EditorMessage::Status(Box::new(short)),
+        EditorMessage::Notify(Level::Warn, hostile_text()),
+        EditorMessage::Ask {
+            id: 1,
+            chat,
+            title: hostile_text(),
+            items: vec![hostile_text()],
+            by_user: true,
+            lasting: false,
+        },
+        EditorMessage::Unask(1),
+        EditorMessage::Draft {
+            chat,
+            prompt: Prompt { text: hostile_text(), attachments },
+            taken: true,
+        },
+    ];
+    all.extend(happened.map(EditorMessage::Autocommand));
+    all
+}
+
+fn forms() -> Vec<EditorMessage> {
+    let choice = Choice {
+        value: "v".to_owned(),
+        name: hostile_text(),
+        description: Some(hostile_text()),
+        group: Some(hostile_text()),
+    };
+    let field = |kind, default| Field {
+        key: "k".to_owned(),
+        title: hostile_text(),
+        description: Some(hostile_text()),
+        required: true,
+        kind,
+        default,
+    };
+    let choices = vec![choice];
+    let fields = vec![
+        field(Kind::Choice(choices.clone()), Some(FieldValue::Text("v".to_owned()))),
+        field(Kind::Number(None, Some(1.5)), Some(FieldValue::Text("1\n".to_owned()))),
+        field(Kind::Boolean, Some(FieldValue::Flag(true))),
+        field(
+            Kind::Several { choices, count: (None, Some(1)) },
+            Some(FieldValue::Several(vec!["v".to_owned()])),
+        ),
+        field(Kind::Unknown(hostile_text()), None),
+    ];
+    let form = Form { title: Some(hostile_text()), description: Some(hostile_text()), fields };
+    let page = page();
+    let news = [
+        ElicitationUpdate::Asked(hostile_text(), ElicitationKind::Form(form)),
+        ElicitationUpdate::Asked(hostile_text(), ElicitationKind::Address("e".into(), page)),
+        ElicitationUpdate::Problems(vec![("k".to_owned(), hostile_text())]),
+        ElicitationUpdate::Open("https://a.b/".to_owned()),
+    ];
+    news.map(|news| EditorMessage::Elicitation(ChatId(1), 2, news)).into()
+}
+
+fn page() -> address::Page {
+    address::Page {
+        url: "https://a.b/".to_owned(),
+        host: "a.b".to_owned(),
+        warnings: vec![hostile_text()],
+    }
+}
+
+fn sessions() -> Vec<EditorMessage> {
+    let chat = ChatId(1);
+    let session = |title: Option<String>, chat: Option<ChatId>| SessionItem {
+        agent: "claude".into(),
+        id: "s".into(),
+        title,
+        used_at: chat.map(|_| 7),
+        updated_at: Some("2026-01-01T00:00:00Z".to_owned()),
+        chat,
+        open_elsewhere: true,
+    };
+    let option = |value| ConfigOption {
+        id: "o".to_owned(),
+        name: hostile_text(),
+        description: Some(hostile_text()),
+        category: Some("mode".to_owned()),
+        value,
+    };
+    let choice = Choice {
+        value: "v".to_owned(),
+        name: hostile_text(),
+        description: None,
+        group: Some(hostile_text()),
+    };
+    let select = OptionValue::Select { current: "v".to_owned(), choices: vec![choice] };
+    let command = |name: &str| Command {
+        name: name.to_owned(),
+        description: hostile_text(),
+        hint: Some(hostile_text()),
+    };
+    let meta = Meta {
+        kind: "plan".to_owned(),
+        id: Some("t".to_owned()),
+        json: Some("{}".to_owned()),
+        size: 2,
+    };
+    vec![
+        EditorMessage::Sessions {
+            act: SessionAction::Open,
+            cwd: "/a".into(),
+            items: vec![
+                session(Some(hostile_text()), Some(chat)),
+                session(Some(" ".to_owned()), None),
+            ],
+            more: true,
+        },
+        EditorMessage::Login {
+            chat,
+            title: hostile_text(),
+            command: vec!["login".to_owned()],
+            env: [("A".to_owned(), "1".to_owned())].into(),
+            cwd: "/a".into(),
+            by_user: true,
+        },
+        EditorMessage::Meta { chat, session: Some("s".into()), meta },
+        EditorMessage::Options(chat, vec![option(OptionValue::Boolean(true)), option(select)]),
+        EditorMessage::Commands(chat, vec![command("plan"), command(&hostile_text())]),
+    ]
+}
+
+fn shown() -> Vec<EditorMessage> {
+    let chat = ChatId(1);
+    let scratch = |page| ScratchPage {
+        chat,
+        page,
+        title: hostile_text(),
+        filetype: "markdown",
+        text: hostile_text(),
+        like: Some(hostile_text()),
+        more: true,
+        at_end: false,
+    };
+    let content = ContentId::Message(0, 0);
+    let offer = |address| ContentOffer {
+        chat,
+        id: content.clone(),
+        title: hostile_text(),
+        name: "a.png".to_owned(),
+        can: vec![
+            ContentAction::Show,
+            ContentAction::Picture,
+            ContentAction::Open,
+            ContentAction::Save,
+        ],
+        address,
+    };
+    let addresses = [
+        None,
+        Some(Address::File { path: "/a".into(), line: Some(3) }),
+        Some(Address::Web(page())),
+    ];
+    let pages =
+        [PageId::Info, PageId::Trace, PageId::Output("t".into()), PageId::Content(content.clone())];
+    let diff = Diff { path: "/a\u{1b}b".into(), old: None, new: hostile_text() };
+    let mut all: Vec<EditorMessage> =
+        pages.map(|page| EditorMessage::Scratch(scratch(page))).into_iter().collect();
+    all.extend(addresses.map(|address| EditorMessage::Offer(Box::new(offer(address)))));
+    all.extend([
+        EditorMessage::Exported {
+            chat,
+            id: content,
+            path: "/a".into(),
+            exists: true,
+            then: Some("show".to_owned()),
+        },
+        EditorMessage::Terminal {
+            chat,
+            terminal: "t".into(),
+            title: hostile_text(),
+            open: true,
+            bytes: vec![0x61, 0xff],
+            over: false,
+        },
+        EditorMessage::Diff {
+            chat,
+            request: Some(2),
+            tool_call: "t".into(),
+            title: hostile_text(),
+            files: vec![diff],
+        },
+        EditorMessage::Draw { chat, view: View::Plan, reset: true, patch: patch() },
+    ]);
+    all
+}
+
+fn patch() -> Patch {
+    let line = Line { text: hostile_text(), format: "p|0,2X||".to_owned(), prefix: None };
+    let lines = vec![line.clone(), line.with_prefix("│ ", Highlight::Strong)];
+    let mut patch = Patch::default();
+    patch.lines(0, 2, lines);
+    patch.text(1, 3, "more\ntext".to_owned(), vec!["p".to_owned(), "p".to_owned()]);
+    patch.ops.push(Op::Formats { row: 1, formats: vec!["q".to_owned()] });
+    patch.ops.push(Op::Fold { first: 1, last: 2 });
+    patch
+}
+
+#[test]
+fn messages_match_the_golden_file() {
+    let all: Vec<EditorMessage> =
+        [chats(), forms(), sessions(), shown()].into_iter().flatten().collect();
+    let Value::Array(sent) = frame(all) else { panic!("a frame is a list") };
+    let mut lines: Vec<String> = sent.iter().map(|it| format!("{it}\n")).collect();
+    lines.sort();
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/messages_to_lua.txt");
+    expect_file![root].assert_eq(&lines.concat());
+}
+
+fn any_patch() -> impl Strategy<Value = Patch> {
+    let text = "[a-zé\u{1b}\n]{0,6}";
+    let prefix = proptest::option::of(text.prop_map(|text| (text, Highlight::Emphasis)));
+    let line =
+        (text, text, prefix).prop_map(|(text, format, prefix)| Line { text, format, prefix });
+    let formats = || prop::collection::vec(text, 0..3);
+    let op =
+        prop_oneof![
+            (0..9usize, 0..9usize, prop::collection::vec(line, 0..4))
+                .prop_map(|(first, last, lines)| Op::Lines { first, last, lines }),
+            (0..9usize, 0..9usize, text, formats())
+                .prop_map(|(row, col, text, formats)| Op::Text { row, col, text, formats }),
+            (0..9usize, formats()).prop_map(|(row, formats)| Op::Formats { row, formats }),
+            (0..9usize, 0..9usize).prop_map(|(first, last)| Op::Fold { first, last }),
+        ];
+    prop::collection::vec(op, 0..5).prop_map(|ops| Patch { ops, bytes: 0 })
+}
+
+proptest! {
+    /// Holds (Messages between Lua and the binary): Drawing is encoded as its type says.
+    #[test]
+    fn the_draw_encoding_matches_its_type(
+        patch in any_patch(),
+        reset in any::<bool>(),
+        view in prop::sample::select(View::ALL.to_vec()),
+    ) {
+        let typed = ToLua::Draw(Draw::new(1, view, reset, patch.clone()));
+        let chat = ChatId(1);
+        let by_hand = message(EditorMessage::Draw { chat, view, reset, patch });
+        prop_assert_eq!(by_hand, value::write(&typed));
+    }
+}

@@ -1,0 +1,203 @@
+//! The entries of a transcript, as they are shown and saved. The names of fields and variants are
+//! part of the format of saved sessions.
+
+use super::address::Page;
+use super::content::Content;
+use super::elicitation::ElicitationKind;
+use super::ids::{MessageId, OptionId};
+use super::permission::{OptionKind, PermissionOption};
+use super::tool_call::ToolCall;
+use super::update::{PlanEntry, Role, Severity};
+use serde::{Deserialize, Serialize};
+
+/// An entry of a transcript.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Entry {
+    /// Agent, folder and session, at the top and after each restart.
+    Banner(String),
+    /// A message of the user or the agent.
+    Message(Message),
+    /// A tool call.
+    Tool(Box<ToolEntry>),
+    /// The latest plan of its turn.
+    Plan(Vec<PlanEntry>),
+    /// An elicitation request.
+    Elicitation(ElicitationEntry),
+    /// An event: how a turn ended, a notice, an error.
+    Note(Note),
+}
+
+/// A message, or the part of it that was received so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// The author of the message.
+    pub role: Role,
+    /// Its id, if the agent gave one.
+    pub id: Option<MessageId>,
+    /// The text exactly as received.
+    pub text: String,
+    /// Content other than text: attached files, images.
+    pub attachments: Vec<Attached>,
+    /// How often the agent replaced the whole text. While this stays the same, the text only grows.
+    #[serde(default)]
+    pub said_anew: u32,
+}
+
+/// An attachment of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Attached {
+    /// Something the user attached, described in one line.
+    Words(String),
+    /// Content other than text.
+    Content(Content),
+}
+
+impl Attached {
+    /// Describes it in one line.
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Words(summary) => summary.clone(),
+            Self::Content(content) => content.summary(),
+        }
+    }
+}
+
+impl Message {
+    pub(super) fn new(
+        role: Role,
+        id: Option<MessageId>,
+        text: String,
+        attachments: Vec<Attached>,
+    ) -> Self {
+        Self { role, id, text, attachments, said_anew: 0 }
+    }
+}
+
+/// A tool call and the permission request for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolEntry {
+    /// The tool call.
+    pub call: ToolCall,
+    /// The latest permission request, if there was one.
+    pub asked: Option<PermissionEntry>,
+}
+
+impl ToolEntry {
+    /// Whether the user allowed it.
+    pub fn is_allowed(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| match &asked.decision {
+            Decision::Chosen(id) => asked.options.iter().any(|option| {
+                option.id == *id
+                    && matches!(option.kind, OptionKind::AllowOnce | OptionKind::AllowAlways)
+            }),
+            Decision::Waiting | Decision::Cancelled => false,
+        })
+    }
+}
+
+/// A permission request in the transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionEntry {
+    /// The number we gave the request.
+    pub id: u64,
+    /// The options in the agent's order.
+    pub options: Vec<PermissionOption>,
+    /// Its outcome so far.
+    pub decision: Decision,
+}
+
+/// The outcome of a permission request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Decision {
+    /// The user has not responded yet.
+    Waiting,
+    /// The user chose this option.
+    Chosen(OptionId),
+    /// The turn was cancelled, or the agent withdrew the request.
+    Cancelled,
+}
+
+/// An event in the transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// How severe it is.
+    pub severity: Severity,
+    /// One line.
+    pub title: String,
+    /// Further lines.
+    pub details: Vec<String>,
+    /// Identifies a note that is updated in place, such as a compaction.
+    pub key: Option<String>,
+}
+
+/// An elicitation request in the transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ElicitationEntry {
+    /// The number we gave the request.
+    pub id: u64,
+    /// Why the agent asks.
+    pub message: String,
+    /// What the user is asked to do.
+    pub about: Requested,
+    /// Its outcome so far.
+    pub became: ElicitationState,
+}
+
+/// What the user is asked to do, as far as it is saved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Requested {
+    /// To fill in fields with these titles.
+    Fields(Vec<String>),
+    /// To open a web page.
+    Address {
+        /// The host of the address.
+        host: String,
+        /// The whole address. It is not saved, since it may contain an access token.
+        #[serde(skip)]
+        url: Option<String>,
+        /// Warnings about the address, one line each.
+        warnings: Vec<String>,
+    },
+}
+
+/// The outcome of an elicitation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ElicitationState {
+    /// The user has not responded yet.
+    Waiting,
+    /// The user submitted the form.
+    Sent,
+    /// The user consented to open the address.
+    Opened,
+    /// The agent reported that the user is done there (ACP `elicitation/complete`).
+    Complete,
+    /// The user declined.
+    Declined,
+    /// The user closed it, or it became obsolete.
+    Cancelled,
+}
+
+impl ElicitationEntry {
+    /// Creates the entry for a request.
+    pub fn new(id: u64, message: &str, wants: &ElicitationKind, became: ElicitationState) -> Self {
+        let about = match wants {
+            ElicitationKind::Form(form) => {
+                Requested::Fields(form.fields.iter().map(|field| field.title.clone()).collect())
+            }
+            ElicitationKind::Address(_, Page { url, host, warnings }) => Requested::Address {
+                host: host.clone(),
+                url: Some(url.clone()),
+                warnings: warnings.clone(),
+            },
+        };
+        Self { id, message: message.to_owned(), about, became }
+    }
+
+    /// Marks a request of an earlier process as cancelled: no agent waits for it any more.
+    pub(super) fn restore(&mut self) {
+        if matches!(self.became, ElicitationState::Waiting) {
+            self.became = ElicitationState::Cancelled;
+        }
+    }
+}

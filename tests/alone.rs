@@ -1,0 +1,15 @@
+//! Tests that measure time or memory: nothing may run beside them.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
+
+mod support;
+
+mod large_files;
+mod many_files;
+
+use parking_lot::{Mutex, MutexGuard};
+
+/// What a test holds while it runs. Where each is a process of its own, `.config/nextest.toml` sees to it.
+fn alone() -> MutexGuard<'static, ()> {
+    static RUNNING: Mutex<()> = Mutex::new(());
+    RUNNING.lock()
+}

@@ -1,0 +1,56 @@
+//! The tests that talk to Neovim (`$NVIM_BIN`, else `nvim`), but for those that have to be alone. One binary: each more would
+//! be linked by itself.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "json!(..) as an argument reads better than a reference to it"
+)]
+
+mod support;
+
+/// Of the protocol's tests those that need an editor.
+mod acp {
+    mod editor;
+    #[allow(dead_code, reason = "the tests without Neovim use all of it")]
+    mod forge;
+    #[allow(dead_code, reason = "the tests without Neovim use all of it")]
+    mod schema;
+}
+mod changed;
+mod chat;
+mod chat_prompts;
+mod content;
+mod crash;
+mod crash_binary;
+mod demo;
+mod documents;
+mod drawing;
+mod elicitation;
+mod harness;
+mod hostile;
+mod hung;
+mod keys;
+mod leaving;
+mod login;
+mod lua;
+mod meta;
+mod names;
+mod options;
+mod permission;
+mod permission_chooser;
+mod permission_pickers;
+mod pictures;
+mod plugins;
+mod queued;
+mod quirks;
+mod random_keys;
+mod same_session;
+mod screens;
+mod sessions;
+mod slash;
+mod start;
+mod start_outside;
+mod terminals;
+mod turn;
+mod turn_cancel;
+mod unsaved;

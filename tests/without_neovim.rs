@@ -1,0 +1,14 @@
+//! The tests that need no Neovim: of the protocol, of processes, and of the project's own files.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
+
+mod support;
+
+mod acp;
+mod acp_convert;
+mod acp_process;
+mod annotations;
+mod architecture;
+mod build;
+mod index;
+mod release;
+mod tour;
