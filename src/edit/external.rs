@@ -88,17 +88,15 @@ pub fn writer_view(read: &Text, ours: &Text, file: &Text) -> Text {
     // `others` turns the changes of others back, since it leads from `ours` to `read`.
     let (change, others) = (diff(ours, file), diff(ours, read));
     let mut hunks = change.clone();
-    // A line of others that the writer moved is still unknown to it.
+    // A line of others that the writer moved is still unknown to it, and so is one in which only trailing whitespace
+    // differs: that may be due to a formatter.
     let removed = change.iter().flat_map(Hunk::old);
     let unread = removed.filter(|line| others.iter().any(|hunk| hunk.old().contains(line)));
     let mut moved: Vec<&str> = unread.map(|line| ours.line(line)).collect();
     for hunk in &mut hunks {
-        hunk.lines.retain(|line| match moved.iter().position(|candidate| candidate == line) {
-            Some(at) => {
-                moved.swap_remove(at);
-                false
-            }
-            None => true,
+        hunk.lines.retain(|line| {
+            let is_line = |candidate: &&str| candidate.trim_end() == line.trim_end();
+            moved.iter().position(is_line).map(|at| moved.swap_remove(at)).is_none()
         });
     }
     for unread in others {
@@ -335,6 +333,13 @@ mod tests {
         let (read, ours) = (Text::parse("1\n2\n3\n4\n5\n"), Text::parse("1\n2\n3\n4\nuser\n5\n"));
         let left = writer_view(&read, &ours, &Text::parse("user\n1\n2\n3\n4\n5\nagent\n"));
         assert_eq!(left, Text::parse("1\n2\n3\n4\n5\nagent\n"));
+    }
+
+    #[test]
+    fn a_writers_view_lacks_a_line_of_others_that_only_a_formatter_changed() {
+        let (read, ours) = (Text::parse("1\n2\n3\n"), Text::parse("1\nuser\n2\n3\n"));
+        let left = writer_view(&read, &ours, &Text::parse("1\nuser  \n2\nagent\n"));
+        assert_eq!(left, Text::parse("1\n2\nagent\n"));
     }
 
     /// The base with some lines replaced, deleted, moved to the end or followed by a named line.
