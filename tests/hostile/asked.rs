@@ -202,6 +202,7 @@ fn no_form_and_no_address_lets_a_sequence_through() {
     talk.viewer.look_through();
     talk.viewer.nvim.input("q");
     talk.agent.expect_answer(form).unwrap();
+    talk.viewer.nvim.poll_state("running");
     let url = format!("https://{}.test/{}", "p-host", text("p-url"));
     let params = json!({"sessionId": talk.session, "mode": "url", "message": text("p-open"), "elicitationId": text("p-id"), "url": url});
     let address = talk.agent.ask("elicitation/create", params);
