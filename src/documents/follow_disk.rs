@@ -237,7 +237,9 @@ impl Document {
     ) -> Result<(), DocumentError> {
         let view = self.views.get(session);
         let merge_base = view.and_then(|view| view.merge_base.clone());
-        let read = view.and_then(|view| view.known_at(self.baseline.as_ref()));
+        let at_baseline = view.and_then(|view| view.known_at(self.baseline.as_ref()));
+        // It may have read the file for the first time between the baseline and its own change.
+        let read = at_baseline.or_else(|| view.map(|view| view.last_written.clone()));
         let texts = before.iter().chain(live).cloned();
         let unread: Vec<_> =
             texts.filter(|text| read.as_ref().is_some_and(|read| read != text)).collect();

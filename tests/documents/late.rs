@@ -39,6 +39,24 @@ async fn a_read_that_is_told_after_the_write_is_not_taken_for_knowing_it() {
     }
 }
 
+/// Another session saves a line that the user has only typed; both changes are found at once, and taken for those of the first.
+/// Holds (Changes on disk): A line that somebody else saved after an agent's first read is not overwritten by that agent.
+#[tokio::test]
+async fn a_line_that_was_saved_by_another_after_the_first_read_stays() {
+    let nvim = Nvim::start("late-other").await;
+    let path = nvim.put("a.txt", FIVE);
+    opened(&nvim).await;
+    nvim.command("call setline(5, 'user')").await;
+    nvim.put("a.txt", FIVE.replace("2\n", "two\n"));
+    within(nvim.files.agent_read_disk(&path, &session())).await.unwrap();
+    nvim.put("a.txt", FIVE.replace("2\n", "two\n").replace("5\n", "user\n"));
+    nvim.disk_changed(&path).await.unwrap();
+    nvim.put("a.txt", FIVE.replace("2\n", "two\n").replace("1\n", "one\n"));
+    nvim.disk_changed(&path).await.unwrap().expect("it is told");
+    assert_eq!(nvim.text().await, "one\ntwo\n3\n4\nuser");
+    nvim.asks_nothing().await;
+}
+
 /// Other plugins take their time after a file was read, and an agent writes it meanwhile.
 /// Holds (Changes on disk): A change on disk is followed even between Neovim's read and its autocommands.
 #[tokio::test]

@@ -72,8 +72,12 @@ async fn nothing_is_lost_in_memory() {
 }
 
 /// Worlds in memory in which something was lost or duplicated once.
-const FOUND: &[u64] =
-    &[14_375_813_011_970_930_713, 18_445_749_069_809_990_298, 8_245_870_197_416_617_618];
+const FOUND: &[u64] = &[
+    14_375_813_011_970_930_713,
+    18_445_749_069_809_990_298,
+    8_245_870_197_416_617_618,
+    3_894_168_915_674_749_866,
+];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_where_it_once_was() {
