@@ -186,8 +186,9 @@ impl World {
                     .filter(|_| !knows.reads_disk)
                     .is_some_and(|at| is_untouched(base, now.kept(), &at));
                 expected.is_settled(&now.conflicts);
-                if is_pending && now.text.is_some() {
-                    // That came in first, or was overwritten.
+                // Its own write to the disk, made before, comes in only when it is followed.
+                let came_in = was.disk != *content || was.text != now.text;
+                if is_pending && came_in && now.text.is_some() {
                     expected.comes_together(&now.disk);
                 }
                 return if spurious && !is_typed {
