@@ -235,6 +235,31 @@ async fn a_text_the_agent_was_quicker_to_write_itself_stays_on_disk() {
     }
 }
 
+/// Holds (Changes on disk): A text the agent writes itself while we write it (OpenCode) changes the buffer once.
+#[tokio::test]
+async fn a_text_the_agent_writes_itself_at_the_same_moment_changes_the_buffer_once() {
+    let nvim = Nvim::start("adopt-at-once").await;
+    let path = nvim.edit("a.txt", "a\nb\nc\nd\n").await;
+    within(nvim.files.record_baseline(&path)).await.unwrap();
+    nvim.read(&path).await.unwrap();
+    nvim.command("call setline(4, 'user')").await;
+    let agent = "listen()
+        vim.api.nvim_buf_attach(0, false, { on_lines = function()
+            local file = io.open('a.txt', 'w')
+            file:write('a\\nB\\nc\\nd\\n')
+            file:close()
+            return true
+        end })";
+    nvim.lua(agent).await;
+    nvim.write_to_repeat(&path, "a\nB\nc\nd\n").await.unwrap();
+    assert_eq!(nvim.eval("_G.seen").await, "[\"1-2>2\"]");
+    assert!(nvim.disk_changed(&path).await.unwrap().is_none());
+    assert_eq!(nvim.text().await, "a\nB\nc\nuser");
+    assert_eq!(nvim.disk("a.txt"), "a\nB\nc\nd\n");
+    nvim.command("write").await;
+    nvim.asks_nothing().await;
+}
+
 #[tokio::test]
 async fn a_second_write_finds_the_first_one_written_twice() {
     let nvim = Nvim::start("adopt-twice-again").await;
