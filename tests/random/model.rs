@@ -226,8 +226,11 @@ impl Expected {
         let base = lines(read.unwrap_or(&self.synced_text));
         let (theirs, before) = (lines(theirs), lines(was.kept()));
         for (line, times) in lines(now.kept()) {
-            let most = count(&before, &line).max(count(&theirs, &line));
-            if times > most && count(&base, &line) > 0 {
+            let (ours, theirs) = (count(&before, &line), count(&theirs, &line));
+            let in_base = count(&base, &line);
+            // Where both sides have added it once more, it may be there twice more.
+            let most = ours.max(theirs).max((ours + theirs).saturating_sub(in_base));
+            if times > most && in_base > 0 {
                 return Err(format!("{line} is there {times} times"));
             }
         }
