@@ -20,7 +20,7 @@ local SETUP = [[
     look.splice(Buf, 0, 0, vim.tbl_map(function(line) return line[2] .. "|||" end, lines))
     for row, line in ipairs(lines) do
       if line[3] then
-        margin.set(Buf, row - 1, line[3], "NonText")
+        margin.set(Buf, row - 1, { 0, line[3], "NonText" }, tostring)
       end
     end
   end

@@ -135,8 +135,8 @@ end
 ---@param win integer
 ---@param buf integer
 ---@param row integer
----@param framed boolean whether wrapped rows have room for the card's frame
-local function draw_line(win, buf, row, framed)
+---@param room integer? columns for text, if wrapped rows have room for the card's frame
+local function draw_line(win, buf, row, room)
   local found = line_format.at(buf, row)
   if not found then
     return
@@ -165,8 +165,8 @@ local function draw_line(win, buf, row, framed)
     end
     api.nvim_buf_set_extmark(buf, EPHEMERAL, row, span[1], mark)
   end
-  if framed and line_format.CARD:find(found.class, 1, true) then
-    margin.draw(buf, row, EPHEMERAL)
+  if room and line_format.CARD:find(found.class, 1, true) then
+    margin.draw(buf, row, EPHEMERAL, room)
   end
   if found.class == "c" then
     code.draw(
@@ -203,16 +203,16 @@ function M.attach(buf)
       code.forget(event.buf)
     end,
   })
-  local framed = false -- of the window that is being drawn
+  local room ---@type integer? of the window that is being drawn
   api.nvim_set_decoration_provider(EPHEMERAL, {
     on_win = function(_, win, shown)
       if not line_format.has(shown) then
         return false
       end
-      framed = margin.has_room(win)
+      room = margin.room(win)
     end,
     on_line = function(_, win, shown, row)
-      draw_line(win, shown, row, framed)
+      draw_line(win, shown, row, room)
     end,
   })
 end

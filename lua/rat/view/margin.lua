@@ -25,19 +25,28 @@ local function fit_columns(prefix)
   return prefix
 end
 
---- Sets the prefix of a line.
+--- Sets the prefixes of lines. One that begins with a blank is drawn over the line's blanks, others are inserted before
+--- the text.
 ---@param buf integer
----@param row integer
----@param prefix string drawn over the line's blanks if it begins with a blank, else inserted before the text
----@param group string
-function M.set(buf, row, prefix, group)
-  local is_indent = vim.startswith(prefix, " ")
-  api.nvim_buf_set_extmark(buf, PREFIX, row, 0, {
-    virt_text = { { is_indent and fit_columns(prefix) or prefix, group } },
-    virt_text_pos = is_indent and "overlay" or "inline",
-    invalidate = true,
-    undo_restore = false,
-  })
+---@param first integer row that the rows of the prefixes are counted from
+---@param prefixes any[] a row, a text and the name of its highlighting, again and again
+---@param group_of fun(name: any): string
+function M.set(buf, first, prefixes, group_of)
+  ---@type table<string, string>
+  local fitted = {}
+  for i = 1, #prefixes, 3 do
+    local prefix = prefixes[i + 1] ---@type string
+    local is_indent = vim.startswith(prefix, " ")
+    if is_indent and not fitted[prefix] then
+      fitted[prefix] = fit_columns(prefix)
+    end
+    api.nvim_buf_set_extmark(buf, PREFIX, first + prefixes[i], 0, {
+      virt_text = { { fitted[prefix] or prefix, group_of(prefixes[i + 2]) } },
+      virt_text_pos = is_indent and "overlay" or "inline",
+      invalidate = true,
+      undo_restore = false,
+    })
+  end
 end
 
 --- Removes the prefixes of rows.
@@ -48,16 +57,17 @@ function M.clear(buf, first, last)
   api.nvim_buf_clear_namespace(buf, PREFIX, first, last)
 end
 
---- Whether a window indents wrapped lines as the bar needs it. The user may have changed these options.
+--- Returns how many columns a window has for text, if it indents wrapped lines as the bar needs it. The user may have
+--- changed these options.
 ---@param win integer
----@return boolean
-function M.has_room(win)
+---@return integer? columns
+function M.room(win)
   local options = vim.wo[win]
   local columns = api.nvim_win_get_width(win) - vim.fn.getwininfo(win)[1].textoff
-  return columns >= BAR_COLUMNS + MIN_TEXT
-    and options.breakindent
+  local is_indented = options.breakindent
     and options.breakindentopt == "list:-1"
     and options.showbreak == ""
+  return is_indented and columns >= BAR_COLUMNS + MIN_TEXT and columns or nil
 end
 
 ---@param buf integer
@@ -79,11 +89,17 @@ function M.columns(buf, row)
   return is_over and vim.fn.strdisplaywidth(drawn.virt_text[1][1]) or 0
 end
 
---- Draws the bar on all screen lines of a line whose prefix has one.
+--- Draws the bar on all screen lines of a line whose prefix has one and that may wrap.
 ---@param buf integer
 ---@param row integer
 ---@param namespace integer
-function M.draw(buf, row, namespace)
+---@param columns integer what the window has for text
+function M.draw(buf, row, namespace, columns)
+  local bytes = api.nvim_buf_get_offset(buf, row + 1) - api.nvim_buf_get_offset(buf, row) - 1
+  -- Only control characters, tabs among them, take more columns than bytes.
+  if bytes <= columns and not api.nvim_buf_get_lines(buf, row, row + 1, false)[1]:find("%c") then
+    return
+  end
   local drawn, bar = details(buf, row), fit_columns(BAR)
   local prefix = drawn and drawn.virt_text[1]
   if prefix and vim.startswith(prefix[1], bar) then

@@ -32,9 +32,7 @@ function ops.l(buf, first, last, lines, formats, prefixes)
     margin.clear(buf, first, last)
   end
   api.nvim_buf_set_lines(buf, first, last, false, lines)
-  for i = 1, #prefixes, 3 do
-    margin.set(buf, first + prefixes[i], prefixes[i + 1], decoration.group(prefixes[i + 2]))
-  end
+  margin.set(buf, first, prefixes, decoration.group)
 end
 
 --- Appends to a row.
@@ -100,11 +98,13 @@ local function restore_views(buf)
   end
 end
 
---- Whether an operation may remove screen lines, and so leave empty ones below the end of the text.
----@param op any[]
----@return boolean
-local function may_shrink(op)
-  return op[1] == "f" or op[1] == "r" or (op[1] == "l" and op[3] > op[2])
+--- Returns the number of lines of a buffer and its size in bytes.
+---@param buf integer
+---@return integer lines
+---@return integer bytes
+local function extent(buf)
+  local lines = api.nvim_buf_line_count(buf)
+  return lines, api.nvim_buf_get_offset(buf, lines)
 end
 
 --- Applies drawing operations to the buffer of a view.
@@ -120,10 +120,13 @@ function M.draw(payload)
   if first and first[1] == "r" and not undrawn[buf] then
     save_views(buf, wins, following)
   end
+  local lines_before, bytes_before = extent(buf)
+  local has_folded = false
   set_modifiable(buf, 1)
   local ok, problem = pcall(function()
     for _, op in ipairs(payload.ops) do
       if op[1] == "f" then
+        has_folded = true
         fold.add(buf, op[2], op[3], wins)
       else
         ops[op[1]](buf, unpack(op, 2))
@@ -132,14 +135,15 @@ function M.draw(payload)
   end)
   set_modifiable(buf, 0)
   fold.repair(buf, wins)
-  local last = api.nvim_buf_line_count(buf)
+  local last, bytes = extent(buf)
   for _, win in ipairs(following) do
     if not (saved_views[buf] and saved_views[buf][win]) then
       api.nvim_win_set_cursor(win, { last, 0 })
     end
   end
   restore_views(buf)
-  if #following > 0 and vim.iter(payload.ops):any(may_shrink) then
+  -- With fewer screen lines, there may be empty ones below the end of the text.
+  if has_folded or last < lines_before or bytes < bytes_before then
     autoscroll.fill_windows(following)
   end
   if not ok then
