@@ -67,6 +67,15 @@ function M.start(options)
   return self
 end
 
+--- Ends the child. Neovim 0.10 may take SIGTERM for nothing and go on for ever.
+function Child:stop()
+  local ok, pid = pcall(vim.fn.jobpid, self.channel)
+  pcall(vim.fn.jobstop, self.channel)
+  if ok and vim.fn.jobwait({ self.channel }, 1000)[1] == -1 then
+    vim.uv.kill(pid, "sigkill")
+  end
+end
+
 --- Runs Lua in the child.
 function Child:lua(code, ...)
   return vim.rpcrequest(self.channel, "nvim_exec_lua", code, { ... })
@@ -265,7 +274,7 @@ function M.case(name, run)
   cases = cases + 1
   local ok, problem = xpcall(run, debug.traceback)
   for _, child in ipairs(children) do
-    pcall(vim.fn.jobstop, child.channel)
+    child:stop()
     vim.fn.delete(child.home, "rf")
   end
   children = {}
