@@ -11,15 +11,15 @@ use tokio::time::Instant;
 
 use super::agent_view::{Acknowledged, AgentView, PartialRead, SentText};
 use super::blocking::run_blocking;
-use super::change::{AgentChange, Origin, Via};
+use super::change::{AgentChange, Origin};
 use super::disk_text::DiskText;
 use super::disks::Disks;
 use super::editor::{Buffer, BufferId, Editor, EditorError, Found, Lines, Outcome, Then};
 use super::error::DocumentError;
 use super::facts::{DiskFacts, Stamp};
 use super::revisions::Revisions;
-use crate::edit::{Edit, Hunk, Record, Shape, Snapshot, Text, rebase, replay};
-use crate::session::author::{Author, SessionKey};
+use crate::edit::{Edit, Hunk, Record, Shape, Snapshot, Text, UndoState, rebase, replay};
+use crate::session::author::SessionKey;
 
 /// Delay before an edit is retried that Neovim could not make at the moment. It doubles with each attempt, up to a
 /// maximum.
@@ -53,7 +53,7 @@ pub(super) struct Document {
     /// The sessions that have written the file, with what they know of it since.
     pub(super) acknowledged: HashMap<SessionKey, Acknowledged>,
     /// All changes since an agent first changed the file.
-    record: Option<Record<Origin>>,
+    pub(super) record: Option<Box<Record<Origin>>>,
     /// A change on disk that was merged before a write that then failed. Reported with the next change.
     pub(super) unreported: Option<AgentChange>,
     /// The sessions that have read lines of a buffer whose whole text is still being fetched.
@@ -80,12 +80,26 @@ pub(super) struct LoadedBuffer {
     pub(super) text: Snapshot,
 }
 
+impl LoadedBuffer {
+    /// Where the buffer is in its undo history.
+    pub(super) fn undo(&self) -> UndoState {
+        UndoState { buffer: self.buffer.id.0, seq: self.buffer.undo }
+    }
+}
+
 /// The result of an edit of the buffer.
 #[derive(Debug)]
 pub(super) enum ChangeOutcome {
     /// It was made. `before` and `after` are the texts right before and right after it; `saved` is the text in the
     /// file, if the buffer was saved, and `stamp` that file as Neovim saw it.
-    Done { before: Snapshot, after: Snapshot, saved: Snapshot, stamp: Option<Stamp> },
+    /// `undo` is where that left the buffer in its undo history.
+    Done {
+        before: Snapshot,
+        after: Snapshot,
+        saved: Snapshot,
+        stamp: Option<Stamp>,
+        undo: Option<UndoState>,
+    },
     /// It was not made, because the user has changed the same lines or `'modified'` has changed. The caller has to
     /// start over with the new text.
     Retry,
@@ -120,20 +134,21 @@ impl Document {
         }
     }
 
-    /// Adds a change of an agent to the record.
+    /// Adds a change of an agent to the record: the texts before and after it, each with its place in the undo history.
     pub(super) async fn record_change(
         &mut self,
-        by: &Author,
-        via: Via,
-        texts: (&Snapshot, &Snapshot),
+        origin: Origin,
+        before: (&Snapshot, Option<UndoState>),
+        after: (&Snapshot, Option<UndoState>),
         hunks: &[Hunk],
     ) -> Result<(), DocumentError> {
-        let (before, after) = (texts.0.clone(), texts.1.clone());
-        let record = self.record.take().unwrap_or_else(|| Record::new(before.clone()));
-        let (origin, hunks) = (Origin { by: by.clone(), via }, hunks.to_owned());
+        let (before, after) = ((before.0.clone(), before.1), (after.0.clone(), after.1));
+        let record =
+            self.record.take().unwrap_or_else(|| Box::new(Record::new(before.0.clone(), before.1)));
+        let hunks = hunks.to_owned();
         let updated = run_blocking(move || {
             let mut record = record;
-            record.change(origin, &before, &after, hunks);
+            record.change(origin, (&before.0, before.1), (&after.0, after.1), &hunks);
             record
         });
         self.record = Some(updated.await?);
@@ -141,16 +156,16 @@ impl Document {
     }
 
     /// Returns all changes since an agent first changed the file, up to the present text. `None` if no agent has.
-    pub(super) async fn record(&mut self) -> Result<Option<Record<Origin>>, DocumentError> {
+    pub(super) async fn record(&mut self) -> Result<Option<Box<Record<Origin>>>, DocumentError> {
         if self.record.is_none() {
             return Ok(None);
         }
         let now = match self.buffer_with_text().await? {
-            Some(loaded) => Some(loaded.text),
-            None => self.read_file(None).await?.map(|file| file.text),
+            Some(loaded) => Some((Some(loaded.undo()), loaded.text)),
+            None => self.read_file(None).await?.map(|file| (None, file.text)),
         };
-        if let (Some(record), Some(now)) = (&mut self.record, now) {
-            record.catch_up(&now);
+        if let (Some(record), Some((undo, now))) = (&mut self.record, now) {
+            record.catch_up(&now, undo);
         }
         Ok(self.record.clone())
     }
@@ -377,6 +392,7 @@ impl Document {
             self.cached = Some(CachedText { id, tick, text: before.clone() });
             let (stamp, changes) = (found.buffer.stamp, found.changes.clone().unwrap_or_default());
             let loaded = self.text_of(found).await?;
+            let undo = Some(loaded.undo());
             let after = loaded.text;
             let saved = match saved.and_then(|count| changes.get(..count)) {
                 Some(part) if part.len() < changes.len() => {
@@ -385,7 +401,7 @@ impl Document {
                 _ => after.clone(),
             };
             return Ok(match failed {
-                None => ChangeOutcome::Done { before, after, saved, stamp },
+                None => ChangeOutcome::Done { before, after, saved, stamp, undo },
                 Some(reason) => ChangeOutcome::Failed { reason, before, after },
             });
         }

@@ -23,6 +23,8 @@ pub struct Buffer {
     pub id: BufferId,
     /// `'changedtick'`.
     pub tick: i64,
+    /// Where it is in its undo history (`:help changenr()`).
+    pub undo: i64,
     /// Number of lines, at least one.
     pub lines: usize,
     /// Size of the text in bytes, as reported by `nvim_buf_get_offset()`.

@@ -4,7 +4,7 @@
 
 use super::agent_view::{AgentView, SentText};
 use super::blocking::run_blocking;
-use super::change::{AgentChange, Via};
+use super::change::{AgentChange, Origin, Via};
 use super::disk_text::DiskText;
 use super::document::{ChangeOutcome, Document, LoadedBuffer, MAX_TRIES};
 use super::editor::Then;
@@ -85,11 +85,11 @@ impl Document {
             unresolved: external.unresolved.clone(),
         };
         let edits = refine(&external.hunks, &loaded.text);
-        let (before, after) = match self.apply_edits(loaded, edits, then).await? {
-            ChangeOutcome::Done { before, after, .. } => (before, after),
+        let (before, after, undo) = match self.apply_edits(loaded, edits, then).await? {
+            ChangeOutcome::Done { before, after, undo, .. } => (before, after, undo),
             ChangeOutcome::Failed { reason, before, after } => {
                 tracing::warn!(path = %self.path.display(), reason, "Neovim did not note a file's new time");
-                (before, after)
+                (before, after, None)
             }
             ChangeOutcome::Retry => return Ok(None),
         };
@@ -98,7 +98,8 @@ impl Document {
         self.baseline = Some(file.clone());
         let hunks = difference(&before, &after).await?;
         let is_news = !hunks.is_empty() || !external.unresolved.is_empty();
-        self.record_change(by, Via::Disk, (&before, &after), &hunks).await?;
+        let origin = Origin { by: by.clone(), via: Via::Disk };
+        self.record_change(origin, (&before, Some(loaded.undo())), (&after, undo), &hunks).await?;
         let change = self.disk_change(by, before, after, hunks);
         Ok(is_news.then_some(AgentChange { unresolved: external.unresolved, ..change }))
     }
@@ -220,7 +221,8 @@ impl Document {
         let Some(before) = before.or_else(|| created.then(empty)) else { return Ok(None) };
         let hunks = difference(&before, &file.text).await?;
         let is_news = !hunks.is_empty();
-        self.record_change(by, Via::Disk, (&before, &file.text), &hunks).await?;
+        let origin = Origin { by: by.clone(), via: Via::Disk };
+        self.record_change(origin, (&before, None), (&file.text, None), &hunks).await?;
         self.record_unopened_change(&before, &file.text);
         let change = self.disk_change(by, before, file.text, hunks);
         Ok(is_news.then_some(AgentChange { created, ..change }))

@@ -15,11 +15,13 @@ use super::document::Document;
 use super::editor::Editor;
 use super::error::DocumentError;
 use super::requests::{ReadRequest, WriteRequest};
+use super::review::Rejected;
 use super::revisions::Revisions;
 use super::scans::{DiskScan, DiskScans};
 use super::session_documents::SessionDocuments;
 use crate::core::messages::files::BufferEvent;
-use crate::edit::Record;
+use crate::core::messages::review::{ChangeScope, PendingFile};
+use crate::edit::{PendingHunk, Record};
 use crate::session::author::{Author, SessionKey};
 
 /// All documents that agents have accessed. Each has a queue: requests for one file are processed in the order they are
@@ -101,9 +103,46 @@ impl Documents {
     }
 
     /// Returns all changes of a file since an agent first changed it, and who made them. `None` if no agent has.
-    pub async fn record(&self, path: &Path) -> Result<Option<Record<Origin>>, DocumentError> {
+    pub async fn record(&self, path: &Path) -> Result<Option<Box<Record<Origin>>>, DocumentError> {
         let document = self.document(path);
         run_to_completion(async move { document.lock().await.record().await }).await
+    }
+
+    /// Returns what is pending in a file, in the order of its text.
+    pub async fn pending(&self, path: &Path) -> Result<Vec<PendingHunk>, DocumentError> {
+        let document = self.document(path);
+        run_to_completion(async move { document.lock().await.pending().await }).await
+    }
+
+    /// Like [`Self::pending`], for a file that is loaded and was changed by an agent; `None` for any other.
+    pub async fn pending_lines(&self, path: &Path) -> Result<Option<PendingFile>, DocumentError> {
+        let Some(document) = self.by_path.lock().get(path).cloned() else { return Ok(None) };
+        run_to_completion(async move { document.lock().await.pending_lines().await }).await
+    }
+
+    /// Returns the files that agents have changed since their sessions began.
+    pub async fn changed_by_agents(&self) -> Vec<PathBuf> {
+        let all: Vec<_> = self.by_path.lock().values().cloned().collect();
+        let mut changed = Vec::new();
+        for document in all {
+            let document = document.lock().await;
+            changed.extend(document.has_record().then(|| document.path.clone()));
+        }
+        changed.sort_unstable();
+        changed
+    }
+
+    /// Keeps what is pending in a file, so that it is pending no more. Returns how many hunks were.
+    pub async fn keep(&self, path: &Path, scope: ChangeScope) -> Result<usize, DocumentError> {
+        let document = self.document(path);
+        run_to_completion(async move { document.lock().await.keep(&scope).await }).await
+    }
+
+    /// Rejects what is pending in a file: its text is as if that had never been changed. Lines of others never go; where
+    /// others have changed what is pending, everything stays, and that is reported.
+    pub async fn reject(&self, path: &Path, scope: ChangeScope) -> Result<Rejected, DocumentError> {
+        let document = self.document(path);
+        run_to_completion(async move { document.lock().await.reject(&scope).await }).await
     }
 
     /// Records that `session` has read the file on disk itself: its next write is based on that text.
@@ -145,6 +184,7 @@ impl Documents {
                 BufferEvent::Read => document.was_read().await,
                 BufferEvent::Saved => document.record_baseline().await,
                 BufferEvent::Clean => document.became_unmodified().await,
+                BufferEvent::Changed => Ok(()),
             }
         })
         .await

@@ -6,13 +6,14 @@ use std::time::{Duration, SystemTime};
 
 use super::agent_view::{AgentView, SentText};
 use super::blocking::run_blocking;
-use super::change::{AgentChange, Via};
+use super::change::{AgentChange, Origin, Via};
 use super::disk;
 use super::disk_text::DiskText;
 use super::document::{ChangeOutcome, Document, LoadedBuffer, MAX_TRIES};
 use super::editor::Then;
 use super::encoding::Encoding;
 use super::error::DocumentError;
+use super::facts::Stamp;
 use super::requests::WriteRequest;
 use crate::core::messages::policy::WriteDirty;
 use crate::edit::{Conflict, Hunk, Snapshot, Text, apply, diff, merge, refine};
@@ -141,20 +142,22 @@ impl Document {
         let encoding = file.as_ref().map_or(&loaded.buffer.encoding, |file| &file.encoding);
         self.check_characters(&plan.hunks, encoding).await?;
         let edits = refine(&plan.hunks, &loaded.text);
-        let (before, after, saved, stamp) = match self.apply_edits(loaded, edits, plan.then).await?
-        {
-            ChangeOutcome::Done { before, after, saved, stamp } => (before, after, saved, stamp),
-            ChangeOutcome::Retry => return Ok(None),
-            ChangeOutcome::Failed { reason, before, after } => {
-                let repaired = self.repair(file.as_ref(), &after, encoding).await?;
-                self.revert(loaded, &before, &after).await?;
-                if let Some(file) = repaired {
-                    self.update_timestamp(&file).await?;
-                    self.baseline = Some(file);
+        let (before, after, saved, stamp, undo) =
+            match self.apply_edits(loaded, edits, plan.then).await? {
+                ChangeOutcome::Done { before, after, saved, stamp, undo } => {
+                    (before, after, saved, stamp, undo)
                 }
-                return Err(DocumentError::Refused { path: self.path.clone(), reason });
-            }
-        };
+                ChangeOutcome::Retry => return Ok(None),
+                ChangeOutcome::Failed { reason, before, after } => {
+                    let repaired = self.repair(file.as_ref(), &after, encoding).await?;
+                    self.revert(loaded, &before, &after).await?;
+                    if let Some(file) = repaired {
+                        self.update_timestamp(&file).await?;
+                        self.baseline = Some(file);
+                    }
+                    return Err(DocumentError::Refused { path: self.path.clone(), reason });
+                }
+            };
         if let Some(text) = plan.file {
             let written = self.write_beside_buffer(text, encoding, file.as_ref()).await;
             if !matches!(written, Ok(true)) {
@@ -162,18 +165,15 @@ impl Document {
                 return written.map(|_| None);
             }
         } else {
-            // The stamp is that of Neovim's own write, since somebody may have written the file again.
-            let facts = self.facts().await?.map(|facts| facts.as_stamped(stamp));
-            self.baseline = facts.map(|facts| {
-                let encoding = loaded.buffer.encoding.clone();
-                DiskText { text: saved, facts, encoding }
-            });
+            self.set_saved(saved, stamp, loaded.buffer.encoding.clone()).await?;
         }
         let theirs = self.revisions.snapshot(plan.theirs);
         let view = self.view_after_write(theirs, plan.hunks, &loaded.text, &before, &after).await?;
         self.set_view(request.by.session.clone(), view);
         let hunks = difference(&before, &after).await?;
-        self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
+        let origin = Origin { by: request.by.clone(), via: Via::Protocol };
+        let (from, to) = ((&before, Some(loaded.undo())), (&after, undo));
+        self.record_change(origin, from, to, &hunks).await?;
         let mut change = self.change_by(request, &before, &after, hunks);
         (change.created, change.saved_unsaved) = (file.is_none(), plan.saves_unsaved);
         Ok(Some(change))
@@ -256,6 +256,19 @@ impl Document {
         Ok(true)
     }
 
+    /// Makes the text that Neovim has just saved the baseline. The stamp is that of Neovim's own write, since somebody may
+    /// have written the file again.
+    pub(super) async fn set_saved(
+        &mut self,
+        text: Snapshot,
+        stamp: Option<Stamp>,
+        encoding: Encoding,
+    ) -> Result<(), DocumentError> {
+        let facts = self.facts().await?.map(|facts| facts.as_stamped(stamp));
+        self.baseline = facts.map(|facts| DiskText { text, facts, encoding });
+        Ok(())
+    }
+
     /// Makes the file as it is now the baseline, and updates Neovim's timestamp. It may differ from the baseline
     /// because the agent has already written the text itself.
     async fn set_baseline(&mut self, file: &DiskText) -> Result<(), DocumentError> {
@@ -281,7 +294,7 @@ impl Document {
 
     /// Reverts an edit of the buffer by the inverse edit. Not by `:undo`, which might undo what the user has typed
     /// since.
-    async fn revert(
+    pub(super) async fn revert(
         &mut self,
         loaded: &LoadedBuffer,
         before: &Snapshot,
@@ -341,7 +354,8 @@ impl Document {
         }
         let theirs = self.revisions.snapshot(theirs);
         self.set_view(request.by.session.clone(), AgentView::new(theirs));
-        self.record_change(&request.by, Via::Protocol, (&before, &after), &hunks).await?;
+        let origin = Origin { by: request.by.clone(), via: Via::Protocol };
+        self.record_change(origin, (&before, None), (&after, None), &hunks).await?;
         self.record_unopened_change(&before, &after);
         let mut change = self.change_by(request, &before, &after, hunks);
         change.created = file.is_none();

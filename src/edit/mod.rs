@@ -2,6 +2,7 @@
 //! concurrent edits. Knows nothing of Neovim, agents or disks.
 
 mod collect;
+mod decision;
 mod external;
 mod hunks;
 mod merge;
@@ -12,12 +13,13 @@ mod text;
 pub mod unified;
 
 pub use collect::Collector;
+pub use decision::{Choice, Rejection};
 pub use external::{
     ExternalMerge, UnresolvedHunk, common_lines, merge_external, without_merge, writer_view,
 };
 pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
 pub use merge::{Conflict, Merged, merge};
 pub use rebase::{Overlap, Spans, rebase, replay};
-pub use record::{Record, Step};
+pub use record::{PendingHunk, Record, StepId, UndoState};
 pub use revision::{Revision, Snapshot};
 pub use text::{LineEnding, Shape, Text};

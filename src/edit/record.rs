@@ -1,120 +1,305 @@
-//! [`Record`], the history of one file since an agent first changed it: which hunks led from the
-//! text before to the current one, and who made them. It reverts nothing.
+//! [`Record`], the history of one file since an agent first changed it: every line it has had, who brought it and who took
+//! it away. The text without the pending changes of agents, the *base*, and the pending hunks are both derived from that, so
+//! base and pending hunks always give the text. What is kept or rejected is decided in
+//! `edit::decision`.
 
-use super::hunks::{Hunk, apply, diff};
+pub(super) mod weave;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::hunks::{Hunk, diff};
 use super::revision::Snapshot;
 use super::text::{Shape, Text};
+pub use weave::StepId;
+use weave::{BASE, Line, LineId, Transition, Weave};
 
-/// Hunks that one author made at once.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step<A> {
-    /// The agent that made them; `None` if it was anybody else.
-    pub by: Option<A>,
-    /// They refer to the text that the previous step left.
-    pub hunks: Vec<Hunk>,
+/// A place in the undo history of a buffer, which identifies a text of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct UndoState {
+    /// The number of the buffer.
+    pub buffer: i64,
+    /// `:help changenr()`
+    pub seq: i64,
 }
 
-/// The text before the first change by an agent, and every change since, in order. `A` identifies
-/// the author of an agent's change.
+/// Lines that pending changes put in place of others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingHunk {
+    /// The lines in the base (0-based).
+    pub base: Range<usize>,
+    /// The lines in the text (0-based).
+    pub text: Range<usize>,
+    /// The steps that made it, in ascending order.
+    pub steps: Vec<StepId>,
+}
+
+/// The lines of a pending hunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) base: Range<usize>,
+    pub(super) text: Range<usize>,
+    /// Those that are only in one of both.
+    pub(super) lines: Vec<LineId>,
+}
+
+/// A text on the way, and how it came about.
 #[derive(Debug, Clone)]
-pub struct Record<A> {
-    base: Snapshot,
-    steps: Vec<Step<A>>,
+struct State {
+    parent: usize,
+    /// How many states lie before it.
+    depth: usize,
+    transition: Transition,
+    shapes: Shapes,
+}
+
+/// The shapes of the base and of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shapes {
+    pub(super) base: Shape,
+    pub(super) text: Shape,
+    /// The step of an agent that made them differ.
+    pub(super) by: Option<StepId>,
+}
+
+/// The history of a file. `O` says where a change of an agent comes from.
+#[derive(Debug, Clone)]
+pub struct Record<O> {
+    pub(super) weave: Weave,
+    /// Who made each step; `None` for the base, and for whoever is no agent.
+    origins: Vec<Option<O>>,
+    /// A tree whose root is the base.
+    states: Vec<State>,
+    /// The present state.
+    at: usize,
+    by_undo: HashMap<UndoState, usize>,
+    /// The lines whose coming or going by a step of an agent is no longer pending.
+    kept: HashSet<(LineId, StepId)>,
     current: Snapshot,
 }
 
-impl<A> Record<A> {
+impl<O> Record<O> {
     /// Starts a record with a text that no agent has changed yet.
-    pub fn new(base: Snapshot) -> Self {
-        Self { current: base.clone(), base, steps: Vec::new() }
-    }
-
-    /// Records that an agent turned `before` into `after` with `hunks`. Whatever led from the
-    /// previous step to `before` is recorded as a step without an agent.
-    pub fn change(&mut self, by: A, before: &Snapshot, after: &Snapshot, hunks: Vec<Hunk>) {
-        self.catch_up(before);
-        self.push_step(Some(by), after, hunks);
-    }
-
-    /// Records the current text; what changed since the previous step was not made by an agent.
-    pub fn catch_up(&mut self, current: &Snapshot) {
-        if self.current.revision() != current.revision() {
-            self.push_step(None, current, diff(&self.current, current));
+    pub fn new(base: Snapshot, undo: Option<UndoState>) -> Self {
+        let shapes = Shapes { base: base.shape(), text: base.shape(), by: None };
+        let root = State { parent: 0, depth: 0, transition: Transition::default(), shapes };
+        Self {
+            weave: Weave::new(&base),
+            origins: vec![None],
+            states: vec![root],
+            at: 0,
+            by_undo: undo.map(|undo| (undo, 0)).into_iter().collect(),
+            kept: HashSet::new(),
+            current: base,
         }
     }
 
-    fn push_step(&mut self, by: Option<A>, current: &Snapshot, hunks: Vec<Hunk>) {
-        // A change of shape alone is no step, since hunks consist of lines.
-        self.current = current.clone();
-        if !hunks.is_empty() {
-            self.steps.push(Step { by, hunks });
+    /// Records that an agent turned `before` into `after`, which `undo` identifies, with `hunks`. Whatever led from the
+    /// previous text to `before` was not made by an agent.
+    pub fn change(
+        &mut self,
+        by: O,
+        (before, before_undo): (&Snapshot, Option<UndoState>),
+        (after, undo): (&Snapshot, Option<UndoState>),
+        hunks: &[Hunk],
+    ) {
+        self.catch_up(before, before_undo);
+        self.step(Some(by), hunks, after, undo);
+    }
+
+    /// Records the current text. If it is one that the undo history leads back to, what was pending then is pending again;
+    /// otherwise, what changed since the previous text was not made by an agent.
+    pub fn catch_up(&mut self, current: &Snapshot, undo: Option<UndoState>) {
+        let known = undo.and_then(|undo| self.by_undo.get(&undo).copied());
+        let is_current = self.current.revision() == current.revision();
+        let is_there = (is_current && known.is_none_or(|known| known == self.at))
+            || known.is_some_and(|known| self.goes_to(known, current));
+        let hunks = if is_there { Vec::new() } else { diff(&self.text(), current) };
+        if hunks.is_empty() {
+            self.is_now(current, undo);
+        } else {
+            self.step(None, &hunks, current, undo);
         }
     }
 
-    /// Returns the text before the first step.
-    pub fn base(&self) -> &Text {
-        &self.base
+    /// Goes to a state if its text is `current`. The same place in the undo history may have another text, after the user
+    /// has typed on or the buffer was loaded again.
+    fn goes_to(&mut self, state: usize, current: &Text) -> bool {
+        let from = self.at;
+        self.go_to(state);
+        let is_there = self.text().same_lines(current);
+        if !is_there {
+            self.go_to(from);
+        }
+        is_there
     }
 
-    /// Returns all steps, oldest first.
-    pub fn steps(&self) -> &[Step<A>] {
-        &self.steps
+    fn step(&mut self, by: Option<O>, hunks: &[Hunk], after: &Snapshot, undo: Option<UndoState>) {
+        let step = self.add_step(by);
+        let (origins, kept) = (&self.origins, &self.kept);
+        let may_revive = |id, line: &Line| !is_pending(origins, kept, id, line.born);
+        let transition = self.weave.apply(step, hunks, may_revive);
+        self.push_state(step, transition, after.shape());
+        self.is_now(after, undo);
     }
 
-    /// Applies all steps to the base, which gives the lines of the latest recorded text.
-    pub fn replay(&self) -> Text {
-        // Without a final newline, an intermediate text with one empty line would count as empty.
-        let base = Text::clone(&self.base).with_shape(Shape::default());
-        let text = self.steps.iter().fold(base, |text, step| apply(&step.hunks, &text));
-        text.with_shape(self.current.shape())
+    pub(super) fn add_step(&mut self, by: Option<O>) -> StepId {
+        self.origins.push(by);
+        StepId(u32::try_from(self.origins.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// Adds a state after the present one, and goes there. The weave is there already.
+    pub(super) fn push_state(&mut self, step: StepId, transition: Transition, shape: Shape) {
+        let agents = self.origin(step).is_some().then_some(step);
+        let State { depth, shapes, .. } = self.states[self.at];
+        let shapes = shapes.after(shape, agents);
+        self.states.push(State { parent: self.at, depth: depth + 1, transition, shapes });
+        self.at = self.states.len() - 1;
+    }
+
+    /// The present state has this text.
+    fn is_now(&mut self, text: &Snapshot, undo: Option<UndoState>) {
+        self.by_undo.extend(undo.map(|undo| (undo, self.at)));
+        let shapes = &mut self.states[self.at].shapes;
+        *shapes = shapes.after(text.shape(), None);
+        self.current = text.clone();
+    }
+
+    fn go_to(&mut self, target: usize) {
+        let mut way = Vec::new();
+        let (mut from, mut to) = (self.at, target);
+        while from != to {
+            if self.states[from].depth >= self.states[to].depth {
+                self.weave.undo(&self.states[from].transition);
+                from = self.states[from].parent;
+            } else {
+                way.push(to);
+                to = self.states[to].parent;
+            }
+        }
+        for state in way.into_iter().rev() {
+            self.weave.redo(&self.states[state].transition);
+        }
+        self.at = target;
+    }
+
+    /// Returns who made a step; `None` if it was no agent.
+    pub fn origin(&self, step: StepId) -> Option<&O> {
+        self.origins[step.index()].as_ref()
+    }
+
+    /// Returns all lines the file has had since the record began, each with the step that brought it, in that order.
+    pub fn lines(&self) -> impl Iterator<Item = (StepId, &str)> {
+        self.weave.by_age().map(|line| (line.born, &*line.text))
+    }
+
+    /// Returns the latest recorded text.
+    pub fn current(&self) -> &Snapshot {
+        &self.current
+    }
+
+    pub(super) fn shapes(&self) -> Shapes {
+        self.states[self.at].shapes
+    }
+
+    fn text(&self) -> Text {
+        self.weave.text_of(self.shapes().text, |_, line| line.is_alive())
+    }
+
+    /// Returns the text without the pending changes.
+    pub fn base(&self) -> Text {
+        self.weave.text_of(self.shapes().base, |id, line| self.is_in_base(id, line))
+    }
+
+    /// Whether the coming or going of a line by a step is pending.
+    pub(super) fn is_pending(&self, line: LineId, step: StepId) -> bool {
+        is_pending(&self.origins, &self.kept, line, step)
+    }
+
+    pub(super) fn is_in_base(&self, id: LineId, line: &Line) -> bool {
+        line.exists
+            && !self.is_pending(id, line.born)
+            && line.dead.is_none_or(|dead| self.is_pending(id, dead))
+    }
+
+    /// Whether a line that is in the text was there in the beginning, or was brought by an agent and kept.
+    pub(super) fn is_settled(&self, id: LineId, line: &Line) -> bool {
+        let is_users = line.born != BASE && self.origin(line.born).is_none();
+        !is_users && !self.is_pending(id, line.born)
+    }
+
+    pub(super) fn keep_pending(
+        &mut self,
+        changes: impl IntoIterator<Item = (LineId, StepId)>,
+        shape: bool,
+    ) {
+        self.kept.extend(changes);
+        let shapes = &mut self.states[self.at].shapes;
+        if shape {
+            *shapes = Shapes { base: shapes.text, text: shapes.text, by: None };
+        }
+    }
+
+    /// Returns what is pending, in the order of the text.
+    pub fn pending(&self) -> Vec<PendingHunk> {
+        let hunks = self.runs().into_iter().map(|run| {
+            let step = |id: &LineId| {
+                let line = self.weave.line(*id);
+                if line.is_alive() { Some(line.born) } else { line.dead }
+            };
+            let mut steps: Vec<StepId> = run.lines.iter().filter_map(step).collect();
+            steps.sort_unstable();
+            steps.dedup();
+            PendingHunk { base: run.base, text: run.text, steps }
+        });
+        hunks.collect()
+    }
+
+    /// Returns where base and text differ, in their order.
+    pub(super) fn runs(&self) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        let (mut base, mut text, mut is_open) = (0, 0, false);
+        for (id, line) in self.weave.iter() {
+            let (in_base, in_text) = (self.is_in_base(id, line), line.is_alive());
+            if in_base != in_text {
+                if !std::mem::replace(&mut is_open, true) {
+                    runs.push(Run { base: base..base, text: text..text, lines: Vec::new() });
+                }
+                if let Some(run) = runs.last_mut() {
+                    run.base.end += usize::from(in_base);
+                    run.text.end += usize::from(in_text);
+                    run.lines.push(id);
+                }
+            } else if in_text {
+                is_open = false;
+            }
+            base += usize::from(in_base);
+            text += usize::from(in_text);
+        }
+        runs
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
+fn is_pending<O>(
+    origins: &[Option<O>],
+    kept: &HashSet<(LineId, StepId)>,
+    line: LineId,
+    step: StepId,
+) -> bool {
+    step != BASE && origins[step.index()].is_some() && !kept.contains(&(line, step))
+}
 
-    use super::*;
-    use crate::edit::Revision;
-
-    #[test]
-    fn changes_between_those_of_agents_are_steps_without_an_agent() {
-        let mut revisions = (0..).map(Revision);
-        let mut text =
-            |content: &str| Snapshot::new(revisions.next().unwrap(), Text::parse(content));
-        let mut record = Record::new(text("1\n2\n"));
-        let mut change = |by, before: &str, after: &str| {
-            let (before, after) = (text(before), text(after));
-            record.change(by, &before, &after, diff(&before, &after));
-        };
-        change("a", "1\n2\n", "1\ntwo\n");
-        change("b", "one\ntwo\n", "one\ntwo\n3\n");
-        record.catch_up(&text("one\ntwo\n"));
-        record.catch_up(&text("one\ntwo\n"));
-        let authors: Vec<_> = record.steps().iter().map(|step| step.by).collect();
-        assert_eq!(authors, [Some("a"), None, Some("b"), None]);
-    }
-
-    proptest! {
-        #[test]
-        fn the_steps_lead_from_the_base_to_the_latest_text(
-            texts in prop::collection::vec("[ab\n]{0,12}", 1..8), agents in prop::collection::vec(any::<bool>(), 8),
-        ) {
-            let texts: Vec<_> = (0..)
-                .map(Revision)
-                .zip(&texts)
-                .map(|(revision, text)| Snapshot::new(revision, Text::parse(text)))
-                .collect();
-            let mut record = Record::new(texts[0].clone());
-            for (pair, by_agent) in texts.windows(2).zip(agents) {
-                if by_agent {
-                    record.change((), &pair[0], &pair[1], diff(&pair[0], &pair[1]));
-                } else {
-                    record.catch_up(&pair[1]);
-                }
-            }
-            let replayed = record.replay();
-            prop_assert!(replayed.same_lines(&texts[texts.len() - 1]));
+impl Shapes {
+    /// Returns the shapes after a step that gave the text another shape.
+    fn after(self, text: Shape, agents: Option<StepId>) -> Self {
+        match agents {
+            _ if text == self.text => self,
+            Some(_) if text == self.base => Self { text, by: None, ..self },
+            Some(step) => Self { text, by: Some(step), ..self },
+            None => Self { base: text, text, by: None },
         }
     }
 }

@@ -64,7 +64,7 @@ async fn one_line_of_ten_megabytes_is_changed_by_its_word() {
         new.replace_range(5_000_000..5_000_004, ["word", "more"][round]);
         let sent = format!("{new}\n");
         let (written, stop) =
-            measured(&nvim, "one line of 10 MB, write", nvim.write(&path, &sent)).await;
+            measured(&nvim, "one line of 10 MB, write", Box::pin(nvim.write(&path, &sent))).await;
         assert_eq!(written.unwrap().hunks.len(), 1);
         assert!(nvim.disk("line.json") == sent);
         assert!(nvim.eval("vim.fn.getline(1)").await == new);
@@ -87,7 +87,8 @@ async fn two_hundred_thousand_lines_are_changed_by_their_few() {
     nvim.lua("listen()").await;
     let ((), save) = measured(&nvim, "200 000 lines, :write", nvim.command("silent write")).await;
     let new = text.replace("line 7\n", "seven\n").replace("line 199990\n", "");
-    let (written, stop) = measured(&nvim, "200 000 lines, write", nvim.write(&path, &new)).await;
+    let (written, stop) =
+        measured(&nvim, "200 000 lines, write", Box::pin(nvim.write(&path, &new))).await;
     assert_eq!(written.unwrap().hunks.len(), 2);
     assert!(nvim.disk("lines.txt") == new);
     assert_eq!(nvim.eval("table.concat(seen, ' ')").await, "199990-199991>199990 7-8>8");
@@ -95,7 +96,8 @@ async fn two_hundred_thousand_lines_are_changed_by_their_few() {
     // Unsaved changes: merged with the file apart from the buffer.
     nvim.command("call setline(100000, 'user')").await;
     let newer = new.replace("line 50000\n", "agent\n");
-    let (written, _) = measured(&nvim, "200 000 lines, unsaved", nvim.write(&path, &newer)).await;
+    let (written, _) =
+        measured(&nvim, "200 000 lines, unsaved", Box::pin(nvim.write(&path, &newer))).await;
     assert_eq!(written.unwrap().hunks.len(), 1);
     assert!(nvim.disk("lines.txt") == newer);
     assert_eq!(nvim.eval("vim.fn.getline(100000)").await, "user");

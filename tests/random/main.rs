@@ -19,6 +19,7 @@ mod neovim;
 #[allow(dead_code, reason = "each test binary uses its own part of it")]
 mod nvim;
 mod quiet;
+mod review;
 mod trail;
 mod user;
 mod words;
@@ -33,7 +34,7 @@ use dice::Dice;
 use memory::Memory;
 use neovim::Neovim;
 use trail::Trail;
-use world::World;
+use world::{Reviews, World};
 
 /// The same worlds for everybody: a change that breaks one is to blame for it. New ones are looked for with other seeds.
 const SEED: u64 = 20_261_121;
@@ -82,7 +83,7 @@ const FOUND: &[u64] = &[
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_where_it_once_was() {
     for &seed in FOUND {
-        if let Err(why) = world(Place::Memory, seed).await {
+        if let Err(why) = world(Place::Memory, seed, Reviews::Never).await {
             panic!("{why}");
         }
     }
@@ -101,7 +102,8 @@ async fn play_worlds(place: Place, steps: usize) {
     let worlds = std::iter::once(seed).chain(std::iter::repeat_with(|| dice.next()));
     let worlds: Vec<u64> = worlds.take(steps.div_ceil(STEPS_OF_A_WORLD)).collect();
     for abreast in worlds.chunks(ABREAST) {
-        let worlds: Vec<_> = abreast.iter().map(|&seed| tokio::spawn(world(place, seed))).collect();
+        let worlds = abreast.iter().map(|&seed| tokio::spawn(world(place, seed, reviews(seed))));
+        let worlds: Vec<_> = worlds.collect();
         for world in worlds {
             if let Err(why) = world.await.unwrap() {
                 panic!("{why}");
@@ -112,13 +114,20 @@ async fn play_worlds(place: Place, steps: usize) {
     writeln!(out, "{place:?}: {steps} steps in {took:.1?}").unwrap();
 }
 
+/// In half of the worlds the user keeps and rejects what agents have changed.
+fn reviews(seed: u64) -> Reviews {
+    let are_there = Dice::new(seed.rotate_left(17)).once_in(2);
+    if are_there { Reviews::Sometimes } else { Reviews::Never }
+}
+
 /// Plays one world.
-async fn world(place: Place, seed: u64) -> Result<(), String> {
-    let Err(mut failure) = play(place, seed, BTreeSet::new(), STEPS_OF_A_WORLD).await else {
+async fn world(place: Place, seed: u64, reviews: Reviews) -> Result<(), String> {
+    let steps = STEPS_OF_A_WORLD;
+    let Err(mut failure) = play(place, (seed, reviews), BTreeSet::new(), steps).await else {
         return Ok(());
     };
     if place == Place::Memory {
-        failure = shrink(seed, failure).await;
+        failure = shrink((seed, reviews), failure).await;
     }
     let Failure { trail, why, .. } = failure;
     let again = format!("RAT_SEED={seed} RAT_STEPS={STEPS_OF_A_WORLD} plays this world again");
@@ -134,7 +143,7 @@ struct Failure {
 
 async fn play(
     place: Place,
-    seed: u64,
+    (seed, reviews): (u64, Reviews),
     left_out: BTreeSet<usize>,
     steps: usize,
 ) -> Result<(), Failure> {
@@ -142,6 +151,7 @@ async fn play(
     let in_world = trail.clone();
     let played = tokio::spawn(async move {
         let mut world = World::new(place.desk(seed).await, seed, in_world).await;
+        world.reviews = reviews;
         for number in (1..=steps).filter(|number| !left_out.contains(number)) {
             world.step(number).await?;
         }
@@ -156,7 +166,7 @@ async fn play(
 }
 
 /// Leaves out whatever is not needed for a world to fail, more and more finely.
-async fn shrink(seed: u64, mut failure: Failure) -> Failure {
+async fn shrink(seed: (u64, Reviews), mut failure: Failure) -> Failure {
     let mut left_out = BTreeSet::new();
     let mut size = STEPS_OF_A_WORLD / 2;
     while size > 0 {

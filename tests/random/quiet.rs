@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use rat_nvim::edit::{Hunk, PendingHunk, apply};
+
 use super::model::Checked;
 use super::nvim::within;
 use super::words::each;
@@ -37,28 +39,32 @@ impl World {
         Ok(())
     }
 
-    /// The steps lead from the base to the text, and words that came with a step of a session are in one of its steps
-    /// first.
+    /// Base and pending hunks give the text, and words that came with a step of a session are in one of its steps first.
     async fn check_record(&self, index: usize) -> Checked {
         let file = &self.files[index];
         let record =
             within(self.desk.documents().record(&file.path)).await.map_err(|e| e.to_string())?;
         let Some(record) = record else { return Ok(()) };
         let now = self.look(index).await;
-        let replayed = record.replay().content();
-        if replayed != now.kept() {
-            return Err(format!("it leads to\n{replayed}and not to\n{}", now.kept()));
+        let (base, text) = (record.base(), record.current());
+        if text.content() != now.kept() {
+            return Err(format!("it leads to\n{}and not to\n{}", text.content(), now.kept()));
         }
-        let base = record.base().content();
-        let mut known: HashSet<&str> = each(&base).collect();
-        for step in record.steps() {
-            let lines = step.hunks.iter().flat_map(|hunk| &hunk.lines);
-            let words = lines.flat_map(|line| each(line));
-            for word in words.filter(|word| known.insert(word)) {
-                let by = step.by.as_ref().map(|origin| origin.by.session.session.to_string());
-                if file.expected.came_by(word).is_some_and(|session| by.as_deref() != Some(session))
-                {
-                    let came_by = file.expected.came_by(word);
+        let pending = record.pending();
+        let hunk = |hunk: &PendingHunk| {
+            let lines = hunk.text.clone().map(|row| text.line(row).to_owned()).collect();
+            Hunk { start: hunk.base.start, removed: hunk.base.len(), lines }
+        };
+        let hunks: Vec<Hunk> = pending.iter().map(hunk).collect();
+        if !apply(&hunks, &base).same_lines(text) {
+            return Err(format!("not the text: {hunks:?} in\n{}", base.content()));
+        }
+        let mut known: HashSet<&str> = HashSet::new();
+        for (step, line) in record.lines() {
+            for word in each(line).filter(|word| known.insert(word)) {
+                let by = record.origin(step).map(|origin| origin.by.session.session.to_string());
+                let came_by = file.expected.came_by(word);
+                if came_by.is_some_and(|session| by.as_deref() != Some(session)) {
                     return Err(format!("{word} came by {came_by:?}, and not by {by:?}"));
                 }
             }

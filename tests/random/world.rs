@@ -33,6 +33,12 @@ pub(crate) struct File {
     pub(crate) is_open_there: bool,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reviews {
+    Never,
+    Sometimes,
+}
+
 pub(crate) struct World {
     /// The second editor. It ends first.
     pub(crate) other: Box<dyn Desk>,
@@ -52,6 +58,8 @@ pub(crate) struct World {
     /// Which sessions read the disk themselves, too; the others read through us only.
     pub(crate) reads_disk: [bool; 2],
     pub(crate) made: usize,
+    /// Whether the user keeps and rejects what is pending.
+    pub(crate) reviews: Reviews,
 }
 
 impl World {
@@ -98,6 +106,7 @@ impl World {
             sorts,
             reads_disk,
             made,
+            reviews: Reviews::Never,
         };
         world.open(0).await;
         world
@@ -112,6 +121,9 @@ impl World {
             8..17 => self.agent().await?,
             17..19 => self.editor_beside().await?,
             _ => self.quiet().await?,
+        }
+        if self.reviews == Reviews::Sometimes && self.dice.once_in(6) {
+            self.decides().await?;
         }
         self.desk.asks_nothing().await?;
         self.check_files().await

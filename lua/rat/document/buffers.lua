@@ -38,16 +38,15 @@ end
 local function facts(buf, since)
   local bo = vim.bo[buf]
   local lines = api.nvim_buf_line_count(buf)
-  local empty = false
   -- Line lengths come from offsets, since a line may have megabytes.
-  if lines == 1 and api.nvim_buf_get_offset(buf, 1) <= 1 then
-    empty = api.nvim_buf_call(buf, function()
-      return vim.fn.wordcount().bytes == 0
-    end)
-  end
+  local may_be_empty = lines == 1 and api.nvim_buf_get_offset(buf, 1) <= 1
+  local undo, empty = unpack(api.nvim_buf_call(buf, function()
+    return { vim.fn.changenr(), may_be_empty and vim.fn.wordcount().bytes == 0 }
+  end))
   return {
     buf = buf,
     tick = api.nvim_buf_get_changedtick(buf),
+    undo = undo,
     lines = lines,
     bytes = api.nvim_buf_get_offset(buf, lines),
     empty = empty,

@@ -91,6 +91,7 @@ pub(super) fn found(facts: document::Facts) -> Result<Found, EditorError> {
     let buffer = Buffer {
         id: BufferId(facts.buf),
         tick: facts.tick,
+        undo: facts.undo,
         lines: facts.lines,
         bytes: facts.bytes,
         empty: facts.empty,

@@ -59,6 +59,8 @@ pub enum BufferEvent {
     Saved,
     /// It has become unmodified in another way, for example because the user has undone unsaved changes.
     Clean,
+    /// Its text has changed while something is pending in it.
+    Changed,
 }
 
 /// A change that an agent made to a file.

@@ -12,6 +12,7 @@ pub mod files;
 pub mod ids;
 pub mod page;
 pub mod policy;
+pub mod review;
 pub mod status;
 pub mod terminal;
 pub mod user;

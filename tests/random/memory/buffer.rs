@@ -130,6 +130,11 @@ impl Buffer {
         self.steps.len() - 1
     }
 
+    /// Where it is in its undo history.
+    pub(super) fn undo_state(&self) -> i64 {
+        i64::try_from(self.at).unwrap()
+    }
+
     /// Ends a step: what comes next is one of its own.
     pub(super) fn sync(&mut self) {
         if std::mem::take(&mut self.is_open) {

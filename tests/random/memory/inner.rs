@@ -312,6 +312,7 @@ impl Inner {
             buffer: Facts {
                 id: BufferId(i64::try_from(at).unwrap() + 1),
                 tick: buffer.tick,
+                undo: buffer.undo_state(),
                 lines: buffer.lines.len(),
                 bytes: buffer.bytes(),
                 empty: buffer.end.empty,

@@ -9,6 +9,7 @@
 ---@class (exact) rat.call.Facts
 ---@field buf integer The buffer.
 ---@field tick integer 'changedtick'.
+---@field undo integer Where it is in its undo history (`:help changenr()`).
 ---@field lines integer The number of lines.
 ---@field bytes integer The size of the lines in bytes, with one byte for each line break.
 ---@field empty boolean Whether there is no text, not even an empty line.

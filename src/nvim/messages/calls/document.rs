@@ -248,6 +248,8 @@ pub struct Facts {
     pub buf: Buf,
     /// 'changedtick'.
     pub tick: Tick,
+    /// Where it is in its undo history (`:help changenr()`).
+    pub undo: i64,
     /// The number of lines.
     pub lines: usize,
     /// The size of the lines in bytes, with one byte for each line break.

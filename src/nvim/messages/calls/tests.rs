@@ -15,6 +15,7 @@ fn facts() -> Vec<(&'static str, Value)> {
     vec![
         ("buf", 3.into()),
         ("tick", 4.into()),
+        ("undo", 7.into()),
         ("lines", 5.into()),
         ("bytes", 6.into()),
         ("empty", false.into()),

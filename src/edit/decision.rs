@@ -1,0 +1,223 @@
+//! Decisions on the pending changes of a [`Record`]: to keep them, after which they belong to the base, or to reject them,
+//! after which the text is as if they had never been made. A rejection is planned first, and recorded once the text has been
+//! changed.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::hunks::Hunk;
+use super::record::weave::{Line, LineId, Transition};
+use super::record::{Record, StepId, UndoState};
+use super::revision::Snapshot;
+use super::text::Shape;
+
+/// Pending changes that a decision is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The coming or going of a line by a step.
+    changes: HashSet<(LineId, StepId)>,
+    /// Whether the change of the shape is chosen, too.
+    shape: bool,
+}
+
+impl Choice {
+    /// Whether nothing is chosen.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && !self.shape
+    }
+}
+
+/// What it takes to reject a choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejection {
+    /// The hunks that the text needs.
+    pub hunks: Vec<Hunk>,
+    /// The shape that the text needs, if not its own.
+    pub shape: Option<Shape>,
+    /// Lines of the text (0-based) where what was chosen stays, because somebody has replaced it since.
+    pub conflicts: Vec<Range<usize>>,
+    /// Whether the lines come back or go.
+    fates: Vec<(LineId, bool)>,
+}
+
+impl Rejection {
+    /// Whether the text stays as it is.
+    pub fn changes_nothing(&self) -> bool {
+        self.fates.is_empty() && self.shape.is_none()
+    }
+}
+
+/// Lines from one that nobody has changed to the next.
+struct Cluster {
+    lines: Vec<LineId>,
+    /// In the text.
+    rows: Range<usize>,
+}
+
+impl<O> Record<O> {
+    /// Chooses what is pending of all that the agents for which `is_chosen` did; with `lines` of the text (0-based) only the
+    /// hunks that touch them. A hunk that has only removed lines touches the lines before and after it.
+    pub fn choose(&self, lines: Option<&Range<usize>>, is_chosen: impl Fn(&O) -> bool) -> Choice {
+        let is_chosen = |step: StepId| self.origin(step).is_some_and(&is_chosen);
+        let changes = |id: LineId| {
+            let line = self.weave.line(id);
+            let steps = std::iter::once(line.born).chain(line.dead).filter(move |_| line.exists);
+            steps.map(move |step| (id, step))
+        };
+        let is_wanted =
+            |&(id, step): &(LineId, StepId)| self.is_pending(id, step) && is_chosen(step);
+        let Some(lines) = lines else {
+            let ids = self.weave.iter().map(|(id, _)| id);
+            let shape = self.shapes().by.is_some_and(is_chosen);
+            return Choice { changes: ids.flat_map(changes).filter(is_wanted).collect(), shape };
+        };
+        let runs = self.runs().into_iter().filter(|run| touches(&run.text, lines));
+        let ids = runs.flat_map(|run| run.lines);
+        Choice { changes: ids.flat_map(changes).filter(is_wanted).collect(), shape: false }
+    }
+
+    /// Makes chosen changes part of the base. Where a chosen step replaced lines of a pending one that was not chosen, that
+    /// one is kept there as well, since neither makes sense alone.
+    pub fn keep(&mut self, choice: &Choice) {
+        let mut changes = choice.changes.clone();
+        for cluster in self.clusters() {
+            while let Some(step) = self.step_below(&cluster, &changes) {
+                let of_step = cluster.lines.iter().flat_map(|id| {
+                    let line = self.weave.line(*id);
+                    let steps = std::iter::once(line.born).chain(line.dead);
+                    steps.filter(|of| *of == step).map(|of| (*id, of))
+                });
+                changes.extend(of_step.collect::<Vec<_>>());
+            }
+        }
+        self.keep_pending(changes, choice.shape);
+    }
+
+    /// Finds a pending step that was not chosen and whose lines a chosen one replaced.
+    fn step_below(&self, cluster: &Cluster, changes: &HashSet<(LineId, StepId)>) -> Option<StepId> {
+        cluster.lines.iter().find_map(|&id| {
+            let line = self.weave.line(id);
+            let is_replaced = line.dead.is_some_and(|dead| changes.contains(&(id, dead)));
+            let is_left = self.is_pending(id, line.born) && !changes.contains(&(id, line.born));
+            (is_replaced && is_left).then_some(line.born)
+        })
+    }
+
+    /// Plans to reject chosen changes. Lines of others never go. Where others have replaced chosen lines, everything stays
+    /// as it is.
+    pub fn plan_rejection(&self, choice: &Choice) -> Rejection {
+        let clusters = self.clusters();
+        let (stay, go): (Vec<_>, Vec<_>) =
+            clusters.into_iter().partition(|cluster| self.is_replaced(cluster, choice));
+        // A line the agent has moved out of a place that stays must not go from where it is now.
+        let gone = stay.iter().flat_map(|cluster| &cluster.lines);
+        let gone = gone.filter(|id| self.fate(**id, choice) == Some(true));
+        let moved: HashSet<&str> = gone.map(|id| &*self.weave.line(*id).text).collect();
+        let is_moved = |id: LineId| moved.contains(&*self.weave.line(id).text);
+        let (mut fates, mut conflicts) = (Vec::new(), Vec::new());
+        for cluster in go {
+            let of_cluster = cluster.lines.iter();
+            let of_cluster = of_cluster.filter_map(|&id| Some((id, self.fate(id, choice)?)));
+            let before = fates.len();
+            fates.extend(of_cluster);
+            if fates[before..].iter().any(|&(id, comes_back)| !comes_back && is_moved(id)) {
+                fates.truncate(before);
+                conflicts.push(cluster.rows);
+            }
+        }
+        conflicts.extend(stay.into_iter().map(|cluster| cluster.rows));
+        conflicts.sort_unstable_by_key(|rows| (rows.start, rows.end));
+        let shape = choice.shape.then_some(self.shapes().base);
+        Rejection { hunks: self.hunks_of(&fates), shape, conflicts, fates }
+    }
+
+    /// Whether a line comes back or goes when a choice is rejected; `None` if neither.
+    fn fate(&self, id: LineId, choice: &Choice) -> Option<bool> {
+        let line = self.weave.line(id);
+        let is_born = choice.changes.contains(&(id, line.born));
+        match line.dead {
+            None => is_born.then_some(false),
+            Some(dead) => (!is_born && choice.changes.contains(&(id, dead))).then_some(true),
+        }
+    }
+
+    /// Whether somebody else has put lines in place of chosen ones.
+    fn is_replaced(&self, cluster: &Cluster, choice: &Choice) -> bool {
+        let lines = || cluster.lines.iter().map(|&id| (id, self.weave.line(id)));
+        let replacing = |(id, line): (LineId, &Line)| {
+            let is_chosen = choice.changes.contains(&(id, line.born));
+            line.dead.filter(|dead| is_chosen && !choice.changes.contains(&(id, *dead)))
+        };
+        let by: HashSet<StepId> = lines().filter_map(replacing).collect();
+        let is_there = |(id, line): (LineId, &Line)| {
+            line.is_alive() || line.dead.is_some_and(|dead| choice.changes.contains(&(id, dead)))
+        };
+        !by.is_empty() && lines().any(|(id, line)| by.contains(&line.born) && is_there((id, line)))
+    }
+
+    /// Returns the places where anything has changed since the base of the record, in their order.
+    fn clusters(&self) -> Vec<Cluster> {
+        let mut clusters = Vec::new();
+        let mut row = 0;
+        let mut open: Option<Cluster> = None;
+        for (id, line) in self.weave.iter().filter(|(_, line)| line.exists) {
+            if line.is_alive() && self.is_settled(id, line) {
+                clusters.extend(open.take());
+                row += 1;
+                continue;
+            }
+            let cluster = open.get_or_insert_with(|| Cluster { lines: Vec::new(), rows: row..row });
+            cluster.lines.push(id);
+            row += usize::from(line.is_alive());
+            cluster.rows.end = row;
+        }
+        clusters.extend(open);
+        clusters
+    }
+
+    fn hunks_of(&self, fates: &[(LineId, bool)]) -> Vec<Hunk> {
+        let mut fates = fates.iter().peekable();
+        let mut hunks: Vec<Hunk> = Vec::new();
+        let (mut row, mut is_open) = (0, false);
+        for (id, line) in self.weave.iter() {
+            let was_alive = line.is_alive();
+            let Some((_, comes_back)) = fates.next_if(|(fated, _)| *fated == id) else {
+                is_open &= !was_alive;
+                row += usize::from(was_alive);
+                continue;
+            };
+            if !std::mem::replace(&mut is_open, true) {
+                hunks.push(Hunk { start: row, removed: 0, lines: Vec::new() });
+            }
+            if let Some(hunk) = hunks.last_mut() {
+                hunk.removed += usize::from(was_alive);
+                hunk.lines.extend(comes_back.then(|| line.text.to_string()));
+            }
+            row += usize::from(was_alive);
+        }
+        hunks
+    }
+
+    /// Records that a rejection was carried out, which gave the text `after`. It is no change of an agent. Nothing else may
+    /// have been recorded since it was planned.
+    pub fn reject(&mut self, rejection: &Rejection, after: &Snapshot, undo: Option<UndoState>) {
+        let step = self.add_step(None);
+        let mut transition = Transition::default();
+        for &(id, comes_back) in &rejection.fates {
+            transition.set_fate(&self.weave, id, (!comes_back).then_some(step));
+        }
+        self.weave.redo(&transition);
+        self.push_state(step, transition, rejection.shape.unwrap_or(self.shapes().text));
+        // The user may have typed meanwhile.
+        self.catch_up(after, undo);
+    }
+}
+
+/// Whether a range of lines, empty between two, touches another.
+fn touches(hunk: &Range<usize>, lines: &Range<usize>) -> bool {
+    if hunk.is_empty() {
+        lines.start <= hunk.start && hunk.start <= lines.end
+    } else {
+        lines.start < hunk.end && hunk.start < lines.end
+    }
+}

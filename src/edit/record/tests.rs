@@ -1,0 +1,339 @@
+//! What a record says of a text with an undo history, whatever agents and the user do.
+
+use proptest::prelude::*;
+
+use super::super::decision::Choice;
+use super::super::hunks::apply;
+use super::super::revision::Revision;
+use super::*;
+
+/// A buffer with an undo history, and its record.
+struct World {
+    record: Record<&'static str>,
+    /// The text of each state, by sequence number, with the state before it.
+    history: Vec<(Text, usize)>,
+    at: usize,
+    revision: u64,
+}
+
+impl World {
+    fn new(base: &str) -> Self {
+        let base = Text::parse(base);
+        let snapshot = Snapshot::new(Revision(0), base.clone());
+        let record = Record::new(snapshot, Some(UndoState { buffer: 1, seq: 0 }));
+        Self { record, history: vec![(base, 0)], at: 0, revision: 0 }
+    }
+
+    fn now(&self) -> &Text {
+        &self.history[self.at].0
+    }
+
+    fn undo_state(&self) -> UndoState {
+        UndoState { buffer: 1, seq: i64::try_from(self.at).unwrap() }
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        self.revision += 1;
+        Snapshot::new(Revision(self.revision), self.now().clone())
+    }
+
+    /// The buffer gets another text.
+    fn becomes(&mut self, new: Text) {
+        if new != *self.now() {
+            self.history.push((new, self.at));
+            self.at = self.history.len() - 1;
+        }
+    }
+
+    fn user(&mut self, new: &str) {
+        self.becomes(Text::parse(new));
+        self.looked_at();
+    }
+
+    fn agent(&mut self, by: &'static str, new: &str) {
+        let (before, undo_before) = (self.snapshot(), Some(self.undo_state()));
+        self.becomes(Text::parse(new));
+        let (after, undo) = (self.snapshot(), Some(self.undo_state()));
+        let hunks = diff(&before, &after);
+        self.record.change(by, (&before, undo_before), (&after, undo), &hunks);
+    }
+
+    /// Neovim goes to another state of its history.
+    fn goes_to(&mut self, state: usize) {
+        self.at = state;
+        self.looked_at();
+    }
+
+    fn looked_at(&mut self) {
+        let (now, undo) = (self.snapshot(), Some(self.undo_state()));
+        self.record.catch_up(&now, undo);
+    }
+
+    fn choose(&self, by: &str) -> Choice {
+        self.record.choose(None, |origin| *origin == by)
+    }
+
+    fn reject(&mut self, choice: &Choice) -> Vec<(usize, usize)> {
+        let rejection = self.record.plan_rejection(choice);
+        self.becomes(apply(&rejection.hunks, self.now()));
+        let (after, undo) = (self.snapshot(), Some(self.undo_state()));
+        self.record.reject(&rejection, &after, undo);
+        rejection.conflicts.iter().map(|lines| (lines.start, lines.end)).collect()
+    }
+
+    /// What is pending, as lines that go and lines that come.
+    fn pending(&self) -> Vec<(String, String)> {
+        let (base, text) = (self.record.base(), self.record.text());
+        let lines = |text: &Text, rows: &Range<usize>| {
+            text.lines().skip(rows.start).take(rows.len()).collect::<Vec<_>>().join(" ")
+        };
+        let pending = self.record.pending();
+        pending.iter().map(|hunk| (lines(&base, &hunk.base), lines(&text, &hunk.text))).collect()
+    }
+
+    fn check(&self) {
+        assert_eq!(self.record.text(), *self.now());
+        let (base, text) = (self.record.base(), self.record.text());
+        let hunks = self.record.pending().into_iter().map(|hunk| {
+            assert!(!hunk.steps.is_empty(), "somebody has made it");
+            let lines = text.lines().skip(hunk.text.start).take(hunk.text.len());
+            let lines = lines.map(str::to_owned).collect();
+            Hunk { start: hunk.base.start, removed: hunk.base.len(), lines }
+        });
+        assert_eq!(apply(&hunks.collect::<Vec<_>>(), &base), text, "base and pending hunks");
+    }
+}
+
+fn one(base: &str, text: &str) -> Vec<(String, String)> {
+    vec![(base.to_owned(), text.to_owned())]
+}
+
+#[test]
+fn what_an_agent_changed_is_pending_and_what_the_user_changed_is_not() {
+    let mut world = World::new("1\n2\n3\n");
+    world.user("0\n1\n2\n3\n");
+    world.agent("a", "0\n1\ntwo\n3\n");
+    world.user("0\n1\ntwo\n3\n4\n");
+    world.check();
+    assert_eq!(world.pending(), one("2", "two"));
+    assert_eq!(world.record.base(), Text::parse("0\n1\n2\n3\n4\n"));
+}
+
+#[test]
+fn undo_and_redo_of_an_agents_step_take_its_hunks_away_and_bring_them_back() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\ntwo\n3\n");
+    world.goes_to(0);
+    assert_eq!(world.pending(), []);
+    world.goes_to(1);
+    assert_eq!(world.pending(), one("2", "two"));
+    world.goes_to(0);
+    world.user("1\n2\n3\n4\n");
+    world.goes_to(1);
+    assert_eq!(world.pending(), one("2", "two"), "across branches");
+    world.check();
+}
+
+#[test]
+fn what_is_kept_belongs_to_the_base_and_stays_kept_after_undo_and_redo() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\ntwo\n3\n");
+    world.record.keep(&world.choose("a"));
+    assert_eq!(world.pending(), []);
+    assert_eq!(world.record.base(), Text::parse("1\ntwo\n3\n"));
+    world.goes_to(0);
+    world.goes_to(1);
+    assert_eq!(world.pending(), []);
+    world.check();
+}
+
+#[test]
+fn a_hunk_is_rejected_alone_and_undo_makes_it_pending_again() {
+    let mut world = World::new("1\n2\n3\n4\n5\n");
+    world.agent("a", "1\ntwo\n3\n4\nfive\n");
+    let choice = world.record.choose(Some(&(4..5)), |_| true);
+    assert_eq!(world.reject(&choice), []);
+    assert_eq!(*world.now(), Text::parse("1\ntwo\n3\n4\n5\n"));
+    assert_eq!(world.pending(), one("2", "two"));
+    world.goes_to(1);
+    assert_eq!(world.pending().len(), 2);
+    world.check();
+}
+
+#[test]
+fn lines_that_are_put_back_by_hand_are_no_longer_pending() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\n3\n");
+    world.user("1\n2\n3\n");
+    assert_eq!(world.pending(), []);
+    world.check();
+}
+
+#[test]
+fn lines_of_the_user_within_a_rejected_hunk_stay() {
+    let mut world = World::new("1\n2\n");
+    world.agent("a", "1\nx\ny\n2\n");
+    world.user("1\nx\nuser\ny\n2\n");
+    assert_eq!(world.reject(&world.choose("a")), []);
+    assert_eq!(*world.now(), Text::parse("1\nuser\n2\n"));
+}
+
+#[test]
+fn what_the_user_has_changed_within_a_hunk_is_a_conflict() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\ntwo\n3\n");
+    world.user("1\ntwo!\n3\n");
+    assert_eq!(world.reject(&world.choose("a")), [(1, 2)]);
+    assert_eq!(*world.now(), Text::parse("1\ntwo!\n3\n"));
+    world.user("1\n3\n");
+    assert_eq!(world.reject(&world.choose("a")), [], "nothing is in its place any more");
+    assert_eq!(*world.now(), Text::parse("1\n2\n3\n"));
+}
+
+#[test]
+fn a_turn_can_be_rejected_below_another_unless_that_replaced_its_lines() {
+    let mut world = World::new("1\n2\n3\n4\n");
+    world.agent("a", "1\ntwo\n3\nfour\n");
+    world.agent("b", "1\nzwei\n3\nfour\n");
+    assert_eq!(world.reject(&world.choose("a")), [(1, 2)]);
+    assert_eq!(*world.now(), Text::parse("1\nzwei\n3\n4\n"));
+    assert_eq!(world.reject(&world.choose("b")), []);
+    assert_eq!(*world.now(), Text::parse("1\ntwo\n3\n4\n"));
+    assert_eq!(world.reject(&world.choose("a")), []);
+    assert_eq!(*world.now(), Text::parse("1\n2\n3\n4\n"));
+}
+
+#[test]
+fn keeping_a_step_keeps_what_it_replaced() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\ntwo\n3\n");
+    world.agent("b", "1\nzwei\n3\n");
+    world.record.keep(&world.choose("b"));
+    assert_eq!(world.pending(), []);
+}
+
+#[test]
+fn the_shape_is_part_of_a_change() {
+    let mut world = World::new("1\n2\n");
+    world.agent("a", "1\n2");
+    assert_eq!(world.record.base(), Text::parse("1\n2\n"));
+    let choice = world.choose("a");
+    assert!(!choice.is_empty());
+    assert!(world.record.plan_rejection(&choice).shape.unwrap().final_newline);
+    world.record.keep(&choice);
+    assert_eq!(world.record.base(), Text::parse("1\n2"));
+}
+
+#[derive(Debug, Clone)]
+enum Act {
+    Agent(bool, Vec<u8>),
+    User(Vec<u8>),
+    GoTo(prop::sample::Index),
+    Keep(bool),
+    Reject(Option<bool>),
+    RejectLines(prop::sample::Index),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let ops = || prop::collection::vec(prop_oneof![5 => Just(0_u8), 1 => 1_u8..5], 12);
+    prop_oneof![
+        5 => (any::<bool>(), ops()).prop_map(|(by, ops)| Act::Agent(by, ops)),
+        4 => ops().prop_map(Act::User),
+        3 => any::<prop::sample::Index>().prop_map(Act::GoTo),
+        1 => any::<bool>().prop_map(Act::Keep),
+        2 => any::<Option<bool>>().prop_map(Act::Reject),
+        1 => any::<prop::sample::Index>().prop_map(Act::RejectLines),
+    ]
+}
+
+/// Some lines replaced, removed, repeated, moved to the end or followed by a new one.
+fn edited(old: &Text, ops: &[u8], name: &str, count: &mut u32) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut moved = Vec::new();
+    let mut new = || {
+        *count += 1;
+        format!("{name}{count}")
+    };
+    for (line, op) in old.lines().zip(ops.iter().chain(std::iter::repeat(&0))) {
+        match op {
+            1 => lines.push(new()),
+            2 => {}
+            3 => lines.extend([line.to_owned(), new()]),
+            4 => moved.push(line.to_owned()),
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.append(&mut moved);
+    if lines.is_empty() {
+        lines.push(new());
+    }
+    lines.join("\n") + "\n"
+}
+
+fn name(by: bool) -> &'static str {
+    if by { "a" } else { "b" }
+}
+
+fn play(acts: Vec<Act>) {
+    let mut world = World::new("1\n2\n3\n4\n5\n6\n");
+    let mut count = 0;
+    let mut decisions = 0;
+    let mut pending_at = HashMap::new();
+    for act in acts {
+        match act {
+            Act::Agent(by, ops) => {
+                let new = edited(world.now(), &ops, name(by), &mut count);
+                world.agent(name(by), &new);
+            }
+            Act::User(ops) => {
+                let new = edited(world.now(), &ops, "user", &mut count);
+                world.user(&new);
+            }
+            Act::GoTo(index) => {
+                let state = index.index(world.history.len());
+                world.goes_to(state);
+            }
+            Act::Keep(by) => {
+                world.record.keep(&world.choose(name(by)));
+                assert!(world.choose(name(by)).is_empty());
+                decisions += 1;
+            }
+            Act::Reject(by) => {
+                let choice =
+                    world.record.choose(None, |origin| by.is_none_or(|by| *origin == name(by)));
+                let (base, before) = (world.record.base(), world.now().clone());
+                let conflicts = world.reject(&choice);
+                assert_no_line_of_the_user_is_lost(&before, world.now());
+                if by.is_none() && conflicts.is_empty() {
+                    assert_eq!(*world.now(), base);
+                }
+            }
+            Act::RejectLines(index) => {
+                let row = index.index(world.now().len().max(1));
+                let choice = world.record.choose(Some(&(row..row + 1)), |_| true);
+                let before = world.now().clone();
+                world.reject(&choice);
+                // A line the agent has moved may be gone from its new place and not be back at the old one.
+                let base = world.record.base();
+                let either = Text::parse(&(world.now().content() + &base.content()));
+                assert_no_line_of_the_user_is_lost(&before, &either);
+            }
+        }
+        world.check();
+        let before = pending_at.insert((world.at, decisions), world.pending());
+        assert!(before.is_none_or(|before| before == world.pending()), "as it was in this state");
+    }
+}
+
+fn assert_no_line_of_the_user_is_lost(before: &Text, after: &Text) {
+    for line in before.lines().filter(|line| line.starts_with("user")) {
+        assert!(after.lines().any(|other| other == line), "{line} is lost");
+    }
+}
+
+proptest! {
+    #[test]
+    fn base_and_pending_hunks_give_the_text_whatever_happens(acts in prop::collection::vec(act(), 1..25)) {
+        play(acts);
+    }
+}

@@ -1,0 +1,247 @@
+//! [`Weave`], all lines a file has had since its record began, in one order, each with the step that brought it and the one
+//! that took it away. Any text on the way can be derived from it. It does not know who made a step.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::super::hunks::Hunk;
+use super::super::text::{Shape, Text};
+
+/// Identifies a step of a record. The base counts as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StepId(pub(crate) u32);
+
+/// What brought the lines that were there when the record began.
+pub(crate) const BASE: StepId = StepId(0);
+
+impl StepId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Identifies a line of a weave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct LineId(u32);
+
+impl LineId {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A line, whether it is in the text at present or not.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    pub(crate) text: Box<str>,
+    /// The step that brought it.
+    pub(crate) born: StepId,
+    /// Whether that step is part of the present state. If not, the line does not count at all.
+    pub(crate) exists: bool,
+    /// The step that took it away.
+    pub(crate) dead: Option<StepId>,
+}
+
+impl Line {
+    /// Whether it is in the text.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.exists && self.dead.is_none()
+    }
+
+    /// Whether it was in the text.
+    pub(crate) fn is_ghost(&self) -> bool {
+        self.exists && self.dead.is_some()
+    }
+}
+
+/// A change of [`Line::dead`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fate {
+    line: LineId,
+    before: Option<StepId>,
+    after: Option<StepId>,
+}
+
+/// What a step changes, in a form that can be undone and redone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Transition {
+    born: Vec<LineId>,
+    fates: Vec<Fate>,
+}
+
+impl Transition {
+    /// Has a line come back to the text, or leave it.
+    pub(crate) fn set_fate(&mut self, weave: &Weave, line: LineId, after: Option<StepId>) {
+        self.fates.push(Fate { line, before: weave.line(line).dead, after });
+    }
+}
+
+/// All lines of a file, those that are gone included.
+#[derive(Debug, Clone)]
+pub(crate) struct Weave {
+    /// By id.
+    lines: Vec<Line>,
+    order: Vec<LineId>,
+}
+
+impl Weave {
+    /// Begins with the lines of a text.
+    pub(crate) fn new(base: &Text) -> Self {
+        let mut weave = Self { lines: Vec::new(), order: Vec::new() };
+        weave.order = base.lines().map(|line| weave.add(line, BASE)).collect();
+        weave
+    }
+
+    fn add(&mut self, text: &str, born: StepId) -> LineId {
+        let id = LineId(u32::try_from(self.lines.len()).unwrap_or(u32::MAX));
+        self.lines.push(Line { text: text.into(), born, exists: true, dead: None });
+        id
+    }
+
+    pub(crate) fn line(&self, id: LineId) -> &Line {
+        &self.lines[id.index()]
+    }
+
+    /// Returns all lines, oldest first.
+    pub(crate) fn by_age(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter()
+    }
+
+    /// Returns all lines in their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (LineId, &Line)> {
+        self.order.iter().map(|&id| (id, self.line(id)))
+    }
+
+    /// Returns the lines that a condition holds for as a text.
+    pub(crate) fn text_of(&self, shape: Shape, is_in: impl Fn(LineId, &Line) -> bool) -> Text {
+        let mut body = String::new();
+        let mut empty = true;
+        for (_, line) in self.iter().filter(|(id, line)| is_in(*id, line)) {
+            if !empty {
+                body.push('\n');
+            }
+            body.push_str(&line.text);
+            empty = false;
+        }
+        Text::from_body(body, shape, empty)
+    }
+
+    /// Makes a transition part of the present state.
+    pub(crate) fn redo(&mut self, transition: &Transition) {
+        for line in &transition.born {
+            self.lines[line.index()].exists = true;
+        }
+        for fate in &transition.fates {
+            self.lines[fate.line.index()].dead = fate.after;
+        }
+    }
+
+    /// Takes a transition out of the present state, of which it was the last.
+    pub(crate) fn undo(&mut self, transition: &Transition) {
+        for fate in transition.fates.iter().rev() {
+            self.lines[fate.line.index()].dead = fate.before;
+        }
+        for line in &transition.born {
+            self.lines[line.index()].exists = false;
+        }
+    }
+
+    /// Applies the hunks of a step to the text. Where a hunk puts back a line that was there before it revives that line,
+    /// if `may_revive`. Hunks past the end apply at the end.
+    pub(crate) fn apply(
+        &mut self,
+        step: StepId,
+        hunks: &[Hunk],
+        may_revive: impl Fn(LineId, &Line) -> bool,
+    ) -> Transition {
+        let old_order = std::mem::take(&mut self.order);
+        let mut order = Vec::with_capacity(old_order.len());
+        let mut transition = Transition::default();
+        let (mut at, mut row) = (0, 0);
+        for hunk in hunks {
+            while at < old_order.len() && row < hunk.start {
+                row += usize::from(self.line(old_order[at]).is_alive());
+                order.push(old_order[at]);
+                at += 1;
+            }
+            // What lies between the last line before the hunk and the first one after it.
+            let from = at;
+            let (mut gap, mut last_removed) = (Vec::new(), 0);
+            while at < old_order.len() {
+                let (id, line) = (old_order[at], self.line(old_order[at]));
+                if line.is_alive() {
+                    if row >= hunk.start + hunk.removed {
+                        break;
+                    }
+                    row += 1;
+                    transition.set_fate(self, id, Some(step));
+                    last_removed = at + 1 - from;
+                } else if line.is_ghost() && may_revive(id, line) {
+                    gap.push(at - from);
+                }
+                at += 1;
+            }
+            let region = &old_order[from..at];
+            self.weave_in(step, hunk, (region, &gap, last_removed), &mut order, &mut transition);
+        }
+        order.extend_from_slice(&old_order[at..]);
+        self.order = order;
+        self.redo(&transition);
+        transition
+    }
+
+    /// Puts the lines of a hunk between those of a region. `ghosts` are the places in it of lines that may be revived, and
+    /// new lines come after so many `removed` ones, unless they are next to a revived one.
+    fn weave_in(
+        &mut self,
+        step: StepId,
+        hunk: &Hunk,
+        (region, ghosts, removed): (&[LineId], &[usize], usize),
+        order: &mut Vec<LineId>,
+        transition: &mut Transition,
+    ) {
+        let pairs = pairs(
+            &ghosts.iter().map(|&at| &*self.line(region[at]).text).collect::<Vec<_>>(),
+            &hunk.lines.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+        let first = pairs.first().map_or(removed, |(ghost, _)| ghosts[*ghost]);
+        let (mut taken, mut made) = (first, 0);
+        order.extend_from_slice(&region[..first]);
+        for (ghost, line) in pairs {
+            let at = ghosts[ghost];
+            order.extend_from_slice(&region[taken..at]);
+            self.bring(step, &hunk.lines[made..line], order, transition);
+            transition.set_fate(self, region[at], None);
+            order.push(region[at]);
+            (taken, made) = (at + 1, line + 1);
+        }
+        self.bring(step, &hunk.lines[made..], order, transition);
+        order.extend_from_slice(&region[taken..]);
+    }
+
+    fn bring(
+        &mut self,
+        step: StepId,
+        lines: &[String],
+        order: &mut Vec<LineId>,
+        transition: &mut Transition,
+    ) {
+        for line in lines {
+            let id = self.add(line, step);
+            order.push(id);
+            transition.born.push(id);
+        }
+    }
+}
+
+/// Returns which lines of both are the same, as pairs of places, both ascending.
+fn pairs(ghosts: &[&str], lines: &[&str]) -> Vec<(usize, usize)> {
+    if ghosts.is_empty() || lines.is_empty() {
+        return Vec::new();
+    }
+    let ops = capture_diff_slices(Algorithm::Myers, ghosts, lines).into_iter();
+    let equal = ops.filter_map(|op| match op {
+        DiffOp::Equal { old_index, new_index, len } => Some((old_index, new_index, len)),
+        _ => None,
+    });
+    equal.flat_map(|(old, new, len)| (0..len).map(move |i| (old + i, new + i))).collect()
+}

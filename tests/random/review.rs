@@ -1,0 +1,99 @@
+//! The user keeps or rejects what is pending in a file: none of their own text goes, and a file all of whose changes are
+//! rejected is what it was, unless that is reported.
+
+use rat_nvim::core::messages::review::ChangeScope;
+
+use super::model::{Checked, Look, shown};
+use super::nvim::{session_of, within};
+use super::words::{each, words};
+use super::world::{SESSIONS, World};
+
+impl World {
+    pub(crate) async fn decides(&mut self) -> Checked {
+        if self.typing {
+            return Ok(());
+        }
+        let index =
+            if self.dice.once_in(2) { self.at } else { self.dice.within(0..self.files.len()) };
+        self.follows(index).await?;
+        let was = self.look(index).await;
+        let scope = self.scope(&was);
+        let is_rejected = self.dice.once_in(2);
+        let verb = if is_rejected { "rejects" } else { "keeps" };
+        self.trail.note(format!("user: {verb} in {} {scope:?}", self.files[index].name));
+        let path = self.files[index].path.clone();
+        if is_rejected {
+            self.rejects(index, scope, &was).await
+        } else {
+            let is_all = scope == ChangeScope::default();
+            within(self.desk.documents().keep(&path, scope)).await.map_err(|e| e.to_string())?;
+            let left = within(self.desk.documents().pending(&path)).await;
+            let left = left.map_err(|error| error.to_string())?;
+            if is_all && !left.is_empty() {
+                return Err(format!("all is kept, and still pending: {left:?}"));
+            }
+            let now = self.look(index).await;
+            if now.kept() == was.kept() {
+                Ok(())
+            } else {
+                Err("keeping changed the text".to_owned())
+            }
+        }
+    }
+
+    fn scope(&mut self, was: &Look) -> ChangeScope {
+        let lines = was.kept().lines().count();
+        match self.dice.within(0..3) {
+            0 => ChangeScope::default(),
+            1 => {
+                let session = session_of(SESSIONS[self.dice.within(0..2)]);
+                ChangeScope { session: Some(session), ..ChangeScope::default() }
+            }
+            _ => {
+                let first = self.dice.within(0..lines + 1);
+                let last = first + self.dice.within(0..4);
+                ChangeScope { lines: Some(first..last), ..ChangeScope::default() }
+            }
+        }
+    }
+
+    async fn rejects(&mut self, index: usize, scope: ChangeScope, was: &Look) -> Checked {
+        let (path, is_all) = (self.files[index].path.clone(), scope == ChangeScope::default());
+        let record = within(self.desk.documents().record(&path)).await;
+        let before = record.map_err(|error| error.to_string())?;
+        let rejected = within(self.desk.documents().reject(&path, scope)).await;
+        let rejected = rejected.map_err(|error| error.to_string())?;
+        self.trail.note(format!("        {rejected:?}"));
+        self.user_did(index).await;
+        let now = self.look(index).await;
+        let record = within(self.desk.documents().record(&path)).await;
+        let after = record.map_err(|error| error.to_string())?;
+        let failed = |why: String| Err(format!("{why}\n{}", shown(was, &now)));
+        let (Some(before), Some(after)) = (before, after) else { return Ok(()) };
+        // An agent may have brought back words that the user has undone.
+        let pending = before.pending();
+        let is_theirs = |row: &usize| !pending.iter().any(|hunk| hunk.text.contains(row));
+        let (rows, text) = (0..before.current().len(), words(now.kept()));
+        let theirs = rows.filter(is_theirs).flat_map(|row| each(before.current().line(row)));
+        if let Some(word) = theirs.into_iter().find(|word| !text.contains_key(*word)) {
+            return failed(format!("{word} is gone, and it was not pending"));
+        }
+        // In a place that stays, it may be pending still.
+        let base = words(&after.base().content());
+        let lost = |word: &&String| !text.contains_key(*word) && !base.contains_key(*word);
+        if let Some(word) = words(&before.base().content()).keys().find(lost) {
+            return failed(format!("{word} was in the base, and is nowhere"));
+        }
+        // A formatter may have changed the text when it was saved.
+        let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        let base = before.base().content();
+        let is_base = trimmed(&base) == trimmed(now.kept());
+        if is_all && rejected.conflicts.is_empty() && !self.sorts && !is_base {
+            return failed(format!("all is rejected, and it is not\n{base}"));
+        }
+        if !was.modified && now.modified {
+            return failed("it is modified after a rejection".to_owned());
+        }
+        Ok(())
+    }
+}
