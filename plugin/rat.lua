@@ -35,6 +35,16 @@ local commands = {
   RatAllow = { desc = "Allow the oldest permission request once" },
   RatDeny = { nargs = "*", desc = "Reject the oldest permission request" },
   RatConflicts = { bang = true, desc = "Resolve conflicts between your lines and an agent's" },
+  RatAccept = {
+    range = true,
+    nargs = "?",
+    desc = "Accept what the agent changed: the hunk or range, file, turn or all",
+  },
+  RatReject = {
+    range = true,
+    nargs = "?",
+    desc = "Reject what the agent changed: the hunk or range, file, turn or all",
+  },
   RatInfo = { desc = "Show the agent, its session and its capabilities" },
   RatLog = { desc = "Open the log" },
   RatTrace = { desc = "Show the protocol traffic" },
@@ -70,6 +80,23 @@ for name, step in pairs({ next = 1, previous = -1 }) do
     desc = "Show the " .. name .. " chat",
     callback = function()
       require("rat.commands").switch_chat(step)
+    end,
+  })
+end
+
+for name, step in pairs({ next = 1, previous = -1 }) do
+  vim.api.nvim_set_keymap("n", "<Plug>(rat-hunk-" .. name .. ")", "", {
+    desc = "Go to the " .. name .. " pending hunk",
+    callback = function()
+      require("rat.commands").go_to_hunk(step)
+    end,
+  })
+end
+for _, mode in ipairs({ "x", "o" }) do
+  vim.api.nvim_set_keymap(mode, "<Plug>(rat-hunk)", "", {
+    desc = "Select the pending hunk",
+    callback = function()
+      require("rat.commands").select_hunk()
     end,
   })
 end

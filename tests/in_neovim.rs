@@ -44,6 +44,7 @@ mod plugins;
 mod queued;
 mod quirks;
 mod random_keys;
+mod review;
 mod same_session;
 mod screens;
 mod sessions;

@@ -13,6 +13,7 @@ const HEADINGS: &[&str] = &[
     "Reading files",
     "Writing files",
     "Changes on disk",
+    "Review",
     "Encodings and line endings",
     "Buffers in unusual states",
     "Prompt context",

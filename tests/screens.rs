@@ -186,6 +186,9 @@ fn contested(chat: &mut Chat) {
     }));
     let list = "return #require('rat.document.conflict').list()";
     chat.nvim.poll("the place is marked", |nvim| nvim.lua(list, json!([])) == json!(1));
+    // The other line that the agent has changed.
+    let pending = "return #require('rat.review.pending').rows(0)";
+    chat.nvim.poll("a pending hunk", |nvim| nvim.lua(pending, json!([])) == json!(1));
 }
 
 #[test]

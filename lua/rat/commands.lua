@@ -246,6 +246,61 @@ function M.RatConflicts(args)
   end
 end
 
+--- What |:RatAccept| and |:RatReject| take.
+M.review_scopes = { "hunk", "file", "turn", "all" }
+
+---@param args vim.api.keyset.create_user_command.command_args
+---@param keep boolean
+local function review(args, keep)
+  local scope = args.args ~= "" and args.args or nil
+  if scope and not vim.list_contains(M.review_scopes, scope) then
+    local known = table.concat(M.review_scopes, ", ")
+    return notify.error((':%s takes %s, not "%s"'):format(args.name, known, scope))
+  end
+  local chat = current_chat.get()
+  if not chat or not chat.id then
+    return notify.warn("No agent is running. :RatStart starts one.")
+  end
+  ---@type rat.notify.Review
+  local payload = { chat = chat.id, keep = keep, turn = scope == "turn" }
+  if scope ~= "turn" and scope ~= "all" then
+    local buf = vim.api.nvim_get_current_buf()
+    if not require("rat.document.paths").is_document(buf) then
+      return notify.warn(("This buffer is no file. Try :%s turn."):format(args.name))
+    end
+    payload.path = vim.api.nvim_buf_get_name(buf)
+    if scope ~= "file" then
+      payload.first, payload.last = args.line1, args.line2
+    end
+  end
+  rpc.notify("review", payload)
+end
+
+function M.RatAccept(args)
+  review(args, true)
+end
+
+function M.RatReject(args)
+  review(args, false)
+end
+
+---@param step 1|-1
+function M.go_to_hunk(step)
+  if not require("rat.review.pending").go(step) then
+    notify.info("No pending changes in this file")
+  end
+end
+
+--- Selects the pending hunk under the cursor, for a mapping in Visual or Operator-pending mode.
+function M.select_hunk()
+  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+  local hunk = require("rat.review.pending").at(0, row)
+  if hunk then
+    leave_visual_mode()
+    vim.cmd(("normal! %dGV%dG"):format(hunk.first + 1, hunk.last + 1))
+  end
+end
+
 function M.RatInfo()
   send("show", { what = "info" })
 end

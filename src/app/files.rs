@@ -13,9 +13,10 @@ use crate::core::messages::files::{
     BufferEvent, FileChange, FileOutcome, PromptContext, ReportedChange,
 };
 use crate::core::messages::ids::RequestToken;
+use crate::core::messages::review::{Review, ReviewAction, ReviewedFile};
 use crate::documents::editor::Editor;
 use crate::documents::watch::Watcher;
-use crate::documents::{DocumentError, Documents, ReadRequest, WriteRequest};
+use crate::documents::{DocumentError, Documents, ReadRequest, Rejected, WriteRequest};
 use crate::session::author::{Author, ChatId, SessionKey};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -128,6 +129,51 @@ impl Files {
             for path in filter_in_scope(documents.disks(), &scope, vec![path]).await {
                 log_ignored_error(&path, documents.buffer(&path, fact).await);
             }
+        });
+    }
+
+    /// Keeps or rejects pending changes, in one file after the other.
+    pub(super) fn review(&self, review: Review, scope: FileScope) {
+        let files = self.clone();
+        self.events.spawn(async move {
+            let Review { action, path, changes } = review;
+            let paths = match path {
+                Some(path) => vec![path],
+                None => files.documents.changed_by_agents().await,
+            };
+            let (mut reviewed, mut failed) = (Vec::new(), Vec::new());
+            for path in filter_in_scope(files.documents.disks(), &scope, paths).await {
+                let decided = match action {
+                    ReviewAction::Keep => {
+                        let kept = files.documents.keep(&path, changes.clone()).await;
+                        kept.map(|hunks| Rejected { hunks, conflicts: Vec::new() })
+                    }
+                    ReviewAction::Reject => files.documents.reject(&path, changes.clone()).await,
+                };
+                match decided {
+                    Ok(Rejected { hunks, conflicts }) => {
+                        let conflicts = conflicts.len();
+                        reviewed.push(ReviewedFile { path, hunks, conflicts });
+                    }
+                    Err(error) => failed.push((path, error.to_string())),
+                }
+            }
+            Event::Reviewed(action, reviewed, failed)
+        });
+    }
+
+    /// Finds out what is pending in files that are loaded.
+    pub(super) fn find_pending(&self, paths: Vec<PathBuf>, scope: FileScope) {
+        let documents = Arc::clone(&self.documents);
+        self.events.spawn(async move {
+            let mut found = Vec::new();
+            for path in filter_in_scope(documents.disks(), &scope, paths).await {
+                match documents.pending_lines(&path).await {
+                    Ok(file) => found.extend(file),
+                    Err(error) => log_ignored_error(&path, Err(error)),
+                }
+            }
+            Event::PendingFound(found)
         });
     }
 

@@ -77,6 +77,8 @@ impl Runner {
             Effect::Buffer { path, event, scope } => {
                 self.files.buffer_changed(path, event, scope);
             }
+            Effect::Review { review, scope } => self.files.review(review, scope),
+            Effect::FindPending { paths, scope } => self.files.find_pending(paths, scope),
             Effect::CollectPromptContext(request) => self.files.collect_prompt_context(request),
             Effect::TurnEnded { session, reported, taken, reads_buffers } => {
                 self.files.turn_ended(session, reported, taken, reads_buffers);

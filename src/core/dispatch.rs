@@ -34,6 +34,8 @@ impl State {
                 self.content_exported(chat, id, export, outcome);
             }
             Event::Buffer(path, event) => self.buffer_event(path, event),
+            Event::Reviewed(action, files, failed) => self.reviewed(action, files, &failed),
+            Event::PendingFound(files) => self.pending_found(files),
             Event::DiskChanged(paths) => self.disk_changed(&paths),
             Event::PromptContextCollected { chat, turn, unsaved, context } => {
                 self.context_collected(chat, turn, unsaved, context);
@@ -161,6 +163,7 @@ impl State {
             UserAction::DeleteSession { agent, session, cwd } => {
                 self.delete_session(agent, session, cwd);
             }
+            UserAction::Review(request) => self.review(request),
             UserAction::Prompt { chat, prompt } => self.prompt(chat, prompt),
             UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),
             UserAction::Stop(chat) => self.with_chat(chat, Self::stop),

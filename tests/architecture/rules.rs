@@ -75,6 +75,7 @@ const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/document/busy.lua", "asks by one that fails whether text may be changed"),
     ("lua/rat/document/edits.lua", "makes an agent's edits in the user's buffers"),
     ("lua/rat/document/conflict.lua", "marks lines the user keeps"),
+    ("lua/rat/review/pending.lua", "marks what agents have changed and nobody has decided on"),
     ("lua/rat/view/decoration.lua", "marks the lines being drawn, for that moment only"),
     ("lua/rat/view/margin.lua", "puts the binary's signs before lines of the view buffers"),
     ("lua/rat/view/fold.lua", "marks where folds are in the view buffers"),

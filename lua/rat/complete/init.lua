@@ -22,6 +22,8 @@ function M.command(lead, line)
     return starting_with(lead, require("rat.config.agents").names())
   elseif name == "RatSessions" then
     return starting_with(lead, require("rat.chat.sessions").acts)
+  elseif name == "RatAccept" or name == "RatReject" then
+    return starting_with(lead, require("rat.commands").review_scopes)
   elseif name == "RatMode" or name == "RatOption" then
     local words = vim.split(vim.trim(line:sub(1, #line - #lead)), "%s+")
     local option = name == "RatMode" and "mode" or words[2]

@@ -149,6 +149,11 @@ function handlers.draft(payload)
   end
 end
 
+---@param payload rat.msg.Pending
+function handlers.pending(payload)
+  require("rat.review.pending").arrived(payload)
+end
+
 ---@param payload rat.msg.Diff
 function handlers.diff(payload)
   require("rat.diff").arrived(payload)

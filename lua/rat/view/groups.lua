@@ -14,6 +14,9 @@ M.links = {
   RatStateFailed = "DiagnosticError",
   RatKey = "Special",
   RatConflict = "DiagnosticWarn",
+  RatPendingAdd = "Added",
+  RatPendingChange = "Changed",
+  RatPendingDelete = "Removed",
   RatAttachment = "Directory",
   RatHint = "Comment",
 }

@@ -59,6 +59,12 @@ impl State {
         if scope.is_empty() {
             return;
         }
+        if matches!(event, BufferEvent::Changed | BufferEvent::Read) {
+            self.show_pending(vec![path.clone()]);
+        }
+        if event == BufferEvent::Changed {
+            return;
+        }
         self.effects.push(Effect::Buffer { path, event, scope });
         if event == BufferEvent::Read && self.chats.values().any(|chat| chat.turn().is_some()) {
             self.update_watch();
@@ -120,6 +126,7 @@ impl State {
             );
             self.notify(Level::Warn, text);
         }
+        self.show_pending(changes.iter().map(|change| change.path.clone()).collect());
         for change in changes {
             let happened = UserAutocmd::FileChanged(id, change);
             self.after_draw.push(EditorMessage::Autocommand(happened));

@@ -13,6 +13,7 @@ mod pages;
 mod permission;
 mod persistence;
 mod prompt_context;
+mod review;
 mod session_list;
 mod sessions;
 mod terminals;

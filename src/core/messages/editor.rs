@@ -4,6 +4,7 @@ use crate::core::messages::content::ContentOffer;
 use crate::core::messages::elicitation::ElicitationUpdate;
 use crate::core::messages::files::FileChange;
 use crate::core::messages::page::{ScratchPage, View};
+use crate::core::messages::review::PendingFile;
 use crate::core::messages::status::ChatStatus;
 use crate::core::messages::user::SessionAction;
 use crate::session::author::ChatId;
@@ -150,6 +151,8 @@ pub enum EditorMessage {
     Options(ChatId, Vec<ConfigOption>),
     /// The agent's slash commands have changed.
     Commands(ChatId, Vec<Command>),
+    /// What is pending in a loaded file.
+    Pending(PendingFile),
     /// Show changes in diff mode.
     Diff {
         /// The chat.

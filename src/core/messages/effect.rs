@@ -7,6 +7,7 @@ use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::files::{BufferEvent, ReportedChange};
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
 use crate::core::messages::policy::{Unsaved, WriteDirty};
+use crate::core::messages::review::Review;
 use crate::core::messages::terminal::TerminalCommand;
 use crate::session::agent::AgentConfig;
 use crate::session::author::{Author, ChatId, SessionKey};
@@ -112,6 +113,20 @@ pub enum Effect {
         path: PathBuf,
         /// What has happened.
         event: BufferEvent,
+        /// The files that any agent may use.
+        scope: FileScope,
+    },
+    /// Keep or reject pending changes. `Event::Reviewed` follows.
+    Review {
+        /// The decision.
+        review: Review,
+        /// The files that any agent may use.
+        scope: FileScope,
+    },
+    /// Find out what is pending in files that are loaded. `Event::PendingFound` follows.
+    FindPending {
+        /// The files.
+        paths: Vec<PathBuf>,
         /// The files that any agent may use.
         scope: FileScope,
     },

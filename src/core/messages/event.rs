@@ -5,6 +5,7 @@ use crate::core::messages::content::{ExportOutcome, ExportTarget};
 use crate::core::messages::files::{BufferEvent, FileChange, FileOutcome, PromptContext};
 use crate::core::messages::ids::{AgentId, RequestToken};
 use crate::core::messages::policy::Unsaved;
+use crate::core::messages::review::{PendingFile, ReviewAction, ReviewedFile};
 use crate::core::messages::terminal::TerminalEvent;
 use crate::core::messages::user::UserAction;
 use crate::session::author::ChatId;
@@ -53,6 +54,10 @@ pub enum Event {
     Exported(ChatId, ContentId, ExportTarget, ExportOutcome),
     /// Something has happened to a file's buffer; the path is the buffer's name.
     Buffer(PathBuf, BufferEvent),
+    /// Pending changes were kept or rejected, or could not be: the reasons, by file.
+    Reviewed(ReviewAction, Vec<ReviewedFile>, Vec<(PathBuf, String)>),
+    /// What is pending in loaded files.
+    PendingFound(Vec<PendingFile>),
     /// Watched files have changed on disk; holds their real paths.
     DiskChanged(Vec<PathBuf>),
     /// The most recent session of the chat's agent in its folder.

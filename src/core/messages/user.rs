@@ -4,6 +4,7 @@ use crate::core::messages::content::ContentCommand;
 use crate::core::messages::elicitation::ElicitationChoice;
 use crate::core::messages::page::View;
 use crate::core::messages::policy::FilePolicy;
+use crate::core::messages::review::ReviewRequest;
 use crate::session::agent::AgentConfig;
 use crate::session::author::ChatId;
 use crate::session::content::ContentId;
@@ -159,6 +160,8 @@ pub enum UserAction {
         /// What to do.
         act: ContentCommand,
     },
+    /// `:RatAccept`, `:RatReject`.
+    Review(ReviewRequest),
     /// `:RatInfo`.
     ShowInfo(Option<ChatId>),
     /// `:RatTrace`.

@@ -67,9 +67,11 @@ impl World {
                 Effect::FollowDisk { paths, .. } => self.followed.push(paths),
                 Effect::Buffer { .. }
                 | Effect::Export { .. }
+                | Effect::FindPending { .. }
                 | Effect::Forget(_)
                 | Effect::Preload { .. }
                 | Effect::AgentReadDisk { .. }
+                | Effect::Review { .. }
                 | Effect::Trace { .. }
                 | Effect::Watch(_) => {}
             }

@@ -65,6 +65,8 @@ pub(in crate::nvim) enum FromLua {
     Elicitation(answer::Elicitation),
     /// The user answers one of our own questions.
     Answer(answer::Answer),
+    /// `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
+    Review(answer::Review),
     /// The user wants to see the changes of a permission request or of a tool call in diff mode.
     Diff(content::ShowDiff),
     /// The user wants to see the complete output of a tool call.
@@ -140,6 +142,7 @@ impl FromLua {
             Self::Permission(permission) => permission.into(),
             Self::Elicitation(elicitation) => elicitation.into(),
             Self::Answer(answer) => answer.try_into()?,
+            Self::Review(review) => review.try_into()?,
             Self::Diff(diff) => diff.into(),
             Self::Output(output) => output.into(),
             Self::Terminal(terminal) => terminal.into(),
@@ -263,6 +266,8 @@ pub(in crate::nvim) enum Fact {
     Saved,
     /// It has become unmodified in another way.
     Clean,
+    /// Its text has changed while something is pending in it.
+    Changed,
 }
 
 impl From<Fact> for BufferEvent {
@@ -271,6 +276,7 @@ impl From<Fact> for BufferEvent {
             Fact::Read => Self::Read,
             Fact::Saved => Self::Saved,
             Fact::Clean => Self::Clean,
+            Fact::Changed => Self::Changed,
         }
     }
 }

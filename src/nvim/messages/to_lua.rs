@@ -67,6 +67,8 @@ pub(in crate::nvim) enum ToLua {
     Options(session::Options),
     /// The agent's slash commands have changed.
     Commands(session::Commands),
+    /// What is pending in a loaded file.
+    Pending(content::Pending),
     /// Show changes in diff mode.
     Diff(content::Diff),
 }
@@ -126,6 +128,7 @@ fn message(message: EditorMessage) -> Value {
         EditorMessage::Commands(chat, commands) => {
             ToLua::Commands(session::Commands::new(chat.0, commands))
         }
+        EditorMessage::Pending(file) => ToLua::Pending(file.into()),
         EditorMessage::Diff { chat, request, tool_call, title, files } => {
             ToLua::Diff(content::Diff::new(chat.0, request, tool_call, &title, files))
         }

@@ -160,6 +160,15 @@
 ---@field id integer The number of the question.
 ---@field index? integer The chosen item, from 1; missing if the user closed the question.
 
+--- Decides on what agents have changed, in one file or in all.
+---@class (exact) rat.notify.Review
+---@field chat? integer The chat.
+---@field keep boolean Whether to keep the changes instead of rejecting them.
+---@field path? string The name of the file's buffer; without it, all files.
+---@field first? integer The first line, from 1; without it, the whole file.
+---@field last? integer The last line, inclusive.
+---@field turn? boolean Whether it is about the last turn of the chat only.
+
 --- Shows changes in diff mode.
 ---@class (exact) rat.notify.ShowDiff
 ---@field chat? integer The chat; without it, the one used last.
@@ -219,7 +228,7 @@
 ---@field path string The buffer's file name.
 
 --- What has happened to a buffer.
----@alias rat.notify.Fact "read"|"saved"|"clean"
+---@alias rat.notify.Fact "read"|"saved"|"clean"|"changed"
 
 --- Each message with its fields.
 ---@class (exact) rat.notify.Payloads
@@ -242,6 +251,7 @@
 ---@field permission rat.notify.Permission The user answers a permission request.
 ---@field elicitation rat.notify.Elicitation The user answers an elicitation or has its form validated.
 ---@field answer rat.notify.Answer The user answers one of our own questions.
+---@field review rat.notify.Review `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
 ---@field diff rat.notify.ShowDiff The user wants to see the changes of a permission request or of a tool call in diff mode.
 ---@field output rat.notify.ShowOutput The user wants to see the complete output of a tool call.
 ---@field terminal rat.notify.ShowTerminal The user wants to see a terminal in a terminal buffer, or has wiped out that buffer.

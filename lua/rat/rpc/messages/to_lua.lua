@@ -309,6 +309,18 @@
 ---@field description string What it does.
 ---@field hint? string A hint for its argument.
 
+--- What is pending in a loaded file.
+---@class (exact) rat.msg.Pending
+---@field path string The real path.
+---@field tick integer 'changedtick' of the buffer that the lines refer to.
+---@field hunks rat.msg.PendingHunk[] In the order of the text.
+
+--- A pending hunk.
+---@class (exact) rat.msg.PendingHunk
+---@field start integer Its first row, or the row after removed ones, from 0.
+---@field count integer How many rows it has.
+---@field removed integer How many lines it replaces.
+
 --- Changes to show in diff mode.
 ---@class (exact) rat.msg.Diff
 ---@field chat integer The chat.
@@ -345,4 +357,5 @@
 ---@field exported rat.msg.Exported Content was written to a file, or the file exists already.
 ---@field options rat.msg.Options The options of a session have changed.
 ---@field commands rat.msg.Commands The agent's slash commands have changed.
+---@field pending rat.msg.Pending What is pending in a loaded file.
 ---@field diff rat.msg.Diff Show changes in diff mode.

@@ -2,6 +2,7 @@
 
 use super::{Chat, from_zero};
 use crate::core::messages::elicitation::ElicitationChoice;
+use crate::core::messages::review::{ReviewAction, ReviewRequest};
 use crate::core::messages::user::{PermissionChoice, UserAction};
 use crate::nvim::value::ReadError;
 use crate::session::author::ChatId;
@@ -30,6 +31,26 @@ pub(in crate::nvim) struct Permission {
     allow: bool,
     /// The reason for rejecting it, for the agent.
     reason: Option<String>,
+}
+
+/// Decides on what agents have changed, in one file or in all.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Review {
+    /// The chat.
+    chat: Option<Chat>,
+    /// Whether to keep the changes instead of rejecting them.
+    keep: bool,
+    /// The name of the file's buffer; without it, all files.
+    path: Option<String>,
+    /// The first line, from 1; without it, the whole file.
+    first: Option<u32>,
+    /// The last line, inclusive.
+    last: Option<u32>,
+    /// Whether it is about the last turn of the chat only.
+    #[serde(default)]
+    turn: bool,
 }
 
 /// Answers an elicitation or validates its form.
@@ -132,6 +153,21 @@ pub(in crate::nvim) struct Answer {
     id: u64,
     /// The chosen item, from 1; missing if the user closed the question.
     index: Option<u32>,
+}
+
+impl TryFrom<Review> for UserAction {
+    type Error = ReadError;
+
+    fn try_from(review: Review) -> Result<Self, ReadError> {
+        let first = review.first.map(from_zero).transpose()?;
+        let last = review.last.map(from_zero).transpose()?;
+        Ok(Self::Review(ReviewRequest {
+            action: if review.keep { ReviewAction::Keep } else { ReviewAction::Reject },
+            last_turn_of: review.turn.then(|| review.chat.map(ChatId)),
+            path: review.path.map(Into::into),
+            lines: first.map(|first| first..last.map_or(first, |last| last.max(first)) + 1),
+        }))
+    }
 }
 
 impl From<Permission> for UserAction {
