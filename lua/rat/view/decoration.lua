@@ -135,8 +135,8 @@ end
 ---@param win integer
 ---@param buf integer
 ---@param row integer
----@param room integer? columns for text, if wrapped rows have room for the card's frame
-local function draw_line(win, buf, row, room)
+---@param room_of fun(win: integer): integer|false columns for text, if wrapped rows have room for the card's frame
+local function draw_line(win, buf, row, room_of)
   local found = line_format.at(buf, row)
   if not found then
     return
@@ -165,7 +165,8 @@ local function draw_line(win, buf, row, room)
     end
     api.nvim_buf_set_extmark(buf, EPHEMERAL, row, span[1], mark)
   end
-  if room and line_format.CARD:find(found.class, 1, true) then
+  local room = line_format.CARD:find(found.class, 1, true) and room_of(win)
+  if room then
     margin.draw(buf, row, EPHEMERAL, room)
   end
   if found.class == "c" then
@@ -203,16 +204,23 @@ function M.attach(buf)
       code.forget(event.buf)
     end,
   })
-  local room ---@type integer? of the window that is being drawn
+  ---@type integer|false|nil columns of the window that is being drawn; `nil` until a card in it needs them
+  local room
+  ---@param win integer
+  ---@return integer|false
+  local function room_of(win)
+    if room == nil then
+      room = margin.room(win) or false
+    end
+    return room
+  end
   api.nvim_set_decoration_provider(EPHEMERAL, {
-    on_win = function(_, win, shown)
-      if not line_format.has(shown) then
-        return false
-      end
-      room = margin.room(win)
+    on_win = function(_, _, shown)
+      room = nil
+      return line_format.has(shown)
     end,
     on_line = function(_, win, shown, row)
-      draw_line(win, shown, row, room)
+      draw_line(win, shown, row, room_of)
     end,
   })
 end

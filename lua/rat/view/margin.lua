@@ -95,9 +95,9 @@ end
 ---@param namespace integer
 ---@param columns integer what the window has for text
 function M.draw(buf, row, namespace, columns)
-  local bytes = api.nvim_buf_get_offset(buf, row + 1) - api.nvim_buf_get_offset(buf, row) - 1
+  local start = api.nvim_buf_get_text(buf, row, 0, row, columns + 1, {})[1]
   -- Only control characters, tabs among them, take more columns than bytes.
-  if bytes <= columns and not api.nvim_buf_get_lines(buf, row, row + 1, false)[1]:find("%c") then
+  if #start <= columns and not start:find("%c") then
     return
   end
   local drawn, bar = details(buf, row), fit_columns(BAR)
