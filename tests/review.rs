@@ -94,12 +94,12 @@ fn a_turn_is_rejected_in_every_file() {
     chat.nvim.poll_state("ready");
     poll_signs(&mut chat, &["1-1 Change", "5-5 Change"]);
     chat.nvim.command("RatReject turn");
+    poll_message(&mut chat, "Rejected 2 hunks in 2 files");
     poll_signs(&mut chat, &["5-5 Change"]);
     assert_eq!(
         (disk(&chat, "a.txt"), disk(&chat, "b.txt")),
         ("1\n2\n3\n4\nfive\n".into(), FIVE.into())
     );
-    poll_message(&mut chat, "Rejected 2 hunks in 2 files");
 }
 
 /// Holds (Review): Rejecting takes no text of the user's away: a hunk they have changed stays, and that is said.

@@ -124,6 +124,15 @@ fn open_existing(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
+/// Deletes a file. Succeeds if it does not exist.
+pub(super) fn delete(path: &Path) -> io::Result<()> {
+    check_real(path)?;
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        deleted => deleted,
+    }
+}
+
 /// Fails if a path is no longer a real path: since access was granted, the file or a folder above it may have been
 /// replaced by a symbolic link to somewhere else. Components that do not exist are skipped.
 fn check_real(path: &Path) -> io::Result<()> {

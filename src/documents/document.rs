@@ -18,7 +18,7 @@ use super::editor::{Buffer, BufferId, Editor, EditorError, Found, Lines, Outcome
 use super::error::DocumentError;
 use super::facts::{DiskFacts, Stamp};
 use super::revisions::Revisions;
-use crate::edit::{Edit, Hunk, Record, Shape, Snapshot, Text, UndoState, rebase, replay};
+use crate::edit::{Edit, Hunk, Record, Shape, Snapshot, Text, UndoState, Version, rebase, replay};
 use crate::session::author::SessionKey;
 
 /// Delay before an edit is retried that Neovim could not make at the moment. It doubles with each attempt, up to a
@@ -53,7 +53,7 @@ pub(super) struct Document {
     /// The sessions that have written the file, with what they know of it since.
     pub(super) acknowledged: HashMap<SessionKey, Acknowledged>,
     /// All changes since an agent first changed the file.
-    pub(super) record: Option<Box<Record<Origin>>>,
+    pub(super) record: Option<Arc<Record<Origin>>>,
     /// A change on disk that was merged before a write that then failed. Reported with the next change.
     pub(super) unreported: Option<AgentChange>,
     /// The sessions that have read lines of a buffer whose whole text is still being fetched.
@@ -84,6 +84,11 @@ impl LoadedBuffer {
     /// Where the buffer is in its undo history.
     pub(super) fn undo(&self) -> UndoState {
         UndoState { buffer: self.buffer.id.0, seq: self.buffer.undo }
+    }
+
+    /// The text, for the record.
+    pub(super) fn version(&self) -> Version {
+        Version::of_buffer(self.text.clone(), Some(self.undo()))
     }
 }
 
@@ -134,42 +139,6 @@ impl Document {
         }
     }
 
-    /// Adds a change of an agent to the record: the texts before and after it, each with its place in the undo history.
-    pub(super) async fn record_change(
-        &mut self,
-        origin: Origin,
-        before: (&Snapshot, Option<UndoState>),
-        after: (&Snapshot, Option<UndoState>),
-        hunks: &[Hunk],
-    ) -> Result<(), DocumentError> {
-        let (before, after) = ((before.0.clone(), before.1), (after.0.clone(), after.1));
-        let record =
-            self.record.take().unwrap_or_else(|| Box::new(Record::new(before.0.clone(), before.1)));
-        let hunks = hunks.to_owned();
-        let updated = run_blocking(move || {
-            let mut record = record;
-            record.change(origin, (&before.0, before.1), (&after.0, after.1), &hunks);
-            record
-        });
-        self.record = Some(updated.await?);
-        Ok(())
-    }
-
-    /// Returns all changes since an agent first changed the file, up to the present text. `None` if no agent has.
-    pub(super) async fn record(&mut self) -> Result<Option<Box<Record<Origin>>>, DocumentError> {
-        if self.record.is_none() {
-            return Ok(None);
-        }
-        let now = match self.buffer_with_text().await? {
-            Some(loaded) => Some((Some(loaded.undo()), loaded.text)),
-            None => self.read_file(None).await?.map(|file| (None, file.text)),
-        };
-        if let (Some(record), Some((undo, now))) = (&mut self.record, now) {
-            record.catch_up(&now, undo);
-        }
-        Ok(self.record.clone())
-    }
-
     /// Forgets what a session knows.
     pub(super) fn forget(&mut self, session: &SessionKey) {
         self.views.remove(session);
@@ -180,9 +149,6 @@ impl Document {
         if let Some(partial) = &mut self.partial_read {
             partial.forget(session);
         }
-        if !self.is_known() {
-            self.record = None;
-        }
     }
 
     /// Whether any session knows the file.
@@ -190,10 +156,13 @@ impl Document {
         !self.views.is_empty() || !self.excerpt_facts.is_empty() || !self.acknowledged.is_empty()
     }
 
-    /// Whether the document can be dropped: no session knows it, there is no change to report, and none to make
-    /// undoable when the file is opened.
+    /// Whether the document can be dropped: no session knows it, nothing is pending, there is no change to report, and none
+    /// to make undoable when the file is opened.
     pub(super) fn is_idle(&self) -> bool {
-        !self.is_known() && self.unopened_change.is_none() && self.unreported.is_none()
+        !self.is_known()
+            && self.unopened_change.is_none()
+            && self.unreported.is_none()
+            && self.record.as_ref().is_none_or(|record| !record.has_pending())
     }
 
     /// Forgets the texts a session knows and keeps only the facts of the file. The session's next write is accepted if

@@ -13,8 +13,8 @@ use super::facts::DiskFacts;
 use super::limits::{MAX_PRELOAD_SIZE, MAX_TEXT_SIZE};
 use super::write::difference;
 use crate::edit::{
-    ExternalMerge, Hunk, Snapshot, Text, common_lines, merge_external, refine, without_merge,
-    writer_view,
+    ExternalMerge, Hunk, Snapshot, Text, Version, common_lines, merge_external, refine,
+    without_merge, writer_view,
 };
 use crate::session::author::{Author, SessionKey};
 
@@ -99,7 +99,8 @@ impl Document {
         let hunks = difference(&before, &after).await?;
         let is_news = !hunks.is_empty() || !external.unresolved.is_empty();
         let origin = Origin { by: by.clone(), via: Via::Disk };
-        self.record_change(origin, (&before, Some(loaded.undo())), (&after, undo), &hunks).await?;
+        let from = Version::of_buffer(before.clone(), Some(loaded.undo()));
+        self.record_change(origin, from, Version::of_buffer(after.clone(), undo), &hunks).await?;
         let change = self.disk_change(by, before, after, hunks);
         Ok(is_news.then_some(AgentChange { unresolved: external.unresolved, ..change }))
     }
@@ -207,7 +208,10 @@ impl Document {
             }
             file => file?,
         };
-        let Some(file) = file else { return Ok(None) };
+        let Some(file) = file else {
+            self.record_unloaded_deletion(by).await?;
+            return Ok(None);
+        };
         self.consume_sent(&file, by);
         self.acknowledge_disk(session, Some(&file.text));
         let baseline = self.baseline.as_ref();
@@ -222,10 +226,21 @@ impl Document {
         let hunks = difference(&before, &file.text).await?;
         let is_news = !hunks.is_empty();
         let origin = Origin { by: by.clone(), via: Via::Disk };
-        self.record_change(origin, (&before, None), (&file.text, None), &hunks).await?;
+        let from = Version { exists: !created, ..Version::of_file(before.clone()) };
+        self.record_change(origin, from, Version::of_file(file.text.clone()), &hunks).await?;
         self.record_unopened_change(&before, &file.text);
         let change = self.disk_change(by, before, file.text, hunks);
         Ok(is_news.then_some(AgentChange { created, ..change }))
+    }
+
+    /// Records that an agent has deleted a file that is not loaded, if its text was known.
+    async fn record_unloaded_deletion(&mut self, by: &Author) -> Result<(), DocumentError> {
+        let Some(baseline) = self.baseline.take() else { return Ok(()) };
+        self.was_missing = true;
+        let (before, after) = (baseline.text, self.no_file());
+        let hunks = difference(&before, &after.text).await?;
+        let origin = Origin { by: by.clone(), via: Via::Disk };
+        self.record_change(origin, Version::of_file(before), after, &hunks).await
     }
 
     /// Updates [`AgentView::last_written`] after a session has changed the file to `file` on disk. Changes of others

@@ -21,6 +21,7 @@ mod limits;
 mod on_disk;
 mod prompt_context;
 mod read;
+mod record;
 mod registry;
 mod requests;
 mod review;

@@ -59,6 +59,16 @@ impl Document {
             }
             None => return Ok(None),
         };
+        self.decode_file(bytes, facts, buffer).await.map(Some)
+    }
+
+    /// Decodes the content of the file. The options of `buffer`, if the file is loaded, determine how.
+    pub(super) async fn decode_file(
+        &self,
+        bytes: Vec<u8>,
+        facts: DiskFacts,
+        buffer: Option<&Buffer>,
+    ) -> Result<DiskText, DocumentError> {
         let detector =
             buffer.map(|buffer| FormatDetector::new(buffer, self.baseline.as_ref(), facts));
         let encoding = match &detector {
@@ -82,7 +92,7 @@ impl Document {
             memchr::memchr(0, content.as_bytes()).is_none().then(parse)
         });
         let text = text.await?.ok_or_else(|| self.not_text("it holds NUL bytes".to_owned()))?;
-        Ok(Some(DiskText { text: self.revisions.snapshot(text), facts, encoding }))
+        Ok(DiskText { text: self.revisions.snapshot(text), facts, encoding })
     }
 
     /// Returns the bytes of a file with this text. Fails if the encoding lacks one of its characters.

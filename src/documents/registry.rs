@@ -103,7 +103,7 @@ impl Documents {
     }
 
     /// Returns all changes of a file since an agent first changed it, and who made them. `None` if no agent has.
-    pub async fn record(&self, path: &Path) -> Result<Option<Box<Record<Origin>>>, DocumentError> {
+    pub async fn record(&self, path: &Path) -> Result<Option<Arc<Record<Origin>>>, DocumentError> {
         let document = self.document(path);
         run_to_completion(async move { document.lock().await.record().await }).await
     }

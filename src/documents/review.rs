@@ -2,15 +2,18 @@
 //! step, or the file if it is not loaded.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::blocking::run_blocking;
 use super::change::Origin;
+use super::disk;
 use super::disk_text::DiskText;
 use super::document::{ChangeOutcome, Document, LoadedBuffer, MAX_TRIES};
 use super::editor::Then;
+use super::encoding::Encoding;
 use super::error::DocumentError;
 use crate::core::messages::review::{ChangeScope, PendingFile, PendingLines};
-use crate::edit::{Choice, PendingHunk, Record, Rejection, apply, refine};
+use crate::edit::{Choice, PendingHunk, Record, Rejection, Version, apply, refine};
 
 /// What became of a rejection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +30,7 @@ impl Document {
         Ok(self.record().await?.map(|record| record.pending()).unwrap_or_default())
     }
 
+    /// Whether an agent has changed the file.
     pub(super) fn has_record(&self) -> bool {
         self.record.is_some()
     }
@@ -37,7 +41,9 @@ impl Document {
             return Ok(None);
         }
         let Some(loaded) = self.buffer_with_text().await? else { return Ok(None) };
-        let hunks = self.pending().await?.into_iter().map(|hunk| PendingLines {
+        self.update_record(loaded.version()).await?;
+        let Some(record) = &self.record else { return Ok(None) };
+        let hunks = record.pending().into_iter().map(|hunk| PendingLines {
             start: hunk.text.start,
             count: hunk.text.len(),
             removed: hunk.base.len(),
@@ -48,12 +54,23 @@ impl Document {
 
     /// Keeps what is pending: it belongs to the base from now on. Returns how many hunks are no longer pending.
     pub(super) async fn keep(&mut self, scope: &ChangeScope) -> Result<usize, DocumentError> {
-        let Some(mut record) = self.record().await? else { return Ok(0) };
-        let before = record.pending().len();
-        record.keep(&choose(&record, scope));
-        let left = record.pending().len();
+        if self.record.is_none() {
+            return Ok(0);
+        }
+        let now = self.version().await?;
+        self.update_record(now).await?;
+        let Some(mut record) = self.record.take() else { return Ok(0) };
+        let scope = scope.clone();
+        let kept = run_blocking(move || {
+            let before = decisions(&record);
+            let choice = choose(&record, &scope);
+            Arc::make_mut(&mut record).keep(&choice);
+            let left = decisions(&record);
+            (record, before.saturating_sub(left))
+        });
+        let (record, count) = kept.await?;
         self.record = Some(record);
-        Ok(before.saturating_sub(left))
+        Ok(count)
     }
 
     /// Rejects what is pending. A buffer without unsaved changes is saved.
@@ -61,21 +78,16 @@ impl Document {
         for _ in 0..MAX_TRIES {
             let Some(record) = self.record().await? else { return Ok(Rejected::default()) };
             let scope = scope.clone();
-            let (record, rejection) = run_blocking(move || {
-                let rejection = record.plan_rejection(&choose(&record, &scope));
-                (record, rejection)
-            })
-            .await?;
-            let rejected =
-                Rejected { hunks: rejection.hunks.len(), conflicts: rejection.conflicts.clone() };
+            let rejection =
+                run_blocking(move || record.plan_rejection(&choose(&record, &scope))).await?;
+            let hunks = rejection.hunks.len().max(usize::from(rejection.form.is_some()));
+            let rejected = Rejected { hunks, conflicts: rejection.conflicts.clone() };
             if rejection.changes_nothing() {
                 return Ok(rejected);
             }
             let is_done = match self.buffer_and_file().await? {
-                Some((loaded, file)) => {
-                    self.reject_loaded(record, &rejection, loaded, file).await?
-                }
-                None => self.reject_unloaded(record, &rejection).await?,
+                Some((loaded, file)) => self.reject_loaded(rejection, loaded, file).await?,
+                None => self.reject_unloaded(rejection).await?,
             };
             if is_done {
                 return Ok(rejected);
@@ -87,12 +99,11 @@ impl Document {
     /// Returns `false` if the text has changed since the rejection was planned.
     async fn reject_loaded(
         &mut self,
-        mut record: Box<Record<Origin>>,
-        rejection: &Rejection,
+        rejection: Rejection,
         loaded: LoadedBuffer,
         file: Option<DiskText>,
     ) -> Result<bool, DocumentError> {
-        if !loaded.text.same_lines(record.current()) {
+        if self.record.as_ref().is_none_or(|record| !record.is_at(&loaded.version())) {
             return Ok(false);
         }
         if let Some(reason) = loaded.buffer.locked.clone() {
@@ -103,17 +114,22 @@ impl Document {
             Some(file) => !loaded.buffer.modified && self.is_baseline(&loaded, file).await?,
             None => false,
         };
-        let shape = rejection.shape.unwrap_or(loaded.text.shape());
-        let save = Then::Save { eol: shape.final_newline };
-        let then = if can_save { save } else { Then::Nothing };
+        let is_deletion = can_save && rejection.form.is_some_and(|form| !form.exists);
+        let shape = rejection.form.map_or(loaded.text.shape(), |form| form.shape);
+        let then = match (can_save, is_deletion) {
+            (true, true) => Then::Unmodified,
+            (true, false) => Then::Save { eol: shape.final_newline },
+            _ => Then::Nothing,
+        };
         let edits = refine(&rejection.hunks, &loaded.text);
         match self.apply_edits(&loaded, edits, then).await? {
             ChangeOutcome::Done { after, saved, stamp, undo, .. } => {
-                if can_save {
+                if is_deletion {
+                    self.delete_file().await?;
+                } else if can_save {
                     self.set_saved(saved, stamp, loaded.buffer.encoding).await?;
                 }
-                record.reject(rejection, &after, undo);
-                self.record = Some(record);
+                self.record_rejection(rejection, Version::of_buffer(after, undo)).await?;
                 Ok(true)
             }
             ChangeOutcome::Retry => Ok(false),
@@ -124,25 +140,61 @@ impl Document {
         }
     }
 
-    async fn reject_unloaded(
-        &mut self,
-        mut record: Box<Record<Origin>>,
-        rejection: &Rejection,
-    ) -> Result<bool, DocumentError> {
-        let Some(file) = self.read_file(None).await? else { return Ok(false) };
-        let before = record.current().clone();
-        if !file.text.same_lines(&before) {
+    /// Like [`Self::reject_loaded`], for a file that is not loaded.
+    async fn reject_unloaded(&mut self, rejection: Rejection) -> Result<bool, DocumentError> {
+        let file = self.read_file(None).await?;
+        let before = match &file {
+            Some(file) => Version::of_file(file.text.clone()),
+            None => self.no_file(),
+        };
+        self.update_record(before.clone()).await?;
+        let Some(record) = &self.record else { return Ok(false) };
+        if !record.current().same_lines(&before.text) {
             return Ok(false);
         }
-        let shape = rejection.shape.unwrap_or(file.text.shape());
-        let after = apply(&rejection.hunks, &before).with_shape(shape);
+        if rejection.form.is_some_and(|form| !form.exists) {
+            self.delete_file().await?;
+            let after = self.no_file();
+            self.record_rejection(rejection, after).await?;
+            return Ok(true);
+        }
+        let shape = rejection.form.map_or(before.text.shape(), |form| form.shape);
+        let after = apply(&rejection.hunks, &before.text).with_shape(shape);
         let after = self.revisions.snapshot(after);
-        self.baseline = Some(self.replace_file(after.clone(), &file.encoding).await?);
-        record.reject(rejection, &after, None);
-        self.record = Some(record);
-        self.record_unopened_change(&before, &after);
+        let encoding = file.map_or(Encoding::Utf8, |file| file.encoding);
+        self.baseline = Some(self.replace_file(after.clone(), &encoding).await?);
+        self.record_rejection(rejection, Version::of_file(after.clone())).await?;
+        if before.exists {
+            self.record_unopened_change(&before.text, &after);
+        }
         Ok(true)
     }
+
+    async fn delete_file(&mut self) -> Result<(), DocumentError> {
+        let deleted = self.call_disk(|path, _| disk::delete(path)).await?;
+        deleted.map_err(|error| DocumentError::write_failed(self.path.clone(), &error))?;
+        (self.baseline, self.was_missing) = (None, true);
+        Ok(())
+    }
+
+    async fn record_rejection(
+        &mut self,
+        rejection: Rejection,
+        after: Version,
+    ) -> Result<(), DocumentError> {
+        let Some(mut record) = self.record.take() else { return Ok(()) };
+        let updated = run_blocking(move || {
+            Arc::make_mut(&mut record).reject(&rejection, &after);
+            record
+        });
+        self.record = Some(updated.await?);
+        Ok(())
+    }
+}
+
+/// How many decisions are open: each hunk is one, or the existence of a file without lines.
+fn decisions(record: &Record<Origin>) -> usize {
+    record.pending().len().max(usize::from(record.has_pending()))
 }
 
 fn choose(record: &Record<Origin>, scope: &ChangeScope) -> Choice {

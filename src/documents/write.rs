@@ -16,7 +16,7 @@ use super::error::DocumentError;
 use super::facts::Stamp;
 use super::requests::WriteRequest;
 use crate::core::messages::policy::WriteDirty;
-use crate::edit::{Conflict, Hunk, Snapshot, Text, apply, diff, merge, refine};
+use crate::edit::{Conflict, Hunk, Snapshot, Text, Version, apply, diff, merge, refine};
 
 /// Until when after the answer an agent may write the text it has sent to the disk itself, and how much earlier than
 /// the request the modification time of that file may be.
@@ -172,8 +172,9 @@ impl Document {
         self.set_view(request.by.session.clone(), view);
         let hunks = difference(&before, &after).await?;
         let origin = Origin { by: request.by.clone(), via: Via::Protocol };
-        let (from, to) = ((&before, Some(loaded.undo())), (&after, undo));
-        self.record_change(origin, from, to, &hunks).await?;
+        // A file that is only in the buffer does not exist for the agent, but does for the user.
+        let from = Version::of_buffer(before.clone(), Some(loaded.undo()));
+        self.record_change(origin, from, Version::of_buffer(after.clone(), undo), &hunks).await?;
         let mut change = self.change_by(request, &before, &after, hunks);
         (change.created, change.saved_unsaved) = (file.is_none(), plan.saves_unsaved);
         Ok(Some(change))
@@ -355,7 +356,8 @@ impl Document {
         let theirs = self.revisions.snapshot(theirs);
         self.set_view(request.by.session.clone(), AgentView::new(theirs));
         let origin = Origin { by: request.by.clone(), via: Via::Protocol };
-        self.record_change(origin, (&before, None), (&after, None), &hunks).await?;
+        let from = Version { exists: file.is_some(), ..Version::of_file(before.clone()) };
+        self.record_change(origin, from, Version::of_file(after.clone()), &hunks).await?;
         self.record_unopened_change(&before, &after);
         let mut change = self.change_by(request, &before, &after, hunks);
         change.created = file.is_none();

@@ -7,23 +7,21 @@ use std::ops::Range;
 
 use super::hunks::Hunk;
 use super::record::weave::{Line, LineId, Transition};
-use super::record::{Record, StepId, UndoState};
-use super::revision::Snapshot;
-use super::text::Shape;
+use super::record::{Form, Record, Run, StepId, Version};
 
 /// Pending changes that a decision is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
     /// The coming or going of a line by a step.
     changes: HashSet<(LineId, StepId)>,
-    /// Whether the change of the shape is chosen, too.
-    shape: bool,
+    /// Whether the change of the form is chosen, too.
+    form: bool,
 }
 
 impl Choice {
     /// Whether nothing is chosen.
     pub fn is_empty(&self) -> bool {
-        self.changes.is_empty() && !self.shape
+        self.changes.is_empty() && !self.form
     }
 }
 
@@ -32,8 +30,8 @@ impl Choice {
 pub struct Rejection {
     /// The hunks that the text needs.
     pub hunks: Vec<Hunk>,
-    /// The shape that the text needs, if not its own.
-    pub shape: Option<Shape>,
+    /// The form that the file needs, if not its own.
+    pub form: Option<Form>,
     /// Lines of the text (0-based) where what was chosen stays, because somebody has replaced it since.
     pub conflicts: Vec<Range<usize>>,
     /// Whether the lines come back or go.
@@ -43,7 +41,7 @@ pub struct Rejection {
 impl Rejection {
     /// Whether the text stays as it is.
     pub fn changes_nothing(&self) -> bool {
-        self.fates.is_empty() && self.shape.is_none()
+        self.fates.is_empty() && self.form.is_none()
     }
 }
 
@@ -68,12 +66,16 @@ impl<O> Record<O> {
             |&(id, step): &(LineId, StepId)| self.is_pending(id, step) && is_chosen(step);
         let Some(lines) = lines else {
             let ids = self.weave.iter().map(|(id, _)| id);
-            let shape = self.shapes().by.is_some_and(is_chosen);
-            return Choice { changes: ids.flat_map(changes).filter(is_wanted).collect(), shape };
+            let form = self.forms().by.is_some_and(is_chosen);
+            return Choice { changes: ids.flat_map(changes).filter(is_wanted).collect(), form };
         };
-        let runs = self.runs().into_iter().filter(|run| touches(&run.text, lines));
-        let ids = runs.flat_map(|run| run.lines);
-        Choice { changes: ids.flat_map(changes).filter(is_wanted).collect(), shape: false }
+        let all = self.runs();
+        let count = all.len();
+        let runs: Vec<Run> = all.into_iter().filter(|run| touches(&run.text, lines)).collect();
+        // Whoever decides on every hunk of a file decides on the whole file.
+        let form = runs.len() == count && self.forms().by.is_some_and(&is_chosen);
+        let ids = runs.into_iter().flat_map(|run| run.lines);
+        Choice { changes: ids.flat_map(changes).filter(is_wanted).collect(), form }
     }
 
     /// Makes chosen changes part of the base. Where a chosen step replaced lines of a pending one that was not chosen, that
@@ -90,7 +92,7 @@ impl<O> Record<O> {
                 changes.extend(of_step.collect::<Vec<_>>());
             }
         }
-        self.keep_pending(changes, choice.shape);
+        self.keep_pending(changes, choice.form);
     }
 
     /// Finds a pending step that was not chosen and whose lines a chosen one replaced.
@@ -112,8 +114,8 @@ impl<O> Record<O> {
         // A line the agent has moved out of a place that stays must not go from where it is now.
         let gone = stay.iter().flat_map(|cluster| &cluster.lines);
         let gone = gone.filter(|id| self.fate(**id, choice) == Some(true));
-        let moved: HashSet<&str> = gone.map(|id| &*self.weave.line(*id).text).collect();
-        let is_moved = |id: LineId| moved.contains(&*self.weave.line(id).text);
+        let moved: HashSet<&str> = gone.map(|id| self.weave.text(*id)).collect();
+        let is_moved = |id: LineId| moved.contains(self.weave.text(id));
         let (mut fates, mut conflicts) = (Vec::new(), Vec::new());
         for cluster in go {
             let of_cluster = cluster.lines.iter();
@@ -127,8 +129,14 @@ impl<O> Record<O> {
         }
         conflicts.extend(stay.into_iter().map(|cluster| cluster.rows));
         conflicts.sort_unstable_by_key(|rows| (rows.start, rows.end));
-        let shape = choice.shape.then_some(self.shapes().base);
-        Rejection { hunks: self.hunks_of(&fates), shape, conflicts, fates }
+        let hunks = self.hunks_of(&fates);
+        let form = choice.form.then(|| {
+            let base = self.forms().base;
+            // A file that the agent has created stays if it has lines of others.
+            let is_left = self.current().len() > hunks.iter().map(|hunk| hunk.removed).sum();
+            Form { exists: base.exists || is_left, ..base }
+        });
+        Rejection { hunks, form, conflicts, fates }
     }
 
     /// Whether a line comes back or goes when a choice is rejected; `None` if neither.
@@ -191,25 +199,28 @@ impl<O> Record<O> {
             }
             if let Some(hunk) = hunks.last_mut() {
                 hunk.removed += usize::from(was_alive);
-                hunk.lines.extend(comes_back.then(|| line.text.to_string()));
+                hunk.lines.extend(comes_back.then(|| self.weave.text(id).to_owned()));
             }
             row += usize::from(was_alive);
         }
         hunks
     }
 
-    /// Records that a rejection was carried out, which gave the text `after`. It is no change of an agent. Nothing else may
+    /// Records that a rejection was carried out, which led to `after`. It is no change of an agent. Nothing else may
     /// have been recorded since it was planned.
-    pub fn reject(&mut self, rejection: &Rejection, after: &Snapshot, undo: Option<UndoState>) {
+    pub fn reject(&mut self, rejection: &Rejection, after: &Version) {
         let step = self.add_step(None);
         let mut transition = Transition::default();
         for &(id, comes_back) in &rejection.fates {
             transition.set_fate(&self.weave, id, (!comes_back).then_some(step));
         }
         self.weave.redo(&transition);
-        self.push_state(step, transition, rejection.shape.unwrap_or(self.shapes().text));
+        self.push_state(step, transition, rejection.form.unwrap_or(self.forms().text));
+        if rejection.form.is_some() {
+            self.keep_pending([], true);
+        }
         // The user may have typed meanwhile.
-        self.catch_up(after, undo);
+        self.catch_up(after);
     }
 }
 

@@ -20,6 +20,6 @@ pub use external::{
 pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
 pub use merge::{Conflict, Merged, merge};
 pub use rebase::{Overlap, Spans, rebase, replay};
-pub use record::{PendingHunk, Record, StepId, UndoState};
+pub use record::{Form, PendingHunk, Record, StepId, UndoState, Version};
 pub use revision::{Revision, Snapshot};
 pub use text::{LineEnding, Shape, Text};

@@ -26,6 +26,42 @@ pub struct UndoState {
     pub seq: i64,
 }
 
+/// A text of the file, as a record is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// Without lines if there is no file.
+    pub text: Snapshot,
+    /// Where the buffer with this text is in its undo history; `None` without a buffer.
+    pub undo: Option<UndoState>,
+    /// Whether there is a file or a buffer with this text.
+    pub exists: bool,
+}
+
+impl Version {
+    /// The text of a file that is not loaded.
+    pub fn of_file(text: Snapshot) -> Self {
+        Self { text, undo: None, exists: true }
+    }
+
+    /// The text of a loaded buffer.
+    pub fn of_buffer(text: Snapshot, undo: Option<UndoState>) -> Self {
+        Self { text, undo, exists: true }
+    }
+
+    fn form(&self) -> Form {
+        Form { shape: self.text.shape(), exists: self.exists }
+    }
+}
+
+/// What a version is besides its lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    /// Line ends and the like.
+    pub shape: Shape,
+    /// Whether there is a file at all.
+    pub exists: bool,
+}
+
 /// Lines that pending changes put in place of others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingHunk {
@@ -53,14 +89,14 @@ struct State {
     /// How many states lie before it.
     depth: usize,
     transition: Transition,
-    shapes: Shapes,
+    forms: Forms,
 }
 
-/// The shapes of the base and of the text.
+/// The forms of the base and of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shapes {
-    pub(super) base: Shape,
-    pub(super) text: Shape,
+pub(super) struct Forms {
+    pub(super) base: Form,
+    pub(super) text: Form,
     /// The step of an agent that made them differ.
     pub(super) by: Option<StepId>,
 }
@@ -82,47 +118,50 @@ pub struct Record<O> {
 }
 
 impl<O> Record<O> {
-    /// Starts a record with a text that no agent has changed yet.
-    pub fn new(base: Snapshot, undo: Option<UndoState>) -> Self {
-        let shapes = Shapes { base: base.shape(), text: base.shape(), by: None };
-        let root = State { parent: 0, depth: 0, transition: Transition::default(), shapes };
+    /// Starts a record with a version that no agent has changed yet.
+    pub fn new(base: &Version) -> Self {
+        let forms = Forms { base: base.form(), text: base.form(), by: None };
+        let root = State { parent: 0, depth: 0, transition: Transition::default(), forms };
         Self {
-            weave: Weave::new(&base),
+            weave: Weave::new(&base.text),
             origins: vec![None],
             states: vec![root],
             at: 0,
-            by_undo: undo.map(|undo| (undo, 0)).into_iter().collect(),
+            by_undo: base.undo.map(|undo| (undo, 0)).into_iter().collect(),
             kept: HashSet::new(),
-            current: base,
+            current: base.text.clone(),
         }
     }
 
-    /// Records that an agent turned `before` into `after`, which `undo` identifies, with `hunks`. Whatever led from the
-    /// previous text to `before` was not made by an agent.
-    pub fn change(
-        &mut self,
-        by: O,
-        (before, before_undo): (&Snapshot, Option<UndoState>),
-        (after, undo): (&Snapshot, Option<UndoState>),
-        hunks: &[Hunk],
-    ) {
-        self.catch_up(before, before_undo);
-        self.step(Some(by), hunks, after, undo);
+    /// Records that an agent turned `before` into `after` with `hunks`. Whatever led from the previous version to `before` was
+    /// not made by an agent.
+    pub fn change(&mut self, by: O, before: &Version, after: &Version, hunks: &[Hunk]) {
+        self.catch_up(before);
+        self.step(Some(by), hunks, after);
     }
 
-    /// Records the current text. If it is one that the undo history leads back to, what was pending then is pending again;
-    /// otherwise, what changed since the previous text was not made by an agent.
-    pub fn catch_up(&mut self, current: &Snapshot, undo: Option<UndoState>) {
-        let known = undo.and_then(|undo| self.by_undo.get(&undo).copied());
-        let is_current = self.current.revision() == current.revision();
-        let is_there = (is_current && known.is_none_or(|known| known == self.at))
-            || known.is_some_and(|known| self.goes_to(known, current));
-        let hunks = if is_there { Vec::new() } else { diff(&self.text(), current) };
+    /// Records the current version. If it is one that the undo history leads back to, what was pending then is pending again;
+    /// otherwise, what changed since the previous version was not made by an agent.
+    pub fn catch_up(&mut self, now: &Version) {
+        let known = now.undo.and_then(|undo| self.by_undo.get(&undo).copied());
+        let is_there = (self.has(&now.text) && known.is_none_or(|known| known == self.at))
+            || known.is_some_and(|known| self.goes_to(known, &now.text));
+        let hunks = if is_there { Vec::new() } else { diff(&self.text(), &now.text) };
         if hunks.is_empty() {
-            self.is_now(current, undo);
+            self.is_now(now);
         } else {
-            self.step(None, &hunks, current, undo);
+            self.step(None, &hunks, now);
         }
+    }
+
+    /// Whether the current version is recorded already, which is quick to find out.
+    pub fn is_at(&self, now: &Version) -> bool {
+        let known = now.undo.is_none_or(|undo| self.by_undo.get(&undo) == Some(&self.at));
+        known && self.has(&now.text) && self.forms().text == now.form()
+    }
+
+    fn has(&self, text: &Snapshot) -> bool {
+        self.current.revision() == text.revision()
     }
 
     /// Goes to a state if its text is `current`. The same place in the undo history may have another text, after the user
@@ -137,13 +176,13 @@ impl<O> Record<O> {
         is_there
     }
 
-    fn step(&mut self, by: Option<O>, hunks: &[Hunk], after: &Snapshot, undo: Option<UndoState>) {
+    fn step(&mut self, by: Option<O>, hunks: &[Hunk], after: &Version) {
         let step = self.add_step(by);
         let (origins, kept) = (&self.origins, &self.kept);
         let may_revive = |id, line: &Line| !is_pending(origins, kept, id, line.born);
         let transition = self.weave.apply(step, hunks, may_revive);
-        self.push_state(step, transition, after.shape());
-        self.is_now(after, undo);
+        self.push_state(step, transition, after.form());
+        self.is_now(after);
     }
 
     pub(super) fn add_step(&mut self, by: Option<O>) -> StepId {
@@ -152,20 +191,20 @@ impl<O> Record<O> {
     }
 
     /// Adds a state after the present one, and goes there. The weave is there already.
-    pub(super) fn push_state(&mut self, step: StepId, transition: Transition, shape: Shape) {
+    pub(super) fn push_state(&mut self, step: StepId, transition: Transition, form: Form) {
         let agents = self.origin(step).is_some().then_some(step);
-        let State { depth, shapes, .. } = self.states[self.at];
-        let shapes = shapes.after(shape, agents);
-        self.states.push(State { parent: self.at, depth: depth + 1, transition, shapes });
+        let State { depth, forms, .. } = self.states[self.at];
+        let forms = forms.after(form, agents);
+        self.states.push(State { parent: self.at, depth: depth + 1, transition, forms });
         self.at = self.states.len() - 1;
     }
 
-    /// The present state has this text.
-    fn is_now(&mut self, text: &Snapshot, undo: Option<UndoState>) {
-        self.by_undo.extend(undo.map(|undo| (undo, self.at)));
-        let shapes = &mut self.states[self.at].shapes;
-        *shapes = shapes.after(text.shape(), None);
-        self.current = text.clone();
+    /// The present state is this version.
+    fn is_now(&mut self, now: &Version) {
+        self.by_undo.extend(now.undo.map(|undo| (undo, self.at)));
+        let forms = &mut self.states[self.at].forms;
+        *forms = forms.after(now.form(), None);
+        self.current = now.text.clone();
     }
 
     fn go_to(&mut self, target: usize) {
@@ -193,7 +232,7 @@ impl<O> Record<O> {
 
     /// Returns all lines the file has had since the record began, each with the step that brought it, in that order.
     pub fn lines(&self) -> impl Iterator<Item = (StepId, &str)> {
-        self.weave.by_age().map(|line| (line.born, &*line.text))
+        self.weave.by_age()
     }
 
     /// Returns the latest recorded text.
@@ -201,17 +240,28 @@ impl<O> Record<O> {
         &self.current
     }
 
-    pub(super) fn shapes(&self) -> Shapes {
-        self.states[self.at].shapes
+    pub(super) fn forms(&self) -> Forms {
+        self.states[self.at].forms
+    }
+
+    /// Whether there is a file in the base, and now.
+    pub fn existence(&self) -> (bool, bool) {
+        (self.forms().base.exists, self.forms().text.exists)
+    }
+
+    /// Whether anything is pending.
+    pub fn has_pending(&self) -> bool {
+        self.forms().by.is_some()
+            || self.weave.iter().any(|(id, line)| self.is_in_base(id, line) != line.is_alive())
     }
 
     fn text(&self) -> Text {
-        self.weave.text_of(self.shapes().text, |_, line| line.is_alive())
+        self.weave.text_of(self.forms().text.shape, |_, line| line.is_alive())
     }
 
     /// Returns the text without the pending changes.
     pub fn base(&self) -> Text {
-        self.weave.text_of(self.shapes().base, |id, line| self.is_in_base(id, line))
+        self.weave.text_of(self.forms().base.shape, |id, line| self.is_in_base(id, line))
     }
 
     /// Whether the coming or going of a line by a step is pending.
@@ -234,12 +284,12 @@ impl<O> Record<O> {
     pub(super) fn keep_pending(
         &mut self,
         changes: impl IntoIterator<Item = (LineId, StepId)>,
-        shape: bool,
+        form: bool,
     ) {
         self.kept.extend(changes);
-        let shapes = &mut self.states[self.at].shapes;
-        if shape {
-            *shapes = Shapes { base: shapes.text, text: shapes.text, by: None };
+        let forms = &mut self.states[self.at].forms;
+        if form {
+            *forms = Forms { base: forms.text, text: forms.text, by: None };
         }
     }
 
@@ -292,9 +342,9 @@ fn is_pending<O>(
     step != BASE && origins[step.index()].is_some() && !kept.contains(&(line, step))
 }
 
-impl Shapes {
-    /// Returns the shapes after a step that gave the text another shape.
-    fn after(self, text: Shape, agents: Option<StepId>) -> Self {
+impl Forms {
+    /// Returns the forms after a step that gave the text another form.
+    fn after(self, text: Form, agents: Option<StepId>) -> Self {
         match agents {
             _ if text == self.text => self,
             Some(_) if text == self.base => Self { text, by: None, ..self },

@@ -20,7 +20,8 @@ impl World {
     fn new(base: &str) -> Self {
         let base = Text::parse(base);
         let snapshot = Snapshot::new(Revision(0), base.clone());
-        let record = Record::new(snapshot, Some(UndoState { buffer: 1, seq: 0 }));
+        let undo = Some(UndoState { buffer: 1, seq: 0 });
+        let record = Record::new(&Version::of_buffer(snapshot, undo));
         Self { record, history: vec![(base, 0)], at: 0, revision: 0 }
     }
 
@@ -28,13 +29,11 @@ impl World {
         &self.history[self.at].0
     }
 
-    fn undo_state(&self) -> UndoState {
-        UndoState { buffer: 1, seq: i64::try_from(self.at).unwrap() }
-    }
-
-    fn snapshot(&mut self) -> Snapshot {
+    fn version(&mut self) -> Version {
         self.revision += 1;
-        Snapshot::new(Revision(self.revision), self.now().clone())
+        let text = Snapshot::new(Revision(self.revision), self.now().clone());
+        let undo = UndoState { buffer: 1, seq: i64::try_from(self.at).unwrap() };
+        Version::of_buffer(text, Some(undo))
     }
 
     /// The buffer gets another text.
@@ -51,11 +50,11 @@ impl World {
     }
 
     fn agent(&mut self, by: &'static str, new: &str) {
-        let (before, undo_before) = (self.snapshot(), Some(self.undo_state()));
+        let before = self.version();
         self.becomes(Text::parse(new));
-        let (after, undo) = (self.snapshot(), Some(self.undo_state()));
-        let hunks = diff(&before, &after);
-        self.record.change(by, (&before, undo_before), (&after, undo), &hunks);
+        let after = self.version();
+        let hunks = diff(&before.text, &after.text);
+        self.record.change(by, &before, &after, &hunks);
     }
 
     /// Neovim goes to another state of its history.
@@ -65,8 +64,8 @@ impl World {
     }
 
     fn looked_at(&mut self) {
-        let (now, undo) = (self.snapshot(), Some(self.undo_state()));
-        self.record.catch_up(&now, undo);
+        let now = self.version();
+        self.record.catch_up(&now);
     }
 
     fn choose(&self, by: &str) -> Choice {
@@ -76,8 +75,8 @@ impl World {
     fn reject(&mut self, choice: &Choice) -> Vec<(usize, usize)> {
         let rejection = self.record.plan_rejection(choice);
         self.becomes(apply(&rejection.hunks, self.now()));
-        let (after, undo) = (self.snapshot(), Some(self.undo_state()));
-        self.record.reject(&rejection, &after, undo);
+        let after = self.version();
+        self.record.reject(&rejection, &after);
         rejection.conflicts.iter().map(|lines| (lines.start, lines.end)).collect()
     }
 
@@ -219,9 +218,57 @@ fn the_shape_is_part_of_a_change() {
     assert_eq!(world.record.base(), Text::parse("1\n2\n"));
     let choice = world.choose("a");
     assert!(!choice.is_empty());
-    assert!(world.record.plan_rejection(&choice).shape.unwrap().final_newline);
+    assert!(world.record.plan_rejection(&choice).form.unwrap().shape.final_newline);
     world.record.keep(&choice);
     assert_eq!(world.record.base(), Text::parse("1\n2"));
+}
+
+/// A file that is not loaded, or none.
+fn file(revision: u64, text: Option<&str>) -> Version {
+    let snapshot = Snapshot::new(Revision(revision), text.map_or_else(Text::default, Text::parse));
+    Version { exists: text.is_some(), ..Version::of_file(snapshot) }
+}
+
+fn changed(before: Option<&str>, after: Option<&str>) -> Record<&'static str> {
+    let (before, after) = (file(1, before), file(2, after));
+    let mut record = Record::new(&before);
+    record.change("a", &before, &after, &diff(&before.text, &after.text));
+    record
+}
+
+#[test]
+fn rejecting_a_created_file_deletes_it_unless_it_has_lines_of_the_user() {
+    let mut record = changed(None, Some("1\n2\n"));
+    assert_eq!(record.existence(), (false, true));
+    let all = record.choose(None, |_| true);
+    assert!(!record.plan_rejection(&all).form.unwrap().exists);
+    let lines = record.choose(Some(&(0..1)), |_| true);
+    assert!(!record.plan_rejection(&lines).form.unwrap().exists, "its only hunk");
+    record.catch_up(&file(3, Some("1\nuser\n2\n")));
+    let all = record.choose(None, |_| true);
+    let rejection = record.plan_rejection(&all);
+    assert!(rejection.form.is_none_or(|form| form.exists));
+}
+
+#[test]
+fn rejecting_the_deletion_of_a_file_brings_it_back_with_its_line_ends() {
+    let record = changed(Some("1\r\n2\r\n"), None);
+    assert_eq!((record.existence(), record.has_pending()), ((true, false), true));
+    let rejection = record.plan_rejection(&record.choose(None, |_| true));
+    let form = rejection.form.unwrap();
+    assert!(form.exists);
+    let text = apply(&rejection.hunks, &Text::default()).with_shape(form.shape);
+    assert_eq!(text, Text::parse("1\r\n2\r\n"));
+}
+
+#[test]
+fn an_empty_file_that_was_created_is_pending() {
+    let mut record = changed(None, Some(""));
+    assert!(record.has_pending());
+    let all = record.choose(None, |_| true);
+    assert!(!record.plan_rejection(&all).form.unwrap().exists);
+    record.keep(&all);
+    assert!(!record.has_pending());
 }
 
 #[derive(Debug, Clone)]

@@ -1,6 +1,8 @@
 //! [`Weave`], all lines a file has had since its record began, in one order, each with the step that brought it and the one
 //! that took it away. Any text on the way can be derived from it. It does not know who made a step.
 
+use std::ops::Range;
+
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::super::hunks::Hunk;
@@ -32,7 +34,8 @@ impl LineId {
 /// A line, whether it is in the text at present or not.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
-    pub(crate) text: Box<str>,
+    /// In [`Weave::texts`].
+    text: Range<usize>,
     /// The step that brought it.
     pub(crate) born: StepId,
     /// Whether that step is part of the present state. If not, the line does not count at all.
@@ -81,19 +84,24 @@ pub(crate) struct Weave {
     /// By id.
     lines: Vec<Line>,
     order: Vec<LineId>,
+    /// The texts of all lines, one after the other, so that a weave of many lines is quickly made and copied.
+    texts: String,
 }
 
 impl Weave {
     /// Begins with the lines of a text.
     pub(crate) fn new(base: &Text) -> Self {
-        let mut weave = Self { lines: Vec::new(), order: Vec::new() };
+        let mut weave = Self { lines: Vec::new(), order: Vec::new(), texts: String::new() };
         weave.order = base.lines().map(|line| weave.add(line, BASE)).collect();
         weave
     }
 
     fn add(&mut self, text: &str, born: StepId) -> LineId {
         let id = LineId(u32::try_from(self.lines.len()).unwrap_or(u32::MAX));
-        self.lines.push(Line { text: text.into(), born, exists: true, dead: None });
+        let start = self.texts.len();
+        self.texts.push_str(text);
+        let text = start..self.texts.len();
+        self.lines.push(Line { text, born, exists: true, dead: None });
         id
     }
 
@@ -101,9 +109,13 @@ impl Weave {
         &self.lines[id.index()]
     }
 
-    /// Returns all lines, oldest first.
-    pub(crate) fn by_age(&self) -> impl Iterator<Item = &Line> {
-        self.lines.iter()
+    pub(crate) fn text(&self, id: LineId) -> &str {
+        &self.texts[self.line(id).text.clone()]
+    }
+
+    /// Returns all lines with the steps that brought them, oldest first.
+    pub(crate) fn by_age(&self) -> impl Iterator<Item = (StepId, &str)> {
+        self.lines.iter().map(|line| (line.born, &self.texts[line.text.clone()]))
     }
 
     /// Returns all lines in their order.
@@ -115,11 +127,11 @@ impl Weave {
     pub(crate) fn text_of(&self, shape: Shape, is_in: impl Fn(LineId, &Line) -> bool) -> Text {
         let mut body = String::new();
         let mut empty = true;
-        for (_, line) in self.iter().filter(|(id, line)| is_in(*id, line)) {
+        for (id, _) in self.iter().filter(|(id, line)| is_in(*id, line)) {
             if !empty {
                 body.push('\n');
             }
-            body.push_str(&line.text);
+            body.push_str(self.text(id));
             empty = false;
         }
         Text::from_body(body, shape, empty)
@@ -200,7 +212,7 @@ impl Weave {
         transition: &mut Transition,
     ) {
         let pairs = pairs(
-            &ghosts.iter().map(|&at| &*self.line(region[at]).text).collect::<Vec<_>>(),
+            &ghosts.iter().map(|&at| self.text(region[at])).collect::<Vec<_>>(),
             &hunk.lines.iter().map(String::as_str).collect::<Vec<_>>(),
         );
         let first = pairs.first().map_or(removed, |(ghost, _)| ghosts[*ghost]);
