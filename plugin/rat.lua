@@ -45,6 +45,7 @@ local commands = {
     nargs = "?",
     desc = "Reject what the agent changed: the hunk or range, file, turn or all",
   },
+  RatReview = { nargs = "?", desc = "Review what agents changed: turn, tool, session or all" },
   RatInfo = { desc = "Show the agent, its session and its capabilities" },
   RatLog = { desc = "Open the log" },
   RatTrace = { desc = "Show the protocol traffic" },

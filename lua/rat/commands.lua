@@ -262,7 +262,7 @@ local function review(args, keep)
     return notify.warn("No agent is running. :RatStart starts one.")
   end
   ---@type rat.notify.Review
-  local payload = { chat = chat.id, keep = keep, turn = scope == "turn" }
+  local payload = { chat = chat.id, keep = keep, scope = scope == "turn" and "turn" or "all" }
   if scope ~= "turn" and scope ~= "all" then
     local buf = vim.api.nvim_get_current_buf()
     if not require("rat.document.paths").is_document(buf) then
@@ -274,6 +274,22 @@ local function review(args, keep)
     end
   end
   rpc.notify("review", payload)
+end
+
+--- What |:RatReview| takes.
+M.list_scopes = { "turn", "tool", "session", "all" }
+
+function M.RatReview(args)
+  local scope = args.args ~= "" and args.args or "all"
+  if not vim.list_contains(M.list_scopes, scope) then
+    local known = table.concat(M.list_scopes, ", ")
+    return notify.error((':RatReview takes %s, not "%s"'):format(known, scope))
+  end
+  local chat = current_chat.get()
+  if not chat or not chat.id then
+    return notify.warn("No agent is running. :RatStart starts one.")
+  end
+  rpc.notify("list_changes", { chat = chat.id, scope = scope })
 end
 
 function M.RatAccept(args)

@@ -13,7 +13,7 @@ use crate::core::messages::files::{
     BufferEvent, FileChange, FileOutcome, PromptContext, ReportedChange,
 };
 use crate::core::messages::ids::RequestToken;
-use crate::core::messages::review::{Review, ReviewAction, ReviewedFile};
+use crate::core::messages::review::{Review, ReviewAction, ReviewList, ReviewedFile};
 use crate::documents::editor::Editor;
 use crate::documents::watch::Watcher;
 use crate::documents::{DocumentError, Documents, ReadRequest, Rejected, WriteRequest};
@@ -155,7 +155,7 @@ impl Files {
                         let conflicts = conflicts.len();
                         reviewed.push(ReviewedFile { path, hunks, conflicts });
                     }
-                    Err(error) => failed.push((path, error.to_string())),
+                    Err(error) => failed.push((path, error.message_for_user())),
                 }
             }
             Event::Reviewed(action, reviewed, failed)
@@ -174,6 +174,51 @@ impl Files {
                 }
             }
             Event::PendingFound(found)
+        });
+    }
+
+    /// Finds out what is pending in all files.
+    pub(super) fn find_changes(&self, list: ReviewList, scope: FileScope) {
+        let documents = Arc::clone(&self.documents);
+        self.events.spawn(async move {
+            let paths = documents.changed_by_agents().await;
+            let mut changed = Vec::new();
+            for path in filter_in_scope(documents.disks(), &scope, paths).await {
+                match documents.changes(&path).await {
+                    Ok(file) => changed.extend(file),
+                    Err(error) => log_ignored_error(&path, Err(error)),
+                }
+            }
+            Event::ChangesFound(list, changed)
+        });
+    }
+
+    /// Finds out what is pending in one file.
+    pub(super) fn find_change(&self, path: PathBuf, scope: FileScope) {
+        let documents = Arc::clone(&self.documents);
+        self.events.spawn(async move {
+            let real = filter_in_scope(documents.disks(), &scope, vec![path.clone()]).await;
+            let change = match real.first() {
+                Some(path) => documents.changes(path).await.ok().flatten(),
+                None => None,
+            };
+            Event::ChangeFound(path, change)
+        });
+    }
+
+    /// Keeps what is pending in a file where its base has these lines.
+    pub(super) fn keep_as_base(&self, path: PathBuf, base: Vec<String>, scope: FileScope) {
+        let documents = Arc::clone(&self.documents);
+        self.events.spawn(async move {
+            let real = filter_in_scope(documents.disks(), &scope, vec![path]).await;
+            let (mut kept, mut failed) = (Vec::new(), Vec::new());
+            for path in real {
+                match documents.keep_as_base(&path, base.clone()).await {
+                    Ok(hunks) => kept.push(ReviewedFile { path, hunks, conflicts: 0 }),
+                    Err(error) => failed.push((path, error.message_for_user())),
+                }
+            }
+            Event::Reviewed(ReviewAction::Keep, kept, failed)
         });
     }
 

@@ -78,6 +78,11 @@ impl Runner {
                 self.files.buffer_changed(path, event, scope);
             }
             Effect::Review { review, scope } => self.files.review(review, scope),
+            Effect::FindChanges { list, scope } => self.files.find_changes(list, scope),
+            Effect::FindChange { path, scope } => self.files.find_change(path, scope),
+            Effect::KeepAsBase { path, base, scope } => {
+                self.files.keep_as_base(path, base, scope);
+            }
             Effect::FindPending { paths, scope } => self.files.find_pending(paths, scope),
             Effect::CollectPromptContext(request) => self.files.collect_prompt_context(request),
             Effect::TurnEnded { session, reported, taken, reads_buffers } => {

@@ -36,6 +36,8 @@ impl State {
             Event::Buffer(path, event) => self.buffer_event(path, event),
             Event::Reviewed(action, files, failed) => self.reviewed(action, files, &failed),
             Event::PendingFound(files) => self.pending_found(files),
+            Event::ChangesFound(list, files) => self.changes_found(list, &files),
+            Event::ChangeFound(path, change) => self.change_found(&path, change),
             Event::DiskChanged(paths) => self.disk_changed(&paths),
             Event::PromptContextCollected { chat, turn, unsaved, context } => {
                 self.context_collected(chat, turn, unsaved, context);
@@ -164,6 +166,9 @@ impl State {
                 self.delete_session(agent, session, cwd);
             }
             UserAction::Review(request) => self.review(request),
+            UserAction::ListChanges(list) => self.list_changes(list),
+            UserAction::Compare(path) => self.compare(path),
+            UserAction::KeepAsBase(path, base) => self.keep_as_base(path, base),
             UserAction::Prompt { chat, prompt } => self.prompt(chat, prompt),
             UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),
             UserAction::Stop(chat) => self.with_chat(chat, Self::stop),

@@ -6,6 +6,7 @@ use crate::core::messages::editor::EditorMessage;
 use crate::core::messages::effect::Effect;
 use crate::core::messages::page::View;
 use crate::core::messages::page::{PageId, ScratchPage};
+use crate::core::messages::review::ReviewPage;
 use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::label;
@@ -41,6 +42,26 @@ fn split(scratch: &mut ScratchPage) -> Option<ScratchPage> {
     };
     let text = scratch.text.split_off(end + 1);
     (!text.is_empty()).then(|| ScratchPage { text, more: true, ..scratch.clone() })
+}
+
+/// Like [`split`], for a review.
+fn split_review(page: &mut ReviewPage) -> Option<ReviewPage> {
+    let mut room = MAX_FRAME_BYTES;
+    let mut fits = |line: &String| {
+        let fits = line.len() < room;
+        room = room.saturating_sub(line.len() + 1);
+        fits
+    };
+    let count = page.lines.iter().position(|line| !fits(line)).unwrap_or(page.lines.len()).max(1);
+    page.is_last = count >= page.lines.len();
+    if page.is_last {
+        return None;
+    }
+    let (row, lines) = (page.row + count, page.lines.split_off(count));
+    let at = page.parts.partition_point(|part| part.row < row);
+    let parts = page.parts.split_off(at);
+    let title = page.title.clone();
+    Some(ReviewPage { list: page.list, title, row, is_last: false, lines, parts })
 }
 
 impl State {
@@ -126,6 +147,10 @@ impl State {
                 EditorMessage::Scratch(mut scratch) => {
                     self.after_draw.extend(split(&mut scratch).map(EditorMessage::Scratch));
                     EditorMessage::Scratch(scratch)
+                }
+                EditorMessage::Review(mut page) => {
+                    self.after_draw.extend(split_review(&mut page).map(EditorMessage::Review));
+                    EditorMessage::Review(page)
                 }
                 other => other,
             });

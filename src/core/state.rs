@@ -10,6 +10,7 @@ use crate::core::messages::call::Call;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::{AgentCommand, AgentEffect, Answer, Effect};
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
+use crate::core::messages::review::ChangeScope;
 use crate::core::questions::Question;
 use crate::core::requests::PendingRequest;
 use crate::core::session_list::SessionList;
@@ -44,6 +45,8 @@ pub struct State {
     pub(super) settings_problems: Vec<String>,
     /// The list of sessions the user was shown last.
     pub(super) session_list: Option<SessionList>,
+    /// The changes that the latest review shows.
+    pub(super) listed: ChangeScope,
     /// What the editor shows of each chat.
     pub(super) drawn: BTreeMap<ChatId, DrawnChat>,
     pub(super) effects: Vec<Effect>,

@@ -48,7 +48,7 @@ pub(super) fn stderr_tail(exit: &Exit) -> Vec<String> {
 }
 
 /// Formats a number with a noun.
-fn count(number: usize, what: &str) -> String {
+pub(super) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 

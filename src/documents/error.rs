@@ -93,6 +93,26 @@ pub enum DocumentError {
 }
 
 impl DocumentError {
+    /// Returns what to tell the user, who asked for a change of the file: what happened and what to do, without the path.
+    pub fn message_for_user(&self) -> String {
+        match self {
+            Self::Missing(_) => "the file does not exist".to_owned(),
+            Self::NotText { reason, .. } => format!("it is not text ({reason})"),
+            Self::Refused { reason, .. } => reason.clone(),
+            Self::Disk { verb, reason, .. } => format!("it could not be {verb}: {reason}"),
+            Self::Unresponsive { seconds, .. } => {
+                format!("its file system did not answer within {seconds} s. Try again later.")
+            }
+            Self::Busy(_) => "it keeps changing. Try again.".to_owned(),
+            Self::Held(_) => {
+                "Neovim is in the middle of a command. Finish it, or press <Esc>, and try again."
+                    .to_owned()
+            }
+            Self::Large { .. } => "it is too large".to_owned(),
+            Self::Conflict { .. } | Self::Unsaved(_) | Self::Editor(_) => self.to_string(),
+        }
+    }
+
     /// Returns the error code of the answer (ACP `ErrorCode`).
     pub fn code(&self) -> i64 {
         match self {

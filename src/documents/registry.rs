@@ -20,7 +20,7 @@ use super::revisions::Revisions;
 use super::scans::{DiskScan, DiskScans};
 use super::session_documents::SessionDocuments;
 use crate::core::messages::files::BufferEvent;
-use crate::core::messages::review::{ChangeScope, PendingFile};
+use crate::core::messages::review::{ChangeScope, ChangedFile, PendingFile};
 use crate::edit::{PendingHunk, Record};
 use crate::session::author::{Author, SessionKey};
 
@@ -120,6 +120,12 @@ impl Documents {
         run_to_completion(async move { document.lock().await.pending_lines().await }).await
     }
 
+    /// Returns what is pending in a file with its texts and authors; `None` if nothing is.
+    pub async fn changes(&self, path: &Path) -> Result<Option<ChangedFile>, DocumentError> {
+        let document = self.document(path);
+        run_to_completion(async move { document.lock().await.changes().await }).await
+    }
+
     /// Returns the files that agents have changed since their sessions began.
     pub async fn changed_by_agents(&self) -> Vec<PathBuf> {
         let all: Vec<_> = self.by_path.lock().values().cloned().collect();
@@ -136,6 +142,16 @@ impl Documents {
     pub async fn keep(&self, path: &Path, scope: ChangeScope) -> Result<usize, DocumentError> {
         let document = self.document(path);
         run_to_completion(async move { document.lock().await.keep(&scope).await }).await
+    }
+
+    /// Keeps the pending hunks of a file that a base with these lines would not have. Returns how many.
+    pub async fn keep_as_base(
+        &self,
+        path: &Path,
+        base: Vec<String>,
+    ) -> Result<usize, DocumentError> {
+        let document = self.document(path);
+        run_to_completion(async move { document.lock().await.keep_as_base(base).await }).await
     }
 
     /// Rejects what is pending in a file: its text is as if that had never been changed. Lines of others never go; where

@@ -12,8 +12,11 @@ use super::document::{ChangeOutcome, Document, LoadedBuffer, MAX_TRIES};
 use super::editor::Then;
 use super::encoding::Encoding;
 use super::error::DocumentError;
-use crate::core::messages::review::{ChangeScope, PendingFile, PendingLines};
-use crate::edit::{Choice, PendingHunk, Record, Rejection, Version, apply, refine};
+use crate::core::messages::review::{
+    ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines,
+};
+use crate::edit::{Choice, PendingHunk, Record, Rejection, Text, Version, apply, diff, refine};
+use crate::session::author::Author;
 
 /// What became of a rejection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,6 +55,28 @@ impl Document {
         Ok(Some(PendingFile { path, tick, hunks: hunks.collect() }))
     }
 
+    /// Returns what is pending with its texts and authors; `None` if nothing is.
+    pub(super) async fn changes(&mut self) -> Result<Option<ChangedFile>, DocumentError> {
+        let Some(record) = self.record().await? else { return Ok(None) };
+        let path = self.path.clone();
+        run_blocking(move || {
+            let hunks = record.pending().into_iter().map(|hunk| {
+                let mut by: Vec<Author> = Vec::new();
+                for origin in hunk.steps.iter().filter_map(|step| record.origin(*step)) {
+                    if !by.contains(&origin.by) {
+                        by.push(origin.by.clone());
+                    }
+                }
+                ChangedHunk { base: hunk.base, text: hunk.text, by }
+            });
+            let hunks = hunks.collect();
+            let (existed, exists) = record.existence();
+            let (base, text) = (Arc::new(record.base()), record.current().clone().into_text());
+            record.has_pending().then_some(ChangedFile { path, existed, exists, base, text, hunks })
+        })
+        .await
+    }
+
     /// Keeps what is pending: it belongs to the base from now on. Returns how many hunks are no longer pending.
     pub(super) async fn keep(&mut self, scope: &ChangeScope) -> Result<usize, DocumentError> {
         if self.record.is_none() {
@@ -59,12 +84,57 @@ impl Document {
         }
         let now = self.version().await?;
         self.update_record(now).await?;
-        let Some(mut record) = self.record.take() else { return Ok(0) };
         let scope = scope.clone();
+        self.change_record(move |record| {
+            let choice = choose(record, &scope);
+            record.keep(&choice);
+        })
+        .await
+    }
+
+    /// Keeps the pending hunks that a base with these lines would not have, and no longer those it would have again. Returns
+    /// by how many hunks fewer are pending.
+    pub(super) async fn keep_as_base(&mut self, base: Vec<String>) -> Result<usize, DocumentError> {
+        if self.record.is_none() {
+            return Ok(0);
+        }
+        let now = self.version().await?;
+        self.update_record(now).await?;
+        self.change_record(move |record| {
+            let base = Text::from_body(base.join("\n"), record.current().shape(), base.is_empty());
+            let left = diff(&base, record.current());
+            let (mut rows, mut shift) = (Vec::new(), 0_usize);
+            for hunk in &left {
+                // The hunks lead from the base to the text.
+                let start = hunk.start + shift;
+                rows.push(start..start + hunk.lines.len());
+                shift = (shift + hunk.lines.len()).wrapping_sub(hunk.removed);
+            }
+            let meets = |hunk: &PendingHunk| {
+                let touch = |rows: &Range<usize>| {
+                    rows.start <= hunk.text.end && hunk.text.start <= rows.end
+                };
+                rows.iter().any(touch)
+            };
+            let gone = record.pending().into_iter().filter(|hunk| !meets(hunk));
+            let choices = gone.map(|hunk| record.choose(Some(&hunk.text), |_| true));
+            for choice in choices.collect::<Vec<_>>() {
+                record.keep(&choice);
+            }
+            record.keep_no_longer(&rows);
+        })
+        .await
+    }
+
+    /// Changes the record. Returns by how many hunks fewer are pending.
+    async fn change_record(
+        &mut self,
+        change: impl FnOnce(&mut Record<Origin>) + Send + 'static,
+    ) -> Result<usize, DocumentError> {
+        let Some(mut record) = self.record.take() else { return Ok(0) };
         let kept = run_blocking(move || {
             let before = decisions(&record);
-            let choice = choose(&record, &scope);
-            Arc::make_mut(&mut record).keep(&choice);
+            change(Arc::make_mut(&mut record));
             let left = decisions(&record);
             (record, before.saturating_sub(left))
         });

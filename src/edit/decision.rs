@@ -95,6 +95,23 @@ impl<O> Record<O> {
         self.keep_pending(changes, choice.form);
     }
 
+    /// Makes pending again what was kept on these lines of the text (0-based), which may be empty places between lines.
+    pub fn keep_no_longer(&mut self, rows: &[Range<usize>]) {
+        let (mut row, mut changes) = (0, Vec::new());
+        for (id, line) in self.weave.iter().filter(|(_, line)| line.exists) {
+            let is_alive = line.is_alive();
+            let is_on = |rows: &Range<usize>| {
+                rows.start <= row && (row < rows.end || !is_alive && row == rows.end)
+            };
+            if rows.iter().any(is_on) {
+                changes.push((id, line.born));
+                changes.extend(line.dead.map(|dead| (id, dead)));
+            }
+            row += usize::from(is_alive);
+        }
+        self.remove_kept(&changes);
+    }
+
     /// Finds a pending step that was not chosen and whose lines a chosen one replaced.
     fn step_below(&self, cluster: &Cluster, changes: &HashSet<(LineId, StepId)>) -> Option<StepId> {
         cluster.lines.iter().find_map(|&id| {

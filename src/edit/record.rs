@@ -293,6 +293,12 @@ impl<O> Record<O> {
         }
     }
 
+    pub(super) fn remove_kept(&mut self, changes: &[(LineId, StepId)]) {
+        for change in changes {
+            self.kept.remove(change);
+        }
+    }
+
     /// Returns what is pending, in the order of the text.
     pub fn pending(&self) -> Vec<PendingHunk> {
         let hunks = self.runs().into_iter().map(|run| {

@@ -14,6 +14,7 @@ pub mod diff;
 pub mod elicitation;
 pub mod permission;
 pub mod plan;
+pub mod review;
 pub mod scene;
 pub mod terminal;
 pub mod title;

@@ -29,7 +29,7 @@ impl Scene {
 
     /// Returns the first line of a call's title, with paths below the directory shortened. A
     /// command is shown as it would run.
-    pub(super) fn title(&self, call: &ToolCall) -> String {
+    pub fn title(&self, call: &ToolCall) -> String {
         let title = title(call).lines().next().unwrap_or_default();
         let runs = call.input.as_ref().is_some_and(|input| input.command.is_some());
         if runs || matches!(call.kind, ToolKind::Execute | ToolKind::Other) {

@@ -154,6 +154,16 @@ function handlers.pending(payload)
   require("rat.review.pending").arrived(payload)
 end
 
+---@param payload rat.msg.Review
+function handlers.review(payload)
+  require("rat.review.list").arrived(payload)
+end
+
+---@param payload rat.msg.Compare
+function handlers.compare(payload)
+  require("rat.review.compare").arrived(payload)
+end
+
 ---@param payload rat.msg.Diff
 function handlers.diff(payload)
   require("rat.diff").arrived(payload)
@@ -161,7 +171,8 @@ end
 
 --- Messages that open windows, which is not possible in the command-line window. `chat` is missing because its handler
 --- defers opening by itself.
-local opens_window = { scratch = true, terminal = true, diff = true, exported = true }
+local opens_window =
+  { scratch = true, terminal = true, diff = true, review = true, compare = true, exported = true }
 
 --- Messages deferred until the command-line window closes, in order.
 ---@type {[1]: string, [2]: table}[]

@@ -17,6 +17,11 @@ M.links = {
   RatPendingAdd = "Added",
   RatPendingChange = "Changed",
   RatPendingDelete = "Removed",
+  RatReviewFile = "Directory",
+  RatReviewHunk = "Comment",
+  RatReviewAdd = "DiffAdd",
+  RatReviewDelete = "DiffDelete",
+  RatComment = "DiagnosticInfo",
   RatAttachment = "Directory",
   RatHint = "Comment",
 }

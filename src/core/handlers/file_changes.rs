@@ -126,6 +126,9 @@ impl State {
             );
             self.notify(Level::Warn, text);
         }
+        if !changes.is_empty() {
+            self.review_changed();
+        }
         self.show_pending(changes.iter().map(|change| change.path.clone()).collect());
         for change in changes {
             let happened = UserAutocmd::FileChanged(id, change);

@@ -14,6 +14,7 @@ mod permission;
 mod persistence;
 mod prompt_context;
 mod review;
+mod review_list;
 mod session_list;
 mod sessions;
 mod terminals;

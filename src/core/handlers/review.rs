@@ -1,33 +1,38 @@
 //! The user keeps or rejects what agents have changed, and sees in open files what is pending.
 
 use crate::core::chat::Chat;
-use crate::core::messages::editor::{EditorMessage, Level};
+use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::review::{
-    ChangeScope, PendingFile, Review, ReviewAction, ReviewRequest, ReviewedFile,
+    ChangeScope, DecisionScope, PendingFile, Review, ReviewAction, ReviewRequest, ReviewedFile,
 };
 use crate::core::state::State;
-use std::path::PathBuf;
+use crate::core::user_messages;
+use std::path::{Path, PathBuf};
 
 impl State {
     pub(in crate::core) fn review(&mut self, request: ReviewRequest) {
-        let ReviewRequest { action, last_turn_of, path, lines } = request;
-        let mut changes = ChangeScope { lines, ..ChangeScope::default() };
-        if let Some(chat) = last_turn_of {
-            let chat = self.find_chat(chat).and_then(|id| self.chats.get(&id));
-            let Some(session) = chat.and_then(Chat::key) else {
-                return self.notify(Level::Warn, "No chat is open. :RatStart starts one.");
-            };
-            changes.turn = chat.map(|chat| chat.turns);
-            changes.session = Some(session);
-        }
+        let ReviewRequest { action, chat, scope, path, lines } = request;
+        let changes = match scope {
+            DecisionScope::All => ChangeScope::default(),
+            DecisionScope::Listed => self.listed.clone(),
+            DecisionScope::Turn => {
+                let chat = self.find_chat(chat).and_then(|id| self.chats.get(&id));
+                let Some(session) = chat.and_then(Chat::key) else {
+                    return self.notify(Level::Warn, "No chat is open. :RatStart starts one.");
+                };
+                let turn = chat.map(|chat| chat.turns);
+                ChangeScope { session: Some(session), turn, ..ChangeScope::default() }
+            }
+        };
+        let changes = ChangeScope { lines, ..changes };
         let (review, scope) = (Review { action, path, changes }, self.all_files());
         self.effects.push(Effect::Review { review, scope });
     }
 
     /// The files of all chats.
-    fn all_files(&self) -> FileScope {
+    pub(super) fn all_files(&self) -> FileScope {
         self.chats.values().map(Chat::file_scope).collect()
     }
 
@@ -40,10 +45,20 @@ impl State {
     }
 
     pub(in crate::core) fn pending_found(&mut self, files: Vec<PendingFile>) {
+        if !files.is_empty() {
+            self.review_changed();
+        }
         self.after_draw.extend(files.into_iter().map(EditorMessage::Pending));
     }
 
-    /// Decisions were carried out. Nobody is told of hunks that were decided where they are seen.
+    /// Tells the editor that other hunks may be pending than before.
+    pub(super) fn review_changed(&mut self) {
+        let changed = EditorMessage::Autocommand(UserAutocmd::ReviewChanged);
+        self.after_draw.retain(|message| *message != changed);
+        self.after_draw.push(changed);
+    }
+
+    /// Decisions were carried out, and the user is told.
     pub(in crate::core) fn reviewed(
         &mut self,
         action: ReviewAction,
@@ -51,7 +66,7 @@ impl State {
         failed: &[(PathBuf, String)],
     ) {
         if let Some((path, why)) = failed.first() {
-            let text = format!("{}: {why}", self.short(path));
+            let text = format!("{}: {why}", self.shorten(path));
             self.notify(Level::Error, text);
         }
         let hunks: usize = files.iter().map(|file| file.hunks).sum();
@@ -62,7 +77,7 @@ impl State {
         let changed: Vec<&ReviewedFile> = files.iter().filter(|file| file.hunks > 0).collect();
         let place = match &changed[..] {
             [] => String::new(),
-            [file] => self.short(&file.path),
+            [file] => self.shorten(&file.path),
             files => format!("{} files", files.len()),
         };
         let staying: Vec<&ReviewedFile> = files.iter().filter(|file| file.conflicts > 0).collect();
@@ -70,26 +85,26 @@ impl State {
             let count: usize = staying.iter().map(|file| file.conflicts).sum();
             let text = format!(
                 "{} stayed, because you changed the same lines since ({})",
-                plural(count, "hunk"),
-                self.short(&first.path)
+                user_messages::count(count, "hunk"),
+                self.shorten(&first.path)
             );
             self.notify(Level::Warn, text);
         }
         if hunks > 0 {
-            self.notify(Level::Info, format!("{verb} {} in {place}", plural(hunks, "hunk")));
+            self.notify(
+                Level::Info,
+                format!("{verb} {} in {place}", user_messages::count(hunks, "hunk")),
+            );
         } else if failed.is_empty() && staying.is_empty() {
             self.notify(Level::Info, "No pending changes there");
         }
+        self.review_changed();
         self.show_pending(files.into_iter().map(|file| file.path).collect());
     }
 
-    /// A path as the first chat shows it.
-    fn short(&self, path: &std::path::Path) -> String {
-        let chat = self.chats.values().next();
-        chat.map_or_else(|| path.display().to_string(), |chat| chat.scene().shorten(path))
+    /// A path as the chat whose folder it is in shows it.
+    pub(super) fn shorten(&self, path: &Path) -> String {
+        let short = self.chats.values().map(|chat| chat.scene().shorten(path));
+        short.min_by_key(String::len).unwrap_or_else(|| path.display().to_string())
     }
-}
-
-fn plural(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

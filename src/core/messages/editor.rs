@@ -4,7 +4,7 @@ use crate::core::messages::content::ContentOffer;
 use crate::core::messages::elicitation::ElicitationUpdate;
 use crate::core::messages::files::FileChange;
 use crate::core::messages::page::{ScratchPage, View};
-use crate::core::messages::review::PendingFile;
+use crate::core::messages::review::{ComparedFile, PendingFile, ReviewPage};
 use crate::core::messages::status::ChatStatus;
 use crate::core::messages::user::SessionAction;
 use crate::session::author::ChatId;
@@ -153,6 +153,10 @@ pub enum EditorMessage {
     Commands(ChatId, Vec<Command>),
     /// What is pending in a loaded file.
     Pending(PendingFile),
+    /// Show what is pending in all files.
+    Review(ReviewPage),
+    /// Compare a file with its base.
+    Compare(ComparedFile),
     /// Show changes in diff mode.
     Diff {
         /// The chat.
@@ -211,6 +215,8 @@ pub enum UserAutocmd {
     Elicitation(ChatId, u64, &'static str),
     /// A file was changed by an agent.
     FileChanged(ChatId, FileChange),
+    /// Other changes may be pending than before.
+    ReviewChanged,
     /// Something failed; holds the message.
     Error(ChatId, String),
 }

@@ -7,7 +7,7 @@ use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::files::{BufferEvent, ReportedChange};
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
 use crate::core::messages::policy::{Unsaved, WriteDirty};
-use crate::core::messages::review::Review;
+use crate::core::messages::review::{Review, ReviewList};
 use crate::core::messages::terminal::TerminalCommand;
 use crate::session::agent::AgentConfig;
 use crate::session::author::{Author, ChatId, SessionKey};
@@ -127,6 +127,29 @@ pub enum Effect {
     FindPending {
         /// The files.
         paths: Vec<PathBuf>,
+        /// The files that any agent may use.
+        scope: FileScope,
+    },
+    /// Find out what is pending in all files, for a review. `Event::ChangesFound` follows.
+    FindChanges {
+        /// What it is for.
+        list: ReviewList,
+        /// The files that any agent may use.
+        scope: FileScope,
+    },
+    /// Find out what is pending in a file, to compare it with its base. `Event::ChangeFound` follows.
+    FindChange {
+        /// The file.
+        path: PathBuf,
+        /// The files that any agent may use.
+        scope: FileScope,
+    },
+    /// Keep what is pending in a file where its base is as the user wants it. `Event::Reviewed` follows.
+    KeepAsBase {
+        /// The file.
+        path: PathBuf,
+        /// The lines that the user wants as the base.
+        base: Vec<String>,
         /// The files that any agent may use.
         scope: FileScope,
     },

@@ -5,7 +5,9 @@ use crate::core::messages::content::{ExportOutcome, ExportTarget};
 use crate::core::messages::files::{BufferEvent, FileChange, FileOutcome, PromptContext};
 use crate::core::messages::ids::{AgentId, RequestToken};
 use crate::core::messages::policy::Unsaved;
-use crate::core::messages::review::{PendingFile, ReviewAction, ReviewedFile};
+use crate::core::messages::review::{
+    ChangedFile, PendingFile, ReviewAction, ReviewList, ReviewedFile,
+};
 use crate::core::messages::terminal::TerminalEvent;
 use crate::core::messages::user::UserAction;
 use crate::session::author::ChatId;
@@ -58,6 +60,10 @@ pub enum Event {
     Reviewed(ReviewAction, Vec<ReviewedFile>, Vec<(PathBuf, String)>),
     /// What is pending in loaded files.
     PendingFound(Vec<PendingFile>),
+    /// What is pending in all files, for a review.
+    ChangesFound(ReviewList, Vec<ChangedFile>),
+    /// What is pending in the file that the user wants to compare with its base; `None` if nothing is.
+    ChangeFound(PathBuf, Option<ChangedFile>),
     /// Watched files have changed on disk; holds their real paths.
     DiskChanged(Vec<PathBuf>),
     /// The most recent session of the chat's agent in its folder.

@@ -1,9 +1,11 @@
 //! What agents have changed and nobody has decided on yet, and what the user decides.
 
+use crate::edit::Text;
 use crate::session::author::{Author, ChatId, SessionKey};
 use crate::session::ids::ToolCallId;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What the user does with pending changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,17 +49,119 @@ pub struct Review {
     pub changes: ChangeScope,
 }
 
-/// The user's wish, before it is known what the last turn is.
+/// A decision as the user made it, before it is known which turn was the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewRequest {
     /// What to do.
     pub action: ReviewAction,
-    /// The chat whose last turn it is about; `None` for the changes of all.
-    pub last_turn_of: Option<Option<ChatId>>,
+    /// The chat; `None` for the one used last.
+    pub chat: Option<ChatId>,
+    /// Which changes.
+    pub scope: DecisionScope,
     /// The name of the file's buffer; `None` for all files.
     pub path: Option<PathBuf>,
     /// Only the hunks that touch these lines (0-based).
     pub lines: Option<Range<usize>>,
+}
+
+/// Which pending changes a review shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewScope {
+    /// Those of all sessions.
+    All,
+    /// Those of the chat's session.
+    Session,
+    /// Those of its last turn.
+    Turn,
+    /// Those of the last tool call that has changed anything.
+    ToolCall,
+}
+
+/// Which pending changes a decision is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecisionScope {
+    /// Those of all sessions.
+    All,
+    /// Those of the last turn of the chat.
+    Turn,
+    /// Those that the latest review shows.
+    Listed,
+}
+
+/// A review that the user has asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReviewList {
+    /// The chat; `None` for the one used last.
+    pub chat: Option<ChatId>,
+    /// What to show.
+    pub scope: ReviewScope,
+    /// Whether an open review is to be updated, which is not opened again.
+    pub is_update: bool,
+}
+
+/// The pending changes of a file, loaded or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// The real path.
+    pub path: PathBuf,
+    /// Whether it existed before them.
+    pub existed: bool,
+    /// Whether it exists now.
+    pub exists: bool,
+    /// The text without them.
+    pub base: Arc<Text>,
+    /// The text as it is.
+    pub text: Arc<Text>,
+    /// In the order of the text.
+    pub hunks: Vec<ChangedHunk>,
+}
+
+/// A pending hunk, and who made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedHunk {
+    /// The lines in the base (0-based).
+    pub base: Range<usize>,
+    /// The lines in the text (0-based).
+    pub text: Range<usize>,
+    /// The earliest first.
+    pub by: Vec<Author>,
+}
+
+/// A part of a review, as lines to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewPage {
+    /// What it is for.
+    pub list: ReviewList,
+    /// Shown above the lines.
+    pub title: String,
+    /// The row of the first line (0-based): those before it were sent already.
+    pub row: usize,
+    /// Whether nothing follows.
+    pub is_last: bool,
+    /// A unified diff.
+    pub lines: Vec<String>,
+    /// What the lines are about, in their order.
+    pub parts: Vec<ReviewPart>,
+}
+
+/// Lines of a review that are about one thing, up to the next part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewPart {
+    /// The first of them (0-based), counted from the beginning of the whole page.
+    pub row: usize,
+    /// The file.
+    pub path: PathBuf,
+    /// The hunk: its lines in the file. `None` for the line that names the file.
+    pub hunk: Option<Range<usize>>,
+}
+
+/// A file and its base, to be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComparedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The text without what is pending.
+    pub base: Arc<Text>,
 }
 
 /// What became of a decision in one file.

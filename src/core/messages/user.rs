@@ -4,7 +4,7 @@ use crate::core::messages::content::ContentCommand;
 use crate::core::messages::elicitation::ElicitationChoice;
 use crate::core::messages::page::View;
 use crate::core::messages::policy::FilePolicy;
-use crate::core::messages::review::ReviewRequest;
+use crate::core::messages::review::{ReviewList, ReviewRequest};
 use crate::session::agent::AgentConfig;
 use crate::session::author::ChatId;
 use crate::session::content::ContentId;
@@ -162,6 +162,12 @@ pub enum UserAction {
     },
     /// `:RatAccept`, `:RatReject`.
     Review(ReviewRequest),
+    /// See what is pending.
+    ListChanges(ReviewList),
+    /// Compare a file with its base.
+    Compare(PathBuf),
+    /// Keep what is pending in a file where it agrees with these lines, the base as the user has changed it.
+    KeepAsBase(PathBuf, Vec<String>),
     /// `:RatInfo`.
     ShowInfo(Option<ChatId>),
     /// `:RatTrace`.

@@ -68,6 +68,9 @@ impl World {
                 Effect::Buffer { .. }
                 | Effect::Export { .. }
                 | Effect::FindPending { .. }
+                | Effect::FindChanges { .. }
+                | Effect::FindChange { .. }
+                | Effect::KeepAsBase { .. }
                 | Effect::Forget(_)
                 | Effect::Preload { .. }
                 | Effect::AgentReadDisk { .. }

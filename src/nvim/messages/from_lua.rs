@@ -67,6 +67,12 @@ pub(in crate::nvim) enum FromLua {
     Answer(answer::Answer),
     /// `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
     Review(answer::Review),
+    /// `:RatReview`: the user wants to see what is pending.
+    ListChanges(answer::ListChanges),
+    /// The user wants to compare a file with its base.
+    Compare(answer::Compare),
+    /// The user has changed the base in a comparison, which keeps what agrees with it.
+    KeepAsBase(answer::KeepAsBase),
     /// The user wants to see the changes of a permission request or of a tool call in diff mode.
     Diff(content::ShowDiff),
     /// The user wants to see the complete output of a tool call.
@@ -143,6 +149,11 @@ impl FromLua {
             Self::Elicitation(elicitation) => elicitation.into(),
             Self::Answer(answer) => answer.try_into()?,
             Self::Review(review) => review.try_into()?,
+            Self::ListChanges(list) => list.into(),
+            Self::Compare(answer::Compare { path }) => UserAction::Compare(path.into()),
+            Self::KeepAsBase(answer::KeepAsBase { path, lines }) => {
+                UserAction::KeepAsBase(path.into(), lines)
+            }
             Self::Diff(diff) => diff.into(),
             Self::Output(output) => output.into(),
             Self::Terminal(terminal) => terminal.into(),

@@ -5,6 +5,7 @@ mod chat;
 mod content;
 mod draw;
 mod form;
+mod review;
 mod session;
 mod status;
 #[cfg(test)]
@@ -68,7 +69,11 @@ pub(in crate::nvim) enum ToLua {
     /// The agent's slash commands have changed.
     Commands(session::Commands),
     /// What is pending in a loaded file.
-    Pending(content::Pending),
+    Pending(review::Pending),
+    /// Show what is pending in all files.
+    Review(review::Review),
+    /// Compare a file with its base.
+    Compare(review::Compare),
     /// Show changes in diff mode.
     Diff(content::Diff),
 }
@@ -129,6 +134,8 @@ fn message(message: EditorMessage) -> Value {
             ToLua::Commands(session::Commands::new(chat.0, commands))
         }
         EditorMessage::Pending(file) => ToLua::Pending(file.into()),
+        EditorMessage::Review(page) => ToLua::Review(page.into()),
+        EditorMessage::Compare(file) => ToLua::Compare(file.into()),
         EditorMessage::Diff { chat, request, tool_call, title, files } => {
             ToLua::Diff(content::Diff::new(chat.0, request, tool_call, &title, files))
         }

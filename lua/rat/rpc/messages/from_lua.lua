@@ -166,8 +166,29 @@
 ---@field keep boolean Whether to keep the changes instead of rejecting them.
 ---@field path? string The name of the file's buffer; without it, all files.
 ---@field first? integer The first line, from 1; without it, the whole file.
----@field last? integer The last line, inclusive.
----@field turn? boolean Whether it is about the last turn of the chat only.
+---@field last? integer The last line, inclusive; the line before `first` means the place between the two.
+---@field scope rat.notify.DecisionScope Which changes there.
+
+--- Which changes a decision is about.
+---@alias rat.notify.DecisionScope "all"|"turn"|"listed"
+
+--- Shows what is pending in all files.
+---@class (exact) rat.notify.ListChanges
+---@field chat? integer The chat.
+---@field scope rat.notify.Scope Which changes.
+---@field update? boolean Whether to update a review that is open.
+
+--- Which changes a review shows.
+---@alias rat.notify.Scope "all"|"session"|"turn"|"tool"
+
+--- Compares a file with its base.
+---@class (exact) rat.notify.Compare
+---@field path string The file.
+
+--- Keeps what is pending in a file where it agrees with another base.
+---@class (exact) rat.notify.KeepAsBase
+---@field path string The file.
+---@field lines string[] The lines of the base.
 
 --- Shows changes in diff mode.
 ---@class (exact) rat.notify.ShowDiff
@@ -252,6 +273,9 @@
 ---@field elicitation rat.notify.Elicitation The user answers an elicitation or has its form validated.
 ---@field answer rat.notify.Answer The user answers one of our own questions.
 ---@field review rat.notify.Review `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
+---@field list_changes rat.notify.ListChanges `:RatReview`: the user wants to see what is pending.
+---@field compare rat.notify.Compare The user wants to compare a file with its base.
+---@field keep_as_base rat.notify.KeepAsBase The user has changed the base in a comparison, which keeps what agrees with it.
 ---@field diff rat.notify.ShowDiff The user wants to see the changes of a permission request or of a tool call in diff mode.
 ---@field output rat.notify.ShowOutput The user wants to see the complete output of a tool call.
 ---@field terminal rat.notify.ShowTerminal The user wants to see a terminal in a terminal buffer, or has wiped out that buffer.

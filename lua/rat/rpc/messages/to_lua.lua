@@ -92,7 +92,7 @@
 
 --- The data of an autocommand, depending on its name (`:help rat-events`).
 ---@class (exact) rat.msg.EventData
----@field chat integer The chat.
+---@field chat? integer The chat; missing for `RatReviewChanged`.
 ---@field stop_reason? string For `RatTurnEnd`: why the turn ended.
 ---@field next? boolean For `RatTurnEnd`: whether a queued prompt starts another turn at once.
 ---@field id? integer For `RatPermission` and `RatElicitation`: our number of the request.
@@ -321,6 +321,29 @@
 ---@field count integer How many rows it has.
 ---@field removed integer How many lines it replaces.
 
+--- What is pending in all files, as a unified diff.
+---@class (exact) rat.msg.Review
+---@field chat? integer The chat it was asked for in; missing for the one used last.
+---@field scope string Which changes it shows.
+---@field title string The title above the lines.
+---@field row integer The row of the first line, from 0: those before it were sent already.
+---@field update boolean Whether this only updates a review that is open.
+---@field last boolean Whether this is the last part.
+---@field lines string[] The lines.
+---@field parts rat.msg.ReviewPart[] What the lines are about, in their order.
+
+--- Lines of a review that are about one thing, up to the next part.
+---@class (exact) rat.msg.ReviewPart
+---@field row integer The row of the first of them, from 0, in the whole review.
+---@field path string The real path of the file.
+---@field start? integer The first row of the hunk in the file, from 0; missing for the line that names the file.
+---@field count? integer How many rows the hunk has in the file.
+
+--- A file and its base, to be compared in diff mode.
+---@class (exact) rat.msg.Compare
+---@field path string The real path.
+---@field base string[] The lines without what is pending.
+
 --- Changes to show in diff mode.
 ---@class (exact) rat.msg.Diff
 ---@field chat integer The chat.
@@ -358,4 +381,6 @@
 ---@field options rat.msg.Options The options of a session have changed.
 ---@field commands rat.msg.Commands The agent's slash commands have changed.
 ---@field pending rat.msg.Pending What is pending in a loaded file.
+---@field review rat.msg.Review Show what is pending in all files.
+---@field compare rat.msg.Compare Compare a file with its base.
 ---@field diff rat.msg.Diff Show changes in diff mode.

@@ -2,7 +2,7 @@
 
 use super::{Chat, from_zero};
 use crate::core::messages::elicitation::ElicitationChoice;
-use crate::core::messages::review::{ReviewAction, ReviewRequest};
+use crate::core::messages::review::{self, ReviewAction, ReviewList, ReviewRequest, ReviewScope};
 use crate::core::messages::user::{PermissionChoice, UserAction};
 use crate::nvim::value::ReadError;
 use crate::session::author::ChatId;
@@ -46,11 +46,85 @@ pub(in crate::nvim) struct Review {
     path: Option<String>,
     /// The first line, from 1; without it, the whole file.
     first: Option<u32>,
-    /// The last line, inclusive.
+    /// The last line, inclusive; the line before `first` means the place between the two.
     last: Option<u32>,
-    /// Whether it is about the last turn of the chat only.
+    /// Which changes there.
+    scope: DecisionScope,
+}
+
+/// Which changes a decision is about.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum DecisionScope {
+    /// Those of all sessions.
+    All,
+    /// Those of the last turn of the chat.
+    Turn,
+    /// Those that the latest review shows.
+    Listed,
+}
+
+/// Shows what is pending in all files.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct ListChanges {
+    /// The chat.
+    chat: Option<Chat>,
+    /// Which changes.
+    scope: Scope,
+    /// Whether to update a review that is open.
     #[serde(default)]
-    turn: bool,
+    update: bool,
+}
+
+/// Compares a file with its base.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Compare {
+    /// The file.
+    pub(super) path: String,
+}
+
+/// Keeps what is pending in a file where it agrees with another base.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct KeepAsBase {
+    /// The file.
+    pub(super) path: String,
+    /// The lines of the base.
+    pub(super) lines: Vec<String>,
+}
+
+/// Which changes a review shows.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum Scope {
+    /// Those of all sessions.
+    All,
+    /// Those of the chat's session.
+    Session,
+    /// Those of its last turn.
+    Turn,
+    /// Those of the last tool call that has changed anything.
+    Tool,
+}
+
+impl From<ListChanges> for UserAction {
+    fn from(list: ListChanges) -> Self {
+        let scope = match list.scope {
+            Scope::All => ReviewScope::All,
+            Scope::Session => ReviewScope::Session,
+            Scope::Turn => ReviewScope::Turn,
+            Scope::Tool => ReviewScope::ToolCall,
+        };
+        let chat = list.chat.map(ChatId);
+        Self::ListChanges(ReviewList { chat, scope, is_update: list.update })
+    }
 }
 
 /// Answers an elicitation or validates its form.
@@ -160,12 +234,18 @@ impl TryFrom<Review> for UserAction {
 
     fn try_from(review: Review) -> Result<Self, ReadError> {
         let first = review.first.map(from_zero).transpose()?;
-        let last = review.last.map(from_zero).transpose()?;
+        // The row after the last one; of an empty range, the first.
+        let end = review.last.and_then(|last| usize::try_from(last).ok());
         Ok(Self::Review(ReviewRequest {
             action: if review.keep { ReviewAction::Keep } else { ReviewAction::Reject },
-            last_turn_of: review.turn.then(|| review.chat.map(ChatId)),
+            chat: review.chat.map(ChatId),
+            scope: match review.scope {
+                DecisionScope::All => review::DecisionScope::All,
+                DecisionScope::Turn => review::DecisionScope::Turn,
+                DecisionScope::Listed => review::DecisionScope::Listed,
+            },
             path: review.path.map(Into::into),
-            lines: first.map(|first| first..last.map_or(first, |last| last.max(first)) + 1),
+            lines: first.map(|first| first..end.map_or(first + 1, |end| end.max(first))),
         }))
     }
 }

@@ -58,11 +58,11 @@ pub(in crate::nvim) struct Event {
 }
 
 /// The data of an autocommand, depending on its name (`:help rat-events`).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(in crate::nvim) struct EventData {
-    /// The chat.
-    chat: Chat,
+    /// The chat; missing for `RatReviewChanged`.
+    chat: Option<Chat>,
     /// For `RatTurnEnd`: why the turn ended.
     stop_reason: Option<Label>,
     /// For `RatTurnEnd`: whether a queued prompt starts another turn at once.
@@ -176,20 +176,7 @@ impl Notify {
 
 impl EventData {
     fn of(chat: Chat) -> Self {
-        Self {
-            chat,
-            stop_reason: None,
-            next: None,
-            id: None,
-            title: None,
-            mode: None,
-            path: None,
-            hunks: None,
-            conflicts: None,
-            deleted: None,
-            via: None,
-            message: None,
-        }
+        Self { chat: Some(chat), ..Self::default() }
     }
 }
 
@@ -220,6 +207,7 @@ impl From<UserAutocmd> for Event {
                     ..EventData::of(chat.0)
                 },
             ),
+            UserAutocmd::ReviewChanged => ("RatReviewChanged", EventData::default()),
             UserAutocmd::Error(chat, message) => {
                 let message = Some(Label::new(message));
                 ("RatError", EventData { message, ..EventData::of(chat.0) })

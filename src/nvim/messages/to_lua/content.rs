@@ -3,7 +3,6 @@
 use super::Chat;
 use crate::core::messages::content::{ContentAction, ContentOffer};
 use crate::core::messages::page::{PageId, ScratchPage};
-use crate::core::messages::review::PendingFile;
 use crate::nvim::text::{BufferText, FilePath, Handle, Label, TerminalBytes, Word, each};
 use crate::session::address::{self, Address};
 use crate::session::content::ContentId;
@@ -156,41 +155,6 @@ pub(in crate::nvim) struct File {
     old: BufferText,
     /// The text after the change.
     new: BufferText,
-}
-
-/// What is pending in a loaded file.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(in crate::nvim) struct Pending {
-    /// The real path.
-    path: FilePath,
-    /// 'changedtick' of the buffer that the lines refer to.
-    tick: i64,
-    /// In the order of the text.
-    hunks: Vec<PendingHunk>,
-}
-
-/// A pending hunk.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(in crate::nvim) struct PendingHunk {
-    /// Its first row, or the row after removed ones, from 0.
-    start: usize,
-    /// How many rows it has.
-    count: usize,
-    /// How many lines it replaces.
-    removed: usize,
-}
-
-impl From<PendingFile> for Pending {
-    fn from(file: PendingFile) -> Self {
-        let hunks = file.hunks.into_iter().map(|hunk| PendingHunk {
-            start: hunk.start,
-            count: hunk.count,
-            removed: hunk.removed,
-        });
-        Self { path: FilePath::new(&file.path), tick: file.tick, hunks: hunks.collect() }
-    }
 }
 
 impl From<ScratchPage> for Scratch {

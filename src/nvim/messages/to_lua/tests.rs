@@ -7,8 +7,12 @@ use crate::core::messages::editor::{Level, SessionItem, UserAutocmd};
 use crate::core::messages::files::FileChange;
 use crate::core::messages::page::View;
 use crate::core::messages::page::{PageId, ScratchPage};
+use crate::core::messages::review::{
+    ComparedFile, PendingFile, PendingLines, ReviewList, ReviewPage, ReviewPart, ReviewScope,
+};
 use crate::core::messages::status::{ChatState, ChatStatus, WaitingElicitation, WaitingPermission};
 use crate::core::messages::user::SessionAction;
+use crate::edit::Text;
 use crate::session::address::{self, Address};
 use crate::session::author::ChatId;
 use crate::session::content::ContentId;
@@ -21,6 +25,7 @@ use crate::view::line::{Highlight, Line};
 use crate::view::patch::{Op, Patch};
 use expect_test::expect_file;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// Hostile text as an agent could send it: only a buffer may receive it unchanged.
 fn hostile_text() -> String {
@@ -84,6 +89,7 @@ fn chats() -> Vec<EditorMessage> {
         UserAutocmd::Permission(chat, 2, hostile_text()),
         UserAutocmd::Elicitation(chat, 2, "url"),
         UserAutocmd::FileChanged(chat, change),
+        UserAutocmd::ReviewChanged,
         UserAutocmd::Error(chat, hostile_text()),
     ];
     let mut all = vec![
@@ -287,6 +293,26 @@ fn shown() -> Vec<EditorMessage> {
     all
 }
 
+fn reviews() -> Vec<EditorMessage> {
+    let list = ReviewList { chat: Some(ChatId(1)), scope: ReviewScope::Turn, is_update: true };
+    let part = |hunk| ReviewPart { row: 4, path: "/a".into(), hunk };
+    let page = ReviewPage {
+        list,
+        title: hostile_text(),
+        row: 4,
+        is_last: true,
+        lines: vec![hostile_text()],
+        parts: vec![part(None), part(Some(1..3))],
+    };
+    let hunks = vec![PendingLines { start: 1, count: 2, removed: 0 }];
+    let base = Arc::new(Text::parse(&hostile_text()));
+    vec![
+        EditorMessage::Review(page),
+        EditorMessage::Pending(PendingFile { path: "/a".into(), tick: 7, hunks }),
+        EditorMessage::Compare(ComparedFile { path: "/a".into(), base }),
+    ]
+}
+
 fn patch() -> Patch {
     let line = Line { text: hostile_text(), format: "p|0,2X||".to_owned(), prefix: None };
     let lines = vec![line.clone(), line.with_prefix("│ ", Highlight::Strong)];
@@ -301,7 +327,7 @@ fn patch() -> Patch {
 #[test]
 fn messages_match_the_golden_file() {
     let all: Vec<EditorMessage> =
-        [chats(), forms(), sessions(), shown()].into_iter().flatten().collect();
+        [chats(), forms(), sessions(), shown(), reviews()].into_iter().flatten().collect();
     let Value::Array(sent) = frame(all) else { panic!("a frame is a list") };
     let mut lines: Vec<String> = sent.iter().map(|it| format!("{it}\n")).collect();
     lines.sort();

@@ -1,0 +1,468 @@
+--- The review: what agents have changed in all files and nobody has decided on, as one unified diff on a tab page of its own.
+--- Accepts, rejects and comments on hunks.
+local comments = require("rat.review.comments")
+local groups = require("rat.view.groups")
+local location = require("rat.view.location")
+local notify = require("rat.util.notify")
+local rpc = require("rat.rpc")
+local scratch = require("rat.view.scratch")
+local splits = require("rat.view.splits")
+local statusline_escape = require("rat.util.text").statusline_escape
+local window_options = require("rat.view.window_options")
+
+local api = vim.api
+local M = {}
+
+local NAME = "rat://review"
+local NAMESPACE = api.nvim_create_namespace("rat_review")
+
+---@class rat.ReviewPart
+---@field row integer its first row in the review
+---@field path string
+---@field start? integer the hunk's first row in the file; nil for the row that names the file
+---@field count? integer
+
+---@class rat.Review
+---@field scope string as |:RatReview| takes it
+---@field chat integer
+---@field parts rat.ReviewPart[]
+---@field place? {path: string, nth: integer, offset: integer, line: integer} where the cursor was before an update
+---@field asked? boolean whether an update has been asked for
+---@field stale? boolean whether something has changed since then
+local review ---@type rat.Review?
+
+---@type table<string, string>
+local GROUP = { ["+"] = "RatReviewAdd", ["-"] = "RatReviewDelete", ["@"] = "RatReviewHunk" }
+
+---@return integer? buf
+local function shown_buffer()
+  local buf = scratch.find(NAME)
+  return buf and vim.fn.bufwinid(buf) ~= -1 and buf or nil
+end
+
+--- Returns the index of the part that a row belongs to; 0 before the first.
+---@param row integer
+---@return integer
+local function part_index(row)
+  local low, high = 1, #review.parts
+  while low <= high do
+    local middle = math.floor((low + high) / 2)
+    if review.parts[middle].row <= row then
+      low = middle + 1
+    else
+      high = middle - 1
+    end
+  end
+  return high
+end
+
+---@param buf integer
+---@param index integer of a part
+---@return integer last row
+local function last_row(buf, index)
+  local next_part = review.parts[index + 1]
+  if not next_part then
+    return api.nvim_buf_line_count(buf) - 1
+  end
+  -- An empty line separates files.
+  return next_part.row - (next_part.start and 1 or 2)
+end
+
+--- Returns the row of the file that a row of the review is about.
+---@param buf integer
+---@param row integer
+---@return string? path
+---@return integer? file_row from 0
+local function file_row(buf, row)
+  local part = review.parts[part_index(row)]
+  if not part or not part.start then
+    return part and part.path, 0
+  end
+  local first = api.nvim_buf_get_lines(buf, part.row, part.row + 1, true)[1]
+  local from, count = first:match("^@@ %-%S+ %+(%d+),?(%d*)")
+  local at = tonumber(from) - (count == "0" and 0 or 1) --[[@as integer]]
+  for _, line in ipairs(api.nvim_buf_get_lines(buf, part.row + 1, math.max(row, part.row + 1), true)) do
+    at = at + (line:sub(1, 1) == "-" and 0 or 1)
+  end
+  return part.path, row > part.row and at or part.start
+end
+
+--- Remembers the hunk under the cursor, to find it again in an updated review.
+---@param win integer
+---@return {path: string, nth: integer, offset: integer, line: integer}?
+local function place_of(win)
+  local line = api.nvim_win_get_cursor(win)[1]
+  local index = part_index(line - 1)
+  local part = review.parts[index]
+  if not part then
+    return nil
+  end
+  local nth = 0
+  while index - nth > 1 and review.parts[index - nth].start do
+    nth = nth + 1
+  end
+  return { path = part.path, nth = nth, offset = line - 1 - part.row, line = line }
+end
+
+--- Goes to where the cursor was before an update, or to what has taken its place.
+---@param win integer
+---@param buf integer
+local function go_back_to(win, buf)
+  local place = review.place
+  review.place = nil
+  if not place then
+    return
+  end
+  local line = place.line
+  for index, part in ipairs(review.parts) do
+    if not part.start and part.path == place.path then
+      local nth = index
+      while nth - index < place.nth and review.parts[nth + 1] and review.parts[nth + 1].start do
+        nth = nth + 1
+      end
+      local is_same = nth - index == place.nth
+      line = review.parts[nth].row + 1 + (is_same and place.offset or 0)
+      line = math.min(line, last_row(buf, nth) + 1)
+      break
+    end
+  end
+  local last = api.nvim_buf_line_count(buf)
+  api.nvim_win_set_cursor(win, { math.max(1, math.min(line, last)), 0 })
+end
+
+---@param win integer
+---@param buf integer
+local function fold_files(win, buf)
+  api.nvim_win_call(win, function()
+    vim.cmd("normal! zE")
+    for index, part in ipairs(review.parts) do
+      if not part.start then
+        local until_index = index
+        while review.parts[until_index + 1] and review.parts[until_index + 1].start do
+          until_index = until_index + 1
+        end
+        vim.cmd(("silent %d,%dfold"):format(part.row + 1, last_row(buf, until_index) + 1))
+      end
+    end
+    vim.cmd("normal! zR")
+  end)
+end
+
+---@param win integer
+---@param title string
+local function set_winbar(win, title)
+  local keys = { { "a", "accept" }, { "r", "reject" }, { "c", "comment" }, { "g?", "keys" } }
+  local hints = vim.tbl_map(function(key)
+    return (" %%#RatKey#%s%%* %s "):format(key[1], key[2])
+  end, keys)
+  local bar = (" %%#RatBar#%s%%*%%=%%<"):format(statusline_escape(title)) .. table.concat(hints)
+  window_options.set(win, { winbar = bar })
+end
+
+---@param first integer
+---@param last integer rows, inclusive
+---@param keep boolean
+local function decide(first, last, keep)
+  local from, to = math.max(part_index(first), 1), part_index(last)
+  ---@type table<string, {first?: integer, last?: integer}>
+  local by_file, order = {}, {}
+  for index = from, to do
+    local part = review.parts[index]
+    -- The row that names a file stands for all of it only if the range ends there.
+    local is_whole = not part.start and (to == from or index == to)
+    if part.start or is_whole then
+      local range = by_file[part.path]
+      if not range then
+        range = {}
+        by_file[part.path] = range
+        order[#order + 1] = part.path
+      end
+      if part.start then
+        range.first = range.first or part.start + 1
+        range.last = part.start + part.count
+      end
+    end
+  end
+  for _, path in ipairs(order) do
+    local range = by_file[path]
+    rpc.notify("review", {
+      chat = review.chat,
+      keep = keep,
+      path = path,
+      first = range.first,
+      last = range.last,
+      scope = "listed",
+    })
+  end
+end
+
+---@param keep boolean
+local function decide_here(keep)
+  return function()
+    local mode = vim.fn.mode()
+    local row, other = vim.fn.line(".") - 1, vim.fn.line("v") - 1
+    if mode:match("[vV\22]") then
+      api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
+    else
+      other = row
+    end
+    decide(math.min(row, other), math.max(row, other), keep)
+  end
+end
+
+--- Goes to another hunk or file.
+---@param step 1|-1
+---@param is_wanted fun(part: rat.ReviewPart): boolean
+local function go(step, is_wanted)
+  return function()
+    for _ = 1, vim.v.count1 do
+      local row = api.nvim_win_get_cursor(0)[1] - 1
+      local index = part_index(row)
+      -- From within a part, its own first row is the previous one.
+      if step < 0 and review.parts[index] and row > review.parts[index].row then
+        index = index + 1
+      end
+      repeat
+        index = index + step
+      until not review.parts[index] or is_wanted(review.parts[index])
+      if not review.parts[index] then
+        return
+      end
+      api.nvim_win_set_cursor(0, { review.parts[index].row + 1, 0 })
+      vim.cmd("normal! zv")
+    end
+  end
+end
+
+local function is_hunk(part)
+  return part.start ~= nil
+end
+
+local function is_file(part)
+  return part.start == nil
+end
+
+local function close()
+  local win = api.nvim_get_current_win()
+  if #api.nvim_list_tabpages() == 1 and #splits.tiled(0) == 1 then
+    return splits.give_to_user(win)
+  end
+  api.nvim_win_close(win, true)
+end
+
+local function open_file()
+  local path, row = file_row(0, api.nvim_win_get_cursor(0)[1] - 1)
+  if path then
+    location.open({ path = path, line = row + 1 })
+  end
+end
+
+local function compare()
+  local path, row = file_row(0, api.nvim_win_get_cursor(0)[1] - 1)
+  if path then
+    require("rat.review.compare").open(path, row + 1)
+  end
+end
+
+local function comment()
+  local buf, row = api.nvim_get_current_buf(), api.nvim_win_get_cursor(0)[1] - 1
+  local other = vim.fn.line("v") - 1
+  if vim.fn.mode():match("[vV\22]") then
+    api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
+  else
+    other = row
+  end
+  local first, last = math.min(row, other), math.max(row, other)
+  local part = review.parts[part_index(first)]
+  if not part then
+    return
+  end
+  if first == last and first == part.row and part.start then
+    first, last = part.row + 1, last_row(buf, part_index(first))
+  end
+  local path, file_first = file_row(buf, first)
+  local _, file_last = file_row(buf, last)
+  comments.ask(buf, last, {
+    path = path --[[@as string]],
+    first = file_first + 1,
+    last = file_last + 1,
+    lines = part.start and api.nvim_buf_get_lines(buf, first, last + 1, true) or {},
+  })
+end
+
+--- Lists the hunks in the quickfix window.
+local function to_quickfix()
+  local items = {}
+  local buf = api.nvim_get_current_buf()
+  for _, part in ipairs(review.parts) do
+    if part.start then
+      local head = api.nvim_buf_get_lines(buf, part.row, part.row + 1, true)[1]
+      items[#items + 1] = {
+        filename = part.path,
+        lnum = math.max(part.start + (part.count == 0 and 0 or 1), 1),
+        end_lnum = part.count > 1 and part.start + part.count or nil,
+        text = head,
+      }
+    end
+  end
+  vim.fn.setqflist({}, " ", { title = "Pending changes", items = items })
+  vim.cmd("botright copen")
+end
+
+---@type {[1]: string[], [2]: string, [3]: fun(), [4]: string}[] modes, key, action, description
+local KEYS = {
+  { { "n", "x" }, "a", decide_here(true), "accept the hunk, file or selection" },
+  { { "n", "x" }, "r", decide_here(false), "reject the hunk, file or selection" },
+  { { "n", "x" }, "c", comment, "comment on the hunk or selection" },
+  { { "n" }, "C", comments.send, "put all comments into the prompt" },
+  { { "n" }, "<CR>", compare, "compare the file, before and after" },
+  { { "n" }, "o", open_file, "go to the line in the file" },
+  { { "n", "x" }, "]c", go(1, is_hunk), "next hunk" },
+  { { "n", "x" }, "[c", go(-1, is_hunk), "previous hunk" },
+  { { "n", "x" }, "]f", go(1, is_file), "next file" },
+  { { "n", "x" }, "[f", go(-1, is_file), "previous file" },
+  { { "n" }, "<C-q>", to_quickfix, "list the hunks in the quickfix window" },
+  { { "n" }, "q", close, "close" },
+}
+
+local function show_keys()
+  local lines = vim.tbl_map(function(key)
+    return (" %-6s %s "):format(key[2], key[4])
+  end, KEYS)
+  scratch.float(lines, "Keys")
+end
+
+---@param buf integer
+local function attach(buf)
+  for _, key in ipairs(KEYS) do
+    vim.keymap.set(key[1], key[2], notify.guard(key[2], key[3]), {
+      buffer = buf,
+      nowait = true,
+      desc = "rat: " .. key[4],
+    })
+  end
+  vim.keymap.set("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
+end
+
+local is_provider_set = false
+
+--- Colours the lines that are on the screen.
+local function set_provider()
+  if is_provider_set then
+    return
+  end
+  is_provider_set = true
+  api.nvim_set_decoration_provider(NAMESPACE, {
+    on_win = function(_, _, shown)
+      return review ~= nil and shown == scratch.find(NAME)
+    end,
+    on_line = function(_, _, shown, row)
+      local start = api.nvim_buf_get_text(shown, row, 0, row, 1, {})[1]
+      local group = GROUP[start] or start ~= " " and start ~= "" and "RatReviewFile"
+      if group then
+        api.nvim_buf_set_extmark(shown, NAMESPACE, row, 0, {
+          ephemeral = true,
+          end_row = row + 1,
+          hl_group = group,
+          hl_eol = start == "+" or start == "-",
+          strict = false,
+        })
+      end
+    end,
+  })
+end
+
+---@return integer buf
+local function open_page()
+  local buf = scratch.make(NAME, "ratreview")
+  vim.bo[buf].bufhidden = "hide"
+  if vim.fn.bufwinid(buf) ~= -1 then
+    splits.enter(vim.fn.bufwinid(buf))
+    return buf
+  end
+  local elsewhere = vim.fn.win_findbuf(buf)[1]
+  if elsewhere then
+    splits.enter(elsewhere)
+    return buf
+  end
+  vim.cmd.tabnew()
+  local blank = api.nvim_get_current_buf()
+  splits.show(0, buf)
+  if blank ~= buf then
+    api.nvim_buf_delete(blank, { force = true })
+  end
+  attach(buf)
+  return buf
+end
+
+--- Asks for the present state of an open review.
+local function update()
+  if not review or not shown_buffer() then
+    return
+  elseif review.asked then
+    review.stale = true
+    return
+  end
+  review.asked, review.stale = true, false
+  rpc.notify("list_changes", { chat = review.chat, scope = review.scope, update = true })
+end
+
+---@param payload rat.msg.Review
+---@param buf integer
+local function finish(payload, buf)
+  local win = vim.fn.bufwinid(buf)
+  if win ~= -1 then
+    window_options.set(win, { wrap = false, number = false, relativenumber = false, list = false })
+    window_options.set(win, { foldmethod = "manual", signcolumn = "no", spell = false })
+    fold_files(win, buf)
+    go_back_to(win, buf)
+    set_winbar(win, payload.title)
+  end
+  comments.show(buf, file_row)
+  review.asked = false
+  if review.stale then
+    update()
+  end
+end
+
+--- Shows a part of a review.
+---@param payload rat.msg.Review
+function M.arrived(payload)
+  local buf = shown_buffer()
+  if payload.update and not (review and buf) then
+    return
+  end
+  if payload.row == 0 then
+    groups.define()
+    set_provider()
+    local win = buf and vim.fn.bufwinid(buf)
+    local place = payload.update and win and place_of(win) or nil
+    buf = payload.update and buf or open_page()
+    local lines = #payload.lines > 0 and payload.lines or { "Nothing is pending." }
+    scratch.fill(buf --[[@as integer]], lines)
+    local stale = review and review.stale
+    review = {
+      scope = payload.scope,
+      chat = payload.chat,
+      parts = payload.parts,
+      place = place,
+      asked = true,
+      stale = payload.update and stale or false,
+    }
+  elseif buf and review then
+    scratch.append(buf, payload.lines)
+    vim.list_extend(review.parts, payload.parts)
+  end
+  if payload.last and buf then
+    finish(payload, buf)
+  end
+end
+
+api.nvim_create_autocmd("User", {
+  pattern = "RatReviewChanged",
+  group = api.nvim_create_augroup("rat_review", {}),
+  desc = "rat: update an open review",
+  callback = update,
+})
+
+return M

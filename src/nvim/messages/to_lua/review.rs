@@ -1,0 +1,121 @@
+//! Messages about what agents have changed and nobody has decided on.
+
+use crate::core::messages::review::{ComparedFile, PendingFile, ReviewPage, ReviewScope};
+use crate::nvim::text::{BufferText, FilePath, Label, Word, each};
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What is pending in a loaded file.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct Pending {
+    /// The real path.
+    path: FilePath,
+    /// 'changedtick' of the buffer that the lines refer to.
+    tick: i64,
+    /// In the order of the text.
+    hunks: Vec<PendingHunk>,
+}
+
+/// A pending hunk.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct PendingHunk {
+    /// Its first row, or the row after removed ones, from 0.
+    start: usize,
+    /// How many rows it has.
+    count: usize,
+    /// How many lines it replaces.
+    removed: usize,
+}
+
+impl From<PendingFile> for Pending {
+    fn from(file: PendingFile) -> Self {
+        let hunks = file.hunks.into_iter().map(|hunk| PendingHunk {
+            start: hunk.start,
+            count: hunk.count,
+            removed: hunk.removed,
+        });
+        Self { path: FilePath::new(&file.path), tick: file.tick, hunks: hunks.collect() }
+    }
+}
+
+/// What is pending in all files, as a unified diff.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct Review {
+    /// The chat it was asked for in; missing for the one used last.
+    chat: Option<u32>,
+    /// Which changes it shows.
+    scope: Word,
+    /// The title above the lines.
+    title: Label,
+    /// The row of the first line, from 0: those before it were sent already.
+    row: usize,
+    /// Whether this only updates a review that is open.
+    update: bool,
+    /// Whether this is the last part.
+    last: bool,
+    /// The lines.
+    lines: Vec<BufferText>,
+    /// What the lines are about, in their order.
+    parts: Vec<ReviewPart>,
+}
+
+/// Lines of a review that are about one thing, up to the next part.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct ReviewPart {
+    /// The row of the first of them, from 0, in the whole review.
+    row: usize,
+    /// The real path of the file.
+    path: FilePath,
+    /// The first row of the hunk in the file, from 0; missing for the line that names the file.
+    start: Option<usize>,
+    /// How many rows the hunk has in the file.
+    count: Option<usize>,
+}
+
+impl From<ReviewPage> for Review {
+    fn from(page: ReviewPage) -> Self {
+        let parts = page.parts.into_iter().map(|part| ReviewPart {
+            row: part.row,
+            path: FilePath::new(&part.path),
+            start: part.hunk.as_ref().map(|hunk| hunk.start),
+            count: part.hunk.as_ref().map(ExactSizeIterator::len),
+        });
+        Self {
+            chat: page.list.chat.map(|chat| chat.0),
+            scope: Word::new(match page.list.scope {
+                ReviewScope::All => "all",
+                ReviewScope::Session => "session",
+                ReviewScope::Turn => "turn",
+                ReviewScope::ToolCall => "tool",
+            }),
+            title: Label::new(&page.title),
+            row: page.row,
+            update: page.list.is_update,
+            last: page.is_last,
+            lines: each(page.lines, BufferText::new),
+            parts: parts.collect(),
+        }
+    }
+}
+
+/// A file and its base, to be compared in diff mode.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct Compare {
+    /// The real path.
+    path: FilePath,
+    /// The lines without what is pending.
+    base: Vec<BufferText>,
+}
+
+impl From<ComparedFile> for Compare {
+    fn from(file: ComparedFile) -> Self {
+        let lines: Vec<&str> = file.base.lines().collect();
+        Self { path: FilePath::new(&file.path), base: each(lines, BufferText::new) }
+    }
+}
