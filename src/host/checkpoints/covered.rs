@@ -1,0 +1,407 @@
+//! One root that is covered: scans it, keeps the states that turns began with, logs turns and restores files. Runs on the
+//! thread of the root and may block.
+
+use super::entry::{Entry, FileChange, Kind, Skipped, State};
+use super::error::{CheckpointError, Refusal};
+use super::ids::{ContentId, TurnId};
+use super::ignored::RuleFiles;
+use super::journal::{self, Planned};
+use super::limits::{Limits, Watch};
+use super::manifest::Manifest;
+use super::private;
+use super::read::RACY;
+use super::restore::{Left, Restore, Restored, Restorer, WhyLeft};
+use super::scan::{Scan, ScanError, now};
+use super::slot;
+use super::stored::Stored;
+use super::tree::Tree;
+use super::tree_path::TreePath;
+use super::turns::{Coverage, Turn, TurnSummary};
+use crate::secrets::Secrets;
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Instant;
+
+/// How many characters of a prompt are logged.
+const PROMPT_LEN: usize = 200;
+
+/// What is logged of a turn besides its changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TurnAbout {
+    /// The agent's name.
+    pub agent: String,
+    /// The session's id.
+    pub session: String,
+    /// The prompt, of which the first line is kept.
+    pub prompt: String,
+    /// The turn it takes back, if it does.
+    pub undoes: Option<TurnId>,
+}
+
+/// Says of a change which tool call did it, and returns whether it belongs to the turn at all.
+pub type Attribute = Box<dyn FnMut(&mut FileChange) -> bool + Send>;
+
+/// A root and what is needed to cover it.
+#[derive(Debug)]
+pub(super) struct Covered {
+    /// The real path.
+    root: PathBuf,
+    /// The folder of all checkpoints.
+    store: PathBuf,
+    limits: Limits,
+    secrets: Secrets,
+    watch: Arc<Watch>,
+    files: RuleFiles,
+    stored: Stored,
+    /// `None` before the first scan.
+    manifest: Option<Manifest>,
+    /// The manifest as it was last saved.
+    saved: Manifest,
+    running: HashMap<u64, Running>,
+    /// What restores that were interrupted have come to.
+    recovered: Vec<Restored>,
+    /// Something has been logged or restored since everything was saved.
+    is_stale: bool,
+}
+
+/// A turn that has begun.
+#[derive(Debug)]
+struct Running {
+    before: Manifest,
+    /// As of the last look.
+    last: Manifest,
+    is_late: bool,
+}
+
+impl Covered {
+    /// Opens the store of a root, and finishes restores that were interrupted.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub(super) fn open(
+        root: PathBuf,
+        store: PathBuf,
+        limits: Limits,
+        secrets: Secrets,
+        watch: Arc<Watch>,
+    ) -> Result<Self, CheckpointError> {
+        let failed = |error: io::Error| store_error(&root, &error);
+        private::create_folder(&store).map_err(failed)?;
+        let store = store.canonicalize().map_err(failed)?;
+        let stored = Stored::open(&store, &root).map_err(failed)?;
+        let saved = stored.load_manifest();
+        let mut covered = Self {
+            root,
+            store,
+            limits,
+            secrets,
+            watch,
+            files: RuleFiles::default(),
+            stored,
+            manifest: None,
+            saved,
+            running: HashMap::new(),
+            recovered: Vec::new(),
+            is_stale: false,
+        };
+        covered.recover();
+        Ok(covered)
+    }
+
+    /// Makes the first scan, unless it was made.
+    ///
+    /// # Errors
+    /// If the root cannot be covered.
+    pub(super) fn prepare(&mut self) -> Result<(), CheckpointError> {
+        if self.manifest.is_none() { self.scan().map(|_| ()) } else { Ok(()) }
+    }
+
+    /// Scans the root and returns it as it is now.
+    fn scan(&mut self) -> Result<Manifest, CheckpointError> {
+        let since = Instant::now();
+        let scan = Scan {
+            root: &self.root,
+            own: &self.store,
+            limits: &self.limits,
+            files: &self.files,
+            memory: &self.stored.memory,
+            pack: &self.stored.pack,
+            watch: &self.watch,
+        };
+        let old = self.manifest.as_ref().unwrap_or(&self.saved);
+        let manifest = scan.run(old).map_err(|error| self.scan_error(error))?;
+        self.watch.took(since.elapsed());
+        if self.manifest.is_none() {
+            self.is_stale = true;
+        }
+        self.manifest = Some(manifest.clone());
+        Ok(manifest)
+    }
+
+    fn scan_error(&self, error: ScanError) -> CheckpointError {
+        let refused = |why| CheckpointError::Refused { root: self.root.clone(), why };
+        match error {
+            ScanError::TooManyFiles => refused(Refusal::TooManyFiles(self.limits.files)),
+            ScanError::Unreadable(error) => refused(Refusal::Unreadable(error.to_string())),
+            ScanError::Store(error) => store_error(&self.root, &error),
+            ScanError::Cancelled => CheckpointError::Ended,
+        }
+    }
+
+    /// Fixes the state before a turn. `late` is 0 as long as the caller waits for that; otherwise it is when the turn
+    /// began without waiting, in nanoseconds since 1970. Sets it to -1 if it did not come to that.
+    ///
+    /// # Errors
+    /// If the root cannot be scanned.
+    pub(super) fn begin(&mut self, turn: u64, late: &AtomicI64) -> Result<(), CheckpointError> {
+        let known = self.manifest.clone().filter(|_| late.load(Ordering::Acquire) > 0);
+        let manifest = known.map_or_else(|| self.scan(), Ok)?;
+        let waited = late.compare_exchange(0, -1, Ordering::AcqRel, Ordering::Acquire);
+        let before = match waited {
+            Ok(_) => manifest,
+            // Nobody knows the states of what has changed since then.
+            Err(began) => manifest.map(|entry| {
+                let is_late = entry.kind != Kind::Folder && entry.ctime >= began - RACY;
+                let (content, skipped) = (None, Some(Skipped::Late));
+                is_late.then(|| Entry { content, skipped, ..entry.clone() })
+            }),
+        };
+        let running = Running { last: before.clone(), before, is_late: waited.is_err() };
+        self.running.insert(turn, running);
+        Ok(())
+    }
+
+    /// Returns what has changed since the last look at a turn, or since it began.
+    ///
+    /// # Errors
+    /// If the root cannot be scanned, or the turn has not begun.
+    pub(super) fn look(&mut self, turn: u64) -> Result<Vec<FileChange>, CheckpointError> {
+        let manifest = self.scan()?;
+        let running = self.running.get_mut(&turn).ok_or(CheckpointError::Ended)?;
+        let changes = running.last.changes(&manifest);
+        running.last = manifest;
+        Ok(changes)
+    }
+
+    /// Ends a turn, and logs what has changed since it began. `None` if nothing has.
+    ///
+    /// # Errors
+    /// If the root cannot be scanned, the turn has not begun, or it cannot be logged. It has ended all the same.
+    pub(super) fn end(
+        &mut self,
+        turn: u64,
+        about: &TurnAbout,
+        mut attribute: Attribute,
+    ) -> Result<Option<Turn>, CheckpointError> {
+        let running = self.running.remove(&turn).ok_or(CheckpointError::Ended)?;
+        let manifest = self.scan()?;
+        let mut changes = running.before.changes(&manifest);
+        changes.retain_mut(|change| attribute(change));
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let hidden = |text: &str| self.secrets.hide(text).into_owned();
+        let prompt = hidden(about.prompt.trim_start());
+        let summary = TurnSummary {
+            id: TurnId { slot: self.stored.slot.number, number: self.stored.log.next_number() },
+            time: seconds(now()),
+            agent: hidden(&about.agent),
+            session: hidden(&about.session),
+            prompt: prompt.lines().next().unwrap_or_default().chars().take(PROMPT_LEN).collect(),
+            undoes: about.undoes,
+            coverage: Coverage::of(&running.before, running.is_late),
+            files: changes.len(),
+        };
+        let turn = Turn { summary, changes };
+        let synced = self.stored.pack.get_mut().sync();
+        let logged = synced.and_then(|()| self.stored.log.append(&turn));
+        logged.map_err(|error| store_error(&self.root, &error))?;
+        self.is_stale = true;
+        Ok(Some(turn))
+    }
+
+    /// Forgets a turn that will not be ended.
+    pub(super) fn abandon(&mut self, turn: u64) {
+        self.running.remove(&turn);
+    }
+
+    /// The turns that are remembered, the newest first.
+    pub(super) fn turns(&self) -> Vec<TurnSummary> {
+        self.stored.turns()
+    }
+
+    /// # Errors
+    /// If the turn is not remembered.
+    pub(super) fn turn(&self, id: TurnId) -> Result<Turn, CheckpointError> {
+        self.stored.turn(id).ok_or(CheckpointError::NoTurn(id))
+    }
+
+    /// # Errors
+    /// If the content is not kept.
+    pub(super) fn content(&mut self, id: ContentId) -> Result<Vec<u8>, CheckpointError> {
+        self.stored.content(&id).ok_or(CheckpointError::NoContent(id))
+    }
+
+    /// Returns files as they are now, and keeps their contents.
+    ///
+    /// # Errors
+    /// If the root cannot be read, or a content not be kept.
+    pub(super) fn states(
+        &mut self,
+        paths: &[TreePath],
+    ) -> Result<Vec<Option<State>>, CheckpointError> {
+        let states = Tree::open(&self.root).and_then(|tree| {
+            let states = paths.iter().map(|path| self.state(&tree, path)).collect();
+            self.stored.pack.get_mut().flush()?;
+            states
+        });
+        states.map_err(|error| store_error(&self.root, &error))
+    }
+
+    fn state(&mut self, tree: &Tree, path: &TreePath) -> io::Result<Option<State>> {
+        if !path.is_proper() {
+            return Ok(None);
+        }
+        // What cannot be read is as good as not there: it is not restored either.
+        let Ok(Some(found)) = tree.look(path, self.limits.file) else { return Ok(None) };
+        let is_private = self.is_private(path);
+        let content = match &found.content {
+            Some(content) => self.stored.keep(content, is_private)?,
+            None => None,
+        };
+        Ok(Some(State { kind: found.kind, mode: found.mode, size: found.size, content }))
+    }
+
+    /// Whether the content of a path must not reach the disk.
+    fn is_private(&self, path: &TreePath) -> bool {
+        let Some(manifest) = &self.manifest else { return false };
+        match manifest.get(path) {
+            Some(Entry { content: Some(id), .. }) => self.stored.memory.has(id),
+            Some(entry) => entry.is_ignored(),
+            None => path.split().is_some_and(|(folder, _)| manifest.hides(&folder)),
+        }
+    }
+
+    /// Restores files. A journal is kept meanwhile, so that this is finished later should it be interrupted.
+    ///
+    /// # Errors
+    /// If nothing was changed, since the root cannot be read or the journal not be written.
+    pub(super) fn restore(&mut self, files: Vec<Restore>) -> Result<Restored, CheckpointError> {
+        let tree = Tree::open(&self.root);
+        let tree = tree.map_err(|error| store_error(&self.root, &error))?;
+        let restored = self.restore_in(&tree, files);
+        restored.map_err(|error| store_error(&self.root, &error))
+    }
+
+    /// The same in a tree that may be stopped.
+    pub(super) fn restore_in(&mut self, tree: &Tree, files: Vec<Restore>) -> io::Result<Restored> {
+        let mut plan = Vec::new();
+        let mut left = Vec::new();
+        for Restore { path, expected, mut target, bytes } in files {
+            if let (Some(target), Some(bytes)) = (&mut target, bytes) {
+                let is_private = self.is_private(&path);
+                target.content = self.stored.keep(&bytes, is_private)?;
+                target.size = bytes.len() as u64;
+            }
+            if path.is_proper() {
+                plan.push(Planned { path, expected, target });
+            } else {
+                left.push(Left { path, why: WhyLeft::Improper });
+            }
+        }
+        let states = plan.iter().flat_map(|file| [&file.expected, &file.target]).flatten();
+        self.stored.adopt(states)?;
+        let slot = self.stored.slot.folder.clone();
+        journal::write(&slot, &plan)?;
+        let number = self.stored.slot.number;
+        let restorer = Restorer::new(tree, &mut self.stored, false);
+        let Some(mut restored) = restorer.run(plan, number) else {
+            return Err(io::Error::other("stopped"));
+        };
+        journal::remove(&slot)?;
+        restored.left.append(&mut left);
+        Ok(restored)
+    }
+
+    /// Finishes what this slot, or others that nobody has any more, were restoring when they were interrupted.
+    fn recover(&mut self) {
+        let own = (self.stored.slot.number, self.stored.slot.folder.clone());
+        let others = self.stored.slot.others();
+        for (number, folder) in [vec![own], others].concat() {
+            let lock = match number == self.stored.slot.number {
+                true => None,
+                false => match slot::lock(&folder) {
+                    Ok(Some(lock)) => Some(lock),
+                    _ => continue,
+                },
+            };
+            if let Some(plan) = journal::read(&folder) {
+                match Tree::open(&self.root) {
+                    Ok(tree) => {
+                        let restorer = Restorer::new(&tree, &mut self.stored, true);
+                        self.recovered.extend(restorer.run(plan, number));
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "a restore that was interrupted cannot be finished");
+                        continue;
+                    }
+                }
+            }
+            if let Err(error) = journal::remove(&folder) {
+                tracing::error!(%error, "the journal of a restore was not removed");
+            }
+            drop(lock);
+        }
+    }
+
+    /// Returns, once, what has become of restores that were interrupted.
+    pub(super) fn take_recovered(&mut self) -> Vec<Restored> {
+        std::mem::take(&mut self.recovered)
+    }
+
+    /// Does what nobody needs to wait for: saves, and forgets what is old.
+    pub(super) fn tidy(&mut self) {
+        if !self.is_stale {
+            return;
+        }
+        self.is_stale = false;
+        let is_first = self.saved.is_empty();
+        self.save();
+        let Limits { turns, age, stored, .. } = self.limits;
+        if self.running.is_empty()
+            && let Some(manifest) = &self.manifest
+        {
+            let oldest = seconds(now()).saturating_sub(age.as_secs());
+            if let Err(error) = self.stored.forget(manifest, turns, oldest, stored) {
+                tracing::error!(%error, root = %self.root.display(), "old checkpoints stay");
+            }
+        }
+        if is_first {
+            slot::remove_old(&self.store, age);
+        }
+    }
+
+    /// Saves the manifest.
+    pub(super) fn save(&mut self) {
+        let Some(manifest) = self.manifest.as_ref().filter(|it| **it != self.saved) else { return };
+        match self.stored.save(manifest) {
+            Ok(()) => self.saved = manifest.clone(),
+            Err(error) => {
+                let root = self.root.display();
+                tracing::error!(%error, %root, "a manifest was not saved");
+            }
+        }
+    }
+}
+
+fn store_error(root: &std::path::Path, error: &io::Error) -> CheckpointError {
+    CheckpointError::Store { root: root.to_owned(), reason: error.to_string() }
+}
+
+/// Seconds of a time in nanoseconds.
+fn seconds(nanoseconds: i64) -> u64 {
+    u64::try_from(nanoseconds / 1_000_000_000).unwrap_or_default()
+}

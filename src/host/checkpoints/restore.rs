@@ -1,0 +1,344 @@
+//! Carries out a list of changes to files: each is made only if the file is as expected, and whole or not at all. A list
+//! that was interrupted can be carried out again.
+
+use super::entry::{Kind, State};
+use super::journal::Planned;
+use super::tree::{Found, Tree, is_half_written};
+use super::tree_path::TreePath;
+use super::walk::TEMPORARY;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+
+/// A file with more bytes cannot be one that is kept.
+const MAX_FILE: u64 = 64 << 20;
+
+/// What a path is to become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restore {
+    /// Relative to the root.
+    pub path: TreePath,
+    /// What must be there, or else the path is left alone; `None` for nothing.
+    pub expected: Option<State>,
+    /// What is to be there; `None` for nothing.
+    pub target: Option<State>,
+    /// The content of the target, where it is not one that is kept; its id and size in `target` do not count then.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// What a restore has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// The paths that are now what they were to become.
+    pub done: Vec<TreePath>,
+    /// The others, which were not changed.
+    pub left: Vec<Left>,
+}
+
+/// A path that was left alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Relative to the root.
+    pub path: TreePath,
+    /// The reason.
+    pub why: WhyLeft,
+}
+
+/// Why a path was left alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyLeft {
+    /// It is not as expected.
+    Changed,
+    /// The content it is to have is not kept.
+    NotKept,
+    /// It is a folder with something else in it.
+    NotEmpty,
+    /// It leads outside the root, or into a folder of git's.
+    Improper,
+    /// The operating system's error.
+    Failed(String),
+}
+
+impl fmt::Display for WhyLeft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed => f.write_str("it has changed since"),
+            Self::NotKept => f.write_str("its content is not kept"),
+            Self::NotEmpty => f.write_str("it is a folder with something else in it"),
+            Self::Improper => f.write_str("it is not a path below the root"),
+            Self::Failed(error) => f.write_str(error),
+        }
+    }
+}
+
+/// Where contents come from.
+pub(super) trait Contents {
+    /// Returns a content; `None` if it is not kept.
+    fn get(&mut self, state: &State) -> Option<Vec<u8>>;
+
+    /// Whether `content` is that of `state`.
+    fn is_of(&self, state: &State, content: &[u8]) -> bool;
+
+    /// The permissions that a folder had which is not there any more, if they are known.
+    fn folder_mode(&self, path: &TreePath) -> Option<u32>;
+}
+
+/// A list being carried out.
+pub(super) struct Restorer<'a, C> {
+    tree: &'a Tree,
+    contents: &'a mut C,
+    /// It was interrupted before: files may be half written.
+    is_resumed: bool,
+    /// Permissions that folders get at the end, since some could not be written to with them.
+    modes: BTreeMap<TreePath, u32>,
+    restored: Restored,
+}
+
+/// Whether an entry of the list is still to be done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Open,
+    /// What was there has been removed for something else.
+    Removed,
+    Ended,
+}
+
+impl<'a, C: Contents> Restorer<'a, C> {
+    pub(super) fn new(tree: &'a Tree, contents: &'a mut C, is_resumed: bool) -> Self {
+        let (modes, restored) = (BTreeMap::new(), Restored::default());
+        Self { tree, contents, is_resumed, modes, restored }
+    }
+
+    /// Carries out the list. What fails is reported, and the rest goes on. `slot` is part of the names of temporary
+    /// files. `None` if it was stopped.
+    pub(super) fn run(mut self, mut files: Vec<Planned>, slot: u32) -> Option<Restored> {
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        let mut steps = vec![Step::Open; files.len()];
+        // Removals first, and what is in a folder before the folder; then the rest the other way around.
+        for (step, file) in steps.iter_mut().zip(&files).rev() {
+            if needs_removal(file) {
+                *step = self.remove(file);
+            }
+            if self.tree.is_stopped() {
+                return None;
+            }
+        }
+        for (number, (step, file)) in steps.iter_mut().zip(&files).enumerate() {
+            let temporary = format!("{TEMPORARY}{slot}-{number}");
+            if self.is_resumed {
+                self.tree.remove_temporary(&file.path, &temporary);
+            }
+            if *step != Step::Ended {
+                self.put(file, *step, &temporary);
+            }
+            if self.tree.is_stopped() {
+                return None;
+            }
+        }
+        for (path, mode) in std::mem::take(&mut self.modes).into_iter().rev() {
+            if let Err(error) = self.tree.set_mode(&path, mode) {
+                self.fail(&path, &error);
+            }
+            if self.tree.is_stopped() {
+                return None;
+            }
+        }
+        Some(self.restored)
+    }
+
+    /// Removes what is at a path, so that there is nothing or something else can come there.
+    fn remove(&mut self, file: &Planned) -> Step {
+        let path = &file.path;
+        let found = match self.look(file) {
+            Ok(found) => found,
+            Err(step) => return step,
+        };
+        let Some(found) = found else {
+            // It has gone already, by an interrupted restore or otherwise.
+            return match file.target {
+                None => self.done(path),
+                Some(_) if self.is_resumed => Step::Removed,
+                Some(_) => self.left(path, WhyLeft::Changed),
+            };
+        };
+        if self.is_same(&found, file.target.as_ref()) {
+            return self.done(path);
+        }
+        let is_expected = match &file.expected {
+            Some(expected) if expected.kind == Kind::Folder => found.kind == Kind::Folder,
+            expected => self.is_same(&found, expected.as_ref()),
+        };
+        if !is_expected {
+            return self.left(path, WhyLeft::Changed);
+        }
+        let removed = match found.kind {
+            Kind::Folder => self.tree.remove_folder(path),
+            _ => self.tree.remove_file(path),
+        };
+        match removed {
+            Ok(()) if file.target.is_some() => Step::Removed,
+            Ok(()) => self.done(path),
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                self.left(path, WhyLeft::NotEmpty)
+            }
+            Err(error) => self.fail(path, &error),
+        }
+    }
+
+    /// Makes a path what it is to become.
+    fn put(&mut self, file: &Planned, step: Step, temporary: &str) {
+        let path = &file.path;
+        let Some(target) = &file.target else { return };
+        let found = match self.look(file) {
+            Ok(found) => found,
+            Err(_) => return,
+        };
+        if let Some(found) = &found
+            && self.is_same(found, Some(target))
+        {
+            self.done(path);
+            return;
+        }
+        let is_folder = |state: &State| state.kind == Kind::Folder;
+        if found.as_ref().is_some_and(|found| found.kind == Kind::Folder)
+            && is_folder(target)
+            && !file.expected.as_ref().is_some_and(is_folder)
+        {
+            // Somebody has created it, perhaps this restore before it was interrupted.
+            if self.is_resumed {
+                self.modes.insert(path.clone(), target.mode);
+            }
+            self.done(path);
+            return;
+        }
+        let is_expected = match (&found, &file.expected) {
+            (None, None) => true,
+            (None, Some(_)) => step == Step::Removed,
+            (Some(found), expected) => {
+                self.is_same(found, expected.as_ref())
+                    || self.is_resumed && self.is_half_done(found, file)
+            }
+        };
+        if !is_expected {
+            self.left(path, WhyLeft::Changed);
+            return;
+        }
+        let content = match target.kind {
+            Kind::Folder => None,
+            Kind::Other => {
+                self.left(path, WhyLeft::NotKept);
+                return;
+            }
+            Kind::File | Kind::Symlink => {
+                let content = self.contents.get(target);
+                if content.is_none() {
+                    self.left(path, WhyLeft::NotKept);
+                    return;
+                }
+                content
+            }
+        };
+        match self.write(path, target, content.as_deref(), found.as_ref(), temporary) {
+            Ok(()) => self.done(path),
+            Err(error) => self.fail(path, &error),
+        };
+    }
+
+    fn write(
+        &mut self,
+        path: &TreePath,
+        target: &State,
+        content: Option<&[u8]>,
+        found: Option<&Found>,
+        temporary: &str,
+    ) -> io::Result<()> {
+        if found.is_none() {
+            self.create_parents(path)?;
+        }
+        let content = content.unwrap_or_default();
+        match target.kind {
+            Kind::Folder => {
+                if found.is_none() {
+                    self.tree.create_folder(path)?;
+                }
+                self.modes.insert(path.clone(), target.mode);
+                Ok(())
+            }
+            Kind::Symlink => self.tree.write_link(path, content, temporary),
+            _ if found.is_some_and(|found| found.content.as_deref() == Some(content)) => {
+                self.tree.set_mode(path, target.mode)
+            }
+            _ => self.tree.write_file(path, content, target.mode, found, temporary),
+        }
+    }
+
+    /// Creates the folders on the way to a path.
+    fn create_parents(&mut self, path: &TreePath) -> io::Result<()> {
+        let Some((folder, _)) = path.split() else { return Ok(()) };
+        if folder.as_bytes().is_empty() || self.tree.look(&folder, 0)?.is_some() {
+            return Ok(());
+        }
+        self.create_parents(&folder)?;
+        self.tree.create_folder(&folder)?;
+        if let Some(mode) = self.contents.folder_mode(&folder) {
+            self.modes.insert(folder, mode);
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, file: &Planned) -> Result<Option<Found>, Step> {
+        if !file.path.is_proper() {
+            return Err(self.left(&file.path, WhyLeft::Improper));
+        }
+        self.tree.look(&file.path, MAX_FILE).map_err(|error| self.fail(&file.path, &error))
+    }
+
+    fn is_same(&self, found: &Found, state: Option<&State>) -> bool {
+        let Some(state) = state else { return false };
+        let has_content = match &found.content {
+            Some(content) => self.contents.is_of(state, content),
+            None => state.kind == Kind::Folder,
+        };
+        let has_mode = found.mode == state.mode || state.kind == Kind::Symlink;
+        found.kind == state.kind && has_mode && has_content
+    }
+
+    /// Whether a file is on the way from its expected content to that of its target.
+    fn is_half_done(&mut self, found: &Found, file: &Planned) -> bool {
+        let (Some(expected), Some(target), Some(now)) =
+            (&file.expected, &file.target, &found.content)
+        else {
+            return false;
+        };
+        if (found.kind, expected.kind, target.kind) != (Kind::File, Kind::File, Kind::File) {
+            return false;
+        }
+        let old = self.contents.get(expected);
+        let new = self.contents.get(target);
+        old.zip(new).is_some_and(|(old, new)| is_half_written(now, &old, &new))
+    }
+
+    fn done(&mut self, path: &TreePath) -> Step {
+        self.restored.done.push(path.clone());
+        Step::Ended
+    }
+
+    fn left(&mut self, path: &TreePath, why: WhyLeft) -> Step {
+        self.restored.left.push(Left { path: path.clone(), why });
+        Step::Ended
+    }
+
+    fn fail(&mut self, path: &TreePath, error: &io::Error) -> Step {
+        self.left(path, WhyLeft::Failed(error.to_string()))
+    }
+}
+
+/// Whether what is there must be removed before anything else can come there.
+fn needs_removal(file: &Planned) -> bool {
+    let is_folder = |state: &State| state.kind == Kind::Folder;
+    match (&file.expected, &file.target) {
+        (Some(_), None) => true,
+        (Some(expected), Some(target)) => is_folder(expected) != is_folder(target),
+        (None, _) => false,
+    }
+}

@@ -1,0 +1,312 @@
+//! Looks at files below a root and changes them, one at a time. Every folder on the way is opened without following links,
+//! so that nothing outside the root is reached, whatever others do meanwhile. Decides nothing.
+
+use super::entry::{Entry, Kind};
+use super::tree_path::TreePath;
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat, renameat};
+use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, fstatat, mkdirat};
+use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::fs::{File, Metadata, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, fchown};
+use std::path::Path;
+
+/// How much is written in place at once.
+const CHUNK: usize = 64 << 10;
+
+/// The files below a root.
+pub(super) struct Tree {
+    root: OwnedFd,
+    /// How many more steps may be taken. Only tests set it, to stop as a kill would.
+    steps: Option<Cell<usize>>,
+}
+
+/// A file as it is now.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) kind: Kind,
+    pub(super) mode: u32,
+    /// The bytes of a file or the target of a link; `None` for others, and for a file that is too large.
+    pub(super) content: Option<Vec<u8>>,
+    pub(super) size: u64,
+    /// It has other names, too.
+    pub(super) is_linked: bool,
+    owner: (u32, u32),
+}
+
+impl Tree {
+    /// # Errors
+    /// If the root is no folder that can be read.
+    pub(super) fn open(root: &Path) -> io::Result<Self> {
+        Ok(Self { root: open_folder(AT_FDCWD, root.as_os_str())?, steps: None })
+    }
+
+    /// Stops after so many steps: all further ones fail.
+    #[cfg(test)]
+    pub(super) fn stop_after(&mut self, steps: usize) {
+        self.steps = Some(Cell::new(steps));
+    }
+
+    /// Whether it was stopped.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.steps.as_ref().is_some_and(|steps| steps.get() == 0)
+    }
+
+    fn step(&self) -> io::Result<()> {
+        let Some(steps) = &self.steps else { return Ok(()) };
+        steps.set(steps.get().saturating_sub(1));
+        if steps.get() == 0 { Err(io::Error::other("stopped")) } else { Ok(()) }
+    }
+
+    /// Opens the folder that a path is in, and returns the name there.
+    fn parent<'a>(&self, path: &'a TreePath) -> io::Result<(OwnedFd, &'a OsStr)> {
+        let mut folder = self.root.try_clone()?;
+        let mut names = path.as_bytes().split(|byte| *byte == b'/').peekable();
+        while let Some(name) = names.next() {
+            let name = OsStr::from_bytes(name);
+            if names.peek().is_none() {
+                return Ok((folder, name));
+            }
+            folder = open_folder(&folder, name)?;
+        }
+        Err(Errno::EINVAL.into())
+    }
+
+    /// Looks at a path, and reads it unless it has more than `max` bytes. `None` if there is nothing.
+    ///
+    /// # Errors
+    /// If it cannot be read, or a folder on the way is a link.
+    pub(super) fn look(&self, path: &TreePath, max: u64) -> io::Result<Option<Found>> {
+        let (folder, name) = match self.parent(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            parent => parent?,
+        };
+        let stat = match fstatat(&folder, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+            Err(Errno::ENOENT) => return Ok(None),
+            stat => stat?,
+        };
+        let format = u32::from(stat.st_mode) & u32::from(nix::libc::S_IFMT);
+        let is = |kind: nix::libc::mode_t| format == u32::from(kind);
+        if is(nix::libc::S_IFREG) {
+            let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK;
+            let mut file = open_file(&folder, name, flags, Mode::empty())?;
+            let metadata = file.metadata()?;
+            let mut found = Found::of(&metadata);
+            if found.kind == Kind::File && metadata.len() <= max {
+                let mut content = Vec::new();
+                file.read_to_end(&mut content)?;
+                found.size = content.len() as u64;
+                found.content = Some(content);
+            }
+            return Ok(Some(found));
+        }
+        let (kind, content) = if is(nix::libc::S_IFLNK) {
+            (Kind::Symlink, Some(readlinkat(&folder, name)?.into_vec()))
+        } else if is(nix::libc::S_IFDIR) {
+            (Kind::Folder, None)
+        } else {
+            (Kind::Other, None)
+        };
+        let size = content.as_ref().map_or(0, |content| content.len() as u64);
+        let mode = u32::from(stat.st_mode) & 0o7777;
+        let owner = (stat.st_uid, stat.st_gid);
+        Ok(Some(Found { kind, mode, content, size, is_linked: false, owner }))
+    }
+
+    /// Replaces what is at a path, which is no folder, by a file, atomically; `old` is what is there. `temporary` is a
+    /// name in the same folder to write to first. If the owner could not be kept, or the file has other names, it is
+    /// written in place.
+    ///
+    /// # Errors
+    /// If it cannot be written. What was there is still there.
+    pub(super) fn write_file(
+        &self,
+        path: &TreePath,
+        content: &[u8],
+        mode: u32,
+        old: Option<&Found>,
+        temporary: &str,
+    ) -> io::Result<()> {
+        let old = old.filter(|old| old.kind == Kind::File);
+        if old.is_some_and(|old| old.is_linked) {
+            return self.write_in_place(path, content, mode);
+        }
+        let (folder, name) = self.parent(path)?;
+        remove_if_there(&folder, temporary)?;
+        self.step()?;
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL;
+        let mut file = open_file(&folder, OsStr::new(temporary), flags, Mode::S_IRWXU)?;
+        let written = self.fill(&mut file, content, mode, old);
+        match written {
+            Ok(true) => {}
+            Ok(false) => {
+                remove_if_there(&folder, temporary)?;
+                return self.write_in_place(path, content, mode);
+            }
+            Err(error) => {
+                if !self.is_stopped() {
+                    remove_if_there(&folder, temporary)?;
+                }
+                return Err(error);
+            }
+        }
+        renameat(&folder, temporary, &folder, name)?;
+        Ok(())
+    }
+
+    /// Fills a new file. Returns `false` if it cannot have the owner of the old one.
+    fn fill(
+        &self,
+        file: &mut File,
+        content: &[u8],
+        mode: u32,
+        old: Option<&Found>,
+    ) -> io::Result<bool> {
+        let owner = file.metadata().map(|of| (of.uid(), of.gid()))?;
+        if let Some((user, group)) = old.map(|old| old.owner).filter(|old| *old != owner)
+            && fchown(&*file, Some(user), Some(group)).is_err()
+        {
+            return Ok(false);
+        }
+        let (first, second) = content.split_at(content.len() / 2);
+        file.write_all(first)?;
+        self.step()?;
+        file.write_all(second)?;
+        file.set_permissions(Permissions::from_mode(mode))?;
+        file.sync_data()?;
+        self.step()?;
+        Ok(true)
+    }
+
+    /// Overwrites a file from its start and cuts it off last, so that [`is_half_written`] can tell how far it came.
+    fn write_in_place(&self, path: &TreePath, content: &[u8], mode: u32) -> io::Result<()> {
+        let (folder, name) = self.parent(path)?;
+        let flags = OFlag::O_WRONLY | OFlag::O_NONBLOCK;
+        let file = open_file(&folder, name, flags, Mode::empty())?;
+        for (number, chunk) in content.chunks(CHUNK).enumerate() {
+            self.step()?;
+            file.write_all_at(chunk, (number * CHUNK) as u64)?;
+        }
+        self.step()?;
+        file.set_len(content.len() as u64)?;
+        self.step()?;
+        file.set_permissions(Permissions::from_mode(mode))?;
+        file.sync_data()
+    }
+
+    /// Replaces what is at a path, which is no folder, by a link, atomically.
+    ///
+    /// # Errors
+    /// If it cannot be written. What was there is still there.
+    pub(super) fn write_link(
+        &self,
+        path: &TreePath,
+        target: &[u8],
+        temporary: &str,
+    ) -> io::Result<()> {
+        let (folder, name) = self.parent(path)?;
+        remove_if_there(&folder, temporary)?;
+        self.step()?;
+        symlinkat(OsStr::from_bytes(target), &folder, temporary)?;
+        self.step()?;
+        renameat(&folder, temporary, &folder, name)?;
+        Ok(())
+    }
+
+    /// Creates a folder that its owner may write to for now.
+    ///
+    /// # Errors
+    /// If it cannot be created, or there is something.
+    pub(super) fn create_folder(&self, path: &TreePath) -> io::Result<()> {
+        let (folder, name) = self.parent(path)?;
+        self.step()?;
+        let all = Mode::S_IRWXU | Mode::S_IRWXG | Mode::S_IRWXO;
+        Ok(mkdirat(&folder, name, all)?)
+    }
+
+    /// Removes a file or a link.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub(super) fn remove_file(&self, path: &TreePath) -> io::Result<()> {
+        let (folder, name) = self.parent(path)?;
+        self.step()?;
+        Ok(unlinkat(&folder, name, UnlinkatFlags::NoRemoveDir)?)
+    }
+
+    /// Removes an empty folder.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub(super) fn remove_folder(&self, path: &TreePath) -> io::Result<()> {
+        let (folder, name) = self.parent(path)?;
+        self.step()?;
+        Ok(unlinkat(&folder, name, UnlinkatFlags::RemoveDir)?)
+    }
+
+    /// Removes a file of ours that a kill may have left beside a path.
+    pub(super) fn remove_temporary(&self, path: &TreePath, temporary: &str) {
+        if let Ok((folder, _)) = self.parent(path) {
+            let _ = remove_if_there(&folder, temporary);
+        }
+    }
+
+    /// Sets the permissions of a file or folder.
+    ///
+    /// # Errors
+    /// If they cannot be set.
+    pub(super) fn set_mode(&self, path: &TreePath, mode: u32) -> io::Result<()> {
+        let (folder, name) = self.parent(path)?;
+        self.step()?;
+        let bits = nix::libc::mode_t::try_from(mode).map_err(io::Error::other)?;
+        // Follows a link, should there be one now: it was a file or folder a moment ago.
+        Ok(fchmodat(&folder, name, Mode::from_bits_truncate(bits), FchmodatFlags::FollowSymlink)?)
+    }
+}
+
+impl Found {
+    fn of(metadata: &Metadata) -> Self {
+        let entry = Entry::of(metadata);
+        Self {
+            kind: entry.kind,
+            mode: entry.mode,
+            content: None,
+            size: entry.size,
+            is_linked: metadata.nlink() > 1,
+            owner: (metadata.uid(), metadata.gid()),
+        }
+    }
+}
+
+/// Whether `now` is a file on the way from `old` to `new`, as writing in place leaves it when it is interrupted.
+pub(super) fn is_half_written(now: &[u8], old: &[u8], new: &[u8]) -> bool {
+    let written = now.iter().zip(new).take_while(|(one, other)| one == other).count();
+    if now.len() > old.len() || now == new {
+        return written == now.len();
+    }
+    let pairs = now.iter().rev().zip(old.iter().rev());
+    let kept = pairs.take_while(|(one, other)| one == other).count();
+    now.len() == old.len() && written + kept >= now.len()
+}
+
+fn open_folder(at: impl std::os::fd::AsFd, name: &OsStr) -> io::Result<OwnedFd> {
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    Ok(openat(at, name, flags, Mode::empty())?)
+}
+
+fn open_file(folder: &OwnedFd, name: &OsStr, flags: OFlag, mode: Mode) -> io::Result<File> {
+    let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
+    Ok(openat(folder, name, flags, mode)?.into())
+}
+
+fn remove_if_there(folder: &OwnedFd, name: &str) -> io::Result<()> {
+    match unlinkat(folder, name, UnlinkatFlags::NoRemoveDir) {
+        Ok(()) | Err(Errno::ENOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

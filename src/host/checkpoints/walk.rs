@@ -1,0 +1,148 @@
+//! Lists one folder: what is in it, which of it must be read since it may have changed, and which folders to go on with.
+//! Opens no file.
+
+use super::entry::{Entry, Kind, Skipped};
+use super::ignored::{RuleFiles, Rules, Verdict};
+use super::limits::Limits;
+use super::manifest::{Entries, find};
+use super::tree_path::TreePath;
+use std::ffi::OsStr;
+use std::fs::{self, DirEntry};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Begins the names of files that a restore is writing.
+pub(super) const TEMPORARY: &str = ".rat-restore-";
+
+/// What stays the same during a scan.
+#[derive(Debug)]
+pub(super) struct Walk<'a> {
+    pub(super) root: &'a Path,
+    /// The device of the root.
+    pub(super) device: u64,
+    /// The folder of all checkpoints, which is never covered.
+    pub(super) own: &'a Path,
+    pub(super) limits: &'a Limits,
+    pub(super) files: &'a RuleFiles,
+}
+
+/// What is in a folder. The numbers are places in `entries`.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// Sorted by name; those to be read have no content yet.
+    pub(super) entries: Entries,
+    pub(super) reads: Vec<Read>,
+    /// The folders to list, with the rules for what is in them, but for those they have themselves.
+    pub(super) folders: Vec<(usize, Rules)>,
+}
+
+/// An entry to be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Read {
+    pub(super) at: usize,
+    /// Its content is only held in memory.
+    pub(super) is_ignored: bool,
+}
+
+impl Walk<'_> {
+    /// Lists a folder. `old` is what was in it at the last scan.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(super) fn list(
+        &self,
+        folder: &TreePath,
+        rules: Rules,
+        old: Option<&Entries>,
+    ) -> io::Result<Listing> {
+        let mut path = folder.under(self.root);
+        let mut found: Vec<(Box<[u8]>, DirEntry)> = Vec::new();
+        for entry in fs::read_dir(&path)? {
+            let entry = entry?;
+            found.push((entry.file_name().into_vec().into(), entry));
+        }
+        found.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        let has = |name: &[u8]| found.binary_search_by(|(other, _)| (**other).cmp(name)).is_ok();
+        let (has_git, has_patterns) = (has(b".git"), has(b".gitignore"));
+        let rules = rules.enter(&path, has_git, has_patterns, self.files);
+        let mut listing = Listing::default();
+        listing.entries.reserve_exact(found.len());
+        for (name, entry) in found {
+            if *name == *b".git" || name.starts_with(TEMPORARY.as_bytes()) {
+                continue;
+            }
+            let metadata = match entry.metadata() {
+                // It has gone meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                metadata => metadata?,
+            };
+            let entry = Entry::of(&metadata);
+            let old = old.and_then(|old| find(old, &name));
+            path.push(OsStr::from_bytes(&name));
+            if entry.kind == Kind::Folder {
+                self.add_folder(&mut listing, name, entry, &path, metadata.dev(), &rules);
+            } else {
+                self.add_file(&mut listing, name, entry, &path, old, &rules);
+            }
+            path.pop();
+        }
+        Ok(listing)
+    }
+
+    fn add_folder(
+        &self,
+        listing: &mut Listing,
+        name: Box<[u8]>,
+        mut entry: Entry,
+        path: &PathBuf,
+        device: u64,
+        rules: &Rules,
+    ) {
+        if path == self.own {
+            return;
+        }
+        let inner = match rules.verdict(path, true) {
+            _ if device != self.device => {
+                entry.skipped = Some(Skipped::OtherDevice);
+                None
+            }
+            Verdict::Ignored => {
+                entry.skipped = Some(Skipped::Ignored);
+                None
+            }
+            Verdict::OnlyTracked => Some(rules.only_tracked()),
+            Verdict::Covered => Some(rules.clone()),
+        };
+        if let Some(inner) = inner {
+            listing.folders.push((listing.entries.len(), inner));
+        }
+        listing.entries.push((name, entry));
+    }
+
+    fn add_file(
+        &self,
+        listing: &mut Listing,
+        name: Box<[u8]>,
+        mut entry: Entry,
+        path: &Path,
+        old: Option<&Entry>,
+        rules: &Rules,
+    ) {
+        let is_ignored = rules.verdict(path, false) == Verdict::Ignored;
+        let is_known = |old: &&Entry| {
+            old.has_same_stamps(&entry)
+                && !old.is_racy
+                && !matches!(old.skipped, Some(Skipped::Ignored | Skipped::Late))
+        };
+        if is_ignored && (rules.are_only_tracked() || entry.size > self.limits.ignored_file) {
+            entry.skipped = Some(Skipped::Ignored);
+        } else if let Some(old) = old.filter(is_known) {
+            entry = old.clone();
+        } else if entry.skipped.is_none() {
+            listing.reads.push(Read { at: listing.entries.len(), is_ignored });
+        }
+        listing.entries.push((name, entry));
+    }
+}
