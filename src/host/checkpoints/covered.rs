@@ -272,7 +272,13 @@ impl Covered {
             Some(content) => self.stored.keep(content, is_private)?,
             None => None,
         };
-        Ok(Some(State { kind: found.kind, mode: found.mode, size: found.size, content }))
+        Ok(Some(State {
+            kind: found.kind,
+            mode: found.mode,
+            size: found.size,
+            content,
+            link: found.link,
+        }))
     }
 
     /// Whether the content of a path must not reach the disk.

@@ -58,12 +58,14 @@ pub(super) struct Entry {
     pub(super) inode: u64,
     pub(super) content: Option<ContentId>,
     pub(super) skipped: Option<Skipped>,
+    /// It is a file that has other names, too.
+    pub(super) is_linked: bool,
     /// It was changed so shortly before it was read that a further change may not show in its times.
     pub(super) is_racy: bool,
 }
 
-/// The state of a file before or after a turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The state of a file before or after a turn. States are equal whatever their `link` is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct State {
     /// What kind of file it is.
     pub kind: Kind,
@@ -74,7 +76,19 @@ pub struct State {
     /// The content of a file or the target of a symbolic link. `None` if it is not kept, and for folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentId>,
+    /// The inode of a file that had other names, too: it was changed under all of them if it is the same afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<u64>,
 }
+
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, self.mode, self.size, self.content)
+            == (other.kind, other.mode, other.size, other.content)
+    }
+}
+
+impl Eq for State {}
 
 /// A change of one path. If both states are equal and have no content, the file has changed, but its contents are not
 /// kept.
@@ -132,6 +146,7 @@ impl Entry {
             inode: metadata.ino(),
             content: None,
             skipped: (kind == Kind::Other).then_some(Skipped::Special),
+            is_linked: kind == Kind::File && metadata.nlink() > 1,
             is_racy: false,
         }
     }
@@ -143,7 +158,8 @@ impl Entry {
     }
 
     pub(super) fn state(&self) -> State {
-        State { kind: self.kind, mode: self.mode, size: self.size, content: self.content }
+        let Self { kind, mode, size, content, .. } = *self;
+        State { kind, mode, size, content, link: self.is_linked.then_some(self.inode) }
     }
 
     /// Whether this is the same state as another. Where no content is known, the times decide.

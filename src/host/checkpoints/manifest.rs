@@ -105,7 +105,8 @@ impl Manifest {
                 let flags = kind_code(entry.kind)
                     | u8::from(content.is_some()) << 2
                     | u8::from(is_racy) << 3
-                    | entry.skipped.map_or(0, skipped_code) << 4;
+                    | entry.skipped.map_or(0, skipped_code) << 4
+                    | u8::from(entry.is_linked) << 7;
                 out.array([flags]);
                 out.number(entry.mode.into());
                 out.number(entry.size);
@@ -145,7 +146,8 @@ fn decode_entry(bytes: &mut Reader<'_>) -> Option<Entry> {
     Some(Entry {
         kind: KINDS[usize::from(flags & 3)],
         is_racy: flags & 8 != 0,
-        skipped: match flags >> 4 {
+        is_linked: flags & 0x80 != 0,
+        skipped: match flags >> 4 & 7 {
             0 => None,
             code => Some(*SKIPPED.get(usize::from(code - 1))?),
         },

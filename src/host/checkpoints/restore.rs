@@ -123,13 +123,18 @@ impl<'a, C: Contents> Restorer<'a, C> {
                 return None;
             }
         }
-        for (number, (step, file)) in steps.iter_mut().zip(&files).enumerate() {
+        // What is written in place comes last: until then, other paths may be names of the same file.
+        let numbers = 0..files.len();
+        let (later, sooner): (Vec<_>, Vec<_>) =
+            numbers.partition(|number| is_in_place(&files[*number]));
+        for number in [sooner, later].concat() {
+            let file = &files[number];
             let temporary = format!("{TEMPORARY}{slot}-{number}");
             if self.is_resumed {
                 self.tree.remove_temporary(&file.path, &temporary);
             }
-            if *step != Step::Ended {
-                self.put(file, *step, &temporary);
+            if steps[number] != Step::Ended {
+                self.put(file, steps[number], &temporary);
             }
             if self.tree.is_stopped() {
                 return None;
@@ -238,7 +243,15 @@ impl<'a, C: Contents> Restorer<'a, C> {
                 content
             }
         };
-        match self.write(path, target, content.as_deref(), found.as_ref(), temporary) {
+        let written = match (&found, &content) {
+            (Some(Found { link: Some(link), content: Some(old), .. }), Some(new))
+                if is_in_place(file) && target.link == Some(*link) && old != new =>
+            {
+                self.tree.write_in_place(path, new, target.mode)
+            }
+            _ => self.write(path, target, content.as_deref(), found.as_ref(), temporary),
+        };
+        match written {
             Ok(()) => self.done(path),
             Err(error) => self.fail(path, &error),
         };
@@ -331,6 +344,12 @@ impl<'a, C: Contents> Restorer<'a, C> {
     fn fail(&mut self, path: &TreePath, error: &io::Error) -> Step {
         self.left(path, WhyLeft::Failed(error.to_string()))
     }
+}
+
+/// Whether a file was changed under several names at once, and is to be again.
+fn is_in_place(Planned { expected, target, .. }: &Planned) -> bool {
+    let link = |state: &Option<State>| state.as_ref().and_then(|state| state.link);
+    link(expected).is_some() && link(expected) == link(target)
 }
 
 /// Whether what is there must be removed before anything else can come there.

@@ -34,8 +34,8 @@ pub(super) struct Found {
     /// The bytes of a file or the target of a link; `None` for others, and for a file that is too large.
     pub(super) content: Option<Vec<u8>>,
     pub(super) size: u64,
-    /// It has other names, too.
-    pub(super) is_linked: bool,
+    /// The inode of a file that has other names, too.
+    pub(super) link: Option<u64>,
     owner: (u32, u32),
 }
 
@@ -77,13 +77,19 @@ impl Tree {
         Err(Errno::EINVAL.into())
     }
 
-    /// Looks at a path, and reads it unless it has more than `max` bytes. `None` if there is nothing.
+    /// Looks at a path, and reads it unless it has more than `max` bytes. `None` if there is nothing, or a folder on the
+    /// way is a link.
     ///
     /// # Errors
-    /// If it cannot be read, or a folder on the way is a link.
+    /// If it cannot be read.
     pub(super) fn look(&self, path: &TreePath, max: u64) -> io::Result<Option<Found>> {
+        let is_missing = |error: &io::Error| {
+            let errno = error.raw_os_error().map(Errno::from_raw);
+            matches!(errno, Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP))
+        };
         let (folder, name) = match self.parent(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // A folder on the way is missing, or something else is in its place, such as a link.
+            Err(error) if is_missing(&error) => return Ok(None),
             parent => parent?,
         };
         let stat = match fstatat(&folder, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
@@ -115,12 +121,11 @@ impl Tree {
         let size = content.as_ref().map_or(0, |content| content.len() as u64);
         let mode = u32::from(stat.st_mode) & 0o7777;
         let owner = (stat.st_uid, stat.st_gid);
-        Ok(Some(Found { kind, mode, content, size, is_linked: false, owner }))
+        Ok(Some(Found { kind, mode, content, size, link: None, owner }))
     }
 
     /// Replaces what is at a path, which is no folder, by a file, atomically; `old` is what is there. `temporary` is a
-    /// name in the same folder to write to first. If the owner could not be kept, or the file has other names, it is
-    /// written in place.
+    /// name in the same folder to write to first. A file whose owner could not be kept is written in place.
     ///
     /// # Errors
     /// If it cannot be written. What was there is still there.
@@ -133,9 +138,6 @@ impl Tree {
         temporary: &str,
     ) -> io::Result<()> {
         let old = old.filter(|old| old.kind == Kind::File);
-        if old.is_some_and(|old| old.is_linked) {
-            return self.write_in_place(path, content, mode);
-        }
         let (folder, name) = self.parent(path)?;
         remove_if_there(&folder, temporary)?;
         self.step()?;
@@ -146,6 +148,9 @@ impl Tree {
             Ok(true) => {}
             Ok(false) => {
                 remove_if_there(&folder, temporary)?;
+                if old.is_some_and(|old| old.link.is_some()) {
+                    return Err(Errno::EPERM.into());
+                }
                 return self.write_in_place(path, content, mode);
             }
             Err(error) => {
@@ -183,8 +188,17 @@ impl Tree {
         Ok(true)
     }
 
-    /// Overwrites a file from its start and cuts it off last, so that [`is_half_written`] can tell how far it came.
-    fn write_in_place(&self, path: &TreePath, content: &[u8], mode: u32) -> io::Result<()> {
+    /// Overwrites a file under all its names. That is not atomic, but begins at its start and cuts it off last, so that
+    /// [`is_half_written`] can tell how far it came.
+    ///
+    /// # Errors
+    /// If it cannot be written. It may be half written then.
+    pub(super) fn write_in_place(
+        &self,
+        path: &TreePath,
+        content: &[u8],
+        mode: u32,
+    ) -> io::Result<()> {
         let (folder, name) = self.parent(path)?;
         let flags = OFlag::O_WRONLY | OFlag::O_NONBLOCK;
         let file = open_file(&folder, name, flags, Mode::empty())?;
@@ -277,7 +291,7 @@ impl Found {
             mode: entry.mode,
             content: None,
             size: entry.size,
-            is_linked: metadata.nlink() > 1,
+            link: entry.is_linked.then_some(entry.inode),
             owner: (metadata.uid(), metadata.gid()),
         }
     }

@@ -1,7 +1,10 @@
 //! Checkpoints of real folders: what the tests have in common.
 
+mod crash;
+mod random;
 mod restore;
 mod scan;
+mod store;
 
 use super::Checkpoints;
 use super::covered::{Covered, TurnAbout};

@@ -157,7 +157,7 @@ async fn nothing_is_changed_outside_the_root() {
     assert_eq!((restored.done.len(), restored.left.len()), (0, 1), "{restored:?}");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
     for improper in ["../outside/file", "a/../../file", "/etc/file", "", ".git/config", "a//b"] {
-        let state = State { kind: Kind::File, mode: 0o644, size: 0, content: None };
+        let state = State { kind: Kind::File, mode: 0o644, size: 0, content: None, link: None };
         let bytes = Some(b"text".to_vec());
         let file = Restore { path: path(improper), expected: None, target: Some(state), bytes };
         let restored = checkpoints.restore(world.root(), vec![file]).await.unwrap();
@@ -199,4 +199,22 @@ async fn given_bytes_are_written() {
     let file = Restore { path: path("file"), expected, target, bytes };
     restore(&checkpoints, &world, vec![file]).await;
     assert_eq!(world.tree()[&world.at("file")], (Kind::File, 0o600, b"merged".to_vec()));
+}
+
+#[tokio::test]
+async fn a_file_that_became_another_name_of_one_does_not_change_that() {
+    let world = World::new("relinked");
+    world.write("one", "1");
+    world.write("other", "2");
+    fs::write(world.folder.join("outside"), "3").unwrap();
+    world.write("third", "4");
+    fs::hard_link(world.at("third"), world.at("fourth")).unwrap();
+    there_and_back(&world, || {
+        fs::remove_file(world.at("one")).unwrap();
+        fs::hard_link(world.at("other"), world.at("one")).unwrap();
+        fs::remove_file(world.at("third")).unwrap();
+        fs::hard_link(world.folder.join("outside"), world.at("third")).unwrap();
+    })
+    .await;
+    assert_eq!(fs::read(world.folder.join("outside")).unwrap(), b"3");
 }
