@@ -24,6 +24,7 @@ mod read;
 mod record;
 mod registry;
 mod requests;
+mod restore;
 mod review;
 mod revisions;
 mod scans;

@@ -116,7 +116,7 @@ impl Documents {
 
     /// Like [`Self::pending`], for a file that is loaded and was changed by an agent; `None` for any other.
     pub async fn pending_lines(&self, path: &Path) -> Result<Option<PendingFile>, DocumentError> {
-        let Some(document) = self.by_path.lock().get(path).cloned() else { return Ok(None) };
+        let Some(document) = self.known_document(path) else { return Ok(None) };
         run_to_completion(async move { document.lock().await.pending_lines().await }).await
     }
 
@@ -213,6 +213,11 @@ impl Documents {
         run_to_completion(async move { document.lock().await.preload().await }).await
     }
 
+    /// Returns the document of a real path if there is one.
+    pub(super) fn known_document(&self, path: &Path) -> Option<Arc<Queue<Document>>> {
+        self.by_path.lock().get(path).cloned()
+    }
+
     /// Returns the document of a real path.
     pub(super) fn document(&self, path: &Path) -> Arc<Queue<Document>> {
         let mut documents = self.by_path.lock();
@@ -226,7 +231,7 @@ impl Documents {
 }
 
 /// Runs `work` in its own task, so that a write is not left half done if the agent cancels its request.
-async fn run_to_completion<T: Send + 'static>(
+pub(super) async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = Result<T, DocumentError>> + Send + 'static,
 ) -> Result<T, DocumentError> {
     match tokio::spawn(work).await {

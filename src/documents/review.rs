@@ -15,7 +15,9 @@ use super::error::DocumentError;
 use crate::core::messages::review::{
     ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines,
 };
-use crate::edit::{Choice, PendingHunk, Record, Rejection, Text, Version, apply, diff, refine};
+use crate::edit::{
+    Choice, Hunk, PendingHunk, Record, Rejection, Shape, Text, Version, apply, diff, refine,
+};
 use crate::session::author::Author;
 
 /// What became of a rejection.
@@ -176,6 +178,25 @@ impl Document {
         if self.record.as_ref().is_none_or(|record| !record.is_at(&loaded.version())) {
             return Ok(false);
         }
+        let is_deletion = rejection.form.is_some_and(|form| !form.exists);
+        let shape = rejection.form.map_or(loaded.text.shape(), |form| form.shape);
+        let changed =
+            self.change_loaded(loaded, file, &rejection.hunks, shape, is_deletion).await?;
+        let Some(after) = changed else { return Ok(false) };
+        self.record_rejection(rejection, after).await?;
+        Ok(true)
+    }
+
+    /// Changes a buffer as one undo step, and saves or deletes its file if the buffer was not modified. `None` if the text
+    /// has changed meanwhile.
+    pub(super) async fn change_loaded(
+        &mut self,
+        loaded: LoadedBuffer,
+        file: Option<DiskText>,
+        hunks: &[Hunk],
+        shape: Shape,
+        is_deletion: bool,
+    ) -> Result<Option<Version>, DocumentError> {
         if let Some(reason) = loaded.buffer.locked.clone() {
             return Err(DocumentError::Refused { path: self.path.clone(), reason });
         }
@@ -184,14 +205,13 @@ impl Document {
             Some(file) => !loaded.buffer.modified && self.is_baseline(&loaded, file).await?,
             None => false,
         };
-        let is_deletion = can_save && rejection.form.is_some_and(|form| !form.exists);
-        let shape = rejection.form.map_or(loaded.text.shape(), |form| form.shape);
+        let is_deletion = can_save && is_deletion;
         let then = match (can_save, is_deletion) {
             (true, true) => Then::Unmodified,
             (true, false) => Then::Save { eol: shape.final_newline },
             _ => Then::Nothing,
         };
-        let edits = refine(&rejection.hunks, &loaded.text);
+        let edits = refine(hunks, &loaded.text);
         match self.apply_edits(&loaded, edits, then).await? {
             ChangeOutcome::Done { after, saved, stamp, undo, .. } => {
                 if is_deletion {
@@ -199,10 +219,9 @@ impl Document {
                 } else if can_save {
                     self.set_saved(saved, stamp, loaded.buffer.encoding).await?;
                 }
-                self.record_rejection(rejection, Version::of_buffer(after, undo)).await?;
-                Ok(true)
+                Ok(Some(Version::of_buffer(after, undo)))
             }
-            ChangeOutcome::Retry => Ok(false),
+            ChangeOutcome::Retry => Ok(None),
             ChangeOutcome::Failed { reason, before, after } => {
                 self.revert(&loaded, &before, &after).await?;
                 Err(DocumentError::Refused { path: self.path.clone(), reason })

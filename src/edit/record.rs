@@ -230,6 +230,16 @@ impl<O> Record<O> {
         self.origins[step.index()].as_ref()
     }
 
+    /// Returns who made the steps of agents, in their order.
+    pub fn origins(&self) -> impl Iterator<Item = &O> {
+        self.origins.iter().flatten()
+    }
+
+    /// What the file is now besides its lines.
+    pub fn form(&self) -> Form {
+        self.forms().text
+    }
+
     /// Returns all lines the file has had since the record began, each with the step that brought it, in that order.
     pub fn lines(&self) -> impl Iterator<Item = (StepId, &str)> {
         self.weave.by_age()

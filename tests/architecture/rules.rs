@@ -76,6 +76,8 @@ const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/document/edits.lua", "makes an agent's edits in the user's buffers"),
     ("lua/rat/document/conflict.lua", "marks lines the user keeps"),
     ("lua/rat/review/pending.lua", "marks what agents have changed and nobody has decided on"),
+    ("lua/rat/review/list.lua", "marks the lines being drawn, for that moment only"),
+    ("lua/rat/review/comments.lua", "shows the user's comments below lines of a review"),
     ("lua/rat/view/decoration.lua", "marks the lines being drawn, for that moment only"),
     ("lua/rat/view/margin.lua", "puts the binary's signs before lines of the view buffers"),
     ("lua/rat/view/fold.lua", "marks where folds are in the view buffers"),
@@ -98,6 +100,8 @@ const BESIDE: &[&str] = &["virt_text =", "virt_lines =", "winbar ="];
 const BESIDE_TEXT: &[(&str, &str)] = &[
     ("lua/rat/chat/prompt_header.lua", "titles of attachments and queued prompts, in one line"),
     ("lua/rat/document/conflict.lua", "a line of the agent's text, as one line"),
+    ("lua/rat/review/list.lua", "a title escaped by `text`"),
+    ("lua/rat/review/comments.lua", "what the user has typed"),
     ("lua/rat/diff/tab_page.lua", "words of ours, names escaped by `text`"),
     ("lua/rat/chat/placeholder.lua", "words and keys of ours"),
     ("lua/rat/ask/login.lua", "a title escaped by `text`"),

@@ -1,0 +1,274 @@
+//! Documents and checkpoints: the text of a file before an agent changed it unnoticed, and buffers that get back what a turn
+//! has changed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::blocking::run_blocking;
+use super::change::{Origin, Via};
+use super::disk_text::DiskText;
+use super::document::{Document, MAX_TRIES};
+use super::error::DocumentError;
+use super::facts::DiskFacts;
+use super::registry::{Documents, run_to_completion};
+use crate::core::messages::review::ChangeScope;
+use crate::edit::{Snapshot, Text, apply, diff, merge};
+use crate::session::author::Author;
+
+/// What is known of who changed a file in a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touched {
+    /// Nothing: the file is not text, or was never looked at.
+    Unknown,
+    /// The agent did not: Neovim has saved the file, or somebody else has changed it.
+    No,
+    /// The agent did.
+    Yes(Author),
+}
+
+/// What a file would be without a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Without {
+    /// The text.
+    pub text: Snapshot,
+    /// Whether there would be a file.
+    pub exists: bool,
+    /// How many places would stay, because somebody has changed them since.
+    pub conflicts: usize,
+}
+
+impl Document {
+    /// Records what the file was before an agent may have changed it; `None` if it did not exist. Does nothing if that is
+    /// known already.
+    pub(super) async fn set_before(&mut self, bytes: Option<Vec<u8>>) -> Result<(), DocumentError> {
+        if self.baseline.is_some() || self.was_missing || self.find().await?.is_some() {
+            return Ok(());
+        }
+        match bytes {
+            Some(bytes) => {
+                // These are nobody's facts, so that the file is read.
+                self.baseline = Some(self.decode_file(bytes, DiskFacts::MISSING, None).await?);
+            }
+            None => self.was_missing = true,
+        }
+        Ok(())
+    }
+
+    /// Returns what is known of who changed the file in a turn. The tool call in `by` does not count.
+    pub(super) async fn touched(&mut self, by: &Author) -> Result<Touched, DocumentError> {
+        let Some(record) = &self.record else {
+            let is_known = self.baseline.is_some() || self.find().await?.is_some();
+            return Ok(if is_known { Touched::No } else { Touched::Unknown });
+        };
+        let scope = turn_of(by);
+        let steps = record.origins().filter(|origin| scope.includes(&origin.by));
+        Ok(steps.last().map_or(Touched::No, |origin| Touched::Yes(origin.by.clone())))
+    }
+
+    /// Returns what the file would be without the changes of a turn that are still pending. `None` if there are none.
+    pub(super) async fn without(&mut self, by: &Author) -> Result<Option<Without>, DocumentError> {
+        let Some(record) = self.record().await? else { return Ok(None) };
+        let (scope, revisions) = (turn_of(by), Arc::clone(&self.revisions));
+        run_blocking(move || {
+            let choice = record.choose(None, |origin| scope.includes(&origin.by));
+            if choice.is_empty() {
+                return None;
+            }
+            let rejection = record.plan_rejection(&choice);
+            let form = rejection.form.unwrap_or(record.form());
+            let text = apply(&rejection.hunks, record.current()).with_shape(form.shape);
+            let text = revisions.snapshot(text);
+            let conflicts = rejection.conflicts.len();
+            Some(Without { text, exists: form.exists, conflicts })
+        })
+        .await
+    }
+
+    /// Whether these are the bytes of a file with this text.
+    pub(super) async fn is_text_of(
+        &self,
+        text: &Snapshot,
+        bytes: Vec<u8>,
+    ) -> Result<bool, DocumentError> {
+        let decoded = self.decode_file(bytes, DiskFacts::MISSING, None).await?;
+        Ok(decoded.text == *text)
+    }
+
+    /// Turns the text of a loaded buffer from that of `base` into that of `target`, and keeps what else has changed since
+    /// `base`. Saves it if it was not modified. `by` is the agent whose change this is, if it is one's. Returns `false` if
+    /// the file is not loaded, or the same lines have changed.
+    pub(super) async fn replace_text(
+        &mut self,
+        base: Vec<u8>,
+        target: Vec<u8>,
+        by: Option<&Author>,
+    ) -> Result<bool, DocumentError> {
+        for _ in 0..MAX_TRIES {
+            let Some((loaded, file)) = self.buffer_and_file().await? else { return Ok(false) };
+            let buffer = Some(&loaded.buffer);
+            let base = self.decode_file(base.clone(), DiskFacts::MISSING, buffer).await?.text;
+            let target = self.decode_file(target.clone(), DiskFacts::MISSING, buffer).await?.text;
+            let live = loaded.text.clone();
+            let merged = run_blocking(move || {
+                let merged = merge(&base, &live, &target).ok()?;
+                let is_live = live.same_lines(&base);
+                let shape = if is_live { target.shape() } else { live.shape() };
+                Some((merged.hunks, shape))
+            });
+            let Some((hunks, shape)) = merged.await? else { return Ok(false) };
+            let before = loaded.version();
+            let Some(after) = self.change_loaded(loaded, file, &hunks, shape, false).await? else {
+                continue;
+            };
+            match by {
+                Some(by) => {
+                    let hunks = diff(&before.text, &after.text);
+                    let origin = Origin { by: by.clone(), via: Via::Disk };
+                    self.record_change(origin, before, after, &hunks).await?;
+                }
+                None => self.update_record(after).await?,
+            }
+            return Ok(true);
+        }
+        Err(DocumentError::Busy(self.path.clone()))
+    }
+
+    /// Returns the bytes of the file with what leads from `base` to `target` made in it, too. `None` if somebody has changed
+    /// the same lines.
+    pub(super) async fn merged_bytes(
+        &mut self,
+        base: Vec<u8>,
+        target: Vec<u8>,
+    ) -> Result<Option<Vec<u8>>, DocumentError> {
+        let Some(DiskText { text: live, encoding, .. }) = self.read_file(None).await? else {
+            return Ok(None);
+        };
+        let base = self.decode_file(base, DiskFacts::MISSING, None).await?.text;
+        let target = self.decode_file(target, DiskFacts::MISSING, None).await?.text;
+        let merged = run_blocking(move || -> Option<Text> {
+            let merged = merge(&base, &live, &target).ok()?;
+            Some(apply(&merged.hunks, &live).with_shape(live.shape()))
+        });
+        let Some(text) = merged.await? else { return Ok(None) };
+        self.encode_file(self.revisions.snapshot(text), &encoding).await.map(Some)
+    }
+
+    /// Follows a file that was restored on disk, as a change of the agent if `by` is given.
+    pub(super) async fn was_restored(&mut self, by: Option<&Author>) -> Result<(), DocumentError> {
+        if let Some(by) = by {
+            self.disk_changed(by).await?;
+        } else if self.find().await?.is_none() {
+            // The record follows when it is looked at.
+            self.baseline = self.read_file(None).await.ok().flatten();
+            self.was_missing = self.baseline.is_none();
+            self.unopened_change = None;
+        } else if let Some(file) = self.read_file(None).await? {
+            self.update_timestamp(&file).await?;
+            self.baseline = Some(file);
+        }
+        Ok(())
+    }
+
+    /// Whether the file is loaded, and whether its buffer has unsaved changes.
+    pub(super) async fn loaded_state(&mut self) -> Result<Option<bool>, DocumentError> {
+        Ok(self.find().await?.map(|found| found.buffer.modified))
+    }
+}
+
+impl Documents {
+    /// Records what a file was before an agent may have changed it; `None` if it did not exist. Does nothing if that is known
+    /// already.
+    pub async fn set_before(
+        &self,
+        path: &Path,
+        bytes: Option<Vec<u8>>,
+    ) -> Result<(), DocumentError> {
+        let document = self.document(path);
+        run_to_completion(async move { document.lock().await.set_before(bytes).await }).await
+    }
+
+    /// Returns what is known of who changed a file in a turn. The tool call in `by` does not count.
+    pub async fn touched(&self, path: &Path, by: &Author) -> Result<Touched, DocumentError> {
+        let Some(document) = self.known_document(path) else { return Ok(Touched::Unknown) };
+        let by = by.clone();
+        run_to_completion(async move { document.lock().await.touched(&by).await }).await
+    }
+
+    /// Returns what a file would be without the changes of a turn that are still pending. `None` if there are none.
+    pub async fn without(
+        &self,
+        path: &Path,
+        by: &Author,
+    ) -> Result<Option<Without>, DocumentError> {
+        let document = self.document(path);
+        let by = by.clone();
+        run_to_completion(async move { document.lock().await.without(&by).await }).await
+    }
+
+    /// Whether these are the bytes of a file with this text.
+    pub async fn is_text_of(
+        &self,
+        path: &Path,
+        text: &Snapshot,
+        bytes: Vec<u8>,
+    ) -> Result<bool, DocumentError> {
+        let document = self.document(path);
+        let text = text.clone();
+        run_to_completion(async move { document.lock().await.is_text_of(&text, bytes).await }).await
+    }
+
+    /// Turns the text of a loaded buffer from that of `base` into that of `target`, and keeps what else has changed since
+    /// `base`. Saves it if it was not modified. `by` is the agent whose change this is, if it is one's. Returns `false` if
+    /// the file is not loaded, or the same lines have changed.
+    pub async fn replace_text(
+        &self,
+        path: &Path,
+        base: Vec<u8>,
+        target: Vec<u8>,
+        by: Option<&Author>,
+    ) -> Result<bool, DocumentError> {
+        let document = self.document(path);
+        let by = by.cloned();
+        run_to_completion(async move {
+            document.lock().await.replace_text(base, target, by.as_ref()).await
+        })
+        .await
+    }
+
+    /// Returns the bytes of a file with what leads from `base` to `target` made in it, too. `None` if somebody has changed the
+    /// same lines.
+    pub async fn merged_bytes(
+        &self,
+        path: &Path,
+        base: Vec<u8>,
+        target: Vec<u8>,
+    ) -> Result<Option<Vec<u8>>, DocumentError> {
+        let document = self.document(path);
+        run_to_completion(async move { document.lock().await.merged_bytes(base, target).await })
+            .await
+    }
+
+    /// Follows a file that was restored on disk, as a change of the agent if `by` is given.
+    pub async fn was_restored(
+        &self,
+        path: &Path,
+        by: Option<&Author>,
+    ) -> Result<(), DocumentError> {
+        let document = self.document(path);
+        let by = by.cloned();
+        run_to_completion(async move { document.lock().await.was_restored(by.as_ref()).await })
+            .await
+    }
+
+    /// Whether a file is loaded, and whether its buffer has unsaved changes then.
+    pub async fn loaded_state(&self, path: &Path) -> Result<Option<bool>, DocumentError> {
+        let document = self.document(path);
+        run_to_completion(async move { document.lock().await.loaded_state().await }).await
+    }
+}
+
+/// Everything that an agent did in a turn.
+fn turn_of(by: &Author) -> ChangeScope {
+    let (session, turn) = (Some(by.session.clone()), Some(by.turn));
+    ChangeScope { session, turn, ..ChangeScope::default() }
+}
