@@ -292,6 +292,28 @@ function M.RatReview(args)
   rpc.notify("list_changes", { chat = chat.id, scope = scope })
 end
 
+---@param name string message to the binary
+---@param payload table
+local function to_chat(name, payload)
+  local chat = current_chat.get()
+  if not chat or not chat.id then
+    return notify.warn("No agent is running. :RatStart starts one.")
+  end
+  rpc.notify(name, vim.tbl_extend("keep", { chat = chat.id }, payload))
+end
+
+function M.RatUndo()
+  to_chat("undo", {})
+end
+
+function M.RatRedo()
+  to_chat("undo", { redo = true })
+end
+
+function M.RatTurns()
+  to_chat("turns", {})
+end
+
 function M.RatAccept(args)
   review(args, true)
 end

@@ -1,11 +1,13 @@
 //! Runs the effects on files: reads and writes of agents, buffers that follow the disk, watching, and the context of a
 //! prompt.
 
+use super::checkpoints::Turns;
 use super::events::Events;
 use super::file_outcome::{all_changes, read_outcome, write_outcome};
 use super::file_scope::{PathQueues, filter_in_scope, resolve_in_scope};
 use super::prompt_context;
 use crate::core::messages::agent::INTERNAL_ERROR;
+use crate::core::messages::checkpoint::CheckpointCommand;
 use crate::core::messages::effect::CollectPromptContext;
 use crate::core::messages::event::Event;
 use crate::core::messages::file_scope::FileScope;
@@ -17,6 +19,7 @@ use crate::core::messages::review::{Review, ReviewAction, ReviewList, ReviewedFi
 use crate::documents::editor::Editor;
 use crate::documents::watch::Watcher;
 use crate::documents::{DocumentError, Documents, ReadRequest, Rejected, WriteRequest};
+use crate::host::checkpoints::Checkpoints;
 use crate::session::author::{Author, ChatId, SessionKey};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -37,17 +40,23 @@ pub(super) struct Files {
     /// Locked while a buffer follows its file, so that only one does at a time.
     follow_lock: Arc<tokio::sync::Mutex<()>>,
     queues: Arc<PathQueues>,
+    turns: Turns,
     events: Events,
 }
 
 impl Files {
-    pub(super) fn new(editor: Arc<dyn Editor>, events: Events) -> Self {
+    pub(super) fn new(
+        editor: Arc<dyn Editor>,
+        checkpoints: Arc<Checkpoints>,
+        events: Events,
+    ) -> Self {
         let documents = Arc::new(Documents::new(Arc::clone(&editor)));
+        let turns = Turns::new(checkpoints, Arc::clone(&documents), events.clone());
         let watcher = watcher(events.clone())
             .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
             .ok();
         let (follow_lock, queues) = (Arc::default(), Arc::default());
-        Self { editor, documents, watcher, follow_lock, queues, events }
+        Self { editor, documents, watcher, follow_lock, queues, turns, events }
     }
 
     pub(super) fn read(&self, token: RequestToken, request: ReadRequest, scope: FileScope) {
@@ -89,6 +98,10 @@ impl Files {
             });
             Event::File { token, outcome }
         });
+    }
+
+    pub(super) fn checkpoint(&self, command: CheckpointCommand) {
+        self.turns.run(command);
     }
 
     /// Reads files that the agent is about to change, so that their text before the change is known.
@@ -226,8 +239,15 @@ impl Files {
     pub(super) fn collect_prompt_context(&self, request: CollectPromptContext) {
         let (chat, turn, unsaved) = (request.chat, request.turn, request.unsaved);
         let (editor, documents) = (Arc::clone(&self.editor), Arc::clone(&self.documents));
+        let turns = self.turns.clone();
         self.events.spawn(async move {
-            let work = tokio::spawn(prompt_context::collect(editor, documents, request));
+            let roots = request.scope.roots.clone();
+            let work = tokio::spawn(async move {
+                let context = prompt_context::collect(editor, documents, request).await;
+                // Last, since what is saved before the prompt is not of the turn.
+                turns.begin(chat, roots).await;
+                context
+            });
             let context = work.await.unwrap_or_else(|error| {
                 tracing::error!(%error, "a prompt is sent without its context");
                 PromptContext::default()
@@ -272,11 +292,19 @@ impl Files {
         chat: ChatId,
         by: Author,
         paths: Vec<PathBuf>,
+        unopened: bool,
         scope: FileScope,
     ) {
         let files = self.clone();
         let scan = Arc::new(files.documents.begin_scan(by.session.clone()));
         tokio::spawn(async move {
+            if unopened {
+                // First, as only this knows what was in files that nobody has read.
+                let changes = files.turns.look(&by).await;
+                if !changes.is_empty() {
+                    files.events.send(Event::DiskFollowed { chat, changes, failed: Vec::new() });
+                }
+            }
             let paths = if paths.is_empty() { files.loaded().await } else { paths };
             // A file system that does not answer must not delay the files on others.
             for paths in files.documents.disks().group_by_file_system(paths) {

@@ -1,9 +1,12 @@
 //! Runs the effects that `State` decides on and sends their results back as events. It reaches the editor only through
 //! the `documents::editor::Editor` trait and must not depend on Neovim.
 
+mod checkpoints;
 mod events;
 mod file_outcome;
 mod file_scope;
 mod files;
 mod prompt_context;
 pub mod runner;
+mod undo;
+mod undone;

@@ -9,6 +9,7 @@ use crate::core::messages::event::Event;
 use crate::documents::ReadRequest;
 use crate::documents::WriteRequest;
 use crate::documents::editor::Editor;
+use crate::host::checkpoints::Checkpoints;
 use crate::host::export;
 use crate::host::store::Store;
 use crate::host::terminals::Terminals;
@@ -25,6 +26,7 @@ pub struct Runner {
     terminals: Terminals,
     files: Files,
     store: Arc<Store>,
+    checkpoints: Arc<Checkpoints>,
     events: Events,
 }
 
@@ -36,16 +38,19 @@ impl Runner {
         agents: Agents,
         terminals: Terminals,
         store: Store,
+        checkpoints: Checkpoints,
         events: mpsc::UnboundedSender<Event>,
     ) -> Self {
         let events = Events::new(events);
-        let files = Files::new(editor, events.clone());
-        Self { agents, terminals, files, store: Arc::new(store), events }
+        let checkpoints = Arc::new(checkpoints);
+        let files = Files::new(editor, Arc::clone(&checkpoints), events.clone());
+        Self { agents, terminals, files, store: Arc::new(store), checkpoints, events }
     }
 
     /// Blocks until everything that was handed to the store is on disk.
     pub fn flush(&self) {
         self.store.flush();
+        self.checkpoints.flush();
     }
 
     /// Stops all agents and all their terminal commands, then flushes the store.
@@ -67,8 +72,9 @@ impl Runner {
                 let request = WriteRequest { by, path, content, base, dirty, repeats };
                 self.files.write(token, request, scope);
             }
-            Effect::FollowDisk { chat, by, paths, scope } => {
-                self.files.follow_disk(chat, by, paths, scope);
+            Effect::Checkpoint(command) => self.files.checkpoint(command),
+            Effect::FollowDisk { chat, by, paths, unopened, scope } => {
+                self.files.follow_disk(chat, by, paths, unopened, scope);
             }
             Effect::Preload { paths, scope } => self.files.preload(paths, scope),
             Effect::AgentReadDisk { session, paths, scope, by_model } => {

@@ -14,6 +14,8 @@ use crate::core::messages::event::Event;
 use crate::core::messages::terminal::TerminalEvent;
 use crate::core::messages::user::UserAction;
 use crate::core::state::State;
+use crate::host::checkpoints::Checkpoints;
+use crate::host::checkpoints::limits::Limits;
 use crate::host::store::Store;
 use crate::host::terminals::Terminals;
 use crate::log::{self, Log};
@@ -31,6 +33,7 @@ use editor::NvimEditor;
 use pace::Pace;
 use rmpv::Value;
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -124,9 +127,12 @@ impl Bridge {
             Agents::new(agents_sender, transport, GracePeriods::default(), secrets.clone());
         let terminals = Terminals::new(terminals_sender, watchdog);
         let folder = std::env::var_os(STATE_FOLDER).filter(|folder| !folder.is_empty());
-        let store = Store::open(folder.map(Into::into), secrets);
+        let folder: Option<PathBuf> = folder.map(Into::into);
+        let kept = folder.as_ref().map(|folder| folder.join("checkpoints"));
+        let checkpoints = Checkpoints::open(kept, secrets.clone(), Limits::default());
+        let store = Store::open(folder, secrets);
         let editor = Arc::new(NvimEditor::new(client.clone()));
-        let runner = Runner::new(editor, agents, terminals, store, effects_sender);
+        let runner = Runner::new(editor, agents, terminals, store, checkpoints, effects_sender);
         Ok(Self {
             state: State::default(),
             runner,

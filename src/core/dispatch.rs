@@ -36,6 +36,11 @@ impl State {
             Event::Buffer(path, event) => self.buffer_event(path, event),
             Event::Reviewed(action, files, failed) => self.reviewed(action, files, &failed),
             Event::PendingFound(files) => self.pending_found(files),
+            Event::TurnKept(_) => self.review_changed(),
+            Event::TurnsListed(chat, turns) => self.turns_listed(chat, turns),
+            Event::TurnShown(chat, shown) => self.turn_shown(chat, shown),
+            Event::UndoPlanned(chat, plan) => self.undo_planned(chat, plan),
+            Event::Undone(chat, plan, outcome) => self.undone(chat, &plan, outcome),
             Event::ChangesFound(list, files) => self.changes_found(list, &files),
             Event::ChangeFound(path, change) => self.change_found(&path, change),
             Event::DiskChanged(paths) => self.disk_changed(&paths),
@@ -166,6 +171,13 @@ impl State {
                 self.delete_session(agent, session, cwd);
             }
             UserAction::Review(request) => self.review(request),
+            UserAction::ListTurns(chat) => self.with_chat(chat, Self::list_turns),
+            UserAction::ShowTurn(chat, turn) => {
+                self.with_chat(chat, |state, id| state.show_turn(id, turn));
+            }
+            UserAction::Undo(chat, target) => {
+                self.with_chat(chat, |state, id| state.undo(id, target));
+            }
             UserAction::ListChanges(list) => self.list_changes(list),
             UserAction::Compare(path) => self.compare(path),
             UserAction::KeepAsBase(path, base) => self.keep_as_base(path, base),
@@ -232,6 +244,7 @@ impl State {
             }
             Question::DirtyWrite(_, token) => self.dirty_write_answered(token, index),
             Question::UnsavedText(chat, _) => self.unsaved_text_answered(chat, index),
+            Question::Undo(chat, plan) => self.undo_answered(chat, plan, index),
         }
     }
 }

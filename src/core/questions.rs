@@ -1,5 +1,6 @@
 //! Our own questions that wait for the user.
 
+use crate::core::messages::checkpoint::UndoPlan;
 use crate::core::messages::ids::RequestToken;
 use crate::session::author::ChatId;
 use crate::session::ids::AuthMethodId;
@@ -18,6 +19,8 @@ pub(super) enum Question {
     DirtyWrite(ChatId, RequestToken),
     /// What to do about unsaved text before the prompt of this turn is sent?
     UnsavedText(ChatId, u64),
+    /// Undo or redo this turn?
+    Undo(ChatId, Box<UndoPlan>),
 }
 
 impl Question {
@@ -28,7 +31,8 @@ impl Question {
             | Self::Login(chat, _)
             | Self::OutsidePath { chat, .. }
             | Self::DirtyWrite(chat, _)
-            | Self::UnsavedText(chat, _) => *chat,
+            | Self::UnsavedText(chat, _)
+            | Self::Undo(chat, _) => *chat,
         }
     }
 

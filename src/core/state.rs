@@ -95,7 +95,7 @@ impl State {
     pub(super) fn ask(&mut self, question: Question, title: String, items: Vec<String>) {
         let id = self.next_id();
         let chat = question.chat();
-        let by_user = matches!(question, Question::UnsavedText(..));
+        let by_user = matches!(question, Question::UnsavedText(..) | Question::Undo(..));
         // Closing a window must not decide for a request that an agent waits on.
         let lasting = matches!(question, Question::OutsidePath { .. } | Question::DirtyWrite(..));
         self.questions.insert(id, question);

@@ -39,5 +39,6 @@ pub use error::DocumentError;
 pub use facts::{DiskFacts, FileTime, Stamp};
 pub use registry::Documents;
 pub use requests::{ReadRequest, WriteRequest};
+pub use restore::{Touched, Without};
 pub use review::Rejected;
 pub use scans::DiskScan;

@@ -62,6 +62,12 @@ impl FileDiff {
         self.hunks.iter().map(|hunk| hunk.removed).sum()
     }
 
+    /// Returns the whole diff.
+    pub fn to_text(&self) -> String {
+        let hunks: String = self.hunks.iter().map(|hunk| hunk.text.as_str()).collect();
+        self.header.clone() + &hunks
+    }
+
     /// Returns the line that stands for the hunks from index `from` on.
     fn omission(&self, from: usize) -> String {
         let (added, removed) = self.hunks[from..]

@@ -16,6 +16,8 @@ use rat_nvim::core::messages::event::Event;
 use rat_nvim::core::messages::policy::FilePolicy;
 use rat_nvim::core::messages::user::{SessionTarget, UserAction};
 use rat_nvim::core::state::State;
+use rat_nvim::host::checkpoints::Checkpoints;
+use rat_nvim::host::checkpoints::limits::Limits;
 use rat_nvim::host::store::Store;
 use rat_nvim::host::terminals::Terminals;
 use rat_nvim::secrets::Secrets;
@@ -130,7 +132,8 @@ async fn an_agent_changes_unsaved_text_in_any_editor() {
     let agents = Agents::new(to_loop, transport, GracePeriods::default(), Secrets::default());
     let terminals = Terminals::new(mpsc::channel(1).0, None);
     let store = Store::open(None, Secrets::default());
-    let mut runner = Runner::new(desk.editor(), agents, terminals, store, events);
+    let checkpoints = Checkpoints::open(None, Secrets::default(), Limits::default());
+    let mut runner = Runner::new(desk.editor(), agents, terminals, store, checkpoints, events);
     let mut state = State::default();
 
     let start = UserAction::Start {

@@ -69,7 +69,8 @@ function M.asked(payload)
     return question.by_user or chat ~= nil and auto_open.may_open(chat)
   end
   local items, opts, on_choice = select_arguments(question)
-  question.chooser = require("rat.ask.chooser").when_idle(items, opts, on_choice, ready)
+  local chooser = require("rat.ask.chooser")
+  question.chooser = chooser.when_idle(items, opts, on_choice, ready, question.by_user)
   if not ready() then
     notify.info(("%s (answer with :RatPermission)"):format(question.title))
   end

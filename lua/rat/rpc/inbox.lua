@@ -159,6 +159,11 @@ function handlers.review(payload)
   require("rat.review.list").arrived(payload)
 end
 
+---@param payload rat.msg.Turns
+function handlers.turns(payload)
+  require("rat.chat.turns").show(payload)
+end
+
 ---@param payload rat.msg.Compare
 function handlers.compare(payload)
   require("rat.review.compare").arrived(payload)

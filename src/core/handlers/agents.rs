@@ -57,6 +57,7 @@ impl State {
         self.current = Some(id);
         self.announce(id, true, focus);
         if existing.is_none() {
+            self.prepare_checkpoints(id);
             match target {
                 SessionTarget::Last => self.find_last_session(id),
                 SessionTarget::Existing(session) | SessionTarget::Fork(session) => {

@@ -17,17 +17,19 @@ const MAX_NAMED_FILES: usize = 3;
 
 impl State {
     /// Has open buffers follow what the agent wrote to disk, attributed to this tool call if it is known. No paths
-    /// means all open files.
+    /// means all open files. With `unopened`, changes of other files are looked for, too.
     pub(in crate::core) fn follow_disk(
         &mut self,
         id: ChatId,
         tool_call: Option<ToolCallId>,
         paths: Vec<PathBuf>,
+        unopened: bool,
     ) {
         let Some(chat) = self.chats.get(&id) else { return };
         let Some(session) = chat.key() else { return };
         let by = Author { session, turn: chat.turns, tool_call };
-        self.effects.push(Effect::FollowDisk { chat: id, by, paths, scope: chat.file_scope() });
+        let scope = chat.file_scope();
+        self.effects.push(Effect::FollowDisk { chat: id, by, paths, unopened, scope });
     }
 
     /// Records that the agent has read these files from disk. Ignored for an agent that reads through us, because its
@@ -82,7 +84,7 @@ impl State {
         let mut running: Vec<_> = running.map(touching).collect();
         running.sort_by_key(|(_, tool_call)| tool_call.is_none());
         for (id, tool_call) in running {
-            self.follow_disk(id, tool_call, paths.to_vec());
+            self.follow_disk(id, tool_call, paths.to_vec(), false);
         }
     }
 

@@ -19,3 +19,4 @@ mod session_list;
 mod sessions;
 mod terminals;
 mod turn;
+mod undo;

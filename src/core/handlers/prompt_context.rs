@@ -108,15 +108,10 @@ impl State {
         chat.replay = Replay::None;
         chat.turns += 1;
         let (number, policy) = (chat.turns, chat.access.policy);
-        let has_no_files = prompt.files().next().is_none();
         self.enter_phase(id, Phase::Running(Turn::new(number, prompt, entry)));
         self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::TurnStart(id)));
-        match policy.unsaved {
-            Unsaved::Ignore if has_no_files => {
-                self.send_prompt(id, ContextNotes::default(), &FilesRead::default());
-            }
-            unsaved => self.collect_context(id, unsaved),
-        }
+        // Even if nothing goes with the prompt, it waits for the checkpoint of its folders.
+        self.collect_context(id, policy.unsaved);
     }
 
     /// Collects the prompt's context and handles unsaved text as `unsaved` says.

@@ -52,7 +52,7 @@ impl State {
     }
 
     /// Tells the editor that other hunks may be pending than before.
-    pub(super) fn review_changed(&mut self) {
+    pub(in crate::core) fn review_changed(&mut self) {
         let changed = EditorMessage::Autocommand(UserAutocmd::ReviewChanged);
         self.after_draw.retain(|message| *message != changed);
         self.after_draw.push(changed);

@@ -255,8 +255,10 @@ impl State {
         self.withdraw_questions(
             |question| matches!(question, Question::EndAgent(chat, _) if *chat == id),
         );
+        let ended = self.chats.get(&id).and_then(|chat| chat.turn().cloned());
         self.enter_phase(id, Phase::Ready);
-        self.follow_disk(id, None, Vec::new());
+        self.follow_disk(id, None, Vec::new(), true);
+        self.keep_turn(id, ended);
         self.save(id);
         let chat = self.chats.get(&id);
         let next = chat.is_some_and(|chat| chat.queue.is_ready());
@@ -370,9 +372,9 @@ impl State {
             let call = Some(call.clone());
             if !paths.is_empty() && matches!(kind, ToolKind::Execute | ToolKind::Other) {
                 // The call may have changed other files than the ones it names, such as the folder a command runs in.
-                self.follow_disk(id, call.clone(), Vec::new());
+                self.follow_disk(id, call.clone(), Vec::new(), false);
             }
-            self.follow_disk(id, call, paths);
+            self.follow_disk(id, call, paths, true);
         } else if named && !paths.is_empty() {
             let scope = chat.file_scope();
             self.effects.push(Effect::Preload { paths, scope });

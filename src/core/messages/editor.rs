@@ -1,5 +1,6 @@
 //! What the core tells the editor.
 
+use crate::core::messages::checkpoint::KeptTurn;
 use crate::core::messages::content::ContentOffer;
 use crate::core::messages::elicitation::ElicitationUpdate;
 use crate::core::messages::files::FileChange;
@@ -153,6 +154,8 @@ pub enum EditorMessage {
     Commands(ChatId, Vec<Command>),
     /// What is pending in a loaded file.
     Pending(PendingFile),
+    /// Turns to choose from.
+    Turns(ChatId, Vec<KeptTurn>),
     /// Show what is pending in all files.
     Review(ReviewPage),
     /// Compare a file with its base.

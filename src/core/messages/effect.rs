@@ -1,6 +1,7 @@
 //! Everything we do. Only `State` creates effects; the bridge has the edges carry them out.
 
 use crate::core::messages::call::Call;
+use crate::core::messages::checkpoint::CheckpointCommand;
 use crate::core::messages::content::{ContentBytes, ExportTarget};
 use crate::core::messages::event::Timer;
 use crate::core::messages::file_scope::FileScope;
@@ -68,6 +69,8 @@ pub enum Effect {
         by: Author,
         /// The files; empty means every open file.
         paths: Vec<PathBuf>,
+        /// Whether to look for changes of files that are not open, too.
+        unopened: bool,
         /// The files the agent may use.
         scope: FileScope,
     },
@@ -166,6 +169,8 @@ pub enum Effect {
     },
     /// Read or write saved sessions.
     Store(StoreCommand),
+    /// Do something with checkpoints.
+    Checkpoint(CheckpointCommand),
     /// Watch loaded files in this scope, and no others, for changes on disk.
     Watch(FileScope),
     /// Set a timer. `Event::Timer` follows.

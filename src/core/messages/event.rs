@@ -1,6 +1,7 @@
 //! Everything that happens. The edges create events; only `State` handles them.
 
 use crate::core::messages::agent::AgentEvent;
+use crate::core::messages::checkpoint::{KeptTurn, UndoOutcome, UndoPlan};
 use crate::core::messages::content::{ExportOutcome, ExportTarget};
 use crate::core::messages::files::{BufferEvent, FileChange, FileOutcome, PromptContext};
 use crate::core::messages::ids::{AgentId, RequestToken};
@@ -60,6 +61,16 @@ pub enum Event {
     Reviewed(ReviewAction, Vec<ReviewedFile>, Vec<(PathBuf, String)>),
     /// What is pending in loaded files.
     PendingFound(Vec<PendingFile>),
+    /// What a turn has changed is kept.
+    TurnKept(ChatId),
+    /// The kept turns, for a list.
+    TurnsListed(ChatId, Vec<KeptTurn>),
+    /// What a turn has changed, as a unified diff; otherwise why it cannot be shown.
+    TurnShown(ChatId, Result<String, String>),
+    /// What undoing a turn would do; otherwise why it cannot be undone.
+    UndoPlanned(ChatId, Result<UndoPlan, String>),
+    /// A turn was undone or redone; otherwise why not.
+    Undone(ChatId, Box<UndoPlan>, Result<UndoOutcome, String>),
     /// What is pending in all files, for a review.
     ChangesFound(ReviewList, Vec<ChangedFile>),
     /// What is pending in the file that the user wants to compare with its base; `None` if nothing is.

@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod call;
+pub mod checkpoint;
 pub mod content;
 pub mod editor;
 pub mod effect;

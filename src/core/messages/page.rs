@@ -15,6 +15,8 @@ pub enum PageId {
     Output(ToolCallId),
     /// A piece of content.
     Content(ContentId),
+    /// What a turn has changed.
+    Turn,
 }
 
 /// A text to be shown in a scratch buffer.

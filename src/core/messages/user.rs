@@ -1,5 +1,6 @@
 //! What the user does, as reported by the editor.
 
+use crate::core::messages::checkpoint::{TurnRef, UndoTarget};
 use crate::core::messages::content::ContentCommand;
 use crate::core::messages::elicitation::ElicitationChoice;
 use crate::core::messages::page::View;
@@ -162,6 +163,12 @@ pub enum UserAction {
     },
     /// `:RatAccept`, `:RatReject`.
     Review(ReviewRequest),
+    /// List the turns whose changes are kept.
+    ListTurns(Option<ChatId>),
+    /// See what a turn has changed.
+    ShowTurn(Option<ChatId>, TurnRef),
+    /// Undo or redo a turn.
+    Undo(Option<ChatId>, UndoTarget),
     /// See what is pending.
     ListChanges(ReviewList),
     /// Compare a file with its base.

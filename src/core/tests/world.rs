@@ -70,6 +70,7 @@ impl World {
                 | Effect::FindPending { .. }
                 | Effect::FindChanges { .. }
                 | Effect::FindChange { .. }
+                | Effect::Checkpoint(_)
                 | Effect::KeepAsBase { .. }
                 | Effect::Forget(_)
                 | Effect::Preload { .. }

@@ -17,6 +17,7 @@ use super::stored::Stored;
 use super::tree::Tree;
 use super::tree_path::TreePath;
 use super::turns::{Coverage, Turn, TurnSummary};
+use crate::edit::{Text, diff};
 use crate::secrets::Secrets;
 use std::collections::HashMap;
 use std::io;
@@ -25,6 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
+/// How many bytes of changed files are compared to count lines.
+const MAX_COUNTED: u64 = 32 << 20;
 /// How many characters of a prompt are logged.
 const PROMPT_LEN: usize = 200;
 
@@ -203,6 +206,7 @@ impl Covered {
         if changes.is_empty() {
             return Ok(None);
         }
+        let (added, removed) = self.count_lines(&changes);
         let hidden = |text: &str| self.secrets.hide(text).into_owned();
         let prompt = hidden(about.prompt.trim_start());
         let summary = TurnSummary {
@@ -214,6 +218,8 @@ impl Covered {
             undoes: about.undoes,
             coverage: Coverage::of(&running.before, running.is_late),
             files: changes.len(),
+            added,
+            removed,
         };
         let turn = Turn { summary, changes };
         let synced = self.stored.pack.get_mut().sync();
@@ -221,6 +227,33 @@ impl Covered {
         logged.map_err(|error| store_error(&self.root, &error))?;
         self.is_stale = true;
         Ok(Some(turn))
+    }
+
+    /// Counts the lines that changes have added and removed, in files that are text and as far as that is quick.
+    fn count_lines(&mut self, changes: &[FileChange]) -> (usize, usize) {
+        let (mut added, mut removed, mut room) = (0, 0, MAX_COUNTED);
+        for change in changes {
+            let mut texts = [Text::default(), Text::default()];
+            let mut is_text = true;
+            for (text, state) in texts.iter_mut().zip([&change.before, &change.after]) {
+                let Some(state) = state else { continue };
+                is_text &= state.kind == Kind::File && state.size <= room;
+                let id = state.content.filter(|_| is_text);
+                let content = id.and_then(|id| self.stored.content(&id));
+                match content.and_then(|content| String::from_utf8(content).ok()) {
+                    Some(content) => *text = Text::parse(&content),
+                    None => is_text = false,
+                }
+                room -= if is_text { state.size } else { 0 };
+            }
+            if is_text {
+                for hunk in diff(&texts[0], &texts[1]) {
+                    added += hunk.lines.len();
+                    removed += hunk.removed;
+                }
+            }
+        }
+        (added, removed)
     }
 
     /// Forgets a turn that will not be ended.

@@ -39,6 +39,12 @@ pub struct TurnSummary {
     pub coverage: Coverage,
     /// How many paths it changed.
     pub files: usize,
+    /// How many lines it added.
+    #[serde(default)]
+    pub added: usize,
+    /// How many lines it removed.
+    #[serde(default)]
+    pub removed: usize,
 }
 
 /// A turn with everything it changed.

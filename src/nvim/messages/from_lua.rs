@@ -7,6 +7,7 @@ mod session;
 pub mod start;
 #[cfg(test)]
 mod tests;
+mod undo;
 
 use crate::core::messages::files::BufferEvent;
 use crate::core::messages::page;
@@ -67,6 +68,12 @@ pub(in crate::nvim) enum FromLua {
     Answer(answer::Answer),
     /// `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
     Review(answer::Review),
+    /// `:RatTurns`: the user wants to choose from the turns whose changes are kept.
+    Turns(undo::Turns),
+    /// The user wants to see what a turn has changed.
+    ShowTurn(undo::ShowTurn),
+    /// `:RatUndo`, `:RatRedo`: undoes or redoes a turn.
+    Undo(undo::Undo),
     /// `:RatReview`: the user wants to see what is pending.
     ListChanges(answer::ListChanges),
     /// The user wants to compare a file with its base.
@@ -149,6 +156,9 @@ impl FromLua {
             Self::Elicitation(elicitation) => elicitation.into(),
             Self::Answer(answer) => answer.try_into()?,
             Self::Review(review) => review.try_into()?,
+            Self::Turns(undo::Turns { chat }) => UserAction::ListTurns(chat.map(ChatId)),
+            Self::ShowTurn(show) => show.into(),
+            Self::Undo(undo) => undo.into(),
             Self::ListChanges(list) => list.into(),
             Self::Compare(answer::Compare { path }) => UserAction::Compare(path.into()),
             Self::KeepAsBase(answer::KeepAsBase { path, lines }) => {

@@ -70,6 +70,8 @@ pub(in crate::nvim) enum ToLua {
     Commands(session::Commands),
     /// What is pending in a loaded file.
     Pending(review::Pending),
+    /// Turns to choose from.
+    Turns(review::Turns),
     /// Show what is pending in all files.
     Review(review::Review),
     /// Compare a file with its base.
@@ -134,6 +136,7 @@ fn message(message: EditorMessage) -> Value {
             ToLua::Commands(session::Commands::new(chat.0, commands))
         }
         EditorMessage::Pending(file) => ToLua::Pending(file.into()),
+        EditorMessage::Turns(chat, turns) => ToLua::Turns(review::Turns::new(chat.0, turns)),
         EditorMessage::Review(page) => ToLua::Review(page.into()),
         EditorMessage::Compare(file) => ToLua::Compare(file.into()),
         EditorMessage::Diff { chat, request, tool_call, title, files } => {

@@ -172,6 +172,23 @@
 --- Which changes a decision is about.
 ---@alias rat.notify.DecisionScope "all"|"turn"|"listed"
 
+--- Lists the turns whose changes are kept.
+---@class (exact) rat.notify.Turns
+---@field chat? integer The chat.
+
+--- Shows what a turn has changed.
+---@class (exact) rat.notify.ShowTurn
+---@field chat? integer The chat.
+---@field root string The folder of the turn.
+---@field id string The id of the turn.
+
+--- Undoes or redoes a turn.
+---@class (exact) rat.notify.Undo
+---@field chat? integer The chat.
+---@field redo? boolean Whether to redo the turn that was undone last.
+---@field root? string The folder of the turn to undo; without it, the last turn.
+---@field id? string The id of that turn.
+
 --- Shows what is pending in all files.
 ---@class (exact) rat.notify.ListChanges
 ---@field chat? integer The chat.
@@ -273,6 +290,9 @@
 ---@field elicitation rat.notify.Elicitation The user answers an elicitation or has its form validated.
 ---@field answer rat.notify.Answer The user answers one of our own questions.
 ---@field review rat.notify.Review `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
+---@field turns rat.notify.Turns `:RatTurns`: the user wants to choose from the turns whose changes are kept.
+---@field show_turn rat.notify.ShowTurn The user wants to see what a turn has changed.
+---@field undo rat.notify.Undo `:RatUndo`, `:RatRedo`: undoes or redoes a turn.
 ---@field list_changes rat.notify.ListChanges `:RatReview`: the user wants to see what is pending.
 ---@field compare rat.notify.Compare The user wants to compare a file with its base.
 ---@field keep_as_base rat.notify.KeepAsBase The user has changed the base in a comparison, which keeps what agrees with it.

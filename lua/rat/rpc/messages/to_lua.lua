@@ -202,7 +202,7 @@
 ---@field focus boolean Whether to focus the window.
 
 --- What a text is.
----@alias rat.msg.PageKind "info"|"trace"|"output"|"content"
+---@alias rat.msg.PageKind "info"|"trace"|"output"|"content"|"turn"
 
 --- Output for a terminal buffer.
 ---@class (exact) rat.msg.TerminalOutput
@@ -321,6 +321,23 @@
 ---@field count integer How many rows it has.
 ---@field removed integer How many lines it replaces.
 
+--- Turns whose changes are kept, the newest first.
+---@class (exact) rat.msg.Turns
+---@field chat integer The chat it was asked for in.
+---@field items rat.msg.ListedTurn[] The turns.
+
+--- A turn whose changes are kept.
+---@class (exact) rat.msg.ListedTurn
+---@field root string The folder whose files it changed.
+---@field id string Its id among the turns of that folder.
+---@field time integer When it ended, in seconds since 1970.
+---@field agent string The agent's name in the configuration.
+---@field prompt string The beginning of the prompt.
+---@field undone boolean Whether it has been undone.
+---@field files integer How many files it changed.
+---@field added integer How many lines it added.
+---@field removed integer How many lines it removed.
+
 --- What is pending in all files, as a unified diff.
 ---@class (exact) rat.msg.Review
 ---@field chat? integer The chat it was asked for in; missing for the one used last.
@@ -381,6 +398,7 @@
 ---@field options rat.msg.Options The options of a session have changed.
 ---@field commands rat.msg.Commands The agent's slash commands have changed.
 ---@field pending rat.msg.Pending What is pending in a loaded file.
+---@field turns rat.msg.Turns Turns to choose from.
 ---@field review rat.msg.Review Show what is pending in all files.
 ---@field compare rat.msg.Compare Compare a file with its base.
 ---@field diff rat.msg.Diff Show changes in diff mode.

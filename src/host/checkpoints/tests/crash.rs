@@ -211,6 +211,8 @@ fn a_log_that_is_cut_anywhere_has_the_turns_that_were_whole() {
             shared: number == 2,
         };
         let summary = TurnSummary {
+            added: 0,
+            removed: 0,
             id: TurnId { slot: 1, number },
             time: number.into(),
             agent: "agent".to_owned(),

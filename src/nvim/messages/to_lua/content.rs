@@ -52,6 +52,8 @@ pub(in crate::nvim) enum PageKind {
     Output,
     /// A piece of content.
     Content,
+    /// What a turn has changed.
+    Turn,
 }
 
 /// Output for a terminal buffer.
@@ -162,6 +164,7 @@ impl From<ScratchPage> for Scratch {
         let (kind, id) = match it.page {
             PageId::Info => (PageKind::Info, None),
             PageId::Trace => (PageKind::Trace, None),
+            PageId::Turn => (PageKind::Turn, None),
             PageId::Output(tool_call) => (PageKind::Output, Some(Handle::new(tool_call))),
             PageId::Content(content) => (PageKind::Content, Some(Handle::new(content.encode()))),
         };

@@ -1,7 +1,9 @@
 //! Messages about what agents have changed and nobody has decided on.
 
+use super::Chat;
+use crate::core::messages::checkpoint::KeptTurn;
 use crate::core::messages::review::{ComparedFile, PendingFile, ReviewPage, ReviewScope};
-use crate::nvim::text::{BufferText, FilePath, Label, Word, each};
+use crate::nvim::text::{BufferText, FilePath, Handle, Label, Word, each};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -117,5 +119,56 @@ impl From<ComparedFile> for Compare {
     fn from(file: ComparedFile) -> Self {
         let lines: Vec<&str> = file.base.lines().collect();
         Self { path: FilePath::new(&file.path), base: each(lines, BufferText::new) }
+    }
+}
+
+/// Turns whose changes are kept, the newest first.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct Turns {
+    /// The chat it was asked for in.
+    chat: Chat,
+    /// The turns.
+    items: Vec<ListedTurn>,
+}
+
+/// A turn whose changes are kept.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct ListedTurn {
+    /// The folder whose files it changed.
+    root: FilePath,
+    /// Its id among the turns of that folder.
+    id: Handle,
+    /// When it ended, in seconds since 1970.
+    time: u64,
+    /// The agent's name in the configuration.
+    agent: Label,
+    /// The beginning of the prompt.
+    prompt: Label,
+    /// Whether it has been undone.
+    undone: bool,
+    /// How many files it changed.
+    files: usize,
+    /// How many lines it added.
+    added: usize,
+    /// How many lines it removed.
+    removed: usize,
+}
+
+impl Turns {
+    pub(super) fn new(chat: Chat, turns: Vec<KeptTurn>) -> Self {
+        let items = turns.into_iter().map(|turn| ListedTurn {
+            root: FilePath::new(&turn.turn.root),
+            id: Handle::new(turn.turn.id),
+            time: turn.time,
+            agent: Label::new(turn.agent),
+            prompt: Label::new(turn.prompt),
+            undone: turn.is_undone,
+            files: turn.files,
+            added: turn.added,
+            removed: turn.removed,
+        });
+        Self { chat, items: items.collect() }
     }
 }

@@ -1,0 +1,49 @@
+--- Lets the user choose from the turns whose changes are kept, and shows or undoes what one has changed.
+local chooser = require("rat.ask.chooser")
+local rpc = require("rat.rpc")
+local sessions = require("rat.chat.sessions")
+
+local M = {}
+
+--- Longest prompt in the list, in characters.
+local MAX_PROMPT = 36
+
+---@param turn rat.msg.ListedTurn
+---@return string
+local function label(turn)
+  local prompt = vim.fn.strcharpart(turn.prompt, 0, MAX_PROMPT)
+  local files = turn.files == 1 and "1 file" or turn.files .. " files"
+  local lines = ("+%d -%d"):format(turn.added, turn.removed)
+  local age = sessions.age(turn.time, os.time())
+  local parts = { prompt, files, lines, age }
+  if turn.undone then
+    parts[#parts + 1] = "undone"
+  end
+  return table.concat(parts, " · ")
+end
+
+---@param chat integer
+---@param turn rat.msg.ListedTurn
+local function choose_action(chat, turn)
+  local items = turn.undone and { "Show what it changed" } or { "Show what it changed", "Undo it" }
+  chooser.open(items, { prompt = label(turn) }, function(_, index)
+    if index == 1 then
+      rpc.notify("show_turn", { chat = chat, root = turn.root, id = turn.id })
+    elseif index == 2 then
+      rpc.notify("undo", { chat = chat, root = turn.root, id = turn.id })
+    end
+  end)
+end
+
+--- Shows the turns.
+---@param payload rat.msg.Turns
+function M.show(payload)
+  local opts = { prompt = "Turns that changed files", format_item = label }
+  chooser.when_idle(payload.items, opts, function(turn)
+    if turn then
+      choose_action(payload.chat, turn)
+    end
+  end, nil, true)
+end
+
+return M

@@ -1,0 +1,314 @@
+//! Runs the effects on checkpoints: the state of folders before and after turns, and what happens to the files that a turn
+//! has changed unnoticed.
+
+use super::events::Events;
+use super::file_outcome::all_changes;
+use super::undo::{self, Undo};
+use super::undone::undone;
+use crate::core::messages::checkpoint::{CheckpointCommand, KeptTurn, TurnRef};
+use crate::core::messages::event::Event;
+use crate::core::messages::files::FileChange;
+use crate::documents::{Documents, Touched};
+use crate::edit::Text;
+use crate::edit::unified::FileDiff;
+use crate::host::checkpoints::covered::TurnAbout;
+use crate::host::checkpoints::entry::{self, Kind};
+use crate::host::checkpoints::ids::TurnId;
+use crate::host::checkpoints::tree_path::TreePath;
+use crate::host::checkpoints::{Checkpoints, TurnStart};
+use crate::host::paths;
+use crate::session::author::{Author, ChatId};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long a prompt waits until its folders have been looked at.
+const BEGIN_LIMIT: Duration = Duration::from_secs(2);
+/// How long the end of a turn waits until buffers have followed what it left on disk.
+const END_LIMIT: Duration = Duration::from_secs(10);
+/// If looking at a folder takes longer, that is not done after each tool call.
+const CHEAP_LOOK: Duration = Duration::from_millis(150);
+
+/// The checkpoints of the folders of chats.
+#[derive(Debug, Clone)]
+pub(super) struct Turns {
+    checkpoints: Arc<Checkpoints>,
+    documents: Arc<Documents>,
+    events: Events,
+    running: Arc<Mutex<HashMap<ChatId, Arc<tokio::sync::Mutex<RunningTurn>>>>>,
+    /// The turns of this program.
+    authors: Arc<Mutex<HashMap<TurnRef, Author>>>,
+}
+
+/// A turn that has begun.
+#[derive(Debug, Default)]
+struct RunningTurn {
+    /// One for each folder.
+    starts: Vec<TurnStart>,
+    /// The paths that have changed so far, with the tool call that did it.
+    changed: HashMap<PathBuf, Option<String>>,
+}
+
+/// What is known of a change when its turn is logged.
+#[derive(Debug)]
+struct Attribution {
+    is_agents: bool,
+    tool_call: Option<String>,
+}
+
+impl Turns {
+    pub(super) fn new(
+        checkpoints: Arc<Checkpoints>,
+        documents: Arc<Documents>,
+        events: Events,
+    ) -> Self {
+        let (running, authors) = (Arc::default(), Arc::default());
+        Self { checkpoints, documents, events, running, authors }
+    }
+
+    pub(super) fn run(&self, command: CheckpointCommand) {
+        let turns = self.clone();
+        match command {
+            CheckpointCommand::Prepare(roots) => {
+                tokio::spawn(async move {
+                    for root in turns.real_roots(roots).await {
+                        turns.checkpoints.prepare(root);
+                    }
+                });
+            }
+            CheckpointCommand::Drop(chat) => drop(self.running.lock().remove(&chat)),
+            CheckpointCommand::End { by, agent, prompt } => {
+                // The next turn of the chat may begin before this is done.
+                let Some(turn) = self.running.lock().remove(&by.session.chat) else { return };
+                tokio::spawn(async move { turns.end(turn, by, agent, prompt).await });
+            }
+            CheckpointCommand::List(chat, roots) => self.events.spawn(async move {
+                let roots = turns.real_roots(roots).await;
+                Event::TurnsListed(chat, turns.kept(&roots).await)
+            }),
+            CheckpointCommand::Show(chat, turn) => self.events.spawn(async move {
+                let text = turns.diff_of(&turn).await;
+                Event::TurnShown(chat, text)
+            }),
+            CheckpointCommand::Plan(request) => self.events.spawn(async move {
+                let (chat, roots) = (request.chat, turns.real_roots(request.roots.clone()).await);
+                Event::UndoPlanned(chat, turns.undo().plan(&roots, request.target).await)
+            }),
+            CheckpointCommand::Undo(chat, plan) => self.events.spawn(async move {
+                let outcome = turns.undo().carry_out(&plan).await;
+                Event::Undone(chat, plan, outcome)
+            }),
+        }
+    }
+
+    fn undo(&self) -> Undo {
+        Undo {
+            checkpoints: Arc::clone(&self.checkpoints),
+            documents: Arc::clone(&self.documents),
+            authors: Arc::clone(&self.authors),
+        }
+    }
+
+    /// Returns the real paths of folders, without those below others.
+    async fn real_roots(&self, roots: Vec<PathBuf>) -> Vec<PathBuf> {
+        let mut real = Vec::new();
+        for root in roots {
+            let named = root.clone();
+            let resolving = self.documents.disks().call(&root, move |_| paths::real_path(&named));
+            real.extend(resolving.await.ok().and_then(Result::ok));
+        }
+        real.sort_unstable();
+        real.dedup();
+        let all = real.clone();
+        real.retain(|root| !all.iter().any(|other| other != root && root.starts_with(other)));
+        real
+    }
+
+    /// Fixes the state of the folders of a chat before its turn.
+    pub(super) async fn begin(&self, chat: ChatId, roots: Vec<PathBuf>) {
+        let deadline = Instant::now() + BEGIN_LIMIT;
+        let mut turn = RunningTurn::default();
+        for root in self.real_roots(roots).await {
+            match self.checkpoints.begin(root, deadline).await {
+                Ok(start) => turn.starts.push(start),
+                Err(error) => tracing::info!(%error, "a turn begins without a checkpoint"),
+            }
+        }
+        self.running.lock().insert(chat, Arc::new(tokio::sync::Mutex::new(turn)));
+    }
+
+    /// Looks for what the turn of a chat has changed in files that are not open, and has their documents record it.
+    pub(super) async fn look(&self, by: &Author) -> Vec<FileChange> {
+        let Some(turn) = self.running.lock().get(&by.session.chat).cloned() else {
+            return Vec::new();
+        };
+        let mut turn = turn.lock().await;
+        let RunningTurn { starts, changed } = &mut *turn;
+        let mut reported = Vec::new();
+        for start in starts {
+            let root = start.root().to_owned();
+            let took = self.checkpoints.scan_time(&root);
+            if by.tool_call.is_some() && took.is_some_and(|took| took > CHEAP_LOOK) {
+                continue;
+            }
+            match self.checkpoints.look(start).await {
+                Ok(changes) => {
+                    for change in changes {
+                        let path = change.path.under(&root);
+                        reported.extend(self.observe(&root, &path, &change, by).await);
+                        let tool_call = by.tool_call.as_ref().map(|call| call.as_ref().to_owned());
+                        let known = changed.entry(path).or_default();
+                        *known = tool_call.or(known.take());
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "what a turn has changed is not known"),
+            }
+        }
+        reported
+    }
+
+    /// Has the document of a changed file record the change.
+    async fn observe(
+        &self,
+        root: &Path,
+        path: &Path,
+        change: &entry::FileChange,
+        by: &Author,
+    ) -> Vec<FileChange> {
+        let is_file = |state: &entry::State| state.kind == Kind::File;
+        if !change.before.iter().chain(&change.after).all(is_file) {
+            return Vec::new();
+        }
+        let before = match &change.before {
+            None => None,
+            Some(state) => match self.content(root, state).await {
+                Some(bytes) => Some(bytes),
+                None => return Vec::new(),
+            },
+        };
+        let known = self.documents.set_before(path, before).await;
+        let followed = match known {
+            Ok(()) => self.documents.disk_changed(path, by).await,
+            Err(error) => Err(error),
+        };
+        match followed {
+            Ok(change) => change.iter().flat_map(all_changes).collect(),
+            Err(error) => {
+                tracing::debug!(path = %path.display(), %error, "a change is only in the checkpoint");
+                Vec::new()
+            }
+        }
+    }
+
+    async fn content(&self, root: &Path, state: &entry::State) -> Option<Vec<u8>> {
+        undo::content(&self.checkpoints, root, state).await
+    }
+
+    /// Keeps what a turn has changed.
+    async fn end(
+        &self,
+        turn: Arc<tokio::sync::Mutex<RunningTurn>>,
+        by: Author,
+        agent: String,
+        prompt: String,
+    ) {
+        if !self.documents.scans_done(&by.session, Instant::now() + END_LIMIT).await {
+            tracing::warn!("a turn is kept before buffers have followed it");
+        }
+        let RunningTurn { starts, changed } = std::mem::take(&mut *turn.lock().await);
+        for start in starts {
+            let root = start.root().to_owned();
+            let mut known = HashMap::new();
+            for (path, tool_call) in &changed {
+                let Some(below) = TreePath::below(&root, path) else { continue };
+                let touched = self.documents.touched(path, &by).await.unwrap_or(Touched::Unknown);
+                let tool_call = match &touched {
+                    Touched::Yes(by) => by.tool_call.as_ref().map(|call| call.as_ref().to_owned()),
+                    Touched::No | Touched::Unknown => tool_call.clone(),
+                };
+                let is_agents = touched != Touched::No;
+                known.insert(below, Attribution { is_agents, tool_call });
+            }
+            let session = by.session.session.as_ref().to_owned();
+            let (agent, prompt) = (agent.clone(), prompt.clone());
+            let about = TurnAbout { agent, session, prompt, undoes: None };
+            let attribute = move |change: &mut entry::FileChange| {
+                let Some(Attribution { is_agents, tool_call }) = known.get(&change.path) else {
+                    // It changed after the last look, so somebody else may have done it.
+                    change.shared = true;
+                    return true;
+                };
+                change.by.clone_from(tool_call);
+                *is_agents
+            };
+            match self.checkpoints.end(start, about, Box::new(attribute)).await {
+                Ok(Some(turn)) => {
+                    let turn = TurnRef { root, id: turn.summary.id.to_string() };
+                    self.authors.lock().insert(turn, by.clone());
+                    self.events.send(Event::TurnKept(by.session.chat));
+                }
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "what a turn has changed is not kept"),
+            }
+        }
+    }
+
+    /// Returns the kept turns of folders, the newest first, without undos.
+    async fn kept(&self, roots: &[PathBuf]) -> Vec<KeptTurn> {
+        let mut kept = Vec::new();
+        for root in roots {
+            let summaries = self.checkpoints.turns(root.clone()).await;
+            let undone = undone(&summaries);
+            let turns = summaries.into_iter().filter(|turn| turn.undoes.is_none());
+            kept.extend(turns.map(|turn| KeptTurn {
+                turn: TurnRef { root: root.clone(), id: turn.id.to_string() },
+                time: turn.time,
+                is_undone: undone.contains(&turn.id),
+                agent: turn.agent,
+                prompt: turn.prompt,
+                files: turn.files,
+                added: turn.added,
+                removed: turn.removed,
+            }));
+        }
+        kept.sort_by_key(|turn| std::cmp::Reverse(turn.time));
+        kept
+    }
+
+    /// Returns what a turn has changed as a unified diff; otherwise why not.
+    async fn diff_of(&self, turn: &TurnRef) -> Result<String, String> {
+        let id = turn.id.parse::<TurnId>().map_err(|error| error.to_string())?;
+        let found = self.checkpoints.turn(turn.root.clone(), id).await;
+        let found = found.map_err(|error| error.to_string())?;
+        let mut out = String::new();
+        for change in found.changes {
+            let name = change.path.to_string();
+            let mut texts = [None, None];
+            let mut is_text = true;
+            for (text, state) in texts.iter_mut().zip([&change.before, &change.after]) {
+                let Some(state) = state else { continue };
+                let bytes = self.content(&turn.root, state).await;
+                let content = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+                is_text &= state.kind == Kind::File;
+                match content.filter(|content| !content.contains('\0')) {
+                    Some(content) => *text = Some(Text::parse(&content)),
+                    None => is_text = false,
+                }
+            }
+            let [before, after] = texts;
+            let diff = FileDiff::new(&name, before.as_ref(), after.as_ref()).filter(|_| is_text);
+            match diff {
+                Some(diff) => out.push_str(&diff.to_text()),
+                None => {
+                    // Writing to a string cannot fail.
+                    let _ = writeln!(out, "{name}: {}", undo::describe(&change));
+                }
+            }
+        }
+        Ok(out)
+    }
+}

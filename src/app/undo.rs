@@ -1,0 +1,351 @@
+//! Takes back what a turn has changed, or brings it back: plans it, then changes buffers as one undo step each, then files.
+//! What others have changed since stays. An undo is kept as a turn, so that it can be undone.
+
+use crate::core::messages::checkpoint::{
+    PlannedAction, PlannedFile, TurnRef, UndoOutcome, UndoPlan, UndoTarget,
+};
+use crate::core::messages::review::ChangeScope;
+use crate::documents::{Documents, Without};
+use crate::host::checkpoints::Checkpoints;
+use crate::host::checkpoints::covered::TurnAbout;
+use crate::host::checkpoints::entry::{FileChange, Kind, State};
+use crate::host::checkpoints::ids::TurnId;
+use crate::host::checkpoints::restore::Restore;
+use crate::host::checkpoints::tree_path::TreePath;
+use crate::host::checkpoints::turns::{Turn, TurnSummary};
+use crate::session::author::Author;
+use parking_lot::Mutex;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long an undo waits until the folder has been looked at.
+const BEGIN_LIMIT: Duration = Duration::from_secs(60);
+
+/// What undoing needs.
+#[derive(Debug)]
+pub(super) struct Undo {
+    pub(super) checkpoints: Arc<Checkpoints>,
+    pub(super) documents: Arc<Documents>,
+    /// The turns of this program.
+    pub(super) authors: Arc<Mutex<HashMap<TurnRef, Author>>>,
+}
+
+/// How a path gets back what it was.
+#[derive(Debug)]
+enum Way {
+    /// The file on disk, byte for byte.
+    Disk,
+    /// What is pending of the turn is rejected; how many places stay.
+    Reject(usize),
+    /// The text of the buffer.
+    Buffer,
+    /// The file on disk, with what others have changed since.
+    Merge,
+    /// Not at all, for this reason.
+    Leave(String),
+}
+
+impl Undo {
+    /// Plans to undo or redo a turn in one of these folders; otherwise says why that is not possible.
+    pub(super) async fn plan(
+        &self,
+        roots: &[PathBuf],
+        target: UndoTarget,
+    ) -> Result<UndoPlan, String> {
+        let (reference, redoes) = self.find(roots, target).await?;
+        let turn = self.turn(&reference).await?;
+        let mut files = Vec::new();
+        for change in &turn.changes {
+            let way = self.way(&reference, change, redoes.is_some()).await;
+            let path = change.path.under(&reference.root);
+            let action = match way {
+                Way::Leave(why) => PlannedAction::Leave(why),
+                Way::Reject(conflicts) if conflicts > 0 => PlannedAction::Merge(conflicts),
+                Way::Merge => PlannedAction::Merge(0),
+                _ => match (&change.before, &change.after) {
+                    (None, Some(_)) => PlannedAction::Delete,
+                    (Some(_), None) => PlannedAction::Create,
+                    _ => PlannedAction::Restore,
+                },
+            };
+            files.push(PlannedFile { path, action });
+        }
+        let TurnSummary { prompt, time, coverage, .. } = turn.summary;
+        Ok(UndoPlan {
+            turn: reference,
+            redoes,
+            prompt,
+            time,
+            files,
+            not_covered: coverage.not_kept + coverage.unreadable,
+            is_late: coverage.is_late,
+        })
+    }
+
+    /// Returns the turn whose changes are to be taken back, and the one that a redo brings back.
+    async fn find(
+        &self,
+        roots: &[PathBuf],
+        target: UndoTarget,
+    ) -> Result<(TurnRef, Option<TurnRef>), String> {
+        if let UndoTarget::Turn(turn) = target {
+            return Ok((turn, None));
+        }
+        let is_redo = target == UndoTarget::LastUndone;
+        let mut last: Option<(PathBuf, TurnSummary)> = None;
+        for root in roots {
+            let summaries = self.checkpoints.turns(root.clone()).await;
+            let undone = super::undone::undone(&summaries);
+            let is_ordinary =
+                |id: TurnId| summaries.iter().any(|turn| turn.id == id && turn.undoes.is_none());
+            let is_wanted = |turn: &&TurnSummary| match turn.undoes {
+                None => !is_redo && !undone.contains(&turn.id),
+                // What redoes an undo is one itself.
+                Some(of) => is_redo && !undone.contains(&turn.id) && is_ordinary(of),
+            };
+            let newest = summaries.iter().find(is_wanted);
+            if newest.is_some_and(|turn| last.as_ref().is_none_or(|(_, it)| it.time < turn.time)) {
+                last = newest.map(|turn| (root.clone(), turn.clone()));
+            }
+        }
+        let Some((root, turn)) = last else { return Err(self.nothing(roots, is_redo).await) };
+        let reference = |id: TurnId| TurnRef { root: root.clone(), id: id.to_string() };
+        Ok((reference(turn.id), turn.undoes.map(reference)))
+    }
+
+    /// Says why there is nothing to undo or redo.
+    async fn nothing(&self, roots: &[PathBuf], is_redo: bool) -> String {
+        if is_redo {
+            return "Nothing to redo".to_owned();
+        }
+        for root in roots {
+            if let Err(error) = self.checkpoints.recovered(root.clone()).await {
+                return format!("Nothing to undo: {error}");
+            }
+        }
+        "Nothing to undo: no turn has changed files in this folder".to_owned()
+    }
+
+    async fn turn(&self, turn: &TurnRef) -> Result<Turn, String> {
+        let id = turn.id.parse::<TurnId>().map_err(|error| error.to_string())?;
+        let found = self.checkpoints.turn(turn.root.clone(), id).await;
+        found.map_err(|error| error.to_string())
+    }
+
+    /// Decides how a path gets back what it was before a change.
+    async fn way(&self, turn: &TurnRef, change: &FileChange, is_redo: bool) -> Way {
+        let path = change.path.under(&turn.root);
+        let is_text_file = |state: &Option<State>| {
+            state.as_ref().is_none_or(|state| state.kind == Kind::File && state.content.is_some())
+        };
+        let is_text = is_text_file(&change.before) && is_text_file(&change.after);
+        let loaded = self.documents.loaded_state(&path).await.ok().flatten();
+        let author = self.authors.lock().get(turn).cloned().filter(|_| !is_redo);
+        let without = match author.filter(|_| is_text) {
+            Some(by) => self.documents.without(&path, &by).await.ok().flatten(),
+            None => None,
+        };
+        let now = self.state(turn, &change.path).await;
+        let is_as_left = now.as_ref().is_ok_and(|now| *now == change.after);
+        if let Some(without) = without {
+            let is_exact = self.is_exact(turn, change, &without).await;
+            return if is_exact && is_as_left && loaded.is_none() {
+                Way::Disk
+            } else {
+                Way::Reject(without.conflicts)
+            };
+        }
+        let same_content = |a: &State, b: &State| a.content == b.content;
+        let has_content_change = !change
+            .before
+            .as_ref()
+            .zip(change.after.as_ref())
+            .is_some_and(|(before, after)| same_content(before, after));
+        let both = change.before.is_some() && change.after.is_some();
+        if is_text && loaded.is_some() && both && has_content_change {
+            return Way::Buffer;
+        }
+        match now {
+            Err(why) => Way::Leave(why),
+            Ok(_) if loaded == Some(true) => {
+                Way::Leave("its buffer has unsaved changes".to_owned())
+            }
+            Ok(now) if now == change.after => Way::Disk,
+            Ok(Some(now)) if is_text && both && now.kind == Kind::File => {
+                match self.merged(turn, change).await {
+                    Some(_) => Way::Merge,
+                    None => Way::Leave("the same lines have changed since".to_owned()),
+                }
+            }
+            Ok(now) if now == change.before => Way::Leave("it is as it was already".to_owned()),
+            Ok(_) => Way::Leave("it has changed since".to_owned()),
+        }
+    }
+
+    /// Whether rejecting what is pending gives the file exactly what it was.
+    async fn is_exact(&self, turn: &TurnRef, change: &FileChange, without: &Without) -> bool {
+        if without.conflicts > 0 || without.exists != change.before.is_some() {
+            return false;
+        }
+        let Some(before) = &change.before else { return true };
+        let Some(bytes) = content(&self.checkpoints, &turn.root, before).await else {
+            return false;
+        };
+        let path = change.path.under(&turn.root);
+        self.documents.is_text_of(&path, &without.text, bytes).await.unwrap_or(false)
+    }
+
+    async fn state(&self, turn: &TurnRef, path: &TreePath) -> Result<Option<State>, String> {
+        let states = self.checkpoints.states(turn.root.clone(), vec![path.clone()]).await;
+        let states = states.map_err(|error| error.to_string())?;
+        Ok(states.into_iter().next().flatten())
+    }
+
+    /// Returns the bytes of a file without a change, and with what others have changed since.
+    async fn merged(&self, turn: &TurnRef, change: &FileChange) -> Option<Vec<u8>> {
+        let base = content(&self.checkpoints, &turn.root, change.after.as_ref()?).await?;
+        let target = content(&self.checkpoints, &turn.root, change.before.as_ref()?).await?;
+        let path = change.path.under(&turn.root);
+        self.documents.merged_bytes(&path, base, target).await.ok().flatten()
+    }
+
+    /// Carries out a plan.
+    pub(super) async fn carry_out(&self, plan: &UndoPlan) -> Result<UndoOutcome, String> {
+        let turn = self.turn(&plan.turn).await?;
+        let root = &plan.turn.root;
+        let start = self.checkpoints.begin(root.clone(), Instant::now() + BEGIN_LIMIT).await;
+        let start = start.map_err(|error| error.to_string())?;
+        let brought_back = plan.redoes.as_ref();
+        let by = brought_back.and_then(|turn| self.authors.lock().get(turn).cloned());
+        let mut outcome = UndoOutcome::default();
+        let mut files = Vec::new();
+        for change in &turn.changes {
+            let path = change.path.under(root);
+            let way = self.way(&plan.turn, change, brought_back.is_some()).await;
+            match self.take(way, plan, change, by.as_ref()).await {
+                Ok(Some(Taken::File(restore))) => files.push(*restore),
+                Ok(Some(Taken::Buffer(conflicts))) => {
+                    outcome.conflicts += conflicts;
+                    outcome.changed.push(path);
+                }
+                Ok(None) => {}
+                Err(why) => outcome.left.push((path, why)),
+            }
+        }
+        let restored = self.checkpoints.restore(root.clone(), files).await;
+        match restored {
+            Ok(restored) => {
+                let left = restored.left.into_iter();
+                outcome.left.extend(left.map(|it| (it.path.under(root), it.why.to_string())));
+                for path in restored.done.iter().map(|path| path.under(root)) {
+                    if let Err(error) = self.documents.was_restored(&path, by.as_ref()).await {
+                        tracing::debug!(path = %path.display(), %error, "a restored file was not followed");
+                    }
+                    outcome.changed.push(path);
+                }
+            }
+            Err(error) => outcome.left.push((root.clone(), error.to_string())),
+        }
+        let TurnSummary { id, agent, session, prompt, .. } = turn.summary;
+        let about = TurnAbout { agent, session, prompt, undoes: Some(id) };
+        let paths: HashSet<TreePath> = turn.changes.into_iter().map(|it| it.path).collect();
+        let is_of_turn = move |change: &mut FileChange| paths.contains(&change.path);
+        match self.checkpoints.end(start, about, Box::new(is_of_turn)).await {
+            Ok(Some(undo)) if by.is_some() => {
+                // The redone turn is undone by its author's scope again.
+                tracing::debug!(id = %undo.summary.id, "a turn was brought back");
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "an undo is not kept"),
+        }
+        Ok(outcome)
+    }
+
+    /// Changes a buffer, or returns what is to be done on disk. `None` if there is nothing to do.
+    async fn take(
+        &self,
+        way: Way,
+        plan: &UndoPlan,
+        change: &FileChange,
+        by: Option<&Author>,
+    ) -> Result<Option<Taken>, String> {
+        let path = change.path.under(&plan.turn.root);
+        let file = |expected: Option<State>, target: Option<State>, bytes| {
+            let path = change.path.clone();
+            Ok(Some(Taken::File(Box::new(Restore { path, expected, target, bytes }))))
+        };
+        match way {
+            Way::Leave(why) => Err(why),
+            Way::Disk => file(change.after.clone(), change.before.clone(), None),
+            Way::Merge => {
+                let bytes = self.merged(&plan.turn, change).await;
+                let bytes = bytes.ok_or("the same lines have changed since")?;
+                let now = self.state(&plan.turn, &change.path).await?;
+                file(now, change.before.clone(), Some(bytes))
+            }
+            Way::Reject(_) => {
+                let author = self.authors.lock().get(&plan.turn).cloned();
+                let Some(author) = author else { return Ok(None) };
+                let (session, turn) = (Some(author.session), Some(author.turn));
+                let scope = ChangeScope { session, turn, ..ChangeScope::default() };
+                let rejected = self.documents.reject(&path, scope).await;
+                let rejected = rejected.map_err(|error| error.message_for_user())?;
+                Ok(Some(Taken::Buffer(rejected.conflicts.len())))
+            }
+            Way::Buffer => {
+                let root = &plan.turn.root;
+                let states = change.before.as_ref().zip(change.after.as_ref());
+                let (before, after) = states.ok_or("it is not there")?;
+                let base = content(&self.checkpoints, root, after).await;
+                let target = content(&self.checkpoints, root, before).await;
+                let (base, target) = base.zip(target).ok_or("its content is not kept")?;
+                let replaced = self.documents.replace_text(&path, base, target, by).await;
+                match replaced.map_err(|error| error.message_for_user())? {
+                    true => Ok(Some(Taken::Buffer(0))),
+                    false => Err("the same lines have changed since".to_owned()),
+                }
+            }
+        }
+    }
+}
+
+/// What has been done, or is to be done, to a path.
+enum Taken {
+    /// The buffer was changed; how many places stay.
+    Buffer(usize),
+    /// The file is to be changed.
+    File(Box<Restore>),
+}
+
+/// Returns the content of a file or link; `None` if it is not kept.
+pub(super) async fn content(
+    checkpoints: &Checkpoints,
+    root: &Path,
+    state: &State,
+) -> Option<Vec<u8>> {
+    checkpoints.content(root.to_owned(), state.content?).await.ok()
+}
+
+/// Describes a change that is not one of text.
+pub(super) fn describe(change: &FileChange) -> String {
+    let kind = |state: &State| match state.kind {
+        Kind::File => "file",
+        Kind::Symlink => "symbolic link",
+        Kind::Folder => "folder",
+        Kind::Other => "special file",
+    };
+    match (&change.before, &change.after) {
+        (None, Some(after)) => format!("new {}", kind(after)),
+        (Some(before), None) => format!("deleted {}", kind(before)),
+        (Some(before), Some(after)) if before.content == after.content => {
+            format!("mode {:o} to {:o}", before.mode, after.mode)
+        }
+        (Some(before), Some(after)) => {
+            format!("{}, {} to {} bytes", kind(after), before.size, after.size)
+        }
+        (None, None) => "unchanged".to_owned(),
+    }
+}

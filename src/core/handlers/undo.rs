@@ -1,0 +1,207 @@
+//! Kept turns: lists them, shows what they changed, undoes and redoes them.
+
+use crate::core::chat::Turn;
+use crate::core::messages::checkpoint::{
+    CheckpointCommand, KeptTurn, PlannedAction, TurnRef, UndoOutcome, UndoPlan, UndoRequest,
+    UndoTarget,
+};
+use crate::core::messages::editor::{EditorMessage, Level};
+use crate::core::messages::effect::Effect;
+use crate::core::messages::page::PageId;
+use crate::core::questions::Question;
+use crate::core::state::State;
+use crate::core::user_messages;
+use crate::session::author::{Author, ChatId};
+use crate::session::label;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// How much of a prompt is shown in a question, in characters.
+const MAX_PROMPT: usize = 40;
+
+impl State {
+    /// Reads the files in the folders of a chat before its first turn.
+    pub(in crate::core) fn prepare_checkpoints(&mut self, id: ChatId) {
+        let roots = self.roots(id);
+        self.checkpoint(CheckpointCommand::Prepare(roots));
+    }
+
+    /// Keeps what the turn of a chat, which has ended, has changed.
+    pub(in crate::core) fn keep_turn(&mut self, id: ChatId, ended: Option<Turn>) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let (Some(session), Some(turn)) = (chat.key(), ended) else { return };
+        if turn.is_unsent() {
+            return self.checkpoint(CheckpointCommand::Drop(id));
+        }
+        let by = Author { session, turn: turn.number, tool_call: None };
+        let (agent, prompt) = (chat.name().to_owned(), turn.prompt.text);
+        self.checkpoint(CheckpointCommand::End { by, agent, prompt });
+    }
+
+    pub(in crate::core) fn list_turns(&mut self, id: ChatId) {
+        let roots = self.roots(id);
+        self.checkpoint(CheckpointCommand::List(id, roots));
+    }
+
+    pub(in crate::core) fn turns_listed(&mut self, id: ChatId, turns: Vec<KeptTurn>) {
+        if turns.is_empty() {
+            return self.notify(Level::Info, "No turn has changed files in this folder");
+        }
+        self.after_draw.push(EditorMessage::Turns(id, turns));
+    }
+
+    pub(in crate::core) fn show_turn(&mut self, id: ChatId, turn: TurnRef) {
+        self.checkpoint(CheckpointCommand::Show(id, turn));
+    }
+
+    pub(in crate::core) fn turn_shown(&mut self, id: ChatId, shown: Result<String, String>) {
+        match shown {
+            Ok(text) => {
+                self.show_text((id, PageId::Turn), "What the turn changed", "diff", text, None);
+            }
+            Err(why) => self.notify(Level::Warn, sentence(&why)),
+        }
+    }
+
+    pub(in crate::core) fn undo(&mut self, id: ChatId, target: UndoTarget) {
+        if self.chats.get(&id).is_some_and(|chat| chat.turn().is_some()) {
+            let text = "A turn is running. :RatCancel cancels it; then :RatUndo takes it back.";
+            return self.notify(Level::Warn, text);
+        }
+        let roots = self.roots(id);
+        self.checkpoint(CheckpointCommand::Plan(UndoRequest { chat: id, roots, target }));
+    }
+
+    /// Shows what an undo would do, and asks.
+    pub(in crate::core) fn undo_planned(&mut self, id: ChatId, plan: Result<UndoPlan, String>) {
+        let plan = match plan {
+            Ok(plan) => plan,
+            Err(why) => return self.notify(Level::Info, sentence(&why)),
+        };
+        self.withdraw_questions(|question| matches!(question, Question::Undo(..)));
+        let verb = if plan.redoes.is_some() { "Redo" } else { "Undo" };
+        let is_left = |action: &PlannedAction| matches!(action, PlannedAction::Leave(_));
+        let count = plan.files.iter().filter(|file| !is_left(&file.action)).count();
+        let prompt = label::short(&plan.prompt, MAX_PROMPT);
+        let mut title = format!("{verb} \"{prompt}\"? {}", user_messages::count(count, "file"));
+        let left = plan.files.len() - count;
+        let conflicts = plan.files.iter().map(|file| match file.action {
+            PlannedAction::Merge(conflicts) => conflicts,
+            _ => 0,
+        });
+        let conflicts: usize = conflicts.sum();
+        // Writing to a string cannot fail.
+        if conflicts > 0 {
+            let _ = write!(title, ", {}", user_messages::count(conflicts, "conflict"));
+        }
+        if left > 0 {
+            let _ = write!(title, ", {left} left alone");
+        }
+        if plan.is_late {
+            title.push_str(", not all covered");
+        }
+        let items = vec![verb.to_owned(), "Show the plan".to_owned(), "Cancel".to_owned()];
+        self.ask(Question::Undo(id, Box::new(plan)), title, items);
+    }
+
+    pub(in crate::core) fn undo_answered(
+        &mut self,
+        id: ChatId,
+        plan: Box<UndoPlan>,
+        index: Option<usize>,
+    ) {
+        match index {
+            Some(0) => self.checkpoint(CheckpointCommand::Undo(id, plan)),
+            Some(1) => {
+                let text = self.describe(&plan);
+                self.show_text((id, PageId::Turn), "What would change", "", text, None);
+                self.undo_planned(id, Ok(*plan));
+            }
+            _ => {}
+        }
+    }
+
+    fn describe(&self, plan: &UndoPlan) -> String {
+        let mut text = String::new();
+        for file in &plan.files {
+            let path = self.shorten(&file.path);
+            let what = match &file.action {
+                PlannedAction::Restore => "restore".to_owned(),
+                PlannedAction::Delete => "delete".to_owned(),
+                PlannedAction::Create => "create".to_owned(),
+                PlannedAction::Merge(0) => "restore, keep what has changed since".to_owned(),
+                PlannedAction::Merge(conflicts) => {
+                    let places = user_messages::count(*conflicts, "conflict");
+                    format!("restore, keep what has changed since ({places})")
+                }
+                PlannedAction::Leave(why) => format!("leave alone: {why}"),
+            };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{path}: {what}");
+        }
+        if plan.not_covered > 0 {
+            let files = user_messages::count(plan.not_covered, "file");
+            let _ = writeln!(text, "\nNot covered: {files}, too large or not readable.");
+        }
+        if plan.is_late {
+            text.push_str(
+                "\nThe turn began before all files had been read, so some may be missing here.\n",
+            );
+        }
+        text.push_str("\nIgnored folders and commits are not taken back.\n");
+        text
+    }
+
+    pub(in crate::core) fn undone(
+        &mut self,
+        id: ChatId,
+        plan: &UndoPlan,
+        outcome: Result<UndoOutcome, String>,
+    ) {
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(why) => return self.notify(Level::Error, sentence(&why)),
+        };
+        let (done, back) = if plan.redoes.is_some() {
+            ("Redid", ":RatUndo takes it back again")
+        } else {
+            ("Undid", ":RatRedo brings it back")
+        };
+        let files = user_messages::count(outcome.changed.len(), "file");
+        if let Some((path, why)) = outcome.left.first() {
+            let more = match outcome.left.len() {
+                1 => String::new(),
+                count => format!(" (and {} more)", count - 1),
+            };
+            let text = format!("{} was left alone: {why}{more}", self.shorten(path));
+            self.notify(Level::Warn, text);
+        }
+        if outcome.conflicts > 0 {
+            let hunks = user_messages::count(outcome.conflicts, "hunk");
+            let text = format!("{hunks} stayed, because the same lines have changed since");
+            self.notify(Level::Warn, text);
+        }
+        if !outcome.changed.is_empty() {
+            self.notify(Level::Info, format!("{done} the turn in {files}. {back}."));
+        }
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.redraw.status = true;
+        }
+        self.review_changed();
+        self.show_pending(outcome.changed);
+    }
+
+    fn roots(&self, id: ChatId) -> Vec<PathBuf> {
+        self.chats.get(&id).map(|chat| chat.file_scope().roots).unwrap_or_default()
+    }
+
+    fn checkpoint(&mut self, command: CheckpointCommand) {
+        self.effects.push(Effect::Checkpoint(command));
+    }
+}
+
+/// An error as a sentence.
+fn sentence(why: &str) -> String {
+    let mut chars = why.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
