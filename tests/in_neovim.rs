@@ -54,4 +54,5 @@ mod start_outside;
 mod terminals;
 mod turn;
 mod turn_cancel;
+mod undo;
 mod unsaved;

@@ -1,0 +1,151 @@
+//! A turn is undone and redone in all files it has changed, however the agent did it, in real Neovim.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::{fs, io};
+
+use crate::support::Chat;
+use serde_json::json;
+
+/// Every file below a folder: its mode and its bytes, those of a link its target.
+type Tree = BTreeMap<String, (u32, Vec<u8>)>;
+
+fn tree(root: &Path) -> Tree {
+    let mut found = Tree::new();
+    collect(root, root, &mut found).unwrap();
+    found
+}
+
+fn collect(root: &Path, folder: &Path, found: &mut Tree) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let metadata = path.symlink_metadata()?;
+        let name = path.strip_prefix(root).unwrap().display().to_string();
+        let bytes = if metadata.is_symlink() {
+            fs::read_link(&path)?.into_os_string().into_encoded_bytes()
+        } else if metadata.is_dir() {
+            collect(root, &path, found)?;
+            b"folder".to_vec()
+        } else {
+            fs::read(&path)?
+        };
+        found.insert(name, (metadata.permissions().mode(), bytes));
+    }
+    Ok(())
+}
+
+/// A chat in a project of its own folder, so that nothing else is in it.
+fn in_project() -> Chat {
+    let mut builder = Chat::builder();
+    for number in 0..20 {
+        builder = builder.file(&format!("src/{number}.txt"), format!("one\ntwo {number}\nthree\n"));
+    }
+    builder
+        .file("crlf.txt", "one\r\ntwo\r\n")
+        .file("binary", b"\0\x01two\xff".to_vec())
+        .file("old/deep/a.txt", "gone\n")
+        .file("moved.txt", "moved\n")
+        .file("open.txt", "one\ntwo\nthree\n")
+        .start()
+}
+
+/// What a command of an agent may do to a project.
+fn ravage(root: &Path) {
+    for number in 0..20 {
+        let path = root.join(format!("src/{number}.txt"));
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("two", "TWO")).unwrap();
+    }
+    fs::write(root.join("crlf.txt"), "one\r\nTWO\r\n").unwrap();
+    fs::write(root.join("binary"), b"\0\x02two\xfe").unwrap();
+    fs::remove_dir_all(root.join("old")).unwrap();
+    fs::rename(root.join("moved.txt"), root.join("renamed.txt")).unwrap();
+    fs::write(root.join("open.txt"), "one\nTWO\nthree\n").unwrap();
+    fs::create_dir_all(root.join("new/empty")).unwrap();
+    fs::write(root.join("new/b.txt"), "new\n").unwrap();
+    let script = root.join("src/0.txt");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("src/1.txt", root.join("link")).unwrap();
+}
+
+fn turn_with_command(chat: &mut Chat, command: impl FnOnce(&Path)) {
+    chat.prompt("change it all");
+    chat.nvim.poll_state("running");
+    chat.tool_call(json!({"toolCallId": "c1", "title": "sed -i s/two/TWO/", "kind": "execute",
+        "status": "in_progress"}));
+    command(chat.nvim.cwd());
+    chat.tool_call_update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1",
+        "status": "completed"}));
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+}
+
+fn answer(chat: &mut Chat, command: &str, question: &str, message: &str) {
+    // The end of a turn is kept without holding up anything.
+    chat.nvim.poll(question, |nvim| {
+        if nvim.screen().text().contains(question) {
+            return true;
+        }
+        nvim.command(command);
+        nvim.screen().text().contains(question)
+    });
+    chat.nvim.input("1<CR>");
+    chat.nvim.poll(message, |nvim| nvim.messages().contains(message));
+}
+
+/// Holds (Review): Undoing a turn gives back every file byte for byte, with its mode, however it was changed; redoing it is exact, too.
+#[test]
+fn undo_and_redo_of_a_turn_are_exact() {
+    let mut chat = in_project();
+    chat.nvim.command("wincmd t | edit open.txt");
+    let before = tree(chat.nvim.cwd());
+    turn_with_command(&mut chat, ravage);
+    let after = tree(chat.nvim.cwd());
+    assert_ne!(before, after);
+    chat.nvim.poll("the buffer follows", |nvim| nvim.buffer_lines("open.txt")[1] == "TWO");
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn");
+    assert_eq!(tree(chat.nvim.cwd()), before);
+    assert_eq!(chat.nvim.buffer_lines("open.txt")[1], "two");
+    answer(&mut chat, "RatRedo", "Redo \"change it all\"?", "Redid the turn");
+    assert_eq!(tree(chat.nvim.cwd()), after);
+    assert_eq!(chat.nvim.buffer_lines("open.txt")[1], "TWO");
+}
+
+/// Holds (Review): Undoing a turn takes nothing of the user's away, in buffers and in files.
+#[test]
+fn undo_keeps_what_the_user_has_done_since() {
+    let mut chat = in_project();
+    chat.nvim.command("wincmd t | edit open.txt");
+    turn_with_command(&mut chat, ravage);
+    chat.nvim.poll("the buffer follows", |nvim| nvim.buffer_lines("open.txt")[1] == "TWO");
+    chat.nvim.command("call append(3, 'mine')");
+    fs::write(chat.path("src/3.txt"), "one\nTWO 3\nthree\nalso mine\n").unwrap();
+    fs::write(chat.path("src/4.txt"), "one\nmine too\nthree\n").unwrap();
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn");
+    let path = chat.path("open.txt");
+    assert_eq!(chat.nvim.buffer_lines(path.to_str().unwrap()), ["one", "two", "three", "mine"]);
+    let text = |name: &str| fs::read_to_string(chat.path(name)).unwrap();
+    assert_eq!(text("src/3.txt"), "one\ntwo 3\nthree\nalso mine\n");
+    assert_eq!(text("src/4.txt"), "one\nmine too\nthree\n", "the same line has changed");
+    assert_eq!(text("src/5.txt"), "one\ntwo 5\nthree\n");
+    assert!(chat.nvim.messages().contains("src/4.txt was left alone"), "{}", chat.nvim.messages());
+}
+
+/// Holds (Review): What a command changed in files nobody has open is reviewed like any other change.
+#[test]
+fn a_review_shows_what_a_command_has_changed() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, ravage);
+    chat.nvim.poll("all changed files", |nvim| {
+        nvim.command("RatReview");
+        nvim.screen().text().contains("Review · 24 files")
+    });
+    for text in ["crlf.txt  +1 -1", "@@ -1,2 +1,2 @@ sed -i s/two/TWO/", "-two", "+TWO"] {
+        chat.nvim.poll_screen(text);
+    }
+    let lines = chat.nvim.buffer_lines("rat://review");
+    for line in ["moved.txt (deleted)  +0 -1", "new/b.txt (new file)  +1 -0"] {
+        assert!(lines.iter().any(|it| it == line), "{line} in {lines:#?}");
+    }
+}
