@@ -355,9 +355,9 @@ impl Covered {
         self.stored.adopt(states)?;
         let slot = self.stored.slot.folder.clone();
         journal::write(&slot, &plan)?;
-        let number = self.stored.slot.number;
-        let restorer = Restorer::new(tree, &mut self.stored, false);
-        let Some(mut restored) = restorer.run(plan, number) else {
+        let tag = self.stored.slot.tag(self.stored.slot.number);
+        let run = Restorer::new(tree, &mut self.stored, false).run(plan, &tag);
+        let Some(mut restored) = run else {
             return Err(io::Error::other("stopped"));
         };
         journal::remove(&slot)?;
@@ -370,18 +370,17 @@ impl Covered {
         let own = (self.stored.slot.number, self.stored.slot.folder.clone());
         let others = self.stored.slot.others();
         for (number, folder) in [vec![own], others].concat() {
-            let lock = match number == self.stored.slot.number {
-                true => None,
-                false => match slot::lock(&folder) {
-                    Ok(Some(lock)) => Some(lock),
-                    _ => continue,
-                },
-            };
+            let is_own = number == self.stored.slot.number;
+            let lock = if is_own { None } else { slot::lock(&folder).ok().flatten() };
+            if !is_own && lock.is_none() {
+                continue;
+            }
             if let Some(plan) = journal::read(&folder) {
                 match Tree::open(&self.root) {
                     Ok(tree) => {
+                        let tag = self.stored.slot.tag(number);
                         let restorer = Restorer::new(&tree, &mut self.stored, true);
-                        self.recovered.extend(restorer.run(plan, number));
+                        self.recovered.extend(restorer.run(plan, &tag));
                     }
                     Err(error) => {
                         tracing::error!(%error, "a restore that was interrupted cannot be finished");

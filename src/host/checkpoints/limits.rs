@@ -70,7 +70,7 @@ enum First {
 }
 
 impl Watch {
-    /// The first scan begins; later ones are not told of.
+    /// A scan has been asked for. Only the first one counts.
     pub(super) fn begin(&self) {
         let mut first = self.first.lock();
         if matches!(*first, First::Waiting) {
@@ -93,12 +93,11 @@ impl Watch {
         *self.took.lock()
     }
 
-    /// How far the first scan is; `None` if it is over.
+    /// How far the first scan is; `None` if it is over or nobody has asked for it.
     pub(super) fn progress(&self) -> Option<Progress> {
         let elapsed = match *self.first.lock() {
-            First::Waiting => Duration::ZERO,
             First::Running(since) => since.elapsed(),
-            First::Over => return None,
+            First::Waiting | First::Over => return None,
         };
         let [read, found] = [&self.read, &self.found].map(|count| count.load(Ordering::Relaxed));
         Some(Progress { read, found, elapsed })

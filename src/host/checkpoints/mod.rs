@@ -59,14 +59,14 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct Checkpoints {
     /// `None` if nothing is kept.
     settings: Option<Settings>,
-    roots: Mutex<HashMap<PathBuf, Room>>,
+    roots: Mutex<HashMap<PathBuf, RootThread>>,
     /// The number of the next turn that begins.
     next: AtomicU64,
 }
 
 /// A root and its thread.
 #[derive(Clone, Debug)]
-struct Room {
+struct RootThread {
     jobs: mpsc::Sender<Job>,
     watch: Arc<Watch>,
 }
@@ -118,9 +118,10 @@ impl Checkpoints {
 
     /// Starts the first scan of a root, unless it was made.
     pub fn prepare(&self, root: PathBuf) {
-        if let Ok(room) = self.room(root) {
-            // What is wrong is told to those who need the scan.
-            let _ = room.jobs.send(Box::new(|worker| drop(worker.scanned())));
+        // What is wrong is told to those who need the scan.
+        if let Ok(thread) = self.thread(root.clone()) {
+            thread.watch.begin();
+            let _ = self.ask(root, |worker| drop(worker.scanned()));
         }
     }
 
@@ -145,7 +146,8 @@ impl Checkpoints {
         deadline: Instant,
     ) -> Result<TurnStart, CheckpointError> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let jobs = self.room(root.clone())?.jobs;
+        let RootThread { jobs, watch } = self.thread(root.clone())?;
+        watch.begin();
         let late = Arc::new(AtomicI64::new(0));
         let begun = late.clone();
         let mut begun = self.ask(root.clone(), move |worker| {
@@ -250,9 +252,9 @@ impl Checkpoints {
     pub fn flush(&self) {
         let until = std::time::Instant::now() + FLUSH_TIMEOUT;
         let (done, is_done) = mpsc::channel();
-        let rooms: Vec<Room> = self.roots.lock().values().cloned().collect();
+        let threads: Vec<RootThread> = self.roots.lock().values().cloned().collect();
         let mut count = 0;
-        for Room { jobs, watch } in rooms {
+        for RootThread { jobs, watch } in threads {
             if watch.progress().is_some() {
                 watch.cancel.store(true, Ordering::Relaxed);
             }
@@ -297,20 +299,23 @@ impl Checkpoints {
         job: impl FnOnce(&mut Worker) -> T + Send + 'static,
     ) -> Result<oneshot::Receiver<T>, CheckpointError> {
         let (reply, result) = oneshot::channel();
-        let job = move |worker: &mut Worker| {
+        let job = Box::new(move |worker: &mut Worker| {
             let _ = reply.send(job(worker));
-        };
-        // Fails only if the thread has panicked, and so does waiting for the result then.
-        let _ = self.room(root)?.jobs.send(Box::new(job));
+        });
+        if let Err(mpsc::SendError(job)) = self.thread(root.clone())?.jobs.send(job) {
+            // The thread has panicked, which has been logged: what is on disk is whole, so another one goes on.
+            self.roots.lock().remove(&root);
+            let _ = self.thread(root)?.jobs.send(job);
+        }
         Ok(result)
     }
 
     /// Returns the thread of a root, and starts it if there is none.
-    fn room(&self, root: PathBuf) -> Result<Room, CheckpointError> {
+    fn thread(&self, root: PathBuf) -> Result<RootThread, CheckpointError> {
         let settings = self.settings.as_ref().ok_or(CheckpointError::Off)?;
         let mut roots = self.roots.lock();
-        if let Some(room) = roots.get(&root) {
-            return Ok(room.clone());
+        if let Some(thread) = roots.get(&root) {
+            return Ok(thread.clone());
         }
         let watch = Arc::new(Watch::default());
         let started = worker::start(root.clone(), settings.clone(), watch.clone());
@@ -318,8 +323,8 @@ impl Checkpoints {
             let reason = error.to_string();
             CheckpointError::Store { root: root.clone(), reason }
         })?;
-        let room = Room { jobs, watch };
-        roots.insert(root, room.clone());
-        Ok(room)
+        let thread = RootThread { jobs, watch };
+        roots.insert(root, thread.clone());
+        Ok(thread)
     }
 }

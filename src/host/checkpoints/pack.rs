@@ -13,7 +13,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Begins each file; the last byte is the version of the format. Eight bytes that differ in each file follow.
 const MAGIC: [u8; 8] = *b"ratpack\x01";
-const FILE_HEADER: u64 = 16;
+const FILE_HEADER: usize = 16;
+const FILE_HEADER_LEN: u64 = FILE_HEADER as u64;
 
 /// The header of a record: stored length, length, id, checksum of these.
 const HEADER: usize = 44;
@@ -91,7 +92,7 @@ impl Pack {
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         let path = folder.join("pack");
         let file = private::open_file(&path)?;
-        if file.metadata()?.len() < FILE_HEADER {
+        if file.metadata()?.len() < FILE_HEADER_LEN {
             file.set_len(0)?;
             file.write_all_at(&new_header(), 0)?;
         }
@@ -114,7 +115,7 @@ impl Pack {
     }
 
     fn of_file(folder: &Path, file: File, is_read_only: bool) -> io::Result<Self> {
-        let mut header = [0; FILE_HEADER as usize];
+        let mut header = [0; FILE_HEADER];
         file.read_exact_at(&mut header, 0)?;
         if header[..8] != MAGIC {
             return Err(io::Error::other("they are of another version of rat.nvim"));
@@ -122,7 +123,7 @@ impl Pack {
         let generation = u64::from_le_bytes(*header.last_chunk().unwrap_or(&[0; 8]));
         let length = file.metadata()?.len();
         let index = PackIndex::load(folder, generation).filter(|index| index.covered <= length);
-        let index = index.unwrap_or_else(|| PackIndex::new(generation, FILE_HEADER));
+        let index = index.unwrap_or_else(|| PackIndex::new(generation, FILE_HEADER_LEN));
         let written = index.covered;
         let folder = folder.to_owned();
         let (pending, pending_ids) = (Vec::new(), Vec::new());
@@ -193,7 +194,9 @@ impl Pack {
                 for id in &self.pending_ids {
                     self.index.places.remove(id);
                 }
-                self.file.set_len(self.written)?;
+                if let Err(error) = self.file.set_len(self.written) {
+                    tracing::error!(%error, "half a content stays at the end of a pack");
+                }
             }
         }
         self.pending.clear();
@@ -285,12 +288,12 @@ impl Pack {
         let header = new_header();
         file.write_all_at(&header, 0)?;
         let generation = u64::from_le_bytes(*header.last_chunk().unwrap_or(&[0; 8]));
-        let mut index = PackIndex::new(generation, FILE_HEADER);
+        let mut index = PackIndex::new(generation, FILE_HEADER_LEN);
         let mut kept: Vec<(ContentId, Place)> =
             self.index.places.iter().map(|(id, place)| (*id, *place)).collect();
         kept.retain(|(id, _)| live.contains(id));
         kept.sort_unstable_by_key(|(_, place)| place.offset);
-        let (mut end, mut buffer) = (FILE_HEADER, Vec::new());
+        let (mut end, mut buffer) = (FILE_HEADER_LEN, Vec::new());
         for (id, place) in kept {
             let length = HEADER + (place.stored & !IS_COMPRESSED) as usize;
             let start = buffer.len();
@@ -310,9 +313,9 @@ impl Pack {
 }
 
 /// The header of a new file.
-fn new_header() -> [u8; FILE_HEADER as usize] {
+fn new_header() -> [u8; FILE_HEADER] {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut header = [0; FILE_HEADER as usize];
+    let mut header = [0; FILE_HEADER];
     header[..8].copy_from_slice(&MAGIC);
     let nanoseconds = u64::try_from(now.as_nanos()).unwrap_or_default();
     header[8..].copy_from_slice(&nanoseconds.to_le_bytes());

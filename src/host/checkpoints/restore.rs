@@ -109,9 +109,9 @@ impl<'a, C: Contents> Restorer<'a, C> {
         Self { tree, contents, is_resumed, modes, restored }
     }
 
-    /// Carries out the list. What fails is reported, and the rest goes on. `slot` is part of the names of temporary
+    /// Carries out the list. What fails is reported, and the rest goes on. `tag` is part of the names of temporary
     /// files. `None` if it was stopped.
-    pub(super) fn run(mut self, mut files: Vec<Planned>, slot: u32) -> Option<Restored> {
+    pub(super) fn run(mut self, mut files: Vec<Planned>, tag: &str) -> Option<Restored> {
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let mut steps = vec![Step::Open; files.len()];
         // Removals first, and what is in a folder before the folder; then the rest the other way around.
@@ -129,7 +129,7 @@ impl<'a, C: Contents> Restorer<'a, C> {
             numbers.partition(|number| is_in_place(&files[*number]));
         for number in [sooner, later].concat() {
             let file = &files[number];
-            let temporary = format!("{TEMPORARY}{slot}-{number}");
+            let temporary = format!("{TEMPORARY}{tag}-{number}");
             if self.is_resumed {
                 self.tree.remove_temporary(&file.path, &temporary);
             }
@@ -194,10 +194,7 @@ impl<'a, C: Contents> Restorer<'a, C> {
     fn put(&mut self, file: &Planned, step: Step, temporary: &str) {
         let path = &file.path;
         let Some(target) = &file.target else { return };
-        let found = match self.look(file) {
-            Ok(found) => found,
-            Err(_) => return,
-        };
+        let Ok(found) = self.look(file) else { return };
         if let Some(found) = &found
             && self.is_same(found, Some(target))
         {

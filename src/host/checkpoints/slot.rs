@@ -45,6 +45,13 @@ impl Slot {
         Err(io::Error::other("too many programs have this folder open"))
     }
 
+    /// A text for the names of temporary files that belong to a slot of the root.
+    pub(super) fn tag(&self, number: u32) -> String {
+        let root = self.folder.parent().and_then(Path::file_name).unwrap_or_default();
+        let root: String = root.to_string_lossy().chars().take(8).collect();
+        format!("{root}-{number}")
+    }
+
     /// The other slots of the root, with their numbers.
     pub(super) fn others(&self) -> Vec<(u32, PathBuf)> {
         let folder = self.folder.parent().unwrap_or(&self.folder);

@@ -5,7 +5,7 @@ use super::entry::{Entry, Kind};
 use super::tree_path::TreePath;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat, renameat};
-use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, fstatat, mkdirat};
+use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmodat, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -96,32 +96,28 @@ impl Tree {
             Err(Errno::ENOENT) => return Ok(None),
             stat => stat?,
         };
-        let format = u32::from(stat.st_mode) & u32::from(nix::libc::S_IFMT);
-        let is = |kind: nix::libc::mode_t| format == u32::from(kind);
-        if is(nix::libc::S_IFREG) {
+        let kind = SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT;
+        let found = if kind == SFlag::S_IFREG {
             let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK;
             let mut file = open_file(&folder, name, flags, Mode::empty())?;
-            let metadata = file.metadata()?;
-            let mut found = Found::of(&metadata);
-            if found.kind == Kind::File && metadata.len() <= max {
+            let mut found = Found::of(&file.metadata()?);
+            if found.kind == Kind::File && found.size <= max {
                 let mut content = Vec::new();
                 file.read_to_end(&mut content)?;
                 found.size = content.len() as u64;
                 found.content = Some(content);
             }
-            return Ok(Some(found));
-        }
-        let (kind, content) = if is(nix::libc::S_IFLNK) {
-            (Kind::Symlink, Some(readlinkat(&folder, name)?.into_vec()))
-        } else if is(nix::libc::S_IFDIR) {
-            (Kind::Folder, None)
+            found
+        } else if kind == SFlag::S_IFDIR {
+            Found::of(&File::from(open_folder(&folder, name)?).metadata()?)
+        } else if kind == SFlag::S_IFLNK {
+            let target = readlinkat(&folder, name)?.into_vec();
+            let size = target.len() as u64;
+            Found { size, content: Some(target), ..Found::of_kind(Kind::Symlink) }
         } else {
-            (Kind::Other, None)
+            Found::of_kind(Kind::Other)
         };
-        let size = content.as_ref().map_or(0, |content| content.len() as u64);
-        let mode = u32::from(stat.st_mode) & 0o7777;
-        let owner = (stat.st_uid, stat.st_gid);
-        Ok(Some(Found { kind, mode, content, size, link: None, owner }))
+        Ok(Some(found))
     }
 
     /// Replaces what is at a path, which is no folder, by a file, atomically; `old` is what is there. `temporary` is a
@@ -284,6 +280,11 @@ impl Tree {
 }
 
 impl Found {
+    /// One without permissions.
+    fn of_kind(kind: Kind) -> Self {
+        Self { kind, mode: 0, content: None, size: 0, link: None, owner: (0, 0) }
+    }
+
     fn of(metadata: &Metadata) -> Self {
         let entry = Entry::of(metadata);
         Self {

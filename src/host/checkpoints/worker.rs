@@ -74,11 +74,11 @@ impl Worker {
         &mut self,
         scan: impl FnOnce(&mut Covered) -> Result<T, CheckpointError>,
     ) -> Result<T, CheckpointError> {
-        self.watch.begin();
         let result = self.open().and_then(scan);
         self.watch.end();
-        if let Err(error @ CheckpointError::Refused { .. }) = &result
+        if let Err(error @ CheckpointError::Refused { why, .. }) = &result
             && self.refused.is_none()
+            && !matches!(why, Refusal::Unreadable(_))
         {
             tracing::warn!(%error, "a folder is not covered");
             self.refused = Some(error.clone());

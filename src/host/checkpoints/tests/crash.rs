@@ -120,7 +120,7 @@ fn writing_in_place_can_be_told_from_other_changes() {
         let now = [&new[..written], &old[written..]].concat();
         assert!(is_half_written(&now, old, new), "{written}");
         let now = [&old[..written], &new[written..], b"ij"].concat();
-        assert_eq!(is_half_written(&now, new, &now), true, "{written}");
+        assert!(is_half_written(&now, new, &now), "{written}");
     }
     assert!(is_half_written(new, old, new));
     for now in [b"abXdefgh89".as_slice(), b"012345678", b"", b"abcdefgh8"] {
@@ -196,6 +196,22 @@ fn check_pack(folder: &Path, contents: &[Vec<u8>], ends: &[u64], end: u64) {
     pack.sync().unwrap();
     let again = Pack::open(folder).unwrap().read(&ContentId::of(b"five"));
     assert_eq!(again.unwrap().unwrap(), b"five", "{end}");
+}
+
+#[test]
+fn a_pack_that_cannot_be_written_has_what_was_written_before() {
+    let world = World::new("full");
+    let folder = world.root();
+    let mut pack = Pack::open(&folder).unwrap();
+    put(&mut pack, b"one");
+    pack.sync().unwrap();
+    let mut full = Pack::open_read_only(&folder).unwrap();
+    put(&mut full, b"two");
+    assert!(full.has(&ContentId::of(b"two")));
+    assert!(full.flush().is_err());
+    assert!(!full.has(&ContentId::of(b"two")));
+    assert_eq!(full.read(&ContentId::of(b"one")).unwrap().unwrap(), b"one");
+    assert_eq!(full.length(), pack.length());
 }
 
 #[test]

@@ -151,7 +151,7 @@ async fn git_stays_as_it_is_and_tracked_files_count_though_ignored() {
 async fn rules_of_a_repository_around_the_root_count() {
     let world = World::new("around");
     fs::create_dir_all(world.folder.join(".git/info")).unwrap();
-    fs::write(world.folder.join(".gitignore"), "/root/build\n").unwrap();
+    fs::write(world.folder.join(".gitignore"), "root/build\n").unwrap();
     world.write("build/one", "1");
     world.write("one", "1");
     let turn = there_and_back(&world, || {
@@ -250,6 +250,20 @@ async fn each_look_shows_what_is_new_and_turns_at_once_see_their_own_time() {
     let listed = checkpoints.turns(world.root()).await;
     assert_eq!(listed, [ended.summary]);
     assert!(checkpoints.scan_time(&world.root()).is_some());
+    assert_eq!(checkpoints.progress(&world.root()), None);
+}
+
+#[tokio::test]
+async fn the_first_scan_can_be_watched() {
+    let world = World::new("progress");
+    world.write("one", "1");
+    let checkpoints = world.open();
+    assert_eq!(checkpoints.progress(&world.root()), None);
+    checkpoints.prepare(world.root());
+    if let Some(progress) = checkpoints.progress(&world.root()) {
+        assert!(progress.read <= 1 && progress.found <= 1, "{progress:?}");
+    }
+    checkpoints.states(world.root(), Vec::new()).await.unwrap();
     assert_eq!(checkpoints.progress(&world.root()), None);
 }
 

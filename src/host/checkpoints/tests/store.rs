@@ -19,7 +19,7 @@ async fn turns_outlive_the_program() {
     world.write("elsewhere", "by the user");
     fs::remove_file(world.at("elsewhere")).unwrap();
     let checkpoints = world.open();
-    assert_eq!(checkpoints.turns(world.root()).await, [made.summary.clone()]);
+    assert_eq!(checkpoints.turns(world.root()).await, std::slice::from_ref(&made.summary));
     restore(&checkpoints, &world, back(&made)).await;
     assert_same(&world.tree(), &before);
 }
