@@ -114,7 +114,7 @@ messages: ## Write the files generated from Rust types and tables: doc/messages.
 lint: ## Check formatting, lints and documentation of the Rust and Lua code
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
-	$(CARGO) clippy --locked --test real_agents -- -D warnings
+	$(CARGO) clippy --locked --test real_agents --test bench -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	@PATH="$$PWD/target/tools/bin:$$PATH"; \
 	 command -v stylua >/dev/null || { echo "stylua is missing: cargo install stylua --version 2.5.2 --locked" >&2; exit 1; }; \
@@ -135,3 +135,6 @@ bench: build ## Compare with the reference clients (BENCH: folder of the benchma
 	nvim=$(nvim) && "$(BENCH)/run" --nvim "$$nvim" --path limits_bin=target/bench-limits/release --path rat="$(CURDIR)" \
 	  --clients "$(BENCH_CLIENTS)" --scenarios "$(BENCH_SCENARIOS)" --reps "$(BENCH_REPS)" --out target/bench
 
+.PHONY: bench-checkpoints
+bench-checkpoints: ## Measure checkpoints beside git status, on files below TMPDIR
+	$(CARGO) test --release --locked --test bench -- --test-threads=1 --nocapture

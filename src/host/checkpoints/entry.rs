@@ -1,4 +1,4 @@
-//! What is known of a file: an [`Entry`] of the manifest, the [`State`] that a turn is about, and a [`FileChange`] from one
+//! What is known of a file: an `Entry` of the manifest, the [`State`] that a turn is about, and a [`FileChange`] from one
 //! state to another. Reads and writes nothing.
 
 use super::ids::ContentId;
