@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement fails by panic")]
 
 use rat_nvim::host::checkpoints::Checkpoints;
-use rat_nvim::host::checkpoints::covered::TurnAbout;
 use rat_nvim::host::checkpoints::entry::FileChange;
 use rat_nvim::host::checkpoints::limits::Limits;
 use rat_nvim::host::checkpoints::restore::Restore;
+use rat_nvim::host::checkpoints::turns::TurnAbout;
 use rat_nvim::secrets::Secrets;
 use std::fs::{self, File};
 use std::io::Write as _;

@@ -16,7 +16,7 @@ use super::slot;
 use super::stored::Stored;
 use super::tree::Tree;
 use super::tree_path::TreePath;
-use super::turns::{Coverage, Turn, TurnSummary};
+use super::turns::{Attribute, Coverage, Turn, TurnAbout, TurnSummary};
 use crate::edit::{Text, diff};
 use crate::secrets::Secrets;
 use std::collections::HashMap;
@@ -30,22 +30,6 @@ use std::time::Instant;
 const MAX_COUNTED: u64 = 32 << 20;
 /// How many characters of a prompt are logged.
 const PROMPT_LEN: usize = 200;
-
-/// What is logged of a turn besides its changes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TurnAbout {
-    /// The agent's name.
-    pub agent: String,
-    /// The session's id.
-    pub session: String,
-    /// The prompt, of which the first line is kept.
-    pub prompt: String,
-    /// The turn it takes back, if it does.
-    pub undoes: Option<TurnId>,
-}
-
-/// Says of a change which tool call did it, and returns whether it belongs to the turn at all.
-pub type Attribute = Box<dyn FnMut(&mut FileChange) -> bool + Send>;
 
 /// A root and what is needed to cover it.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 //! `manifest`, `pack` holds contents, `turns` logs what turns changed, `restore` changes files.
 
 mod codec;
-pub mod covered;
+mod covered;
 pub mod entry;
 pub mod error;
 mod git_index;
@@ -33,7 +33,7 @@ mod walk;
 mod worker;
 
 use crate::secrets::Secrets;
-use covered::{Attribute, Covered, TurnAbout};
+use covered::Covered;
 use entry::{FileChange, State};
 use error::CheckpointError;
 use ids::{ContentId, TurnId};
@@ -48,7 +48,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tree_path::TreePath;
-use turns::{Turn, TurnSummary};
+use turns::{Attribute, Turn, TurnAbout, TurnSummary};
 use worker::{Job, Settings, Worker};
 
 /// How long the program, when it exits, waits for pending writes.

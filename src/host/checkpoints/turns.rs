@@ -56,6 +56,22 @@ pub struct Turn {
     pub changes: Vec<FileChange>,
 }
 
+/// What is logged of a turn besides its changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TurnAbout {
+    /// The agent's name.
+    pub agent: String,
+    /// The session's id.
+    pub session: String,
+    /// The prompt, of which the first line is kept.
+    pub prompt: String,
+    /// The turn it takes back, if it does.
+    pub undoes: Option<TurnId>,
+}
+
+/// Says of a change which tool call did it, and returns whether it belongs to the turn at all.
+pub type Attribute = Box<dyn FnMut(&mut FileChange) -> bool + Send>;
+
 /// What a turn did not cover. Ignored folders are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {

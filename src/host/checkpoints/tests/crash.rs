@@ -29,7 +29,7 @@ fn edit(world: &World) {
 fn a_restore_that_is_killed_anywhere_is_finished_later() {
     let world = World::new("killed");
     world.write("edited", "before");
-    world.write("linked", "before\n".repeat(30_000));
+    world.write("linked", "before\n".repeat(10_000));
     fs::hard_link(world.at("linked"), world.at("other-name")).unwrap();
     world.write("gone/one", "before");
     fs::create_dir(world.at("gone/empty")).unwrap();

@@ -7,12 +7,12 @@ mod scan;
 mod store;
 
 use super::Checkpoints;
-use super::covered::{Covered, TurnAbout};
+use super::covered::Covered;
 use super::entry::{FileChange, Kind};
 use super::limits::{Limits, Watch};
 use super::restore::{Restore, Restored};
 use super::tree_path::TreePath;
-use super::turns::Turn;
+use super::turns::{Turn, TurnAbout};
 use crate::secrets::Secrets;
 use std::collections::BTreeMap;
 use std::fs;
