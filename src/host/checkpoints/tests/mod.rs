@@ -11,6 +11,7 @@ use super::covered::Covered;
 use super::entry::{FileChange, Kind};
 use super::limits::{Limits, Watch};
 use super::restore::{Restore, Restored};
+use super::slot::lock;
 use super::tree_path::TreePath;
 use super::turns::{Turn, TurnAbout};
 use crate::secrets::Secrets;
@@ -71,6 +72,16 @@ impl World {
 
     pub(super) fn open_with(&self, limits: Limits) -> Checkpoints {
         Checkpoints::open(Some(self.store()), Secrets::default(), limits)
+    }
+
+    /// Ends the program that has the first slot.
+    pub(super) fn close(&self, checkpoints: Checkpoints) {
+        drop(checkpoints);
+        let until = std::time::Instant::now() + Duration::from_secs(10);
+        while lock(&self.slot(1)).unwrap().is_none() {
+            assert!(std::time::Instant::now() < until, "the slot is still taken");
+            std::thread::yield_now();
+        }
     }
 
     /// The root without a thread of its own.

@@ -14,8 +14,7 @@ async fn turns_outlive_the_program() {
     let before = world.tree();
     let checkpoints = world.open();
     let made = turn(&checkpoints, &world, || world.write("file", "2")).await.unwrap();
-    checkpoints.flush();
-    drop(checkpoints);
+    world.close(checkpoints);
     world.write("elsewhere", "by the user");
     fs::remove_file(world.at("elsewhere")).unwrap();
     let checkpoints = world.open();
@@ -30,8 +29,7 @@ async fn a_manifest_that_cannot_be_used_counts_as_absent() {
     world.write("file", "1");
     let checkpoints = world.open();
     let first = turn(&checkpoints, &world, || world.write("file", "2")).await.unwrap();
-    checkpoints.flush();
-    drop(checkpoints);
+    world.close(checkpoints);
     let manifest = world.slot(1).join("manifest");
     let bytes = fs::read(&manifest).unwrap();
     assert!(Manifest::decode(&bytes).is_some_and(|manifest| !manifest.is_empty()));
@@ -128,7 +126,7 @@ async fn what_is_kept_is_private() {
 async fn a_store_that_cannot_be_used_is_one_clear_line() {
     let world = World::new("unusable");
     world.write("file", "1");
-    world.open().recovered(world.root()).await.unwrap();
+    drop(world.covered());
     let pack = world.slot(1).join("pack");
     fs::write(&pack, "a pack of another version").unwrap();
     let error = world.open().begin(world.root(), soon()).await.unwrap_err().to_string();
