@@ -11,10 +11,10 @@ use crate::core::messages::files::FileChange;
 use crate::documents::{Documents, Touched};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
-use crate::host::checkpoints::covered::TurnAbout;
 use crate::host::checkpoints::entry::{self, Kind};
 use crate::host::checkpoints::ids::TurnId;
 use crate::host::checkpoints::tree_path::TreePath;
+use crate::host::checkpoints::turns::TurnAbout;
 use crate::host::checkpoints::{Checkpoints, TurnStart};
 use crate::host::paths;
 use crate::session::author::{Author, ChatId};
@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 /// How long a prompt waits until its folders have been looked at.
 const BEGIN_LIMIT: Duration = Duration::from_secs(2);
@@ -39,14 +40,19 @@ pub(super) struct Turns {
     checkpoints: Arc<Checkpoints>,
     documents: Arc<Documents>,
     events: Events,
-    running: Arc<Mutex<HashMap<ChatId, Arc<tokio::sync::Mutex<RunningTurn>>>>>,
+    running: Arc<Mutex<HashMap<ChatId, SharedTurn>>>,
+    /// The turns that have ended and are being kept. It is closed, so that one can wait for them at any time.
+    ending: TaskTracker,
     /// The turns of this program.
     authors: Arc<Mutex<HashMap<TurnRef, Author>>>,
 }
 
+/// A running turn, which looks and its end use one at a time.
+pub(super) type SharedTurn = Arc<tokio::sync::Mutex<RunningTurn>>;
+
 /// A turn that has begun.
 #[derive(Debug, Default)]
-struct RunningTurn {
+pub(super) struct RunningTurn {
     /// One for each folder.
     starts: Vec<TurnStart>,
     /// The paths that have changed so far, with the tool call that did it.
@@ -66,8 +72,9 @@ impl Turns {
         documents: Arc<Documents>,
         events: Events,
     ) -> Self {
-        let (running, authors) = (Arc::default(), Arc::default());
-        Self { checkpoints, documents, events, running, authors }
+        let (running, authors, ending) = (Arc::default(), Arc::default(), TaskTracker::new());
+        ending.close();
+        Self { checkpoints, documents, events, running, ending, authors }
     }
 
     pub(super) fn run(&self, command: CheckpointCommand) {
@@ -84,9 +91,10 @@ impl Turns {
             CheckpointCommand::End { by, agent, prompt } => {
                 // The next turn of the chat may begin before this is done.
                 let Some(turn) = self.running.lock().remove(&by.session.chat) else { return };
-                tokio::spawn(async move { turns.end(turn, by, agent, prompt).await });
+                self.ending.spawn(async move { turns.end(turn, by, agent, prompt).await });
             }
             CheckpointCommand::List(chat, roots) => self.events.spawn(async move {
+                turns.ending.wait().await;
                 let roots = turns.real_roots(roots).await;
                 Event::TurnsListed(chat, turns.kept(&roots).await)
             }),
@@ -95,6 +103,7 @@ impl Turns {
                 Event::TurnShown(chat, text)
             }),
             CheckpointCommand::Plan(request) => self.events.spawn(async move {
+                turns.ending.wait().await;
                 let (chat, roots) = (request.chat, turns.real_roots(request.roots.clone()).await);
                 Event::UndoPlanned(chat, turns.undo().plan(&roots, request.target).await)
             }),
@@ -141,11 +150,13 @@ impl Turns {
         self.running.lock().insert(chat, Arc::new(tokio::sync::Mutex::new(turn)));
     }
 
-    /// Looks for what the turn of a chat has changed in files that are not open, and has their documents record it.
-    pub(super) async fn look(&self, by: &Author) -> Vec<FileChange> {
-        let Some(turn) = self.running.lock().get(&by.session.chat).cloned() else {
-            return Vec::new();
-        };
+    /// Returns the turn of a chat that is running now.
+    pub(super) fn running(&self, chat: ChatId) -> Option<SharedTurn> {
+        self.running.lock().get(&chat).cloned()
+    }
+
+    /// Looks for what a turn has changed in files that are not open, and has their documents record it.
+    pub(super) async fn look(&self, turn: &SharedTurn, by: &Author) -> Vec<FileChange> {
         let mut turn = turn.lock().await;
         let RunningTurn { starts, changed } = &mut *turn;
         let mut reported = Vec::new();
@@ -209,13 +220,7 @@ impl Turns {
     }
 
     /// Keeps what a turn has changed.
-    async fn end(
-        &self,
-        turn: Arc<tokio::sync::Mutex<RunningTurn>>,
-        by: Author,
-        agent: String,
-        prompt: String,
-    ) {
+    async fn end(&self, turn: SharedTurn, by: Author, agent: String, prompt: String) {
         if !self.documents.scans_done(&by.session, Instant::now() + END_LIMIT).await {
             tracing::warn!("a turn is kept before buffers have followed it");
         }

@@ -297,10 +297,12 @@ impl Files {
     ) {
         let files = self.clone();
         let scan = Arc::new(files.documents.begin_scan(by.session.clone()));
+        // It may end before the look begins.
+        let turn = self.turns.running(chat).filter(|_| unopened);
         tokio::spawn(async move {
-            if unopened {
+            if let Some(turn) = turn {
                 // First, as only this knows what was in files that nobody has read.
-                let changes = files.turns.look(&by).await;
+                let changes = files.turns.look(&turn, &by).await;
                 if !changes.is_empty() {
                     files.events.send(Event::DiskFollowed { chat, changes, failed: Vec::new() });
                 }

@@ -7,11 +7,11 @@ use crate::core::messages::checkpoint::{
 use crate::core::messages::review::ChangeScope;
 use crate::documents::{Documents, Without};
 use crate::host::checkpoints::Checkpoints;
-use crate::host::checkpoints::covered::TurnAbout;
 use crate::host::checkpoints::entry::{FileChange, Kind, State};
 use crate::host::checkpoints::ids::TurnId;
 use crate::host::checkpoints::restore::Restore;
 use crate::host::checkpoints::tree_path::TreePath;
+use crate::host::checkpoints::turns::TurnAbout;
 use crate::host::checkpoints::turns::{Turn, TurnSummary};
 use crate::session::author::Author;
 use parking_lot::Mutex;

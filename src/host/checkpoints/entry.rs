@@ -139,7 +139,8 @@ impl Entry {
         };
         Self {
             kind,
-            mode: metadata.mode() & PERMISSIONS,
+            // A link's permissions mean nothing.
+            mode: if kind == Kind::Symlink { 0 } else { metadata.mode() & PERMISSIONS },
             size: if has_times { metadata.size() } else { 0 },
             mtime: time(metadata.mtime(), metadata.mtime_nsec()),
             ctime: time(metadata.ctime(), metadata.ctime_nsec()),
