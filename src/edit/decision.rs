@@ -92,7 +92,24 @@ impl<O> Record<O> {
                 changes.extend(of_step.collect::<Vec<_>>());
             }
         }
+        let moved = self.moved_to(changes.difference(&choice.changes));
+        changes.extend(moved);
         self.keep_pending(changes, choice.form);
+    }
+
+    /// Finds where steps have put lines that they took away elsewhere. Kept without that, a line would be in neither place
+    /// once the rest is rejected.
+    fn moved_to<'a>(
+        &self,
+        changes: impl Iterator<Item = &'a (LineId, StepId)>,
+    ) -> Vec<(LineId, StepId)> {
+        let gone = changes.filter(|(id, step)| self.weave.line(*id).dead == Some(*step));
+        let gone: HashSet<(StepId, &str)> =
+            gone.map(|(id, step)| (*step, self.weave.text(*id))).collect();
+        let lines = self.weave.iter().filter(|(id, line)| {
+            line.is_alive() && gone.contains(&(line.born, self.weave.text(*id)))
+        });
+        lines.map(|(id, line)| (id, line.born)).collect()
     }
 
     /// Makes pending again what was kept on these lines of the text (0-based), which may be empty places between lines.

@@ -212,6 +212,18 @@ fn keeping_a_step_keeps_what_it_replaced() {
 }
 
 #[test]
+fn a_line_that_was_moved_by_what_is_kept_stays_where_it_is() {
+    let mut world = World::new("1\n2\n3\n4\n");
+    world.user("1\nuser\n2\n3\n4\n");
+    world.agent("b", "b\n2\n3\n4\nuser\n");
+    world.agent("a", "2\n3\n4\nuser\n");
+    // It replaced the line that "b" brought in the place of the user's.
+    world.record.keep(&world.choose("a"));
+    world.reject(&world.choose("b"));
+    assert_eq!(*world.now(), Text::parse("2\n3\n4\nuser\n"));
+}
+
+#[test]
 fn the_shape_is_part_of_a_change() {
     let mut world = World::new("1\n2\n");
     world.agent("a", "1\n2");
