@@ -285,33 +285,19 @@ function M.RatReview(args)
     local known = table.concat(M.list_scopes, ", ")
     return notify.error((':RatReview takes %s, not "%s"'):format(known, scope))
   end
-  local chat = current_chat.get()
-  if not chat or not chat.id then
-    return notify.warn("No agent is running. :RatStart starts one.")
-  end
-  rpc.notify("list_changes", { chat = chat.id, scope = scope })
-end
-
----@param name string message to the binary
----@param payload table
-local function to_chat(name, payload)
-  local chat = current_chat.get()
-  if not chat or not chat.id then
-    return notify.warn("No agent is running. :RatStart starts one.")
-  end
-  rpc.notify(name, vim.tbl_extend("keep", { chat = chat.id }, payload))
+  send("list_changes", { scope = scope })
 end
 
 function M.RatUndo()
-  to_chat("undo", {})
+  send("undo", {})
 end
 
 function M.RatRedo()
-  to_chat("undo", { redo = true })
+  send("undo", { redo = true })
 end
 
 function M.RatTurns()
-  to_chat("turns", {})
+  send("turns", {})
 end
 
 function M.RatAccept(args)

@@ -241,11 +241,13 @@ impl Files {
         let (editor, documents) = (Arc::clone(&self.editor), Arc::clone(&self.documents));
         let turns = self.turns.clone();
         self.events.spawn(async move {
-            let roots = request.scope.roots.clone();
+            let (roots, is_reviewed) = (request.scope.roots.clone(), request.is_reviewed);
             let work = tokio::spawn(async move {
                 let context = prompt_context::collect(editor, documents, request).await;
                 // Last, since what is saved before the prompt is not of the turn.
-                turns.begin(chat, roots).await;
+                if is_reviewed {
+                    turns.begin(chat, roots).await;
+                }
                 context
             });
             let context = work.await.unwrap_or_else(|error| {

@@ -22,6 +22,8 @@ function M.command(lead, line)
     return starting_with(lead, require("rat.config.agents").names())
   elseif name == "RatSessions" then
     return starting_with(lead, require("rat.chat.sessions").acts)
+  elseif name == "RatReview" then
+    return starting_with(lead, require("rat.commands").list_scopes)
   elseif name == "RatAccept" or name == "RatReject" then
     return starting_with(lead, require("rat.commands").review_scopes)
   elseif name == "RatMode" or name == "RatOption" then

@@ -170,6 +170,7 @@ function M.request(name, cwd)
     directories = vim.tbl_map(expanded, options.directories),
     unsaved = options.unsaved,
     write_dirty = options.write_dirty,
+    review = options.review,
   }
 end
 

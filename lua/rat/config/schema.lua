@@ -151,6 +151,14 @@ return {
         .. " then saves the buffer and tells you, `ask` asks first.",
     },
     {
+      name = "review",
+      type = "string",
+      choices = { "after", "off" },
+      doc = "What happens to what agents change in files. `after`: signs show it until you accept or"
+        .. " reject it, and each turn can be undone with `:RatUndo`. `off`: no signs, and nothing is"
+        .. " kept of your files.",
+    },
+    {
       name = "permission",
       type = "table",
       doc = "Permission requests.",

@@ -12,6 +12,7 @@ use crate::core::messages::effect::Effect;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::ids::AgentId;
 use crate::core::messages::page::View;
+use crate::core::messages::policy::ReviewMode;
 use crate::session::agent::{AgentConfig, AgentInfo};
 use crate::session::author::{ChatId, SessionKey};
 use crate::session::ids::SessionId;
@@ -143,6 +144,11 @@ impl Chat {
     pub(super) fn file_scope(&self) -> FileScope {
         let roots = std::iter::once(&self.cwd).chain(&self.directories).cloned().collect();
         FileScope { roots, allowed: self.access.allowed.clone() }
+    }
+
+    /// Whether what the agent changes is shown and kept.
+    pub(super) fn is_reviewed(&self) -> bool {
+        self.access.policy.review == ReviewMode::After
     }
 
     /// Whether the agent reads files through us, and so sees unsaved text.

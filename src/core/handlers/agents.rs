@@ -57,7 +57,6 @@ impl State {
         self.current = Some(id);
         self.announce(id, true, focus);
         if existing.is_none() {
-            self.prepare_checkpoints(id);
             match target {
                 SessionTarget::Last => self.find_last_session(id),
                 SessionTarget::Existing(session) | SessionTarget::Fork(session) => {
@@ -95,6 +94,8 @@ impl State {
     pub(in crate::core) fn set_policy(&mut self, policy: FilePolicy) {
         if let Some(chat) = self.current.and_then(|id| self.chats.get_mut(&id)) {
             chat.access.policy = policy;
+            let id = chat.id;
+            self.prepare_checkpoints(id);
         }
     }
 

@@ -127,6 +127,7 @@ impl State {
             scope: chat.file_scope(),
             unsaved: if reads_buffers { Unsaved::Ignore } else { unsaved },
             reads_buffers,
+            is_reviewed: chat.is_reviewed(),
             files: turn.prompt.files().map(Into::into).collect(),
         }));
     }

@@ -38,7 +38,7 @@ impl State {
 
     /// Has the editor show what is pending in these files, if they are loaded.
     pub(in crate::core) fn show_pending(&mut self, paths: Vec<PathBuf>) {
-        if !paths.is_empty() {
+        if !paths.is_empty() && self.chats.values().any(Chat::is_reviewed) {
             let scope = self.all_files();
             self.effects.push(Effect::FindPending { paths, scope });
         }

@@ -1,6 +1,6 @@
 //! Kept turns: lists them, shows what they changed, undoes and redoes them.
 
-use crate::core::chat::Turn;
+use crate::core::chat::{Chat, Turn};
 use crate::core::messages::checkpoint::{
     CheckpointCommand, KeptTurn, PlannedAction, TurnRef, UndoOutcome, UndoPlan, UndoRequest,
     UndoTarget,
@@ -22,8 +22,10 @@ const MAX_PROMPT: usize = 40;
 impl State {
     /// Reads the files in the folders of a chat before its first turn.
     pub(in crate::core) fn prepare_checkpoints(&mut self, id: ChatId) {
-        let roots = self.roots(id);
-        self.checkpoint(CheckpointCommand::Prepare(roots));
+        if self.chats.get(&id).is_some_and(Chat::is_reviewed) {
+            let roots = self.roots(id);
+            self.checkpoint(CheckpointCommand::Prepare(roots));
+        }
     }
 
     /// Keeps what the turn of a chat, which has ended, has changed.
@@ -64,6 +66,10 @@ impl State {
     }
 
     pub(in crate::core) fn undo(&mut self, id: ChatId, target: UndoTarget) {
+        if !self.chats.get(&id).is_some_and(Chat::is_reviewed) {
+            let text = "Turns are not kept, since the option review is \"off\"";
+            return self.notify(Level::Warn, text);
+        }
         if self.chats.get(&id).is_some_and(|chat| chat.turn().is_some()) {
             let text = "A turn is running. :RatCancel cancels it; then :RatUndo takes it back.";
             return self.notify(Level::Warn, text);

@@ -227,6 +227,8 @@ pub struct CollectPromptContext {
     pub unsaved: Unsaved,
     /// Whether the agent reads files through us and not from disk.
     pub reads_buffers: bool,
+    /// Whether to fix the state of the folders, so that what the turn changes can be undone.
+    pub is_reviewed: bool,
     /// Attached files that have to be read.
     pub files: Vec<PathBuf>,
 }

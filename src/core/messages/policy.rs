@@ -1,4 +1,4 @@
-//! The user's options for files that the user and agents change at the same time.
+//! The user's options for files that the user and agents change at the same time, and for what agents change.
 
 /// The options passed to `start`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -7,6 +7,18 @@ pub struct FilePolicy {
     pub unsaved: Unsaved,
     /// The option `write_dirty`.
     pub write_dirty: WriteDirty,
+    /// The option `review`.
+    pub review: ReviewMode,
+}
+
+/// How much the user wants to see of what agents have changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReviewMode {
+    /// Show what is pending, and keep what turns change so that they can be undone.
+    #[default]
+    After,
+    /// Neither.
+    Off,
 }
 
 /// What to do about unsaved text when a prompt is sent to an agent that cannot see it.

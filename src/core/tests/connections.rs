@@ -142,7 +142,8 @@ fn one_login_serves_all_sessions_that_wait_for_it() {
         (chat_state(&world, 1), chat_state(&world, 2)),
         (ChatState::Running, ChatState::Starting)
     );
-    let [(_, Call::Prompt { .. }), (_, Call::NewSession(_))] = &world.calls[..] else {
+    // The prompt waits for its checkpoint first.
+    let [(_, Call::NewSession(_)), (_, Call::Prompt { .. })] = &world.calls[..] else {
         panic!("{:?}", world.calls)
     };
 }

@@ -36,6 +36,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn handle(&mut self, event: Event) {
+        let mut collected = Vec::new();
         for effect in self.state.handle(event) {
             match effect {
                 Effect::Agent(effect) => match effect.action {
@@ -59,6 +60,15 @@ impl World {
                 Effect::Read { token, .. } | Effect::Write { token, .. } => {
                     self.file_requests.push(token);
                 }
+                Effect::CollectPromptContext(request)
+                    if self.state.chats[&request.chat].access.policy.unsaved == Unsaved::Ignore
+                        && request.files.is_empty() =>
+                {
+                    // Only a checkpoint is waited for.
+                    let CollectPromptContext { chat, turn, unsaved, .. } = request;
+                    let context = PromptContext::default();
+                    collected.push(Event::PromptContextCollected { chat, turn, unsaved, context });
+                }
                 Effect::CollectPromptContext(request) => self.contexts.push(request),
                 Effect::TurnEnded { reported, taken, .. } => self.turn_ends.push((reported, taken)),
                 Effect::Terminal(terminal, action) => self.terminal(&terminal, &action),
@@ -79,6 +89,9 @@ impl World {
                 | Effect::Trace { .. }
                 | Effect::Watch(_) => {}
             }
+        }
+        for event in collected {
+            self.handle(event);
         }
         let frame = self.state.take_frame().messages;
         self.questions.extend(frame.iter().filter_map(|told| match told {
@@ -171,7 +184,11 @@ impl World {
 
     pub(super) fn ready_with(unsaved: Unsaved) -> Self {
         let mut world = Self::default();
-        world.handle(start_with(FilePolicy { unsaved, write_dirty: WriteDirty::Ask }));
+        world.handle(start_with(FilePolicy {
+            unsaved,
+            write_dirty: WriteDirty::Ask,
+            ..FilePolicy::default()
+        }));
         world.reply();
         world.reply();
         assert_eq!(world.chat_state(), ChatState::Ready);

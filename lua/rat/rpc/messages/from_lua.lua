@@ -12,6 +12,7 @@
 ---@field directories? string[] The absolute paths of additional folders the agent may use.
 ---@field unsaved? rat.notify.Unsaved The option of the same name.
 ---@field write_dirty? rat.notify.WriteDirty The option of the same name.
+---@field review? rat.notify.ReviewMode The option of the same name.
 ---@field wish? rat.notify.Wish The session to open; without it, the one that is open, else a new one.
 ---@field session? string For `session` and `fork`: the id that the agent gave the session.
 ---@field focus? boolean Whether to put the cursor into the prompt.
@@ -50,6 +51,9 @@
 
 --- How an agent writes to a file whose buffer has unsaved changes.
 ---@alias rat.notify.WriteDirty "separate"|"save"|"ask"
+
+--- How much the user wants to see of what agents have changed.
+---@alias rat.notify.ReviewMode "after"|"off"
 
 --- The session to open.
 ---@alias rat.notify.Wish "last"|"never"|"new"|"session"|"fork"

@@ -40,6 +40,9 @@ pub(in crate::nvim) struct Start {
     /// The option of the same name.
     #[serde(default)]
     write_dirty: WriteDirty,
+    /// The option of the same name.
+    #[serde(default)]
+    review: ReviewMode,
     /// The session to open; without it, the one that is open, else a new one.
     wish: Option<Wish>,
     /// For `session` and `fork`: the id that the agent gave the session.
@@ -109,6 +112,25 @@ pub(in crate::nvim) enum WriteDirty {
     Ask,
 }
 
+/// How much the user wants to see of what agents have changed.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum ReviewMode {
+    #[default]
+    After,
+    Off,
+}
+
+impl From<ReviewMode> for policy::ReviewMode {
+    fn from(review: ReviewMode) -> Self {
+        match review {
+            ReviewMode::After => Self::After,
+            ReviewMode::Off => Self::Off,
+        }
+    }
+}
+
 impl TryFrom<Start> for StartRequest {
     type Error = ReadError;
 
@@ -137,6 +159,7 @@ impl TryFrom<Start> for StartRequest {
             policy: FilePolicy {
                 unsaved: start.unsaved.into(),
                 write_dirty: start.write_dirty.into(),
+                review: start.review.into(),
             },
             target,
             focus: start.focus,

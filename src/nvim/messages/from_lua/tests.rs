@@ -105,6 +105,7 @@ fn start() -> Json {
         "directories": ["/b"],
         "unsaved": "save",
         "write_dirty": "ask",
+        "review": "off",
         "wish": "session",
         "session": "s",
         "focus": true,
