@@ -131,7 +131,8 @@ fn report(project: &Project, what: &str, times: Vec<Duration>, status: Vec<Durat
     let line = format!(
         "{count:>7} files, {what:<24} {time:>7.0} ms, git status {status:>6.0} ms: {ratio:.2}"
     );
-    writeln!(std::io::stdout(), "{line}").unwrap();
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").unwrap();
 }
 
 /// Waits until what checkpoints do behind a turn is done.
@@ -157,7 +158,8 @@ fn measure(count: usize) {
             let line = format!(
                 "{count:>7} files: {before} MB before, {after} MB after, {most} MB at most"
             );
-            writeln!(std::io::stdout(), "{line}").unwrap();
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "{line}").unwrap();
         }
         drop(turn);
     }

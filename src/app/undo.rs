@@ -253,13 +253,8 @@ impl Undo {
         let about = TurnAbout { agent, session, prompt, undoes: Some(id) };
         let paths: HashSet<TreePath> = turn.changes.into_iter().map(|it| it.path).collect();
         let is_of_turn = move |change: &mut FileChange| paths.contains(&change.path);
-        match self.checkpoints.end(start, about, Box::new(is_of_turn)).await {
-            Ok(Some(undo)) if by.is_some() => {
-                // The redone turn is undone by its author's scope again.
-                tracing::debug!(id = %undo.summary.id, "a turn was brought back");
-            }
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "an undo is not kept"),
+        if let Err(error) = self.checkpoints.end(start, about, Box::new(is_of_turn)).await {
+            tracing::warn!(%error, "an undo is not kept");
         }
         Ok(outcome)
     }
@@ -303,9 +298,10 @@ impl Undo {
                 let target = content(&self.checkpoints, root, before).await;
                 let (base, target) = base.zip(target).ok_or("its content is not kept")?;
                 let replaced = self.documents.replace_text(&path, base, target, by).await;
-                match replaced.map_err(|error| error.message_for_user())? {
-                    true => Ok(Some(Taken::Buffer(0))),
-                    false => Err("the same lines have changed since".to_owned()),
+                if replaced.map_err(|error| error.message_for_user())? {
+                    Ok(Some(Taken::Buffer(0)))
+                } else {
+                    Err("the same lines have changed since".to_owned())
                 }
             }
         }

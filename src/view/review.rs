@@ -134,7 +134,7 @@ mod tests {
         ];
         let existence = (true, true);
         let file = File { name: "a.txt".to_owned(), existence, base: &base, text: &text, hunks };
-        expect_test::expect![[r#"
+        expect_test::expect![[r"
             a.txt  +2 -2
             @@ -1,4 +1,4 @@ Edit a.txt
              1
@@ -148,7 +148,7 @@ mod tests {
              7
              8
             @@ -8,0 +8 @@ Append to a.txt
-            +9"#]]
+            +9"]]
         .assert_eq(&rendered(&file));
     }
 

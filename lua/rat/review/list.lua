@@ -81,7 +81,9 @@ local function file_row(buf, row)
   local first = api.nvim_buf_get_lines(buf, part.row, part.row + 1, true)[1]
   local from, count = first:match("^@@ %-%S+ %+(%d+),?(%d*)")
   local at = tonumber(from) - (count == "0" and 0 or 1) --[[@as integer]]
-  for _, line in ipairs(api.nvim_buf_get_lines(buf, part.row + 1, math.max(row, part.row + 1), true)) do
+  for _, line in
+    ipairs(api.nvim_buf_get_lines(buf, part.row + 1, math.max(row, part.row + 1), true))
+  do
     at = at + (line:sub(1, 1) == "-" and 0 or 1)
   end
   return part.path, row > part.row and at or part.start
