@@ -155,3 +155,51 @@ fn a_review_shows_what_a_command_has_changed() {
         assert!(lines.iter().any(|it| it == line), "{line} in {lines:#?}");
     }
 }
+
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = std::process::Command::new("git");
+    command.current_dir(root).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env_remove("GIT_DIR");
+    let output = command.output().ok()?;
+    assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// Holds (Review): Undoing a turn in 500 files of a repository with staged and other work changes neither its status nor its index.
+#[test]
+fn undo_leaves_git_alone() {
+    let mut builder = Chat::builder();
+    for number in 0..500 {
+        builder = builder.file(&format!("src/{number}.txt"), format!("one\ntwo {number}\n"));
+    }
+    let mut chat = builder.start();
+    let root = chat.nvim.cwd().to_owned();
+    if git(&root, &["init", "-q"]).is_none() {
+        return; // There is no git here.
+    }
+    git(&root, &["add", "."]);
+    git(&root, &["commit", "-q", "-m", "all"]);
+    fs::write(root.join("src/1.txt"), "staged\n").unwrap();
+    git(&root, &["add", "src/1.txt"]);
+    fs::write(root.join("src/2.txt"), "not committed\n").unwrap();
+    fs::write(root.join("untracked.txt"), "new\n").unwrap();
+    let is_gits = |name: &String| name.starts_with(".git");
+    let without_git =
+        |tree: Tree| -> Tree { tree.into_iter().filter(|(name, _)| !is_gits(name)).collect() };
+    let (before, status) = (tree(&root), git(&root, &["status", "--porcelain"]));
+    turn_with_command(&mut chat, |root| {
+        for number in 0..500 {
+            let path = root.join(format!("src/{number}.txt"));
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(&path, text.replace("two", "TWO")).unwrap();
+        }
+        // Two files that the user was working on.
+        git(root, &["checkout", "--", "src/1.txt", "src/2.txt"]);
+        fs::remove_file(root.join("untracked.txt")).unwrap();
+    });
+    let index = fs::read(root.join(".git/index")).unwrap();
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn");
+    assert_eq!(fs::read(root.join(".git/index")).unwrap(), index);
+    assert_eq!(without_git(tree(&root)), without_git(before));
+    assert_eq!(git(&root, &["status", "--porcelain"]), status);
+}
