@@ -16,7 +16,7 @@ local NAMESPACE = api.nvim_create_namespace("rat_comments")
 ---@field first integer line in the file, from 1
 ---@field last integer
 ---@field lines string[] of the diff
----@field text? string
+---@field text string
 
 ---@type rat.Comment[]
 local comments = {}

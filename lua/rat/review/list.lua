@@ -16,15 +16,11 @@ local M = {}
 local NAME = "rat://review"
 local NAMESPACE = api.nvim_create_namespace("rat_review")
 
----@class rat.ReviewPart
----@field row integer its first row in the review
----@field path string
----@field start? integer the hunk's first row in the file; nil for the row that names the file
----@field count? integer
+---@alias rat.ReviewPart rat.msg.ReviewPart
 
 ---@class rat.Review
----@field scope string as |:RatReview| takes it
----@field chat integer
+---@field scope rat.notify.Scope
+---@field chat? integer
 ---@field parts rat.ReviewPart[]
 ---@field place? {path: string, nth: integer, offset: integer, line: integer} where the cursor was before an update
 ---@field asked? boolean whether an update has been asked for
@@ -86,7 +82,7 @@ local function file_row(buf, row)
   do
     at = at + (line:sub(1, 1) == "-" and 0 or 1)
   end
-  return part.path, row > part.row and at or part.start
+  return part.path, row > part.row and math.floor(at) or part.start
 end
 
 --- Remembers the hunk under the cursor, to find it again in an updated review.
@@ -289,6 +285,7 @@ local function comment()
     first = file_first + 1,
     last = file_last + 1,
     lines = part.start and api.nvim_buf_get_lines(buf, first, last + 1, true) or {},
+    text = "",
   })
 end
 
@@ -444,7 +441,7 @@ function M.arrived(payload)
     scratch.fill(buf --[[@as integer]], lines)
     local stale = review and review.stale
     review = {
-      scope = payload.scope,
+      scope = payload.scope --[[@as rat.notify.Scope]],
       chat = payload.chat,
       parts = payload.parts,
       place = place,

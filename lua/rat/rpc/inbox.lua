@@ -53,7 +53,7 @@ end
 ---@param payload rat.msg.Event
 function handlers.event(payload)
   local data = payload.data or {}
-  local chat = require("rat.chat.registry").get(data.chat)
+  local chat = data.chat and require("rat.chat.registry").get(data.chat)
   if chat and payload.name == "RatTurnEnd" then
     require("rat.chat.alert").ended(chat, data.stop_reason --[[@as string]], data.next)
   elseif chat and payload.name == "RatTurnStart" then
