@@ -165,6 +165,40 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
+/// Holds (Review): Lua gets the turns and the pending hunks, and decides on them.
+#[test]
+fn lua_reviews_and_undoes() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, ravage);
+    let call = |chat: &mut Chat, code: &str| {
+        chat.nvim.lua(&format!("vim.g.found = nil; {code}"), json!([]));
+        chat.nvim.poll_for(code, |nvim| {
+            let found = nvim.lua("return vim.g.found", json!([]));
+            (!found.is_null()).then_some(found)
+        })
+    };
+    let turns = call(&mut chat, "require('rat').turns(function(t) vim.g.found = t end)");
+    assert_eq!(
+        (&turns[0]["prompt"], &turns[0]["files"], &turns[0]["undone"]),
+        (&json!("change it all"), &json!(32), &json!(false))
+    );
+    let changes = "require('rat').changes({path = 'crlf.txt'}, function(c) vim.g.found = c end)";
+    let found = call(&mut chat, changes);
+    let [hunk] = &found.as_array().unwrap()[..] else { panic!("{found}") };
+    assert_eq!(
+        (&hunk["lnum"], &hunk["removed"], &hunk["added"], &hunk["tool"], &hunk["title"]),
+        (&json!(2), &json!(["two"]), &json!(["TWO"]), &json!("c1"), &json!("sed -i s/two/TWO/"))
+    );
+    chat.nvim.lua("require('rat').reject({path = 'crlf.txt'})", json!([]));
+    chat.nvim.poll("rejected", |nvim| nvim.messages().contains("Rejected 1 hunk in crlf.txt"));
+    assert_eq!(fs::read_to_string(chat.path("crlf.txt")).unwrap(), "one\r\ntwo\r\n");
+    assert_eq!(call(&mut chat, changes), json!([]));
+    chat.nvim.lua("require('rat').accept()", json!([]));
+    chat.nvim.poll("accepted", |nvim| nvim.messages().contains("Accepted 25 hunks in 25 files"));
+    chat.nvim.lua("require('rat').undo()", json!([]));
+    chat.nvim.poll_screen("Undo \"change it all\"?");
+}
+
 /// Holds (Review): Undoing a turn in 500 files of a repository with staged and other work changes neither its status nor its index.
 #[test]
 fn undo_leaves_git_alone() {

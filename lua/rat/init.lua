@@ -104,6 +104,86 @@ function M.stop()
   require("rat.commands").RatStop()
 end
 
+---@return integer? number of the current chat, if the binary knows it
+local function chat_number()
+  local chat = require("rat.chat.current").get()
+  return chat and chat.id
+end
+
+--- Passes the turns of the current chat's folder whose changes are kept to a callback, the newest first, |rat.turns()|.
+---@param callback fun(turns: rat.msg.ListedTurn[])
+function M.turns(callback)
+  local chat = chat_number()
+  if not chat then
+    return callback({})
+  end
+  local request = require("rat.review.calls").new(callback)
+  require("rat.rpc").notify("turns", { chat = chat, request = request })
+end
+
+--- Passes the pending hunks to a callback, |rat.changes()|.
+---@param opts {scope: ("all"|"session"|"turn"|"tool")?, path: string?, turn: integer?, tool: string?}?
+---@param callback fun(changes: rat.msg.Change[])
+function M.changes(opts, callback)
+  local chat = chat_number()
+  if not chat then
+    return callback({})
+  end
+  opts = opts or {}
+  local path = opts.path and (vim.uv.fs_realpath(opts.path) or opts.path)
+  local request = require("rat.review.calls").new(function(changes)
+    callback(vim.tbl_filter(function(change)
+      return (not path or change.path == path)
+        and (not opts.turn or change.turn == opts.turn)
+        and (not opts.tool or change.tool == opts.tool)
+    end, changes))
+  end)
+  local scope = opts.scope or "all"
+  require("rat.rpc").notify("list_changes", { chat = chat, scope = scope, request = request })
+end
+
+---@param keep boolean
+---@param opts {path: string?, first: integer?, last: integer?, scope: ("all"|"turn")?}?
+local function decide(keep, opts)
+  opts = opts or {}
+  require("rat.rpc").notify("review", {
+    chat = chat_number(),
+    keep = keep,
+    path = opts.path and vim.fn.fnamemodify(opts.path, ":p"),
+    first = opts.path and opts.first,
+    last = opts.path and opts.first and (opts.last or opts.first),
+    scope = opts.scope or "all",
+  })
+end
+
+--- Accepts pending hunks: those of a file that touch lines, of a file, of the last turn, or all, |rat.accept()|.
+---@param opts {path: string?, first: integer?, last: integer?, scope: ("all"|"turn")?}?
+function M.accept(opts)
+  decide(true, opts)
+end
+
+--- Rejects pending hunks, as |rat.accept()| accepts them.
+---@param opts {path: string?, first: integer?, last: integer?, scope: ("all"|"turn")?}?
+function M.reject(opts)
+  decide(false, opts)
+end
+
+--- Undoes a turn after a question, by default the last one, like |:RatUndo|.
+---@param turn rat.msg.ListedTurn? one that |rat.turns()| gave
+function M.undo(turn)
+  if turn then
+    local payload = { chat = chat_number(), root = turn.root, id = turn.id }
+    require("rat.rpc").notify("undo", payload)
+  else
+    require("rat.commands").RatUndo()
+  end
+end
+
+--- Redoes the turn that was undone last after a question, like |:RatRedo|.
+function M.redo()
+  require("rat.commands").RatRedo()
+end
+
 --- Returns the status of the current chat, |rat-status()|.
 ---@return table
 function M.status()

@@ -93,10 +93,10 @@ impl Turns {
                 let Some(turn) = self.running.lock().remove(&by.session.chat) else { return };
                 self.ending.spawn(async move { turns.end(turn, by, agent, prompt).await });
             }
-            CheckpointCommand::List(chat, roots) => self.events.spawn(async move {
+            CheckpointCommand::List { chat, roots, request } => self.events.spawn(async move {
                 turns.ending.wait().await;
                 let roots = turns.real_roots(roots).await;
-                Event::TurnsListed(chat, turns.kept(&roots).await)
+                Event::TurnsListed(chat, turns.kept(&roots).await, request)
             }),
             CheckpointCommand::Show(chat, turn) => self.events.spawn(async move {
                 let text = turns.diff_of(&turn).await;

@@ -37,7 +37,7 @@ impl State {
             Event::Reviewed(action, files, failed) => self.reviewed(action, files, &failed),
             Event::PendingFound(files) => self.pending_found(files),
             Event::TurnKept(_) => self.review_changed(),
-            Event::TurnsListed(chat, turns) => self.turns_listed(chat, turns),
+            Event::TurnsListed(chat, turns, request) => self.turns_listed(chat, turns, request),
             Event::TurnShown(chat, shown) => self.turn_shown(chat, shown),
             Event::UndoPlanned(chat, plan) => self.undo_planned(chat, plan),
             Event::Undone(chat, plan, outcome) => self.undone(chat, &plan, outcome),
@@ -171,7 +171,9 @@ impl State {
                 self.delete_session(agent, session, cwd);
             }
             UserAction::Review(request) => self.review(request),
-            UserAction::ListTurns(chat) => self.with_chat(chat, Self::list_turns),
+            UserAction::ListTurns(chat, request) => {
+                self.with_chat(chat, |state, id| state.list_turns(id, request));
+            }
             UserAction::ShowTurn(chat, turn) => {
                 self.with_chat(chat, |state, id| state.show_turn(id, turn));
             }

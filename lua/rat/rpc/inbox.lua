@@ -161,7 +161,16 @@ end
 
 ---@param payload rat.msg.Turns
 function handlers.turns(payload)
-  require("rat.chat.turns").show(payload)
+  if payload.request then
+    require("rat.review.calls").answer(payload.request, payload.items)
+  else
+    require("rat.chat.turns").show(payload)
+  end
+end
+
+---@param payload rat.msg.Changes
+function handlers.changes(payload)
+  require("rat.review.calls").answer(payload.request, payload.items)
 end
 
 ---@param payload rat.msg.Compare

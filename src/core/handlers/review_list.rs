@@ -4,15 +4,17 @@ use crate::core::chat::Chat;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::review::{
-    ChangeScope, ChangedFile, ChangedHunk, ComparedFile, ReviewList, ReviewPage, ReviewPart,
-    ReviewScope,
+    ChangeScope, ChangedFile, ChangedHunk, ComparedFile, ListPurpose, ListedChange, ReviewList,
+    ReviewPage, ReviewPart, ReviewScope,
 };
 use crate::core::state::State;
 use crate::core::user_messages;
+use crate::edit::Text;
 use crate::session::author::{Author, ChatId};
 use crate::session::ids::ToolCallId;
 use crate::view::review;
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// What Neovim's diff mode shows without a noticeable delay.
@@ -28,8 +30,11 @@ impl State {
     pub(in crate::core) fn changes_found(&mut self, list: ReviewList, files: &[ChangedFile]) {
         let chat = self.find_chat(list.chat);
         let scope = self.scope_of(chat, list.scope, files);
-        self.listed = scope.clone().unwrap_or_default();
         let is_included = |by: &Author| scope.as_ref().is_some_and(|scope| scope.includes(by));
+        if let ListPurpose::Call(request) = list.purpose {
+            let changes = self.listed_changes(files, is_included);
+            return self.after_draw.push(EditorMessage::Changes(request, changes));
+        }
         let (title, lines, parts) = (String::new(), Vec::new(), Vec::new());
         let mut page = ReviewPage { list, title, row: 0, is_last: true, lines, parts };
         let (mut count, mut hunks) = (0, 0);
@@ -44,7 +49,8 @@ impl State {
             hunks += chosen.len();
             self.add_file(&mut page, file, &chosen);
         }
-        if count == 0 && !list.is_update {
+        self.listed = scope.unwrap_or_default();
+        if count == 0 && list.purpose == ListPurpose::Open {
             return self.notify(Level::Info, "No pending changes");
         }
         let (files, hunks) =
@@ -52,6 +58,28 @@ impl State {
         page.title = format!("Review · {}{files}, {hunks}", of_what(list.scope));
         self.after_draw.retain(|message| !matches!(message, EditorMessage::Review(_)));
         self.after_draw.push(EditorMessage::Review(page));
+    }
+
+    /// The hunks of some authors, as Lua gets them.
+    fn listed_changes(
+        &self,
+        files: &[ChangedFile],
+        is_included: impl Fn(&Author) -> bool,
+    ) -> Vec<ListedChange> {
+        let lines = |text: &Text, rows: &Range<usize>| {
+            rows.clone().map(|row| text.line(row).to_owned()).collect()
+        };
+        let hunks = files.iter().flat_map(|file| file.hunks.iter().map(move |hunk| (file, hunk)));
+        let wanted = hunks.filter(|(_, hunk)| hunk.by.iter().any(&is_included));
+        let changes = wanted.map(|(file, hunk)| ListedChange {
+            path: file.path.clone(),
+            row: hunk.text.start,
+            removed: lines(&file.base, &hunk.base),
+            added: lines(&file.text, &hunk.text),
+            by: hunk.by.last().cloned(),
+            title: self.titles(&hunk.by),
+        });
+        changes.collect()
     }
 
     pub(in crate::core) fn compare(&mut self, path: PathBuf) {

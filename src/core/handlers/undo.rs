@@ -40,16 +40,21 @@ impl State {
         self.checkpoint(CheckpointCommand::End { by, agent, prompt });
     }
 
-    pub(in crate::core) fn list_turns(&mut self, id: ChatId) {
+    pub(in crate::core) fn list_turns(&mut self, id: ChatId, request: Option<u64>) {
         let roots = self.roots(id);
-        self.checkpoint(CheckpointCommand::List(id, roots));
+        self.checkpoint(CheckpointCommand::List { chat: id, roots, request });
     }
 
-    pub(in crate::core) fn turns_listed(&mut self, id: ChatId, turns: Vec<KeptTurn>) {
-        if turns.is_empty() {
+    pub(in crate::core) fn turns_listed(
+        &mut self,
+        id: ChatId,
+        turns: Vec<KeptTurn>,
+        request: Option<u64>,
+    ) {
+        if turns.is_empty() && request.is_none() {
             return self.notify(Level::Info, "No turn has changed files in this folder");
         }
-        self.after_draw.push(EditorMessage::Turns(id, turns));
+        self.after_draw.push(EditorMessage::Turns(id, turns, request));
     }
 
     pub(in crate::core) fn show_turn(&mut self, id: ChatId, turn: TurnRef) {

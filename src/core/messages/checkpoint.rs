@@ -126,7 +126,14 @@ pub enum CheckpointCommand {
         prompt: String,
     },
     /// List the kept turns of these folders. `Event::TurnsListed` follows.
-    List(ChatId, Vec<PathBuf>),
+    List {
+        /// The chat.
+        chat: ChatId,
+        /// The folders.
+        roots: Vec<PathBuf>,
+        /// The number of the Lua call that wants them; `None` lets the user choose.
+        request: Option<u64>,
+    },
     /// Show what a turn changed. `Event::TurnShown` follows.
     Show(ChatId, TurnRef),
     /// Find out what undoing a turn would do. `Event::UndoPlanned` follows.

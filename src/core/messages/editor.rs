@@ -5,7 +5,7 @@ use crate::core::messages::content::ContentOffer;
 use crate::core::messages::elicitation::ElicitationUpdate;
 use crate::core::messages::files::FileChange;
 use crate::core::messages::page::{ScratchPage, View};
-use crate::core::messages::review::{ComparedFile, PendingFile, ReviewPage};
+use crate::core::messages::review::{ComparedFile, ListedChange, PendingFile, ReviewPage};
 use crate::core::messages::status::ChatStatus;
 use crate::core::messages::user::SessionAction;
 use crate::session::author::ChatId;
@@ -154,8 +154,10 @@ pub enum EditorMessage {
     Commands(ChatId, Vec<Command>),
     /// What is pending in a loaded file.
     Pending(PendingFile),
-    /// Turns to choose from.
-    Turns(ChatId, Vec<KeptTurn>),
+    /// Turns to choose from, or for this call from Lua.
+    Turns(ChatId, Vec<KeptTurn>, Option<u64>),
+    /// What is pending in all files, for this call from Lua.
+    Changes(u64, Vec<ListedChange>),
     /// Show what is pending in all files.
     Review(ReviewPage),
     /// Compare a file with its base.

@@ -63,8 +63,8 @@ pub enum Event {
     PendingFound(Vec<PendingFile>),
     /// What a turn has changed is kept.
     TurnKept(ChatId),
-    /// The kept turns, for a list.
-    TurnsListed(ChatId, Vec<KeptTurn>),
+    /// The kept turns, for the user or for this call from Lua.
+    TurnsListed(ChatId, Vec<KeptTurn>, Option<u64>),
     /// What a turn has changed, as a unified diff; otherwise why it cannot be shown.
     TurnShown(ChatId, Result<String, String>),
     /// What undoing a turn would do; otherwise why it cannot be undone.

@@ -95,8 +95,36 @@ pub struct ReviewList {
     pub chat: Option<ChatId>,
     /// What to show.
     pub scope: ReviewScope,
-    /// Whether an open review is to be updated, which is not opened again.
-    pub is_update: bool,
+    /// What the result is for.
+    pub purpose: ListPurpose,
+}
+
+/// What a list of pending changes is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListPurpose {
+    /// To open a review.
+    Open,
+    /// To update a review if it is open.
+    Update,
+    /// For this call from Lua.
+    Call(u64),
+}
+
+/// A pending hunk, as Lua gets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedChange {
+    /// The real path of the file.
+    pub path: PathBuf,
+    /// Its first row in the file, or the row after removed ones (0-based).
+    pub row: usize,
+    /// The lines it has removed.
+    pub removed: Vec<String>,
+    /// The lines it has added.
+    pub added: Vec<String>,
+    /// Who made it last.
+    pub by: Option<Author>,
+    /// The titles of the tool calls that made it.
+    pub title: String,
 }
 
 /// The pending changes of a file, loaded or not.

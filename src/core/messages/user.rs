@@ -163,8 +163,8 @@ pub enum UserAction {
     },
     /// `:RatAccept`, `:RatReject`.
     Review(ReviewRequest),
-    /// List the turns whose changes are kept.
-    ListTurns(Option<ChatId>),
+    /// List the turns whose changes are kept, for the user or for this call from Lua.
+    ListTurns(Option<ChatId>, Option<u64>),
     /// See what a turn has changed.
     ShowTurn(Option<ChatId>, TurnRef),
     /// Undo or redo a turn.

@@ -156,7 +156,9 @@ impl FromLua {
             Self::Elicitation(elicitation) => elicitation.into(),
             Self::Answer(answer) => answer.try_into()?,
             Self::Review(review) => review.try_into()?,
-            Self::Turns(undo::Turns { chat }) => UserAction::ListTurns(chat.map(ChatId)),
+            Self::Turns(undo::Turns { chat, request }) => {
+                UserAction::ListTurns(chat.map(ChatId), request)
+            }
             Self::ShowTurn(show) => show.into(),
             Self::Undo(undo) => undo.into(),
             Self::ListChanges(list) => list.into(),

@@ -72,6 +72,8 @@ pub(in crate::nvim) enum ToLua {
     Pending(review::Pending),
     /// Turns to choose from.
     Turns(review::Turns),
+    /// The answer to `require("rat").changes()`.
+    Changes(review::Changes),
     /// Show what is pending in all files.
     Review(review::Review),
     /// Compare a file with its base.
@@ -136,7 +138,12 @@ fn message(message: EditorMessage) -> Value {
             ToLua::Commands(session::Commands::new(chat.0, commands))
         }
         EditorMessage::Pending(file) => ToLua::Pending(file.into()),
-        EditorMessage::Turns(chat, turns) => ToLua::Turns(review::Turns::new(chat.0, turns)),
+        EditorMessage::Turns(chat, turns, request) => {
+            ToLua::Turns(review::Turns::new(chat.0, turns, request))
+        }
+        EditorMessage::Changes(request, changes) => {
+            ToLua::Changes(review::Changes::new(request, changes))
+        }
         EditorMessage::Review(page) => ToLua::Review(page.into()),
         EditorMessage::Compare(file) => ToLua::Compare(file.into()),
         EditorMessage::Diff { chat, request, tool_call, title, files } => {

@@ -179,6 +179,7 @@
 --- Lists the turns whose changes are kept.
 ---@class (exact) rat.notify.Turns
 ---@field chat? integer The chat.
+---@field request? integer The number of the call of `require("rat").turns()` that wants them; without it, the user chooses.
 
 --- Shows what a turn has changed.
 ---@class (exact) rat.notify.ShowTurn
@@ -198,6 +199,7 @@
 ---@field chat? integer The chat.
 ---@field scope rat.notify.Scope Which changes.
 ---@field update? boolean Whether to update a review that is open.
+---@field request? integer The number of the call of `require("rat").changes()` that wants them.
 
 --- Which changes a review shows.
 ---@alias rat.notify.Scope "all"|"session"|"turn"|"tool"

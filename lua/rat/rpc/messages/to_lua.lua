@@ -324,6 +324,7 @@
 --- Turns whose changes are kept, the newest first.
 ---@class (exact) rat.msg.Turns
 ---@field chat integer The chat it was asked for in.
+---@field request? integer The number of the call of `require("rat").turns()` that wants them; missing to let the user choose.
 ---@field items rat.msg.ListedTurn[] The turns.
 
 --- A turn whose changes are kept.
@@ -337,6 +338,22 @@
 ---@field files integer How many files it changed.
 ---@field added integer How many lines it added.
 ---@field removed integer How many lines it removed.
+
+--- The pending hunks of all files.
+---@class (exact) rat.msg.Changes
+---@field request integer The number of the call that wants them.
+---@field items rat.msg.Change[] The hunks.
+
+--- A pending hunk.
+---@class (exact) rat.msg.Change
+---@field path string The real path of the file.
+---@field lnum integer Its first line in the file, from 1, or the line after removed ones.
+---@field removed string[] The lines it has removed.
+---@field added string[] The lines it has added.
+---@field chat? integer The chat whose agent made it.
+---@field turn? integer The turn of that chat, from 1.
+---@field tool? string The tool call that made it, if that is known.
+---@field title string The title of the tool call.
 
 --- What is pending in all files, as a unified diff.
 ---@class (exact) rat.msg.Review
@@ -399,6 +416,7 @@
 ---@field commands rat.msg.Commands The agent's slash commands have changed.
 ---@field pending rat.msg.Pending What is pending in a loaded file.
 ---@field turns rat.msg.Turns Turns to choose from.
+---@field changes rat.msg.Changes The answer to `require("rat").changes()`.
 ---@field review rat.msg.Review Show what is pending in all files.
 ---@field compare rat.msg.Compare Compare a file with its base.
 ---@field diff rat.msg.Diff Show changes in diff mode.

@@ -2,7 +2,9 @@
 
 use super::{Chat, from_zero};
 use crate::core::messages::elicitation::ElicitationChoice;
-use crate::core::messages::review::{self, ReviewAction, ReviewList, ReviewRequest, ReviewScope};
+use crate::core::messages::review::{
+    self, ListPurpose, ReviewAction, ReviewList, ReviewRequest, ReviewScope,
+};
 use crate::core::messages::user::{PermissionChoice, UserAction};
 use crate::nvim::value::ReadError;
 use crate::session::author::ChatId;
@@ -77,6 +79,8 @@ pub(in crate::nvim) struct ListChanges {
     /// Whether to update a review that is open.
     #[serde(default)]
     update: bool,
+    /// The number of the call of `require("rat").changes()` that wants them.
+    request: Option<u64>,
 }
 
 /// Compares a file with its base.
@@ -123,7 +127,12 @@ impl From<ListChanges> for UserAction {
             Scope::Tool => ReviewScope::ToolCall,
         };
         let chat = list.chat.map(ChatId);
-        Self::ListChanges(ReviewList { chat, scope, is_update: list.update })
+        let purpose = match list.request {
+            Some(request) => ListPurpose::Call(request),
+            None if list.update => ListPurpose::Update,
+            None => ListPurpose::Open,
+        };
+        Self::ListChanges(ReviewList { chat, scope, purpose })
     }
 }
 

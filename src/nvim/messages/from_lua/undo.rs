@@ -15,6 +15,8 @@ use serde::Deserialize;
 pub(in crate::nvim) struct Turns {
     /// The chat.
     pub(super) chat: Option<Chat>,
+    /// The number of the call of `require("rat").turns()` that wants them; without it, the user chooses.
+    pub(super) request: Option<u64>,
 }
 
 /// Shows what a turn has changed.

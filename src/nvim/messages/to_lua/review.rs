@@ -2,7 +2,9 @@
 
 use super::Chat;
 use crate::core::messages::checkpoint::KeptTurn;
-use crate::core::messages::review::{ComparedFile, PendingFile, ReviewPage, ReviewScope};
+use crate::core::messages::review::{
+    ComparedFile, ListPurpose, ListedChange, PendingFile, ReviewPage, ReviewScope,
+};
 use crate::nvim::text::{BufferText, FilePath, Handle, Label, Word, each};
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -97,7 +99,7 @@ impl From<ReviewPage> for Review {
             }),
             title: Label::new(&page.title),
             row: page.row,
-            update: page.list.is_update,
+            update: page.list.purpose == ListPurpose::Update,
             last: page.is_last,
             lines: each(page.lines, BufferText::new),
             parts: parts.collect(),
@@ -128,6 +130,8 @@ impl From<ComparedFile> for Compare {
 pub(in crate::nvim) struct Turns {
     /// The chat it was asked for in.
     chat: Chat,
+    /// The number of the call of `require("rat").turns()` that wants them; missing to let the user choose.
+    request: Option<u64>,
     /// The turns.
     items: Vec<ListedTurn>,
 }
@@ -157,7 +161,7 @@ pub(in crate::nvim) struct ListedTurn {
 }
 
 impl Turns {
-    pub(super) fn new(chat: Chat, turns: Vec<KeptTurn>) -> Self {
+    pub(super) fn new(chat: Chat, turns: Vec<KeptTurn>, request: Option<u64>) -> Self {
         let items = turns.into_iter().map(|turn| ListedTurn {
             root: FilePath::new(&turn.turn.root),
             id: Handle::new(turn.turn.id),
@@ -169,6 +173,54 @@ impl Turns {
             added: turn.added,
             removed: turn.removed,
         });
-        Self { chat, items: items.collect() }
+        Self { chat, request, items: items.collect() }
+    }
+}
+
+/// The pending hunks of all files.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct Changes {
+    /// The number of the call that wants them.
+    request: u64,
+    /// The hunks.
+    items: Vec<Change>,
+}
+
+/// A pending hunk.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct Change {
+    /// The real path of the file.
+    path: FilePath,
+    /// Its first line in the file, from 1, or the line after removed ones.
+    lnum: usize,
+    /// The lines it has removed.
+    removed: Vec<BufferText>,
+    /// The lines it has added.
+    added: Vec<BufferText>,
+    /// The chat whose agent made it.
+    chat: Option<Chat>,
+    /// The turn of that chat, from 1.
+    turn: Option<u64>,
+    /// The tool call that made it, if that is known.
+    tool: Option<Handle>,
+    /// The title of the tool call.
+    title: Label,
+}
+
+impl Changes {
+    pub(super) fn new(request: u64, changes: Vec<ListedChange>) -> Self {
+        let items = changes.into_iter().map(|change| Change {
+            path: FilePath::new(&change.path),
+            lnum: change.row + 1,
+            removed: each(change.removed, BufferText::new),
+            added: each(change.added, BufferText::new),
+            chat: change.by.as_ref().map(|by| by.session.chat.0),
+            turn: change.by.as_ref().map(|by| by.turn),
+            tool: change.by.and_then(|by| by.tool_call).map(Handle::new),
+            title: Label::new(change.title),
+        });
+        Self { request, items: items.collect() }
     }
 }

@@ -2,19 +2,21 @@
 
 use super::draw::Draw;
 use super::*;
+use crate::core::messages::checkpoint::{KeptTurn, TurnRef};
 use crate::core::messages::content::{ContentAction, ContentOffer};
 use crate::core::messages::editor::{Level, SessionItem, UserAutocmd};
 use crate::core::messages::files::FileChange;
 use crate::core::messages::page::View;
 use crate::core::messages::page::{PageId, ScratchPage};
 use crate::core::messages::review::{
-    ComparedFile, PendingFile, PendingLines, ReviewList, ReviewPage, ReviewPart, ReviewScope,
+    ComparedFile, ListPurpose, ListedChange, PendingFile, PendingLines, ReviewList, ReviewPage,
+    ReviewPart, ReviewScope,
 };
 use crate::core::messages::status::{ChatState, ChatStatus, WaitingElicitation, WaitingPermission};
 use crate::core::messages::user::SessionAction;
 use crate::edit::Text;
 use crate::session::address::{self, Address};
-use crate::session::author::ChatId;
+use crate::session::author::{Author, ChatId, SessionKey};
 use crate::session::content::ContentId;
 use crate::session::elicitation::{ElicitationKind, Field, FieldValue, Form, Kind};
 use crate::session::permission::{OptionKind, PermissionOption};
@@ -294,7 +296,11 @@ fn shown() -> Vec<EditorMessage> {
 }
 
 fn reviews() -> Vec<EditorMessage> {
-    let list = ReviewList { chat: Some(ChatId(1)), scope: ReviewScope::Turn, is_update: true };
+    let list = ReviewList {
+        chat: Some(ChatId(1)),
+        scope: ReviewScope::Turn,
+        purpose: ListPurpose::Update,
+    };
     let part = |hunk| ReviewPart { row: 4, path: "/a".into(), hunk };
     let page = ReviewPage {
         list,
@@ -306,7 +312,28 @@ fn reviews() -> Vec<EditorMessage> {
     };
     let hunks = vec![PendingLines { start: 1, count: 2, removed: 0 }];
     let base = Arc::new(Text::parse(&hostile_text()));
+    let session = SessionKey { chat: ChatId(1), session: "s".into() };
+    let change = ListedChange {
+        path: "/a".into(),
+        row: 2,
+        removed: vec![hostile_text()],
+        added: vec![hostile_text()],
+        by: Some(Author { session, turn: 3, tool_call: Some("t".into()) }),
+        title: hostile_text(),
+    };
+    let turn = KeptTurn {
+        turn: TurnRef { root: "/a".into(), id: "1-2".to_owned() },
+        time: 7,
+        agent: hostile_text(),
+        prompt: hostile_text(),
+        is_undone: true,
+        files: 1,
+        added: 2,
+        removed: 3,
+    };
     vec![
+        EditorMessage::Changes(4, vec![change]),
+        EditorMessage::Turns(ChatId(1), vec![turn], None),
         EditorMessage::Review(page),
         EditorMessage::Pending(PendingFile { path: "/a".into(), tick: 7, hunks }),
         EditorMessage::Compare(ComparedFile { path: "/a".into(), base }),
