@@ -156,6 +156,23 @@ fn a_review_shows_what_a_command_has_changed() {
     }
 }
 
+/// Holds (Review): Where nothing of a turn is left, one line says so and nothing changes.
+#[test]
+fn a_turn_that_was_rejected_is_not_undone_again() {
+    let mut chat = Chat::builder().file("open.txt", "one\ntwo\n").start();
+    chat.nvim.command("RatRedo");
+    chat.nvim.poll("no redo", |nvim| nvim.messages().contains("Nothing to redo"));
+    chat.nvim.command("RatUndo");
+    chat.nvim.poll("no undo", |nvim| nvim.messages().contains("Nothing to undo: no turn has"));
+    turn_with_command(&mut chat, |root| fs::write(root.join("open.txt"), "one\n2\n").unwrap());
+    chat.nvim.command("RatReject all");
+    chat.nvim.poll("rejected", |nvim| nvim.messages().contains("Rejected 1 hunk"));
+    chat.nvim.command("RatUndo");
+    let nothing = "Nothing of \"change it all\" to undo: open.txt: it is as it was before the turn";
+    chat.nvim.poll(nothing, |nvim| nvim.messages().contains(nothing));
+    assert_eq!(fs::read_to_string(chat.path("open.txt")).unwrap(), "one\ntwo\n");
+}
+
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = std::process::Command::new("git");
     command.current_dir(root).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);

@@ -24,6 +24,9 @@ use tokio::time::Instant;
 /// How long an undo waits until the folder has been looked at.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
+/// Why a path is left alone that has nothing of the turn any more.
+const AS_BEFORE: &str = "it is as it was before the turn";
+
 /// What undoing needs.
 #[derive(Debug)]
 pub(super) struct Undo {
@@ -149,6 +152,9 @@ impl Undo {
             None => None,
         };
         let now = self.state(turn, &change.path).await;
+        if loaded != Some(true) && now.as_ref().is_ok_and(|now| *now == change.before) {
+            return Way::Leave(AS_BEFORE.to_owned());
+        }
         let is_as_left = now.as_ref().is_ok_and(|now| *now == change.after);
         if let Some(without) = without {
             let is_exact = self.is_exact(turn, change, &without).await;
@@ -180,7 +186,6 @@ impl Undo {
                     None => Way::Leave("the same lines have changed since".to_owned()),
                 }
             }
-            Ok(now) if now == change.before => Way::Leave("it is as it was already".to_owned()),
             Ok(_) => Way::Leave("it has changed since".to_owned()),
         }
     }

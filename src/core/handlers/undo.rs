@@ -94,6 +94,15 @@ impl State {
         let is_left = |action: &PlannedAction| matches!(action, PlannedAction::Leave(_));
         let count = plan.files.iter().filter(|file| !is_left(&file.action)).count();
         let prompt = label::short(&plan.prompt, MAX_PROMPT);
+        if count == 0 {
+            let why = plan.files.iter().find_map(|file| match &file.action {
+                PlannedAction::Leave(why) => Some((self.shorten(&file.path), why)),
+                _ => None,
+            });
+            let why = why.map_or_else(String::new, |(path, why)| format!(": {path}: {why}"));
+            let text = format!("Nothing of \"{prompt}\" to {}{why}", verb.to_lowercase());
+            return self.notify(Level::Info, text);
+        }
         let mut title = format!("{verb} \"{prompt}\"? {}", user_messages::count(count, "file"));
         let left = plan.files.len() - count;
         let conflicts = plan.files.iter().map(|file| match file.action {
