@@ -254,3 +254,36 @@ fn undo_leaves_git_alone() {
     assert_eq!(without_git(tree(&root)), without_git(before));
     assert_eq!(git(&root, &["status", "--porcelain"]), status);
 }
+
+fn turn_on_screen(columns: u16, lines: u16) -> Chat {
+    let mut chat = Chat::builder()
+        .screen(columns, lines)
+        .file("src/main.rs", "fn main() {\n    println!(\"one\");\n    println!(\"two\");\n}\n")
+        .file("old.txt", "gone\n")
+        .start();
+    turn_with_command(&mut chat, |root| {
+        let text = "fn main() {\n    println!(\"ONE\");\n    println!(\"two\");\n}\n\n// The end\n";
+        fs::write(root.join("src/main.rs"), text).unwrap();
+        fs::remove_file(root.join("old.txt")).unwrap();
+        fs::write(root.join("new.txt"), "a\nb\n").unwrap();
+    });
+    chat
+}
+
+/// Holds (Review): The screens of a review and of the question before an undo at 80x24 and 120x40 are those in `tests/golden`.
+#[test]
+fn the_screens_of_review_and_undo() {
+    for (columns, lines) in [(80, 24), (120, 40)] {
+        let mut chat = turn_on_screen(columns, lines);
+        chat.nvim.command("RatUndo");
+        chat.nvim.poll_screen("Undo \"change it all\"? 3 files");
+        chat.nvim.expect_screen("undo");
+        chat.nvim.input("<Esc>");
+        chat.nvim.poll_no("Undo \"change");
+        chat.nvim.command("RatReview");
+        chat.nvim.poll_screen("Review · 3 files, 4 hunks");
+        // What the question has left in the command line goes.
+        chat.nvim.command("mode");
+        chat.nvim.expect_screen("review");
+    }
+}
