@@ -96,6 +96,12 @@ for name, step in pairs({ next = 1, previous = -1 }) do
     end,
   })
 end
+vim.api.nvim_set_keymap("n", "<Plug>(rat-hunk-show)", "", {
+  desc = "Show what the pending hunk has removed and added",
+  callback = function()
+    require("rat.commands").show_hunk()
+  end,
+})
 for _, mode in ipairs({ "x", "o" }) do
   vim.api.nvim_set_keymap(mode, "<Plug>(rat-hunk)", "", {
     desc = "Select the pending hunk",

@@ -128,7 +128,7 @@ fn where_nothing_is_pending_nothing_happens() {
     assert_eq!(lines(&mut chat), "1 2 3 4 5");
 }
 
-/// Holds (Review): Maps lead from hunk to hunk and select one.
+/// Holds (Review): Maps lead from hunk to hunk, show and select one.
 #[test]
 fn maps_lead_from_hunk_to_hunk() {
     let mut chat = in_a_turn();
@@ -141,6 +141,13 @@ fn maps_lead_from_hunk_to_hunk() {
     assert_eq!(line(&mut chat), json!(6));
     chat.nvim.command("execute \"normal \\<Plug>(rat-hunk-next)\"");
     assert_eq!(line(&mut chat), json!(2), "'wrapscan'");
+    chat.nvim.command("execute \"normal \\<Plug>(rat-hunk-show)\"");
+    chat.nvim.poll_screen("-2");
+    for text in ["-3", "+two", "+three"] {
+        assert!(chat.nvim.screen().contains(text), "{text} is not shown");
+    }
+    chat.nvim.input("q");
+    chat.nvim.poll_no("+three");
     chat.nvim.command("execute \"normal d\\<Plug>(rat-hunk)\"");
     assert_eq!(lines(&mut chat), "1 4 5 6");
 }

@@ -315,6 +315,32 @@ function M.go_to_hunk(step)
   end
 end
 
+--- Shows in a floating window what the pending hunk under the cursor has removed and added, and which tool call did it.
+function M.show_hunk()
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  local chat = current_chat.get()
+  local path = vim.api.nvim_buf_get_name(0)
+  require("rat.review.calls").changes(chat and chat.id, { path = path }, function(changes)
+    local hunk = vim.iter(changes):find(function(change)
+      local last = change.lnum + #change.added - 1
+      -- The sign of a hunk that has only removed lines is on the line before them.
+      local first = #change.added == 0 and math.max(change.lnum - 1, 1) or change.lnum
+      return first <= line and line <= math.max(last, first)
+    end)
+    if not hunk then
+      return notify.info("No pending changes at the cursor")
+    end
+    local lines = {}
+    for _, text in ipairs(hunk.removed) do
+      lines[#lines + 1] = "-" .. text
+    end
+    for _, text in ipairs(hunk.added) do
+      lines[#lines + 1] = "+" .. text
+    end
+    require("rat.view.scratch").float(lines, hunk.title ~= "" and hunk.title or "Change")
+  end)
+end
+
 --- Selects the pending hunk under the cursor, for a mapping in Visual or Operator-pending mode.
 function M.select_hunk()
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1

@@ -113,33 +113,14 @@ end
 --- Passes the turns of the current chat's folder whose changes are kept to a callback, the newest first, |rat.turns()|.
 ---@param callback fun(turns: rat.msg.ListedTurn[])
 function M.turns(callback)
-  local chat = chat_number()
-  if not chat then
-    return callback({})
-  end
-  local request = require("rat.review.calls").new(callback)
-  require("rat.rpc").notify("turns", { chat = chat, request = request })
+  require("rat.review.calls").turns(chat_number(), callback)
 end
 
 --- Passes the pending hunks to a callback, |rat.changes()|.
----@param opts {scope: ("all"|"session"|"turn"|"tool")?, path: string?, turn: integer?, tool: string?}?
+---@param opts rat.ChangesOptions?
 ---@param callback fun(changes: rat.msg.Change[])
 function M.changes(opts, callback)
-  local chat = chat_number()
-  if not chat then
-    return callback({})
-  end
-  opts = opts or {}
-  local path = opts.path and (vim.uv.fs_realpath(opts.path) or opts.path)
-  local request = require("rat.review.calls").new(function(changes)
-    callback(vim.tbl_filter(function(change)
-      return (not path or change.path == path)
-        and (not opts.turn or change.turn == opts.turn)
-        and (not opts.tool or change.tool == opts.tool)
-    end, changes))
-  end)
-  local scope = opts.scope or "all"
-  require("rat.rpc").notify("list_changes", { chat = chat, scope = scope, request = request })
+  require("rat.review.calls").changes(chat_number(), opts or {}, callback)
 end
 
 ---@param keep boolean
