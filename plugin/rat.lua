@@ -46,7 +46,7 @@ local commands = {
     desc = "Reject what the agent changed: the hunk or range, file, turn or all",
   },
   RatReview = { nargs = "?", desc = "Review what agents changed: turn, tool, session or all" },
-  RatUndo = { desc = "Undo what the agent's last turn changed in files" },
+  RatUndo = { bang = true, desc = "Undo what the agent's last turn changed in files" },
   RatRedo = { desc = "Redo the turn that was undone last" },
   RatTurns = { desc = "Pick a turn: see or undo what it changed" },
   RatInfo = { desc = "Show the agent, its session and its capabilities" },

@@ -156,6 +156,34 @@ fn a_review_shows_what_a_command_has_changed() {
     }
 }
 
+/// Holds (Review): What changes during a turn while no tool call runs is not undone unasked.
+#[test]
+fn what_somebody_else_may_have_changed_is_undone_only_if_asked_for() {
+    let mut chat = Chat::builder().file("a.txt", "one\n").file("b.txt", "one\n").start();
+    chat.prompt("change it all");
+    chat.nvim.poll_state("running");
+    let call = json!({"toolCallId": "c1", "title": "sed", "kind": "execute", "status": "pending"});
+    chat.tool_call(call);
+    fs::write(chat.path("b.txt"), "two\n").unwrap();
+    chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
+    chat.nvim.poll("what the call has changed", |nvim| {
+        let count = "require('rat').changes({}, function(c) vim.g.pending = #c end)";
+        nvim.lua(count, json!([]));
+        nvim.eval("vim.g.pending") == json!(1)
+    });
+    fs::write(chat.path("a.txt"), "mine\n").unwrap();
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    let question = "Undo \"change it all\"? 1 file, 1 left alone";
+    answer(&mut chat, "RatUndo", question, "Undid the turn in 1 file");
+    let text = |chat: &Chat, name: &str| fs::read_to_string(chat.path(name)).unwrap();
+    assert_eq!((text(&chat, "a.txt"), text(&chat, "b.txt")), ("mine\n".into(), "one\n".into()));
+    answer(&mut chat, "RatRedo", "Redo \"change it all\"? 1 file", "Redid the turn in 1 file");
+    let question = "Undo \"change it all\"? 2 files";
+    answer(&mut chat, "RatUndo!", question, "Undid the turn in 2 files");
+    assert_eq!((text(&chat, "a.txt"), text(&chat, "b.txt")), ("one\n".into(), "one\n".into()));
+}
+
 /// Holds (Review): Where nothing of a turn is left, one line says so and nothing changes.
 #[test]
 fn a_turn_that_was_rejected_is_not_undone_again() {

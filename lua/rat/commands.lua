@@ -288,8 +288,8 @@ function M.RatReview(args)
   send("list_changes", { scope = scope })
 end
 
-function M.RatUndo()
-  send("undo", {})
+function M.RatUndo(args)
+  send("undo", { force = args ~= nil and args.bang })
 end
 
 function M.RatRedo()

@@ -57,12 +57,16 @@ pub(super) struct RunningTurn {
     starts: Vec<TurnStart>,
     /// The paths that have changed so far, with the tool call that did it.
     changed: HashMap<PathBuf, Option<String>>,
+    /// Whether the folders were not looked at after each tool call, since that takes too long.
+    is_coarse: bool,
 }
 
 /// What is known of a change when its turn is logged.
 #[derive(Debug)]
 struct Attribution {
     is_agents: bool,
+    /// Somebody else may have done it.
+    is_shared: bool,
     tool_call: Option<String>,
 }
 
@@ -105,7 +109,10 @@ impl Turns {
             CheckpointCommand::Plan(request) => self.events.spawn(async move {
                 turns.ending.wait().await;
                 let (chat, roots) = (request.chat, turns.real_roots(request.roots.clone()).await);
-                Event::UndoPlanned(chat, turns.undo().plan(&roots, request.target).await)
+                Event::UndoPlanned(
+                    chat,
+                    turns.undo().plan(&roots, request.target, request.force).await,
+                )
             }),
             CheckpointCommand::Undo(chat, plan) => self.events.spawn(async move {
                 let outcome = turns.undo().carry_out(&plan).await;
@@ -158,12 +165,13 @@ impl Turns {
     /// Looks for what a turn has changed in files that are not open, and has their documents record it.
     pub(super) async fn look(&self, turn: &SharedTurn, by: &Author) -> Vec<FileChange> {
         let mut turn = turn.lock().await;
-        let RunningTurn { starts, changed } = &mut *turn;
+        let RunningTurn { starts, changed, is_coarse } = &mut *turn;
         let mut reported = Vec::new();
         for start in starts {
             let root = start.root().to_owned();
             let took = self.checkpoints.scan_time(&root);
             if by.tool_call.is_some() && took.is_some_and(|took| took > CHEAP_LOOK) {
+                *is_coarse = true;
                 continue;
             }
             match self.checkpoints.look(start).await {
@@ -224,30 +232,34 @@ impl Turns {
         if !self.documents.scans_done(&by.session, Instant::now() + END_LIMIT).await {
             tracing::warn!("a turn is kept before buffers have followed it");
         }
-        let RunningTurn { starts, changed } = std::mem::take(&mut *turn.lock().await);
+        let RunningTurn { starts, changed, is_coarse } = std::mem::take(&mut *turn.lock().await);
         for start in starts {
             let root = start.root().to_owned();
             let mut known = HashMap::new();
             for (path, tool_call) in &changed {
                 let Some(below) = TreePath::below(&root, path) else { continue };
                 let touched = self.documents.touched(path, &by).await.unwrap_or(Touched::Unknown);
-                let tool_call = match &touched {
-                    Touched::Yes(by) => by.tool_call.as_ref().map(|call| call.as_ref().to_owned()),
-                    Touched::No | Touched::Unknown => tool_call.clone(),
+                let (tool_call, is_certain) = match &touched {
+                    Touched::Yes { by, is_certain } => {
+                        (by.tool_call.as_ref().map(|call| call.as_ref().to_owned()), *is_certain)
+                    }
+                    Touched::No | Touched::Unknown => (tool_call.clone(), tool_call.is_some()),
                 };
-                let is_agents = touched != Touched::No;
-                known.insert(below, Attribution { is_agents, tool_call });
+                let (is_agents, is_shared) = (touched != Touched::No, !is_certain && !is_coarse);
+                known.insert(below, Attribution { is_agents, is_shared, tool_call });
             }
             let session = by.session.session.as_ref().to_owned();
             let (agent, prompt) = (agent.clone(), prompt.clone());
             let about = TurnAbout { agent, session, prompt, undoes: None };
             let attribute = move |change: &mut entry::FileChange| {
-                let Some(Attribution { is_agents, tool_call }) = known.get(&change.path) else {
+                let Some(Attribution { is_agents, is_shared, tool_call }) = known.get(&change.path)
+                else {
                     // It changed after the last look, so somebody else may have done it.
                     change.shared = true;
                     return true;
                 };
                 change.by.clone_from(tool_call);
+                change.shared = *is_shared;
                 *is_agents
             };
             match self.checkpoints.end(start, about, Box::new(attribute)).await {

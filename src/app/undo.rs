@@ -24,6 +24,9 @@ use tokio::time::Instant;
 /// How long an undo waits until the folder has been looked at.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
+/// Why a path is left alone that changed while no tool call ran.
+const NOT_CERTAIN: &str = "it changed outside of any tool call, so you may have done it; \
+                           :RatUndo! takes it back, too";
 /// Why a path is left alone that has nothing of the turn any more.
 const AS_BEFORE: &str = "it is as it was before the turn";
 
@@ -57,12 +60,13 @@ impl Undo {
         &self,
         roots: &[PathBuf],
         target: UndoTarget,
+        force: bool,
     ) -> Result<UndoPlan, String> {
         let (reference, redoes) = self.find(roots, target).await?;
         let turn = self.turn(&reference).await?;
         let mut files = Vec::new();
         for change in &turn.changes {
-            let way = self.way(&reference, change, redoes.is_some()).await;
+            let way = self.way(&reference, change, redoes.is_some(), force).await;
             let path = change.path.under(&reference.root);
             let action = match way {
                 Way::Leave(why) => PlannedAction::Leave(why),
@@ -80,6 +84,7 @@ impl Undo {
         Ok(UndoPlan {
             turn: reference,
             redoes,
+            force,
             prompt,
             time,
             files,
@@ -139,7 +144,10 @@ impl Undo {
     }
 
     /// Decides how a path gets back what it was before a change.
-    async fn way(&self, turn: &TurnRef, change: &FileChange, is_redo: bool) -> Way {
+    async fn way(&self, turn: &TurnRef, change: &FileChange, is_redo: bool, force: bool) -> Way {
+        if change.shared && !force {
+            return Way::Leave(NOT_CERTAIN.to_owned());
+        }
         let path = change.path.under(&turn.root);
         let is_text_file = |state: &Option<State>| {
             state.as_ref().is_none_or(|state| state.kind == Kind::File && state.content.is_some())
@@ -229,7 +237,7 @@ impl Undo {
         let mut files = Vec::new();
         for change in &turn.changes {
             let path = change.path.under(root);
-            let way = self.way(&plan.turn, change, brought_back.is_some()).await;
+            let way = self.way(&plan.turn, change, brought_back.is_some(), plan.force).await;
             match self.take(way, plan, change, by.as_ref()).await {
                 Ok(Some(Taken::File(restore))) => files.push(*restore),
                 Ok(Some(Taken::Buffer(conflicts))) => {

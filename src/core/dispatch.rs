@@ -177,8 +177,8 @@ impl State {
             UserAction::ShowTurn(chat, turn) => {
                 self.with_chat(chat, |state, id| state.show_turn(id, turn));
             }
-            UserAction::Undo(chat, target) => {
-                self.with_chat(chat, |state, id| state.undo(id, target));
+            UserAction::Undo(chat, target, force) => {
+                self.with_chat(chat, |state, id| state.undo(id, target, force));
             }
             UserAction::ListChanges(list) => self.list_changes(list),
             UserAction::Compare(path) => self.compare(path),

@@ -23,7 +23,13 @@ pub enum Touched {
     /// The agent did not: Neovim has saved the file, or somebody else has changed it.
     No,
     /// The agent did.
-    Yes(Author),
+    Yes {
+        /// When it did so last.
+        by: Author,
+        /// Whether it said so: it wrote the file through us, or while a tool call ran. Otherwise somebody else may have changed
+        /// the file at the same time.
+        is_certain: bool,
+    },
 }
 
 /// What a file would be without a turn.
@@ -61,8 +67,11 @@ impl Document {
             return Ok(if is_known { Touched::No } else { Touched::Unknown });
         };
         let scope = turn_of(by);
-        let steps = record.origins().filter(|origin| scope.includes(&origin.by));
-        Ok(steps.last().map_or(Touched::No, |origin| Touched::Yes(origin.by.clone())))
+        let steps = || record.origins().filter(|origin| scope.includes(&origin.by));
+        let is_certain =
+            steps().all(|origin| origin.via == Via::Protocol || origin.by.tool_call.is_some());
+        let last = steps().last();
+        Ok(last.map_or(Touched::No, |origin| Touched::Yes { by: origin.by.clone(), is_certain }))
     }
 
     /// Returns what the file would be without the changes of a turn that are still pending. `None` if there are none.

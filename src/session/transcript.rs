@@ -13,7 +13,7 @@ use super::content::{Content, ContentId};
 use super::entry::{Attached, Decision, Entry, Message, ToolEntry};
 use super::ids::{MessageId, TerminalId, ToolCallId};
 use super::saved::TranscriptPart;
-use super::tool_call::{ToolCall, ToolCallPatch, ToolContent, ToolStatus};
+use super::tool_call::{ToolCall, ToolCallPatch, ToolContent, ToolKind, ToolStatus};
 use super::update::{PlanEntry, Role};
 use growth::Growth;
 use std::collections::{BTreeSet, HashMap};
@@ -310,7 +310,7 @@ impl Transcript {
     }
 
     /// Returns the tool call that most probably changes this file: the newest open one that names
-    /// it, else the only open one.
+    /// it, else the only open one, else the newest open one that may change any file.
     pub fn touching(&self, path: &Path) -> Option<ToolCallId> {
         let open = || self.tools().rev().filter(|tool| tool.call.status.is_open());
         let names = |tool: &&ToolEntry| {
@@ -318,7 +318,12 @@ impl Transcript {
                 || tool.call.diffs().any(|diff| diff.path == path)
         };
         let only = || open().next().filter(|_| open().count() == 1);
-        open().find(names).or_else(only).map(|tool| tool.call.id.clone())
+        let writes = |tool: &&ToolEntry| {
+            use ToolKind::{Delete, Edit, Execute, Move, Other};
+            matches!(tool.call.kind, Delete | Edit | Execute | Move | Other)
+        };
+        let likely = open().find(names).or_else(only).or_else(|| open().find(writes));
+        likely.map(|tool| tool.call.id.clone())
     }
 
     fn tool_index(&mut self, id: &ToolCallId) -> usize {

@@ -70,7 +70,7 @@ impl State {
         }
     }
 
-    pub(in crate::core) fn undo(&mut self, id: ChatId, target: UndoTarget) {
+    pub(in crate::core) fn undo(&mut self, id: ChatId, target: UndoTarget, force: bool) {
         if !self.chats.get(&id).is_some_and(Chat::is_reviewed) {
             let text = "Turns are not kept, since the option review is \"off\"";
             return self.notify(Level::Warn, text);
@@ -80,7 +80,7 @@ impl State {
             return self.notify(Level::Warn, text);
         }
         let roots = self.roots(id);
-        self.checkpoint(CheckpointCommand::Plan(UndoRequest { chat: id, roots, target }));
+        self.checkpoint(CheckpointCommand::Plan(UndoRequest { chat: id, roots, target, force }));
     }
 
     /// Shows what an undo would do, and asks.

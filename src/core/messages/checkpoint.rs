@@ -53,6 +53,8 @@ pub struct UndoRequest {
     pub roots: Vec<PathBuf>,
     /// Which turn.
     pub target: UndoTarget,
+    /// Whether to take back what somebody else may have changed, too.
+    pub force: bool,
 }
 
 /// What undoing or redoing a turn would do.
@@ -62,6 +64,8 @@ pub struct UndoPlan {
     pub turn: TurnRef,
     /// The undone turn that is brought back by a redo.
     pub redoes: Option<TurnRef>,
+    /// Whether to take back what somebody else may have changed, too.
+    pub force: bool,
     /// The beginning of the prompt.
     pub prompt: String,
     /// When it ended, in seconds since 1970.

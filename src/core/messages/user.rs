@@ -167,8 +167,8 @@ pub enum UserAction {
     ListTurns(Option<ChatId>, Option<u64>),
     /// See what a turn has changed.
     ShowTurn(Option<ChatId>, TurnRef),
-    /// Undo or redo a turn.
-    Undo(Option<ChatId>, UndoTarget),
+    /// Undo or redo a turn; with the flag also what somebody else may have changed.
+    Undo(Option<ChatId>, UndoTarget, bool),
     /// See what is pending.
     ListChanges(ReviewList),
     /// Compare a file with its base.

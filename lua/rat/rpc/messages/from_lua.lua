@@ -191,6 +191,7 @@
 ---@class (exact) rat.notify.Undo
 ---@field chat? integer The chat.
 ---@field redo? boolean Whether to redo the turn that was undone last.
+---@field force? boolean Whether to take back what somebody else may have changed, too.
 ---@field root? string The folder of the turn to undo; without it, the last turn.
 ---@field id? string The id of that turn.
 

@@ -42,6 +42,9 @@ pub(in crate::nvim) struct Undo {
     /// Whether to redo the turn that was undone last.
     #[serde(default)]
     redo: bool,
+    /// Whether to take back what somebody else may have changed, too.
+    #[serde(default)]
+    force: bool,
     /// The folder of the turn to undo; without it, the last turn.
     root: Option<String>,
     /// The id of that turn.
@@ -55,12 +58,12 @@ impl From<ShowTurn> for UserAction {
 }
 
 impl From<Undo> for UserAction {
-    fn from(Undo { chat, redo, root, id }: Undo) -> Self {
+    fn from(Undo { chat, redo, force, root, id }: Undo) -> Self {
         let target = match root.zip(id) {
             _ if redo => UndoTarget::LastUndone,
             Some((root, id)) => UndoTarget::Turn(TurnRef { root: root.into(), id }),
             None => UndoTarget::Last,
         };
-        Self::Undo(chat.map(ChatId), target)
+        Self::Undo(chat.map(ChatId), target, force)
     }
 }
