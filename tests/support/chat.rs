@@ -282,11 +282,14 @@ impl Chat {
     /// Asks for permission for a tool call, and waits until the user is told.
     pub fn ask_permission(&mut self, call: Json, options: Json) -> Pending {
         let told = self.nvim.events("RatPermission").len();
-        let before = self.nvim.waiting();
         let params = json!({"toolCall": call, "options": options});
         let pending = self.ask("session/request_permission", params);
-        self.nvim.poll_events("RatPermission", told + 1);
-        self.nvim.poll("the request in the status", |nvim| nvim.waiting() > before);
+        let event = self.nvim.poll_events("RatPermission", told + 1);
+        // One that has been answered may still be in the status.
+        self.nvim.poll("the request in the status", |nvim| {
+            let waiting = nvim.status()["permissions"].take();
+            waiting.as_array().into_iter().flatten().any(|request| request["id"] == event["id"])
+        });
         pending
     }
 
