@@ -188,3 +188,31 @@ fn a_thought_of_many_lines_is_folded_whole() {
     assert!(!chat.nvim.screen().contains("step 9"), "{}", chat.nvim.screen().text());
     chat.end_turn("end_turn");
 }
+
+/// Claude shows its edit once more when the file has been written, and only then says that the call is done.
+/// Holds (Review): What an agent writes to a file nobody has open is reviewed, also if it names the file again before the call ends.
+#[test]
+fn claude_names_a_file_again_after_it_has_written_it() {
+    let mut chat = Chat::builder()
+        .initialized(json!({"agentInfo": {"name": "claude-agent-acp", "version": "1"}}))
+        .file("a.txt", "one\ntwo\n")
+        .in_turn();
+    let path = chat.path("a.txt");
+    let diff = json!([{"type": "diff", "path": path, "oldText": "two", "newText": "2"}]);
+    chat.tool_call(json!({"toolCallId": "1", "title": "Edit a.txt", "kind": "edit",
+        "status": "pending", "locations": [{"path": path}]}));
+    // Once that is on the screen, the file has been looked at.
+    chat.nvim.poll_screen("Edit a.txt");
+    std::fs::write(&path, "one\n2\n").unwrap();
+    chat.tool_call_update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "1",
+        "content": diff, "locations": [{"path": path, "line": 1}]}));
+    chat.nvim.poll_screen("+ 2");
+    chat.tool_call_update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "1",
+        "status": "completed"}));
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    chat.nvim.poll("the change in the review", |nvim| {
+        nvim.command("RatReview");
+        nvim.screen().contains("@@ -1,2 +1,2 @@ Edit a.txt")
+    });
+}

@@ -33,6 +33,7 @@ impl State {
         let PermissionRequest { tool_call, patch, options } = request;
         let asked = PermissionEntry { id: number, options: options.clone(), decision };
         let before = chat.call_awaiting_permission(&tool_call);
+        let named = chat.paths_of_call(&tool_call);
         let tool_call = chat.incoming_mut().ask(&tool_call, *patch, asked);
         chat.bump_revisions(before);
         chat.redraw.tool_calls.insert(tool_call.clone());
@@ -44,10 +45,11 @@ impl State {
         chat.awaiting_user.permissions.push(PendingPermission {
             id: number,
             token,
-            tool_call,
+            tool_call: tool_call.clone(),
             options,
             revision: 0,
         });
+        self.preload(id, &tool_call, &named);
         let happened = UserAutocmd::Permission(id, number, title.unwrap_or_default());
         self.after_draw.push(EditorMessage::Autocommand(happened));
     }

@@ -349,16 +349,11 @@ impl State {
     fn tool_call(&mut self, id: ChatId, call: &ToolCallId, patch: ToolCallPatch) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let ended = matches!(patch.status, Some(ToolStatus::Completed | ToolStatus::Failed));
-        let named = patch.locations.is_some() || patch.content.is_some();
         let replayed = chat.replay.loading().is_some();
-        let cwd = chat.cwd.clone();
         let asked = chat.call_awaiting_permission(call);
-        let entry = chat.incoming_mut().tool(call, patch);
-        let places = entry.call.locations.iter().map(|location| &location.path);
-        let diffs = entry.call.diffs().map(|diff| &diff.path);
-        // Some agents send paths relative to the session's working directory.
-        let paths: Vec<PathBuf> = places.chain(diffs).map(|path| cwd.join(path)).collect();
-        let kind = entry.call.kind;
+        let named = chat.paths_of_call(call);
+        let kind = chat.incoming_mut().tool(call, patch).call.kind;
+        let paths = chat.paths_of_call(call);
         chat.bump_revisions(asked);
         chat.redraw.tool_calls.insert(call.clone());
         chat.redraw.status = true;
@@ -375,12 +370,26 @@ impl State {
                 self.follow_disk(id, call.clone(), Vec::new(), false);
             }
             self.follow_disk(id, call, paths, true);
-        } else if named && !paths.is_empty() {
-            let scope = chat.file_scope();
-            self.effects.push(Effect::Preload { paths, scope });
+        } else {
+            self.preload(id, call, &named);
         }
         if ended {
             self.save(id);
+        }
+    }
+
+    /// Has the files read that a tool call is about to change, when it names them first: when it does so again, it may have
+    /// changed them. `named` are those it has named before.
+    pub(super) fn preload(&mut self, id: ChatId, call: &ToolCallId, named: &[PathBuf]) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        if chat.replay.loading().is_some() || chat.turn().is_none() {
+            return;
+        }
+        let mut paths = chat.paths_of_call(call);
+        paths.retain(|path| !named.contains(path));
+        if !paths.is_empty() {
+            let scope = chat.file_scope();
+            self.effects.push(Effect::Preload { paths, scope });
         }
     }
 }
@@ -395,6 +404,15 @@ impl Chat {
     /// Like [`Self::incoming_mut`], but immutable.
     pub(in crate::core) fn incoming(&self) -> &Transcript {
         self.replay.loading().unwrap_or(&self.transcript)
+    }
+
+    /// Returns the paths of the files that a tool call names.
+    pub(super) fn paths_of_call(&self, call: &ToolCallId) -> Vec<PathBuf> {
+        let Some(entry) = self.incoming().find_tool(call) else { return Vec::new() };
+        let places = entry.call.locations.iter().map(|location| &location.path);
+        let diffs = entry.call.diffs().map(|diff| &diff.path);
+        // Some agents send paths relative to the session's working directory.
+        places.chain(diffs).map(|path| self.cwd.join(path)).collect()
     }
 
     /// Whether an update replays what is already shown. After a fork, the replay starts with the first user message.
