@@ -117,6 +117,29 @@ fn undo_and_redo_of_a_turn_are_exact() {
     poll_open(&mut chat, "TWO");
 }
 
+/// Holds (Review): After a redo, all that the turn has changed is pending again, with the same titles, and can be rejected.
+#[test]
+fn a_redone_turn_is_pending_again() {
+    let mut chat = in_project();
+    chat.nvim.command("wincmd t | edit open.txt");
+    turn_with_command(&mut chat, ravage);
+    let review = |chat: &mut Chat| {
+        chat.nvim.command("RatReview");
+        chat.nvim.poll_screen("Review · 26 files");
+        chat.nvim.buffer_lines("rat://review")
+    };
+    let first = review(&mut chat);
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn");
+    chat.nvim.poll_screen("Nothing is pending");
+    answer(&mut chat, "RatRedo", "Redo \"change it all\"?", "Redid the turn");
+    assert_eq!(review(&mut chat), first);
+    chat.nvim.command("RatReject turn");
+    chat.nvim.poll_screen("Nothing is pending");
+    let text = |name: &str| fs::read_to_string(chat.path(name)).ok();
+    assert_eq!(text("new/b.txt"), None);
+    assert_eq!(text("moved.txt").as_deref(), Some("moved\n"));
+}
+
 /// Holds (Review): Undoing a turn takes nothing of the user's away, in buffers and in files.
 #[test]
 fn undo_keeps_what_the_user_has_done_since() {

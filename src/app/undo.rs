@@ -14,6 +14,7 @@ use crate::host::checkpoints::tree_path::TreePath;
 use crate::host::checkpoints::turns::TurnAbout;
 use crate::host::checkpoints::turns::{Turn, TurnSummary};
 use crate::session::author::Author;
+use crate::session::ids::ToolCallId;
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -231,14 +232,13 @@ impl Undo {
         let root = &plan.turn.root;
         let start = self.checkpoints.begin(root.clone(), Instant::now() + BEGIN_LIMIT).await;
         let start = start.map_err(|error| error.to_string())?;
-        let brought_back = plan.redoes.as_ref();
-        let by = brought_back.and_then(|turn| self.authors.lock().get(turn).cloned());
+        let by = self.redone_authors(plan).await;
         let mut outcome = UndoOutcome::default();
         let mut files = Vec::new();
         for change in &turn.changes {
             let path = change.path.under(root);
-            let way = self.way(&plan.turn, change, brought_back.is_some(), plan.force).await;
-            match self.take(way, plan, change, by.as_ref()).await {
+            let way = self.way(&plan.turn, change, plan.redoes.is_some(), plan.force).await;
+            match self.take(way, plan, change, by.get(&change.path)).await {
                 Ok(Some(Taken::File(restore))) => files.push(*restore),
                 Ok(Some(Taken::Buffer(conflicts))) => {
                     outcome.conflicts += conflicts;
@@ -253,8 +253,10 @@ impl Undo {
             Ok(restored) => {
                 let left = restored.left.into_iter();
                 outcome.left.extend(left.map(|it| (it.path.under(root), it.why.to_string())));
-                for path in restored.done.iter().map(|path| path.under(root)) {
-                    if let Err(error) = self.documents.was_restored(&path, by.as_ref()).await {
+                for below in restored.done {
+                    let path = below.under(root);
+                    let followed = self.documents.was_restored(&path, by.get(&below)).await;
+                    if let Err(error) = followed {
                         tracing::debug!(path = %path.display(), %error, "a restored file was not followed");
                     }
                     outcome.changed.push(path);
@@ -270,6 +272,18 @@ impl Undo {
             tracing::warn!(%error, "an undo is not kept");
         }
         Ok(outcome)
+    }
+
+    /// Returns who had made the changes that a redo brings back, if that was in this program.
+    async fn redone_authors(&self, plan: &UndoPlan) -> HashMap<TreePath, Author> {
+        let Some(redone) = &plan.redoes else { return HashMap::new() };
+        let Some(by) = self.authors.lock().get(redone).cloned() else { return HashMap::new() };
+        let changes = self.turn(redone).await.map(|turn| turn.changes).unwrap_or_default();
+        let authors = changes.into_iter().map(|change| {
+            let tool_call = change.by.as_deref().map(ToolCallId::from);
+            (change.path, Author { tool_call, ..by.clone() })
+        });
+        authors.collect()
     }
 
     /// Changes a buffer, or returns what is to be done on disk. `None` if there is nothing to do.

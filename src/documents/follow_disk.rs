@@ -214,13 +214,14 @@ impl Document {
         };
         self.consume_sent(&file, by);
         self.acknowledge_disk(session, Some(&file.text));
-        let baseline = self.baseline.as_ref();
-        let before = baseline.map(|baseline| baseline.text.clone());
-        let before =
-            before.or_else(|| self.views.get(session).and_then(|view| view.known_at(None)));
+        let was_missing = std::mem::take(&mut self.was_missing);
+        let before = self.baseline.as_ref().map(|baseline| baseline.text.clone());
+        // What the session knows of is the file that was there before it was missing.
+        let view = self.views.get(session).filter(|_| !was_missing);
+        let before = before.or_else(|| view.and_then(|view| view.known_at(None)));
         self.update_last_written(session, (before.clone(), None), &file.text).await?;
         self.baseline = Some(file.clone());
-        let created = before.is_none() && std::mem::take(&mut self.was_missing);
+        let created = before.is_none() && was_missing;
         let empty = || self.revisions.snapshot(Text::default());
         let Some(before) = before.or_else(|| created.then(empty)) else { return Ok(None) };
         let hunks = difference(&before, &file.text).await?;
