@@ -165,10 +165,21 @@ impl Chat {
 
     /// The same, where whatever the agent asks for is rejected.
     pub(crate) fn ends_rejecting(&mut self, stop_reason: &str) {
-        let turns = self.turns;
+        self.ends_answering("RatDeny", stop_reason);
+    }
+
+    /// The same, where whatever the agent asks for is allowed.
+    pub(crate) fn ends_allowing(&mut self, stop_reason: &str) {
+        self.ends_answering("RatAllow", stop_reason);
+    }
+
+    fn ends_answering(&mut self, command: &str, stop_reason: &str) {
+        let (turns, mut answered) = (self.turns, Json::Null);
         self.until(&format!("the end of turn {turns}"), |chat| {
-            if chat.nvim.status()["permissions"][0].is_object() {
-                chat.nvim.command("RatDeny");
+            let waiting = chat.nvim.status()["permissions"][0]["id"].clone();
+            if !waiting.is_null() && waiting != answered {
+                chat.nvim.command(command);
+                answered = waiting;
             }
             (chat.nvim.events("RatTurnEnd").len() >= turns).then_some(())
         });

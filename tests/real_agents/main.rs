@@ -9,6 +9,7 @@ mod edits;
 mod end;
 mod forms;
 mod images;
+mod review;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
