@@ -207,6 +207,25 @@ fn what_somebody_else_may_have_changed_is_undone_only_if_asked_for() {
     assert_eq!((text(&chat, "a.txt"), text(&chat, "b.txt")), ("one\n".into(), "one\n".into()));
 }
 
+/// Holds (Review): A file that an agent names only after it has written it is reviewed and undone like any other.
+#[test]
+fn an_edit_that_is_announced_once_it_is_made_is_undone() {
+    let mut chat = Chat::builder().file("a.txt", "one\n").start();
+    chat.prompt("change it all");
+    chat.nvim.poll_state("running");
+    let path = chat.path("a.txt");
+    fs::write(&path, "two\n").unwrap();
+    chat.tool_call(json!({"toolCallId": "c1", "title": "Write a.txt", "kind": "edit",
+        "status": "in_progress", "locations": [{"path": path}]}));
+    // Once that is on the screen, the file has been looked at.
+    chat.nvim.poll_screen("Write a.txt");
+    chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one\n");
+}
+
 /// Holds (Review): Where nothing of a turn is left, one line says so and nothing changes.
 #[test]
 fn a_turn_that_was_rejected_is_not_undone_again() {

@@ -60,6 +60,8 @@ pub(super) struct Document {
     pub(super) partial_read: Option<PartialRead>,
     /// The file did not exist when an agent was about to change it.
     pub(super) was_missing: bool,
+    /// The file as it was read because an agent was about to change it, or had changed it already: that cannot be told.
+    pub(super) preloaded: Option<DiskFacts>,
     /// What agents have changed since the file was last loaded: the texts before and after.
     pub(super) unopened_change: Option<(Snapshot, Snapshot)>,
     cached: Option<CachedText>,
@@ -134,6 +136,7 @@ impl Document {
             unreported: None,
             partial_read: None,
             was_missing: false,
+            preloaded: None,
             unopened_change: None,
             cached: None,
         }

@@ -295,6 +295,7 @@ impl Document {
         self.was_missing = self.is_missing().await?;
         if !is_known && facts.is_some_and(|facts| facts.size <= MAX_PRELOAD_SIZE) {
             self.baseline = self.read_file(None).await?;
+            self.preloaded = self.baseline.as_ref().map(|file| file.facts);
         }
         Ok(())
     }

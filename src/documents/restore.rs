@@ -47,9 +47,12 @@ impl Document {
     /// Records what the file was before an agent may have changed it; `None` if it did not exist. Does nothing if that is
     /// known already.
     pub(super) async fn set_before(&mut self, bytes: Option<Vec<u8>>) -> Result<(), DocumentError> {
-        if self.baseline.is_some() || self.was_missing || self.find().await?.is_some() {
+        let facts = self.baseline.as_ref().map(|baseline| baseline.facts);
+        let is_known = (facts.is_some() && facts != self.preloaded) || self.was_missing;
+        if is_known || self.find().await?.is_some() {
             return Ok(());
         }
+        (self.baseline, self.preloaded) = (None, None);
         match bytes {
             Some(bytes) => {
                 // These are nobody's facts, so that the file is read.
