@@ -18,6 +18,7 @@ impl State {
     pub fn handle(&mut self, event: Event) -> Vec<Effect> {
         let subject = EventSubject::of(&event);
         self.catch_panic(&subject, |state| state.dispatch(event));
+        self.tell_review_updates();
         std::mem::take(&mut self.effects)
     }
 
@@ -53,6 +54,7 @@ impl State {
             Event::Saved(session, result) => self.session_saved(&session, result),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
             Event::Timer(Timer::SavePart(chat, turn)) => self.save_part(chat, turn),
+            Event::Timer(Timer::ReviewUpdates) => self.review_updates.release(),
             Event::FrameLost => self.frame_lost(),
             Event::Trace { chat, text } => self.show_recorded_trace(chat, text),
             #[cfg(test)]

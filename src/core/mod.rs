@@ -10,6 +10,7 @@ mod drawn;
 mod event_subject;
 mod questions;
 mod requests;
+mod review_updates;
 mod session_list;
 mod terminals;
 

@@ -13,6 +13,7 @@ use crate::core::messages::ids::{AgentId, CallId, RequestToken};
 use crate::core::messages::review::ChangeScope;
 use crate::core::questions::Question;
 use crate::core::requests::PendingRequest;
+use crate::core::review_updates::ReviewUpdates;
 use crate::core::session_list::SessionList;
 use crate::core::terminals::{AgentTerminal, TerminalBuffer};
 use crate::session::author::ChatId;
@@ -47,6 +48,8 @@ pub struct State {
     pub(super) session_list: Option<SessionList>,
     /// The changes that the latest review shows.
     pub(super) listed: ChangeScope,
+    /// What has changed there and is not told yet.
+    pub(super) review_updates: ReviewUpdates,
     /// What the editor shows of each chat.
     pub(super) drawn: BTreeMap<ChatId, DrawnChat>,
     pub(super) effects: Vec<Effect>,

@@ -3,10 +3,12 @@
 use crate::core::chat::Chat;
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::Effect;
+use crate::core::messages::event::Timer;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::review::{
     ChangeScope, DecisionScope, PendingFile, Review, ReviewAction, ReviewRequest, ReviewedFile,
 };
+use crate::core::review_updates::INTERVAL;
 use crate::core::state::State;
 use crate::core::user_messages;
 use std::path::{Path, PathBuf};
@@ -38,10 +40,23 @@ impl State {
 
     /// Has the editor show what is pending in these files, if they are loaded.
     pub(in crate::core) fn show_pending(&mut self, paths: Vec<PathBuf>) {
-        if !paths.is_empty() && self.chats.values().any(Chat::is_reviewed) {
+        if self.chats.values().any(Chat::is_reviewed) {
+            self.review_updates.add(paths);
+        }
+    }
+
+    /// Tells the editor what has changed in the review, unless it was told a moment ago.
+    pub(in crate::core) fn tell_review_updates(&mut self) {
+        let Some((paths, has_changed)) = self.review_updates.take() else { return };
+        if !paths.is_empty() {
             let scope = self.all_files();
             self.effects.push(Effect::FindPending { paths, scope });
         }
+        if has_changed {
+            let changed = EditorMessage::Autocommand(UserAutocmd::ReviewChanged);
+            self.after_draw.push(changed);
+        }
+        self.effects.push(Effect::Timer { timer: Timer::ReviewUpdates, after: INTERVAL });
     }
 
     pub(in crate::core) fn pending_found(&mut self, files: Vec<PendingFile>) {
@@ -51,11 +66,9 @@ impl State {
         self.after_draw.extend(files.into_iter().map(EditorMessage::Pending));
     }
 
-    /// Tells the editor that other hunks may be pending than before.
+    /// Other hunks may be pending than before, of which the editor will be told.
     pub(in crate::core) fn review_changed(&mut self) {
-        let changed = EditorMessage::Autocommand(UserAutocmd::ReviewChanged);
-        self.after_draw.retain(|message| *message != changed);
-        self.after_draw.push(changed);
+        self.review_updates.list_changed();
     }
 
     /// Decisions were carried out, and the user is told.

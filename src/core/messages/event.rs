@@ -108,4 +108,6 @@ pub enum Timer {
     CancelGrace(ChatId, u64),
     /// Saving what the agent has said so far in the turn with this number.
     SavePart(ChatId, u64),
+    /// Telling the editor what has changed in the review since it was told last.
+    ReviewUpdates,
 }
