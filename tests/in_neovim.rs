@@ -45,6 +45,7 @@ mod queued;
 mod quirks;
 mod random_keys;
 mod review;
+mod review_before;
 mod same_session;
 mod screens;
 mod sessions;

@@ -12,7 +12,7 @@ use crate::core::messages::effect::CollectPromptContext;
 use crate::core::messages::event::Event;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::files::{
-    BufferEvent, FileChange, FileOutcome, PromptContext, ReportedChange,
+    BufferEvent, Consent, FileChange, FileOutcome, PromptContext, ReportedChange,
 };
 use crate::core::messages::ids::RequestToken;
 use crate::core::messages::review::{Review, ReviewAction, ReviewList, ReviewedFile};
@@ -77,8 +77,15 @@ impl Files {
             let _guard = queue.lock().await;
             match resolve_in_scope(documents.disks(), &scope, &request.path).await {
                 Ok(path) => {
-                    let written = documents.write(WriteRequest { path, ..request }).await;
-                    write_outcome(written, dirty)
+                    let request = WriteRequest { path, ..request };
+                    if request.consent == Consent::Missing {
+                        match documents.propose(&request).await {
+                            Ok(Some(write)) => return FileOutcome::Proposed(Box::new(write)),
+                            Ok(None) => {}
+                            Err(error) => return write_outcome(Err(error), dirty),
+                        }
+                    }
+                    write_outcome(documents.write(request).await, dirty)
                 }
                 Err(outcome) => outcome,
             }

@@ -68,8 +68,8 @@ impl Runner {
                 let request = ReadRequest { session, path, line, limit };
                 self.files.read(token, request, scope);
             }
-            Effect::Write { token, by, path, content, base, dirty, repeats, scope } => {
-                let request = WriteRequest { by, path, content, base, dirty, repeats };
+            Effect::Write { token, by, path, content, base, dirty, repeats, consent, scope } => {
+                let request = WriteRequest { by, path, content, base, dirty, repeats, consent };
                 self.files.write(token, request, scope);
             }
             Effect::Checkpoint(command) => self.files.checkpoint(command),

@@ -226,6 +226,11 @@ impl State {
             UserAction::ShowInfo(chat) => self.with_chat(chat, Self::show_info),
             UserAction::ShowTrace(chat) => self.with_chat(chat, Self::show_trace),
             UserAction::Answer { id, index } => self.question_answered(id, index),
+            UserAction::ShowWrite(question) => self.show_write(question),
+            UserAction::DecideWrite(question, lines) => {
+                self.decide_write(question, lines.as_deref());
+            }
+            UserAction::DiffEdited(chat, edited) => self.diff_edited(chat, edited),
             UserAction::Redraw(chat, view) => self.redraw(chat, view),
         }
     }
@@ -247,6 +252,7 @@ impl State {
                 self.outside_path_answered(chat, (file, folder), &waiting, index);
             }
             Question::DirtyWrite(_, token) => self.dirty_write_answered(token, index),
+            Question::Write { token, write, .. } => self.write_answered(token, &write, index),
             Question::UnsavedText(chat, _) => self.unsaved_text_answered(chat, index),
             Question::Undo(chat, plan) => self.undo_answered(chat, plan, index),
         }

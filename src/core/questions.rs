@@ -1,6 +1,7 @@
 //! Our own questions that wait for the user.
 
 use crate::core::messages::checkpoint::UndoPlan;
+use crate::core::messages::files::ProposedWrite;
 use crate::core::messages::ids::RequestToken;
 use crate::session::author::ChatId;
 use crate::session::ids::AuthMethodId;
@@ -17,6 +18,8 @@ pub(super) enum Question {
     OutsidePath { chat: ChatId, file: PathBuf, folder: Option<PathBuf>, waiting: Vec<RequestToken> },
     /// May this write also save the user's unsaved changes?
     DirtyWrite(ChatId, RequestToken),
+    /// May this write be made? (the option `review = "before"`)
+    Write { chat: ChatId, token: RequestToken, write: Box<ProposedWrite> },
     /// What to do about unsaved text before the prompt of this turn is sent?
     UnsavedText(ChatId, u64),
     /// Undo or redo this turn?
@@ -30,6 +33,7 @@ impl Question {
             Self::EndAgent(chat, _)
             | Self::Login(chat, _)
             | Self::OutsidePath { chat, .. }
+            | Self::Write { chat, .. }
             | Self::DirtyWrite(chat, _)
             | Self::UnsavedText(chat, _)
             | Self::Undo(chat, _) => *chat,
@@ -38,6 +42,15 @@ impl Question {
 
     /// Whether an agent's request or a prompt waits for the answer.
     pub(super) fn holds_turn(&self) -> bool {
-        matches!(self, Self::OutsidePath { .. } | Self::DirtyWrite(..) | Self::UnsavedText(..))
+        !self.requests().is_empty() || matches!(self, Self::UnsavedText(..))
+    }
+
+    /// The requests of an agent that wait for the answer.
+    pub(super) fn requests(&self) -> &[RequestToken] {
+        match self {
+            Self::OutsidePath { waiting, .. } => waiting,
+            Self::DirtyWrite(_, token) | Self::Write { token, .. } => std::slice::from_ref(token),
+            Self::EndAgent(..) | Self::Login(..) | Self::UnsavedText(..) | Self::Undo(..) => &[],
+        }
     }
 }

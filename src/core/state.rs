@@ -100,9 +100,10 @@ impl State {
         let chat = question.chat();
         let by_user = matches!(question, Question::UnsavedText(..) | Question::Undo(..));
         // Closing a window must not decide for a request that an agent waits on.
-        let lasting = matches!(question, Question::OutsidePath { .. } | Question::DirtyWrite(..));
+        let lasting = !question.requests().is_empty();
+        let peek = matches!(question, Question::Write { .. }).then_some(Question::SHOW_WRITE);
         self.questions.insert(id, question);
-        self.after_draw.push(EditorMessage::Ask { id, chat, title, items, by_user, lasting });
+        self.after_draw.push(EditorMessage::Ask { id, chat, title, items, by_user, lasting, peek });
     }
 
     /// Withdraws the unanswered questions for which `pointless` holds.
@@ -182,11 +183,7 @@ impl State {
 
     /// Answers a request whose work may continue: a write that has begun cannot be undone.
     pub(super) fn respond_early(&mut self, token: RequestToken, answer: Answer) {
-        let waits_for_user = |question: &Question| match question {
-            Question::OutsidePath { waiting, .. } => waiting.contains(&token),
-            Question::DirtyWrite(_, asked_for) => *asked_for == token,
-            _ => false,
-        };
+        let waits_for_user = |question: &Question| question.requests().contains(&token);
         let request = self
             .requests
             .get(&token)

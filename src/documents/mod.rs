@@ -8,6 +8,7 @@ pub mod attachments;
 mod blocking;
 mod buffer_events;
 mod change;
+mod consent;
 mod disk;
 mod disk_text;
 pub mod disks;
@@ -32,6 +33,7 @@ mod session_documents;
 mod transcode;
 pub mod watch;
 mod write;
+mod write_plan;
 
 pub use change::{AgentChange, Origin, Via};
 pub use encoding::{Encoding, Order};

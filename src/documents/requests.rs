@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::core::messages::files::Consent;
 use crate::core::messages::policy::WriteDirty;
 use crate::session::author::{Author, SessionKey};
 
@@ -19,7 +20,7 @@ pub struct ReadRequest {
 }
 
 /// A request `fs/write_text_file`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WriteRequest {
     /// The session that writes, and its turn.
     pub by: Author,
@@ -33,4 +34,6 @@ pub struct WriteRequest {
     pub dirty: WriteDirty,
     /// Whether the agent will also write the same text to the disk itself.
     pub repeats: bool,
+    /// What the user has said to it.
+    pub consent: Consent,
 }

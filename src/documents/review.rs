@@ -129,7 +129,7 @@ impl Document {
     }
 
     /// Changes the record. Returns by how many hunks fewer are pending.
-    async fn change_record(
+    pub(super) async fn change_record(
         &mut self,
         change: impl FnOnce(&mut Record<Origin>) + Send + 'static,
     ) -> Result<usize, DocumentError> {

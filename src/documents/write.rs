@@ -15,7 +15,7 @@ use super::encoding::Encoding;
 use super::error::DocumentError;
 use super::facts::Stamp;
 use super::requests::WriteRequest;
-use crate::core::messages::policy::WriteDirty;
+use super::write_plan::{Merged, Plan, PlanError, make_plan, merge_into, reverts_to};
 use crate::edit::{Conflict, Hunk, Snapshot, Text, Version, apply, diff, merge, refine};
 
 /// Until when after the answer an agent may write the text it has sent to the disk itself, and how much earlier than
@@ -23,43 +23,14 @@ use crate::edit::{Conflict, Hunk, Snapshot, Text, Version, apply, diff, merge, r
 const OWN_WRITE_AFTER: Duration = Duration::from_secs(5);
 const OWN_WRITE_BEFORE: Duration = Duration::from_secs(2);
 
-/// What a write does to a loaded document.
-struct Plan {
-    /// The text the agent sent, in the shape of the file.
-    theirs: Text,
-    /// Edits of the buffer.
-    hunks: Vec<Hunk>,
-    then: Then,
-    /// The new text of the file, if the buffer is not saved because of the user's unsaved changes.
-    file: Option<Text>,
-    /// Whether the user's unsaved changes are saved with it.
-    saves_unsaved: bool,
-    /// Whether buffer and file already have the change.
-    is_noop: bool,
-}
-
-/// Why a write is refused.
-enum PlanError {
-    /// The user has changed the same lines.
-    Overlap(Vec<Conflict>),
-    /// It would save the user's unsaved changes with it, and the user wants to be asked before.
-    AskUser,
-}
-
 impl Document {
     /// Merges and writes a text, and updates what the session knows.
     pub(super) async fn write(
         &mut self,
         request: &WriteRequest,
     ) -> Result<AgentChange, DocumentError> {
-        if request.content.contains('\0') {
-            return Err(self.not_text("what was sent holds NUL bytes".to_owned()));
-        }
         let started_at = SystemTime::now();
-        self.complete_partial_read().await?;
-        if request.base.is_none() {
-            self.load_excerpted(&request.by.session).await?;
-        }
+        self.prepare_write(request).await?;
         let mut disk_change = None;
         for _ in 0..MAX_TRIES {
             let result = match self.buffer_and_file().await? {
@@ -73,8 +44,9 @@ impl Document {
                 }
             };
             if let Some(result) = result.transpose() {
-                if result.is_ok() {
+                if let Ok(change) = &result {
                     self.acknowledge_sent(&request.by.session);
+                    self.consented(request, &change.after).await?;
                 }
                 let view = self.views.get(&request.by.session);
                 let sent = view.and_then(|view| view.merge_base.clone());
@@ -103,6 +75,21 @@ impl Document {
         }
         self.unreported = disk_change.or(self.unreported.take());
         Err(DocumentError::Busy(self.path.clone()))
+    }
+
+    /// Checks what was sent, and loads what it is based on.
+    pub(super) async fn prepare_write(
+        &mut self,
+        request: &WriteRequest,
+    ) -> Result<(), DocumentError> {
+        if request.content.contains('\0') {
+            return Err(self.not_text("what was sent holds NUL bytes".to_owned()));
+        }
+        self.complete_partial_read().await?;
+        if request.base.is_none() {
+            self.load_excerpted(&request.by.session).await?;
+        }
+        Ok(())
     }
 
     /// Writes a loaded document: changes the buffer, and saves it or writes the file beside it. If the file has changed
@@ -189,7 +176,7 @@ impl Document {
     }
 
     /// Merges the text into buffer and file, without changing either.
-    async fn plan(
+    pub(super) async fn plan(
         &self,
         request: &WriteRequest,
         loaded: &LoadedBuffer,
@@ -329,21 +316,8 @@ impl Document {
         let encoding = file.as_ref().map_or(&Encoding::Utf8, |file| &file.encoding);
         let before = file.as_ref().map(|file| file.text.clone());
         let before = before.unwrap_or_else(|| self.revisions.snapshot(Text::default()));
-        let base = self.base(request, &before).filter(|_| file.is_some());
-        let base = base.unwrap_or_else(|| before.clone().into_text());
-        let (live, content) = (before.clone(), request.content.clone());
-        let merged = run_blocking(move || {
-            let theirs = Text::matching(&content, if live.is_empty() { &base } else { &live });
-            merge(&base, &live, &theirs).map(|merged| {
-                let after = apply(&merged.hunks, &live);
-                // An empty file has no shape to preserve.
-                let shape = if live.is_empty() { theirs.shape() } else { merged.shape };
-                (theirs, after.with_shape(shape), merged.hunks)
-            })
-        })
-        .await?;
-        let (theirs, after, hunks) =
-            merged.map_err(|conflicts| self.conflict(&conflicts, false))?;
+        let Merged { theirs, after, hunks } =
+            self.merge_unloaded(request, &before, file.is_some()).await?;
         let after = self.revisions.snapshot(after);
         if file.is_none() || after != before {
             let written = self.replace_file(after.clone(), encoding).await?;
@@ -362,6 +336,20 @@ impl Document {
         let mut change = self.change_by(request, &before, &after, hunks);
         change.created = file.is_none();
         Ok(change)
+    }
+
+    /// Merges what an agent sends into the text of a file that is not loaded, without changing it.
+    pub(super) async fn merge_unloaded(
+        &self,
+        request: &WriteRequest,
+        before: &Snapshot,
+        exists: bool,
+    ) -> Result<Merged, DocumentError> {
+        let base = self.base(request, before).filter(|_| exists);
+        let base = base.unwrap_or_else(|| before.clone().into_text());
+        let (live, content) = (before.clone(), request.content.clone());
+        let merged = run_blocking(move || merge_into(&base, &live, &content));
+        merged.await?.map_err(|conflicts| self.conflict(&conflicts, false))
     }
 
     /// Returns what a session knows after a write: the text it sent, with what formatters have changed in it. `live` is
@@ -432,57 +420,4 @@ fn matching(text: &Snapshot, other: &Text) -> Arc<Text> {
         return text.clone().into_text();
     }
     Arc::new(Text::matching(&text.content(), other))
-}
-
-/// Whether `content` reverts a change between `seen`, which is what the model knows, and `read`, which a tool has read
-/// right before writing. If so, the model has made `content` from `seen` and does not know of the change.
-fn reverts_to(seen: &Text, read: &Text, content: &str) -> bool {
-    let changes = diff(read, &Text::matching(content, read));
-    diff(read, seen).iter().any(|hunk| changes.contains(hunk))
-}
-
-/// Merges `content` into the text of the buffer (`live`). If the buffer has unsaved changes, `dirty` says what to do
-/// about them; unless they are to be saved, `content` is merged separately into the text of the file. `dirty` is `None`
-/// if there are none.
-fn make_plan(
-    base: &Text,
-    live: &Text,
-    file: Option<&Text>,
-    content: &str,
-    dirty: Option<WriteDirty>,
-) -> Result<Plan, PlanError> {
-    let theirs = Text::matching(content, live);
-    let merged = merge(base, live, &theirs).map_err(PlanError::Overlap)?;
-    let save = Then::Save { eol: merged.shape.final_newline };
-    let mut plan = Plan {
-        theirs,
-        hunks: merged.hunks,
-        then: save,
-        file: None,
-        saves_unsaved: dirty.is_some(),
-        is_noop: false,
-    };
-    let Some(dirty) = dirty else {
-        if let Some(file) = file {
-            let final_newline = file.shape().final_newline == merged.shape.final_newline;
-            plan.is_noop = plan.hunks.is_empty() && final_newline && file.same_lines(live);
-        }
-        return Ok(plan);
-    };
-    if let Some(file) = file
-        && let Ok(for_file) = merge(base, file, &plan.theirs)
-    {
-        plan.is_noop =
-            plan.hunks.is_empty() && for_file.hunks.is_empty() && for_file.shape == file.shape();
-        if dirty != WriteDirty::Save {
-            plan.then = Then::Nothing;
-            plan.file = Some(apply(&for_file.hunks, file).with_shape(for_file.shape));
-            plan.saves_unsaved = false;
-        }
-    } else if dirty == WriteDirty::Ask {
-        // There is no file yet, or the agent has edited unsaved text, so that the edit cannot be applied to the file
-        // without it.
-        return Err(PlanError::AskUser);
-    }
-    Ok(plan)
 }

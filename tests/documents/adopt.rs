@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
 
+use rat_nvim::core::messages::files::Consent;
 use rat_nvim::core::messages::policy::WriteDirty;
 use rat_nvim::documents::WriteRequest;
 use rat_nvim::documents::watch::Watcher;
@@ -290,6 +291,7 @@ async fn a_save_after_a_refused_write_of_a_touched_file_asks_nothing() {
         base: Some(TEN.to_owned()),
         dirty: WriteDirty::default(),
         repeats: false,
+        consent: Consent::NotNeeded,
     };
     within(nvim.files.write(stale)).await.unwrap_err();
     assert!(within(nvim.files.disk_changed(&path, &other)).await.unwrap().is_none());

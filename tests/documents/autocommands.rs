@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
+use rat_nvim::core::messages::files::Consent;
 use rat_nvim::core::messages::policy::WriteDirty;
 use rat_nvim::documents::{AgentChange, DocumentError, ReadRequest, WriteRequest};
 use tokio::task::JoinHandle;
@@ -20,6 +21,7 @@ fn write(nvim: &Nvim, content: &str) -> JoinHandle<Result<AgentChange, DocumentE
         base: None,
         dirty: WriteDirty::default(),
         repeats: false,
+        consent: Consent::NotNeeded,
     };
     tokio::spawn(async move { files.write(request).await })
 }

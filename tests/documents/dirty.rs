@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use rat_nvim::core::messages::files::{ChangedFile, ReportedChange};
+use rat_nvim::core::messages::files::{ChangedFile, Consent, ReportedChange};
 use rat_nvim::core::messages::policy::WriteDirty;
 use rat_nvim::documents::{AgentChange, DocumentError, WriteRequest};
 use rat_nvim::edit::unified::bounded;
@@ -21,7 +21,15 @@ async fn write(
     dirty: WriteDirty,
 ) -> Result<AgentChange, DocumentError> {
     let (path, content) = (path.to_owned(), content.to_owned());
-    let request = WriteRequest { by: author(), path, content, base: None, dirty, repeats: false };
+    let request = WriteRequest {
+        by: author(),
+        path,
+        content,
+        base: None,
+        dirty,
+        repeats: false,
+        consent: Consent::NotNeeded,
+    };
     within(nvim.files.write(request)).await
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rat_nvim::core::messages::files::Consent;
 use rat_nvim::core::messages::policy::WriteDirty;
 use rat_nvim::documents::{DocumentError, WriteRequest};
 
@@ -112,6 +113,7 @@ fn request(path: std::path::PathBuf) -> WriteRequest {
         base: None,
         dirty: WriteDirty::default(),
         repeats: false,
+        consent: Consent::NotNeeded,
     }
 }
 

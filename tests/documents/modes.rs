@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rat_nvim::core::messages::files::Consent;
 use rat_nvim::core::messages::policy::WriteDirty;
 use rat_nvim::documents::{AgentChange, DocumentError, WriteRequest};
 
@@ -156,6 +157,7 @@ fn write(
         base: None,
         dirty: WriteDirty::default(),
         repeats: false,
+        consent: Consent::NotNeeded,
     };
     tokio::spawn(async move { files.write(request).await })
 }

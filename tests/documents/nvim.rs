@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rat_nvim::bridge::editor::NvimEditor;
+use rat_nvim::core::messages::files::Consent;
 use rat_nvim::core::messages::policy::WriteDirty;
 use rat_nvim::documents::editor::Editor;
 use rat_nvim::documents::{AgentChange, DocumentError, Documents, ReadRequest, WriteRequest};
@@ -246,6 +247,7 @@ impl Nvim {
             base: None,
             dirty: WriteDirty::default(),
             repeats: false,
+            consent: Consent::NotNeeded,
         };
         self.write_request(request).await
     }
@@ -257,8 +259,15 @@ impl Nvim {
         content: &str,
     ) -> Result<AgentChange, DocumentError> {
         let (path, content, dirty) = (path.to_owned(), content.to_owned(), WriteDirty::default());
-        let request =
-            WriteRequest { by: author(), path, content, base: None, dirty, repeats: true };
+        let request = WriteRequest {
+            by: author(),
+            path,
+            content,
+            base: None,
+            dirty,
+            repeats: true,
+            consent: Consent::NotNeeded,
+        };
         self.write_request(request).await
     }
 

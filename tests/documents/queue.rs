@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use rat_nvim::core::messages::files::BufferEvent;
+use rat_nvim::core::messages::files::{BufferEvent, Consent};
 use rat_nvim::core::messages::policy::WriteDirty;
 use rat_nvim::documents::{DocumentError, Documents, WriteRequest};
 
@@ -22,6 +22,7 @@ async fn writes_to_one_file_happen_in_the_order_asked() {
             base: None,
             dirty: WriteDirty::default(),
             repeats: false,
+            consent: Consent::NotNeeded,
         };
         tokio::spawn(async move { files.write(request).await })
     };
@@ -90,6 +91,7 @@ async fn sessions_know_apart_and_are_forgotten() {
         base: None,
         dirty: WriteDirty::default(),
         repeats: false,
+        consent: Consent::NotNeeded,
     };
     // This session has read line 2 as it was; the other starts from the text as it is.
     let refused = within(nvim.files.write(request(&session()))).await;

@@ -4,6 +4,7 @@
 use std::fs;
 use std::ops::Range;
 
+use rat_nvim::core::messages::files::Consent;
 use rat_nvim::core::messages::policy::WriteDirty;
 use rat_nvim::documents::{AgentChange, DocumentError, ReadRequest, WriteRequest};
 
@@ -127,6 +128,7 @@ impl World {
             base: None,
             dirty: WriteDirty::default(),
             repeats: twice,
+            consent: Consent::NotNeeded,
         };
         let result = within(self.desk.documents().write(request)).await;
         if let Some(word) = &word {

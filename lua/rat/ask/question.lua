@@ -1,6 +1,8 @@
 --- Asks the binary's own questions, such as whether an agent may use a file outside the project, and sends the answers.
 --- `question_list` holds the waiting ones.
 local auto_open = require("rat.ask.auto_open")
+local config = require("rat.config")
+local idle = require("rat.util.idle")
 local notify = require("rat.util.notify")
 local question_list = require("rat.ask.question_list")
 local registry = require("rat.chat.registry")
@@ -20,13 +22,32 @@ local function refresh(id)
   status.redraw()
 end
 
+---@type fun(id: integer)[]
+local settled_listeners = {}
+
+--- Calls a listener with the number of a question once it no longer waits.
+---@param listener fun(id: integer)
+function M.on_settled(listener)
+  settled_listeners[#settled_listeners + 1] = listener
+end
+
 ---@param question rat.Question
 local function remove(question)
   question_list.remove(question)
+  idle.forget(question.wait)
   if question.chooser then
     question.chooser.close()
   end
   refresh(question.chat)
+  for _, listener in ipairs(settled_listeners) do
+    listener(question.id)
+  end
+end
+
+--- Has the binary send what a question is about.
+---@param question rat.Question
+local function peek(question)
+  rpc.notify("show_write", { id = question.id })
 end
 
 ---@param question rat.Question
@@ -38,7 +59,9 @@ local function select_arguments(question)
     { prompt = question.title, careful = true, insert_closes = question.lasting },
     function(_, index)
       question.chooser = nil
-      if index or not question.lasting then
+      if index and index == question.peek then
+        peek(question)
+      elseif index or not question.lasting then
         rpc.notify("answer", { id = question.id, index = index })
         remove(question)
       end
@@ -68,23 +91,49 @@ function M.asked(payload)
     local chat = registry.get(question.chat)
     return question.by_user or chat ~= nil and auto_open.may_open(chat)
   end
-  local items, opts, on_choice = select_arguments(question)
-  local chooser = require("rat.ask.chooser")
-  question.chooser = chooser.when_idle(items, opts, on_choice, ready, question.by_user)
+  if question.peek and config.get().diff == "tab" then
+    question.wait = idle.when(ready, function()
+      question.wait, question.by_itself = nil, true
+      peek(question)
+    end)
+  else
+    local items, opts, on_choice = select_arguments(question)
+    local chooser = require("rat.ask.chooser")
+    question.chooser = chooser.when_idle(items, opts, on_choice, ready, question.by_user)
+  end
   if not ready() then
     notify.info(("%s (answer with :RatPermission)"):format(question.title))
   end
   refresh(question.chat)
 end
 
---- Handles the withdrawal of a question by the binary.
 ---@param id integer
-function M.withdrawn(id)
-  for _, question in ipairs(question_list.list()) do
-    if question.id == id then
-      return remove(question)
-    end
+---@return rat.Question?
+local function find(id)
+  return vim.iter(question_list.list()):find(function(question)
+    return question.id == id
+  end)
+end
+
+--- Handles that a question no longer waits: it was answered elsewhere, or withdrawn by the binary.
+---@param id integer
+function M.settled(id)
+  local question = find(id)
+  if question then
+    remove(question)
   end
+end
+
+--- Whether what a question is about is shown although the user did not ask for it just now.
+---@param id integer
+---@return boolean
+function M.opened_by_itself(id)
+  local question = find(id)
+  local by_itself = question ~= nil and question.by_itself == true
+  if question then
+    question.by_itself = nil
+  end
+  return by_itself
 end
 
 --- Removes all questions after the binary has exited.

@@ -8,7 +8,10 @@ local M = {}
 ---@field items string[]
 ---@field by_user boolean whether it follows from what the user has just done
 ---@field lasting boolean whether it keeps waiting when the user closes it
+---@field peek? integer the item that answers nothing but shows what the question is about
 ---@field chooser? rat.ChooserHandle while it is open or waits to open
+---@field wait? rat.Wait while what it is about waits to be shown
+---@field by_itself? boolean whether that is shown without the user having asked for it
 
 ---@type rat.Question[]
 local questions = {}

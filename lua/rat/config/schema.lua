@@ -153,10 +153,11 @@ return {
     {
       name = "review",
       type = "string",
-      choices = { "after", "off" },
+      choices = { "after", "before", "off" },
       doc = "What happens to what agents change in files. `after`: signs show it until you accept or"
-        .. " reject it, and each turn can be undone with `:RatUndo`. `off`: no signs, and nothing is"
-        .. " kept of your files.",
+        .. " reject it, and each turn can be undone with `:RatUndo`. `before`: in addition, you are"
+        .. " asked before an agent writes a file through Neovim, and can edit what it writes"
+        .. " (|rat-review-before|). `off`: no signs, and nothing is kept of your files.",
     },
     {
       name = "permission",

@@ -1,12 +1,14 @@
 --- Shows the changes of a tool call in native diff mode on a tab page of their own, with keys that answer its permission
 --- request. It changes no file.
 local auto_open = require("rat.ask.auto_open")
+local editable = require("rat.diff.editable")
 local idle = require("rat.util.idle")
 local location = require("rat.view.location")
 local notify = require("rat.util.notify")
 local permission = require("rat.ask.permission")
 local registry = require("rat.chat.registry")
 local request_diff = require("rat.diff.request")
+local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
 local tab_page = require("rat.diff.tab_page")
 local text_of = require("rat.util.text")
@@ -24,6 +26,16 @@ local MAX_BYTES = 5 * 1024 * 1024
 ---@field diff rat.Diff
 ---@field page rat.DiffTabPage the old text on the left, the new one on the right
 ---@field at integer index of the file that is shown
+---@field right? integer its new text, in which the user may change it
+---@field texts? {old: string[], new: string[]} both texts as they were shown
+---@field edits table<integer, rat.EditedFile> by the index of the file
+---@field answered? boolean
+
+---@class rat.EditedFile
+---@field path string
+---@field old string[]
+---@field new string[]
+---@field edited string[]
 
 ---@type rat.OpenDiff[]
 local open_diffs = {}
@@ -32,16 +44,14 @@ local open_diffs = {}
 ---@type table<string, rat.Wait>
 local waiting_diffs = {}
 
----@param path string
----@param side string "left" or "right"
 ---@param text string
----@return integer buf
-local function side_buffer(path, side, text)
+---@return string[]
+local function lines_of(text)
   local lines = vim.split(text, "\n", { plain = true })
   if lines[#lines] == "" and #lines > 1 then
     lines[#lines] = nil
   end
-  return scratch.side(path, side, lines)
+  return lines
 end
 
 --- Returns the text of a file from its buffer, else from disk; nil if it does not exist or is larger than MAX_BYTES.
@@ -104,8 +114,25 @@ local function answer_hint(open_diff)
   return open_diff.diff.id and " %#RatKey#ga%* allow  %#RatKey#gr%* reject " or ""
 end
 
+--- Remembers what the user has changed in the file that is shown.
+---@param open_diff rat.OpenDiff
+local function remember_edits(open_diff)
+  local buf, texts = open_diff.right, open_diff.texts
+  if not (open_diff.diff.editable and buf and texts and vim.api.nvim_buf_is_valid(buf)) then
+    return
+  end
+  local now = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  local path = open_diff.diff.files[open_diff.at].path
+  open_diff.edits[open_diff.at] = not vim.deep_equal(now, texts.new)
+      and { path = path, old = texts.old, new = texts.new, edited = now }
+    or nil
+end
+
 ---@type fun(buf: integer, open_diff: rat.OpenDiff)
 local map_keys
+
+---@type fun(open_diff: rat.OpenDiff, allow: boolean)
+local answer
 
 --- Shows both sides of the current file, at its first change.
 ---@param open_diff rat.OpenDiff
@@ -118,8 +145,19 @@ local function show_file(open_diff, by_itself)
   local next_file = #diff.files > 1 and "  %#RatKey#]f%* next" or ""
   local chat = registry.get(diff.chat)
   local old, new = sides(file, chat and chat.cwd or vim.fn.getcwd())
-  local bufs = { side_buffer(file.path, "left", old), side_buffer(file.path, "right", new) }
+  local texts = { old = lines_of(old), new = lines_of(new) }
+  local edits = open_diff.edits[at]
+  local bufs = {
+    scratch.side(file.path, "left", texts.old),
+    scratch.side(file.path, "right", edits and edits.edited or texts.new, diff.editable),
+  }
+  open_diff.right, open_diff.texts = bufs[2], texts
   tab_page.compare(open_diff.page, bufs[1], bufs[2])
+  if diff.editable then
+    editable.attach(bufs[2], function()
+      answer(open_diff, true)
+    end)
+  end
   local function map_both()
     for _, buf in ipairs(bufs) do
       map_keys(buf, open_diff)
@@ -130,10 +168,11 @@ local function show_file(open_diff, by_itself)
   else
     map_both()
   end
+  local close_hint = diff.editable and "" or " %#RatKey#q%* close"
   tab_page.set_winbars(
     open_diff.page,
     (" %%#RatBar#%%<%s%%*%s%s"):format(name, count, next_file),
-    answer_hint(open_diff) .. " %#RatKey#q%* close  %#RatKey#g?%* keys%<"
+    answer_hint(open_diff) .. close_hint .. "  %#RatKey#g?%* keys%<"
   )
   vim.api.nvim_win_call(open_diff.page.right, function()
     vim.cmd("silent! normal! gg]c")
@@ -149,17 +188,48 @@ end
 ---@param step integer
 local function step_file(open_diff, step)
   local count = #open_diff.diff.files
+  remember_edits(open_diff)
   open_diff.at = (open_diff.at - 1 + step * vim.v.count1) % count + 1
   show_file(open_diff)
 end
 
+--- Tells the binary what the user has changed, before the request is allowed.
 ---@param open_diff rat.OpenDiff
----@param allow boolean
-local function answer(open_diff, allow)
-  local chat = registry.get(open_diff.diff.chat)
-  local request = chat and open_diff.diff.id and permission.request(chat, open_diff.diff.id)
+local function send_edits(open_diff)
+  remember_edits(open_diff)
+  for _, edit in pairs(open_diff.edits) do
+    local message = vim.tbl_extend("error", edit, { chat = open_diff.diff.chat })
+    rpc.notify("diff_edited", message)
+  end
+end
+
+---@param open_diff rat.OpenDiff
+---@return rat.Request?
+local function waiting_request(open_diff)
+  local chat, id = registry.get(open_diff.diff.chat), open_diff.diff.id
+  return chat and id and permission.request(chat, id) or nil
+end
+
+function answer(open_diff, allow)
+  local request = waiting_request(open_diff)
+  if request and allow then
+    send_edits(open_diff)
+  end
   if not request or permission.decide(request, allow) then
-    close(open_diff)
+    open_diff.answered = true
+    -- |:wq| closes the window itself.
+    vim.schedule(function()
+      close(open_diff)
+    end)
+  end
+end
+
+--- Rejects a request whose change could be edited, if the user has closed it without an answer.
+---@param open_diff rat.OpenDiff
+local function reject_unanswered(open_diff)
+  local request = open_diff.diff.editable and not open_diff.answered and waiting_request(open_diff)
+  if request then
+    permission.decide(request, false)
   end
 end
 
@@ -198,7 +268,7 @@ local keys = {
       answer(open_diff, false)
     end,
   },
-  { lhs = "q", doc = "close, the request keeps waiting", run = close },
+  { lhs = "q", doc = "close; rejects a change you could edit", run = close },
 }
 
 local function show_keys()
@@ -216,9 +286,14 @@ end
 ---@param open_diff rat.OpenDiff
 ---@param digit integer
 local function answer_number(open_diff, digit)
-  local chat = registry.get(open_diff.diff.chat)
-  local id = open_diff.diff.id
-  if chat and id and permission.choose_number(chat, id, digit) then
+  local request = waiting_request(open_diff)
+  local option = request and request.permission.options[digit]
+  if request and option then
+    if vim.startswith(option.kind, "allow") then
+      send_edits(open_diff)
+    end
+    open_diff.answered = true
+    permission.choose(request, option.id)
     close(open_diff)
   end
 end
@@ -253,8 +328,9 @@ local function show(diff, by_itself)
     open_diffs = vim.tbl_filter(function(other)
       return other ~= open_diff
     end, open_diffs)
+    reject_unanswered(open_diff)
   end)
-  open_diff = { diff = diff, page = page, at = 1 }
+  open_diff = { diff = diff, page = page, at = 1, edits = {} }
   open_diffs[#open_diffs + 1] = open_diff
   show_file(open_diff, by_itself)
 end

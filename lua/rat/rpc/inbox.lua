@@ -122,7 +122,7 @@ end
 
 ---@param payload rat.msg.Unask
 function handlers.unask(payload)
-  require("rat.ask.question").withdrawn(payload.id)
+  require("rat.ask.question").settled(payload.id)
 end
 
 ---@param payload rat.msg.Sessions
@@ -178,6 +178,11 @@ function handlers.compare(payload)
   require("rat.review.compare").arrived(payload)
 end
 
+---@param payload rat.msg.Proposal
+function handlers.proposal(payload)
+  require("rat.diff.proposal").arrived(payload)
+end
+
 ---@param payload rat.msg.Diff
 function handlers.diff(payload)
   require("rat.diff").arrived(payload)
@@ -185,8 +190,15 @@ end
 
 --- Messages that open windows, which is not possible in the command-line window. `chat` is missing because its handler
 --- defers opening by itself.
-local opens_window =
-  { scratch = true, terminal = true, diff = true, review = true, compare = true, exported = true }
+local opens_window = {
+  scratch = true,
+  terminal = true,
+  diff = true,
+  proposal = true,
+  review = true,
+  compare = true,
+  exported = true,
+}
 
 --- Messages deferred until the command-line window closes, in order.
 ---@type {[1]: string, [2]: table}[]

@@ -148,7 +148,7 @@ impl Chat {
 
     /// Whether what the agent changes is shown and kept.
     pub(super) fn is_reviewed(&self) -> bool {
-        self.access.policy.review == ReviewMode::After
+        self.access.policy.review != ReviewMode::Off
     }
 
     /// Whether the agent reads files through us, and so sees unsaved text.

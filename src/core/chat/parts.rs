@@ -3,6 +3,7 @@
 use crate::core::messages::file_scope::AllowedPath;
 use crate::core::messages::page::View;
 use crate::core::messages::policy::FilePolicy;
+use crate::core::messages::review::EditedDiff;
 use crate::session::ids::ToolCallId;
 use crate::session::update::{ConfigOption, Selection};
 use std::collections::BTreeSet;
@@ -18,6 +19,10 @@ pub(in crate::core) struct FileAccess {
     pub refused: Vec<AllowedPath>,
     /// Whether the agent has ever used `fs/read_text_file`.
     pub reads_through_us: bool,
+    /// Whether the agent has ever used `fs/write_text_file`, and does not write the same to disk.
+    pub writes_through_us: bool,
+    /// Changes that the user has edited before allowing them, until the agent writes them.
+    pub edited: Vec<EditedDiff>,
 }
 
 /// What can be set in a session.

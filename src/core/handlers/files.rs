@@ -49,15 +49,12 @@ impl State {
                 Effect::Read { token, session: key, path, line, limit, scope }
             }
             AgentRequest::Write { path, content } => {
-                let base = chat.incoming().allowed_old_text(&path, &content).map(str::to_owned);
-                let dirty = chat.access.policy.write_dirty;
-                let repeats = chat.info.quirks.writes_files_itself_too;
                 let by = Author {
                     session: key,
                     turn: chat.turns,
                     tool_call: chat.incoming().touching(&path),
                 };
-                Effect::Write { token, by, path, content, base, dirty, repeats, scope }
+                chat.write(token, by, path, content)
             }
         };
         self.requests.insert(token, PendingRequest { agent, chat: id, file: Some(effect.clone()) });
@@ -99,24 +96,22 @@ impl State {
         }
         self.withdraw_questions(|question| match question {
             Question::OutsidePath { waiting, .. } => waiting.is_empty(),
-            Question::DirtyWrite(_, asked_for) => *asked_for == token,
-            _ => false,
+            other => other.requests() == [token],
         });
         self.count_questions();
     }
 
     /// Answers the reads and writes that wait for the user, because the turn was cancelled.
     pub(in crate::core) fn cancel_file_questions(&mut self, id: ChatId) {
-        let waiting = |question: &Question| match question {
-            Question::OutsidePath { chat, waiting, .. } if *chat == id => waiting.clone(),
-            Question::DirtyWrite(chat, token) if *chat == id => vec![*token],
-            _ => Vec::new(),
-        };
-        let tokens: Vec<RequestToken> = self.questions.values().flat_map(waiting).collect();
+        let is_waiting =
+            |question: &Question| question.chat() == id && !question.requests().is_empty();
+        let waiting = self.questions.values().filter(|question| is_waiting(question));
+        let tokens: Vec<RequestToken> =
+            waiting.flat_map(|question| question.requests().to_vec()).collect();
         for token in tokens {
             self.respond(token, cancelled());
         }
-        self.withdraw_questions(|question| !waiting(question).is_empty());
+        self.withdraw_questions(is_waiting);
         self.count_questions();
     }
 
@@ -126,17 +121,20 @@ impl State {
         match outcome {
             FileOutcome::Text(text) => self.respond(token, Answer::Text(text)),
             FileOutcome::Written { changes, notice } => {
-                self.respond(token, Answer::Written);
+                let answer = self.answer_to_write(token);
+                self.respond(token, answer);
                 self.report_changes(id, changes);
                 if let Some(notice) = notice {
                     self.notify(Level::Info, notice);
                 }
             }
-            FileOutcome::Outside { .. } | FileOutcome::Unsaved(_) if requester.is_none() => {}
+            FileOutcome::Outside { .. } | FileOutcome::Unsaved(_) | FileOutcome::Proposed(_)
+                if requester.is_none() => {}
             FileOutcome::Outside { file, folder } => {
                 self.ask_about_outside_path(id, token, file, folder);
             }
             FileOutcome::Unsaved(path) => self.ask_about_dirty_buffer(id, token, &path),
+            FileOutcome::Proposed(write) => self.ask_about_write(id, token, write),
             FileOutcome::Failed { code: NOT_FOUND, .. } if self.reads_missing_as_empty(token) => {
                 self.respond(token, Answer::Text(String::new()));
             }

@@ -13,6 +13,7 @@ mod pages;
 mod permission;
 mod persistence;
 mod prompt_context;
+mod proposed_writes;
 mod review;
 mod review_list;
 mod session_list;

@@ -218,7 +218,9 @@ impl Chat {
         let call = &self.incoming().find_tool(call)?.call;
         let files: Vec<_> = call.diffs().cloned().collect();
         let (tool_call, title) = (call.id.clone(), call.title.clone());
-        let shown = EditorMessage::Diff { chat: self.id, request, tool_call, title, files };
+        let is_editable = request.is_some() && self.may_edit_diffs();
+        let chat = self.id;
+        let shown = EditorMessage::Diff { chat, request, tool_call, title, files, is_editable };
         call.diffs().next().map(|_| shown)
     }
 

@@ -107,6 +107,7 @@ impl State {
         let entry = chat.transcript.prompt(&prompt.text, titles);
         chat.replay = Replay::None;
         chat.turns += 1;
+        chat.access.edited.clear();
         let (number, policy) = (chat.turns, chat.access.policy);
         self.enter_phase(id, Phase::Running(Turn::new(number, prompt, entry)));
         self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::TurnStart(id)));

@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// What Neovim's diff mode shows without a noticeable delay.
-const MAX_COMPARED_LINES: usize = 20_000;
+pub(super) const MAX_COMPARED_LINES: usize = 20_000;
 const MAX_COMPARED_HUNKS: usize = 1_000;
 
 impl State {

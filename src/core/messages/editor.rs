@@ -3,7 +3,7 @@
 use crate::core::messages::checkpoint::KeptTurn;
 use crate::core::messages::content::ContentOffer;
 use crate::core::messages::elicitation::ElicitationUpdate;
-use crate::core::messages::files::FileChange;
+use crate::core::messages::files::{FileChange, ProposedWrite};
 use crate::core::messages::page::{ScratchPage, View};
 use crate::core::messages::review::{ComparedFile, ListedChange, PendingFile, ReviewPage};
 use crate::core::messages::status::ChatStatus;
@@ -69,6 +69,17 @@ pub enum EditorMessage {
         by_user: bool,
         /// Whether it still waits for an answer after the user has closed its window.
         lasting: bool,
+        /// The item that answers nothing but shows what the question is about, counted from 0.
+        peek: Option<usize>,
+    },
+    /// Show a write that waits for the user's consent, so that they can edit it.
+    Proposal {
+        /// Identifies the question about it.
+        id: u64,
+        /// The chat.
+        chat: ChatId,
+        /// The change.
+        write: Box<ProposedWrite>,
     },
     /// Sessions to choose from.
     Sessions {
@@ -174,6 +185,8 @@ pub enum EditorMessage {
         title: String,
         /// The changed files.
         files: Vec<Diff>,
+        /// Whether the user may edit the change before allowing it.
+        is_editable: bool,
     },
 }
 

@@ -5,7 +5,7 @@ use crate::core::messages::checkpoint::CheckpointCommand;
 use crate::core::messages::content::{ContentBytes, ExportTarget};
 use crate::core::messages::event::Timer;
 use crate::core::messages::file_scope::FileScope;
-use crate::core::messages::files::{BufferEvent, ReportedChange};
+use crate::core::messages::files::{BufferEvent, Consent, ReportedChange};
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
 use crate::core::messages::policy::{Unsaved, WriteDirty};
 use crate::core::messages::review::{Review, ReviewList};
@@ -58,6 +58,8 @@ pub enum Effect {
         dirty: WriteDirty,
         /// Whether the agent will also write the same text to disk by itself.
         repeats: bool,
+        /// What the user has said to it.
+        consent: Consent,
         /// The files the agent may use.
         scope: FileScope,
     },

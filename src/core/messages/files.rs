@@ -78,8 +78,41 @@ pub struct FileChange {
     pub via: &'static str,
 }
 
+/// What the user has said to a write that an agent has requested.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Consent {
+    /// The user is not asked before files are written.
+    NotNeeded,
+    /// The user has not been asked yet: only find out what the write would change.
+    Missing,
+    /// The user wants the change, so it is not pending.
+    Given,
+    /// The user wants another text.
+    Edited {
+        /// The text the agent has sent.
+        sent: String,
+        /// The text the file would have had.
+        proposed: Arc<Text>,
+        /// What the agent is told.
+        note: String,
+    },
+}
+
+/// A write that waits for the user's consent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProposedWrite {
+    /// The real path.
+    pub path: PathBuf,
+    /// Whether there is a file or a buffer.
+    pub exists: bool,
+    /// The present text.
+    pub before: Arc<Text>,
+    /// The text it would have.
+    pub after: Arc<Text>,
+}
+
 /// The result of a read or a write.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum FileOutcome {
     /// The text that was read.
     Text(String),
@@ -90,6 +123,8 @@ pub enum FileOutcome {
         /// One line for the user, if there is something they should know.
         notice: Option<String>,
     },
+    /// Nothing was written: the user is asked first.
+    Proposed(Box<ProposedWrite>),
     /// Nothing was written: the write would also save the user's unsaved changes, and the user has chosen to be asked.
     Unsaved(PathBuf),
     /// The path is outside the agent's scope, so the user has to allow it first.

@@ -17,7 +17,9 @@ pub enum ReviewMode {
     /// Show what is pending, and keep what turns change so that they can be undone.
     #[default]
     After,
-    /// Neither.
+    /// Like `After`, and ask before a file is written for an agent.
+    Before,
+    /// Nothing is shown or kept.
     Off,
 }
 

@@ -224,3 +224,16 @@ pub struct PendingLines {
     /// How many lines it replaces.
     pub removed: usize,
 }
+
+/// A change that the user has edited before allowing it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedDiff {
+    /// The file, as the agent named it.
+    pub path: PathBuf,
+    /// The text without the change.
+    pub old: Vec<String>,
+    /// The text with the agent's change.
+    pub new: Vec<String>,
+    /// The text the user wants.
+    pub edited: Vec<String>,
+}

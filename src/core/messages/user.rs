@@ -5,7 +5,7 @@ use crate::core::messages::content::ContentCommand;
 use crate::core::messages::elicitation::ElicitationChoice;
 use crate::core::messages::page::View;
 use crate::core::messages::policy::FilePolicy;
-use crate::core::messages::review::{ReviewList, ReviewRequest};
+use crate::core::messages::review::{EditedDiff, ReviewList, ReviewRequest};
 use crate::session::agent::AgentConfig;
 use crate::session::author::ChatId;
 use crate::session::content::ContentId;
@@ -186,6 +186,12 @@ pub enum UserAction {
         /// The chosen item, counted from 0; `None` if the user closed the question.
         index: Option<usize>,
     },
+    /// See the write that this question is about.
+    ShowWrite(u64),
+    /// Have the write that this question is about leave these lines in the file; `None` rejects it.
+    DecideWrite(u64, Option<Vec<String>>),
+    /// The user has edited a change that they are about to allow.
+    DiffEdited(ChatId, EditedDiff),
     /// Redraw a view completely, because its buffer was created again.
     Redraw(ChatId, View),
 }

@@ -8,6 +8,7 @@ pub mod start;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod write;
 
 use crate::core::messages::files::BufferEvent;
 use crate::core::messages::page;
@@ -80,6 +81,12 @@ pub(in crate::nvim) enum FromLua {
     Compare(answer::Compare),
     /// The user has changed the base in a comparison, which keeps what agrees with it.
     KeepAsBase(answer::KeepAsBase),
+    /// The user wants to see the write that a question is about.
+    ShowWrite(write::ShowWrite),
+    /// The user has decided on a write that was shown.
+    DecideWrite(write::DecideWrite),
+    /// The user has edited a change that they are about to allow.
+    DiffEdited(write::DiffEdited),
     /// The user wants to see the changes of a permission request or of a tool call in diff mode.
     Diff(content::ShowDiff),
     /// The user wants to see the complete output of a tool call.
@@ -166,6 +173,11 @@ impl FromLua {
             Self::KeepAsBase(answer::KeepAsBase { path, lines }) => {
                 UserAction::KeepAsBase(path.into(), lines)
             }
+            Self::ShowWrite(write::ShowWrite { id }) => UserAction::ShowWrite(id),
+            Self::DecideWrite(write::DecideWrite { id, lines }) => {
+                UserAction::DecideWrite(id, lines)
+            }
+            Self::DiffEdited(edited) => edited.into(),
             Self::Diff(diff) => diff.into(),
             Self::Output(output) => output.into(),
             Self::Terminal(terminal) => terminal.into(),

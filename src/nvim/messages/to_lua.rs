@@ -78,6 +78,8 @@ pub(in crate::nvim) enum ToLua {
     Review(review::Review),
     /// Compare a file with its base.
     Compare(review::Compare),
+    /// Show a write that waits for the user's consent.
+    Proposal(review::Proposal),
     /// Show changes in diff mode.
     Diff(content::Diff),
 }
@@ -107,8 +109,11 @@ fn message(message: EditorMessage) -> Value {
             }
             ElicitationUpdate::Open(url) => ToLua::Browse(form::Browse::new(chat.0, id, url)),
         },
-        EditorMessage::Ask { id, chat, title, items, by_user, lasting } => {
-            ToLua::Ask(chat::Ask::new(id, chat.0, &title, items, by_user, lasting))
+        EditorMessage::Ask { id, chat, title, items, by_user, lasting, peek } => {
+            ToLua::Ask(chat::Ask::new(id, chat.0, &title, items, by_user, lasting, peek))
+        }
+        EditorMessage::Proposal { id, chat, write } => {
+            ToLua::Proposal(review::Proposal::new(id, chat.0, &write))
         }
         EditorMessage::Unask(id) => ToLua::Unask(chat::Unask::new(id)),
         EditorMessage::Sessions { act, cwd, items, more } => {
@@ -146,8 +151,8 @@ fn message(message: EditorMessage) -> Value {
         }
         EditorMessage::Review(page) => ToLua::Review(page.into()),
         EditorMessage::Compare(file) => ToLua::Compare(file.into()),
-        EditorMessage::Diff { chat, request, tool_call, title, files } => {
-            ToLua::Diff(content::Diff::new(chat.0, request, tool_call, &title, files))
+        EditorMessage::Diff { chat, request, tool_call, title, files, is_editable } => {
+            ToLua::Diff(content::Diff::new(chat.0, request, tool_call, &title, files, is_editable))
         }
     };
     value::write(&typed)

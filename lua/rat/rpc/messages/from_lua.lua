@@ -53,7 +53,7 @@
 ---@alias rat.notify.WriteDirty "separate"|"save"|"ask"
 
 --- How much the user wants to see of what agents have changed.
----@alias rat.notify.ReviewMode "after"|"off"
+---@alias rat.notify.ReviewMode "after"|"before"|"off"
 
 --- The session to open.
 ---@alias rat.notify.Wish "last"|"never"|"new"|"session"|"fork"
@@ -214,6 +214,23 @@
 ---@field path string The file.
 ---@field lines string[] The lines of the base.
 
+--- Shows the write that a question is about.
+---@class (exact) rat.notify.ShowWrite
+---@field id integer The number of the question.
+
+--- Decides on a write that was shown.
+---@class (exact) rat.notify.DecideWrite
+---@field id integer The number of the question.
+---@field lines? string[] The lines the file is to have; without them, the write is rejected.
+
+--- Tells of an edited change that the user is about to allow.
+---@class (exact) rat.notify.DiffEdited
+---@field chat integer The chat.
+---@field path string The file, as the agent named it.
+---@field old string[] The lines without the change.
+---@field new string[] The lines with the agent's change.
+---@field edited string[] The lines the user wants.
+
 --- Shows changes in diff mode.
 ---@class (exact) rat.notify.ShowDiff
 ---@field chat? integer The chat; without it, the one used last.
@@ -303,6 +320,9 @@
 ---@field list_changes rat.notify.ListChanges `:RatReview`: the user wants to see what is pending.
 ---@field compare rat.notify.Compare The user wants to compare a file with its base.
 ---@field keep_as_base rat.notify.KeepAsBase The user has changed the base in a comparison, which keeps what agrees with it.
+---@field show_write rat.notify.ShowWrite The user wants to see the write that a question is about.
+---@field decide_write rat.notify.DecideWrite The user has decided on a write that was shown.
+---@field diff_edited rat.notify.DiffEdited The user has edited a change that they are about to allow.
 ---@field diff rat.notify.ShowDiff The user wants to see the changes of a permission request or of a tool call in diff mode.
 ---@field output rat.notify.ShowOutput The user wants to see the complete output of a tool call.
 ---@field terminal rat.notify.ShowTerminal The user wants to see a terminal in a terminal buffer, or has wiped out that buffer.

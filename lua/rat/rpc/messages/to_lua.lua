@@ -163,6 +163,7 @@
 ---@field items string[] The possible answers.
 ---@field by_user boolean Whether it is a direct consequence of something the user did.
 ---@field lasting boolean Whether it still waits for an answer after the user has closed its window.
+---@field peek? integer The item that answers nothing but shows what the question is about, from 1.
 
 --- A question that is withdrawn.
 ---@class (exact) rat.msg.Unask
@@ -378,6 +379,14 @@
 ---@field path string The real path.
 ---@field base string[] The lines without what is pending.
 
+--- A write that waits for the user's consent.
+---@class (exact) rat.msg.Proposal
+---@field id integer The number of the question about it.
+---@field chat integer The chat.
+---@field path string The real path.
+---@field before string[] The present lines.
+---@field after string[] The lines it would have.
+
 --- Changes to show in diff mode.
 ---@class (exact) rat.msg.Diff
 ---@field chat integer The chat.
@@ -385,6 +394,7 @@
 ---@field tool_call string The tool call that makes the changes.
 ---@field title string The tool call's title.
 ---@field files rat.msg.File[] The changed files.
+---@field editable boolean Whether the user may edit the change before allowing it.
 
 --- A file before and after a change.
 ---@class (exact) rat.msg.File
@@ -419,4 +429,5 @@
 ---@field changes rat.msg.Changes The answer to `require("rat").changes()`.
 ---@field review rat.msg.Review Show what is pending in all files.
 ---@field compare rat.msg.Compare Compare a file with its base.
+---@field proposal rat.msg.Proposal Show a write that waits for the user's consent.
 ---@field diff rat.msg.Diff Show changes in diff mode.

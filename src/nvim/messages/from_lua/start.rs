@@ -119,6 +119,7 @@ pub(in crate::nvim) enum WriteDirty {
 pub(in crate::nvim) enum ReviewMode {
     #[default]
     After,
+    Before,
     Off,
 }
 
@@ -126,6 +127,7 @@ impl From<ReviewMode> for policy::ReviewMode {
     fn from(review: ReviewMode) -> Self {
         match review {
             ReviewMode::After => Self::After,
+            ReviewMode::Before => Self::Before,
             ReviewMode::Off => Self::Off,
         }
     }

@@ -103,6 +103,8 @@ pub(in crate::nvim) struct Ask {
     by_user: bool,
     /// Whether it still waits for an answer after the user has closed its window.
     lasting: bool,
+    /// The item that answers nothing but shows what the question is about, from 1.
+    peek: Option<usize>,
 }
 
 /// A question that is withdrawn.
@@ -225,6 +227,7 @@ impl Ask {
         items: Vec<String>,
         by_user: bool,
         lasting: bool,
+        peek: Option<usize>,
     ) -> Self {
         Self {
             id,
@@ -233,6 +236,7 @@ impl Ask {
             items: each(items, Label::new),
             by_user,
             lasting,
+            peek: peek.map(|index| index + 1),
         }
     }
 }

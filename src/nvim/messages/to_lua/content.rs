@@ -145,6 +145,8 @@ pub(in crate::nvim) struct Diff {
     title: Label,
     /// The changed files.
     files: Vec<File>,
+    /// Whether the user may edit the change before allowing it.
+    editable: bool,
 }
 
 /// A file before and after a change.
@@ -249,6 +251,7 @@ impl Diff {
         tool_call: ToolCallId,
         title: &str,
         files: Vec<tool_call::Diff>,
+        editable: bool,
     ) -> Self {
         let file = |file: tool_call::Diff| File {
             path: Label::of_path(&file.path),
@@ -256,6 +259,6 @@ impl Diff {
             new: BufferText::new(file.new),
         };
         let (tool_call, title) = (Handle::new(tool_call), Label::new(title));
-        Self { chat, id, tool_call, title, files: each(files, file) }
+        Self { chat, id, tool_call, title, files: each(files, file), editable }
     }
 }

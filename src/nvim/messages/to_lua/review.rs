@@ -2,9 +2,11 @@
 
 use super::Chat;
 use crate::core::messages::checkpoint::KeptTurn;
+use crate::core::messages::files::ProposedWrite;
 use crate::core::messages::review::{
     ComparedFile, ListPurpose, ListedChange, PendingFile, ReviewPage, ReviewScope,
 };
+use crate::edit::Text;
 use crate::nvim::text::{BufferText, FilePath, Handle, Label, Word, each};
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -121,6 +123,30 @@ impl From<ComparedFile> for Compare {
     fn from(file: ComparedFile) -> Self {
         let lines: Vec<&str> = file.base.lines().collect();
         Self { path: FilePath::new(&file.path), base: each(lines, BufferText::new) }
+    }
+}
+
+/// A write that waits for the user's consent.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct Proposal {
+    /// The number of the question about it.
+    id: u64,
+    /// The chat.
+    chat: Chat,
+    /// The real path.
+    path: FilePath,
+    /// The present lines.
+    before: Vec<BufferText>,
+    /// The lines it would have.
+    after: Vec<BufferText>,
+}
+
+impl Proposal {
+    pub(super) fn new(id: u64, chat: Chat, write: &ProposedWrite) -> Self {
+        let lines = |text: &Text| each(text.lines(), BufferText::new);
+        let (before, after) = (lines(&write.before), lines(&write.after));
+        Self { id, chat, path: FilePath::new(&write.path), before, after }
     }
 }
 

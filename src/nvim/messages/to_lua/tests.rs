@@ -5,7 +5,7 @@ use super::*;
 use crate::core::messages::checkpoint::{KeptTurn, TurnRef};
 use crate::core::messages::content::{ContentAction, ContentOffer};
 use crate::core::messages::editor::{Level, SessionItem, UserAutocmd};
-use crate::core::messages::files::FileChange;
+use crate::core::messages::files::{FileChange, ProposedWrite};
 use crate::core::messages::page::View;
 use crate::core::messages::page::{PageId, ScratchPage};
 use crate::core::messages::review::{
@@ -113,6 +113,7 @@ fn chats() -> Vec<EditorMessage> {
             items: vec![hostile_text()],
             by_user: true,
             lasting: false,
+            peek: Some(0),
         },
         EditorMessage::Unask(1),
         EditorMessage::Draft {
@@ -289,6 +290,7 @@ fn shown() -> Vec<EditorMessage> {
             tool_call: "t".into(),
             title: hostile_text(),
             files: vec![diff],
+            is_editable: true,
         },
         EditorMessage::Draw { chat, view: View::Plan, reset: true, patch: patch() },
     ]);
@@ -331,7 +333,14 @@ fn reviews() -> Vec<EditorMessage> {
         added: 2,
         removed: 3,
     };
+    let write = ProposedWrite {
+        path: "/a".into(),
+        exists: false,
+        before: Arc::clone(&base),
+        after: Arc::clone(&base),
+    };
     vec![
+        EditorMessage::Proposal { id: 1, chat: ChatId(1), write: Box::new(write) },
         EditorMessage::Changes(4, vec![change]),
         EditorMessage::Turns(ChatId(1), vec![turn], None),
         EditorMessage::Review(page),

@@ -1,0 +1,133 @@
+--- Shows a write that waits for the user's consent in native diff mode: the file as it is on the left, as it would be on the
+--- right, where the user can change it. Closing the comparison rejects the write.
+local auto_open = require("rat.ask.auto_open")
+local editable = require("rat.diff.editable")
+local groups = require("rat.view.groups")
+local notify = require("rat.util.notify")
+local question = require("rat.ask.question")
+local rpc = require("rat.rpc")
+local scratch = require("rat.view.scratch")
+local statusline_escape = require("rat.util.text").statusline_escape
+local tab_page = require("rat.diff.tab_page")
+
+local api = vim.api
+local M = {}
+
+---@class rat.Proposal
+---@field id integer number of the question
+---@field page rat.DiffTabPage
+---@field buf integer the text the file would have
+
+---@type table<integer, rat.Proposal> by the number of the question
+local open_proposals = {}
+
+--- Answers the question.
+---@param proposal rat.Proposal
+---@param lines? string[] the text the file is to have; nil rejects the write
+local function decide(proposal, lines)
+  if open_proposals[proposal.id] then
+    open_proposals[proposal.id] = nil
+    rpc.notify("decide_write", { id = proposal.id, lines = lines })
+    question.settled(proposal.id)
+  end
+end
+
+---@param proposal rat.Proposal
+local function write(proposal)
+  decide(proposal, api.nvim_buf_get_lines(proposal.buf, 0, -1, true))
+  -- |:wq| closes the window itself.
+  vim.schedule(function()
+    tab_page.close(proposal.page)
+  end)
+end
+
+---@param proposal rat.Proposal
+local function reject(proposal)
+  decide(proposal)
+  tab_page.close(proposal.page)
+end
+
+---@type {[1]: string, [2]: fun(proposal: rat.Proposal), [3]: string}[] key, action, description
+local KEYS = {
+  { "ga", write, "write the text on the right" },
+  { "gr", reject, "reject the write" },
+  { "q", reject, "reject the write" },
+}
+
+local function show_keys()
+  local lines = vim.tbl_map(function(key)
+    return (" %-7s %s "):format(key[1], key[3])
+  end, KEYS)
+  vim.list_extend(lines, {
+    " :w ZZ   write the text on the right ",
+    " :q      reject the write ",
+    " ]c [c   next, previous change ",
+    " do      take back a change, in the right window ",
+  })
+  scratch.float(lines, "Keys")
+end
+
+---@param buf integer
+---@param proposal rat.Proposal
+local function map_keys(buf, proposal)
+  for _, key in ipairs(KEYS) do
+    vim.keymap.set("n", key[1], function()
+      notify.guard(key[1], key[2])(proposal)
+    end, { buffer = buf, nowait = true, desc = "rat: " .. key[3] })
+  end
+  vim.keymap.set("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
+end
+
+--- Shows a write.
+---@param payload rat.msg.Proposal
+function M.arrived(payload)
+  local shown = open_proposals[payload.id]
+  if shown then
+    return api.nvim_set_current_win(shown.page.right)
+  end
+  groups.define()
+  local proposal ---@type rat.Proposal
+  local page = tab_page.open(function()
+    decide(proposal)
+  end)
+  local left = scratch.side(payload.path, "now", payload.before)
+  local right = scratch.side(payload.path, "new", payload.after, true)
+  proposal = { id = payload.id, page = page, buf = right }
+  open_proposals[payload.id] = proposal
+  tab_page.compare(page, left, right)
+  local name = statusline_escape(vim.fn.fnamemodify((payload.path:gsub("%c", " ")), ":."))
+  tab_page.set_winbars(
+    page,
+    (" %%#RatBar#%%<%s%%* now"):format(name),
+    " %#RatKey#ga%* write  %#RatKey#gr%* reject  %#RatKey#do%* take back a change  %#RatKey#g?%* keys%<"
+  )
+  editable.attach(right, function()
+    write(proposal)
+  end)
+  local function map_both()
+    map_keys(left, proposal)
+    map_keys(right, proposal)
+  end
+  if question.opened_by_itself(payload.id) then
+    auto_open.hold_keys({ left, right }, map_both)
+  else
+    map_both()
+  end
+  api.nvim_win_call(page.right, function()
+    vim.cmd("silent! normal! gg]c")
+  end)
+end
+
+--- Closes the comparison of a question that was answered elsewhere or withdrawn.
+---@param id integer
+local function close_settled(id)
+  local proposal = open_proposals[id]
+  open_proposals[id] = nil
+  if proposal then
+    tab_page.close(proposal.page)
+  end
+end
+
+question.on_settled(close_settled)
+
+return M

@@ -1,0 +1,225 @@
+//! Writes that the user is asked about before they are made (the option `review = "before"`), and the texts they want
+//! instead.
+
+use super::files::cancelled;
+use super::review_list::MAX_COMPARED_LINES;
+use crate::core::chat::Chat;
+use crate::core::messages::agent::INTERNAL_ERROR;
+use crate::core::messages::editor::EditorMessage;
+use crate::core::messages::effect::{Answer, Effect};
+use crate::core::messages::files::{Consent, ProposedWrite};
+use crate::core::messages::ids::RequestToken;
+use crate::core::messages::page::PageId;
+use crate::core::messages::policy::ReviewMode;
+use crate::core::messages::review::EditedDiff;
+use crate::core::questions::Question;
+use crate::core::state::State;
+use crate::edit::unified::{FileDiff, bounded};
+use crate::edit::{Text, diff};
+use crate::session::author::{Author, ChatId};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How much of the user's changes the agent is told, in bytes.
+const MAX_NOTE_BYTES: usize = 8 * 1024;
+
+impl Question {
+    /// The item of [`Question::Write`] that shows the change.
+    pub(in crate::core) const SHOW_WRITE: usize = 1;
+}
+
+impl Chat {
+    /// Returns the effect for a write that the agent requests.
+    pub(super) fn write(
+        &mut self,
+        token: RequestToken,
+        by: Author,
+        path: PathBuf,
+        content: String,
+    ) -> Effect {
+        let (dirty, scope) = (self.access.policy.write_dirty, self.file_scope());
+        let repeats = self.info.quirks.writes_files_itself_too;
+        self.access.writes_through_us |= !repeats;
+        let edited = &mut self.access.edited;
+        let found = edited.iter().position(|it| it.path == path && is_text(&content, &it.new));
+        if let Some(EditedDiff { old, new, edited, .. }) = found.map(|at| edited.swap_remove(at)) {
+            let [old, new, edited] = [old, new, edited].map(|lines| text_like(&content, &lines));
+            let note = note(&path, &new, &edited);
+            let (base, content, sent) = (Some(old.content()), edited.content(), content);
+            let consent = Consent::Edited { sent, proposed: Arc::new(new), note };
+            return Effect::Write {
+                token,
+                by,
+                path,
+                content,
+                base,
+                dirty,
+                repeats,
+                consent,
+                scope,
+            };
+        }
+        let base = self.incoming().allowed_old_text(&path, &content).map(str::to_owned);
+        let consent = match self.access.policy.review {
+            ReviewMode::Before if base.is_some() => Consent::Given,
+            // What is refused, such an agent would write itself.
+            ReviewMode::Before if !repeats => Consent::Missing,
+            _ => Consent::NotNeeded,
+        };
+        Effect::Write { token, by, path, content, base, dirty, repeats, consent, scope }
+    }
+
+    /// Whether the user may edit a change before allowing it, as the agent's write will come through us.
+    pub(in crate::core) fn may_edit_diffs(&self) -> bool {
+        let goes_through_us = self.access.writes_through_us || self.info.quirks.model_reads_disk;
+        self.access.policy.review == ReviewMode::Before && goes_through_us
+    }
+}
+
+impl State {
+    pub(super) fn ask_about_write(
+        &mut self,
+        id: ChatId,
+        token: RequestToken,
+        write: Box<ProposedWrite>,
+    ) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        if chat.turn().is_some_and(|turn| turn.cancelled) {
+            return self.respond(token, cancelled());
+        }
+        let (agent, short) = (chat.agent_title(), chat.scene().shorten(&write.path));
+        let hunks = diff(&write.before, &write.after);
+        let added: usize = hunks.iter().map(|hunk| hunk.lines.len()).sum();
+        let removed: usize = hunks.iter().map(|hunk| hunk.removed).sum();
+        let verb = if write.exists { "change" } else { "create" };
+        let title = format!("{agent} wants to {verb} {short} (+{added} -{removed})");
+        let items = ["Write it", "Show the change", "Reject it"].map(str::to_owned).to_vec();
+        self.ask(Question::Write { chat: id, token, write }, title, items);
+        self.count_questions();
+    }
+
+    /// Shows the change that a question is about.
+    pub(in crate::core) fn show_write(&mut self, number: u64) {
+        let Some(Question::Write { chat, write, .. }) = self.questions.get(&number) else { return };
+        let (chat, write) = (*chat, write.clone());
+        if write.before.len().max(write.after.len()) <= MAX_COMPARED_LINES {
+            return self.after_draw.push(EditorMessage::Proposal { id: number, chat, write });
+        }
+        let before = write.exists.then_some(&*write.before);
+        let changes = FileDiff::new(&write.path.display().to_string(), before, Some(&write.after));
+        let text = changes.map(|changes| changes.to_text()).unwrap_or_default();
+        self.show_text((chat, PageId::Turn), "What would change", "diff", text, None);
+    }
+
+    pub(in crate::core) fn write_answered(
+        &mut self,
+        token: RequestToken,
+        write: &ProposedWrite,
+        index: Option<usize>,
+    ) {
+        if index == Some(0) {
+            self.make_write(token, Consent::Given, None);
+        } else {
+            self.reject_write(token, write);
+        }
+        self.count_questions();
+    }
+
+    /// The user has decided on a change that was shown: wants the file to have these lines, or rejects it.
+    pub(in crate::core) fn decide_write(&mut self, number: u64, lines: Option<&[String]>) {
+        let is_write = matches!(self.questions.get(&number), Some(Question::Write { .. }));
+        let Some(question) = is_write.then(|| self.questions.remove(&number)).flatten() else {
+            return;
+        };
+        self.after_draw.push(EditorMessage::Unask(number));
+        let Question::Write { token, write, .. } = question else { return };
+        let edited = lines.map(|lines| like(&write.after, lines));
+        match edited {
+            Some(edited) if edited == *write.after => {
+                self.make_write(token, Consent::Given, None);
+            }
+            Some(edited) if edited != *write.before || !write.exists => {
+                let note = note(&write.path, &write.after, &edited);
+                let texts = (write.before.content(), edited.content());
+                // The agent's own text goes into the consent there.
+                let (sent, proposed) = (String::new(), write.after.clone());
+                let consent = Consent::Edited { sent, proposed, note };
+                self.make_write(token, consent, Some(texts));
+            }
+            _ => self.reject_write(token, &write),
+        }
+        self.count_questions();
+    }
+
+    /// Makes a write that the user wants, or turns the text of its base into that they want instead.
+    fn make_write(
+        &mut self,
+        token: RequestToken,
+        given: Consent,
+        instead: Option<(String, String)>,
+    ) {
+        let Some(request) = self.requests.get_mut(&token) else { return };
+        let Some(Effect::Write { content, base, consent, .. }) = &mut request.file else { return };
+        *consent = given;
+        if let Some((before, edited)) = instead {
+            *base = Some(before);
+            let own = std::mem::replace(content, edited);
+            if let Consent::Edited { sent, .. } = consent {
+                *sent = own;
+            }
+        }
+        self.effects.extend(request.file.clone());
+    }
+
+    fn reject_write(&mut self, token: RequestToken, write: &ProposedWrite) {
+        let path = write.path.display();
+        let message =
+            format!("the user rejected this change of {path}, which was not made: ask what to do");
+        self.respond(token, Answer::Error { code: INTERNAL_ERROR, message });
+    }
+
+    /// Returns the answer to a write that was made.
+    pub(super) fn answer_to_write(&self, token: RequestToken) -> Answer {
+        match self.requests.get(&token).and_then(|request| request.file.as_ref()) {
+            Some(Effect::Write { consent: Consent::Edited { note, .. }, .. }) => {
+                Answer::Error { code: INTERNAL_ERROR, message: note.clone() }
+            }
+            _ => Answer::Written,
+        }
+    }
+
+    /// The user has edited a change that they are about to allow.
+    pub(in crate::core) fn diff_edited(&mut self, id: ChatId, edited: EditedDiff) {
+        if let Some(chat) = self.chats.get_mut(&id).filter(|chat| chat.may_edit_diffs()) {
+            chat.access.edited.retain(|other| other.path != edited.path);
+            chat.access.edited.push(edited);
+        }
+    }
+}
+
+/// What the agent is told of a change that the user has made to its text.
+fn note(path: &Path, sent: &Text, edited: &Text) -> String {
+    let name = path.display();
+    let changes = FileDiff::new(&name.to_string(), Some(sent), Some(edited));
+    let changes = bounded(&changes.iter().collect::<Vec<_>>(), MAX_NOTE_BYTES);
+    format!(
+        "the user edited this change of {name} before it was written. From the text you sent to the text the \
+         file has now:\n\n{changes}"
+    )
+}
+
+/// Whether a text has these lines.
+fn is_text(content: &str, lines: &[String]) -> bool {
+    Text::parse(content).lines().eq(lines.iter().map(String::as_str))
+}
+
+fn text_like(content: &str, lines: &[String]) -> Text {
+    like(&Text::parse(content), lines)
+}
+
+/// Returns a text with these lines and the line ends of another.
+fn like(text: &Text, lines: &[String]) -> Text {
+    // A buffer has at least one line.
+    let is_empty = lines.iter().all(String::is_empty) && lines.len() < 2;
+    Text::from_body(lines.join("\n"), text.shape(), is_empty)
+}

@@ -1,0 +1,231 @@
+//! `review = "before"`: an agent's write waits until the user has decided, whole or in part, in real Neovim.
+
+use crate::support::{Chat, Pending, text, yes_or_no};
+use serde_json::{Value as Json, json};
+
+const OLD: &str = "1\n2\n3\n4\n5\n";
+const NEW: &str = "one\n2\n3\n4\nfive\n";
+
+fn in_a_turn() -> Chat {
+    let settings = json!({"review": "before"});
+    let mut chat = Chat::builder().file("a.txt", OLD).setup(settings).in_turn();
+    chat.nvim.command("wincmd t | edit a.txt");
+    chat
+}
+
+/// The agent asks to write a file, and the user is asked.
+fn ask(chat: &mut Chat, name: &str, content: &str) -> Pending {
+    let path = chat.path(name);
+    let pending = chat.ask("fs/write_text_file", json!({"path": path, "content": content}));
+    chat.nvim.poll_state("waiting");
+    pending
+}
+
+fn disk(chat: &Chat) -> String {
+    std::fs::read_to_string(chat.path("a.txt")).unwrap_or_default()
+}
+
+/// Opens the comparison, with the cursor in the text that would be written.
+fn show(chat: &mut Chat) {
+    chat.nvim.command("RatPermission");
+    chat.nvim.poll_screen("Show the change");
+    chat.nvim.input("2<CR>");
+    chat.nvim.poll("the comparison", |nvim| {
+        nvim.call("nvim_eval", json!(["tabpagenr('$')"])) == json!(2)
+    });
+    assert_eq!(chat.nvim.call("nvim_eval", json!(["&diff"])), json!(1));
+}
+
+fn poll_closed(chat: &mut Chat) {
+    chat.nvim
+        .poll("one tab page", |nvim| nvim.call("nvim_eval", json!(["tabpagenr('$')"])) == json!(1));
+    assert_eq!(chat.nvim.call("nvim_eval", json!(["expand('%:t')"])), json!("a.txt"));
+    assert_eq!(chat.nvim.call("nvim_eval", json!(["&diff"])), json!(0));
+    assert_eq!(chat.nvim.call("nvim_eval", json!(["&modified"])), json!(0));
+}
+
+fn refusal(chat: &mut Chat, pending: Pending) -> String {
+    let error = chat.agent.expect_answer(pending).unwrap_err();
+    error["message"].as_str().unwrap_or_default().to_owned()
+}
+
+fn pending_changes(chat: &mut Chat) -> Json {
+    let code = "local rat = require('rat')
+        vim.g.changes = nil
+        rat.changes({}, function(changes) vim.g.changes = #changes end)";
+    chat.nvim.lua(code, json!([]));
+    chat.nvim.poll_for("the changes", |nvim| {
+        let count = nvim.call("nvim_eval", json!(["get(g:, 'changes', v:null)"]));
+        (!count.is_null()).then_some(count)
+    })
+}
+
+/// Holds (Review): With `review = "before"` nothing is written before the user agrees, and what they agreed to is not pending.
+#[test]
+fn a_write_waits_for_the_user() {
+    let mut chat = in_a_turn();
+    let pending = ask(&mut chat, "a.txt", NEW);
+    assert_eq!(disk(&chat), OLD);
+    assert!(!chat.agent.is_answered(pending));
+    chat.nvim.command("RatPermission");
+    chat.nvim.poll_screen("Write it");
+    chat.nvim.poll_screen("wants to change a.txt (+2 -2)");
+    chat.nvim.input("1<CR>");
+    chat.answer(pending);
+    assert_eq!(disk(&chat), NEW);
+    assert_eq!(pending_changes(&mut chat), json!(0));
+    chat.nvim.input("u");
+    let path = chat.path("a.txt");
+    assert_eq!(chat.nvim.buffer_lines(path.to_str().unwrap()).join("\n") + "\n", OLD);
+}
+
+/// Holds (Review): A rejected write changes nothing, and the agent is told.
+#[test]
+fn a_rejected_write_changes_nothing() {
+    let mut chat = in_a_turn();
+    let pending = ask(&mut chat, "a.txt", NEW);
+    chat.nvim.command("RatPermission");
+    chat.nvim.poll_screen("Reject it");
+    chat.nvim.input("3<CR>");
+    let told = refusal(&mut chat, pending);
+    assert!(told.contains("the user rejected this change") && told.contains("a.txt"), "{told}");
+    assert_eq!(disk(&chat), OLD);
+    chat.nvim.poll_state("running");
+}
+
+/// Holds (Review): The user takes back or edits parts of a write before it is made, and the agent is told what became of it.
+#[test]
+fn a_write_is_made_in_part() {
+    let mut chat = in_a_turn();
+    let pending = ask(&mut chat, "a.txt", NEW);
+    show(&mut chat);
+    // The first change back, another text for the second.
+    chat.nvim.input("ggdo");
+    chat.nvim.input("GccFIVE<Esc>");
+    chat.nvim.command("write");
+    let told = refusal(&mut chat, pending);
+    for part in ["the user edited this change", "-one\n+1\n", "-five\n+FIVE\n"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(disk(&chat), "1\n2\n3\n4\nFIVE\n");
+    poll_closed(&mut chat);
+    assert_eq!(pending_changes(&mut chat), json!(0));
+    // The agent insists, and the user is asked again.
+    let pending = ask(&mut chat, "a.txt", NEW);
+    show(&mut chat);
+    chat.nvim.input("gr");
+    refusal(&mut chat, pending);
+    poll_closed(&mut chat);
+    let pending = ask(&mut chat, "a.txt", "1\n2\nthree\n4\nFIVE\n");
+    show(&mut chat);
+    chat.nvim.input("ga");
+    chat.answer(pending);
+    poll_closed(&mut chat);
+    assert_eq!(disk(&chat), "1\n2\nthree\n4\nFIVE\n");
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    chat.nvim.send("next");
+    // It has been told already.
+    assert_eq!(chat.sent(), [text("next")]);
+}
+
+/// Holds (Review): Closing the comparison rejects the write, in whatever way it is closed, and leaves the windows as they were.
+#[test]
+fn closing_the_comparison_rejects_the_write() {
+    let mut chat = in_a_turn();
+    chat.nvim.command("vsplit");
+    let layout = chat.nvim.layout();
+    for keys in ["q", "gr", ":q<CR>", "<C-w>h:q<CR>", "ZQ", ":tabclose!<CR>", "cchanged<Esc>:q<CR>"]
+    {
+        let pending = ask(&mut chat, "a.txt", NEW);
+        show(&mut chat);
+        chat.nvim.input(keys);
+        let told = refusal(&mut chat, pending);
+        assert!(told.contains("the user rejected this change"), "{keys}: {told}");
+        poll_closed(&mut chat);
+        assert_eq!(chat.nvim.layout(), layout, "{keys}");
+    }
+    assert_eq!(disk(&chat), OLD);
+    for keys in [":w<CR>", ":wq<CR>", ":x<CR>", "ZZ", "ga"] {
+        let new = format!("{keys}\n2\n3\n4\n5\n");
+        let pending = ask(&mut chat, "a.txt", &new);
+        show(&mut chat);
+        chat.nvim.input(keys);
+        chat.answer(pending);
+        poll_closed(&mut chat);
+        assert_eq!(disk(&chat), new, "{keys}");
+        assert_eq!(chat.nvim.layout(), layout, "{keys}");
+    }
+}
+
+/// Holds (Review): What the user types while a write waits stays, and a cancelled turn withdraws the question.
+#[test]
+fn a_waiting_write_meets_typing_and_a_cancel() {
+    let mut chat = in_a_turn();
+    let pending = ask(&mut chat, "a.txt", NEW);
+    show(&mut chat);
+    let typed = "local buf = vim.fn.bufnr('a.txt')
+        vim.api.nvim_buf_set_lines(buf, 2, 3, true, { 'mine' })";
+    chat.nvim.lua(typed, json!([]));
+    chat.nvim.input("ggdo");
+    chat.nvim.input("ga");
+    refusal(&mut chat, pending);
+    let path = chat.path("a.txt");
+    let lines = chat.nvim.buffer_lines(path.to_str().unwrap());
+    assert_eq!(lines, ["1", "2", "mine", "4", "five"]);
+    assert_eq!(disk(&chat), "1\n2\n3\n4\nfive\n");
+    chat.nvim.command("silent write");
+    let pending = ask(&mut chat, "a.txt", NEW);
+    show(&mut chat);
+    chat.nvim.command("RatCancel");
+    let error = chat.agent.expect_answer(pending).unwrap_err();
+    assert_eq!(error["code"], json!(-32800));
+    poll_closed(&mut chat);
+}
+
+/// Holds (Review): A change that the user was asked about by the agent is not asked about again, and can be edited in its
+/// diff once the agent is known to write through Neovim.
+#[test]
+fn an_allowed_change_is_not_asked_about_again() {
+    let mut chat = in_a_turn();
+    let path = chat.path("a.txt");
+    let call = |id: &str, old: &str, new: &str| {
+        let diff = json!({"type": "diff", "path": path, "oldText": old, "newText": new});
+        json!({"toolCallId": id, "title": "Edit a.txt", "kind": "edit", "content": [diff]})
+    };
+    let asked = chat.ask_permission(call("t1", OLD, NEW), yes_or_no());
+    chat.nvim.command("RatAllow");
+    chat.answer(asked);
+    let write = json!({"path": chat.path("a.txt"), "content": NEW});
+    chat.request("fs/write_text_file", write).unwrap();
+    assert_eq!(disk(&chat), NEW);
+    chat.tool_call_update(json!({"toolCallId": "t1", "status": "completed"}));
+    let asked = chat.ask_permission(call("t2", NEW, OLD), yes_or_no());
+    chat.nvim.command("RatPermission");
+    chat.nvim.poll_screen("Show the diff");
+    chat.nvim.input("gd");
+    chat.nvim
+        .poll("the diff", |nvim| nvim.call("nvim_eval", json!(["tabpagenr('$')"])) == json!(2));
+    chat.nvim.input("ggdo");
+    chat.nvim.input("ga");
+    chat.answer(asked);
+    poll_closed(&mut chat);
+    let write = json!({"path": chat.path("a.txt"), "content": OLD});
+    let error = chat.request("fs/write_text_file", write).unwrap_err();
+    assert!(error["message"].as_str().unwrap().contains("-1\n+one\n"), "{error}");
+    assert_eq!(disk(&chat), "one\n2\n3\n4\n5\n");
+}
+
+/// Holds (Review): A new file waits, too, and is not made when it is rejected.
+#[test]
+fn a_new_file_waits() {
+    let mut chat = in_a_turn();
+    for (keys, exists) in [("gr", false), ("ga", true)] {
+        let pending = ask(&mut chat, "new/b.txt", "1\n");
+        show(&mut chat);
+        chat.nvim.input(keys);
+        assert_eq!(chat.agent.expect_answer(pending).is_ok(), exists);
+        assert_eq!(chat.path("new/b.txt").exists(), exists);
+        poll_closed(&mut chat);
+    }
+}
