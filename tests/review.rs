@@ -151,3 +151,29 @@ fn maps_lead_from_hunk_to_hunk() {
     chat.nvim.command("execute \"normal d\\<Plug>(rat-hunk)\"");
     assert_eq!(lines(&mut chat), "1 4 5 6");
 }
+
+/// Holds (Review): With the next prompt, and only with that, the agent learns what of its changes the user has accepted, rejected
+/// and undone.
+#[test]
+fn the_agent_is_told_what_the_user_has_decided() {
+    let mut chat = in_a_turn();
+    write(&mut chat, "a.txt", "0\n1\ntwo\n3\n4\n5\n");
+    write(&mut chat, "b.txt", "1\n2\n3\n4\nfive\n");
+    poll_signs(&mut chat, &["1-1 Add", "3-3 Change"]);
+    chat.nvim.command("1RatAccept | 3RatReject");
+    poll_signs(&mut chat, &[]);
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    chat.nvim.command("RatUndo");
+    chat.nvim.poll_screen("Show the plan");
+    chat.nvim.input("1<CR>");
+    poll_message(&mut chat, "Undid the turn");
+    chat.nvim.send("next");
+    let told = chat.sent()[1]["text"].as_str().unwrap_or_default().to_owned();
+    let undone = "- undid everything you changed for the prompt \"go\"\n";
+    let decided = "- a.txt: accepted 1 hunk, rejected 1 hunk\n";
+    assert!(told.contains(undone) && told.contains(decided), "{told}");
+    assert!(chat.transcript().join("\n").contains("what you accepted and rejected"));
+    chat.nvim.send("again");
+    assert_eq!(chat.sent().len(), 1);
+}

@@ -17,7 +17,9 @@ fn in_a_turn() -> Chat {
 fn ask(chat: &mut Chat, name: &str, content: &str) -> Pending {
     let path = chat.path(name);
     let pending = chat.ask("fs/write_text_file", json!({"path": path, "content": content}));
-    chat.nvim.poll_state("waiting");
+    // The status may still be that of the question before.
+    let count = "return require('rat.ask.question_list').count()";
+    chat.nvim.poll("the question", |nvim| nvim.lua(count, json!([])) == json!(1));
     pending
 }
 

@@ -18,7 +18,7 @@ use crate::core::messages::ids::RequestToken;
 use crate::core::messages::review::{Review, ReviewAction, ReviewList, ReviewedFile};
 use crate::documents::editor::Editor;
 use crate::documents::watch::Watcher;
-use crate::documents::{DocumentError, Documents, ReadRequest, Rejected, WriteRequest};
+use crate::documents::{Decided, DocumentError, Documents, ReadRequest, WriteRequest};
 use crate::host::checkpoints::Checkpoints;
 use crate::session::author::{Author, ChatId, SessionKey};
 use parking_lot::Mutex;
@@ -164,17 +164,11 @@ impl Files {
             let (mut reviewed, mut failed) = (Vec::new(), Vec::new());
             for path in filter_in_scope(files.documents.disks(), &scope, paths).await {
                 let decided = match action {
-                    ReviewAction::Keep => {
-                        let kept = files.documents.keep(&path, changes.clone()).await;
-                        kept.map(|hunks| Rejected { hunks, conflicts: Vec::new() })
-                    }
+                    ReviewAction::Keep => files.documents.keep(&path, changes.clone()).await,
                     ReviewAction::Reject => files.documents.reject(&path, changes.clone()).await,
                 };
                 match decided {
-                    Ok(Rejected { hunks, conflicts }) => {
-                        let conflicts = conflicts.len();
-                        reviewed.push(ReviewedFile { path, hunks, conflicts });
-                    }
+                    Ok(decided) => reviewed.push(reviewed_file(path, decided)),
                     Err(error) => failed.push((path, error.message_for_user())),
                 }
             }
@@ -234,7 +228,7 @@ impl Files {
             let (mut kept, mut failed) = (Vec::new(), Vec::new());
             for path in real {
                 match documents.keep_as_base(&path, base.clone()).await {
-                    Ok(hunks) => kept.push(ReviewedFile { path, hunks, conflicts: 0 }),
+                    Ok(decided) => kept.push(reviewed_file(path, decided)),
                     Err(error) => failed.push((path, error.message_for_user())),
                 }
             }
@@ -397,4 +391,9 @@ fn log_ignored_error(path: &Path, outcome: Result<(), DocumentError>) {
     if let Err(error) = outcome {
         tracing::debug!(path = %path.display(), %error, "the state of a file was not updated");
     }
+}
+
+fn reviewed_file(path: PathBuf, decided: Decided) -> ReviewedFile {
+    let Decided { hunks, conflicts, sessions } = decided;
+    ReviewedFile { path, hunks, conflicts: conflicts.len(), sessions }
 }

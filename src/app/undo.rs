@@ -81,11 +81,12 @@ impl Undo {
             };
             files.push(PlannedFile { path, action });
         }
-        let TurnSummary { prompt, time, coverage, .. } = turn.summary;
+        let TurnSummary { session, prompt, time, coverage, .. } = turn.summary;
         Ok(UndoPlan {
             turn: reference,
             redoes,
             force,
+            session: session.as_str().into(),
             prompt,
             time,
             files,

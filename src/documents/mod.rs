@@ -42,5 +42,5 @@ pub use facts::{DiskFacts, FileTime, Stamp};
 pub use registry::Documents;
 pub use requests::{ReadRequest, WriteRequest};
 pub use restore::{Touched, Without};
-pub use review::Rejected;
+pub use review::Decided;
 pub use scans::DiskScan;

@@ -15,7 +15,7 @@ use super::document::Document;
 use super::editor::Editor;
 use super::error::DocumentError;
 use super::requests::{ReadRequest, WriteRequest};
-use super::review::Rejected;
+use super::review::Decided;
 use super::revisions::Revisions;
 use super::scans::{DiskScan, DiskScans};
 use super::session_documents::SessionDocuments;
@@ -139,24 +139,24 @@ impl Documents {
     }
 
     /// Keeps what is pending in a file, so that it is pending no more. Returns how many hunks were.
-    pub async fn keep(&self, path: &Path, scope: ChangeScope) -> Result<usize, DocumentError> {
+    pub async fn keep(&self, path: &Path, scope: ChangeScope) -> Result<Decided, DocumentError> {
         let document = self.document(path);
         run_to_completion(async move { document.lock().await.keep(&scope).await }).await
     }
 
-    /// Keeps the pending hunks of a file that a base with these lines would not have. Returns how many.
+    /// Keeps the pending hunks of a file that a base with these lines would not have.
     pub async fn keep_as_base(
         &self,
         path: &Path,
         base: Vec<String>,
-    ) -> Result<usize, DocumentError> {
+    ) -> Result<Decided, DocumentError> {
         let document = self.document(path);
         run_to_completion(async move { document.lock().await.keep_as_base(base).await }).await
     }
 
     /// Rejects what is pending in a file: its text is as if that had never been changed. Lines of others never go; where
     /// others have changed what is pending, everything stays, and that is reported.
-    pub async fn reject(&self, path: &Path, scope: ChangeScope) -> Result<Rejected, DocumentError> {
+    pub async fn reject(&self, path: &Path, scope: ChangeScope) -> Result<Decided, DocumentError> {
         let document = self.document(path);
         run_to_completion(async move { document.lock().await.reject(&scope).await }).await
     }

@@ -18,15 +18,17 @@ use crate::core::messages::review::{
 use crate::edit::{
     Choice, Hunk, PendingHunk, Record, Rejection, Shape, Text, Version, apply, diff, refine,
 };
-use crate::session::author::Author;
+use crate::session::author::{Author, SessionKey};
 
-/// What became of a rejection.
+/// What became of a decision.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rejected {
-    /// How many places have changed.
+pub struct Decided {
+    /// How many hunks were kept or rejected.
     pub hunks: usize,
     /// Lines of the text before (0-based) that stay, because they were changed since.
     pub conflicts: Vec<Range<usize>>,
+    /// The sessions whose changes it was about.
+    pub sessions: Vec<SessionKey>,
 }
 
 impl Document {
@@ -79,10 +81,10 @@ impl Document {
         .await
     }
 
-    /// Keeps what is pending: it belongs to the base from now on. Returns how many hunks are no longer pending.
-    pub(super) async fn keep(&mut self, scope: &ChangeScope) -> Result<usize, DocumentError> {
+    /// Keeps what is pending: it belongs to the base from now on.
+    pub(super) async fn keep(&mut self, scope: &ChangeScope) -> Result<Decided, DocumentError> {
         if self.record.is_none() {
-            return Ok(0);
+            return Ok(Decided::default());
         }
         let now = self.version().await?;
         self.update_record(now).await?;
@@ -90,15 +92,18 @@ impl Document {
         self.change_record(move |record| {
             let choice = choose(record, &scope);
             record.keep(&choice);
+            sessions(record, &[choice])
         })
         .await
     }
 
-    /// Keeps the pending hunks that a base with these lines would not have, and no longer those it would have again. Returns
-    /// by how many hunks fewer are pending.
-    pub(super) async fn keep_as_base(&mut self, base: Vec<String>) -> Result<usize, DocumentError> {
+    /// Keeps the pending hunks that a base with these lines would not have, and no longer those it would have again.
+    pub(super) async fn keep_as_base(
+        &mut self,
+        base: Vec<String>,
+    ) -> Result<Decided, DocumentError> {
         if self.record.is_none() {
-            return Ok(0);
+            return Ok(Decided::default());
         }
         let now = self.version().await?;
         self.update_record(now).await?;
@@ -120,40 +125,45 @@ impl Document {
             };
             let gone = record.pending().into_iter().filter(|hunk| !meets(hunk));
             let choices = gone.map(|hunk| record.choose(Some(&hunk.text), |_| true));
-            for choice in choices.collect::<Vec<_>>() {
-                record.keep(&choice);
+            let choices: Vec<Choice> = choices.collect();
+            for choice in &choices {
+                record.keep(choice);
             }
             record.keep_no_longer(&rows);
+            sessions(record, &choices)
         })
         .await
     }
 
-    /// Changes the record. Returns by how many hunks fewer are pending.
+    /// Has the record keep something. `change` returns whose it was.
     pub(super) async fn change_record(
         &mut self,
-        change: impl FnOnce(&mut Record<Origin>) + Send + 'static,
-    ) -> Result<usize, DocumentError> {
-        let Some(mut record) = self.record.take() else { return Ok(0) };
+        change: impl FnOnce(&mut Record<Origin>) -> Vec<SessionKey> + Send + 'static,
+    ) -> Result<Decided, DocumentError> {
+        let Some(mut record) = self.record.take() else { return Ok(Decided::default()) };
         let kept = run_blocking(move || {
             let before = decisions(&record);
-            change(Arc::make_mut(&mut record));
-            let left = decisions(&record);
-            (record, before.saturating_sub(left))
+            let sessions = change(Arc::make_mut(&mut record));
+            let hunks = before.saturating_sub(decisions(&record));
+            (record, Decided { hunks, conflicts: Vec::new(), sessions })
         });
-        let (record, count) = kept.await?;
+        let (record, decided) = kept.await?;
         self.record = Some(record);
-        Ok(count)
+        Ok(decided)
     }
 
     /// Rejects what is pending. A buffer without unsaved changes is saved.
-    pub(super) async fn reject(&mut self, scope: &ChangeScope) -> Result<Rejected, DocumentError> {
+    pub(super) async fn reject(&mut self, scope: &ChangeScope) -> Result<Decided, DocumentError> {
         for _ in 0..MAX_TRIES {
-            let Some(record) = self.record().await? else { return Ok(Rejected::default()) };
+            let Some(record) = self.record().await? else { return Ok(Decided::default()) };
             let scope = scope.clone();
-            let rejection =
-                run_blocking(move || record.plan_rejection(&choose(&record, &scope))).await?;
+            let planned = run_blocking(move || {
+                let choice = choose(&record, &scope);
+                (record.plan_rejection(&choice), sessions(&record, &[choice]))
+            });
+            let (rejection, sessions) = planned.await?;
             let hunks = rejection.hunks.len().max(usize::from(rejection.form.is_some()));
-            let rejected = Rejected { hunks, conflicts: rejection.conflicts.clone() };
+            let rejected = Decided { hunks, conflicts: rejection.conflicts.clone(), sessions };
             if rejection.changes_nothing() {
                 return Ok(rejected);
             }
@@ -284,6 +294,17 @@ impl Document {
 /// How many decisions are open: each hunk is one, or the existence of a file without lines.
 fn decisions(record: &Record<Origin>) -> usize {
     record.pending().len().max(usize::from(record.has_pending()))
+}
+
+/// The sessions that made chosen changes.
+fn sessions(record: &Record<Origin>, choices: &[Choice]) -> Vec<SessionKey> {
+    let mut sessions: Vec<SessionKey> = Vec::new();
+    for origin in choices.iter().flat_map(|choice| record.authors(choice)) {
+        if !sessions.contains(&origin.by.session) {
+            sessions.push(origin.by.session.clone());
+        }
+    }
+    sessions
 }
 
 fn choose(record: &Record<Origin>, scope: &ChangeScope) -> Choice {

@@ -78,6 +78,15 @@ impl<O> Record<O> {
         Choice { changes: ids.flat_map(changes).filter(is_wanted).collect(), form }
     }
 
+    /// Returns who made the chosen changes.
+    pub fn authors(&self, choice: &Choice) -> impl Iterator<Item = &O> {
+        let mut steps: Vec<StepId> = choice.changes.iter().map(|(_, step)| *step).collect();
+        steps.extend(self.forms().by.filter(|_| choice.form));
+        steps.sort_unstable();
+        steps.dedup();
+        steps.into_iter().filter_map(|step| self.origin(step))
+    }
+
     /// Makes chosen changes part of the base. Where a chosen step replaced lines of a pending one that was not chosen, that
     /// one is kept there as well, since neither makes sense alone.
     pub fn keep(&mut self, choice: &Choice) {

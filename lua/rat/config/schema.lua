@@ -139,7 +139,8 @@ return {
       doc = "What to do with unsaved changes when you send a prompt to an agent that reads files from"
         .. " disk. `note`: add a diff of them to the prompt (at most 16 KiB). `embed`: add the whole"
         .. " text. `save`: save the buffers first. `ask`: ask you. `ignore`: nothing. Unless this is"
-        .. " `ignore`, a prompt also tells the agent what you or others changed in files it wrote.",
+        .. " `ignore`, a prompt also tells the agent what you or others changed in files it wrote, and"
+        .. " what of its changes you accepted, rejected or undid.",
     },
     {
       name = "write_dirty",

@@ -1,5 +1,6 @@
 //! The state of one conversation. A [`Chat`] answers questions about itself; the handlers decide what happens to it.
 
+mod decisions;
 mod opening;
 mod parts;
 mod pending;
@@ -22,6 +23,7 @@ use crate::session::update::Usage;
 use crate::view::scene::Scene;
 use std::path::PathBuf;
 
+pub(super) use decisions::Decisions;
 pub(super) use opening::{LastSession, SessionOpening};
 pub(super) use parts::{FileAccess, RedrawState, SaveState, SessionSettings};
 pub(super) use pending::{AwaitingUser, PendingElicitation, PendingPermission};
@@ -72,6 +74,8 @@ pub(super) struct Chat {
     pub awaiting_user: AwaitingUser,
     /// Number of turns so far.
     pub turns: u64,
+    /// What the user has decided on its changes since the last prompt.
+    pub decisions: Decisions,
     /// What has to be redrawn.
     pub redraw: RedrawState,
     /// Makes drawing this chat panic; for the test of how that is handled.
@@ -108,6 +112,7 @@ impl Chat {
             queue: PromptQueue::default(),
             awaiting_user: AwaitingUser::default(),
             turns: 0,
+            decisions: Decisions::default(),
             redraw: RedrawState::default(),
             #[cfg(test)]
             panics_when_drawn: false,

@@ -1,5 +1,6 @@
 //! The lifecycle of a chat. Each phase holds the data that only exists in that phase.
 
+use super::decisions::Decisions;
 use crate::core::messages::files::ReportedChange;
 use crate::core::messages::ids::CallId;
 use crate::session::prompt::Prompt;
@@ -105,6 +106,8 @@ pub(in crate::core) struct Turn {
     pub cancelled: bool,
     /// The file changes that the prompt reported to the agent.
     pub reported: Vec<ReportedChange>,
+    /// The decisions of the user that the prompt told the agent.
+    pub decisions: Decisions,
     /// What the agent is doing, in one word.
     pub activity: Option<&'static str>,
 }
@@ -120,6 +123,7 @@ impl Turn {
             number,
             cancelled: false,
             reported: Vec::new(),
+            decisions: Decisions::default(),
             activity: None,
         }
     }

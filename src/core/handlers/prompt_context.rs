@@ -160,7 +160,22 @@ impl State {
         for problem in &context.problems {
             self.notify(Level::Warn, problem);
         }
-        self.send_prompt(id, ContextNotes::new(context, unsaved, takes), &files);
+        let mut notes = ContextNotes::new(context, unsaved, takes);
+        self.note_decisions(id, &mut notes);
+        self.send_prompt(id, notes, &files);
+    }
+
+    /// Adds what the user has decided on the agent's changes.
+    fn note_decisions(&mut self, id: ChatId, notes: &mut ContextNotes) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let decisions = std::mem::take(&mut chat.decisions);
+        let scene = chat.scene();
+        let Some(text) = decisions.note(|path| scene.shorten(path)) else { return };
+        notes.blocks.insert(0, Content::Text(text));
+        notes.titles.push("what you accepted and rejected".to_owned());
+        if let Phase::Running(turn) = &mut chat.phase {
+            turn.decisions = decisions;
+        }
     }
 
     fn ask_about_unsaved_text(&mut self, id: ChatId, number: u64, count: usize) {
@@ -210,10 +225,14 @@ impl State {
 
     /// Ends a turn whose prompt was not sent, and returns the prompt to the user.
     pub(in crate::core) fn withdraw_prompt(&mut self, id: ChatId) {
-        let Some(prompt) = self.unsent_turn(id).map(|(_, turn)| turn.prompt.clone()) else {
+        let unsent = self.unsent_turn(id);
+        let Some((prompt, decisions)) =
+            unsent.map(|(_, turn)| (turn.prompt.clone(), turn.decisions.clone()))
+        else {
             return;
         };
         if let Some(chat) = self.chats.get_mut(&id) {
+            chat.decisions.put_back(decisions);
             let title = "Cancelled before it was sent. The text is back in the prompt.";
             chat.transcript.note(Severity::Info, title, Vec::new());
         }
@@ -240,6 +259,10 @@ impl State {
             return;
         };
         let reported = std::mem::take(&mut turn.reported);
+        let decisions = std::mem::take(&mut turn.decisions);
+        if !taken {
+            chat.decisions.put_back(decisions);
+        }
         if !turn.is_unsent() {
             self.effects.push(Effect::TurnEnded { session, reported, taken, reads_buffers });
         }

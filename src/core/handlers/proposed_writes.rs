@@ -40,33 +40,28 @@ impl Chat {
         let (dirty, scope) = (self.access.policy.write_dirty, self.file_scope());
         let repeats = self.info.quirks.writes_files_itself_too;
         self.access.writes_through_us |= !repeats;
-        let edited = &mut self.access.edited;
-        let found = edited.iter().position(|it| it.path == path && is_text(&content, &it.new));
-        if let Some(EditedDiff { old, new, edited, .. }) = found.map(|at| edited.swap_remove(at)) {
+        let (content, base, given) = self.decided(&path, content);
+        Effect::Write { token, by, path, content, base, dirty, repeats, consent: given, scope }
+    }
+
+    /// Returns the text to write, the text it replaces if that is known, and what the user has said to it.
+    fn decided(&mut self, path: &Path, content: String) -> (String, Option<String>, Consent) {
+        let edits = &mut self.access.edited;
+        let found = edits.iter().position(|it| it.path == path && is_text(&content, &it.new));
+        if let Some(EditedDiff { old, new, edited, .. }) = found.map(|at| edits.swap_remove(at)) {
             let [old, new, edited] = [old, new, edited].map(|lines| text_like(&content, &lines));
-            let note = note(&path, &new, &edited);
-            let (base, content, sent) = (Some(old.content()), edited.content(), content);
-            let consent = Consent::Edited { sent, proposed: Arc::new(new), note };
-            return Effect::Write {
-                token,
-                by,
-                path,
-                content,
-                base,
-                dirty,
-                repeats,
-                consent,
-                scope,
-            };
+            let note = note(path, &new, &edited);
+            let given = Consent::Edited { sent: content, proposed: Arc::new(new), note };
+            return (edited.content(), Some(old.content()), given);
         }
-        let base = self.incoming().allowed_old_text(&path, &content).map(str::to_owned);
-        let consent = match self.access.policy.review {
+        let base = self.incoming().allowed_old_text(path, &content).map(str::to_owned);
+        let given = match self.access.policy.review {
             ReviewMode::Before if base.is_some() => Consent::Given,
             // What is refused, such an agent would write itself.
-            ReviewMode::Before if !repeats => Consent::Missing,
+            ReviewMode::Before if !self.info.quirks.writes_files_itself_too => Consent::Missing,
             _ => Consent::NotNeeded,
         };
-        Effect::Write { token, by, path, content, base, dirty, repeats, consent, scope }
+        (content, base, given)
     }
 
     /// Whether the user may edit a change before allowing it, as the agent's write will come through us.

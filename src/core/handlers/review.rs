@@ -78,6 +78,15 @@ impl State {
         files: Vec<ReviewedFile>,
         failed: &[(PathBuf, String)],
     ) {
+        for file in &files {
+            for session in &file.sessions {
+                let chat =
+                    self.chats.values_mut().find(|chat| chat.key().as_ref() == Some(session));
+                if let Some(chat) = chat {
+                    chat.decisions.decide(&file.path, action, file.hunks);
+                }
+            }
+        }
         if let Some((path, why)) = failed.first() {
             let text = format!("{}: {why}", self.shorten(path));
             self.notify(Level::Error, text);

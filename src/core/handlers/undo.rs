@@ -202,6 +202,11 @@ impl State {
             self.notify(Level::Warn, text);
         }
         if !outcome.changed.is_empty() {
+            let session = Some(&plan.session);
+            let of_turn = |chat: &&mut Chat| chat.session.as_ref() == session;
+            if let Some(chat) = self.chats.values_mut().find(of_turn) {
+                chat.decisions.undo(&plan.prompt, plan.redoes.is_some());
+            }
             self.notify(Level::Info, format!("{done} the turn in {files}. {back}."));
         }
         if let Some(chat) = self.chats.get_mut(&id) {

@@ -1,6 +1,7 @@
 //! Turns whose changes are kept, to be shown and taken back.
 
 use crate::session::author::{Author, ChatId};
+use crate::session::ids::SessionId;
 use std::path::PathBuf;
 
 /// Identifies a kept turn.
@@ -66,6 +67,8 @@ pub struct UndoPlan {
     pub redoes: Option<TurnRef>,
     /// Whether to take back what somebody else may have changed, too.
     pub force: bool,
+    /// The session it was in.
+    pub session: SessionId,
     /// The beginning of the prompt.
     pub prompt: String,
     /// When it ended, in seconds since 1970.

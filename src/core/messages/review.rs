@@ -201,6 +201,8 @@ pub struct ReviewedFile {
     pub hunks: usize,
     /// How many places stay as they are, because somebody has changed them since.
     pub conflicts: usize,
+    /// The sessions whose changes these were.
+    pub sessions: Vec<SessionKey>,
 }
 
 /// What is pending in a loaded file.
