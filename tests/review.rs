@@ -47,6 +47,11 @@ fn disk(chat: &Chat, name: &str) -> String {
     std::fs::read_to_string(chat.path(name)).unwrap()
 }
 
+fn statusline(chat: &mut Chat) -> String {
+    let text = chat.nvim.eval("require('rat').statusline()");
+    text.as_str().unwrap_or_default().to_owned()
+}
+
 fn poll_message(chat: &mut Chat, text: &str) {
     chat.nvim.poll(text, |nvim| nvim.messages().contains(text));
 }
@@ -62,6 +67,7 @@ fn what_an_agent_changes_is_marked_until_it_is_decided_on() {
     let mut chat = in_a_turn();
     write(&mut chat, "a.txt", "0\n1\ntwo\n3\n5\n");
     poll_signs(&mut chat, &["1-1 Add", "3-3 Change", "4-4 Delete"]);
+    assert!(statusline(&mut chat).contains("3 pending"));
     chat.nvim.input("u");
     poll_signs(&mut chat, &[]);
     chat.nvim.input("<C-r>");
@@ -77,6 +83,7 @@ fn what_an_agent_changes_is_marked_until_it_is_decided_on() {
     poll_signs(&mut chat, &["1-1 Add", "4-4 Delete"]);
     chat.nvim.command("RatAccept all");
     poll_signs(&mut chat, &[]);
+    assert!(!statusline(&mut chat).contains("pending"));
     assert_eq!(lines(&mut chat), "0 1 two 3 5");
 }
 

@@ -292,7 +292,7 @@ function M.status(chat)
   return status
 end
 
---- Returns a short text for 'statusline', escaped; empty if there is no chat.
+--- Returns a short text for 'statusline', escaped; empty if there is no chat. It counts the pending hunks of the window's buffer.
 ---@param chat rat.Chat?
 ---@param waiting integer how many requests, forms and questions wait in all chats
 ---@return string
@@ -307,6 +307,9 @@ function M.statusline(chat, waiting)
     parts[2] = ("%d to answer%s"):format(waiting, here and "" or " elsewhere")
   end
   vim.list_extend(parts, { conflict_hint() or nil })
+  if vim.b.rat_pending then
+    parts[#parts + 1] = vim.b.rat_pending .. " pending"
+  end
   vim.list_extend(parts, { clock.elapsed(chat) })
   vim.list_extend(parts, { queue_hint(chat.status) or nil })
   vim.list_extend(parts, { name_of(chat, "mode") })

@@ -3,6 +3,7 @@
 local groups = require("rat.view.groups")
 local paths = require("rat.document.paths")
 local rpc = require("rat.rpc")
+local status = require("rat.chat.status")
 
 local api = vim.api
 local M = {}
@@ -88,6 +89,8 @@ function M.arrived(payload)
   if #payload.hunks > 0 then
     watch(buf)
   end
+  vim.b[buf].rat_pending = #payload.hunks > 0 and #payload.hunks or nil
+  status.redraw()
 end
 
 --- Returns the rows of the pending hunks of a buffer, as they are now.
