@@ -31,6 +31,9 @@ use tokio_util::task::TaskTracker;
 const BEGIN_LIMIT: Duration = Duration::from_secs(2);
 /// How long the end of a turn waits until buffers have followed what it left on disk.
 const END_LIMIT: Duration = Duration::from_secs(10);
+/// If the first scan of a folder takes longer, the user is told how far it is, again and again in this interval.
+const LONG_SCAN: Duration = Duration::from_secs(1);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 /// If looking at a folder takes longer, that is not done after each tool call.
 const CHEAP_LOOK: Duration = Duration::from_millis(150);
 
@@ -84,11 +87,13 @@ impl Turns {
     pub(super) fn run(&self, command: CheckpointCommand) {
         let turns = self.clone();
         match command {
-            CheckpointCommand::Prepare(roots) => {
+            CheckpointCommand::Prepare(chat, roots) => {
                 tokio::spawn(async move {
-                    for root in turns.real_roots(roots).await {
-                        turns.checkpoints.prepare(root);
+                    let roots = turns.real_roots(roots).await;
+                    for root in &roots {
+                        turns.checkpoints.prepare(root.clone());
                     }
+                    turns.report_progress(chat, &roots).await;
                 });
             }
             CheckpointCommand::Drop(chat) => drop(self.running.lock().remove(&chat)),
@@ -142,6 +147,27 @@ impl Turns {
         let all = real.clone();
         real.retain(|root| !all.iter().any(|other| other != root && root.starts_with(other)));
         real
+    }
+
+    /// Tells how far the first scans of folders are, if they take long.
+    async fn report_progress(&self, chat: ChatId, roots: &[PathBuf]) {
+        let mut is_told = false;
+        let mut pause = LONG_SCAN;
+        loop {
+            tokio::time::sleep(pause).await;
+            let all: Vec<_> =
+                roots.iter().filter_map(|root| self.checkpoints.progress(root)).collect();
+            let is_over = all.is_empty();
+            if is_over && !is_told {
+                return;
+            }
+            let files = all.iter().map(|progress| progress.read).sum();
+            self.events.send(Event::FolderScan(chat, (!is_over).then_some(files)));
+            if is_over {
+                return;
+            }
+            (is_told, pause) = (true, PROGRESS_INTERVAL);
+        }
     }
 
     /// Fixes the state of the folders of a chat before its turn.

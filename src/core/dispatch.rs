@@ -37,6 +37,7 @@ impl State {
             Event::Buffer(path, event) => self.buffer_event(path, event),
             Event::Reviewed(action, files, failed) => self.reviewed(action, files, &failed),
             Event::PendingFound(files) => self.pending_found(files),
+            Event::FolderScan(chat, files) => self.folder_scanned(chat, files),
             Event::TurnKept(_) => self.review_changed(),
             Event::TurnsListed(chat, turns, request) => self.turns_listed(chat, turns, request),
             Event::TurnShown(chat, shown) => self.turn_shown(chat, shown),

@@ -76,6 +76,8 @@ pub(super) struct Chat {
     pub turns: u64,
     /// What the user has decided on its changes since the last prompt.
     pub decisions: Decisions,
+    /// How many files the first scan of its folders has read, while it takes long.
+    pub scanned_files: Option<usize>,
     /// What has to be redrawn.
     pub redraw: RedrawState,
     /// Makes drawing this chat panic; for the test of how that is handled.
@@ -113,6 +115,7 @@ impl Chat {
             awaiting_user: AwaitingUser::default(),
             turns: 0,
             decisions: Decisions::default(),
+            scanned_files: None,
             redraw: RedrawState::default(),
             #[cfg(test)]
             panics_when_drawn: false,

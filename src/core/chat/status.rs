@@ -61,6 +61,9 @@ impl Chat {
             }
             Phase::Starting(step) => Some(step.words().to_owned()),
             Phase::Running(_) if self.state() == ChatState::Waiting => self.first_request(),
+            Phase::Running(turn) if turn.is_unsent() && self.scanned_files.is_some() => {
+                self.scan_progress()
+            }
             Phase::Running(turn) => {
                 let tool = self.transcript.tools().next_back();
                 let running = tool.filter(|tool| tool.call.status == ToolStatus::InProgress);
@@ -68,9 +71,15 @@ impl Chat {
                     .map(|tool| title::in_sentence(&tool.call, &self.scene()))
                     .or_else(|| turn.activity.map(str::to_owned))
             }
-            Phase::Ready => self.title.clone(),
+            Phase::Ready => self.scan_progress().or_else(|| self.title.clone()),
             Phase::Stopped => None,
         }
+    }
+
+    /// Describes how far the first scan of the folders is.
+    fn scan_progress(&self) -> Option<String> {
+        self.scanned_files
+            .map(|files| format!("reading the folder, so that turns can be undone: {files} files"))
     }
 
     /// Describes the first request that waits for the user.

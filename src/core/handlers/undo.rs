@@ -24,7 +24,15 @@ impl State {
     pub(in crate::core) fn prepare_checkpoints(&mut self, id: ChatId) {
         if self.chats.get(&id).is_some_and(Chat::is_reviewed) {
             let roots = self.roots(id);
-            self.checkpoint(CheckpointCommand::Prepare(roots));
+            self.checkpoint(CheckpointCommand::Prepare(id, roots));
+        }
+    }
+
+    /// The first scan of a chat's folders takes long: it has read so many files. `None` if it is over.
+    pub(in crate::core) fn folder_scanned(&mut self, id: ChatId, files: Option<usize>) {
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.scanned_files = files;
+            chat.redraw.status = true;
         }
     }
 

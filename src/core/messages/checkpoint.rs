@@ -119,8 +119,9 @@ pub struct UndoOutcome {
 /// Something to do with checkpoints.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CheckpointCommand {
-    /// Begin to read the files in these folders, since a turn may change them soon.
-    Prepare(Vec<PathBuf>),
+    /// Begin to read the files in the folders of a chat, since a turn may change them soon. If that takes long,
+    /// `Event::FolderScan` follows.
+    Prepare(ChatId, Vec<PathBuf>),
     /// The turn of a chat was not sent.
     Drop(ChatId),
     /// The turn of a chat has ended: keep what it changed.

@@ -111,3 +111,14 @@ fn the_end_of_a_turn_says_whether_a_queued_prompt_follows() {
     world.reply();
     assert_eq!(ends(&world)[2..], [("cancelled".to_owned(), false)]);
 }
+
+/// Holds (Review): While the first look at a large folder takes long, the chat says how far it is.
+#[test]
+fn the_progress_of_a_long_first_scan_is_shown() {
+    let mut world = World::ready();
+    let detail = |world: &World| world.state.chats[&ChatId(1)].status().detail;
+    world.handle(Event::FolderScan(ChatId(1), Some(120)));
+    assert!(detail(&world).is_some_and(|text| text.ends_with(": 120 files")));
+    world.handle(Event::FolderScan(ChatId(1), None));
+    assert_eq!(detail(&world), None);
+}
