@@ -243,6 +243,28 @@ fn a_turn_that_was_rejected_is_not_undone_again() {
     assert_eq!(fs::read_to_string(chat.path("open.txt")).unwrap(), "one\ntwo\n");
 }
 
+/// Holds (Review): `<CR>` on the heading of a prompt offers to see and undo what its turn has changed.
+#[test]
+fn a_prompt_in_the_transcript_leads_to_its_turn() {
+    let mut chat = in_project();
+    let before = tree(chat.nvim.cwd());
+    turn_with_command(&mut chat, ravage);
+    chat.prompt("nothing to do");
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    chat.go_to("nothing to do");
+    chat.nvim.input("k<CR>");
+    chat.nvim.poll_screen("The turn of this prompt has changed no files");
+    chat.go_to("change it all");
+    chat.nvim.input("k<CR>");
+    chat.nvim.poll_screen("Undo it");
+    chat.nvim.input("2<CR>");
+    chat.nvim.poll_screen("Show the plan");
+    chat.nvim.input("1<CR>");
+    chat.nvim.poll("undone", |nvim| nvim.messages().contains("Undid the turn"));
+    assert_eq!(tree(chat.nvim.cwd()), before);
+}
+
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = std::process::Command::new("git");
     command.current_dir(root).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);

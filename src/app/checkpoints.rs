@@ -14,10 +14,11 @@ use crate::edit::unified::FileDiff;
 use crate::host::checkpoints::entry::{self, Kind};
 use crate::host::checkpoints::ids::TurnId;
 use crate::host::checkpoints::tree_path::TreePath;
-use crate::host::checkpoints::turns::TurnAbout;
+use crate::host::checkpoints::turns::{TurnAbout, TurnSummary};
 use crate::host::checkpoints::{Checkpoints, TurnStart};
 use crate::host::paths;
 use crate::session::author::{Author, ChatId};
+use crate::session::ids::SessionId;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -102,11 +103,14 @@ impl Turns {
                 let Some(turn) = self.running.lock().remove(&by.session.chat) else { return };
                 self.ending.spawn(async move { turns.end(turn, by, agent, prompt).await });
             }
-            CheckpointCommand::List { chat, roots, request } => self.events.spawn(async move {
-                turns.ending.wait().await;
-                let roots = turns.real_roots(roots).await;
-                Event::TurnsListed(chat, turns.kept(&roots).await, request)
-            }),
+            CheckpointCommand::List { chat, roots, request, of } => {
+                self.events.spawn(async move {
+                    turns.ending.wait().await;
+                    let roots = turns.real_roots(roots).await;
+                    let (turns, is_of_prompt) = (turns.kept(&roots, of.as_ref()).await, of.is_some());
+                    Event::TurnsListed { chat, turns, request, is_of_prompt }
+                });
+            }
             CheckpointCommand::Show(chat, turn) => self.events.spawn(async move {
                 let text = turns.diff_of(&turn).await;
                 Event::TurnShown(chat, text)
@@ -300,13 +304,20 @@ impl Turns {
         }
     }
 
-    /// Returns the kept turns of folders, the newest first, without undos.
-    async fn kept(&self, roots: &[PathBuf]) -> Vec<KeptTurn> {
+    /// Returns the kept turns of folders, the newest first, without undos; only those of a session and prompt if they are
+    /// given.
+    async fn kept(&self, roots: &[PathBuf], of: Option<&(SessionId, String)>) -> Vec<KeptTurn> {
+        let is_of = |turn: &TurnSummary| {
+            of.is_none_or(|(session, prompt)| {
+                let first = prompt.trim_start().lines().next().unwrap_or_default();
+                turn.session == session.as_ref() && first.starts_with(&turn.prompt)
+            })
+        };
         let mut kept = Vec::new();
         for root in roots {
             let summaries = self.checkpoints.turns(root.clone()).await;
             let undone = undone(&summaries);
-            let turns = summaries.into_iter().filter(|turn| turn.undoes.is_none());
+            let turns = summaries.into_iter().filter(|turn| turn.undoes.is_none() && is_of(turn));
             kept.extend(turns.map(|turn| KeptTurn {
                 turn: TurnRef { root: root.clone(), id: turn.id.to_string() },
                 time: turn.time,

@@ -39,7 +39,9 @@ impl State {
             Event::PendingFound(files) => self.pending_found(files),
             Event::FolderScan(chat, files) => self.folder_scanned(chat, files),
             Event::TurnKept(_) => self.review_changed(),
-            Event::TurnsListed(chat, turns, request) => self.turns_listed(chat, turns, request),
+            Event::TurnsListed { chat, turns, request, is_of_prompt } => {
+                self.turns_listed(chat, turns, request, is_of_prompt);
+            }
             Event::TurnShown(chat, shown) => self.turn_shown(chat, shown),
             Event::UndoPlanned(chat, plan) => self.undo_planned(chat, plan),
             Event::Undone(chat, plan, outcome) => self.undone(chat, &plan, outcome),
@@ -174,8 +176,8 @@ impl State {
                 self.delete_session(agent, session, cwd);
             }
             UserAction::Review(request) => self.review(request),
-            UserAction::ListTurns(chat, request) => {
-                self.with_chat(chat, |state, id| state.list_turns(id, request));
+            UserAction::ListTurns { chat, request, entry } => {
+                self.with_chat(chat, |state, id| state.list_turns(id, request, entry));
             }
             UserAction::ShowTurn(chat, turn) => {
                 self.with_chat(chat, |state, id| state.show_turn(id, turn));

@@ -2,7 +2,7 @@
 //! that draws what is not.
 
 use super::card::{self, Card};
-use super::line::{Class, Highlight, Line, Style};
+use super::line::{Action, Class, Highlight, Line, Style};
 use super::patch::{Op, Patch};
 use super::plan;
 use super::scene::Scene;
@@ -58,7 +58,7 @@ impl AttachmentRows {
         if std::mem::replace(&mut self.items, items) == items {
             return;
         }
-        let title = thought.then(|| header("thought", "Thinking"));
+        let title = thought.then(|| header("thought", "Thinking", None));
         let rows =
             message.attachments.iter().enumerate().flat_map(|(item, attached)| match attached {
                 Attached::Words(words) => {
@@ -154,7 +154,7 @@ impl ChatView {
             Entry::Message(Message { role: Role::Thought, .. }) => {
                 // Folded from the start. An empty last row stays below the text, so that the text
                 // grows inside the fold.
-                let title = header("thought", "Thinking");
+                let title = header("thought", "Thinking", None);
                 lines.extend([title.clone(), Line::default(), Line::default()]);
                 let attachments = AttachmentRows { lines: vec![title], items: None };
                 Body::Message { attachments, tail: Some(Tail::plain()), closing: 1, said_anew: 0 }
@@ -187,9 +187,11 @@ fn head(index: usize, entries: &[Entry], scene: &Scene) -> Vec<Line> {
     };
     let last = entries[..index].iter().rev().find_map(author);
     match author(entry) {
-        Some(Author::User) => vec![Line::default(), header("user", "You")],
+        Some(Author::User) => {
+            vec![Line::default(), header("user", "You", Some(Action::Prompt(index)))]
+        }
         Some(Author::Agent) if last != Some(Author::Agent) => {
-            vec![Line::default(), header("agent", &scene.agent)]
+            vec![Line::default(), header("agent", &scene.agent, None)]
         }
         _ if matches!((previous, entry), (Entry::Tool(_), Entry::Tool(_))) => Vec::new(),
         _ => vec![Line::default()],
@@ -212,8 +214,9 @@ fn author(entry: &Entry) -> Option<Author> {
     }
 }
 
-fn header(role: &str, name: &str) -> Line {
-    let style = Style { argument: format!("{role}\t{name}"), ..Style::new(Class::Header) };
+fn header(role: &str, name: &str, action: Option<Action>) -> Line {
+    let argument = format!("{role}\t{name}");
+    let style = Style { argument, action, ..Style::new(Class::Header) };
     Line::new("", &style)
 }
 

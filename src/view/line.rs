@@ -176,6 +176,8 @@ pub enum Action {
     Content(ContentId),
     /// Opens an elicitation request, by its number.
     Form(u64),
+    /// Offers what can be done with the turn of a prompt, by the index of its entry.
+    Prompt(usize),
 }
 
 /// The format of a line before it is encoded.
@@ -239,6 +241,9 @@ impl Style {
             }
             Some(Action::Form(id)) => {
                 let _ = write!(out, "F{id}");
+            }
+            Some(Action::Prompt(entry)) => {
+                let _ = write!(out, "U{entry}");
             }
         }
         out.push('|');

@@ -68,6 +68,8 @@ local function run_action(chat, action)
     permission.open(chat, action.id)
   elseif kind == "form" then
     form.open(action.id)
+  elseif kind == "prompt" then
+    rpc.notify("turns", { chat = chat.id, entry = action.id })
   elseif kind == "fold" then
     vim.cmd("normal! zv")
   end

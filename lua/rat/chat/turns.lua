@@ -38,6 +38,9 @@ end
 --- Shows the turns.
 ---@param payload rat.msg.Turns
 function M.show(payload)
+  if payload.prompt and #payload.items == 1 then
+    return choose_action(payload.chat, payload.items[1])
+  end
   local opts = { prompt = "Turns that changed files", format_item = label }
   chooser.when_idle(payload.items, opts, function(turn)
     if turn then

@@ -5,7 +5,7 @@ local api = vim.api
 local M = {}
 
 ---@class rat.Action
----@field kind "location"|"output"|"permission"|"terminal"|"content"|"form"
+---@field kind "location"|"output"|"permission"|"terminal"|"content"|"form"|"prompt"
 ---@field path? string
 ---@field line? integer
 ---@field tool_call? string
@@ -176,6 +176,8 @@ function M.action(buf, row)
     return { kind = "terminal", terminal = rest }
   elseif kind == "C" then
     return { kind = "content", content = rest }
+  elseif kind == "U" then
+    return { kind = "prompt", id = tonumber(rest) }
   end
   return { kind = "permission", id = tonumber(rest) }
 end

@@ -12,6 +12,7 @@ use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
 use crate::session::author::{Author, ChatId};
+use crate::session::entry::Entry;
 use crate::session::label;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -48,9 +49,22 @@ impl State {
         self.checkpoint(CheckpointCommand::End { by, agent, prompt });
     }
 
-    pub(in crate::core) fn list_turns(&mut self, id: ChatId, request: Option<u64>) {
+    pub(in crate::core) fn list_turns(
+        &mut self,
+        id: ChatId,
+        request: Option<u64>,
+        entry: Option<usize>,
+    ) {
         let roots = self.roots(id);
-        self.checkpoint(CheckpointCommand::List { chat: id, roots, request });
+        let Some(chat) = self.chats.get(&id) else { return };
+        let of = entry.and_then(|entry| match chat.transcript.entries().get(entry)? {
+            Entry::Message(message) => Some((chat.session.clone()?, message.text.clone())),
+            _ => None,
+        });
+        if of.is_none() && entry.is_some() {
+            return self.notify(Level::Info, "This prompt was not sent");
+        }
+        self.checkpoint(CheckpointCommand::List { chat: id, roots, request, of });
     }
 
     pub(in crate::core) fn turns_listed(
@@ -58,11 +72,17 @@ impl State {
         id: ChatId,
         turns: Vec<KeptTurn>,
         request: Option<u64>,
+        is_of_prompt: bool,
     ) {
         if turns.is_empty() && request.is_none() {
-            return self.notify(Level::Info, "No turn has changed files in this folder");
+            let text = if is_of_prompt {
+                "The turn of this prompt has changed no files"
+            } else {
+                "No turn has changed files in this folder"
+            };
+            return self.notify(Level::Info, text);
         }
-        self.after_draw.push(EditorMessage::Turns(id, turns, request));
+        self.after_draw.push(EditorMessage::Turns { chat: id, turns, request, is_of_prompt });
     }
 
     pub(in crate::core) fn show_turn(&mut self, id: ChatId, turn: TurnRef) {

@@ -141,6 +141,8 @@ pub enum CheckpointCommand {
         roots: Vec<PathBuf>,
         /// The number of the Lua call that wants them; `None` lets the user choose.
         request: Option<u64>,
+        /// Only those of this session with this prompt.
+        of: Option<(SessionId, String)>,
     },
     /// Show what a turn changed. `Event::TurnShown` follows.
     Show(ChatId, TurnRef),

@@ -165,8 +165,17 @@ pub enum EditorMessage {
     Commands(ChatId, Vec<Command>),
     /// What is pending in a loaded file.
     Pending(PendingFile),
-    /// Turns to choose from, or for this call from Lua.
-    Turns(ChatId, Vec<KeptTurn>, Option<u64>),
+    /// Turns whose changes are kept, to choose from.
+    Turns {
+        /// The chat.
+        chat: ChatId,
+        /// The newest first.
+        turns: Vec<KeptTurn>,
+        /// The call from Lua that wants them, in place of the user.
+        request: Option<u64>,
+        /// Whether they are those of one prompt.
+        is_of_prompt: bool,
+    },
     /// What is pending in all files, for this call from Lua.
     Changes(u64, Vec<ListedChange>),
     /// Show what is pending in all files.

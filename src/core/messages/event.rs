@@ -66,7 +66,16 @@ pub enum Event {
     /// What a turn has changed is kept.
     TurnKept(ChatId),
     /// The kept turns, for the user or for this call from Lua.
-    TurnsListed(ChatId, Vec<KeptTurn>, Option<u64>),
+    TurnsListed {
+        /// The chat.
+        chat: ChatId,
+        /// The newest first.
+        turns: Vec<KeptTurn>,
+        /// The number of the Lua call that wants them.
+        request: Option<u64>,
+        /// Whether only those of one prompt were wanted.
+        is_of_prompt: bool,
+    },
     /// What a turn has changed, as a unified diff; otherwise why it cannot be shown.
     TurnShown(ChatId, Result<String, String>),
     /// What undoing a turn would do; otherwise why it cannot be undone.

@@ -163,8 +163,15 @@ pub enum UserAction {
     },
     /// `:RatAccept`, `:RatReject`.
     Review(ReviewRequest),
-    /// List the turns whose changes are kept, for the user or for this call from Lua.
-    ListTurns(Option<ChatId>, Option<u64>),
+    /// List the turns whose changes are kept.
+    ListTurns {
+        /// The chat.
+        chat: Option<ChatId>,
+        /// The number of the call from Lua that wants them; `None` lets the user choose.
+        request: Option<u64>,
+        /// Only those of the prompt at this index of the transcript.
+        entry: Option<usize>,
+    },
     /// See what a turn has changed.
     ShowTurn(Option<ChatId>, TurnRef),
     /// Undo or redo a turn; with the flag also what somebody else may have changed.

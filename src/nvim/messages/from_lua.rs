@@ -163,8 +163,9 @@ impl FromLua {
             Self::Elicitation(elicitation) => elicitation.into(),
             Self::Answer(answer) => answer.try_into()?,
             Self::Review(review) => review.try_into()?,
-            Self::Turns(undo::Turns { chat, request }) => {
-                UserAction::ListTurns(chat.map(ChatId), request)
+            Self::Turns(undo::Turns { chat, request, entry }) => {
+                let entry = entry.and_then(|entry| usize::try_from(entry).ok());
+                UserAction::ListTurns { chat: chat.map(ChatId), request, entry }
             }
             Self::ShowTurn(show) => show.into(),
             Self::Undo(undo) => undo.into(),

@@ -143,8 +143,8 @@ fn message(message: EditorMessage) -> Value {
             ToLua::Commands(session::Commands::new(chat.0, commands))
         }
         EditorMessage::Pending(file) => ToLua::Pending(file.into()),
-        EditorMessage::Turns(chat, turns, request) => {
-            ToLua::Turns(review::Turns::new(chat.0, turns, request))
+        EditorMessage::Turns { chat, turns, request, is_of_prompt } => {
+            ToLua::Turns(review::Turns::new(chat.0, turns, request, is_of_prompt))
         }
         EditorMessage::Changes(request, changes) => {
             ToLua::Changes(review::Changes::new(request, changes))

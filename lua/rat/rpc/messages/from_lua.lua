@@ -180,6 +180,7 @@
 ---@class (exact) rat.notify.Turns
 ---@field chat? integer The chat.
 ---@field request? integer The number of the call of `require("rat").turns()` that wants them; without it, the user chooses.
+---@field entry? integer The index of a prompt's entry in the transcript: only the turns of that prompt.
 
 --- Shows what a turn has changed.
 ---@class (exact) rat.notify.ShowTurn

@@ -326,6 +326,7 @@
 ---@class (exact) rat.msg.Turns
 ---@field chat integer The chat it was asked for in.
 ---@field request? integer The number of the call of `require("rat").turns()` that wants them; missing to let the user choose.
+---@field prompt boolean Whether they are those of one prompt.
 ---@field items rat.msg.ListedTurn[] The turns.
 
 --- A turn whose changes are kept.

@@ -17,6 +17,8 @@ pub(in crate::nvim) struct Turns {
     pub(super) chat: Option<Chat>,
     /// The number of the call of `require("rat").turns()` that wants them; without it, the user chooses.
     pub(super) request: Option<u64>,
+    /// The index of a prompt's entry in the transcript: only the turns of that prompt.
+    pub(super) entry: Option<u64>,
 }
 
 /// Shows what a turn has changed.

@@ -158,6 +158,8 @@ pub(in crate::nvim) struct Turns {
     chat: Chat,
     /// The number of the call of `require("rat").turns()` that wants them; missing to let the user choose.
     request: Option<u64>,
+    /// Whether they are those of one prompt.
+    prompt: bool,
     /// The turns.
     items: Vec<ListedTurn>,
 }
@@ -187,7 +189,12 @@ pub(in crate::nvim) struct ListedTurn {
 }
 
 impl Turns {
-    pub(super) fn new(chat: Chat, turns: Vec<KeptTurn>, request: Option<u64>) -> Self {
+    pub(super) fn new(
+        chat: Chat,
+        turns: Vec<KeptTurn>,
+        request: Option<u64>,
+        prompt: bool,
+    ) -> Self {
         let items = turns.into_iter().map(|turn| ListedTurn {
             root: FilePath::new(&turn.turn.root),
             id: Handle::new(turn.turn.id),
@@ -199,7 +206,7 @@ impl Turns {
             added: turn.added,
             removed: turn.removed,
         });
-        Self { chat, request, items: items.collect() }
+        Self { chat, request, prompt, items: items.collect() }
     }
 }
 

@@ -342,7 +342,12 @@ fn reviews() -> Vec<EditorMessage> {
     vec![
         EditorMessage::Proposal { id: 1, chat: ChatId(1), write: Box::new(write) },
         EditorMessage::Changes(4, vec![change]),
-        EditorMessage::Turns(ChatId(1), vec![turn], None),
+        EditorMessage::Turns {
+            chat: ChatId(1),
+            turns: vec![turn],
+            request: None,
+            is_of_prompt: true,
+        },
         EditorMessage::Review(page),
         EditorMessage::Pending(PendingFile { path: "/a".into(), tick: 7, hunks }),
         EditorMessage::Compare(ComparedFile { path: "/a".into(), base }),
