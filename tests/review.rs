@@ -159,8 +159,7 @@ fn maps_lead_from_hunk_to_hunk() {
     assert_eq!(lines(&mut chat), "1 4 5 6");
 }
 
-/// Holds (Review): With the next prompt, and only with that, the agent learns what of its changes the user has accepted, rejected
-/// and undone.
+/// Holds (Review): The next prompt, and only that, tells the agent what of its changes the user has accepted, rejected and undone.
 #[test]
 fn the_agent_is_told_what_the_user_has_decided() {
     let mut chat = in_a_turn();

@@ -107,7 +107,8 @@ impl Turns {
                 self.events.spawn(async move {
                     turns.ending.wait().await;
                     let roots = turns.real_roots(roots).await;
-                    let (turns, is_of_prompt) = (turns.kept(&roots, of.as_ref()).await, of.is_some());
+                    let (turns, is_of_prompt) =
+                        (turns.kept(&roots, of.as_ref()).await, of.is_some());
                     Event::TurnsListed { chat, turns, request, is_of_prompt }
                 });
             }

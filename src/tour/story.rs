@@ -45,14 +45,16 @@ This file was written by the tour of rat.nvim, through the editor. You can delet
 const ENDING: &str = "\
 ## Your turn
 
-| Type        | To                |
-|-------------|-------------------|
-| `:RatSend`  | send a range      |
-| `:RatAdd`   | attach a range    |
-| `:RatPlan`  | see the plan      |
-| `:RatTools` | see my tool calls |
-| `:RatTrace` | see all messages  |
-| `:RatStart` | start an agent    |
+| Type         | To                      |
+|--------------|-------------------------|
+| `:RatReview` | see what I changed      |
+| `:RatUndo`   | undo a whole turn       |
+| `:RatSend`   | send a range            |
+| `:RatAdd`    | attach a range          |
+| `:RatPlan`   | see the plan            |
+| `:RatTools`  | see my tool calls       |
+| `:RatTrace`  | see all messages        |
+| `:RatStart`  | start an agent          |
 
 Well-known agents (`:help rat-presets`) need no configuration: install one, then start it by name, as in \
 `:RatStart claude`. For any other agent, add an entry:
@@ -224,7 +226,8 @@ fn change(turn: &mut Turn, path: &Path, old: Option<&str>, new: &str) -> Result<
             turn.update_call(&call, json!({"status": "completed", "content": diff}));
             turn.say(&format!(
                 "Done: the change is in `{name}`, on disk and in your buffer if it is open. **One** `u` there undoes \
-                 it.\n\n"
+                 it. A sign marks it until you accept or reject it: `:RatReview` shows all such changes, and \
+                 `:RatUndo` takes back everything a turn has changed, in every file.\n\n"
             ))?;
             Ok(true)
         }

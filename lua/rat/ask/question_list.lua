@@ -37,10 +37,13 @@ function M.list(chat)
   end, questions)
 end
 
+--- Returns how many questions wait, without those that follow from what the user has just done.
 ---@param chat? rat.Chat only those about this chat
 ---@return integer
 function M.count(chat)
-  return #M.list(chat)
+  return #vim.tbl_filter(function(question)
+    return not question.by_user
+  end, M.list(chat))
 end
 
 return M

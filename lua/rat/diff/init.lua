@@ -185,6 +185,13 @@ local function close(open_diff)
 end
 
 ---@param open_diff rat.OpenDiff
+local function quit(open_diff)
+  if not (open_diff.diff.editable and open_diff.right) or editable.may_close(open_diff.right) then
+    close(open_diff)
+  end
+end
+
+---@param open_diff rat.OpenDiff
 ---@param step integer
 local function step_file(open_diff, step)
   local count = #open_diff.diff.files
@@ -268,7 +275,7 @@ local keys = {
       answer(open_diff, false)
     end,
   },
-  { lhs = "q", doc = "close; rejects a change you could edit", run = close },
+  { lhs = "q", doc = "close; rejects a change you could edit", run = quit },
 }
 
 local function show_keys()

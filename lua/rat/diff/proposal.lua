@@ -47,11 +47,18 @@ local function reject(proposal)
   tab_page.close(proposal.page)
 end
 
+---@param proposal rat.Proposal
+local function quit(proposal)
+  if editable.may_close(proposal.buf) then
+    reject(proposal)
+  end
+end
+
 ---@type {[1]: string, [2]: fun(proposal: rat.Proposal), [3]: string}[] key, action, description
 local KEYS = {
   { "ga", write, "write the text on the right" },
   { "gr", reject, "reject the write" },
-  { "q", reject, "reject the write" },
+  { "q", quit, "reject the write, unless you have changed the text" },
 }
 
 local function show_keys()
