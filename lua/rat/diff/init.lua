@@ -205,8 +205,13 @@ end
 local function send_edits(open_diff)
   remember_edits(open_diff)
   for _, edit in pairs(open_diff.edits) do
-    local message = vim.tbl_extend("error", edit, { chat = open_diff.diff.chat })
-    rpc.notify("diff_edited", message)
+    rpc.notify("diff_edited", {
+      chat = open_diff.diff.chat,
+      path = edit.path,
+      old = edit.old,
+      new = edit.new,
+      edited = edit.edited,
+    })
   end
 end
 
