@@ -83,8 +83,10 @@ impl Drop for Model {
     }
 }
 
-fn prepare(nvim: &mut Nvim, kind: Kind, agent: &Json) {
-    nvim.setup(json!({"agents": {kind.name(): agent}}));
+fn prepare(nvim: &mut Nvim, kind: Kind, agent: &Json, settings: &Json) {
+    let mut settings = settings.clone();
+    settings["agents"] = json!({kind.name(): agent});
+    nvim.setup(settings);
 }
 
 /// A chat with a real agent in a real Neovim.
@@ -94,12 +96,18 @@ pub(crate) struct Chat {
     turns: usize,
     model: Model,
     agent: Json,
+    settings: Json,
     _home: TempFolder,
 }
 
 impl Chat {
     /// Opens the chat, with a project of these files, the first of which is being edited.
     pub(crate) fn open(kind: Kind, files: &[(&str, &str)]) -> Self {
+        Self::open_with(kind, files, json!({}))
+    }
+
+    /// The same with these options of the plugin.
+    pub(crate) fn open_with(kind: Kind, files: &[(&str, &str)], settings: Json) -> Self {
         let home = TempFolder::new();
         let model = Model::start(home.path());
         let mut nvim = Nvim::start(Options { columns: 110, lines: 50, ..Options::default() });
@@ -113,11 +121,11 @@ impl Chat {
             "MOCK_URL": format!("http://127.0.0.1:{}", model.port),
         });
         let agent = json!({"command": kind.command(), "args": [], "env": env});
-        prepare(&mut nvim, kind, &agent);
+        prepare(&mut nvim, kind, &agent, &settings);
         if let Some((name, _)) = files.first() {
             nvim.command(&format!("edit {name}"));
         }
-        let mut chat = Self { nvim, kind, turns: 0, model, agent, _home: home };
+        let mut chat = Self { nvim, kind, turns: 0, model, agent, settings, _home: home };
         chat.focus();
         chat.wait_for("ready");
         chat
@@ -128,7 +136,7 @@ impl Chat {
         self.nvim.quit();
         self.nvim = self.nvim.beside(Options { columns: 110, lines: 50, ..Options::default() });
         self.turns = 0;
-        prepare(&mut self.nvim, self.kind, &self.agent);
+        prepare(&mut self.nvim, self.kind, &self.agent, &self.settings);
     }
 
     /// Goes to the chat.

@@ -10,6 +10,7 @@ mod end;
 mod forms;
 mod images;
 mod review;
+mod review_before;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;

@@ -15,9 +15,17 @@ const MAX_PROMPT: usize = 60;
 /// What the user has decided on an agent's changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::core) struct Decisions {
-    /// How many hunks of each file were accepted and rejected.
-    files: BTreeMap<PathBuf, (usize, usize)>,
+    files: BTreeMap<PathBuf, Hunks>,
     turns: Vec<UndoneTurn>,
+}
+
+/// How many hunks of a file were decided on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Hunks {
+    accepted: usize,
+    rejected: usize,
+    /// The user has changed them before they were written.
+    edited: usize,
 }
 
 /// A turn that the user has undone or redone.
@@ -30,12 +38,17 @@ struct UndoneTurn {
 impl Decisions {
     pub(in crate::core) fn decide(&mut self, path: &Path, action: ReviewAction, hunks: usize) {
         if hunks > 0 {
-            let (accepted, rejected) = self.files.entry(path.to_owned()).or_default();
+            let of_file = self.files.entry(path.to_owned()).or_default();
             match action {
-                ReviewAction::Keep => *accepted += hunks,
-                ReviewAction::Reject => *rejected += hunks,
+                ReviewAction::Keep => of_file.accepted += hunks,
+                ReviewAction::Reject => of_file.rejected += hunks,
             }
         }
+    }
+
+    /// The user has changed hunks of a write before it was made.
+    pub(in crate::core) fn edit(&mut self, path: &Path, hunks: usize) {
+        self.files.entry(path.to_owned()).or_default().edited += hunks;
     }
 
     /// The turn with this prompt was undone or redone.
@@ -50,9 +63,11 @@ impl Decisions {
 
     /// Puts back what was not told after all.
     pub(in crate::core) fn put_back(&mut self, earlier: Self) {
-        for (path, (accepted, rejected)) in earlier.files {
-            self.decide(&path, ReviewAction::Keep, accepted);
-            self.decide(&path, ReviewAction::Reject, rejected);
+        for (path, Hunks { accepted, rejected, edited }) in earlier.files {
+            let of_file = self.files.entry(path).or_default();
+            of_file.accepted += accepted;
+            of_file.rejected += rejected;
+            of_file.edited += edited;
         }
         self.turns.splice(0..0, earlier.turns);
     }
@@ -69,11 +84,12 @@ impl Decisions {
             let prompt = label::short(&turn.prompt, MAX_PROMPT);
             let _ = writeln!(note, "- {verb} everything you changed for the prompt \"{prompt}\"");
         }
-        for (path, (accepted, rejected)) in self.files.iter().take(MAX_NAMED) {
-            let parts = [(accepted, "accepted"), (rejected, "rejected")];
-            let parts = parts.iter().filter(|(count, _)| **count > 0);
+        for (path, hunks) in self.files.iter().take(MAX_NAMED) {
+            let Hunks { accepted, rejected, edited } = *hunks;
+            let parts = [(accepted, "accepted"), (rejected, "rejected"), (edited, "edited")];
+            let parts = parts.iter().filter(|(count, _)| *count > 0);
             let parts: Vec<_> = parts
-                .map(|(count, verb)| format!("{verb} {}", user_messages::count(**count, "hunk")))
+                .map(|(count, verb)| format!("{verb} {}", user_messages::count(*count, "hunk")))
                 .collect();
             let _ = writeln!(note, "- {}: {}", shorten(path), parts.join(", "));
         }
@@ -104,11 +120,13 @@ mod tests {
         decisions.decide(Path::new("a"), ReviewAction::Keep, 2);
         decisions.decide(Path::new("a"), ReviewAction::Reject, 1);
         decisions.decide(Path::new("b"), ReviewAction::Reject, 0);
+        decisions.edit(Path::new("c"), 1);
         decisions.undo("fix it", false);
         expect_test::expect![[r#"
             The user has reviewed your changes in the editor:
             - undid everything you changed for the prompt "fix it"
             - a: accepted 2 hunks, rejected 1 hunk
+            - c: edited 1 hunk
             The files are as the user wants them. Do not repeat what was rejected or undone.
         "#]]
         .assert_eq(&note(&decisions));

@@ -11,7 +11,7 @@ use crate::core::messages::files::{Consent, ProposedWrite};
 use crate::core::messages::ids::RequestToken;
 use crate::core::messages::page::PageId;
 use crate::core::messages::policy::ReviewMode;
-use crate::core::messages::review::EditedDiff;
+use crate::core::messages::review::{EditedDiff, ReviewAction};
 use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::edit::unified::{FileDiff, bounded};
@@ -51,6 +51,7 @@ impl Chat {
         if let Some(EditedDiff { old, new, edited, .. }) = found.map(|at| edits.swap_remove(at)) {
             let [old, new, edited] = [old, new, edited].map(|lines| text_like(&content, &lines));
             let note = note(path, &new, &edited);
+            self.decisions.edit(path, diff(&new, &edited).len());
             let given = Consent::Edited { sent: content, proposed: Arc::new(new), note };
             return (edited.content(), Some(old.content()), given);
         }
@@ -108,6 +109,7 @@ impl State {
 
     pub(in crate::core) fn write_answered(
         &mut self,
+        id: ChatId,
         token: RequestToken,
         write: &ProposedWrite,
         index: Option<usize>,
@@ -115,7 +117,7 @@ impl State {
         if index == Some(0) {
             self.make_write(token, Consent::Given, None);
         } else {
-            self.reject_write(token, write);
+            self.reject_write(id, token, write);
         }
         self.count_questions();
     }
@@ -127,7 +129,7 @@ impl State {
             return;
         };
         self.after_draw.push(EditorMessage::Unask(number));
-        let Question::Write { token, write, .. } = question else { return };
+        let Question::Write { chat, token, write } = question else { return };
         let edited = lines.map(|lines| like(&write.after, lines));
         match edited {
             Some(edited) if edited == *write.after => {
@@ -135,13 +137,18 @@ impl State {
             }
             Some(edited) if edited != *write.before || !write.exists => {
                 let note = note(&write.path, &write.after, &edited);
+                let hunks = diff(&write.after, &edited).len();
+                if let Some(chat) = self.chats.get_mut(&chat) {
+                    // Not all agents show their model the answer to a write.
+                    chat.decisions.edit(&write.path, hunks);
+                }
                 let texts = (write.before.content(), edited.content());
                 // The agent's own text goes into the consent there.
                 let (sent, proposed) = (String::new(), write.after.clone());
                 let consent = Consent::Edited { sent, proposed, note };
                 self.make_write(token, consent, Some(texts));
             }
-            _ => self.reject_write(token, &write),
+            _ => self.reject_write(chat, token, &write),
         }
         self.count_questions();
     }
@@ -166,7 +173,11 @@ impl State {
         self.effects.extend(request.file.clone());
     }
 
-    fn reject_write(&mut self, token: RequestToken, write: &ProposedWrite) {
+    fn reject_write(&mut self, id: ChatId, token: RequestToken, write: &ProposedWrite) {
+        if let Some(chat) = self.chats.get_mut(&id) {
+            let hunks = diff(&write.before, &write.after).len().max(1);
+            chat.decisions.decide(&write.path, ReviewAction::Reject, hunks);
+        }
         let path = write.path.display();
         let message =
             format!("the user rejected this change of {path}, which was not made: ask what to do");
