@@ -46,6 +46,7 @@ mod quirks;
 mod random_keys;
 mod review;
 mod review_before;
+mod review_layout;
 mod same_session;
 mod screens;
 mod sessions;

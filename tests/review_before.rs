@@ -140,7 +140,7 @@ fn closing_the_comparison_rejects_the_write() {
     let mut chat = in_a_turn();
     chat.nvim.command("vsplit");
     let layout = chat.nvim.layout();
-    for keys in ["q", "gr", ":q<CR>", "<C-w>h:q<CR>", "ZQ", ":tabclose!<CR>", "xgr", "x:q!<CR>"] {
+    for keys in ["q", "gr", ":q<CR>", "ZQ", ":tabclose!<CR>", "xgr", "x:q!<CR>"] {
         let pending = ask(&mut chat, "a.txt", NEW);
         show(&mut chat);
         chat.nvim.input(keys);

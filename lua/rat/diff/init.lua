@@ -341,7 +341,7 @@ local function show(diff, by_itself)
       return other ~= open_diff
     end, open_diffs)
     reject_unanswered(open_diff)
-  end)
+  end, diff.editable)
   open_diff = { diff = diff, page = page, at = 1, edits = {} }
   open_diffs[#open_diffs + 1] = open_diff
   show_file(open_diff, by_itself)

@@ -96,7 +96,7 @@ function M.arrived(payload)
   local proposal ---@type rat.Proposal
   local page = tab_page.open(function()
     decide(proposal)
-  end)
+  end, true)
   local left = scratch.side(payload.path, "now", payload.before)
   local right = scratch.side(payload.path, "new", payload.after, true)
   proposal = { id = payload.id, page = page, buf = right }

@@ -1,5 +1,6 @@
 --- A tab page that compares two buffers in native diff mode: opens it, shows buffers in it, and closes both windows
 --- together. It does not know what is compared.
+local own_tab = require("rat.view.own_tab")
 local splits = require("rat.view.splits")
 local window_options = require("rat.view.window_options")
 
@@ -7,10 +8,11 @@ local api = vim.api
 local M = {}
 
 ---@class rat.DiffTabPage
----@field tab integer
 ---@field left integer window
 ---@field right integer window
 ---@field back integer window the user came from
+---@field is_here fun(): boolean
+---@field is_editable? boolean
 ---@field closed? boolean
 ---@field on_closed fun()
 
@@ -31,7 +33,12 @@ local function close(page, go_back)
     return
   end
   page.closed = true
-  for _, win in ipairs({ page.left, page.right }) do
+  local windows = { page.left, page.right }
+  if page.is_editable and api.nvim_win_is_valid(page.right) then
+    -- The user may have split it.
+    vim.list_extend(windows, vim.fn.win_findbuf(api.nvim_win_get_buf(page.right)))
+  end
+  for _, win in ipairs(windows) do
     if api.nvim_win_is_valid(win) and not pcall(api.nvim_win_close, win, true) then
       hand_over(win)
     end
@@ -42,12 +49,6 @@ local function close(page, go_back)
   page.on_closed()
 end
 
----@param page rat.DiffTabPage
----@return boolean
-local function is_here(page)
-  return api.nvim_get_current_tabpage() == page.tab
-end
-
 --- Closes both windows when the user closes one.
 ---@param page rat.DiffTabPage
 local function close_together(page)
@@ -56,7 +57,46 @@ local function close_together(page)
     once = true,
     desc = "rat: close both windows of a comparison together",
     callback = function()
-      local go_back = is_here(page)
+      local go_back = page.is_here()
+      -- No window can be closed during WinClosed.
+      vim.schedule(function()
+        close(page, go_back)
+      end)
+    end,
+  })
+end
+
+--- Ends diff mode in the right window when the user closes the left one, to have more room.
+---@param page rat.DiffTabPage
+local function watch_left(page)
+  api.nvim_create_autocmd("WinClosed", {
+    pattern = tostring(page.left),
+    once = true,
+    desc = "rat: end diff mode",
+    callback = vim.schedule_wrap(function()
+      if not page.closed and api.nvim_win_is_valid(page.right) then
+        api.nvim_win_call(page.right, vim.cmd.diffoff)
+      end
+    end),
+  })
+end
+
+--- Closes both windows when the user closes the last one with the text on the right.
+---@param page rat.DiffTabPage
+local function watch_right(page)
+  api.nvim_create_autocmd("WinClosed", {
+    pattern = tostring(page.right),
+    once = true,
+    desc = "rat: close both windows of a comparison together",
+    callback = function()
+      local buf, go_back = api.nvim_win_get_buf(page.right), page.is_here()
+      local other = vim.iter(vim.fn.win_findbuf(buf)):find(function(win)
+        return win ~= page.right
+      end)
+      if other then
+        page.right = other
+        return watch_right(page)
+      end
       -- No window can be closed during WinClosed.
       vim.schedule(function()
         close(page, go_back)
@@ -67,8 +107,9 @@ end
 
 --- Opens a tab page with two empty windows and enters the right one.
 ---@param on_closed? fun() called once its windows are closed, by the user or by `close`
+---@param is_editable? boolean whether the user may change the text on the right, so that it stays until they close that
 ---@return rat.DiffTabPage
-function M.open(on_closed)
+function M.open(on_closed, is_editable)
   local back = api.nvim_get_current_win()
   vim.cmd.tabnew()
   local empty = api.nvim_get_current_buf()
@@ -76,13 +117,19 @@ function M.open(on_closed)
   local right = api.nvim_get_current_win()
   ---@type rat.DiffTabPage
   local page = {
-    tab = api.nvim_get_current_tabpage(),
+    is_editable = is_editable,
+    is_here = own_tab.watch(api.nvim_get_current_tabpage()),
     left = api.nvim_open_win(empty, false, { split = "left", win = right }),
     right = right,
     back = back,
     on_closed = on_closed or function() end,
   }
-  close_together(page)
+  if is_editable then
+    watch_left(page)
+    watch_right(page)
+  else
+    close_together(page)
+  end
   return page
 end
 
@@ -91,6 +138,10 @@ end
 ---@param left integer
 ---@param right integer
 function M.compare(page, left, right)
+  if not api.nvim_win_is_valid(page.left) then
+    page.left = api.nvim_open_win(left, false, { split = "left", win = page.right })
+    watch_left(page)
+  end
   for _, side in ipairs({ { page.left, left }, { page.right, right } }) do
     local win, buf = unpack(side)
     api.nvim_win_set_buf(win, buf)
@@ -110,7 +161,7 @@ end
 --- Closes the tab page. If the user is in it, they return to the window they came from.
 ---@param page rat.DiffTabPage
 function M.close(page)
-  close(page, is_here(page))
+  close(page, page.is_here())
 end
 
 return M

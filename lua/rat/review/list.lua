@@ -4,6 +4,7 @@ local comments = require("rat.review.comments")
 local groups = require("rat.view.groups")
 local location = require("rat.view.location")
 local notify = require("rat.util.notify")
+local own_tab = require("rat.view.own_tab")
 local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
 local splits = require("rat.view.splits")
@@ -371,6 +372,26 @@ local function set_provider()
   })
 end
 
+--- Leads the user back to where they came from, since Neovim goes to the next tab page.
+---@param page integer window
+---@param back integer window
+local function return_on_close(page, back)
+  local is_here = own_tab.watch(api.nvim_win_get_tabpage(page))
+  api.nvim_create_autocmd("WinClosed", {
+    pattern = tostring(page),
+    once = true,
+    desc = "rat: go back from the review",
+    callback = function()
+      local was_here = is_here()
+      vim.schedule(function()
+        if was_here and api.nvim_win_is_valid(back) then
+          api.nvim_set_current_win(back)
+        end
+      end)
+    end,
+  })
+end
+
 ---@return integer buf
 local function open_page()
   local buf = scratch.make(NAME, "ratreview")
@@ -384,8 +405,10 @@ local function open_page()
     splits.enter(elsewhere)
     return buf
   end
+  local back = api.nvim_get_current_win()
   vim.cmd.tabnew()
   local blank = api.nvim_get_current_buf()
+  return_on_close(api.nvim_get_current_win(), back)
   splits.show(0, buf)
   if blank ~= buf then
     api.nvim_buf_delete(blank, { force = true })
