@@ -248,3 +248,20 @@ fn a_new_file_waits() {
         poll_closed(&mut chat);
     }
 }
+
+/// Holds (Review): The screens of a write that waits, as a question and as a comparison, at 80x24 and 120x40 are those in `tests/golden`.
+#[test]
+fn the_screens_of_a_write_that_waits() {
+    for (columns, lines) in [(80, 24), (120, 40)] {
+        let builder = Chat::builder().screen(columns, lines).setup(json!({"review": "before"}));
+        let mut chat = builder.file("a.txt", OLD).in_turn();
+        let path = chat.path("a.txt");
+        chat.ask("fs/write_text_file", json!({"path": path, "content": NEW}));
+        chat.nvim.poll_screen("<CR> choose");
+        chat.nvim.expect_screen("before.question");
+        chat.nvim.input("2<CR>");
+        chat.nvim.poll_screen("do revert");
+        chat.nvim.command("mode");
+        chat.nvim.expect_screen("before.comparison");
+    }
+}

@@ -69,7 +69,7 @@ local function show_keys()
     " :w ZZ   write the text on the right ",
     " :q      reject the write ",
     " ]c [c   next, previous change ",
-    " do      take back a change, in the right window ",
+    " do      revert a change, in the right window ",
   })
   scratch.float(lines, "Keys")
 end
@@ -106,7 +106,7 @@ function M.arrived(payload)
   tab_page.set_winbars(
     page,
     (" %%#RatBar#%%<%s%%* now"):format(name),
-    " %#RatKey#ga%* write  %#RatKey#gr%* reject  %#RatKey#do%* take back a change  %#RatKey#g?%* keys%<"
+    "%#RatKey#ga%* write  %#RatKey#gr%* reject  %#RatKey#do%* revert  %#RatKey#g?%* keys%<"
   )
   editable.attach(right, function()
     write(proposal)
