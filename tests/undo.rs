@@ -5,13 +5,13 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::{fs, io};
 
-use crate::support::Chat;
+use crate::support::{Chat, ChatBuilder};
 use serde_json::json;
 
 /// Every file below a folder: its mode and its bytes, those of a link its target.
-type Tree = BTreeMap<String, (u32, Vec<u8>)>;
+pub(crate) type Tree = BTreeMap<String, (u32, Vec<u8>)>;
 
-fn tree(root: &Path) -> Tree {
+pub(crate) fn tree(root: &Path) -> Tree {
     let mut found = Tree::new();
     collect(root, root, &mut found).unwrap();
     found
@@ -36,7 +36,11 @@ fn collect(root: &Path, folder: &Path, found: &mut Tree) -> io::Result<()> {
 }
 
 /// A chat in a project of its own folder, so that nothing else is in it.
-fn in_project() -> Chat {
+pub(crate) fn in_project() -> Chat {
+    in_project_builder().start()
+}
+
+pub(crate) fn in_project_builder() -> ChatBuilder {
     let mut builder = Chat::builder();
     for number in 0..20 {
         builder = builder.file(&format!("src/{number}.txt"), format!("one\ntwo {number}\nthree\n"));
@@ -47,11 +51,10 @@ fn in_project() -> Chat {
         .file("old/deep/a.txt", "gone\n")
         .file("moved.txt", "moved\n")
         .file("open.txt", "one\ntwo\nthree\n")
-        .start()
 }
 
 /// What a command of an agent may do to a project.
-fn ravage(root: &Path) {
+pub(crate) fn ravage(root: &Path) {
     for number in 0..20 {
         let path = root.join(format!("src/{number}.txt"));
         let text = fs::read_to_string(&path).unwrap();
@@ -69,7 +72,7 @@ fn ravage(root: &Path) {
     symlink("src/1.txt", root.join("link")).unwrap();
 }
 
-fn turn_with_command(chat: &mut Chat, command: impl FnOnce(&Path)) {
+pub(crate) fn turn_with_command(chat: &mut Chat, command: impl FnOnce(&Path)) {
     chat.prompt("change it all");
     chat.nvim.poll_state("running");
     chat.tool_call(json!({"toolCallId": "c1", "title": "sed -i s/two/TWO/", "kind": "execute",
@@ -79,7 +82,11 @@ fn turn_with_command(chat: &mut Chat, command: impl FnOnce(&Path)) {
         "status": "completed"}));
     chat.end_turn("end_turn");
     chat.nvim.poll_state("ready");
-    // Whoever changes files before the turn is kept may have been the agent.
+    poll_kept(chat);
+}
+
+/// Whoever changes files before the turn is kept may have been the agent.
+pub(crate) fn poll_kept(chat: &mut Chat) {
     chat.nvim.command("RatTurns");
     chat.nvim.poll_screen("Turns that changed files");
     chat.nvim.input("<Esc>");
@@ -92,7 +99,7 @@ fn poll_open(chat: &mut Chat, wanted: &str) {
     chat.nvim.poll(wanted, |nvim| nvim.buffer_lines(path.to_str().unwrap())[1] == wanted);
 }
 
-fn answer(chat: &mut Chat, command: &str, question: &str, message: &str) {
+pub(crate) fn answer(chat: &mut Chat, command: &str, question: &str, message: &str) {
     chat.nvim.command(command);
     chat.nvim.poll_screen(question);
     chat.nvim.input("1<CR>");
@@ -157,8 +164,57 @@ fn undo_keeps_what_the_user_has_done_since() {
     assert_eq!(text("src/3.txt"), "one\ntwo 3\nthree\nalso mine\n");
     assert_eq!(text("src/4.txt"), "one\nmine too\nthree\n", "the same line has changed");
     assert_eq!(text("src/5.txt"), "one\ntwo 5\nthree\n");
-    let stayed = "1 hunk stayed, because the same lines have changed since";
-    assert!(chat.nvim.messages().contains(stayed), "{}", chat.nvim.messages());
+    let left = "src/4.txt was left alone: the same lines have changed since";
+    assert!(chat.nvim.messages().contains(left), "{}", chat.nvim.messages());
+}
+
+/// A turn in which an agent changes a file that is open, and the user adds a line and saves it.
+fn turn_with_a_saved_line() -> Chat {
+    let mut chat = in_project();
+    chat.nvim.command("wincmd t | edit open.txt");
+    chat.prompt("change it all");
+    chat.nvim.poll_state("running");
+    let call = json!({"toolCallId": "c1", "title": "sed", "kind": "execute", "status": "pending"});
+    chat.tool_call(call);
+    fs::write(chat.path("open.txt"), "one\nTWO\nthree\n").unwrap();
+    chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
+    poll_open(&mut chat, "TWO");
+    chat.nvim.command("call append(3, 'mine') | write");
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    chat
+}
+
+/// Holds (Review): Undoing a turn takes nothing of the user's away, in buffers and in files.
+#[test]
+fn a_line_that_was_saved_during_a_turn_stays_when_it_is_undone() {
+    let mut chat = turn_with_a_saved_line();
+    // So that only the checkpoint knows what the turn has changed.
+    chat.nvim.command("RatAccept all");
+    chat.nvim.poll("accepted", |nvim| nvim.messages().contains("Accepted 1 hunk"));
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+    let text = |chat: &Chat| fs::read_to_string(chat.path("open.txt")).unwrap();
+    assert_eq!(text(&chat), "one\ntwo\nthree\nmine\n");
+    answer(&mut chat, "RatRedo", "Redo \"change it all\"? 1 file", "Redid the turn in 1 file");
+    assert_eq!(text(&chat), "one\nTWO\nthree\nmine\n");
+}
+
+/// Holds (Review): An undo that changes only buffers, since they have unsaved changes, can be redone, too.
+#[test]
+fn an_undo_in_unsaved_text_is_redone() {
+    let mut chat = in_project();
+    chat.nvim.command("wincmd t | edit open.txt");
+    let write = |root: &Path| fs::write(root.join("open.txt"), "one\nTWO\nthree\n").unwrap();
+    turn_with_command(&mut chat, write);
+    poll_open(&mut chat, "TWO");
+    chat.nvim.command("call append(3, 'mine')");
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+    let path = chat.path("open.txt");
+    let lines = |chat: &mut Chat| chat.nvim.buffer_lines(path.to_str().unwrap());
+    assert_eq!(lines(&mut chat), ["one", "two", "three", "mine"]);
+    answer(&mut chat, "RatRedo", "Redo \"change it all\"? 1 file", "Redid the turn in 1 file");
+    assert_eq!(lines(&mut chat), ["one", "TWO", "three", "mine"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one\nTWO\nthree\n", "nothing was saved");
 }
 
 /// Holds (Review): What a command changed in files nobody has open is reviewed like any other change.
@@ -265,7 +321,7 @@ fn a_prompt_in_the_transcript_leads_to_its_turn() {
     assert_eq!(tree(chat.nvim.cwd()), before);
 }
 
-fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+pub(crate) fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = std::process::Command::new("git");
     command.current_dir(root).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env_remove("GIT_DIR");

@@ -8,13 +8,13 @@ use super::undone::undone;
 use crate::core::messages::checkpoint::{CheckpointCommand, KeptTurn, TurnRef};
 use crate::core::messages::event::Event;
 use crate::core::messages::files::FileChange;
-use crate::documents::{Documents, Touched};
+use crate::documents::{Documents, Touched, WithoutAgent};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
 use crate::host::checkpoints::entry::{self, Kind};
 use crate::host::checkpoints::ids::TurnId;
 use crate::host::checkpoints::tree_path::TreePath;
-use crate::host::checkpoints::turns::{TurnAbout, TurnSummary};
+use crate::host::checkpoints::turns::{Correction, Side, TurnAbout, TurnSummary};
 use crate::host::checkpoints::{Checkpoints, TurnStart};
 use crate::host::paths;
 use crate::session::author::{Author, ChatId};
@@ -266,7 +266,7 @@ impl Turns {
         let RunningTurn { starts, changed, is_coarse } = std::mem::take(&mut *turn.lock().await);
         for start in starts {
             let root = start.root().to_owned();
-            let mut known = HashMap::new();
+            let (mut known, mut corrections) = (HashMap::new(), Vec::new());
             for (path, tool_call) in &changed {
                 let Some(below) = TreePath::below(&root, path) else { continue };
                 let touched = self.documents.touched(path, &by).await.unwrap_or(Touched::Unknown);
@@ -277,11 +277,14 @@ impl Turns {
                     Touched::No | Touched::Unknown => (tool_call.clone(), tool_call.is_some()),
                 };
                 let (is_agents, is_shared) = (touched != Touched::No, !is_certain && !is_coarse);
+                if is_agents && let Some(correction) = self.correction(&start, &below, &by).await {
+                    corrections.push(correction);
+                }
                 known.insert(below, Attribution { is_agents, is_shared, tool_call });
             }
             let session = by.session.session.as_ref().to_owned();
             let (agent, prompt) = (agent.clone(), prompt.clone());
-            let about = TurnAbout { agent, session, prompt, undoes: None };
+            let about = TurnAbout { agent, session, prompt, undoes: None, corrections };
             let attribute = move |change: &mut entry::FileChange| {
                 let Some(Attribution { is_agents, is_shared, tool_call }) = known.get(&change.path)
                 else {
@@ -303,6 +306,26 @@ impl Turns {
                 Err(error) => tracing::warn!(%error, "what a turn has changed is not kept"),
             }
         }
+    }
+
+    /// Returns what the agent has changed in a file, without what others have changed meanwhile: that must not go when the
+    /// turn is undone, even if only the checkpoint knows of the turn by then.
+    async fn correction(
+        &self,
+        turn: &TurnStart,
+        below: &TreePath,
+        by: &Author,
+    ) -> Option<Correction> {
+        let path = below.under(turn.root());
+        let before = self.checkpoints.content_before(turn, below.clone()).await.ok()?;
+        let file = self.documents.turn_file(&path, before, by).await.ok().flatten()?;
+        let before = match file.without {
+            WithoutAgent::AsBefore => Side::AsFound,
+            WithoutAgent::Nothing => Side::Nothing,
+            WithoutAgent::Bytes(bytes) => Side::File(bytes),
+        };
+        // What somebody saves before the folder is looked at is not of the turn any more.
+        Some(Correction { path: below.clone(), before, after: Side::File(file.bytes) })
     }
 
     /// Returns the kept turns of folders, the newest first, without undos; only those of a session and prompt if they are

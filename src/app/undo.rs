@@ -5,14 +5,13 @@ use crate::core::messages::checkpoint::{
     PlannedAction, PlannedFile, TurnRef, UndoOutcome, UndoPlan, UndoTarget,
 };
 use crate::core::messages::review::ChangeScope;
-use crate::documents::{Documents, Without};
+use crate::documents::{Documents, Replaced, Without};
 use crate::host::checkpoints::Checkpoints;
 use crate::host::checkpoints::entry::{FileChange, Kind, State};
 use crate::host::checkpoints::ids::TurnId;
 use crate::host::checkpoints::restore::Restore;
 use crate::host::checkpoints::tree_path::TreePath;
-use crate::host::checkpoints::turns::TurnAbout;
-use crate::host::checkpoints::turns::{Turn, TurnSummary};
+use crate::host::checkpoints::turns::{Correction, Side, Turn, TurnAbout, TurnSummary};
 use crate::session::author::Author;
 use crate::session::ids::ToolCallId;
 use parking_lot::Mutex;
@@ -30,6 +29,12 @@ const NOT_CERTAIN: &str = "it changed outside of any tool call, so you may have 
                            :RatUndo! takes it back, too";
 /// Why a path is left alone that has nothing of the turn any more.
 const AS_BEFORE: &str = "it is as it was before the turn";
+
+/// Why a path is left alone in which nothing can be merged.
+const CONTESTED: &str = "the same lines have changed since";
+
+/// Why a path is left alone whose content before the turn is not there.
+const NOT_KEPT: &str = "its content is not kept";
 
 /// What undoing needs.
 #[derive(Debug)]
@@ -162,11 +167,16 @@ impl Undo {
             None => None,
         };
         let now = self.state(turn, &change.path).await;
-        if loaded != Some(true) && now.as_ref().is_ok_and(|now| *now == change.before) {
+        let is_as_before = now.as_ref().is_ok_and(|now| *now == change.before);
+        if loaded != Some(true) && is_as_before && change.before != change.after {
             return Way::Leave(AS_BEFORE.to_owned());
         }
         let is_as_left = now.as_ref().is_ok_and(|now| *now == change.after);
         if let Some(without) = without {
+            if without.hunks == 0 {
+                let why = if without.conflicts > 0 { CONTESTED } else { AS_BEFORE };
+                return Way::Leave(why.to_owned());
+            }
             let is_exact = self.is_exact(turn, change, &without).await;
             return if is_exact && is_as_left && loaded.is_none() {
                 Way::Disk
@@ -182,21 +192,40 @@ impl Undo {
             .is_some_and(|(before, after)| same_content(before, after));
         let both = change.before.is_some() && change.after.is_some();
         if is_text && loaded.is_some() && both && has_content_change {
-            return Way::Buffer;
+            return match self.replacement(turn, change).await {
+                Some(texts) => match self.documents.can_replace_text(&path, texts).await {
+                    Ok(Replaced::Done) => Way::Buffer,
+                    Ok(Replaced::AsBefore) => Way::Leave(AS_BEFORE.to_owned()),
+                    Ok(Replaced::Contested) => Way::Leave(CONTESTED.to_owned()),
+                    Err(error) => Way::Leave(error.message_for_user()),
+                },
+                None => Way::Leave(NOT_KEPT.to_owned()),
+            };
         }
         match now {
             Err(why) => Way::Leave(why),
             Ok(_) if loaded == Some(true) => {
                 Way::Leave("its buffer has unsaved changes".to_owned())
             }
-            Ok(now) if now == change.after => Way::Disk,
+            Ok(now) if now == change.after && self.is_kept(turn, change).await => Way::Disk,
+            Ok(now) if now == change.after => Way::Leave(NOT_KEPT.to_owned()),
             Ok(Some(now)) if is_text && both && now.kind == Kind::File => {
                 match self.merged(turn, change).await {
                     Some(_) => Way::Merge,
-                    None => Way::Leave("the same lines have changed since".to_owned()),
+                    None => Way::Leave(CONTESTED.to_owned()),
                 }
             }
             Ok(_) => Way::Leave("it has changed since".to_owned()),
+        }
+    }
+
+    /// Whether what a path was before a change is there.
+    async fn is_kept(&self, turn: &TurnRef, change: &FileChange) -> bool {
+        match &change.before {
+            Some(before) if matches!(before.kind, Kind::File | Kind::Symlink) => {
+                content(&self.checkpoints, &turn.root, before).await.is_some()
+            }
+            _ => true,
         }
     }
 
@@ -221,8 +250,7 @@ impl Undo {
 
     /// Returns the bytes of a file without a change, and with what others have changed since.
     async fn merged(&self, turn: &TurnRef, change: &FileChange) -> Option<Vec<u8>> {
-        let base = content(&self.checkpoints, &turn.root, change.after.as_ref()?).await?;
-        let target = content(&self.checkpoints, &turn.root, change.before.as_ref()?).await?;
+        let (base, target) = self.replacement(turn, change).await?;
         let path = change.path.under(&turn.root);
         self.documents.merged_bytes(&path, base, target).await.ok().flatten()
     }
@@ -235,14 +263,24 @@ impl Undo {
         let start = start.map_err(|error| error.to_string())?;
         let by = self.redone_authors(plan).await;
         let mut outcome = UndoOutcome::default();
-        let mut files = Vec::new();
+        let (mut files, mut corrections) = (Vec::new(), Vec::new());
         for change in &turn.changes {
             let path = change.path.under(root);
+            let before = self.documents.buffer_bytes(&path).await.ok().flatten();
             let way = self.way(&plan.turn, change, plan.redoes.is_some(), plan.force).await;
             match self.take(way, plan, change, by.get(&change.path)).await {
                 Ok(Some(Taken::File(restore))) => files.push(*restore),
                 Ok(Some(Taken::Buffer(conflicts))) => {
                     outcome.conflicts += conflicts;
+                    let after = self.documents.buffer_bytes(&path).await.ok().flatten();
+                    // Where only the buffer has changed, the disk does not tell what a redo is to bring back.
+                    if let (Some((before, _)), Some((after, true))) = (before, after)
+                        && before != after
+                    {
+                        let (before, after) = (Side::File(before), Side::File(after));
+                        let path = change.path.clone();
+                        corrections.push(Correction { path, before, after });
+                    }
                     outcome.changed.push(path);
                 }
                 Ok(None) => {}
@@ -266,7 +304,7 @@ impl Undo {
             Err(error) => outcome.left.push((root.clone(), error.to_string())),
         }
         let TurnSummary { id, agent, session, prompt, .. } = turn.summary;
-        let about = TurnAbout { agent, session, prompt, undoes: Some(id) };
+        let about = TurnAbout { agent, session, prompt, undoes: Some(id), corrections };
         let paths: HashSet<TreePath> = turn.changes.into_iter().map(|it| it.path).collect();
         let is_of_turn = move |change: &mut FileChange| paths.contains(&change.path);
         if let Err(error) = self.checkpoints.end(start, about, Box::new(is_of_turn)).await {
@@ -305,7 +343,7 @@ impl Undo {
             Way::Disk => file(change.after.clone(), change.before.clone(), None),
             Way::Merge => {
                 let bytes = self.merged(&plan.turn, change).await;
-                let bytes = bytes.ok_or("the same lines have changed since")?;
+                let bytes = bytes.ok_or(CONTESTED)?;
                 let now = self.state(&plan.turn, &change.path).await?;
                 file(now, change.before.clone(), Some(bytes))
             }
@@ -319,20 +357,23 @@ impl Undo {
                 Ok(Some(Taken::Buffer(rejected.conflicts.len())))
             }
             Way::Buffer => {
-                let root = &plan.turn.root;
-                let states = change.before.as_ref().zip(change.after.as_ref());
-                let (before, after) = states.ok_or("it is not there")?;
-                let base = content(&self.checkpoints, root, after).await;
-                let target = content(&self.checkpoints, root, before).await;
-                let (base, target) = base.zip(target).ok_or("its content is not kept")?;
-                let replaced = self.documents.replace_text(&path, base, target, by).await;
-                if replaced.map_err(|error| error.message_for_user())? {
-                    Ok(Some(Taken::Buffer(0)))
-                } else {
-                    Err("the same lines have changed since".to_owned())
+                let texts = self.replacement(&plan.turn, change).await;
+                let texts = texts.ok_or(NOT_KEPT)?;
+                let replaced = self.documents.replace_text(&path, texts, by).await;
+                match replaced.map_err(|error| error.message_for_user())? {
+                    Replaced::Done => Ok(Some(Taken::Buffer(0))),
+                    Replaced::AsBefore => Err(AS_BEFORE.to_owned()),
+                    Replaced::Contested => Err(CONTESTED.to_owned()),
                 }
             }
         }
+    }
+
+    /// Returns the texts of a file after and before a change.
+    async fn replacement(&self, turn: &TurnRef, change: &FileChange) -> Option<(Vec<u8>, Vec<u8>)> {
+        let base = content(&self.checkpoints, &turn.root, change.after.as_ref()?).await?;
+        let target = content(&self.checkpoints, &turn.root, change.before.as_ref()?).await?;
+        Some((base, target))
     }
 }
 

@@ -41,6 +41,6 @@ pub use error::DocumentError;
 pub use facts::{DiskFacts, FileTime, Stamp};
 pub use registry::Documents;
 pub use requests::{ReadRequest, WriteRequest};
-pub use restore::{Touched, Without};
+pub use restore::{Replaced, Touched, TurnFile, Without, WithoutAgent};
 pub use review::Decided;
 pub use scans::DiskScan;

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::blocking::run_blocking;
 use super::change::{Origin, Via};
 use super::disk_text::DiskText;
-use super::document::{Document, MAX_TRIES};
+use super::document::{Document, LoadedBuffer, MAX_TRIES};
 use super::error::DocumentError;
 use super::facts::DiskFacts;
 use super::registry::{Documents, run_to_completion};
 use crate::core::messages::review::ChangeScope;
-use crate::edit::{Snapshot, Text, apply, diff, merge};
+use crate::edit::{Record, Snapshot, Text, Version, apply, diff, merge, without_own};
 use crate::session::author::Author;
 
 /// What is known of who changed a file in a turn.
@@ -39,8 +39,49 @@ pub struct Without {
     pub text: Snapshot,
     /// Whether there would be a file.
     pub exists: bool,
+    /// How many places would change.
+    pub hunks: usize,
     /// How many places would stay, because somebody has changed them since.
     pub conflicts: usize,
+}
+
+/// What an agent and others have made of a file on disk in a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnFile {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// What it would be without the agent.
+    pub without: WithoutAgent,
+}
+
+/// What a file on disk would be without what an agent did in a turn, but with what others have changed meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WithoutAgent {
+    /// What it was before: nobody else has changed it.
+    AsBefore,
+    /// There would be no file.
+    Nothing,
+    /// It would have these bytes.
+    Bytes(Vec<u8>),
+}
+
+/// What came of replacing the text of a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replaced {
+    /// It was replaced.
+    Done,
+    /// There was nothing to replace.
+    AsBefore,
+    /// The same lines have changed, or the file is not loaded any more. Nothing was replaced.
+    Contested,
+}
+
+/// Whether to replace the text of a buffer, or only to find out what would come of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Replacement<'a> {
+    Planned,
+    /// As a change of this agent, if it is one's.
+    By(Option<&'a Author>),
 }
 
 impl Document {
@@ -90,10 +131,61 @@ impl Document {
             let form = rejection.form.unwrap_or(record.form());
             let text = apply(&rejection.hunks, record.current()).with_shape(form.shape);
             let text = revisions.snapshot(text);
+            let hunks = rejection.hunks.len().max(usize::from(rejection.form.is_some()));
             let conflicts = rejection.conflicts.len();
-            Some(Without { text, exists: form.exists, conflicts })
+            Some(Without { text, exists: form.exists, hunks, conflicts })
         })
         .await
+    }
+
+    /// Returns what became of the file on disk in a turn in which it was `before`, whether what the agent did was kept or not.
+    /// `None` if that is not known.
+    pub(super) async fn turn_file(
+        &mut self,
+        before: Option<Vec<u8>>,
+        by: &Author,
+    ) -> Result<Option<TurnFile>, DocumentError> {
+        let loaded = self.buffer_with_text().await?;
+        let buffer = loaded.as_ref().map(|loaded| &loaded.buffer);
+        let Some(file) = self.read_file(buffer).await? else { return Ok(None) };
+        let of_file = || Version::of_file(file.text.clone());
+        self.update_record(loaded.as_ref().map_or_else(of_file, LoadedBuffer::version)).await?;
+        let Some(record) = self.record.clone() else { return Ok(None) };
+        let before = match before {
+            Some(bytes) => self.decode_file(bytes, DiskFacts::MISSING, buffer).await?.text,
+            None => self.revisions.snapshot(Text::default()),
+        };
+        let (scope, disk) = (turn_of(by), file.text.clone());
+        let without = run_blocking(move || {
+            let is_chosen = |origin: &Origin| scope.includes(&origin.by);
+            let others = without_own(&before, &disk, &record.turnover(is_chosen))?;
+            if !record.current().same_lines(&disk) {
+                return Some(Some(others));
+            }
+            let record = Record::clone(&record).as_if_pending();
+            let rejection = record.plan_rejection(&record.choose(None, is_chosen));
+            let form = rejection.form.unwrap_or(record.form());
+            let text = apply(&rejection.hunks, &disk).with_shape(form.shape);
+            Some(form.exists.then_some(text))
+        });
+        let without = match without.await? {
+            None => WithoutAgent::AsBefore,
+            Some(None) => WithoutAgent::Nothing,
+            Some(Some(text)) => {
+                let text = self.revisions.snapshot(text);
+                WithoutAgent::Bytes(self.encode_file(text, &file.encoding).await?)
+            }
+        };
+        let bytes = self.encode_file(file.text, &file.encoding).await?;
+        Ok(Some(TurnFile { bytes, without }))
+    }
+
+    /// Returns the bytes that saving the buffer would write, and whether it has unsaved changes. `None` if the file is not
+    /// loaded.
+    pub(super) async fn buffer_bytes(&mut self) -> Result<Option<(Vec<u8>, bool)>, DocumentError> {
+        let Some(loaded) = self.buffer_with_text().await? else { return Ok(None) };
+        let bytes = self.encode_file(loaded.text, &loaded.buffer.encoding).await?;
+        Ok(Some((bytes, loaded.buffer.modified)))
     }
 
     /// Whether these are the bytes of a file with this text.
@@ -107,16 +199,16 @@ impl Document {
     }
 
     /// Turns the text of a loaded buffer from that of `base` into that of `target`, and keeps what else has changed since
-    /// `base`. Saves it if it was not modified. `by` is the agent whose change this is, if it is one's. Returns `false` if
-    /// the file is not loaded, or the same lines have changed.
+    /// `base`. Saves it if it was not modified.
     pub(super) async fn replace_text(
         &mut self,
-        base: Vec<u8>,
-        target: Vec<u8>,
-        by: Option<&Author>,
-    ) -> Result<bool, DocumentError> {
+        (base, target): (Vec<u8>, Vec<u8>),
+        replacement: Replacement<'_>,
+    ) -> Result<Replaced, DocumentError> {
         for _ in 0..MAX_TRIES {
-            let Some((loaded, file)) = self.buffer_and_file().await? else { return Ok(false) };
+            let Some((loaded, file)) = self.buffer_and_file().await? else {
+                return Ok(Replaced::Contested);
+            };
             let buffer = Some(&loaded.buffer);
             let base = self.decode_file(base.clone(), DiskFacts::MISSING, buffer).await?.text;
             let target = self.decode_file(target.clone(), DiskFacts::MISSING, buffer).await?.text;
@@ -127,7 +219,11 @@ impl Document {
                 let shape = if is_live { target.shape() } else { live.shape() };
                 Some((merged.hunks, shape))
             });
-            let Some((hunks, shape)) = merged.await? else { return Ok(false) };
+            let Some((hunks, shape)) = merged.await? else { return Ok(Replaced::Contested) };
+            if hunks.is_empty() && shape == loaded.text.shape() {
+                return Ok(Replaced::AsBefore);
+            }
+            let Replacement::By(by) = replacement else { return Ok(Replaced::Done) };
             let before = loaded.version();
             let Some(after) = self.change_loaded(loaded, file, &hunks, shape, false).await? else {
                 continue;
@@ -140,7 +236,7 @@ impl Document {
                 }
                 None => self.update_record(after).await?,
             }
-            return Ok(true);
+            return Ok(Replaced::Done);
         }
         Err(DocumentError::Busy(self.path.clone()))
     }
@@ -217,6 +313,29 @@ impl Documents {
         run_to_completion(async move { document.lock().await.without(&by).await }).await
     }
 
+    /// Returns what became of a file on disk in a turn in which it was `before`, whether what the agent did was kept or not.
+    /// `None` if that is not known.
+    pub async fn turn_file(
+        &self,
+        path: &Path,
+        before: Option<Vec<u8>>,
+        by: &Author,
+    ) -> Result<Option<TurnFile>, DocumentError> {
+        let document = self.document(path);
+        let by = by.clone();
+        run_to_completion(async move { document.lock().await.turn_file(before, &by).await }).await
+    }
+
+    /// Returns the bytes that saving the buffer of a file would write, and whether it has unsaved changes. `None` if the file
+    /// is not loaded.
+    pub async fn buffer_bytes(
+        &self,
+        path: &Path,
+    ) -> Result<Option<(Vec<u8>, bool)>, DocumentError> {
+        let document = self.document(path);
+        run_to_completion(async move { document.lock().await.buffer_bytes().await }).await
+    }
+
     /// Whether these are the bytes of a file with this text.
     pub async fn is_text_of(
         &self,
@@ -230,19 +349,31 @@ impl Documents {
     }
 
     /// Turns the text of a loaded buffer from that of `base` into that of `target`, and keeps what else has changed since
-    /// `base`. Saves it if it was not modified. `by` is the agent whose change this is, if it is one's. Returns `false` if
-    /// the file is not loaded, or the same lines have changed.
+    /// `base`. Saves it if it was not modified. `by` is the agent whose change this is, if it is one's.
     pub async fn replace_text(
         &self,
         path: &Path,
-        base: Vec<u8>,
-        target: Vec<u8>,
+        (base, target): (Vec<u8>, Vec<u8>),
         by: Option<&Author>,
-    ) -> Result<bool, DocumentError> {
+    ) -> Result<Replaced, DocumentError> {
         let document = self.document(path);
         let by = by.cloned();
         run_to_completion(async move {
-            document.lock().await.replace_text(base, target, by.as_ref()).await
+            let replacement = Replacement::By(by.as_ref());
+            document.lock().await.replace_text((base, target), replacement).await
+        })
+        .await
+    }
+
+    /// Returns what [`Self::replace_text`] would come to.
+    pub async fn can_replace_text(
+        &self,
+        path: &Path,
+        (base, target): (Vec<u8>, Vec<u8>),
+    ) -> Result<Replaced, DocumentError> {
+        let document = self.document(path);
+        run_to_completion(async move {
+            document.lock().await.replace_text((base, target), Replacement::Planned).await
         })
         .await
     }

@@ -6,6 +6,7 @@ mod decision;
 mod external;
 mod hunks;
 mod merge;
+mod own;
 mod rebase;
 mod record;
 mod revision;
@@ -19,7 +20,8 @@ pub use external::{
 };
 pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
 pub use merge::{Conflict, Merged, merge};
+pub use own::without_own;
 pub use rebase::{Overlap, Spans, rebase, replay};
-pub use record::{Form, PendingHunk, Record, StepId, UndoState, Version};
+pub use record::{Form, PendingHunk, Record, StepId, Turnover, UndoState, Version};
 pub use revision::{Revision, Snapshot};
 pub use text::{LineEnding, Shape, Text};

@@ -73,6 +73,15 @@ pub struct PendingHunk {
     pub steps: Vec<StepId>,
 }
 
+/// The lines that steps have brought and taken away.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Turnover<'a> {
+    /// A line that came twice is there twice.
+    pub brought: Vec<&'a str>,
+    /// The same of those that went.
+    pub taken: Vec<&'a str>,
+}
+
 /// The lines of a pending hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Run {
@@ -88,6 +97,7 @@ struct State {
     parent: usize,
     /// How many states lie before it.
     depth: usize,
+    step: StepId,
     transition: Transition,
     forms: Forms,
 }
@@ -121,7 +131,10 @@ impl<O> Record<O> {
     /// Starts a record with a version that no agent has changed yet.
     pub fn new(base: &Version) -> Self {
         let forms = Forms { base: base.form(), text: base.form(), by: None };
-        let root = State { parent: 0, depth: 0, transition: Transition::default(), forms };
+        let root = {
+            let (step, transition) = (BASE, Transition::default());
+            State { parent: 0, depth: 0, step, transition, forms }
+        };
         Self {
             weave: Weave::new(&base.text),
             origins: vec![None],
@@ -160,6 +173,12 @@ impl<O> Record<O> {
         known && self.has(&now.text) && self.forms().text == now.form()
     }
 
+    /// Returns the same history as if nothing had been kept.
+    #[must_use]
+    pub fn as_if_pending(self) -> Self {
+        Self { kept: HashSet::new(), ..self }
+    }
+
     fn has(&self, text: &Snapshot) -> bool {
         self.current.revision() == text.revision()
     }
@@ -195,7 +214,7 @@ impl<O> Record<O> {
         let agents = self.origin(step).is_some().then_some(step);
         let State { depth, forms, .. } = self.states[self.at];
         let forms = forms.after(form, agents);
-        self.states.push(State { parent: self.at, depth: depth + 1, transition, forms });
+        self.states.push(State { parent: self.at, depth: depth + 1, step, transition, forms });
         self.at = self.states.len() - 1;
     }
 
@@ -243,6 +262,18 @@ impl<O> Record<O> {
     /// Returns all lines the file has had since the record began, each with the step that brought it, in that order.
     pub fn lines(&self) -> impl Iterator<Item = (StepId, &str)> {
         self.weave.by_age()
+    }
+
+    /// Returns the lines that the steps of agents for which `is_chosen` have brought, and those they have taken away, whatever
+    /// became of them.
+    pub fn turnover(&self, is_chosen: impl Fn(&O) -> bool) -> Turnover<'_> {
+        let mut turnover = Turnover::default();
+        let states = self.states.iter();
+        for state in states.filter(|state| self.origin(state.step).is_some_and(&is_chosen)) {
+            turnover.brought.extend(state.transition.brought().map(|id| self.weave.text(id)));
+            turnover.taken.extend(state.transition.taken().map(|id| self.weave.text(id)));
+        }
+        turnover
     }
 
     /// Returns the latest recorded text.

@@ -76,6 +76,17 @@ impl Transition {
     pub(crate) fn set_fate(&mut self, weave: &Weave, line: LineId, after: Option<StepId>) {
         self.fates.push(Fate { line, before: weave.line(line).dead, after });
     }
+
+    /// The lines that came or came back.
+    pub(crate) fn brought(&self) -> impl Iterator<Item = LineId> {
+        let back = self.fates.iter().filter(|fate| fate.after.is_none()).map(|fate| fate.line);
+        self.born.iter().copied().chain(back)
+    }
+
+    /// The lines that went.
+    pub(crate) fn taken(&self) -> impl Iterator<Item = LineId> {
+        self.fates.iter().filter(|fate| fate.after.is_some()).map(|fate| fate.line)
+    }
 }
 
 /// All lines of a file, those that are gone included.

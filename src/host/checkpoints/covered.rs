@@ -16,7 +16,7 @@ use super::slot;
 use super::stored::Stored;
 use super::tree::Tree;
 use super::tree_path::TreePath;
-use super::turns::{Attribute, Coverage, Turn, TurnAbout, TurnSummary};
+use super::turns::{Attribute, Correction, Coverage, Side, Turn, TurnAbout, TurnSummary};
 use crate::edit::{Text, diff};
 use crate::secrets::Secrets;
 use std::collections::HashMap;
@@ -187,6 +187,10 @@ impl Covered {
         let manifest = self.scan()?;
         let mut changes = running.before.changes(&manifest);
         changes.retain_mut(|change| attribute(change));
+        for correction in &about.corrections {
+            let corrected = self.correct(&mut changes, correction, &manifest);
+            corrected.map_err(|error| store_error(&self.root, &error))?;
+        }
         if changes.is_empty() {
             return Ok(None);
         }
@@ -211,6 +215,55 @@ impl Covered {
         logged.map_err(|error| store_error(&self.root, &error))?;
         self.is_stale = true;
         Ok(Some(turn))
+    }
+
+    /// Changes what is logged of a path.
+    fn correct(
+        &mut self,
+        changes: &mut Vec<FileChange>,
+        correction: &Correction,
+        manifest: &Manifest,
+    ) -> io::Result<()> {
+        let Correction { path, before, after } = correction;
+        let at = match changes.binary_search_by(|change| change.path.cmp(path)) {
+            Ok(at) => at,
+            Err(at) => {
+                let is_known = !matches!((before, after), (Side::AsFound, _) | (_, Side::AsFound));
+                let state = manifest.get(path).map(Entry::state).filter(|_| is_known);
+                let Some(state) = state else { return Ok(()) };
+                let (before, after) = (Some(state.clone()), Some(state));
+                let path = path.clone();
+                changes.insert(at, FileChange { path, before, after, by: None, shared: false });
+                at
+            }
+        };
+        let (was, is) = (changes[at].before.take(), changes[at].after.take());
+        let template = is.clone().or_else(|| was.clone());
+        changes[at].before = self.corrected(path, was, before, template.as_ref())?;
+        changes[at].after = self.corrected(path, is, after, template.as_ref())?;
+        Ok(())
+    }
+
+    fn corrected(
+        &mut self,
+        path: &TreePath,
+        found: Option<State>,
+        side: &Side,
+        template: Option<&State>,
+    ) -> io::Result<Option<State>> {
+        let bytes = match side {
+            Side::AsFound => return Ok(found),
+            Side::Nothing => return Ok(None),
+            // Nobody else has put anything into a file that was created.
+            Side::File(bytes) if bytes.is_empty() && found.is_none() => return Ok(None),
+            Side::File(bytes) => bytes,
+        };
+        let is_file = |state: &State| state.kind == Kind::File;
+        let Some(state) = found.clone().or_else(|| template.cloned()).filter(is_file) else {
+            return Ok(found);
+        };
+        let content = self.stored.keep(bytes, self.is_private(path))?;
+        Ok(Some(State { content, size: bytes.len() as u64, ..state }))
     }
 
     /// Counts the lines that changes have added and removed, in files that are text and as far as that is quick.
@@ -238,6 +291,12 @@ impl Covered {
             }
         }
         (added, removed)
+    }
+
+    /// Returns the content of a file when a turn began; `None` if there was none, or it is not kept.
+    pub(super) fn content_before(&mut self, turn: u64, path: &TreePath) -> Option<Vec<u8>> {
+        let id = self.running.get(&turn)?.before.get(path)?.content?;
+        self.stored.content(&id)
     }
 
     /// Forgets a turn that will not be ended.

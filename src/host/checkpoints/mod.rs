@@ -178,6 +178,20 @@ impl Checkpoints {
         self.run(turn.root.clone(), move |covered| covered.look(number)).await
     }
 
+    /// Returns the content of a file when a turn began; `None` if there was none, or it is not kept.
+    ///
+    /// # Errors
+    /// If the root is not covered any more.
+    pub async fn content_before(
+        &self,
+        turn: &TurnStart,
+        path: TreePath,
+    ) -> Result<Option<Vec<u8>>, CheckpointError> {
+        let number = turn.number;
+        self.run_open(turn.root.clone(), move |covered| Ok(covered.content_before(number, &path)))
+            .await
+    }
+
     /// Ends a turn: scans again, and logs what has changed since it began. `attribute` is called for each change. `None`
     /// if nothing has changed.
     ///

@@ -5,6 +5,7 @@ use super::entry::{FileChange, Skipped};
 use super::ids::{ContentId, TurnId};
 use super::manifest::Manifest;
 use super::private;
+use super::tree_path::TreePath;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::HashSet;
@@ -67,6 +68,30 @@ pub struct TurnAbout {
     pub prompt: String,
     /// The turn it takes back, if it does.
     pub undoes: Option<TurnId>,
+    /// What is better known than the disk tells.
+    pub corrections: Vec<Correction>,
+}
+
+/// What a turn has changed in a path, where that is not the difference between two looks at the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Correction {
+    /// Relative to the root.
+    pub path: TreePath,
+    /// Without the turn.
+    pub before: Side,
+    /// With it. If neither is as found, the path may be one that the disk shows no change of.
+    pub after: Side,
+}
+
+/// What there is at a path before or after a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// What was found on disk.
+    AsFound,
+    /// Nothing.
+    Nothing,
+    /// A file with these bytes.
+    File(Vec<u8>),
 }
 
 /// Says of a change which tool call did it, and returns whether it belongs to the turn at all.

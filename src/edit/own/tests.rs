@@ -1,0 +1,34 @@
+//! Tests of `edit::own`.
+
+use super::super::record::Turnover;
+use super::super::text::Text;
+use super::without_own;
+
+fn without(before: &str, after: &str, brought: &[&str], taken: &[&str]) -> Option<String> {
+    let own = Turnover { brought: brought.to_vec(), taken: taken.to_vec() };
+    let text = without_own(&Text::parse(before), &Text::parse(after), &own);
+    text.map(|text| text.content())
+}
+
+#[test]
+fn what_only_the_author_has_changed_is_as_before() {
+    assert_eq!(without("a\nb\nc\n", "a\nB\nc\nd\n", &["B", "d"], &["b"]), None);
+    assert_eq!(without("a\n", "a\n", &[], &[]), None);
+}
+
+#[test]
+fn what_others_have_changed_stays() {
+    let found = without("a\nb\nc\n", "a\nB\nc\nmine\n", &["B"], &["b"]);
+    assert_eq!(found.as_deref(), Some("a\nb\nc\nmine\n"));
+    let found = without("a\nb\nc\nd\n", "A\nb\nc\n", &["A"], &["a"]);
+    assert_eq!(found.as_deref(), Some("a\nb\nc\n"));
+}
+
+#[test]
+fn what_may_be_anothers_stays() {
+    // One of the empty lines is the author's, and nobody knows which.
+    let found = without("a\nb\nc\n", "a\n\nb\n\nC\n", &["", "C"], &["c"]);
+    assert_eq!(found.as_deref(), Some("a\n\nb\n\nC\n"));
+    let found = without("a\nb\nc\n", "a\nB\nmine\nc\n", &["B"], &["b"]);
+    assert_eq!(found.as_deref(), Some("a\nB\nmine\nc\n"));
+}
