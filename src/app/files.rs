@@ -59,6 +59,10 @@ impl Files {
         Self { editor, documents, watcher, follow_lock, queues, turns, events }
     }
 
+    pub(super) fn documents(&self) -> &Arc<Documents> {
+        &self.documents
+    }
+
     pub(super) fn read(&self, token: RequestToken, request: ReadRequest, scope: FileScope) {
         let (documents, queue) = (Arc::clone(&self.documents), self.queues.get(&request.path));
         self.answer(token, async move {

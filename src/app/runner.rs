@@ -6,9 +6,8 @@ use crate::acp::Agents;
 use crate::core::messages::content::{ContentBytes, ExportOutcome, ExportTarget};
 use crate::core::messages::effect::{Effect, StoreCommand};
 use crate::core::messages::event::Event;
-use crate::documents::ReadRequest;
-use crate::documents::WriteRequest;
 use crate::documents::editor::Editor;
+use crate::documents::{Documents, ReadRequest, WriteRequest};
 use crate::host::checkpoints::Checkpoints;
 use crate::host::export;
 use crate::host::store::Store;
@@ -45,6 +44,11 @@ impl Runner {
         let checkpoints = Arc::new(checkpoints);
         let files = Files::new(editor, Arc::clone(&checkpoints), events.clone());
         Self { agents, terminals, files, store: Arc::new(store), checkpoints, events }
+    }
+
+    /// Returns the documents that effects read and change.
+    pub fn documents(&self) -> &Arc<Documents> {
+        self.files.documents()
     }
 
     /// Blocks until everything that was handed to the store is on disk.

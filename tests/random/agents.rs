@@ -11,14 +11,15 @@ use rat_nvim::documents::{AgentChange, DocumentError, ReadRequest, WriteRequest}
 use super::desk::Act;
 use super::disk;
 use super::model::{Checked, Look, is_on_disk, shown};
-use super::nvim::{session_of, within};
+use super::nvim::within;
 use super::user::SORTED;
 use super::words::{each, edited, gone, is_untouched, words};
-use super::world::{SESSIONS, World, author};
+use super::world::{SESSIONS, World, key};
 
 impl World {
     pub(crate) async fn agent(&mut self) -> Checked {
         let (index, session) = (self.dice.within(0..self.files.len()), self.dice.within(0..2));
+        self.begins_turn(session).await;
         // Mostly where the user is.
         let index = if self.dice.once_in(2) { self.at } else { index };
         match self.dice.within(0..16) {
@@ -45,7 +46,7 @@ impl World {
         let (path, name) = (self.files[index].path.clone(), SESSIONS[session]);
         self.trail.note(format!("{name}: reads {}", self.files[index].name));
         let was = self.look(index).await;
-        let by = session_of(name);
+        let by = key(session);
         let request = ReadRequest { session: by, path, line: None, limit: None };
         let text = within(self.desk.documents().read(request)).await.map_err(|e| e.to_string())?;
         let wanted = if was.modified { was.kept() } else { &was.disk };
@@ -68,7 +69,7 @@ impl World {
         let (path, name) = (self.files[index].path.clone(), SESSIONS[session]);
         self.trail.note(format!("{name}: sees {}", self.files[index].name));
         let text = fs::read_to_string(&path).unwrap();
-        let by = session_of(name);
+        let by = key(session);
         within(self.desk.documents().agent_read_disk(&path, &by))
             .await
             .map_err(|error| error.to_string())?;
@@ -121,8 +122,9 @@ impl World {
             let text = if below { word.clone() } else { format!(" {word}") };
             self.desk.begins(&Act::Type { below, text }).await;
         }
+        let by = self.author(session);
         let request = WriteRequest {
-            by: author(session),
+            by: by.clone(),
             path: path.clone(),
             content: content.clone(),
             base: None,
@@ -138,6 +140,7 @@ impl World {
         self.trail.note(format!("        {}", told(result.as_ref().map(Some))));
         self.pass_on().await;
         let now = self.look(index).await;
+        self.is_brought(index, by.turn, (&was, &now), word.as_deref());
         let (asked, looks) = ((content.as_str(), touched), (&was, &now));
         self.check_write(index, session, asked, &result, looks, word.is_some())
             .map_err(|why| format!("{why}\n{}", shown(&was, &now)))?;
@@ -243,7 +246,7 @@ impl World {
         if self.reads_disk[session] && self.dice.once_in(3) {
             // Its read from before is told only now.
             self.trail.note(format!("{}: is told to have read it", SESSIONS[session]));
-            let (path, by) = (self.files[index].path.clone(), session_of(SESSIONS[session]));
+            let (path, by) = (self.files[index].path.clone(), key(session));
             let seen = within(self.desk.documents().agent_read_disk(&path, &by)).await;
             seen.map_err(|error| error.to_string())?;
             self.files[index].knows[session].goes_on_from(&content);
@@ -295,7 +298,12 @@ impl World {
     pub(crate) async fn follows(&mut self, index: usize) -> Checked {
         let Some(by) = self.files[index].pending else { return Ok(()) };
         let session = if self.dice.once_in(6) { 1 - by } else { by };
-        let (path, author) = (self.files[index].path.clone(), author(session));
+        let (path, author) = (self.files[index].path.clone(), self.author(session));
+        let is_looked_at =
+            !self.files[index].is_open || self.turns.is_some() && self.dice.once_in(2);
+        if self.turns.is_some() && author.turn > 0 && is_looked_at {
+            return self.looks(session, author).await;
+        }
         let was = self.desk.look(&path).await;
         let result = within(self.desk.documents().disk_changed(&path, &author)).await;
         let result = result.map_err(|error| format!("not followed: {error}"))?;
@@ -308,11 +316,17 @@ impl World {
         self.pass_on().await;
         let now = self.look(index).await;
         self.files[index].pending = None;
-        let checked = self.check_follow(index, session, result.as_ref(), (&was, &now));
+        self.is_brought(index, author.turn, (&was, &now), None);
+        let mut checked = self.check_follow(index, session, result.as_ref(), (&was, &now));
+        let is_kept = result.is_some_and(|written| !written.unresolved.is_empty());
+        if !was.modified && now.modified && now.text.is_some() && !is_kept {
+            checked = checked.and(Err("it is modified after following the disk".to_owned()));
+        }
         checked.map_err(|why| format!("{why}\n{}", shown(&was, &now)))
     }
 
-    fn check_follow(
+    /// `result` is what came of it, as far as that is known.
+    pub(crate) fn check_follow(
         &mut self,
         index: usize,
         session: usize,
@@ -323,9 +337,10 @@ impl World {
         let kept = result.map(kept).unwrap_or_default();
         file.expected.is_taken_to_bring(&mut file.knows[session], was);
         file.expected.by_session(SESSIONS[session], &mut file.knows[session], was, now)?;
-        if result.is_some() {
+        // What comes may be the report of an earlier change only.
+        if result.is_some() && was.kept() != now.kept() {
             file.knows[session].is_taken_to_know(&was.disk);
-        } else if now.text.is_none() {
+        } else if result.is_some() || now.text.is_none() {
             file.knows[session].may_be_taken_to_know(&was.disk);
         }
         if now.text.is_none() {
@@ -340,10 +355,6 @@ impl World {
             file.expected.is_not_doubled(None, &was.disk, was, now)?;
         }
         file.expected.comes_together(&now.disk);
-        let is_kept = result.is_some_and(|written| !written.unresolved.is_empty());
-        if !was.modified && now.modified && !is_kept {
-            return Err("it is modified after following the disk".to_owned());
-        }
         Ok(())
     }
 }

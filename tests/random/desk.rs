@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rat_nvim::documents::Documents;
+use rat_nvim::documents::editor::Editor;
 
 use super::model::{Checked, Look};
 
@@ -162,6 +163,15 @@ impl Act {
 pub(crate) trait Desk: Send + Sync {
     /// The documents that are loaded there.
     fn documents(&self) -> &Arc<Documents>;
+
+    /// Where its files are: a real path.
+    fn folder(&self) -> &Path;
+
+    /// The editor alone, without documents.
+    fn editor(&self) -> Arc<dyn Editor>;
+
+    /// From now on, these are its documents.
+    fn connect(&mut self, documents: Arc<Documents>);
 
     /// Another editor in the same folder, without documents. It has to end first.
     async fn beside(&self, autoread: bool) -> Box<dyn Desk>;

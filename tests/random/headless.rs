@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rat_nvim::acp::transport::{Opened, Remote, Transport};
-use rat_nvim::acp::{Agents, GracePeriods};
+use rat_nvim::acp::{Agents, Batch, GracePeriods};
 use rat_nvim::app::runner::Runner;
 use rat_nvim::config::resolve::{AgentSelection, resolve};
 use rat_nvim::config::settings::Settings;
@@ -16,6 +16,7 @@ use rat_nvim::core::messages::event::Event;
 use rat_nvim::core::messages::policy::FilePolicy;
 use rat_nvim::core::messages::user::{SessionTarget, UserAction};
 use rat_nvim::core::state::State;
+use rat_nvim::documents::editor::Editor;
 use rat_nvim::host::checkpoints::Checkpoints;
 use rat_nvim::host::checkpoints::limits::Limits;
 use rat_nvim::host::store::Store;
@@ -118,6 +119,27 @@ async fn agent(stream: DuplexStream, path: String) {
     }
 }
 
+/// What runs effects for an editor, with the agent above, and where the results come out.
+pub(crate) struct Edges {
+    pub(crate) runner: Runner,
+    from_agents: mpsc::Receiver<Batch>,
+    pub(crate) done: mpsc::UnboundedReceiver<Event>,
+}
+
+impl Edges {
+    /// The agent works on the file with this path.
+    pub(crate) fn new(editor: Arc<dyn Editor>, path: &Path, checkpoints: Checkpoints) -> Self {
+        let (to_loop, from_agents) = mpsc::channel(16);
+        let (events, done) = mpsc::unbounded_channel();
+        let transport = Arc::new(InMemory { path: path.display().to_string() });
+        let agents = Agents::new(to_loop, transport, GracePeriods::default(), Secrets::default());
+        let terminals = Terminals::new(mpsc::channel(1).0, None);
+        let store = Store::open(None, Secrets::default());
+        let runner = Runner::new(editor, agents, terminals, store, checkpoints, events);
+        Self { runner, from_agents, done }
+    }
+}
+
 /// Holds (Writing files): An agent changes unsaved text in any editor, without Neovim.
 #[tokio::test]
 async fn an_agent_changes_unsaved_text_in_any_editor() {
@@ -126,14 +148,9 @@ async fn an_agent_changes_unsaved_text_in_any_editor() {
     desk.does(&Act::Open("a.txt".into()), false).await;
     desk.does(&Act::Append { line: 2, text: " unsaved".into() }, false).await;
 
-    let (to_loop, mut from_agents) = mpsc::channel(16);
-    let (events, mut done) = mpsc::unbounded_channel();
-    let transport = Arc::new(InMemory { path: path.display().to_string() });
-    let agents = Agents::new(to_loop, transport, GracePeriods::default(), Secrets::default());
-    let terminals = Terminals::new(mpsc::channel(1).0, None);
-    let store = Store::open(None, Secrets::default());
     let checkpoints = Checkpoints::open(None, Secrets::default(), Limits::default());
-    let mut runner = Runner::new(desk.editor(), agents, terminals, store, checkpoints, events);
+    let Edges { mut runner, mut from_agents, mut done } =
+        Edges::new(desk.editor(), &path, checkpoints);
     let mut state = State::default();
 
     let start = UserAction::Start {

@@ -21,6 +21,7 @@ mod nvim;
 mod quiet;
 mod review;
 mod trail;
+mod turns;
 mod user;
 mod words;
 mod world;
@@ -34,7 +35,7 @@ use dice::Dice;
 use memory::Memory;
 use neovim::Neovim;
 use trail::Trail;
-use world::{Reviews, World};
+use world::{Habits, World};
 
 /// The same worlds for everybody: a change that breaks one is to blame for it. New ones are looked for with other seeds.
 const SEED: u64 = 20_261_121;
@@ -72,18 +73,20 @@ async fn nothing_is_lost_in_memory() {
     play_worlds(Place::Memory, STEPS_IN_MEMORY).await;
 }
 
+const NEITHER: Habits = Habits { reviews: false, undoes: false };
+
 /// Worlds in memory in which something was lost or duplicated once.
-const FOUND: &[u64] = &[
-    14_375_813_011_970_930_713,
-    18_445_749_069_809_990_298,
-    8_245_870_197_416_617_618,
-    3_894_168_915_674_749_866,
+const FOUND: &[(u64, Habits)] = &[
+    (14_375_813_011_970_930_713, NEITHER),
+    (18_445_749_069_809_990_298, NEITHER),
+    (8_245_870_197_416_617_618, NEITHER),
+    (3_894_168_915_674_749_866, NEITHER),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_where_it_once_was() {
-    for &seed in FOUND {
-        if let Err(why) = world(Place::Memory, seed, Reviews::Never).await {
+    for &(seed, habits) in FOUND {
+        if let Err(why) = world(Place::Memory, seed, habits).await {
             panic!("{why}");
         }
     }
@@ -102,7 +105,7 @@ async fn play_worlds(place: Place, steps: usize) {
     let worlds = std::iter::once(seed).chain(std::iter::repeat_with(|| dice.next()));
     let worlds: Vec<u64> = worlds.take(steps.div_ceil(STEPS_OF_A_WORLD)).collect();
     for abreast in worlds.chunks(ABREAST) {
-        let worlds = abreast.iter().map(|&seed| tokio::spawn(world(place, seed, reviews(seed))));
+        let worlds = abreast.iter().map(|&seed| tokio::spawn(world(place, seed, habits(seed))));
         let worlds: Vec<_> = worlds.collect();
         for world in worlds {
             if let Err(why) = world.await.unwrap() {
@@ -114,20 +117,20 @@ async fn play_worlds(place: Place, steps: usize) {
     writeln!(out, "{place:?}: {steps} steps in {took:.1?}").unwrap();
 }
 
-/// In half of the worlds the user keeps and rejects what agents have changed.
-fn reviews(seed: u64) -> Reviews {
-    let are_there = Dice::new(seed.rotate_left(17)).once_in(2);
-    if are_there { Reviews::Sometimes } else { Reviews::Never }
+/// In half of the worlds the user keeps and rejects what agents have changed; in half of all, turns are undone.
+fn habits(seed: u64) -> Habits {
+    let mut dice = Dice::new(seed.rotate_left(17));
+    Habits { reviews: dice.once_in(2), undoes: dice.once_in(2) }
 }
 
 /// Plays one world.
-async fn world(place: Place, seed: u64, reviews: Reviews) -> Result<(), String> {
+async fn world(place: Place, seed: u64, habits: Habits) -> Result<(), String> {
     let steps = STEPS_OF_A_WORLD;
-    let Err(mut failure) = play(place, (seed, reviews), BTreeSet::new(), steps).await else {
+    let Err(mut failure) = play(place, (seed, habits), BTreeSet::new(), steps).await else {
         return Ok(());
     };
     if place == Place::Memory {
-        failure = shrink((seed, reviews), failure).await;
+        failure = shrink((seed, habits), failure).await;
     }
     let Failure { trail, why, .. } = failure;
     let again = format!("RAT_SEED={seed} RAT_STEPS={STEPS_OF_A_WORLD} plays this world again");
@@ -143,15 +146,14 @@ struct Failure {
 
 async fn play(
     place: Place,
-    (seed, reviews): (u64, Reviews),
+    (seed, habits): (u64, Habits),
     left_out: BTreeSet<usize>,
     steps: usize,
 ) -> Result<(), Failure> {
     let trail = Trail::default();
     let in_world = trail.clone();
     let played = tokio::spawn(async move {
-        let mut world = World::new(place.desk(seed).await, seed, in_world).await;
-        world.reviews = reviews;
+        let mut world = World::new(place.desk(seed).await, (seed, habits), in_world).await;
         for number in (1..=steps).filter(|number| !left_out.contains(number)) {
             world.step(number).await?;
         }
@@ -166,7 +168,7 @@ async fn play(
 }
 
 /// Leaves out whatever is not needed for a world to fail, more and more finely.
-async fn shrink(seed: (u64, Reviews), mut failure: Failure) -> Failure {
+async fn shrink(seed: (u64, Habits), mut failure: Failure) -> Failure {
     let mut left_out = BTreeSet::new();
     let mut size = STEPS_OF_A_WORLD / 2;
     while size > 0 {

@@ -149,6 +149,11 @@ impl Expected {
         file.clone_into(&mut self.synced_text);
     }
 
+    /// The words that Neovim and the file had in common last.
+    pub(crate) fn synced(&self) -> &Words {
+        &self.synced
+    }
+
     /// These words are where they belong, whatever comes of them later.
     pub(crate) fn is_settled(&mut self, text: &str) {
         self.came.extend(words(text).into_keys());

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use rat_nvim::documents::Documents;
+use rat_nvim::documents::editor::Editor;
 use serde_json::Value;
 
 use super::desk::{Act, Desk};
@@ -44,6 +45,7 @@ end
 
 pub(crate) struct Neovim {
     nvim: Nvim,
+    folder: PathBuf,
     /// How often keys were typed that are waited for.
     typed: Mutex<usize>,
 }
@@ -52,7 +54,8 @@ impl Neovim {
     pub(crate) async fn start(name: &str) -> Box<dyn Desk> {
         let nvim = Nvim::start_under(&disk::above(), name).await;
         nvim.lua(TOOLS).await;
-        Box::new(Self { nvim, typed: Mutex::default() })
+        let folder = nvim.path("a.txt").parent().unwrap().to_owned();
+        Box::new(Self { nvim, folder, typed: Mutex::default() })
     }
 
     /// Types keys in Normal mode, and waits until they are through.
@@ -73,11 +76,23 @@ impl Desk for Neovim {
         &self.nvim.files
     }
 
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn editor(&self) -> Arc<dyn Editor> {
+        Arc::clone(&self.nvim.editor) as Arc<dyn Editor>
+    }
+
+    fn connect(&mut self, documents: Arc<Documents>) {
+        self.nvim.files = documents;
+    }
+
     async fn beside(&self, autoread: bool) -> Box<dyn Desk> {
         let nvim = self.nvim.beside(&["-n"]).await;
         nvim.lua(TOOLS).await;
         nvim.command(if autoread { "set autoread" } else { "set noautoread" }).await;
-        Box::new(Self { nvim, typed: Mutex::default() })
+        Box::new(Self { nvim, folder: self.folder.clone(), typed: Mutex::default() })
     }
 
     fn large(&self) -> usize {

@@ -40,7 +40,7 @@ impl World {
     }
 
     /// Base and pending hunks give the text, and words that came with a step of a session are in one of its steps first.
-    async fn check_record(&self, index: usize) -> Checked {
+    pub(crate) async fn check_record(&self, index: usize) -> Checked {
         let file = &self.files[index];
         let record =
             within(self.desk.documents().record(&file.path)).await.map_err(|e| e.to_string())?;

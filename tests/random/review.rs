@@ -4,9 +4,9 @@
 use rat_nvim::core::messages::review::ChangeScope;
 
 use super::model::{Checked, Look, shown};
-use super::nvim::{session_of, within};
+use super::nvim::within;
 use super::words::{each, words};
-use super::world::{SESSIONS, World};
+use super::world::{World, key};
 
 impl World {
     pub(crate) async fn decides(&mut self) -> Checked {
@@ -46,7 +46,7 @@ impl World {
         match self.dice.within(0..3) {
             0 => ChangeScope::default(),
             1 => {
-                let session = session_of(SESSIONS[self.dice.within(0..2)]);
+                let session = key(self.dice.within(0..2));
                 ChangeScope { session: Some(session), ..ChangeScope::default() }
             }
             _ => {
@@ -66,6 +66,9 @@ impl World {
         self.trail.note(format!("        {rejected:?}"));
         self.user_did(index).await;
         let now = self.look(index).await;
+        if now.text.is_none() {
+            self.files[index].expected.comes_together(&now.disk);
+        }
         let record = within(self.desk.documents().record(&path)).await;
         let after = record.map_err(|error| error.to_string())?;
         let failed = |why: String| Err(format!("{why}\n{}", shown(was, &now)));

@@ -4,18 +4,24 @@
 use std::path::{Path, PathBuf};
 
 use rat_nvim::core::messages::files::BufferEvent;
-use rat_nvim::session::author::Author;
+use rat_nvim::session::author::{ChatId, SessionKey};
 
 use super::desk::{Act, Desk};
 use super::dice::Dice;
 use super::model::{Checked, Expected, Knowledge, Look};
-use super::nvim::{session_of, within};
+use super::nvim::within;
 use super::trail::Trail;
+use super::turns::Turns;
 
 pub(crate) const SESSIONS: [&str; 2] = ["anna", "bert"];
 
-pub(crate) fn author(session: usize) -> Author {
-    Author { session: session_of(SESSIONS[session]), turn: 1, tool_call: None }
+/// Each session has a chat of its own.
+pub(crate) fn key(session: usize) -> SessionKey {
+    SessionKey { chat: chat(session), session: SESSIONS[session].into() }
+}
+
+pub(crate) fn chat(session: usize) -> ChatId {
+    ChatId(u32::try_from(session).unwrap() + 1)
 }
 
 /// One file of a world.
@@ -33,10 +39,13 @@ pub(crate) struct File {
     pub(crate) is_open_there: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reviews {
-    Never,
-    Sometimes,
+/// What the user does with what agents have changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Habits {
+    /// Keeps and rejects what is pending.
+    pub(crate) reviews: bool,
+    /// Undoes and redoes turns.
+    pub(crate) undoes: bool,
 }
 
 pub(crate) struct World {
@@ -58,12 +67,18 @@ pub(crate) struct World {
     /// Which sessions read the disk themselves, too; the others read through us only.
     pub(crate) reads_disk: [bool; 2],
     pub(crate) made: usize,
-    /// Whether the user keeps and rejects what is pending.
-    pub(crate) reviews: Reviews,
+    habits: Habits,
+    /// `None` if the user undoes none.
+    pub(crate) turns: Option<Turns>,
 }
 
 impl World {
-    pub(crate) async fn new(desk: Box<dyn Desk>, seed: u64, trail: Trail) -> Self {
+    pub(crate) async fn new(
+        mut desk: Box<dyn Desk>,
+        (seed, habits): (u64, Habits),
+        trail: Trail,
+    ) -> Self {
+        let turns = habits.undoes.then(|| Turns::new(&mut *desk));
         let mut dice = Dice::new(seed);
         let autoread = dice.once_in(2);
         let other = desk.beside(autoread).await;
@@ -106,7 +121,8 @@ impl World {
             sorts,
             reads_disk,
             made,
-            reviews: Reviews::Never,
+            habits,
+            turns,
         };
         world.open(0).await;
         world
@@ -122,8 +138,11 @@ impl World {
             17..19 => self.editor_beside().await?,
             _ => self.quiet().await?,
         }
-        if self.reviews == Reviews::Sometimes && self.dice.once_in(6) {
+        if self.habits.reviews && self.dice.once_in(6) {
             self.decides().await?;
+        }
+        if self.turns.is_some() {
+            self.turns_go_on().await?;
         }
         self.desk.asks_nothing().await?;
         self.check_files().await

@@ -65,11 +65,6 @@ impl Memory {
         Self::in_folder(Arc::new(Folder(folder)), true, seed)
     }
 
-    /// The editor alone, without documents.
-    pub(crate) fn editor(&self) -> Arc<dyn Editor> {
-        Arc::new(self.shared.clone())
-    }
-
     fn in_folder(folder: Arc<Folder>, autoread: bool, seed: u64) -> Self {
         let inner = Inner::new(folder.0.clone(), autoread, seed);
         let shared = Shared(Arc::new(Mutex::new(inner)));
@@ -82,6 +77,18 @@ impl Memory {
 impl Desk for Memory {
     fn documents(&self) -> &Arc<Documents> {
         &self.files
+    }
+
+    fn folder(&self) -> &Path {
+        &self.folder.0
+    }
+
+    fn editor(&self) -> Arc<dyn Editor> {
+        Arc::new(self.shared.clone())
+    }
+
+    fn connect(&mut self, documents: Arc<Documents>) {
+        self.files = documents;
     }
 
     async fn beside(&self, autoread: bool) -> Box<dyn Desk> {
