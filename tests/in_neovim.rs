@@ -57,4 +57,5 @@ mod terminals;
 mod turn;
 mod turn_cancel;
 mod undo;
+mod undo_later;
 mod unsaved;

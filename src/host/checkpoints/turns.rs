@@ -183,7 +183,8 @@ impl TurnLog {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let Some(json) = line.strip_suffix(b"\n") else { break };
             if log.length == 0 {
-                let header: Header = serde_json::from_slice(json)?;
+                let header: Header =
+                    serde_json::from_slice(json).map_err(|_| damaged(&log.path))?;
                 if header.version != VERSION {
                     return Err(io::Error::other("they are of another version of rat.nvim"));
                 }
@@ -295,6 +296,11 @@ impl TurnLog {
         *self = Self::of_file(self.path.clone(), file)?;
         Ok(())
     }
+}
+
+fn damaged(path: &Path) -> io::Error {
+    let folder = path.parent().unwrap_or(path).display();
+    io::Error::other(format!("the log of turns is damaged; without {folder}, a new one is begun"))
 }
 
 impl Coverage {

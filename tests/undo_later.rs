@@ -1,0 +1,291 @@
+//! A turn is undone by a later Neovim, after the binary was killed, and where that is not possible, in real Neovim.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::json;
+
+use crate::support::{Chat, Dice, Nvim, Options, files_below};
+use crate::undo::{
+    answer, git, in_project, in_project_builder, poll_kept, ravage, tree, turn_with_command,
+};
+
+/// A new Neovim in the same folder, after this one has ended.
+fn restarted(mut chat: Chat) -> Chat {
+    chat.nvim.quit();
+    chat.agent.expect_gone();
+    Chat::builder().neovim(chat.nvim.beside(Options::wide())).start()
+}
+
+/// Holds (Review): A turn of an earlier Neovim is undone byte for byte, and redone.
+#[test]
+fn a_turn_of_an_earlier_neovim_is_undone() {
+    let mut chat = in_project();
+    let before = tree(chat.nvim.cwd());
+    turn_with_command(&mut chat, ravage);
+    let after = tree(chat.nvim.cwd());
+    let mut chat = restarted(chat);
+    poll_kept(&mut chat);
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 32 files", "Undid the turn in 32 files");
+    assert_eq!(tree(chat.nvim.cwd()), before);
+    let mut chat = restarted(chat);
+    answer(&mut chat, "RatRedo", "Redo \"change it all\"? 32 files", "Redid the turn in 32 files");
+    assert_eq!(tree(chat.nvim.cwd()), after);
+}
+
+/// Holds (Review): Undoing a turn of an earlier Neovim takes nothing of the user's away: what they saved during the turn or
+/// since, and what is unsaved, stays.
+#[test]
+fn undoing_a_turn_of_an_earlier_neovim_keeps_what_the_user_has_done() {
+    let mut chat = in_project();
+    chat.nvim.command("wincmd t | edit open.txt");
+    chat.prompt("change it all");
+    chat.nvim.poll_state("running");
+    chat.tool_call(json!({"toolCallId": "c1", "title": "sed", "kind": "execute",
+        "status": "in_progress"}));
+    ravage(chat.nvim.cwd());
+    chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
+    let open = chat.path("open.txt");
+    let open = open.to_str().unwrap();
+    chat.nvim.poll("the change", |nvim| nvim.buffer_lines(open)[1] == "TWO");
+    chat.nvim.command("call append(3, 'during') | write");
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    poll_kept(&mut chat);
+    chat.nvim.command("call append(4, 'since') | write");
+    fs::write(chat.path("src/3.txt"), "one\nTWO 3\nthree\nmine\n").unwrap();
+    fs::write(chat.path("src/4.txt"), "one\nmine\nthree\n").unwrap();
+    let mut chat = restarted(chat);
+    chat.nvim.command("wincmd t | edit src/5.txt | call append(3, 'unsaved')");
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn");
+    let root = chat.nvim.cwd().to_owned();
+    let text = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    assert_eq!(text("open.txt"), "one\ntwo\nthree\nduring\nsince\n");
+    assert_eq!(text("src/3.txt"), "one\ntwo 3\nthree\nmine\n");
+    assert_eq!(text("src/4.txt"), "one\nmine\nthree\n");
+    let left = "src/4.txt was left alone: the same lines have changed since";
+    assert!(chat.nvim.messages().contains(left), "{}", chat.nvim.messages());
+    assert_eq!(text("src/6.txt"), "one\ntwo 6\nthree\n");
+    let unsaved = chat.path("src/5.txt");
+    let lines = chat.nvim.buffer_lines(unsaved.to_str().unwrap());
+    assert_eq!(lines, ["one", "two 5", "three", "unsaved"]);
+    assert_eq!(fs::read_to_string(unsaved).unwrap(), "one\nTWO 5\nthree\n", "nothing was saved");
+}
+
+/// Where checkpoints are stored: the folder of the only slot of the only root.
+fn slot(chat: &Chat) -> PathBuf {
+    let files = files_below(&chat.nvim.folder().path().join("state"));
+    let log = files.into_iter().find(|path| path.ends_with("turns.jsonl")).expect("a log of turns");
+    log.parent().unwrap().to_owned()
+}
+
+/// Runs a command, which says one line, and changes nothing.
+fn says(chat: &mut Chat, command: &str, message: &str) {
+    let before = tree(chat.nvim.cwd());
+    chat.nvim.command("messages clear");
+    chat.nvim.command(command);
+    // It may take several rows.
+    let said = |nvim: &mut Nvim| nvim.messages().replace('\n', " ");
+    chat.nvim.poll(message, |nvim| said(nvim).contains(message));
+    let messages = said(&mut chat.nvim);
+    assert_eq!(messages.matches("[rat]").count(), 1, "{messages}");
+    assert_eq!(tree(chat.nvim.cwd()), before);
+}
+
+fn one_turn(chat: &mut Chat) {
+    turn_with_command(chat, |root| fs::write(root.join("a.txt"), "two\n").unwrap());
+}
+
+fn in_small_project() -> Chat {
+    Chat::builder().file("a.txt", "one\n").start()
+}
+
+/// Holds (Review): Where a turn cannot be undone, one line says why and nothing changes.
+#[test]
+fn a_turn_that_is_not_known_is_not_undone() {
+    let mut chat = in_small_project();
+    one_turn(&mut chat);
+    let root = chat.nvim.cwd().display().to_string();
+    for (id, message) in [
+        ("1-7", "The changes of turn 1-7 are not kept any more"),
+        ("9-1", "The changes of turn 9-1 are not kept any more"),
+        ("", "This is no id of a content or a turn"),
+        ("1-1-1", "This is no id of a content or a turn"),
+    ] {
+        let undo = format!("lua require('rat').undo({{ root = '{root}', id = '{id}' }})");
+        says(&mut chat, &undo, message);
+    }
+    let nowhere = "lua require('rat').undo({ root = '/no/such/folder', id = '1-1' })";
+    says(&mut chat, nowhere, "/no/such/folder is not covered by checkpoints: it cannot be read");
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+}
+
+/// Holds (Review): Where a turn cannot be undone, one line says why and nothing changes.
+#[test]
+fn what_is_damaged_is_not_undone() {
+    for (file, message) in [
+        ("turns.jsonl", "cannot be kept: the log of turns is damaged; without"),
+        ("pack", "Nothing of \"change it all\" to undo: a.txt: its content is not kept"),
+    ] {
+        let mut chat = in_small_project();
+        one_turn(&mut chat);
+        let slot = slot(&chat);
+        chat.nvim.quit();
+        chat.agent.expect_gone();
+        // What follows the first bytes, by which the version is known, is garbage.
+        let bytes = fs::read(slot.join(file)).unwrap();
+        let garbage: Vec<u8> = (0..=250).cycle().step_by(7).take(bytes.len()).collect();
+        let _ = fs::remove_file(slot.join("pack.index"));
+        let kept = if file == "pack" { 8 } else { 0 };
+        fs::write(slot.join(file), [&bytes[..kept], &garbage[kept..]].concat()).unwrap();
+        let later = chat.nvim.beside(Options::wide());
+        let mut chat = Chat::builder().neovim(later).start();
+        says(&mut chat, "RatUndo", message);
+    }
+}
+
+/// Holds (Review): Where a turn cannot be undone, one line says why and nothing changes.
+#[test]
+fn checkpoints_of_another_version_are_left_alone() {
+    let mut chat = in_small_project();
+    one_turn(&mut chat);
+    let log = slot(&chat).join("turns.jsonl");
+    chat.nvim.quit();
+    chat.agent.expect_gone();
+    let other = fs::read_to_string(&log).unwrap().replacen("\"version\":1", "\"version\":2", 1);
+    fs::write(&log, &other).unwrap();
+    let later = chat.nvim.beside(Options::wide());
+    let mut chat = Chat::builder().neovim(later).start();
+    says(&mut chat, "RatUndo", "they are of another version of rat.nvim");
+    assert_eq!(fs::read_to_string(&log).unwrap(), other);
+}
+
+/// Holds (Review): Where a turn cannot be undone, one line says why and nothing changes.
+#[test]
+fn a_folder_for_checkpoints_that_cannot_be_written_is_told() {
+    let mut chat = in_small_project();
+    one_turn(&mut chat);
+    let store = slot(&chat).parent().unwrap().parent().unwrap().to_owned();
+    chat.nvim.quit();
+    chat.agent.expect_gone();
+    fs::remove_dir_all(&store).unwrap();
+    // Not even root can write there.
+    fs::write(&store, "").unwrap();
+    let later = chat.nvim.beside(Options::wide());
+    let mut chat = Chat::builder().neovim(later).start();
+    says(&mut chat, "RatUndo", "Nothing to undo: checkpoints of");
+    chat.prompt("go on");
+    chat.nvim.poll_state("running");
+    chat.end_turn("end_turn");
+}
+
+/// Holds (Review): After a switch to another branch, only files that are as the turn left them are undone; the others are left
+/// alone, and that is said.
+#[test]
+fn after_a_switch_of_the_branch_files_that_differ_are_left_alone() {
+    let mut chat = Chat::builder().file("a.txt", "one\n").file("b.txt", "one\n").start();
+    let root = chat.nvim.cwd().to_owned();
+    if git(&root, &["init", "-q", "-b", "main"]).is_none() {
+        return; // There is no git here.
+    }
+    git(&root, &["add", "."]);
+    git(&root, &["commit", "-q", "-m", "all"]);
+    git(&root, &["checkout", "-q", "-b", "other"]);
+    fs::write(root.join("a.txt"), "other\n").unwrap();
+    git(&root, &["commit", "-q", "-a", "-m", "other"]);
+    git(&root, &["checkout", "-q", "main"]);
+    turn_with_command(&mut chat, |root| {
+        fs::write(root.join("a.txt"), "two\n").unwrap();
+        fs::write(root.join("b.txt"), "two\n").unwrap();
+    });
+    git(&root, &["commit", "-q", "-a", "-m", "two"]);
+    git(&root, &["checkout", "-q", "other"]);
+    fs::write(root.join("b.txt"), "two\n").unwrap();
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn in 1 file");
+    let text = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    assert_eq!((text("a.txt"), text("b.txt")), ("other\n".into(), "one\n".into()));
+    let left = "a.txt was left alone: the same lines have changed since";
+    assert!(chat.nvim.messages().contains(left), "{}", chat.nvim.messages());
+}
+
+/// In so many moments an undo is killed.
+const MOMENTS: usize = 50;
+/// The files of the large project beside those of the other.
+const MORE: usize = 40;
+
+fn more(root: &Path, number: usize) -> PathBuf {
+    root.join(format!("more/{number:02}.txt"))
+}
+
+fn ravage_more(root: &Path) {
+    ravage(root);
+    for number in 0..MORE {
+        fs::write(more(root, number), format!("TWO {number}\n").repeat(200)).unwrap();
+    }
+}
+
+/// Undoes the turn, and kills the binary once a file has changed or after some time.
+fn kill_in_undo(chat: &mut Chat, dice: &mut Dice, turn: &str) {
+    chat.nvim.command(&format!("lua require('rat').undo({turn})"));
+    chat.nvim.poll_screen("Undo \"change it all\"? 72 files");
+    let pid = i32::try_from(chat.nvim.binary()).unwrap();
+    let file = more(chat.nvim.cwd(), dice.within(0..MORE));
+    let waits_for_file = dice.once_in(2);
+    let wait = Duration::from_micros(dice.within(0..60_000) as u64);
+    chat.nvim.input("1<CR>");
+    let began = Instant::now();
+    let is_over = || {
+        let is_changed = || fs::read(&file).is_ok_and(|bytes| !bytes.starts_with(b"TWO"));
+        if waits_for_file { is_changed() } else { began.elapsed() >= wait }
+    };
+    while !is_over() && began.elapsed() < Duration::from_secs(10) {
+        std::hint::spin_loop();
+    }
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    chat.nvim.poll_state("failed");
+}
+
+/// Holds (Review): An undo that is killed at any moment has changed nothing or everything once rat.nvim has started again.
+#[test]
+fn an_undo_that_is_killed_has_changed_nothing_or_everything() {
+    let mut builder = in_project_builder();
+    for number in 0..MORE {
+        let text = format!("two {number}\n").repeat(100);
+        builder = builder.file(&format!("more/{number:02}.txt"), text);
+    }
+    let mut chat = builder.start();
+    let root = chat.nvim.cwd().to_owned();
+    let before = tree(&root);
+    turn_with_command(&mut chat, ravage_more);
+    let after = tree(&root);
+    let turn = format!("{{ root = '{}', id = '1-1' }}", root.display());
+    let seed = std::env::var("RAT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or(20_261_123);
+    println!("RAT_SEED={seed}");
+    let mut dice = Dice::new(seed);
+    let (mut undone, mut between) = (0, 0);
+    for moment in 0..MOMENTS {
+        kill_in_undo(&mut chat, &mut dice, &turn);
+        let killed = tree(&root);
+        between += usize::from(killed != before && killed != after);
+        chat.nvim.command("RatRestart");
+        chat.agent.expect_start();
+        chat.agent.handshake();
+        chat.nvim.poll_state("ready");
+        poll_kept(&mut chat);
+        let now = tree(&root);
+        if now == before {
+            undone += 1;
+            ravage_more(&root);
+        } else {
+            let differ = now.iter().filter(|(name, node)| after.get(*name) != Some(node));
+            let differ: Vec<&String> = differ.map(|(name, _)| name).collect();
+            assert!(now == after, "moment {moment}: {differ:?} are neither old nor new");
+        }
+    }
+    println!("{undone} undone, {between} interrupted");
+    assert!(between > 0 && undone < MOMENTS, "{undone} undone, {between} interrupted");
+}
