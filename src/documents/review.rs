@@ -165,6 +165,10 @@ impl Document {
             let hunks = rejection.hunks.len().max(usize::from(rejection.form.is_some()));
             let rejected = Decided { hunks, conflicts: rejection.conflicts.clone(), sessions };
             if rejection.changes_nothing() {
+                if !rejection.is_empty() {
+                    let now = self.version().await?;
+                    self.record_rejection(rejection, now).await?;
+                }
                 return Ok(rejected);
             }
             let is_done = match self.buffer_and_file().await? {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::hunks::Hunk;
-use super::record::weave::{Line, LineId, Transition};
+use super::record::weave::{Life, Line, LineId, Transition};
 use super::record::{Form, Record, Run, StepId, Version};
 
 /// Pending changes that a decision is about.
@@ -34,13 +34,33 @@ pub struct Rejection {
     pub form: Option<Form>,
     /// Lines of the text (0-based) where what was chosen stays, because somebody has replaced it since.
     pub conflicts: Vec<Range<usize>>,
-    /// Whether the lines come back or go.
-    fates: Vec<(LineId, bool)>,
+    /// What becomes of lines.
+    fates: Vec<(LineId, Fate)>,
+}
+
+/// What becomes of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Fate {
+    /// It goes.
+    Goes,
+    /// It has the life it would have had without what was rejected.
+    Had(Life),
+}
+
+impl Fate {
+    fn is_alive(&self) -> bool {
+        matches!(self, Self::Had(Life { dead: None, .. }))
+    }
 }
 
 impl Rejection {
     /// Whether the text stays as it is.
     pub fn changes_nothing(&self) -> bool {
+        self.hunks.is_empty() && self.form.is_none()
+    }
+
+    /// Whether there is nothing to record either.
+    pub fn is_empty(&self) -> bool {
         self.fates.is_empty() && self.form.is_none()
     }
 }
@@ -59,8 +79,7 @@ impl<O> Record<O> {
         let is_chosen = |step: StepId| self.origin(step).is_some_and(&is_chosen);
         let changes = |id: LineId| {
             let line = self.weave.line(id);
-            let steps = std::iter::once(line.born).chain(line.dead).filter(move |_| line.exists);
-            steps.map(move |step| (id, step))
+            self.steps_of(id).filter(move |_| line.exists).map(move |step| (id, step))
         };
         let is_wanted =
             |&(id, step): &(LineId, StepId)| self.is_pending(id, step) && is_chosen(step);
@@ -87,17 +106,30 @@ impl<O> Record<O> {
         steps.into_iter().filter_map(|step| self.origin(step))
     }
 
+    /// Returns the steps that brought a line or took it away.
+    fn steps_of(&self, id: LineId) -> impl Iterator<Item = StepId> {
+        let line = self.weave.line(id);
+        let revivals = self.weave.revivals(id).iter();
+        let revivals = revivals.flat_map(|revival| [revival.killed, revival.revived]);
+        std::iter::once(line.born).chain(revivals).chain(line.dead)
+    }
+
+    /// Returns the steps that brought a line.
+    fn bringers_of(&self, id: LineId) -> impl Iterator<Item = StepId> {
+        let revivals = self.weave.revivals(id).iter().map(|revival| revival.revived);
+        std::iter::once(self.weave.line(id).born).chain(revivals)
+    }
+
     /// Makes chosen changes part of the base. Where a chosen step replaced lines of a pending one that was not chosen, that
     /// one is kept there as well, since neither makes sense alone.
     pub fn keep(&mut self, choice: &Choice) {
         let mut changes = choice.changes.clone();
         for cluster in self.clusters() {
             while let Some(step) = self.step_below(&cluster, &changes) {
-                let of_step = cluster.lines.iter().flat_map(|id| {
-                    let line = self.weave.line(*id);
-                    let steps = std::iter::once(line.born).chain(line.dead);
-                    steps.filter(|of| *of == step).map(|of| (*id, of))
-                });
+                let of_step = cluster
+                    .lines
+                    .iter()
+                    .flat_map(|id| self.steps_of(*id).filter(|of| *of == step).map(|of| (*id, of)));
                 changes.extend(of_step.collect::<Vec<_>>());
             }
         }
@@ -130,8 +162,7 @@ impl<O> Record<O> {
                 rows.start <= row && (row < rows.end || !is_alive && row == rows.end)
             };
             if rows.iter().any(is_on) {
-                changes.push((id, line.born));
-                changes.extend(line.dead.map(|dead| (id, dead)));
+                changes.extend(self.steps_of(id).map(|step| (id, step)));
             }
             row += usize::from(is_alive);
         }
@@ -143,8 +174,9 @@ impl<O> Record<O> {
         cluster.lines.iter().find_map(|&id| {
             let line = self.weave.line(id);
             let is_replaced = line.dead.is_some_and(|dead| changes.contains(&(id, dead)));
-            let is_left = self.is_pending(id, line.born) && !changes.contains(&(id, line.born));
-            (is_replaced && is_left).then_some(line.born)
+            let is_left =
+                |step: &StepId| self.is_pending(id, *step) && !changes.contains(&(id, *step));
+            self.bringers_of(id).find(is_left).filter(|_| is_replaced)
         })
     }
 
@@ -156,7 +188,11 @@ impl<O> Record<O> {
             clusters.into_iter().partition(|cluster| self.is_replaced(cluster, choice));
         // A line the agent has moved out of a place that stays must not go from where it is now.
         let gone = stay.iter().flat_map(|cluster| &cluster.lines);
-        let gone = gone.filter(|id| self.fate(**id, choice) == Some(true));
+        let comes_back = |id: LineId| {
+            let fate = self.fate(id, choice);
+            fate.is_some_and(|fate| fate.is_alive() && !self.weave.line(id).is_alive())
+        };
+        let gone = gone.filter(|id| comes_back(**id));
         let moved: HashSet<&str> = gone.map(|id| self.weave.text(*id)).collect();
         let is_moved = |id: LineId| moved.contains(self.weave.text(id));
         let (mut fates, mut conflicts) = (Vec::new(), Vec::new());
@@ -165,7 +201,10 @@ impl<O> Record<O> {
             let of_cluster = of_cluster.filter_map(|&id| Some((id, self.fate(id, choice)?)));
             let before = fates.len();
             fates.extend(of_cluster);
-            if fates[before..].iter().any(|&(id, comes_back)| !comes_back && is_moved(id)) {
+            let goes = |(id, fate): &(LineId, Fate)| {
+                !fate.is_alive() && self.weave.line(*id).is_alive() && is_moved(*id)
+            };
+            if fates[before..].iter().any(goes) {
                 fates.truncate(before);
                 conflicts.push(cluster.rows);
             }
@@ -182,21 +221,22 @@ impl<O> Record<O> {
         Rejection { hunks, form, conflicts, fates }
     }
 
-    /// Whether a line comes back or goes when a choice is rejected; `None` if neither.
-    fn fate(&self, id: LineId, choice: &Choice) -> Option<bool> {
+    /// Returns what becomes of a line when a choice is rejected; `None` if it stays as it is.
+    fn fate(&self, id: LineId, choice: &Choice) -> Option<Fate> {
         let line = self.weave.line(id);
-        let is_born = choice.changes.contains(&(id, line.born));
-        match line.dead {
-            None => is_born.then_some(false),
-            Some(dead) => (!is_born && choice.changes.contains(&(id, dead))).then_some(true),
+        let is_chosen = |step| choice.changes.contains(&(id, step));
+        if is_chosen(line.born) {
+            return line.is_alive().then_some(Fate::Goes);
         }
+        let life = self.weave.life_without(id, is_chosen);
+        (life != self.weave.life(id)).then_some(Fate::Had(life))
     }
 
     /// Whether somebody else has put lines in place of chosen ones.
     fn is_replaced(&self, cluster: &Cluster, choice: &Choice) -> bool {
         let lines = || cluster.lines.iter().map(|&id| (id, self.weave.line(id)));
         let replacing = |(id, line): (LineId, &Line)| {
-            let is_chosen = choice.changes.contains(&(id, line.born));
+            let is_chosen = self.bringers_of(id).any(|by| choice.changes.contains(&(id, by)));
             line.dead.filter(|dead| is_chosen && !choice.changes.contains(&(id, *dead)))
         };
         let by: HashSet<StepId> = lines().filter_map(replacing).collect();
@@ -226,13 +266,15 @@ impl<O> Record<O> {
         clusters
     }
 
-    fn hunks_of(&self, fates: &[(LineId, bool)]) -> Vec<Hunk> {
-        let mut fates = fates.iter().peekable();
+    fn hunks_of(&self, fates: &[(LineId, Fate)]) -> Vec<Hunk> {
+        let shows =
+            |(id, fate): &&(LineId, Fate)| fate.is_alive() != self.weave.line(*id).is_alive();
+        let mut fates = fates.iter().filter(shows).peekable();
         let mut hunks: Vec<Hunk> = Vec::new();
         let (mut row, mut is_open) = (0, false);
         for (id, line) in self.weave.iter() {
             let was_alive = line.is_alive();
-            let Some((_, comes_back)) = fates.next_if(|(fated, _)| *fated == id) else {
+            let Some((_, fate)) = fates.next_if(|(fated, _)| *fated == id) else {
                 is_open &= !was_alive;
                 row += usize::from(was_alive);
                 continue;
@@ -242,7 +284,7 @@ impl<O> Record<O> {
             }
             if let Some(hunk) = hunks.last_mut() {
                 hunk.removed += usize::from(was_alive);
-                hunk.lines.extend(comes_back.then(|| self.weave.text(id).to_owned()));
+                hunk.lines.extend(fate.is_alive().then(|| self.weave.text(id).to_owned()));
             }
             row += usize::from(was_alive);
         }
@@ -254,16 +296,24 @@ impl<O> Record<O> {
     pub fn reject(&mut self, rejection: &Rejection, after: &Version) {
         let step = self.add_step(None);
         let mut transition = Transition::default();
-        for &(id, comes_back) in &rejection.fates {
-            transition.set_fate(&self.weave, id, (!comes_back).then_some(step));
+        for (id, fate) in &rejection.fates {
+            match fate {
+                Fate::Goes => transition.kill(&self.weave, *id, step),
+                Fate::Had(life) => transition.set_life(&self.weave, *id, life.clone()),
+            }
         }
         self.weave.redo(&transition);
         self.push_state(step, transition, rejection.form.unwrap_or(self.forms().text));
         if rejection.form.is_some() {
             self.keep_pending([], true);
         }
-        // The user may have typed meanwhile.
-        self.catch_up(after);
+        if self.text().same_lines(&after.text) {
+            // Also where the text is the same as before, and the place in the undo history with it.
+            self.is_now(after);
+        } else {
+            // The user may have typed meanwhile.
+            self.catch_up(after);
+        }
     }
 }
 

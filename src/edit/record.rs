@@ -219,7 +219,7 @@ impl<O> Record<O> {
     }
 
     /// The present state is this version.
-    fn is_now(&mut self, now: &Version) {
+    pub(super) fn is_now(&mut self, now: &Version) {
         self.by_undo.extend(now.undo.map(|undo| (undo, self.at)));
         let forms = &mut self.states[self.at].forms;
         *forms = forms.after(now.form(), None);
@@ -296,7 +296,7 @@ impl<O> Record<O> {
             || self.weave.iter().any(|(id, line)| self.is_in_base(id, line) != line.is_alive())
     }
 
-    fn text(&self) -> Text {
+    pub(super) fn text(&self) -> Text {
         self.weave.text_of(self.forms().text.shape, |_, line| line.is_alive())
     }
 
@@ -311,15 +311,23 @@ impl<O> Record<O> {
     }
 
     pub(super) fn is_in_base(&self, id: LineId, line: &Line) -> bool {
-        line.exists
-            && !self.is_pending(id, line.born)
-            && line.dead.is_none_or(|dead| self.is_pending(id, dead))
+        let is_pending = |step| self.is_pending(id, step);
+        line.exists && !is_pending(line.born) && {
+            let has_revivals = !self.weave.revivals(id).is_empty();
+            if has_revivals {
+                self.weave.life_without(id, is_pending).dead.is_none()
+            } else {
+                line.dead.is_none_or(is_pending)
+            }
+        }
     }
 
     /// Whether a line that is in the text was there in the beginning, or was brought by an agent and kept.
     pub(super) fn is_settled(&self, id: LineId, line: &Line) -> bool {
         let is_users = line.born != BASE && self.origin(line.born).is_none();
-        !is_users && !self.is_pending(id, line.born)
+        let is_pending = |step| self.is_pending(id, step);
+        let mut revivals = self.weave.revivals(id).iter();
+        !is_users && !is_pending(line.born) && !revivals.any(|it| is_pending(it.revived))
     }
 
     pub(super) fn keep_pending(
@@ -345,7 +353,13 @@ impl<O> Record<O> {
         let hunks = self.runs().into_iter().map(|run| {
             let step = |id: &LineId| {
                 let line = self.weave.line(*id);
-                if line.is_alive() { Some(line.born) } else { line.dead }
+                let revived = self.weave.revivals(*id).iter().rev().map(|it| it.revived);
+                let came = std::iter::once(line.born).chain(revived);
+                if line.is_alive() {
+                    came.into_iter().find(|it| self.is_pending(*id, *it))
+                } else {
+                    line.dead
+                }
             };
             let mut steps: Vec<StepId> = run.lines.iter().filter_map(step).collect();
             steps.sort_unstable();

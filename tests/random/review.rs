@@ -78,11 +78,12 @@ impl World {
         let is_theirs = |row: &usize| !pending.iter().any(|hunk| hunk.text.contains(row));
         let (rows, text) = (0..before.current().len(), words(now.kept()));
         let theirs = rows.filter(is_theirs).flat_map(|row| each(before.current().line(row)));
-        if let Some(word) = theirs.into_iter().find(|word| !text.contains_key(*word)) {
+        // In a place that stays, or where another change took it away before, it may be pending still.
+        let base = words(&after.base().content());
+        let lost = |word: &&str| !text.contains_key(*word) && !base.contains_key(*word);
+        if let Some(word) = theirs.into_iter().find(lost) {
             return failed(format!("{word} is gone, and it was not pending"));
         }
-        // In a place that stays, it may be pending still.
-        let base = words(&after.base().content());
         let lost = |word: &&String| !text.contains_key(*word) && !base.contains_key(*word);
         if let Some(word) = words(&before.base().content()).keys().find(lost) {
             return failed(format!("{word} was in the base, and is nowhere"));

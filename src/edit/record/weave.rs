@@ -1,6 +1,7 @@
 //! [`Weave`], all lines a file has had since its record began, in one order, each with the step that brought it and the one
 //! that took it away. Any text on the way can be derived from it. It does not know who made a step.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -56,12 +57,30 @@ impl Line {
     }
 }
 
-/// A change of [`Line::dead`].
+/// That a line was taken away by one step and put back by another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Revival {
+    pub(crate) killed: StepId,
+    pub(crate) revived: StepId,
+}
+
+/// Whether a line is there, and how that came.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Life {
+    /// [`Line::dead`].
+    pub(crate) dead: Option<StepId>,
+    /// Its revivals before, in their order.
+    pub(crate) revivals: Vec<Revival>,
+}
+
+/// A change of the life of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fate {
     line: LineId,
     before: Option<StepId>,
     after: Option<StepId>,
+    /// Its revivals before and after, if they change.
+    revivals: Option<Box<(Vec<Revival>, Vec<Revival>)>>,
 }
 
 /// What a step changes, in a form that can be undone and redone.
@@ -72,9 +91,26 @@ pub(crate) struct Transition {
 }
 
 impl Transition {
-    /// Has a line come back to the text, or leave it.
-    pub(crate) fn set_fate(&mut self, weave: &Weave, line: LineId, after: Option<StepId>) {
-        self.fates.push(Fate { line, before: weave.line(line).dead, after });
+    /// Has a line leave the text.
+    pub(crate) fn kill(&mut self, weave: &Weave, line: LineId, by: StepId) {
+        let (before, after) = (weave.line(line).dead, Some(by));
+        self.fates.push(Fate { line, before, after, revivals: None });
+    }
+
+    /// Has a line come back to the text.
+    fn revive(&mut self, weave: &Weave, line: LineId, by: StepId) {
+        let mut life = weave.life(line);
+        let revival = life.dead.take().map(|killed| Revival { killed, revived: by });
+        life.revivals.extend(revival);
+        self.set_life(weave, line, life);
+    }
+
+    /// Gives a line another life.
+    pub(crate) fn set_life(&mut self, weave: &Weave, line: LineId, life: Life) {
+        let before = weave.life(line);
+        let is_changed = before.revivals != life.revivals;
+        let revivals = is_changed.then(|| Box::new((before.revivals, life.revivals)));
+        self.fates.push(Fate { line, before: before.dead, after: life.dead, revivals });
     }
 
     /// The lines that came or came back.
@@ -97,12 +133,15 @@ pub(crate) struct Weave {
     order: Vec<LineId>,
     /// The texts of all lines, one after the other, so that a weave of many lines is quickly made and copied.
     texts: String,
+    /// Of the lines that have been revived.
+    revivals: HashMap<LineId, Vec<Revival>>,
 }
 
 impl Weave {
     /// Begins with the lines of a text.
     pub(crate) fn new(base: &Text) -> Self {
-        let mut weave = Self { lines: Vec::new(), order: Vec::new(), texts: String::new() };
+        let (lines, order, texts) = (Vec::new(), Vec::new(), String::new());
+        let mut weave = Self { lines, order, texts, revivals: HashMap::new() };
         weave.order = base.lines().map(|line| weave.add(line, BASE)).collect();
         weave
     }
@@ -118,6 +157,33 @@ impl Weave {
 
     pub(crate) fn line(&self, id: LineId) -> &Line {
         &self.lines[id.index()]
+    }
+
+    /// The revivals of a line, in their order.
+    pub(crate) fn revivals(&self, id: LineId) -> &[Revival] {
+        // Most weaves have none.
+        if self.revivals.is_empty() {
+            return &[];
+        }
+        self.revivals.get(&id).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    pub(crate) fn life(&self, id: LineId) -> Life {
+        Life { dead: self.line(id).dead, revivals: self.revivals(id).to_vec() }
+    }
+
+    /// Returns the life that a line would have without some steps.
+    pub(crate) fn life_without(&self, id: LineId, is_left_out: impl Fn(StepId) -> bool) -> Life {
+        let mut life = Life::default();
+        for &Revival { killed, revived } in self.revivals(id) {
+            life.dead = life.dead.or(Some(killed).filter(|step| !is_left_out(*step)));
+            if !is_left_out(revived) {
+                let killed = life.dead.take();
+                life.revivals.extend(killed.map(|killed| Revival { killed, revived }));
+            }
+        }
+        life.dead = life.dead.or(self.line(id).dead.filter(|step| !is_left_out(*step)));
+        life
     }
 
     pub(crate) fn text(&self, id: LineId) -> &str {
@@ -155,6 +221,9 @@ impl Weave {
         }
         for fate in &transition.fates {
             self.lines[fate.line.index()].dead = fate.after;
+            if let Some(revivals) = &fate.revivals {
+                self.revivals.insert(fate.line, revivals.1.clone());
+            }
         }
     }
 
@@ -162,6 +231,9 @@ impl Weave {
     pub(crate) fn undo(&mut self, transition: &Transition) {
         for fate in transition.fates.iter().rev() {
             self.lines[fate.line.index()].dead = fate.before;
+            if let Some(revivals) = &fate.revivals {
+                self.revivals.insert(fate.line, revivals.0.clone());
+            }
         }
         for line in &transition.born {
             self.lines[line.index()].exists = false;
@@ -196,7 +268,7 @@ impl Weave {
                         break;
                     }
                     row += 1;
-                    transition.set_fate(self, id, Some(step));
+                    transition.kill(self, id, step);
                     last_removed = at + 1 - from;
                 } else if line.is_ghost() && may_revive(id, line) {
                     gap.push(at - from);
@@ -233,7 +305,7 @@ impl Weave {
             let at = ghosts[ghost];
             order.extend_from_slice(&region[taken..at]);
             self.bring(step, &hunk.lines[made..line], order, transition);
-            transition.set_fate(self, region[at], None);
+            transition.revive(self, region[at], step);
             order.push(region[at]);
             (taken, made) = (at + 1, line + 1);
         }
