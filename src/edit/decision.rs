@@ -110,13 +110,13 @@ impl<O> Record<O> {
     fn steps_of(&self, id: LineId) -> impl Iterator<Item = StepId> {
         let line = self.weave.line(id);
         let revivals = self.weave.revivals(id).iter();
-        let revivals = revivals.flat_map(|revival| [revival.killed, revival.revived]);
+        let revivals = revivals.flat_map(|revival| [revival.away, revival.back]);
         std::iter::once(line.born).chain(revivals).chain(line.dead)
     }
 
     /// Returns the steps that brought a line.
     fn bringers_of(&self, id: LineId) -> impl Iterator<Item = StepId> {
-        let revivals = self.weave.revivals(id).iter().map(|revival| revival.revived);
+        let revivals = self.weave.revivals(id).iter().map(|revival| revival.back);
         std::iter::once(self.weave.line(id).born).chain(revivals)
     }
 
@@ -228,8 +228,8 @@ impl<O> Record<O> {
         if is_chosen(line.born) {
             return line.is_alive().then_some(Fate::Goes);
         }
-        let life = self.weave.life_without(id, is_chosen);
-        (life != self.weave.life(id)).then_some(Fate::Had(life))
+        let had = self.weave.life_without(id, is_chosen);
+        (had != self.weave.life(id)).then_some(Fate::Had(had))
     }
 
     /// Whether somebody else has put lines in place of chosen ones.

@@ -60,8 +60,10 @@ impl Line {
 /// That a line was taken away by one step and put back by another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Revival {
-    pub(crate) killed: StepId,
-    pub(crate) revived: StepId,
+    /// The step that took it away.
+    pub(crate) away: StepId,
+    /// The one that put it back.
+    pub(crate) back: StepId,
 }
 
 /// Whether a line is there, and how that came.
@@ -71,6 +73,12 @@ pub(crate) struct Life {
     pub(crate) dead: Option<StepId>,
     /// Its revivals before, in their order.
     pub(crate) revivals: Vec<Revival>,
+}
+
+impl Life {
+    fn comes_back(&mut self, back: StepId) {
+        self.revivals.extend(self.dead.take().map(|away| Revival { away, back }));
+    }
 }
 
 /// A change of the life of a line.
@@ -98,19 +106,18 @@ impl Transition {
     }
 
     /// Has a line come back to the text.
-    fn revive(&mut self, weave: &Weave, line: LineId, by: StepId) {
-        let mut life = weave.life(line);
-        let revival = life.dead.take().map(|killed| Revival { killed, revived: by });
-        life.revivals.extend(revival);
-        self.set_life(weave, line, life);
+    fn revive(&mut self, weave: &Weave, id: LineId, by: StepId) {
+        let mut life = weave.life(id);
+        life.comes_back(by);
+        self.set_life(weave, id, life);
     }
 
     /// Gives a line another life.
-    pub(crate) fn set_life(&mut self, weave: &Weave, line: LineId, life: Life) {
-        let before = weave.life(line);
-        let is_changed = before.revivals != life.revivals;
-        let revivals = is_changed.then(|| Box::new((before.revivals, life.revivals)));
-        self.fates.push(Fate { line, before: before.dead, after: life.dead, revivals });
+    pub(crate) fn set_life(&mut self, weave: &Weave, id: LineId, after: Life) {
+        let before = weave.life(id);
+        let is_changed = before.revivals != after.revivals;
+        let revivals = is_changed.then(|| Box::new((before.revivals, after.revivals)));
+        self.fates.push(Fate { line: id, before: before.dead, after: after.dead, revivals });
     }
 
     /// The lines that came or came back.
@@ -175,11 +182,10 @@ impl Weave {
     /// Returns the life that a line would have without some steps.
     pub(crate) fn life_without(&self, id: LineId, is_left_out: impl Fn(StepId) -> bool) -> Life {
         let mut life = Life::default();
-        for &Revival { killed, revived } in self.revivals(id) {
-            life.dead = life.dead.or(Some(killed).filter(|step| !is_left_out(*step)));
-            if !is_left_out(revived) {
-                let killed = life.dead.take();
-                life.revivals.extend(killed.map(|killed| Revival { killed, revived }));
+        for &Revival { away, back } in self.revivals(id) {
+            life.dead = life.dead.or(Some(away).filter(|step| !is_left_out(*step)));
+            if !is_left_out(back) {
+                life.comes_back(back);
             }
         }
         life.dead = life.dead.or(self.line(id).dead.filter(|step| !is_left_out(*step)));
