@@ -50,6 +50,8 @@ pub(super) struct Undo {
 enum Way {
     /// The file on disk, byte for byte.
     Disk,
+    /// The same, and what is pending of the turn is rejected by that.
+    DiskRejecting,
     /// What is pending of the turn is rejected; how many places stay.
     Reject(usize),
     /// The text of the buffer.
@@ -179,7 +181,7 @@ impl Undo {
             }
             let is_exact = self.is_exact(turn, change, &without).await;
             return if is_exact && is_as_left && loaded.is_none() {
-                Way::Disk
+                Way::DiskRejecting
             } else {
                 Way::Reject(without.conflicts)
             };
@@ -263,11 +265,16 @@ impl Undo {
         let start = start.map_err(|error| error.to_string())?;
         let by = self.redone_authors(plan).await;
         let mut outcome = UndoOutcome::default();
+        let author = self.authors.lock().get(&plan.turn).cloned();
         let (mut files, mut corrections) = (Vec::new(), Vec::new());
+        let mut rejecting = HashSet::new();
         for change in &turn.changes {
             let path = change.path.under(root);
             let before = self.documents.buffer_bytes(&path).await.ok().flatten();
             let way = self.way(&plan.turn, change, plan.redoes.is_some(), plan.force).await;
+            if matches!(way, Way::DiskRejecting) {
+                rejecting.insert(change.path.clone());
+            }
             match self.take(way, plan, change, by.get(&change.path)).await {
                 Ok(Some(Taken::File(restore))) => files.push(*restore),
                 Ok(Some(Taken::Buffer(conflicts))) => {
@@ -294,7 +301,8 @@ impl Undo {
                 outcome.left.extend(left.map(|it| (it.path.under(root), it.why.to_string())));
                 for below in restored.done {
                     let path = below.under(root);
-                    let followed = self.documents.was_restored(&path, by.get(&below)).await;
+                    let undone = author.as_ref().filter(|_| rejecting.contains(&below));
+                    let followed = self.documents.was_restored(&path, by.get(&below), undone).await;
                     if let Err(error) = followed {
                         tracing::debug!(path = %path.display(), %error, "a restored file was not followed");
                     }
@@ -340,7 +348,9 @@ impl Undo {
         };
         match way {
             Way::Leave(why) => Err(why),
-            Way::Disk => file(change.after.clone(), change.before.clone(), None),
+            Way::Disk | Way::DiskRejecting => {
+                file(change.after.clone(), change.before.clone(), None)
+            }
             Way::Merge => {
                 let bytes = self.merged(&plan.turn, change).await;
                 let bytes = bytes.ok_or(CONTESTED)?;

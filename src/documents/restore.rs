@@ -261,8 +261,24 @@ impl Document {
         self.encode_file(self.revisions.snapshot(text), &encoding).await.map(Some)
     }
 
-    /// Follows a file that was restored on disk, as a change of the agent if `by` is given.
-    pub(super) async fn was_restored(&mut self, by: Option<&Author>) -> Result<(), DocumentError> {
+    /// Follows a file that was restored on disk, as a change of the agent if `by` is given. With `undone` it has become what
+    /// it would be without what is pending of that turn.
+    pub(super) async fn was_restored(
+        &mut self,
+        by: Option<&Author>,
+        undone: Option<&Author>,
+    ) -> Result<(), DocumentError> {
+        if let Some((undone, record)) = undone.zip(self.record.clone()) {
+            // Otherwise it would be guessed from the texts whose lines came and went.
+            let scope = turn_of(undone);
+            let rejection = run_blocking(move || {
+                let choice = record.choose(None, |origin| scope.includes(&origin.by));
+                record.plan_rejection(&choice)
+            });
+            let (rejection, file) = (rejection.await?, self.read_file(None).await?);
+            let after = file.map_or_else(|| self.no_file(), |file| Version::of_file(file.text));
+            self.record_rejection(rejection, after).await?;
+        }
         if let Some(by) = by {
             self.disk_changed(by).await?;
         } else if self.find().await?.is_none() {
@@ -391,16 +407,20 @@ impl Documents {
             .await
     }
 
-    /// Follows a file that was restored on disk, as a change of the agent if `by` is given.
+    /// Follows a file that was restored on disk, as a change of the agent if `by` is given. With `undone` it has become what
+    /// it would be without what is pending of that turn.
     pub async fn was_restored(
         &self,
         path: &Path,
         by: Option<&Author>,
+        undone: Option<&Author>,
     ) -> Result<(), DocumentError> {
         let document = self.document(path);
-        let by = by.cloned();
-        run_to_completion(async move { document.lock().await.was_restored(by.as_ref()).await })
-            .await
+        let (by, undone) = (by.cloned(), undone.cloned());
+        run_to_completion(async move {
+            document.lock().await.was_restored(by.as_ref(), undone.as_ref()).await
+        })
+        .await
     }
 
     /// Whether a file is loaded, and whether its buffer has unsaved changes then.

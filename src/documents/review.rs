@@ -280,7 +280,7 @@ impl Document {
         Ok(())
     }
 
-    async fn record_rejection(
+    pub(super) async fn record_rejection(
         &mut self,
         rejection: Rejection,
         after: Version,
