@@ -36,8 +36,7 @@ fn a_turn_of_an_earlier_neovim_is_undone() {
     assert_eq!(tree(chat.nvim.cwd()), after);
 }
 
-/// Holds (Review): Undoing a turn of an earlier Neovim takes nothing of the user's away: what they saved during the turn or
-/// since, and what is unsaved, stays.
+/// Holds (Review): Undoing a turn of an earlier Neovim takes nothing of the user's away, saved during it or since, or unsaved.
 #[test]
 fn undoing_a_turn_of_an_earlier_neovim_keeps_what_the_user_has_done() {
     let mut chat = in_project();
@@ -182,8 +181,7 @@ fn a_folder_for_checkpoints_that_cannot_be_written_is_told() {
     chat.end_turn("end_turn");
 }
 
-/// Holds (Review): After a switch to another branch, only files that are as the turn left them are undone; the others are left
-/// alone, and that is said.
+/// Holds (Review): Files that a switch to another branch has changed since are left alone by an undo, which is said.
 #[test]
 fn after_a_switch_of_the_branch_files_that_differ_are_left_alone() {
     let mut chat = Chat::builder().file("a.txt", "one\n").file("b.txt", "one\n").start();

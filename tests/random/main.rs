@@ -83,9 +83,14 @@ const FOUND: &[(u64, Habits)] = &[
     (3_894_168_915_674_749_866, NEITHER),
 ];
 
+/// The same, with the habits of their seeds.
+const FOUND_WITH_HABITS: &[u64] =
+    &[10_451_216_379_200_822_465, 2_857_595_591_032_472_440, 802_048_205_307_360_762];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_where_it_once_was() {
-    for &(seed, habits) in FOUND {
+    let with_habits = FOUND_WITH_HABITS.iter().map(|&seed| (seed, habits(seed)));
+    for (seed, habits) in FOUND.iter().copied().chain(with_habits) {
         if let Err(why) = world(Place::Memory, seed, habits).await {
             panic!("{why}");
         }
