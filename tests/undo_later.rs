@@ -1,6 +1,7 @@
 //! A turn is undone by a later Neovim, after the binary was killed, and where that is not possible, in real Neovim.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -262,7 +263,8 @@ fn an_undo_that_is_killed_has_changed_nothing_or_everything() {
     let turn = format!("{{ root = '{}', id = '1-1' }}", root.display());
     let seed = std::env::var("RAT_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or(20_261_123);
-    println!("RAT_SEED={seed}");
+    let mut out = std::io::stderr();
+    writeln!(out, "RAT_SEED={seed}").unwrap();
     let mut dice = Dice::new(seed);
     let (mut undone, mut between) = (0, 0);
     for moment in 0..MOMENTS {
@@ -284,6 +286,6 @@ fn an_undo_that_is_killed_has_changed_nothing_or_everything() {
             assert!(now == after, "moment {moment}: {differ:?} are neither old nor new");
         }
     }
-    println!("{undone} undone, {between} interrupted");
+    writeln!(out, "{undone} undone, {between} interrupted").unwrap();
     assert!(between > 0 && undone < MOMENTS, "{undone} undone, {between} interrupted");
 }
