@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::hunks::Hunk;
 use super::record::weave::{Line, LineId, Transition};
-use super::record::{Form, Record, Run, StepId, Version};
+use super::record::{Form, Record, StepId, Version};
 
 /// Pending changes that a decision is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,20 +69,24 @@ impl<O> Record<O> {
             let form = self.forms().by.is_some_and(is_chosen);
             return Choice { changes: ids.flat_map(changes).filter(is_wanted).collect(), form };
         };
-        let all = self.runs();
-        let count = all.len();
-        let runs: Vec<Run> = all.into_iter().filter(|run| touches(&run.text, lines)).collect();
+        let (mut chosen, mut is_all) = (HashSet::new(), true);
+        self.each_run(|_, text, ids| {
+            let is_touched = touches(&text, lines);
+            is_all &= is_touched;
+            if is_touched {
+                chosen.extend(ids.iter().copied().flat_map(changes).filter(is_wanted));
+            }
+        });
         // Whoever decides on every hunk of a file decides on the whole file.
-        let form = runs.len() == count && self.forms().by.is_some_and(&is_chosen);
-        let ids = runs.into_iter().flat_map(|run| run.lines);
-        Choice { changes: ids.flat_map(changes).filter(is_wanted).collect(), form }
+        let form = is_all && self.forms().by.is_some_and(&is_chosen);
+        Choice { changes: chosen, form }
     }
 
     /// Makes chosen changes part of the base. Where a chosen step replaced lines of a pending one that was not chosen, that
     /// one is kept there as well, since neither makes sense alone.
     pub fn keep(&mut self, choice: &Choice) {
         let mut changes = choice.changes.clone();
-        for cluster in self.clusters() {
+        for cluster in self.clusters(choice) {
             while let Some(step) = self.step_below(&cluster, &changes) {
                 let of_step = cluster.lines.iter().flat_map(|id| {
                     let line = self.weave.line(*id);
@@ -106,6 +110,9 @@ impl<O> Record<O> {
         let gone = changes.filter(|(id, step)| self.weave.line(*id).dead == Some(*step));
         let gone: HashSet<(StepId, &str)> =
             gone.map(|(id, step)| (*step, self.weave.text(*id))).collect();
+        if gone.is_empty() {
+            return Vec::new();
+        }
         let lines = self.weave.iter().filter(|(id, line)| {
             line.is_alive() && gone.contains(&(line.born, self.weave.text(*id)))
         });
@@ -142,7 +149,7 @@ impl<O> Record<O> {
     /// Plans to reject chosen changes. Lines of others never go. Where others have replaced chosen lines, everything stays
     /// as it is.
     pub fn plan_rejection(&self, choice: &Choice) -> Rejection {
-        let clusters = self.clusters();
+        let clusters = self.clusters(choice);
         let (stay, go): (Vec<_>, Vec<_>) =
             clusters.into_iter().partition(|cluster| self.is_replaced(cluster, choice));
         // A line the agent has moved out of a place that stays must not go from where it is now.
@@ -197,23 +204,29 @@ impl<O> Record<O> {
         !by.is_empty() && lines().any(|(id, line)| by.contains(&line.born) && is_there((id, line)))
     }
 
-    /// Returns the places where anything has changed since the base of the record, in their order.
-    fn clusters(&self) -> Vec<Cluster> {
+    /// Returns the places where anything has changed since the base of the record and something is chosen, in their order.
+    fn clusters(&self, choice: &Choice) -> Vec<Cluster> {
+        let chosen = self.weave.marked(choice.changes.iter().map(|(id, _)| *id));
         let mut clusters = Vec::new();
-        let mut row = 0;
-        let mut open: Option<Cluster> = None;
+        let (mut row, mut start) = (0, 0);
+        let (mut lines, mut is_chosen) = (Vec::new(), false);
         for (id, line) in self.weave.iter().filter(|(_, line)| line.exists) {
             if line.is_alive() && self.is_settled(id, line) {
-                clusters.extend(open.take());
+                if std::mem::take(&mut is_chosen) {
+                    clusters.push(Cluster { lines: std::mem::take(&mut lines), rows: start..row });
+                }
+                lines.clear();
                 row += 1;
+                start = row;
                 continue;
             }
-            let cluster = open.get_or_insert_with(|| Cluster { lines: Vec::new(), rows: row..row });
-            cluster.lines.push(id);
+            lines.push(id);
+            is_chosen |= chosen.contains(id);
             row += usize::from(line.is_alive());
-            cluster.rows.end = row;
         }
-        clusters.extend(open);
+        if is_chosen {
+            clusters.push(Cluster { lines, rows: start..row });
+        }
         clusters
     }
 
@@ -223,6 +236,9 @@ impl<O> Record<O> {
         let (mut row, mut is_open) = (0, false);
         for (id, line) in self.weave.iter() {
             let was_alive = line.is_alive();
+            if fates.peek().is_none() {
+                break;
+            }
             let Some((_, comes_back)) = fates.next_if(|(fated, _)| *fated == id) else {
                 is_open &= !was_alive;
                 row += usize::from(was_alive);
