@@ -7,6 +7,8 @@ mod file_outcome;
 mod file_scope;
 mod files;
 mod prompt_context;
+mod review;
+mod review_page;
 pub mod runner;
 mod undo;
 mod undone;

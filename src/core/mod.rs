@@ -10,6 +10,7 @@ mod drawn;
 mod event_subject;
 mod questions;
 mod requests;
+mod sent_review;
 mod session_list;
 mod terminals;
 

@@ -13,6 +13,7 @@ use crate::core::messages::ids::{AgentId, CallId, RequestToken};
 use crate::core::messages::review::ChangeScope;
 use crate::core::questions::Question;
 use crate::core::requests::PendingRequest;
+use crate::core::sent_review::SentReview;
 use crate::core::session_list::SessionList;
 use crate::core::terminals::{AgentTerminal, TerminalBuffer};
 use crate::session::author::ChatId;
@@ -47,6 +48,8 @@ pub struct State {
     pub(super) session_list: Option<SessionList>,
     /// The changes that the latest review shows.
     pub(super) listed: ChangeScope,
+    /// The page it was sent as.
+    pub(super) review_page: SentReview,
     /// What the editor shows of each chat.
     pub(super) drawn: BTreeMap<ChatId, DrawnChat>,
     pub(super) effects: Vec<Effect>,

@@ -1,7 +1,9 @@
 //! The user's decisions on what is pending in a document. Keeping changes no text; rejecting changes the buffer as one undo
 //! step, or the file if it is not loaded.
 
+use std::collections::HashMap;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::blocking::run_blocking;
@@ -16,7 +18,7 @@ use crate::core::messages::review::{
     ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines,
 };
 use crate::edit::{
-    Choice, Hunk, PendingHunk, Record, Rejection, Shape, Text, Version, apply, diff, refine,
+    Choice, Hunk, PendingHunk, Record, Rejection, Shape, StepId, Text, Version, apply, diff, refine,
 };
 use crate::session::author::Author;
 
@@ -47,36 +49,40 @@ impl Document {
         }
         let Some(loaded) = self.buffer_with_text().await? else { return Ok(None) };
         self.update_record(loaded.version()).await?;
-        let Some(record) = &self.record else { return Ok(None) };
-        let hunks = record.pending().into_iter().map(|hunk| PendingLines {
-            start: hunk.text.start,
-            count: hunk.text.len(),
-            removed: hunk.base.len(),
-        });
+        let Some(record) = self.record.clone() else { return Ok(None) };
         let (path, tick) = (self.path.clone(), loaded.buffer.tick);
-        Ok(Some(PendingFile { path, tick, hunks: hunks.collect() }))
+        let hunks = run_blocking(move || {
+            let mut hunks = Vec::new();
+            record.each_pending(|base, text| {
+                let (start, count, removed) = (text.start, text.len(), base.len());
+                hunks.push(PendingLines { start, count, removed });
+            });
+            hunks
+        });
+        Ok(Some(PendingFile { path, tick, hunks: hunks.await? }))
     }
 
     /// Returns what is pending with its texts and authors; `None` if nothing is.
     pub(super) async fn changes(&mut self) -> Result<Option<ChangedFile>, DocumentError> {
-        let Some(record) = self.record().await? else { return Ok(None) };
+        let Some(record) = self.record_for_list().await? else { return Ok(None) };
         let path = self.path.clone();
-        run_blocking(move || {
-            let hunks = record.pending().into_iter().map(|hunk| {
-                let mut by: Vec<Author> = Vec::new();
-                for origin in hunk.steps.iter().filter_map(|step| record.origin(*step)) {
-                    if !by.contains(&origin.by) {
-                        by.push(origin.by.clone());
-                    }
-                }
-                ChangedHunk { base: hunk.base, text: hunk.text, by }
-            });
-            let hunks = hunks.collect();
-            let (existed, exists) = record.existence();
-            let (base, text) = (Arc::new(record.base()), record.current().clone().into_text());
-            record.has_pending().then_some(ChangedFile { path, existed, exists, base, text, hunks })
-        })
-        .await
+        run_blocking(move || record.has_pending().then(|| changed_file(path, &record))).await
+    }
+
+    /// Returns the record up to the present text. A file that is not loaded and has the metadata of the last recorded text is
+    /// not read again.
+    async fn record_for_list(&mut self) -> Result<Option<Arc<Record<Origin>>>, DocumentError> {
+        let Some(record) = self.record.clone() else { return Ok(None) };
+        let baseline = self.baseline.as_ref();
+        let known = baseline.filter(|it| record.is_at(&Version::of_file(it.text.clone())));
+        if let Some(facts) = known.map(|baseline| baseline.facts)
+            && self.find().await?.is_none()
+            && self.facts().await? == Some(facts)
+        {
+            return Ok(Some(record));
+        }
+        drop(record);
+        self.record().await
     }
 
     /// Keeps what is pending: it belongs to the base from now on. Returns how many hunks are no longer pending.
@@ -135,9 +141,9 @@ impl Document {
     ) -> Result<usize, DocumentError> {
         let Some(mut record) = self.record.take() else { return Ok(0) };
         let kept = run_blocking(move || {
-            let before = decisions(&record);
+            let before = record.count_pending();
             change(Arc::make_mut(&mut record));
-            let left = decisions(&record);
+            let left = record.count_pending();
             (record, before.saturating_sub(left))
         });
         let (record, count) = kept.await?;
@@ -281,9 +287,34 @@ impl Document {
     }
 }
 
-/// How many decisions are open: each hunk is one, or the existence of a file without lines.
-fn decisions(record: &Record<Origin>) -> usize {
-    record.pending().len().max(usize::from(record.has_pending()))
+fn changed_file(path: PathBuf, record: &Record<Origin>) -> ChangedFile {
+    let mut authors: Vec<Author> = Vec::new();
+    let mut places: HashMap<StepId, usize> = HashMap::new();
+    let mut place_of = |step: StepId| {
+        if let Some(place) = places.get(&step) {
+            return Some(*place);
+        }
+        let by = &record.origin(step)?.by;
+        let place = authors.iter().position(|author| author == by).unwrap_or_else(|| {
+            authors.push(by.clone());
+            authors.len() - 1
+        });
+        places.insert(step, place);
+        Some(place)
+    };
+    let mut hunks = Vec::new();
+    for hunk in record.pending() {
+        let mut by: Vec<usize> = Vec::new();
+        for place in hunk.steps.iter().filter_map(|step| place_of(*step)) {
+            if !by.contains(&place) {
+                by.push(place);
+            }
+        }
+        hunks.push(ChangedHunk { base: hunk.base, text: hunk.text, by });
+    }
+    let (existed, exists) = record.existence();
+    let (base, text) = (Arc::new(record.base()), record.current().clone().into_text());
+    ChangedFile { path, existed, exists, base, text, hunks, authors }
 }
 
 fn choose(record: &Record<Origin>, scope: &ChangeScope) -> Choice {

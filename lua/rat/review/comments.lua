@@ -51,22 +51,11 @@ end
 
 --- Shows the comments in an updated review.
 ---@param buf integer
----@param file_row fun(buf: integer, row: integer): string?, integer? the file and its row that a row is about
-function M.show(buf, file_row)
+---@param row_of fun(path: string, file_row: integer): integer? the row that is about a row of a file
+function M.show(buf, row_of)
   api.nvim_buf_clear_namespace(buf, NAMESPACE, 0, -1)
-  if #comments == 0 then
-    return
-  end
-  ---@type table<string, integer>
-  local rows = {}
-  for row = 0, api.nvim_buf_line_count(buf) - 1 do
-    local path, at = file_row(buf, row)
-    if path then
-      rows[path .. ":" .. at] = row
-    end
-  end
   for _, comment in ipairs(comments) do
-    local row = rows[comment.path .. ":" .. (comment.last - 1)]
+    local row = row_of(comment.path, comment.last - 1)
     if row then
       mark(buf, row, comment.text)
     end

@@ -9,6 +9,7 @@ use crate::core::messages::policy::Unsaved;
 use crate::core::messages::review::{
     ChangedFile, PendingFile, ReviewAction, ReviewList, ReviewedFile,
 };
+use crate::core::messages::review_page::{ReviewPage, ReviewSection};
 use crate::core::messages::terminal::TerminalEvent;
 use crate::core::messages::user::UserAction;
 use crate::session::author::ChatId;
@@ -73,6 +74,8 @@ pub enum Event {
     Undone(ChatId, Box<UndoPlan>, Result<UndoOutcome, String>),
     /// What is pending in all files, for a review.
     ChangesFound(ReviewList, Vec<ChangedFile>),
+    /// A piece of the page of a review; with the last one, what is in the whole page.
+    ReviewComposed(Box<ReviewPage>, Option<Vec<ReviewSection>>),
     /// What is pending in the file that the user wants to compare with its base; `None` if nothing is.
     ChangeFound(PathBuf, Option<ChangedFile>),
     /// Watched files have changed on disk; holds their real paths.

@@ -142,6 +142,15 @@ pub struct ChangedFile {
     pub text: Arc<Text>,
     /// In the order of the text.
     pub hunks: Vec<ChangedHunk>,
+    /// Who made them.
+    pub authors: Vec<Author>,
+}
+
+impl ChangedFile {
+    /// Who made a hunk of it, the earliest first.
+    pub fn authors_of<'a>(&'a self, hunk: &'a ChangedHunk) -> impl Iterator<Item = &'a Author> {
+        hunk.by.iter().filter_map(|author| self.authors.get(*author))
+    }
 }
 
 /// A pending hunk, and who made it.
@@ -151,36 +160,8 @@ pub struct ChangedHunk {
     pub base: Range<usize>,
     /// The lines in the text (0-based).
     pub text: Range<usize>,
-    /// The earliest first.
-    pub by: Vec<Author>,
-}
-
-/// A part of a review, as lines to be shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewPage {
-    /// What it is for.
-    pub list: ReviewList,
-    /// Shown above the lines.
-    pub title: String,
-    /// The row of the first line (0-based): those before it were sent already.
-    pub row: usize,
-    /// Whether nothing follows.
-    pub is_last: bool,
-    /// A unified diff.
-    pub lines: Vec<String>,
-    /// What the lines are about, in their order.
-    pub parts: Vec<ReviewPart>,
-}
-
-/// Lines of a review that are about one thing, up to the next part.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewPart {
-    /// The first of them (0-based), counted from the beginning of the whole page.
-    pub row: usize,
-    /// The file.
-    pub path: PathBuf,
-    /// The hunk: its lines in the file. `None` for the line that names the file.
-    pub hunk: Option<Range<usize>>,
+    /// The places of its authors among those of the file, the earliest first.
+    pub by: Vec<usize>,
 }
 
 /// A file and its base, to be compared.

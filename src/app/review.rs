@@ -1,0 +1,148 @@
+//! Runs the effects on what agents have changed and nobody has decided on: finds it, composes pages of it, and carries the
+//! user's decisions out.
+
+use super::events::Events;
+use super::file_scope::filter_in_scope;
+use super::review_page;
+use crate::core::messages::event::Event;
+use crate::core::messages::file_scope::FileScope;
+use crate::core::messages::review::{ChangedFile, Review, ReviewAction, ReviewList, ReviewedFile};
+use crate::core::messages::review_page::ReviewDraft;
+use crate::documents::{DocumentError, Documents, Rejected};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// How many files are looked at at once. For each of them the editor is asked something, and what is asked at once is
+/// answered in one piece.
+const AT_ONCE: usize = 16;
+
+/// What is pending in documents.
+#[derive(Debug, Clone)]
+pub(super) struct Reviews {
+    documents: Arc<Documents>,
+    events: Events,
+}
+
+impl Reviews {
+    pub(super) fn new(documents: Arc<Documents>, events: Events) -> Self {
+        Self { documents, events }
+    }
+
+    /// Keeps or rejects pending changes, in one file after the other.
+    pub(super) fn review(&self, review: Review, scope: FileScope) {
+        let documents = Arc::clone(&self.documents);
+        self.events.spawn(async move {
+            let Review { action, path, changes } = review;
+            let paths = match path {
+                Some(path) => vec![path],
+                None => documents.changed_by_agents().await,
+            };
+            let (mut reviewed, mut failed) = (Vec::new(), Vec::new());
+            for path in filter_in_scope(documents.disks(), &scope, paths).await {
+                let decided = match action {
+                    ReviewAction::Keep => {
+                        let kept = documents.keep(&path, changes.clone()).await;
+                        kept.map(|hunks| Rejected { hunks, conflicts: Vec::new() })
+                    }
+                    ReviewAction::Reject => documents.reject(&path, changes.clone()).await,
+                };
+                match decided {
+                    Ok(Rejected { hunks, conflicts }) => {
+                        let conflicts = conflicts.len();
+                        reviewed.push(ReviewedFile { path, hunks, conflicts });
+                    }
+                    Err(error) => failed.push((path, error.message_for_user())),
+                }
+            }
+            Event::Reviewed(action, reviewed, failed)
+        });
+    }
+
+    /// Finds out what is pending in files that are loaded.
+    pub(super) fn find_pending(&self, paths: Vec<PathBuf>, scope: FileScope) {
+        let documents = Arc::clone(&self.documents);
+        self.events.spawn(async move {
+            let mut found = Vec::new();
+            for path in filter_in_scope(documents.disks(), &scope, paths).await {
+                match documents.pending_lines(&path).await {
+                    Ok(file) => found.extend(file),
+                    Err(error) => log(&path, &error),
+                }
+            }
+            Event::PendingFound(found)
+        });
+    }
+
+    /// Finds out what is pending in all files.
+    pub(super) fn find_changes(&self, list: ReviewList, scope: FileScope) {
+        let documents = Arc::clone(&self.documents);
+        self.events.spawn(async move {
+            let paths = documents.changed_by_agents().await;
+            let mut paths = filter_in_scope(documents.disks(), &scope, paths).await;
+            paths.sort_unstable();
+            Event::ChangesFound(list, changes_of(&documents, paths).await)
+        });
+    }
+
+    /// Composes the page of a review and sends it in pieces.
+    pub(super) fn compose(&self, draft: Box<ReviewDraft>) {
+        let events = self.events.clone();
+        tokio::task::spawn_blocking(move || {
+            review_page::compose(&draft, |piece, all| {
+                events.send(Event::ReviewComposed(Box::new(piece), all));
+            });
+        });
+    }
+
+    /// Finds out what is pending in one file.
+    pub(super) fn find_change(&self, path: PathBuf, scope: FileScope) {
+        let documents = Arc::clone(&self.documents);
+        self.events.spawn(async move {
+            let real = filter_in_scope(documents.disks(), &scope, vec![path.clone()]).await;
+            let change = match real.first() {
+                Some(path) => documents.changes(path).await.ok().flatten(),
+                None => None,
+            };
+            Event::ChangeFound(path, change)
+        });
+    }
+
+    /// Keeps what is pending in a file where its base has these lines.
+    pub(super) fn keep_as_base(&self, path: PathBuf, base: Vec<String>, scope: FileScope) {
+        let documents = Arc::clone(&self.documents);
+        self.events.spawn(async move {
+            let real = filter_in_scope(documents.disks(), &scope, vec![path]).await;
+            let (mut kept, mut failed) = (Vec::new(), Vec::new());
+            for path in real {
+                match documents.keep_as_base(&path, base.clone()).await {
+                    Ok(hunks) => kept.push(ReviewedFile { path, hunks, conflicts: 0 }),
+                    Err(error) => failed.push((path, error.message_for_user())),
+                }
+            }
+            Event::Reviewed(ReviewAction::Keep, kept, failed)
+        });
+    }
+}
+
+/// Returns what is pending in files, in their order.
+async fn changes_of(documents: &Arc<Documents>, paths: Vec<PathBuf>) -> Vec<ChangedFile> {
+    let slots = Arc::new(Semaphore::new(AT_ONCE));
+    let looking = paths.into_iter().map(|path| {
+        let (documents, slots) = (Arc::clone(documents), Arc::clone(&slots));
+        tokio::spawn(async move {
+            let _slot = slots.acquire().await;
+            documents.changes(&path).await.inspect_err(|error| log(&path, error))
+        })
+    });
+    let mut changed = Vec::new();
+    for file in looking.collect::<Vec<_>>() {
+        changed.extend(file.await.ok().and_then(Result::ok).flatten());
+    }
+    changed
+}
+
+/// Logs an error that the user need not know of, since the file is read again when it is needed.
+fn log(path: &Path, error: &DocumentError) {
+    tracing::debug!(path = %path.display(), %error, "what is pending in a file is not known");
+}
