@@ -1,6 +1,7 @@
 //! Runs the effects on checkpoints: the state of folders before and after turns, and what happens to the files that a turn
 //! has changed unnoticed.
 
+use super::changed_paths::ChangedPaths;
 use super::events::Events;
 use super::file_outcome::all_changes;
 use super::undo::{self, Undo};
@@ -39,6 +40,7 @@ const CHEAP_LOOK: Duration = Duration::from_millis(150);
 pub(super) struct Turns {
     checkpoints: Arc<Checkpoints>,
     documents: Arc<Documents>,
+    changed: Arc<ChangedPaths>,
     events: Events,
     running: Arc<Mutex<HashMap<ChatId, SharedTurn>>>,
     /// The turns that have ended and are being kept. It is closed, so that one can wait for them at any time.
@@ -74,11 +76,12 @@ impl Turns {
     pub(super) fn new(
         checkpoints: Arc<Checkpoints>,
         documents: Arc<Documents>,
+        changed: Arc<ChangedPaths>,
         events: Events,
     ) -> Self {
         let (running, authors, ending) = (Arc::default(), Arc::default(), TaskTracker::new());
         ending.close();
-        Self { checkpoints, documents, events, running, ending, authors }
+        Self { checkpoints, documents, changed, events, running, ending, authors }
     }
 
     pub(super) fn run(&self, command: CheckpointCommand) {
@@ -125,6 +128,7 @@ impl Turns {
         Undo {
             checkpoints: Arc::clone(&self.checkpoints),
             documents: Arc::clone(&self.documents),
+            changed: Arc::clone(&self.changed),
             authors: Arc::clone(&self.authors),
         }
     }
@@ -147,6 +151,9 @@ impl Turns {
     /// Fixes the state of the folders of a chat before its turn.
     pub(super) async fn begin(&self, chat: ChatId, roots: Vec<PathBuf>) {
         let deadline = Instant::now() + BEGIN_LIMIT;
+        if self.running.lock().is_empty() {
+            self.changed.forget_restored();
+        }
         let mut turn = RunningTurn::default();
         for root in self.real_roots(roots).await {
             match self.checkpoints.begin(root, deadline).await {
@@ -190,7 +197,7 @@ impl Turns {
         reported
     }
 
-    /// Has the document of a changed file record the change.
+    /// Has the document of a changed file record the change, as far as it is one of lines.
     async fn observe(
         &self,
         root: &Path,
@@ -199,21 +206,24 @@ impl Turns {
         by: &Author,
     ) -> Vec<FileChange> {
         let is_file = |state: &entry::State| state.kind == Kind::File;
-        if !change.before.iter().chain(&change.after).all(is_file) {
+        let are_files = change.before.iter().chain(&change.after).all(is_file);
+        let before = match &change.before {
+            Some(state) if are_files => self.content(root, state).await,
+            _ => None,
+        };
+        if !are_files || before.is_some() != change.before.is_some() {
+            self.changed.changed(root, change, false, by);
             return Vec::new();
         }
-        let before = match &change.before {
-            None => None,
-            Some(state) => match self.content(root, state).await {
-                Some(bytes) => Some(bytes),
-                None => return Vec::new(),
-            },
-        };
         let known = self.documents.set_before(path, before).await;
         let followed = match known {
             Ok(()) => self.documents.disk_changed(path, by).await,
             Err(error) => Err(error),
         };
+        let is_users = matches!(self.documents.touched(path, by).await, Ok(Touched::No));
+        if !is_users {
+            self.changed.changed(root, change, followed.is_ok(), by);
+        }
         match followed {
             Ok(change) => change.iter().flat_map(all_changes).collect(),
             Err(error) => {

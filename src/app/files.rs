@@ -1,12 +1,14 @@
 //! Runs the effects on files: reads and writes of agents, buffers that follow the disk, watching, and the context of a
 //! prompt.
 
+use super::changed_paths::ChangedPaths;
 use super::checkpoints::Turns;
 use super::events::Events;
 use super::file_outcome::{all_changes, read_outcome, write_outcome};
 use super::file_scope::{PathQueues, filter_in_scope, resolve_in_scope};
 use super::prompt_context;
 use super::review::Reviews;
+use super::review_states::ReviewStates;
 use crate::core::messages::agent::INTERNAL_ERROR;
 use crate::core::messages::checkpoint::CheckpointCommand;
 use crate::core::messages::effect::CollectPromptContext;
@@ -52,8 +54,14 @@ impl Files {
         events: Events,
     ) -> Self {
         let documents = Arc::new(Documents::new(Arc::clone(&editor)));
-        let turns = Turns::new(checkpoints, Arc::clone(&documents), events.clone());
-        let reviews = Reviews::new(Arc::clone(&documents), events.clone());
+        let changed = Arc::new(ChangedPaths::default());
+        let states = ReviewStates {
+            checkpoints: Arc::clone(&checkpoints),
+            documents: Arc::clone(&documents),
+            changed: Arc::clone(&changed),
+        };
+        let turns = Turns::new(checkpoints, Arc::clone(&documents), changed, events.clone());
+        let reviews = Reviews::new(Arc::clone(&documents), states, events.clone());
         let watcher = watcher(events.clone())
             .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
             .ok();

@@ -4,9 +4,12 @@
 use super::events::Events;
 use super::file_scope::filter_in_scope;
 use super::review_page;
+use super::review_states::ReviewStates;
 use crate::core::messages::event::Event;
 use crate::core::messages::file_scope::FileScope;
-use crate::core::messages::review::{ChangedFile, Review, ReviewAction, ReviewList, ReviewedFile};
+use crate::core::messages::review::{
+    ChangeScope, ChangedFile, Review, ReviewAction, ReviewList, ReviewedFile, ReviewedPart,
+};
 use crate::core::messages::review_page::ReviewDraft;
 use crate::documents::{DocumentError, Documents, Rejected};
 use std::path::{Path, PathBuf};
@@ -21,42 +24,75 @@ const AT_ONCE: usize = 16;
 #[derive(Debug, Clone)]
 pub(super) struct Reviews {
     documents: Arc<Documents>,
+    states: ReviewStates,
     events: Events,
 }
 
 impl Reviews {
-    pub(super) fn new(documents: Arc<Documents>, events: Events) -> Self {
-        Self { documents, events }
+    pub(super) fn new(documents: Arc<Documents>, states: ReviewStates, events: Events) -> Self {
+        Self { documents, states, events }
     }
 
     /// Keeps or rejects pending changes, in one file after the other.
     pub(super) fn review(&self, review: Review, scope: FileScope) {
-        let documents = Arc::clone(&self.documents);
+        let reviews = self.clone();
         self.events.spawn(async move {
-            let Review { action, path, changes } = review;
-            let paths = match path {
-                Some(path) => vec![path],
-                None => documents.changed_by_agents().await,
-            };
+            let Review { action, paths, part, changes } = review;
             let (mut reviewed, mut failed) = (Vec::new(), Vec::new());
-            for path in filter_in_scope(documents.disks(), &scope, paths).await {
-                let decided = match action {
-                    ReviewAction::Keep => {
-                        let kept = documents.keep(&path, changes.clone()).await;
-                        kept.map(|hunks| Rejected { hunks, conflicts: Vec::new() })
-                    }
-                    ReviewAction::Reject => documents.reject(&path, changes.clone()).await,
+            if part != ReviewedPart::State {
+                let of_lines = match &paths[..] {
+                    [] => reviews.documents.changed_by_agents().await,
+                    paths => paths.to_vec(),
                 };
-                match decided {
-                    Ok(Rejected { hunks, conflicts }) => {
-                        let conflicts = conflicts.len();
-                        reviewed.push(ReviewedFile { path, hunks, conflicts });
+                for path in filter_in_scope(reviews.documents.disks(), &scope, of_lines).await {
+                    let decided = reviews.decide_on_lines(action, &path, &changes).await;
+                    match decided {
+                        Ok(Rejected { hunks, conflicts }) => {
+                            let (is_whole, conflicts) = (false, conflicts.len());
+                            reviewed.push(ReviewedFile { path, hunks, is_whole, conflicts });
+                        }
+                        Err(error) => failed.push((path, error.message_for_user())),
                     }
-                    Err(error) => failed.push((path, error.message_for_user())),
+                }
+            }
+            // A mode belongs to no line.
+            if part != ReviewedPart::Lines && changes.lines.is_none() {
+                for state in reviews.states.list(&scope).await {
+                    let is_wanted =
+                        |path: &PathBuf| *path == state.path || Some(path) == state.from.as_ref();
+                    if !paths.is_empty() && !paths.iter().any(is_wanted) {
+                        continue;
+                    }
+                    for path in std::iter::once(state.path).chain(state.from) {
+                        match reviews.states.decide(&path, action, &changes).await {
+                            None => {}
+                            Some(Ok(())) => {
+                                let (hunks, is_whole, conflicts) = (0, true, 0);
+                                reviewed.push(ReviewedFile { path, hunks, is_whole, conflicts });
+                            }
+                            Some(Err(why)) => failed.push((path, why)),
+                        }
+                    }
                 }
             }
             Event::Reviewed(action, reviewed, failed)
         });
+    }
+
+    async fn decide_on_lines(
+        &self,
+        action: ReviewAction,
+        path: &Path,
+        changes: &ChangeScope,
+    ) -> Result<Rejected, DocumentError> {
+        if action == ReviewAction::Keep {
+            let hunks = self.documents.keep(path, changes.clone()).await?;
+            return Ok(Rejected { hunks, conflicts: Vec::new() });
+        }
+        if self.states.put_back(path, changes).await {
+            return Ok(Rejected { hunks: 1, conflicts: Vec::new() });
+        }
+        self.documents.reject(path, changes.clone()).await
     }
 
     /// Finds out what is pending in files that are loaded.
@@ -76,12 +112,13 @@ impl Reviews {
 
     /// Finds out what is pending in all files.
     pub(super) fn find_changes(&self, list: ReviewList, scope: FileScope) {
-        let documents = Arc::clone(&self.documents);
+        let (documents, states) = (Arc::clone(&self.documents), self.states.clone());
         self.events.spawn(async move {
             let paths = documents.changed_by_agents().await;
             let mut paths = filter_in_scope(documents.disks(), &scope, paths).await;
             paths.sort_unstable();
-            Event::ChangesFound(list, changes_of(&documents, paths).await)
+            let files = changes_of(&documents, paths).await;
+            Event::ChangesFound(list, files, states.list(&scope).await)
         });
     }
 
@@ -116,7 +153,9 @@ impl Reviews {
             let (mut kept, mut failed) = (Vec::new(), Vec::new());
             for path in real {
                 match documents.keep_as_base(&path, base.clone()).await {
-                    Ok(hunks) => kept.push(ReviewedFile { path, hunks, conflicts: 0 }),
+                    Ok(hunks) => {
+                        kept.push(ReviewedFile { path, hunks, is_whole: false, conflicts: 0 });
+                    }
                     Err(error) => failed.push((path, error.message_for_user())),
                 }
             }

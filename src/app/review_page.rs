@@ -1,17 +1,20 @@
 //! Composes the page of a review, in pieces that the editor takes without a noticeable delay. That takes a while, so it is
 //! done beside the event loop. What the page that is shown already has is left out.
 
-use crate::core::messages::review::{ChangedFile, ChangedHunk};
+use super::renames::{self, Listed};
+use crate::core::messages::review::{ChangedFile, ChangedHunk, ChangedState};
 use crate::core::messages::review_page::{
     ReviewDraft, ReviewHead, ReviewHunk, ReviewPage, ReviewSection,
 };
+use crate::session::author::Author;
 use crate::view::review;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 
 /// The size of the first piece in bytes: somewhat more than a screen.
 const FIRST_BYTES: usize = 8 * 1024;
 /// The size of the others. A larger one would block Neovim noticeably.
-const PIECE_BYTES: usize = 64 * 1024;
+const PIECE_BYTES: usize = 96 * 1024;
 
 /// The lines about one file. Rows count from its first line.
 struct Rendered {
@@ -24,9 +27,7 @@ impl Rendered {
     fn section(&self) -> ReviewSection {
         let mut hasher = DefaultHasher::new();
         self.lines.hash(&mut hasher);
-        for head in &self.heads {
-            head.path.hash(&mut hasher);
-        }
+        self.heads.hash(&mut hasher);
         for hunk in &self.hunks {
             hunk.lines.hash(&mut hasher);
         }
@@ -39,17 +40,22 @@ pub(super) fn compose(
     draft: &ReviewDraft,
     send: impl FnMut(ReviewPage, Option<Vec<ReviewSection>>),
 ) {
-    let chosen = chosen(draft);
-    let hunks: usize = chosen.iter().map(|(_, _, hunks)| hunks.len()).sum();
-    let (files, hunks) = (count(chosen.len(), "file"), count(hunks, "hunk"));
-    let title = format!("Review · {}{files}, {hunks}", draft.of_what);
-    let files = chosen.iter().enumerate();
-    let rendered = files.map(|(index, (name, file, hunks))| {
-        let is_first = index == 0;
-        render(draft, is_first, name, file, hunks)
-    });
+    let files = chosen_files(draft);
+    let files = renames::join(&files);
+    let mut paths: Vec<&Path> = files.iter().map(|listed| &*listed.file.path).collect();
+    paths.extend(draft.states.iter().map(|(_, _, state)| &*state.path));
+    paths.sort_unstable();
+    paths.dedup();
+    let hunks = files.iter().map(|listed| chosen(draft, &listed.file).count()).sum();
+    let (counted, hunks) = (count(paths.len(), "file"), count(hunks, "hunk"));
+    let title = format!("Review · {}{counted}, {hunks}", draft.of_what);
+    let states = draft.states.iter().map(|state| render_state(draft, state));
+    let has_states = !draft.states.is_empty();
+    let lines = files.iter().enumerate();
+    let lines = lines.map(|(at, listed)| render(draft, at == 0 && !has_states, listed));
+    let rendered = states.chain(lines);
     let shown = &draft.shown[..];
-    if shown.is_empty() || chosen.is_empty() {
+    if shown.is_empty() || paths.is_empty() {
         let mut writer = Writer::new(draft, title, 0, None, send);
         let mut sections = Vec::new();
         for part in rendered {
@@ -74,41 +80,50 @@ pub(super) fn compose(
     writer.end(sections);
 }
 
-type Chosen<'a> = (&'a str, &'a ChangedFile, Vec<&'a ChangedHunk>);
-
-/// The files that have changes the page is about, with the hunks of these.
-fn chosen(draft: &ReviewDraft) -> Vec<Chosen<'_>> {
-    let files = draft.files.iter().filter_map(|(name, file)| {
-        let of_scope: Vec<bool> = file.authors.iter().map(|by| draft.scope.includes(by)).collect();
-        let is_wanted = |hunk: &&ChangedHunk| {
-            hunk.by.iter().any(|by| of_scope.get(*by).copied().unwrap_or_default())
-        };
-        let hunks: Vec<&ChangedHunk> = file.hunks.iter().filter(is_wanted).collect();
+/// The files that have changes the page is about.
+fn chosen_files(draft: &ReviewDraft) -> Vec<(&str, &ChangedFile)> {
+    let files = draft.files.iter().filter(|(_, file)| {
         // A new empty file has no hunks.
-        (!hunks.is_empty() || file.hunks.is_empty()).then_some((&name[..], file, hunks))
+        file.hunks.is_empty() || chosen(draft, file).next().is_some()
     });
-    files.collect()
+    files.map(|(name, file)| (&name[..], file)).collect()
 }
 
-fn render(
+/// The hunks of a file that the page is about.
+fn chosen<'a>(
+    draft: &'a ReviewDraft,
+    file: &'a ChangedFile,
+) -> impl Iterator<Item = &'a ChangedHunk> {
+    let of_scope: Vec<bool> = file.authors.iter().map(|by| draft.scope.includes(by)).collect();
+    let is_chosen = move |by: &usize| of_scope.get(*by).copied().unwrap_or_default();
+    file.hunks.iter().filter(move |hunk| hunk.by.iter().any(&is_chosen))
+}
+
+/// Renders a change that is not one of lines, in one row.
+fn render_state(
     draft: &ReviewDraft,
-    is_first: bool,
-    name: &str,
-    file: &ChangedFile,
-    hunks: &[&ChangedHunk],
+    (from, name, state): &(Option<String>, String, ChangedState),
 ) -> Rendered {
-    let titles: Vec<&str> = file
-        .authors
-        .iter()
-        .map(|by| draft.titles.get(by).map(String::as_str).unwrap_or_default())
-        .collect();
+    let from = from.as_ref().map(|from| format!("{from} → ")).unwrap_or_default();
+    let title = joined(state.by.iter().map(|by| title(draft, by)));
+    let line = with_title(format!("{from}{name}  {}", state.what), &title);
+    let head =
+        ReviewHead { row: 0, path: state.path.clone(), from: state.from.clone(), is_state: true };
+    Rendered { lines: vec![line], heads: vec![head], hunks: Vec::new() }
+}
+
+fn render(draft: &ReviewDraft, is_first: bool, listed: &Listed<'_>) -> Rendered {
+    let Listed { name, file, from } = listed;
+    let titles: Vec<&str> = file.authors.iter().map(|by| title(draft, by)).collect();
+    let hunks: Vec<&ChangedHunk> = chosen(draft, file).collect();
     let as_shown = hunks.iter().map(|hunk| review::Hunk {
         base: hunk.base.clone(),
         text: hunk.text.clone(),
         title: joined(hunk.by.iter().filter_map(|by| titles.get(*by).copied())),
     });
     let shown = review::File {
-        name: name.to_owned(),
+        name: (*name).to_owned(),
+        from: from.map(|(name, _)| name.to_owned()),
         existence: (file.existed, file.exists),
         base: &file.base,
         text: &file.text,
@@ -117,15 +132,30 @@ fn render(
     // An empty line separates files.
     let lines = if is_first { Vec::new() } else { vec![String::new()] };
     let mut rendered = Rendered { lines, heads: Vec::new(), hunks: Vec::new() };
-    for part in review::parts(&shown) {
+    for mut part in review::parts(&shown) {
         let row = rendered.lines.len();
-        match part.hunk.and_then(|index| hunks.get(index)) {
-            Some(hunk) => rendered.hunks.push(ReviewHunk { row, lines: hunk.text.clone() }),
-            None => rendered.heads.push(ReviewHead { row, path: file.path.clone() }),
+        if let Some(hunk) = part.hunk.and_then(|index| hunks.get(index)) {
+            rendered.hunks.push(ReviewHunk { row, lines: hunk.text.clone() });
+        } else {
+            let (path, from) = (file.path.clone(), from.map(|(_, old)| old.path.clone()));
+            rendered.heads.push(ReviewHead { row, path, from, is_state: false });
+            if hunks.is_empty() {
+                let title = joined(titles.iter().copied());
+                part.lines = part.lines.into_iter().map(|line| with_title(line, &title)).collect();
+            }
         }
         rendered.lines.extend(part.lines);
     }
     rendered
+}
+
+/// What an agent said it was doing; may be empty.
+fn title<'a>(draft: &'a ReviewDraft, by: &Author) -> &'a str {
+    draft.titles.get(by).map(String::as_str).unwrap_or_default()
+}
+
+fn with_title(line: String, title: &str) -> String {
+    if title.is_empty() { line } else { format!("{line} · {title}") }
 }
 
 /// Different titles in one line.

@@ -1,6 +1,7 @@
 //! Takes back what a turn has changed, or brings it back: plans it, then changes buffers as one undo step each, then files.
 //! What others have changed since stays. An undo is kept as a turn, so that it can be undone.
 
+use super::changed_paths::ChangedPaths;
 use crate::core::messages::checkpoint::{
     PlannedAction, PlannedFile, TurnRef, UndoOutcome, UndoPlan, UndoTarget,
 };
@@ -36,6 +37,7 @@ const AS_BEFORE: &str = "it is as it was before the turn";
 pub(super) struct Undo {
     pub(super) checkpoints: Arc<Checkpoints>,
     pub(super) documents: Arc<Documents>,
+    pub(super) changed: Arc<ChangedPaths>,
     /// The turns of this program.
     pub(super) authors: Arc<Mutex<HashMap<TurnRef, Author>>>,
 }
@@ -157,7 +159,7 @@ impl Undo {
         let loaded = self.documents.loaded_state(&path).await.ok().flatten();
         let author = self.authors.lock().get(turn).cloned().filter(|_| !is_redo);
         let without = match author.filter(|_| is_text) {
-            Some(by) => self.documents.without(&path, &by).await.ok().flatten(),
+            Some(by) => self.documents.without(&path, turn_of(by)).await.ok().flatten(),
             None => None,
         };
         let now = self.state(turn, &change.path).await;
@@ -248,6 +250,12 @@ impl Undo {
                 Err(why) => outcome.left.push((path, why)),
             }
         }
+        let states: HashMap<TreePath, Option<State>> = turn
+            .changes
+            .iter()
+            .map(|change| (change.path.clone(), change.before.clone()))
+            .collect();
+        let undone = self.authors.lock().get(&plan.turn).cloned();
         let restored = self.checkpoints.restore(root.clone(), files).await;
         match restored {
             Ok(restored) => {
@@ -256,6 +264,16 @@ impl Undo {
                 for below in restored.done {
                     let path = below.under(root);
                     let followed = self.documents.was_restored(&path, by.get(&below)).await;
+                    let state = states.get(&below).cloned().flatten();
+                    if let Some(by) = by.get(&below) {
+                        let change = turn.changes.iter().find(|change| change.path == below);
+                        if let Some(change) = change {
+                            let (before, after) = (change.after.clone(), change.before.clone());
+                            let redone = FileChange { before, after, ..change.clone() };
+                            self.changed.changed(root, &redone, followed.is_ok(), by);
+                        }
+                    }
+                    self.changed.restored(&path, state, undone.as_ref());
                     if let Err(error) = followed {
                         tracing::debug!(path = %path.display(), %error, "a restored file was not followed");
                     }
@@ -311,9 +329,7 @@ impl Undo {
             Way::Reject(_) => {
                 let author = self.authors.lock().get(&plan.turn).cloned();
                 let Some(author) = author else { return Ok(None) };
-                let (session, turn) = (Some(author.session), Some(author.turn));
-                let scope = ChangeScope { session, turn, ..ChangeScope::default() };
-                let rejected = self.documents.reject(&path, scope).await;
+                let rejected = self.documents.reject(&path, turn_of(author)).await;
                 let rejected = rejected.map_err(|error| error.message_for_user())?;
                 Ok(Some(Taken::Buffer(rejected.conflicts.len())))
             }
@@ -333,6 +349,12 @@ impl Undo {
             }
         }
     }
+}
+
+/// Everything that an agent did in a turn.
+fn turn_of(by: Author) -> ChangeScope {
+    let (session, turn) = (Some(by.session), Some(by.turn));
+    ChangeScope { session, turn, ..ChangeScope::default() }
 }
 
 /// What has been done, or is to be done, to a path.

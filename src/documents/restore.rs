@@ -77,10 +77,13 @@ impl Document {
         Ok(last.map_or(Touched::No, |origin| Touched::Yes { by: origin.by.clone(), is_certain }))
     }
 
-    /// Returns what the file would be without the changes of a turn that are still pending. `None` if there are none.
-    pub(super) async fn without(&mut self, by: &Author) -> Result<Option<Without>, DocumentError> {
+    /// Returns what the file would be without these changes, as far as they are still pending. `None` if there are none.
+    pub(super) async fn without(
+        &mut self,
+        scope: ChangeScope,
+    ) -> Result<Option<Without>, DocumentError> {
         let Some(record) = self.record().await? else { return Ok(None) };
-        let (scope, revisions) = (turn_of(by), Arc::clone(&self.revisions));
+        let revisions = Arc::clone(&self.revisions);
         run_blocking(move || {
             let choice = record.choose(None, |origin| scope.includes(&origin.by));
             if choice.is_empty() {
@@ -206,15 +209,14 @@ impl Documents {
         run_to_completion(async move { document.lock().await.touched(&by).await }).await
     }
 
-    /// Returns what a file would be without the changes of a turn that are still pending. `None` if there are none.
+    /// Returns what a file would be without these changes, as far as they are still pending. `None` if there are none.
     pub async fn without(
         &self,
         path: &Path,
-        by: &Author,
+        changes: ChangeScope,
     ) -> Result<Option<Without>, DocumentError> {
         let document = self.document(path);
-        let by = by.clone();
-        run_to_completion(async move { document.lock().await.without(&by).await }).await
+        run_to_completion(async move { document.lock().await.without(changes).await }).await
     }
 
     /// Whether these are the bytes of a file with this text.

@@ -56,7 +56,7 @@ function M.add(win, buf, page, first, last, closed)
   local commands = {}
   for index = first, last do
     local part = page.parts[index]
-    if not part.start then
+    if not part.start and not part.state then
       local last_row = review_page.last_row(page, buf, review_page.last_of_file(page, index))
       local range = ("%d,%d"):format(part.row + 1, last_row + 1)
       commands[#commands + 1] = range .. "fold"

@@ -18,12 +18,14 @@ local M = {}
 local NAME = "rat://review"
 local NAMESPACE = api.nvim_create_namespace("rat_review")
 
+---@alias rat.ReviewPlace {path: string, state?: boolean, nth: integer, offset: integer, line: integer}
+
 ---@class rat.Review
 ---@field scope rat.notify.Scope
 ---@field chat? integer
 ---@field number integer of the page, whose pieces arrive one after the other
 ---@field page rat.ReviewPage
----@field place? {path: string, nth: integer, offset: integer, line: integer} where the cursor was before an update
+---@field place? rat.ReviewPlace where the cursor was before an update
 ---@field unfolded integer index of the first part that is not folded yet
 ---@field closed table<string, true> files that stay folded in an update
 ---@field asked? boolean whether an update has been asked for
@@ -41,7 +43,7 @@ end
 
 --- Remembers the hunk under the cursor, to find it again in an updated review.
 ---@param win integer
----@return {path: string, nth: integer, offset: integer, line: integer}?
+---@return rat.ReviewPlace?
 local function place_of(win)
   local line = api.nvim_win_get_cursor(win)[1]
   local index = review_page.index(review.page, line - 1)
@@ -50,7 +52,13 @@ local function place_of(win)
     return nil
   end
   local nth = index - review_page.head_of(review.page, index)
-  return { path = part.path, nth = nth, offset = line - 1 - part.row, line = line }
+  return {
+    path = part.path,
+    state = part.state,
+    nth = nth,
+    offset = line - 1 - part.row,
+    line = line,
+  }
 end
 
 --- Goes to where the cursor was before an update, or to what has taken its place.
@@ -65,7 +73,7 @@ local function go_back_to(win, buf)
   local line = place.line
   local page = review.page
   for index, part in ipairs(page.parts) do
-    if not part.start and part.path == place.path then
+    if not part.start and part.path == place.path and part.state == place.state then
       local nth = math.min(index + place.nth, review_page.last_of_file(page, index))
       local is_same = nth - index == place.nth
       line = page.parts[nth].row + 1 + (is_same and place.offset or 0)
@@ -94,35 +102,36 @@ end
 local function decide(first, last, keep)
   local page = review.page
   local from, to = math.max(review_page.index(page, first), 1), review_page.index(page, last)
-  ---@type table<string, {first?: integer, last?: integer}>
+  ---@type table<string, rat.notify.Review>
   local by_file, order = {}, {}
   for index = from, to do
     local part = page.parts[index]
     -- The row that names a file stands for all of it only if the range ends there.
-    local is_whole = not part.start and (to == from or index == to)
+    local is_whole = not part.start and (part.state or to == from or index == to)
     if part.start or is_whole then
-      local range = by_file[part.path]
-      if not range then
-        range = {}
-        by_file[part.path] = range
-        order[#order + 1] = part.path
+      local key = (part.state and "state " or "lines ") .. part.path
+      local decision = by_file[key]
+      if not decision then
+        decision = {
+          chat = review.chat,
+          keep = keep,
+          path = part.path,
+          from = part.from,
+          part = part.state and "state" or "lines",
+          scope = "listed",
+        }
+        by_file[key] = decision
+        order[#order + 1] = key
       end
-      if part.start then
-        range.first = range.first or part.start + 1
-        range.last = part.start + part.count
+      -- What became of a file that was moved is decided on as a whole.
+      if part.start and not part.from then
+        decision.first = decision.first or part.start + 1
+        decision.last = part.start + part.count
       end
     end
   end
-  for _, path in ipairs(order) do
-    local range = by_file[path]
-    rpc.notify("review", {
-      chat = review.chat,
-      keep = keep,
-      path = path,
-      first = range.first,
-      last = range.last,
-      scope = "listed",
-    })
+  for _, key in ipairs(order) do
+    rpc.notify("review", by_file[key])
   end
 end
 
@@ -165,7 +174,7 @@ local function go(step, is_wanted)
 end
 
 local function is_hunk(part)
-  return part.start ~= nil
+  return part.start ~= nil or part.state
 end
 
 local function is_file(part)

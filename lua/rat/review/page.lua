@@ -6,6 +6,8 @@ local M = {}
 ---@class rat.ReviewPart
 ---@field row integer of the first of them, from 0
 ---@field path string
+---@field from? string the path before, if the file was moved
+---@field state? boolean whether it is about the file as a whole, not about lines
 ---@field start? integer first row of the hunk in the file; missing for the line that names the file
 ---@field count? integer how many rows the hunk has in the file
 
@@ -36,14 +38,16 @@ end
 
 --- Returns the parts of a piece of a review, in their order.
 ---@param payload rat.msg.Review
----@param path? string what hunks before the first file belong to
+---@param before? rat.ReviewPart what is before it: the first hunks may belong to the same file
 ---@return rat.ReviewPart[]
-local function parts_of(payload, path)
+local function parts_of(payload, before)
   local parts, heads, next_head = {}, payload.heads, 1
+  local path, from = before and before.path, before and before.from
   local function add_heads(until_row)
     while heads[next_head] and heads[next_head].row < until_row do
-      path = heads[next_head].path
-      parts[#parts + 1] = { row = heads[next_head].row, path = path }
+      local head = heads[next_head]
+      path, from = head.path, head.from
+      parts[#parts + 1] = { row = head.row, path = path, from = from, state = head.state or nil }
       next_head = next_head + 1
     end
   end
@@ -51,7 +55,7 @@ local function parts_of(payload, path)
   for at = 1, #hunks, 3 do
     add_heads(hunks[at])
     parts[#parts + 1] =
-      { row = hunks[at], path = path, start = hunks[at + 1], count = hunks[at + 2] }
+      { row = hunks[at], path = path, from = from, start = hunks[at + 1], count = hunks[at + 2] }
   end
   add_heads(math.huge)
   return parts
@@ -70,7 +74,7 @@ function M.splice(page, payload)
   local first = M.index(page, payload.row - 1) + 1
   local after = M.index(page, payload.row + payload.replaces - 1) + 1
   local before = page.parts[first - 1]
-  local new = parts_of(payload, before and before.path)
+  local new = parts_of(payload, before)
   local old = page.parts
   local shift = #payload.lines - payload.replaces
   local count, rest = #new, #old - after + 1
@@ -99,8 +103,8 @@ function M.last_row(page, buf, index)
   if not next_part then
     return api.nvim_buf_line_count(buf) - 1
   end
-  -- An empty line separates files.
-  return next_part.row - (next_part.start and 1 or 2)
+  -- An empty line is before each file.
+  return next_part.row - ((next_part.start or next_part.state) and 1 or 2)
 end
 
 --- Returns the index of the last part that is about the same file as the one that names it.

@@ -4,7 +4,8 @@ use crate::core::chat::Chat;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::review::{
-    ChangeScope, ChangedFile, ComparedFile, ListPurpose, ListedChange, ReviewList, ReviewScope,
+    ChangeScope, ChangedFile, ChangedState, ComparedFile, ListPurpose, ListedChange, ReviewList,
+    ReviewScope,
 };
 use crate::core::messages::review_page::{ReviewDraft, ReviewPage, ReviewSection};
 use crate::core::state::State;
@@ -26,9 +27,14 @@ impl State {
         self.effects.push(Effect::FindChanges { list, scope });
     }
 
-    pub(in crate::core) fn changes_found(&mut self, list: ReviewList, files: Vec<ChangedFile>) {
+    pub(in crate::core) fn changes_found(
+        &mut self,
+        list: ReviewList,
+        files: Vec<ChangedFile>,
+        states: Vec<ChangedState>,
+    ) {
         let chat = self.find_chat(list.chat);
-        let scope = self.scope_of(chat, list.scope, &files);
+        let scope = self.scope_of(chat, list.scope, (&files, &states));
         let is_included = |by: &Author| scope.as_ref().is_some_and(|scope| scope.includes(by));
         if let ListPurpose::Call(request) = list.purpose {
             let changes = self.listed_changes(&files, is_included);
@@ -38,20 +44,29 @@ impl State {
         let is_wanted =
             |file: &ChangedFile| file.hunks.is_empty() || file.authors.iter().any(is_included);
         let files: Vec<ChangedFile> = files.into_iter().filter(is_wanted).collect();
+        let is_wanted = |state: &ChangedState| state.by.iter().any(is_included);
+        let states: Vec<ChangedState> = states.into_iter().filter(is_wanted).collect();
         let scope = scope.unwrap_or_default();
         self.listed = scope.clone();
-        if files.is_empty() && list.purpose == ListPurpose::Open {
+        if files.is_empty() && states.is_empty() && list.purpose == ListPurpose::Open {
             return self.notify(Level::Info, "No pending changes");
         }
         let authors = files.iter().flat_map(|file| &file.authors);
+        let authors = authors.chain(states.iter().flat_map(|state| &state.by));
         let titles = authors.filter_map(|by| Some((by.clone(), self.title_of(by)?))).collect();
         let named = files.into_iter().map(|file| (self.shorten(&file.path), file)).collect();
+        let states = states.into_iter().map(|state| {
+            let from = state.from.as_ref().map(|from| self.shorten(from));
+            (from, self.shorten(&state.path), state)
+        });
+        let states = states.collect();
         let is_review = |message: &EditorMessage| matches!(message, EditorMessage::Review(_));
         let is_whole = list.purpose == ListPurpose::Open || self.after_draw.iter().any(is_review);
         self.after_draw.retain(|message| !is_review(message));
         let (page, shown) = self.review_page.begin(is_whole);
         let of_what = of_what(list.scope);
-        let draft = ReviewDraft { page, list, scope, of_what, files: named, titles, shown };
+        let files = named;
+        let draft = ReviewDraft { page, list, scope, of_what, files, states, titles, shown };
         self.effects.push(Effect::ComposeReview(Box::new(draft)));
     }
 
@@ -124,12 +139,13 @@ impl State {
         &self,
         chat: Option<ChatId>,
         scope: ReviewScope,
-        files: &[ChangedFile],
+        (files, states): (&[ChangedFile], &[ChangedState]),
     ) -> Option<ChangeScope> {
         let chat = chat.and_then(|id| self.chats.get(&id));
         let session = chat.and_then(Chat::key);
         let turn = chat.map(|chat| chat.turns);
         let by = files.iter().flat_map(|file| &file.authors);
+        let by = by.chain(states.iter().flat_map(|state| &state.by));
         let calls = by.filter(|by| Some(&by.session) == session.as_ref());
         let calls: HashSet<&ToolCallId> = calls.filter_map(|by| by.tool_call.as_ref()).collect();
         let mut by_age = chat.iter().flat_map(|chat| chat.transcript.tools().rev());

@@ -38,13 +38,26 @@ impl ChangeScope {
     }
 }
 
-/// A decision on the pending changes of one file, or of all.
+/// Which kind of pending changes of a file a decision is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewedPart {
+    /// All.
+    All,
+    /// The lines of its text.
+    Lines,
+    /// The file as a whole: whether it is there, what it is, its mode, bytes that are no text.
+    State,
+}
+
+/// A decision on the pending changes of some files, or of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
     /// What to do.
     pub action: ReviewAction,
-    /// The name of the file's buffer; `None` for all files.
-    pub path: Option<PathBuf>,
+    /// The names of the files' buffers; empty for all files.
+    pub paths: Vec<PathBuf>,
+    /// Which kind of changes.
+    pub part: ReviewedPart,
     /// Which changes.
     pub changes: ChangeScope,
 }
@@ -58,8 +71,10 @@ pub struct ReviewRequest {
     pub chat: Option<ChatId>,
     /// Which changes.
     pub scope: DecisionScope,
-    /// The name of the file's buffer; `None` for all files.
-    pub path: Option<PathBuf>,
+    /// The names of the files' buffers; empty for all files.
+    pub paths: Vec<PathBuf>,
+    /// Which kind of changes.
+    pub part: ReviewedPart,
     /// Only the hunks that touch these lines (0-based).
     pub lines: Option<Range<usize>>,
 }
@@ -127,6 +142,19 @@ pub struct ListedChange {
     pub title: String,
 }
 
+/// A pending change of a file that is not one of lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedState {
+    /// Where the file is, or was.
+    pub path: PathBuf,
+    /// Where it was before, if it was only moved.
+    pub from: Option<PathBuf>,
+    /// What has happened, in a few words.
+    pub what: String,
+    /// Who did it, the earliest first.
+    pub by: Vec<Author>,
+}
+
 /// The pending changes of a file, loaded or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
@@ -180,6 +208,8 @@ pub struct ReviewedFile {
     pub path: PathBuf,
     /// How many hunks were kept or rejected.
     pub hunks: usize,
+    /// Whether a change that is not one of lines was.
+    pub is_whole: bool,
     /// How many places stay as they are, because somebody has changed them since.
     pub conflicts: usize,
 }

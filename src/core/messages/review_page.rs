@@ -1,6 +1,6 @@
 //! The page of a review: what it is composed of, and the pieces in which the editor gets it.
 
-use super::review::{ChangeScope, ChangedFile, ReviewList};
+use super::review::{ChangeScope, ChangedFile, ChangedState, ReviewList};
 use crate::session::author::Author;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,6 +20,8 @@ pub struct ReviewDraft {
     pub of_what: &'static str,
     /// The files, with their names as shown.
     pub files: Vec<(String, ChangedFile)>,
+    /// The changes that are not of lines, with the names of the files, those before a rename first.
+    pub states: Vec<(Option<String>, String, ChangedState)>,
     /// What the agents said they were doing.
     pub titles: HashMap<Author, String>,
     /// The page that it takes the place of, if the editor shows one: only what differs is sent.
@@ -52,7 +54,7 @@ pub struct ReviewPage {
     pub is_last: bool,
     /// A unified diff.
     pub lines: Vec<String>,
-    /// The lines that name files.
+    /// The lines that name files or whole changes of them.
     pub heads: Vec<ReviewHead>,
     /// The hunks.
     pub hunks: Vec<ReviewHunk>,
@@ -66,12 +68,16 @@ impl ReviewPage {
 }
 
 /// A line of a review that names a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ReviewHead {
     /// Its row (0-based), counted from the beginning of the whole page.
     pub row: usize,
     /// The file.
     pub path: PathBuf,
+    /// Where it was before, if it was moved: both are decided on together.
+    pub from: Option<PathBuf>,
+    /// Whether it is about the file as a whole, not about lines.
+    pub is_state: bool,
 }
 
 /// A hunk in a review.

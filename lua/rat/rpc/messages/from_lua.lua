@@ -169,9 +169,14 @@
 ---@field chat? integer The chat.
 ---@field keep boolean Whether to keep the changes instead of rejecting them.
 ---@field path? string The name of the file's buffer; without it, all files.
+---@field from? string The path that the file had before, if it was moved.
+---@field part? rat.notify.Part Which kind of changes; without it, all.
 ---@field first? integer The first line, from 1; without it, the whole file.
 ---@field last? integer The last line, inclusive; the line before `first` means the place between the two.
 ---@field scope rat.notify.DecisionScope Which changes there.
+
+--- Which kind of changes of a file a decision is about.
+---@alias rat.notify.Part "lines"|"state"
 
 --- Which changes a decision is about.
 ---@alias rat.notify.DecisionScope "all"|"turn"|"listed"

@@ -366,7 +366,9 @@
 --- A line of a review that names a file.
 ---@class (exact) rat.msg.ReviewHead
 ---@field row integer Its row in the whole review, from 0.
----@field path string The real path of the file.
+---@field path string The path of the file.
+---@field from? string The path that it had before, if it was moved: both are decided on together.
+---@field state boolean Whether it is about the file as a whole, not about lines.
 
 --- A file and its base, to be compared in diff mode.
 ---@class (exact) rat.msg.Compare

@@ -46,12 +46,27 @@ pub(in crate::nvim) struct Review {
     keep: bool,
     /// The name of the file's buffer; without it, all files.
     path: Option<String>,
+    /// The path that the file had before, if it was moved.
+    from: Option<String>,
+    /// Which kind of changes; without it, all.
+    part: Option<Part>,
     /// The first line, from 1; without it, the whole file.
     first: Option<u32>,
     /// The last line, inclusive; the line before `first` means the place between the two.
     last: Option<u32>,
     /// Which changes there.
     scope: DecisionScope,
+}
+
+/// Which kind of changes of a file a decision is about.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum Part {
+    /// The lines of its text.
+    Lines,
+    /// The file as a whole.
+    State,
 }
 
 /// Which changes a decision is about.
@@ -253,7 +268,12 @@ impl TryFrom<Review> for UserAction {
                 DecisionScope::Turn => review::DecisionScope::Turn,
                 DecisionScope::Listed => review::DecisionScope::Listed,
             },
-            path: review.path.map(Into::into),
+            paths: review.path.into_iter().chain(review.from).map(Into::into).collect(),
+            part: match review.part {
+                None => review::ReviewedPart::All,
+                Some(Part::Lines) => review::ReviewedPart::Lines,
+                Some(Part::State) => review::ReviewedPart::State,
+            },
             lines: first.map(|first| first..end.map_or(first + 1, |end| end.max(first))),
         }))
     }

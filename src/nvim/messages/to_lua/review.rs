@@ -67,14 +67,23 @@ pub(in crate::nvim) struct Review {
 pub(in crate::nvim) struct ReviewHead {
     /// Its row in the whole review, from 0.
     row: usize,
-    /// The real path of the file.
+    /// The path of the file.
     path: FilePath,
+    /// The path that it had before, if it was moved: both are decided on together.
+    from: Option<FilePath>,
+    /// Whether it is about the file as a whole, not about lines.
+    state: bool,
 }
 
 impl From<ReviewPage> for Review {
     fn from(page: ReviewPage) -> Self {
         let heads = page.heads.into_iter();
-        let heads = heads.map(|head| ReviewHead { row: head.row, path: FilePath::new(&head.path) });
+        let heads = heads.map(|head| ReviewHead {
+            row: head.row,
+            path: FilePath::new(&head.path),
+            from: head.from.as_deref().map(FilePath::new),
+            state: head.is_state,
+        });
         let hunks =
             page.hunks.into_iter().flat_map(|hunk| [hunk.row, hunk.lines.start, hunk.lines.len()]);
         Self {

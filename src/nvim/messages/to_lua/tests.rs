@@ -309,7 +309,12 @@ fn reviews() -> Vec<EditorMessage> {
         replaces: Some(2),
         is_last: true,
         lines: vec![hostile_text()],
-        heads: vec![ReviewHead { row: 4, path: "/a".into() }],
+        heads: vec![ReviewHead {
+            row: 4,
+            path: "/a".into(),
+            from: Some("/b".into()),
+            is_state: true,
+        }],
         hunks: vec![ReviewHunk { row: 5, lines: 1..3 }],
     };
     let hunks = vec![PendingLines { start: 1, count: 2, removed: 0 }];
