@@ -45,6 +45,7 @@ mod queued;
 mod quirks;
 mod random_keys;
 mod review;
+mod review_page;
 mod review_states;
 mod same_session;
 mod screens;

@@ -4,6 +4,7 @@ local current_chat = require("rat.chat.current")
 local input = require("rat.ask.input")
 local notify = require("rat.util.notify")
 local prompt = require("rat.chat.prompt")
+local registry = require("rat.chat.registry")
 local window = require("rat.view.window")
 
 local api = vim.api
@@ -63,8 +64,9 @@ function M.show(buf, row_of)
 end
 
 --- Writes all comments into the prompt and forgets them here.
-function M.send()
-  local chat = current_chat.get()
+---@param of_review integer? the chat that the review is about
+function M.send(of_review)
+  local chat = of_review and registry.get(of_review) or current_chat.get()
   if #comments == 0 then
     return notify.info("No comments yet. c writes one.")
   elseif not chat then

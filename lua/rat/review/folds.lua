@@ -1,4 +1,5 @@
---- Folds of a review: each file is one, open at first. What is closed stays closed when the review is updated.
+--- Folds of a review, open at first: each file is one, and in it what each tool call has changed, if several have. What is
+--- closed stays closed when the review is updated.
 local review_page = require("rat.review.page")
 
 local api = vim.api
@@ -45,6 +46,28 @@ function M.remove(win, first, last, page)
   return closed
 end
 
+--- Returns commands that fold what each tool call has changed in a file, if several have.
+---@param buf integer
+---@param page rat.ReviewPage
+---@param first integer index of the first hunk
+---@param last integer index of the last one
+---@return string[]
+local function fold_calls(buf, page, first, last)
+  local commands, from, title = {}, first, nil
+  for index = first, last + 1 do
+    local part = index <= last and page.parts[index] or nil
+    local line = part and api.nvim_buf_get_lines(buf, part.row, part.row + 1, false)[1]
+    local found = line and (line:match("^@@ .- @@ ?(.*)$") or "")
+    if index > first and found ~= title then
+      local last_row = review_page.last_row(page, buf, index - 1)
+      commands[#commands + 1] = ("%d,%dfold"):format(page.parts[from].row + 1, last_row + 1)
+      from = index
+    end
+    title = found
+  end
+  return #commands > 1 and commands or {}
+end
+
 --- Folds files.
 ---@param win integer
 ---@param buf integer
@@ -57,11 +80,13 @@ function M.add(win, buf, page, first, last, closed)
   for index = first, last do
     local part = page.parts[index]
     if not part.start and not part.state then
-      local last_row = review_page.last_row(page, buf, review_page.last_of_file(page, index))
+      local last_part = review_page.last_of_file(page, index)
+      vim.list_extend(commands, fold_calls(buf, page, index + 1, last_part))
+      local last_row = review_page.last_row(page, buf, last_part)
       local range = ("%d,%d"):format(part.row + 1, last_row + 1)
       commands[#commands + 1] = range .. "fold"
       if not closed[part.path] then
-        commands[#commands + 1] = ("%dfoldopen"):format(part.row + 1)
+        commands[#commands + 1] = range .. "foldopen!"
       end
     end
   end

@@ -10,6 +10,7 @@ local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
 local splits = require("rat.view.splits")
 local statusline_escape = require("rat.util.text").statusline_escape
+local syntax = require("rat.review.syntax")
 local window_options = require("rat.view.window_options")
 
 local api = vim.api
@@ -17,6 +18,9 @@ local M = {}
 
 local NAME = "rat://review"
 local NAMESPACE = api.nvim_create_namespace("rat_review")
+
+--- Of the colours of a diff; those of the code are above them.
+local PRIORITY = 100
 
 ---@alias rat.ReviewPlace {path: string, state?: boolean, nth: integer, offset: integer, line: integer}
 
@@ -251,12 +255,16 @@ local function to_quickfix()
   vim.cmd("botright copen")
 end
 
+local function send_comments()
+  comments.send(review.chat)
+end
+
 ---@type {[1]: string[], [2]: string, [3]: fun(), [4]: string}[] modes, key, action, description
 local KEYS = {
   { { "n", "x" }, "a", decide_here(true), "accept the hunk, file or selection" },
   { { "n", "x" }, "r", decide_here(false), "reject the hunk, file or selection" },
   { { "n", "x" }, "c", comment, "comment on the hunk or selection" },
-  { { "n" }, "C", comments.send, "put all comments into the prompt" },
+  { { "n" }, "C", send_comments, "put all comments into the prompt" },
   { { "n" }, "<CR>", compare, "compare the file, before and after" },
   { { "n" }, "o", open_file, "go to the line in the file" },
   { { "n", "x" }, "]c", go(1, is_hunk), "next hunk" },
@@ -306,9 +314,13 @@ local function set_provider()
           ephemeral = true,
           end_row = row + 1,
           hl_group = group,
+          priority = PRIORITY,
           hl_eol = start == "+" or start == "-",
           strict = false,
         })
+      end
+      if start ~= "@" then
+        syntax.draw(shown, review.page, row)
       end
     end,
   })
@@ -377,10 +389,9 @@ local function fold(win, buf, last, is_last)
   end
 end
 
----@param payload rat.msg.Review
 ---@param buf integer
 ---@param win integer?
-local function finish(payload, buf, win)
+local function finish(buf, win)
   if #review.page.parts == 0 then
     scratch.fill(buf, { "Nothing is pending. q closes." })
   end
@@ -441,7 +452,7 @@ function M.arrived(payload)
     fold(win, buf --[[@as integer]], last, payload.last)
   end
   if payload.last then
-    finish(payload, buf --[[@as integer]], win)
+    finish(buf --[[@as integer]], win)
   end
 end
 
