@@ -76,3 +76,38 @@ fn files_and_tool_calls_are_folded() {
     chat.nvim.poll_screen("1 file, 2 hunks");
     assert_eq!(closed(&mut chat, 2), json!(1), "an update keeps it closed");
 }
+
+/// Holds (Review): What changed while no tool call ran is a group of its own, which a decision on the turn leaves alone.
+#[test]
+fn what_nobody_can_attribute_is_a_group_of_its_own() {
+    let mut chat = Chat::builder()
+        .file("a.txt", "1\n2\n")
+        .file("b.txt", "1\n2\n")
+        .file("c.png", b"\0one".to_vec())
+        .in_turn();
+    let (path, other) = (chat.path("a.txt"), chat.path("b.txt"));
+    chat.request("fs/write_text_file", json!({"path": path, "content": "1\ntwo\n"})).unwrap();
+    std::fs::write(&other, "one\n2\n").unwrap();
+    std::fs::write(chat.path("c.png"), b"\0two!").unwrap();
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    chat.nvim.command("RatTurns");
+    chat.nvim.poll_screen("Turns that changed files");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("Review · 3 files, 2 hunks");
+    let heading = "Changed while no tool call ran: by the agent, or by somebody else";
+    let page = chat.nvim.buffer_lines("rat://review");
+    assert_eq!(page[0], "a.txt  +1 -1");
+    let at = page.iter().position(|line| line == heading).unwrap();
+    assert_eq!(page[at + 1..at + 4], ["c.png  binary, 4 to 5 bytes", "", "b.txt  +1 -1"]);
+    chat.nvim.command("RatReject turn");
+    chat.nvim.poll_screen("Review · 2 files, 1 hunk");
+    let text = |chat: &Chat, name: &str| std::fs::read_to_string(chat.path(name)).unwrap();
+    assert_eq!((text(&chat, "a.txt"), text(&chat, "b.txt")), ("1\n2\n".into(), "one\n2\n".into()));
+    assert_eq!(chat.nvim.buffer_lines("rat://review")[0], heading);
+    chat.nvim.input("ggr");
+    chat.nvim.poll_screen("Nothing is pending");
+    assert_eq!(text(&chat, "b.txt"), "1\n2\n");
+    assert_eq!(std::fs::read(chat.path("c.png")).unwrap(), b"\0one");
+}

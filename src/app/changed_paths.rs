@@ -2,7 +2,7 @@
 //! Documents know the lines of texts; this knows all the rest, such as binary files, links and modes. It reads and writes
 //! nothing.
 
-use crate::core::messages::review::ChangeScope;
+use crate::core::messages::review::{ChangeAuthor, ChangeScope};
 use crate::host::checkpoints::entry::{FileChange, Kind, State};
 use crate::host::checkpoints::tree_path::TreePath;
 use crate::session::author::Author;
@@ -32,7 +32,7 @@ pub(super) struct ChangedPath {
     /// Whether its document knows the lines, so that only the mode is decided on here.
     pub(super) is_text: bool,
     /// Who did it, the earliest first.
-    pub(super) by: Vec<Author>,
+    pub(super) by: Vec<ChangeAuthor>,
 }
 
 impl ChangedPath {
@@ -109,7 +109,13 @@ fn grouped(number: u64) -> String {
 
 impl ChangedPaths {
     /// Records a change of an agent.
-    pub(super) fn changed(&self, root: &Path, change: &FileChange, is_text: bool, by: &Author) {
+    pub(super) fn changed(
+        &self,
+        root: &Path,
+        change: &FileChange,
+        is_text: bool,
+        by: &ChangeAuthor,
+    ) {
         let path = change.path.under(root);
         if self.restored.lock().remove(&path).is_some_and(|state| state == change.after) {
             return;
@@ -142,7 +148,7 @@ impl ChangedPaths {
         let mut by_path = self.by_path.lock();
         if let Some(changed) = by_path.get_mut(path) {
             changed.after.clone_from(&state);
-            let is_of = |other: &Author| {
+            let is_of = |ChangeAuthor { by: other, .. }: &ChangeAuthor| {
                 by.is_some_and(|by| (&other.session, other.turn) == (&by.session, by.turn))
             };
             changed.by.retain(|other| !is_of(other));

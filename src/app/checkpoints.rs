@@ -9,6 +9,7 @@ use super::undone::undone;
 use crate::core::messages::checkpoint::{CheckpointCommand, KeptTurn, TurnRef};
 use crate::core::messages::event::Event;
 use crate::core::messages::files::FileChange;
+use crate::core::messages::review::ChangeAuthor;
 use crate::documents::{Documents, Touched};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
@@ -185,7 +186,8 @@ impl Turns {
                 Ok(changes) => {
                     for change in changes {
                         let path = change.path.under(&root);
-                        reported.extend(self.observe(&root, &path, &change, by).await);
+                        reported
+                            .extend(self.observe((&root, &path), &change, by, *is_coarse).await);
                         let tool_call = by.tool_call.as_ref().map(|call| call.as_ref().to_owned());
                         let known = changed.entry(path).or_default();
                         *known = tool_call.or(known.take());
@@ -200,11 +202,13 @@ impl Turns {
     /// Has the document of a changed file record the change, as far as it is one of lines.
     async fn observe(
         &self,
-        root: &Path,
-        path: &Path,
+        (root, path): (&Path, &Path),
         change: &entry::FileChange,
         by: &Author,
+        is_coarse: bool,
     ) -> Vec<FileChange> {
+        let is_certain = by.tool_call.is_some() || is_coarse;
+        let author = ChangeAuthor { by: by.clone(), is_certain };
         let is_file = |state: &entry::State| state.kind == Kind::File;
         let are_files = change.before.iter().chain(&change.after).all(is_file);
         let before = match &change.before {
@@ -212,17 +216,18 @@ impl Turns {
             _ => None,
         };
         if !are_files || before.is_some() != change.before.is_some() {
-            self.changed.changed(root, change, false, by);
+            self.changed.changed(root, change, false, &author);
             return Vec::new();
         }
-        let known = self.documents.set_before(path, before).await;
+        let coarse_turn = is_coarse.then(|| (by.session.clone(), by.turn));
+        let known = self.documents.set_before(path, before, coarse_turn).await;
         let followed = match known {
             Ok(()) => self.documents.disk_changed(path, by).await,
             Err(error) => Err(error),
         };
         let is_users = matches!(self.documents.touched(path, by).await, Ok(Touched::No));
         if !is_users {
-            self.changed.changed(root, change, followed.is_ok(), by);
+            self.changed.changed(root, change, followed.is_ok(), &author);
         }
         match followed {
             Ok(change) => change.iter().flat_map(all_changes).collect(),

@@ -69,9 +69,7 @@ fn find(
 }
 
 fn share_turn(one: &ChangedFile, other: &ChangedFile) -> bool {
-    one.authors
-        .iter()
-        .any(|by| other.authors.iter().any(|it| (&it.session, it.turn) == (&by.session, by.turn)))
+    one.authors.iter().any(|by| other.authors.iter().any(|it| it.is_same_turn(by)))
 }
 
 /// Whether two texts have at least half of their lines in common.
@@ -106,6 +104,7 @@ fn renamed(old: &ChangedFile, new: &ChangedFile) -> ChangedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::messages::review::ChangeAuthor;
     use crate::session::author::{Author, ChatId, SessionKey};
 
     fn file(path: &str, before: Option<&str>, after: Option<&str>, turn: u64) -> ChangedFile {
@@ -118,7 +117,10 @@ mod tests {
             base: text(before),
             text: text(after),
             hunks: Vec::new(),
-            authors: vec![Author { session, turn, tool_call: None }],
+            authors: vec![ChangeAuthor {
+                by: Author { session, turn, tool_call: None },
+                is_certain: true,
+            }],
         }
     }
 

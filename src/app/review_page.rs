@@ -2,14 +2,16 @@
 //! done beside the event loop. What the page that is shown already has is left out.
 
 use super::renames::{self, Listed};
-use crate::core::messages::review::{ChangedFile, ChangedHunk, ChangedState};
+use crate::core::messages::review::{
+    Certainty, ChangeAuthor, ChangeScope, ChangedFile, ChangedHunk, ChangedState,
+};
 use crate::core::messages::review_page::{
-    ReviewDraft, ReviewHead, ReviewHunk, ReviewPage, ReviewSection,
+    HeadKind, ReviewDraft, ReviewHead, ReviewHunk, ReviewPage, ReviewSection,
 };
 use crate::session::author::Author;
 use crate::view::review;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The size of the first piece in bytes: somewhat more than a screen.
 const FIRST_BYTES: usize = 8 * 1024;
@@ -40,20 +42,21 @@ pub(super) fn compose(
     draft: &ReviewDraft,
     send: impl FnMut(ReviewPage, Option<Vec<ReviewSection>>),
 ) {
-    let files = chosen_files(draft);
-    let files = renames::join(&files);
-    let mut paths: Vec<&Path> = files.iter().map(|listed| &*listed.file.path).collect();
-    paths.extend(draft.states.iter().map(|(_, _, state)| &*state.path));
+    let groups = [Certainty::Certain, Certainty::Unknown].map(|certainty| {
+        let scope = ChangeScope { certainty, ..draft.scope.clone() };
+        Group::new(draft, scope)
+    });
+    let mut paths: Vec<&Path> = groups.iter().flat_map(Group::paths).collect();
     paths.sort_unstable();
     paths.dedup();
-    let hunks = files.iter().map(|listed| chosen(draft, &listed.file).count()).sum();
+    let hunks = groups.iter().map(Group::count).sum();
     let (counted, hunks) = (count(paths.len(), "file"), count(hunks, "hunk"));
     let title = format!("Review · {}{counted}, {hunks}", draft.of_what);
-    let states = draft.states.iter().map(|state| render_state(draft, state));
-    let has_states = !draft.states.is_empty();
-    let lines = files.iter().enumerate();
-    let lines = lines.map(|(at, listed)| render(draft, at == 0 && !has_states, listed));
-    let rendered = states.chain(lines);
+    let is_first = groups[0].is_empty();
+    let rendered = groups.iter().enumerate().flat_map(|(number, group)| {
+        let is_unknown = number == 1;
+        group.render(draft, is_unknown, !is_unknown || is_first)
+    });
     let shown = &draft.shown[..];
     if shown.is_empty() || paths.is_empty() {
         let mut writer = Writer::new(draft, title, 0, None, send);
@@ -80,42 +83,114 @@ pub(super) fn compose(
     writer.end(sections);
 }
 
-/// The files that have changes the page is about.
-fn chosen_files(draft: &ReviewDraft) -> Vec<(&str, &ChangedFile)> {
-    let files = draft.files.iter().filter(|(_, file)| {
-        // A new empty file has no hunks.
-        file.hunks.is_empty() || chosen(draft, file).next().is_some()
-    });
-    files.map(|(name, file)| (&name[..], file)).collect()
+/// Changes of which one thing is known: that an agent made them, or not.
+struct Group<'a> {
+    scope: ChangeScope,
+    files: Vec<Listed<'a>>,
+    states: Vec<&'a (Option<String>, String, ChangedState)>,
 }
 
-/// The hunks of a file that the page is about.
-fn chosen<'a>(
-    draft: &'a ReviewDraft,
-    file: &'a ChangedFile,
-) -> impl Iterator<Item = &'a ChangedHunk> {
-    let of_scope: Vec<bool> = file.authors.iter().map(|by| draft.scope.includes(by)).collect();
-    let is_chosen = move |by: &usize| of_scope.get(*by).copied().unwrap_or_default();
-    file.hunks.iter().filter(move |hunk| hunk.by.iter().any(&is_chosen))
+impl<'a> Group<'a> {
+    fn new(draft: &'a ReviewDraft, scope: ChangeScope) -> Self {
+        let files = draft.files.iter().filter(|(_, file)| {
+            // A new empty file has no hunks.
+            let is_empty = file.hunks.is_empty() && scope.certainty == Certainty::Certain;
+            is_empty || chosen(&scope, file).next().is_some()
+        });
+        let files: Vec<_> = files.map(|(name, file)| (&name[..], file)).collect();
+        let is_in = |state: &&(Option<String>, String, ChangedState)| is_in(&scope, &state.2.by);
+        let states = draft.states.iter().filter(is_in).collect();
+        Self { files: renames::join(&files), states, scope }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.states.is_empty()
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        let files = self.files.iter().map(|listed| &*listed.file.path);
+        files.chain(self.states.iter().map(|(_, _, state)| &*state.path))
+    }
+
+    fn count(&self) -> usize {
+        self.files.iter().map(|listed| chosen(&self.scope, &listed.file).count()).sum()
+    }
+
+    /// Renders the group, which is the first in the page or not.
+    fn render(
+        &self,
+        draft: &ReviewDraft,
+        is_unknown: bool,
+        is_first: bool,
+    ) -> impl Iterator<Item = Rendered> {
+        let has_heading = is_unknown && !self.is_empty();
+        let heading = has_heading.then(|| heading(is_first));
+        let states = self.states.iter().map(move |state| render_state(draft, is_unknown, state));
+        let has_rows = has_heading || !self.states.is_empty();
+        let lines = self.files.iter().enumerate().map(move |(at, listed)| {
+            render(draft, (&self.scope, is_unknown), at == 0 && is_first && !has_rows, listed)
+        });
+        heading.into_iter().chain(states).chain(lines)
+    }
+}
+
+/// Whether changes are in a scope. What is known to be an agent's in part counts as known.
+fn is_in(scope: &ChangeScope, by: &[ChangeAuthor]) -> bool {
+    let certain = ChangeScope { certainty: Certainty::Certain, ..scope.clone() };
+    let is_certain = by.iter().any(|author| certain.includes(author));
+    match scope.certainty {
+        Certainty::Unknown => !is_certain && by.iter().any(|author| scope.includes(author)),
+        _ => by.iter().any(|author| scope.includes(author)),
+    }
+}
+
+/// The hunks of a file that a group is about.
+fn chosen<'a>(scope: &ChangeScope, file: &'a ChangedFile) -> impl Iterator<Item = &'a ChangedHunk> {
+    let of_scope: Vec<bool> = file.authors.iter().map(|by| scope.includes(by)).collect();
+    let certain = ChangeScope { certainty: Certainty::Certain, ..scope.clone() };
+    let is_unknown = scope.certainty == Certainty::Unknown;
+    let is_certain: Vec<bool> = file.authors.iter().map(|by| certain.includes(by)).collect();
+    let has = |of: &[bool], hunk: &ChangedHunk| {
+        hunk.by.iter().any(|by| of.get(*by).copied().unwrap_or_default())
+    };
+    file.hunks
+        .iter()
+        .filter(move |hunk| has(&of_scope, hunk) && !(is_unknown && has(&is_certain, hunk)))
+}
+
+/// The line above what somebody else may have changed.
+fn heading(is_first: bool) -> Rendered {
+    let mut lines = if is_first { Vec::new() } else { vec![String::new()] };
+    let row = lines.len();
+    lines.push("Changed while no tool call ran: by the agent, or by somebody else".to_owned());
+    let (path, from, kind) = (PathBuf::new(), None, HeadKind::Group);
+    let head = ReviewHead { row, path, from, kind, is_unknown: true };
+    Rendered { lines, heads: vec![head], hunks: Vec::new() }
 }
 
 /// Renders a change that is not one of lines, in one row.
 fn render_state(
     draft: &ReviewDraft,
+    is_unknown: bool,
     (from, name, state): &(Option<String>, String, ChangedState),
 ) -> Rendered {
     let from = from.as_ref().map(|from| format!("{from} → ")).unwrap_or_default();
-    let title = joined(state.by.iter().map(|by| title(draft, by)));
+    let title = joined(state.by.iter().map(|author| title(draft, &author.by)));
     let line = with_title(format!("{from}{name}  {}", state.what), &title);
-    let head =
-        ReviewHead { row: 0, path: state.path.clone(), from: state.from.clone(), is_state: true };
+    let (path, from, kind) = (state.path.clone(), state.from.clone(), HeadKind::State);
+    let head = ReviewHead { row: 0, path, from, kind, is_unknown };
     Rendered { lines: vec![line], heads: vec![head], hunks: Vec::new() }
 }
 
-fn render(draft: &ReviewDraft, is_first: bool, listed: &Listed<'_>) -> Rendered {
+fn render(
+    draft: &ReviewDraft,
+    (scope, is_unknown): (&ChangeScope, bool),
+    is_first: bool,
+    listed: &Listed<'_>,
+) -> Rendered {
     let Listed { name, file, from } = listed;
-    let titles: Vec<&str> = file.authors.iter().map(|by| title(draft, by)).collect();
-    let hunks: Vec<&ChangedHunk> = chosen(draft, file).collect();
+    let titles: Vec<&str> = file.authors.iter().map(|author| title(draft, &author.by)).collect();
+    let hunks: Vec<&ChangedHunk> = chosen(scope, file).collect();
     let as_shown = hunks.iter().map(|hunk| review::Hunk {
         base: hunk.base.clone(),
         text: hunk.text.clone(),
@@ -138,7 +213,7 @@ fn render(draft: &ReviewDraft, is_first: bool, listed: &Listed<'_>) -> Rendered 
             rendered.hunks.push(ReviewHunk { row, lines: hunk.text.clone() });
         } else {
             let (path, from) = (file.path.clone(), from.map(|(_, old)| old.path.clone()));
-            rendered.heads.push(ReviewHead { row, path, from, is_state: false });
+            rendered.heads.push(ReviewHead { row, path, from, kind: HeadKind::File, is_unknown });
             if hunks.is_empty() {
                 let title = joined(titles.iter().copied());
                 part.lines = part.lines.into_iter().map(|line| with_title(line, &title)).collect();

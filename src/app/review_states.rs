@@ -171,9 +171,8 @@ fn join_renames(mut all: Vec<(PathBuf, ChangedPath)>) -> Vec<(PathBuf, Found)> {
     for (path, changed) in new {
         let is_source = |(_, other): &(PathBuf, ChangedPath)| {
             let content = other.before.as_ref().and_then(|before| before.content);
-            let same_turn = other.by.iter().any(|by| {
-                changed.by.iter().any(|it| (&it.session, it.turn) == (&by.session, by.turn))
-            });
+            let same_turn =
+                other.by.iter().any(|by| changed.by.iter().any(|it| it.is_same_turn(by)));
             other.after.is_none()
                 && content.is_some()
                 && content == changed.after.as_ref().and_then(|after| after.content)

@@ -5,7 +5,7 @@ use super::changed_paths::ChangedPaths;
 use crate::core::messages::checkpoint::{
     PlannedAction, PlannedFile, TurnRef, UndoOutcome, UndoPlan, UndoTarget,
 };
-use crate::core::messages::review::ChangeScope;
+use crate::core::messages::review::{ChangeAuthor, ChangeScope};
 use crate::documents::{Documents, Without};
 use crate::host::checkpoints::Checkpoints;
 use crate::host::checkpoints::entry::{FileChange, Kind, State};
@@ -270,7 +270,8 @@ impl Undo {
                         if let Some(change) = change {
                             let (before, after) = (change.after.clone(), change.before.clone());
                             let redone = FileChange { before, after, ..change.clone() };
-                            self.changed.changed(root, &redone, followed.is_ok(), by);
+                            let by = ChangeAuthor { by: by.clone(), is_certain: true };
+                            self.changed.changed(root, &redone, followed.is_ok(), &by);
                         }
                     }
                     self.changed.restored(&path, state, undone.as_ref());

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::blocking::run_blocking;
-use super::change::{Origin, Via};
 use super::disk_text::DiskText;
 use super::document::{Document, MAX_TRIES};
 use super::error::DocumentError;
@@ -13,7 +12,7 @@ use super::facts::DiskFacts;
 use super::registry::{Documents, run_to_completion};
 use crate::core::messages::review::ChangeScope;
 use crate::edit::{Snapshot, Text, apply, diff, merge};
-use crate::session::author::Author;
+use crate::session::author::{Author, SessionKey};
 
 /// What is known of who changed a file in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +45,13 @@ pub struct Without {
 impl Document {
     /// Records what the file was before an agent may have changed it; `None` if it did not exist. Does nothing if that is
     /// known already.
-    pub(super) async fn set_before(&mut self, bytes: Option<Vec<u8>>) -> Result<(), DocumentError> {
+    /// `coarse_turn` says that a turn is not looked at after each of its tool calls.
+    pub(super) async fn set_before(
+        &mut self,
+        bytes: Option<Vec<u8>>,
+        coarse_turn: Option<(SessionKey, u64)>,
+    ) -> Result<(), DocumentError> {
+        self.coarse_turn = coarse_turn;
         let facts = self.baseline.as_ref().map(|baseline| baseline.facts);
         let is_known = (facts.is_some() && facts != self.preloaded) || self.was_missing;
         if is_known || self.find().await?.is_some() {
@@ -70,9 +75,8 @@ impl Document {
             return Ok(if is_known { Touched::No } else { Touched::Unknown });
         };
         let scope = turn_of(by);
-        let steps = || record.origins().filter(|origin| scope.includes(&origin.by));
-        let is_certain =
-            steps().all(|origin| origin.via == Via::Protocol || origin.by.tool_call.is_some());
+        let steps = || record.origins().filter(|origin| scope.includes(&origin.author()));
+        let is_certain = steps().all(|origin| origin.is_certain);
         let last = steps().last();
         Ok(last.map_or(Touched::No, |origin| Touched::Yes { by: origin.by.clone(), is_certain }))
     }
@@ -85,7 +89,7 @@ impl Document {
         let Some(record) = self.record().await? else { return Ok(None) };
         let revisions = Arc::clone(&self.revisions);
         run_blocking(move || {
-            let choice = record.choose(None, |origin| scope.includes(&origin.by));
+            let choice = record.choose(None, |origin| scope.includes(&origin.author()));
             if choice.is_empty() {
                 return None;
             }
@@ -138,7 +142,7 @@ impl Document {
             match by {
                 Some(by) => {
                     let hunks = diff(&before.text, &after.text);
-                    let origin = Origin { by: by.clone(), via: Via::Disk };
+                    let origin = self.on_disk(by);
                     self.record_change(origin, before, after, &hunks).await?;
                 }
                 None => self.update_record(after).await?,
@@ -197,9 +201,11 @@ impl Documents {
         &self,
         path: &Path,
         bytes: Option<Vec<u8>>,
+        coarse_turn: Option<(SessionKey, u64)>,
     ) -> Result<(), DocumentError> {
         let document = self.document(path);
-        run_to_completion(async move { document.lock().await.set_before(bytes).await }).await
+        run_to_completion(async move { document.lock().await.set_before(bytes, coarse_turn).await })
+            .await
     }
 
     /// Returns what is known of who changed a file in a turn. The tool call in `by` does not count.

@@ -15,12 +15,11 @@ use super::editor::Then;
 use super::encoding::Encoding;
 use super::error::DocumentError;
 use crate::core::messages::review::{
-    ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines,
+    ChangeAuthor, ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines,
 };
 use crate::edit::{
     Choice, Hunk, PendingHunk, Record, Rejection, Shape, StepId, Text, Version, apply, diff, refine,
 };
-use crate::session::author::Author;
 
 /// What became of a rejection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -288,15 +287,15 @@ impl Document {
 }
 
 fn changed_file(path: PathBuf, record: &Record<Origin>) -> ChangedFile {
-    let mut authors: Vec<Author> = Vec::new();
+    let mut authors: Vec<ChangeAuthor> = Vec::new();
     let mut places: HashMap<StepId, usize> = HashMap::new();
     let mut place_of = |step: StepId| {
         if let Some(place) = places.get(&step) {
             return Some(*place);
         }
-        let by = &record.origin(step)?.by;
-        let place = authors.iter().position(|author| author == by).unwrap_or_else(|| {
-            authors.push(by.clone());
+        let by = record.origin(step)?.author();
+        let place = authors.iter().position(|author| *author == by).unwrap_or_else(|| {
+            authors.push(by);
             authors.len() - 1
         });
         places.insert(step, place);
@@ -318,5 +317,5 @@ fn changed_file(path: PathBuf, record: &Record<Origin>) -> ChangedFile {
 }
 
 fn choose(record: &Record<Origin>, scope: &ChangeScope) -> Choice {
-    record.choose(scope.lines.as_ref(), |origin| scope.includes(&origin.by))
+    record.choose(scope.lines.as_ref(), |origin| scope.includes(&origin.author()))
 }

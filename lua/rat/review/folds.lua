@@ -79,7 +79,7 @@ function M.add(win, buf, page, first, last, closed)
   local commands = {}
   for index = first, last do
     local part = page.parts[index]
-    if not part.start and not part.state then
+    if not part.start and not part.state and not part.group then
       local last_part = review_page.last_of_file(page, index)
       vim.list_extend(commands, fold_calls(buf, page, index + 1, last_part))
       local last_row = review_page.last_row(page, buf, last_part)

@@ -113,7 +113,7 @@ local function decide(first, last, keep)
     -- The row that names a file stands for all of it only if the range ends there.
     local is_whole = not part.start and (part.state or to == from or index == to)
     if part.start or is_whole then
-      local key = (part.state and "state " or "lines ") .. part.path
+      local key = ("%s %s %s"):format(part.state and "state" or "lines", part.unknown, part.path)
       local decision = by_file[key]
       if not decision then
         decision = {
@@ -123,7 +123,11 @@ local function decide(first, last, keep)
           from = part.from,
           part = part.state and "state" or "lines",
           scope = "listed",
+          unknown = part.unknown,
         }
+        if part.group then
+          decision.path, decision.part = nil, nil
+        end
         by_file[key] = decision
         order[#order + 1] = key
       end
@@ -219,7 +223,7 @@ local function comment()
   local page = review.page
   local index = review_page.index(page, first)
   local part = page.parts[index]
-  if not part then
+  if not part or part.group then
     return
   end
   if first == last and first == part.row and part.start then

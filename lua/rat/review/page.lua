@@ -7,7 +7,9 @@ local M = {}
 ---@field row integer of the first of them, from 0
 ---@field path string
 ---@field from? string the path before, if the file was moved
+---@field unknown boolean whether it is not known that an agent made these changes
 ---@field state? boolean whether it is about the file as a whole, not about lines
+---@field group? boolean whether it is about everything after it, and names no file
 ---@field start? integer first row of the hunk in the file; missing for the line that names the file
 ---@field count? integer how many rows the hunk has in the file
 
@@ -42,20 +44,36 @@ end
 ---@return rat.ReviewPart[]
 local function parts_of(payload, before)
   local parts, heads, next_head = {}, payload.heads, 1
-  local path, from = before and before.path, before and before.from
+  local path, from, unknown
+  if before then
+    path, from, unknown = before.path, before.from, before.unknown
+  end
   local function add_heads(until_row)
     while heads[next_head] and heads[next_head].row < until_row do
       local head = heads[next_head]
-      path, from = head.path, head.from
-      parts[#parts + 1] = { row = head.row, path = path, from = from, state = head.state or nil }
+      path, from, unknown = head.path, head.from, head.unknown
+      parts[#parts + 1] = {
+        row = head.row,
+        path = path,
+        from = from,
+        unknown = unknown,
+        state = head.kind == "state",
+        group = head.kind == "group",
+      }
       next_head = next_head + 1
     end
   end
   local hunks = payload.hunks
   for at = 1, #hunks, 3 do
     add_heads(hunks[at])
-    parts[#parts + 1] =
-      { row = hunks[at], path = path, from = from, start = hunks[at + 1], count = hunks[at + 2] }
+    parts[#parts + 1] = {
+      row = hunks[at],
+      path = path,
+      from = from,
+      unknown = unknown,
+      start = hunks[at + 1],
+      count = hunks[at + 2],
+    }
   end
   add_heads(math.huge)
   return parts
@@ -148,8 +166,10 @@ end
 ---@return integer? file_row from 0
 function M.file_row(page, buf, row)
   local part = page.parts[M.index(page, row)]
-  if not part or not part.start then
-    return part and part.path, 0
+  if not part or part.group then
+    return nil
+  elseif not part.start then
+    return part.path, 0
   elseif row <= part.row then
     return part.path, part.start
   end

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 impl State {
     pub(in crate::core) fn review(&mut self, request: ReviewRequest) {
-        let ReviewRequest { action, chat, scope, paths, part, lines } = request;
+        let ReviewRequest { action, chat, scope, paths, part, lines, certainty } = request;
         let changes = match scope {
             DecisionScope::All => ChangeScope::default(),
             DecisionScope::Listed => self.listed.clone(),
@@ -27,7 +27,7 @@ impl State {
                 ChangeScope { session: Some(session), turn, ..ChangeScope::default() }
             }
         };
-        let changes = ChangeScope { lines, ..changes };
+        let changes = ChangeScope { lines, certainty, ..changes };
         let (review, scope) = (Review { action, paths, part, changes }, self.all_files());
         self.effects.push(Effect::Review { review, scope });
     }

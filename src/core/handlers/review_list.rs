@@ -4,8 +4,8 @@ use crate::core::chat::Chat;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::review::{
-    ChangeScope, ChangedFile, ChangedState, ComparedFile, ListPurpose, ListedChange, ReviewList,
-    ReviewScope,
+    ChangeAuthor, ChangeScope, ChangedFile, ChangedState, ComparedFile, ListPurpose, ListedChange,
+    ReviewList, ReviewScope,
 };
 use crate::core::messages::review_page::{ReviewDraft, ReviewPage, ReviewSection};
 use crate::core::state::State;
@@ -35,7 +35,8 @@ impl State {
     ) {
         let chat = self.find_chat(list.chat);
         let scope = self.scope_of(chat, list.scope, (&files, &states));
-        let is_included = |by: &Author| scope.as_ref().is_some_and(|scope| scope.includes(by));
+        let is_included =
+            |by: &ChangeAuthor| scope.as_ref().is_some_and(|scope| scope.includes(by));
         if let ListPurpose::Call(request) = list.purpose {
             let changes = self.listed_changes(&files, is_included);
             return self.after_draw.push(EditorMessage::Changes(request, changes));
@@ -53,7 +54,8 @@ impl State {
         }
         let authors = files.iter().flat_map(|file| &file.authors);
         let authors = authors.chain(states.iter().flat_map(|state| &state.by));
-        let titles = authors.filter_map(|by| Some((by.clone(), self.title_of(by)?))).collect();
+        let titles =
+            authors.filter_map(|it| Some((it.by.clone(), self.title_of(&it.by)?))).collect();
         let named = files.into_iter().map(|file| (self.shorten(&file.path), file)).collect();
         let states = states.into_iter().map(|state| {
             let from = state.from.as_ref().map(|from| self.shorten(from));
@@ -89,7 +91,7 @@ impl State {
     fn listed_changes(
         &self,
         files: &[ChangedFile],
-        is_included: impl Fn(&Author) -> bool,
+        is_included: impl Fn(&ChangeAuthor) -> bool,
     ) -> Vec<ListedChange> {
         let lines = |text: &Text, rows: &Range<usize>| {
             rows.clone().map(|row| text.line(row).to_owned()).collect()
@@ -101,8 +103,8 @@ impl State {
             row: hunk.text.start,
             removed: lines(&file.base, &hunk.base),
             added: lines(&file.text, &hunk.text),
-            by: file.authors_of(hunk).last().cloned(),
-            title: self.titles(file.authors_of(hunk)),
+            by: file.authors_of(hunk).last().map(|author| author.by.clone()),
+            title: self.titles(file.authors_of(hunk).map(|author| &author.by)),
         });
         changes.collect()
     }
@@ -145,7 +147,7 @@ impl State {
         let session = chat.and_then(Chat::key);
         let turn = chat.map(|chat| chat.turns);
         let by = files.iter().flat_map(|file| &file.authors);
-        let by = by.chain(states.iter().flat_map(|state| &state.by));
+        let by = by.chain(states.iter().flat_map(|state| &state.by)).map(|author| &author.by);
         let calls = by.filter(|by| Some(&by.session) == session.as_ref());
         let calls: HashSet<&ToolCallId> = calls.filter_map(|by| by.tool_call.as_ref()).collect();
         let mut by_age = chat.iter().flat_map(|chat| chat.transcript.tools().rev());

@@ -16,6 +16,34 @@ pub enum ReviewAction {
     Reject,
 }
 
+/// Whether it is known that an agent made a change. It is not if the change was found on disk and no tool call ran.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Certainty {
+    /// Whether or not.
+    #[default]
+    Any,
+    /// Only if it is known.
+    Certain,
+    /// Only if it is not known.
+    Unknown,
+}
+
+/// Who made a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeAuthor {
+    /// The session and turn in which it was made.
+    pub by: Author,
+    /// Whether it is known that the agent made it. Otherwise somebody else may have.
+    pub is_certain: bool,
+}
+
+impl ChangeAuthor {
+    /// Whether both were made in one turn.
+    pub fn is_same_turn(&self, other: &Self) -> bool {
+        (&self.by.session, self.by.turn) == (&other.by.session, other.by.turn)
+    }
+}
+
 /// Which pending changes of a file something is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeScope {
@@ -27,12 +55,21 @@ pub struct ChangeScope {
     pub turn: Option<u64>,
     /// Only what this tool call changed.
     pub tool_call: Option<ToolCallId>,
+    /// Only what is or is not known to be an agent's.
+    pub certainty: Certainty,
 }
 
 impl ChangeScope {
     /// Whether changes by an author belong to it, wherever they are.
-    pub fn includes(&self, by: &Author) -> bool {
-        self.session.as_ref().is_none_or(|session| *session == by.session)
+    pub fn includes(&self, author: &ChangeAuthor) -> bool {
+        let ChangeAuthor { by, is_certain } = author;
+        let has_certainty = match self.certainty {
+            Certainty::Any => true,
+            Certainty::Certain => *is_certain,
+            Certainty::Unknown => !is_certain,
+        };
+        has_certainty
+            && self.session.as_ref().is_none_or(|session| *session == by.session)
             && self.turn.is_none_or(|turn| turn == by.turn)
             && self.tool_call.as_ref().is_none_or(|call| Some(call) == by.tool_call.as_ref())
     }
@@ -77,6 +114,8 @@ pub struct ReviewRequest {
     pub part: ReviewedPart,
     /// Only the hunks that touch these lines (0-based).
     pub lines: Option<Range<usize>>,
+    /// Only what is or is not known to be an agent's.
+    pub certainty: Certainty,
 }
 
 /// Which pending changes a review shows.
@@ -152,7 +191,7 @@ pub struct ChangedState {
     /// What has happened, in a few words.
     pub what: String,
     /// Who did it, the earliest first.
-    pub by: Vec<Author>,
+    pub by: Vec<ChangeAuthor>,
 }
 
 /// The pending changes of a file, loaded or not.
@@ -171,12 +210,15 @@ pub struct ChangedFile {
     /// In the order of the text.
     pub hunks: Vec<ChangedHunk>,
     /// Who made them.
-    pub authors: Vec<Author>,
+    pub authors: Vec<ChangeAuthor>,
 }
 
 impl ChangedFile {
     /// Who made a hunk of it, the earliest first.
-    pub fn authors_of<'a>(&'a self, hunk: &'a ChangedHunk) -> impl Iterator<Item = &'a Author> {
+    pub fn authors_of<'a>(
+        &'a self,
+        hunk: &'a ChangedHunk,
+    ) -> impl Iterator<Item = &'a ChangeAuthor> {
         hunk.by.iter().filter_map(|author| self.authors.get(*author))
     }
 }

@@ -76,8 +76,21 @@ pub struct ReviewHead {
     pub path: PathBuf,
     /// Where it was before, if it was moved: both are decided on together.
     pub from: Option<PathBuf>,
-    /// Whether it is about the file as a whole, not about lines.
-    pub is_state: bool,
+    /// What it is about.
+    pub kind: HeadKind,
+    /// Whether it is not known that an agent made these changes.
+    pub is_unknown: bool,
+}
+
+/// What a line of a review that is no line of a diff is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HeadKind {
+    /// Lines of a file.
+    File,
+    /// A file as a whole, not lines of it.
+    State,
+    /// Everything after it.
+    Group,
 }
 
 /// A hunk in a review.

@@ -174,6 +174,7 @@
 ---@field first? integer The first line, from 1; without it, the whole file.
 ---@field last? integer The last line, inclusive; the line before `first` means the place between the two.
 ---@field scope rat.notify.DecisionScope Which changes there.
+---@field unknown? boolean Whether it is about what is not known to be an agent's, or about the rest; without it, about all, but of a turn about the rest.
 
 --- Which kind of changes of a file a decision is about.
 ---@alias rat.notify.Part "lines"|"state"

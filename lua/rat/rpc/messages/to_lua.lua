@@ -368,7 +368,8 @@
 ---@field row integer Its row in the whole review, from 0.
 ---@field path string The path of the file.
 ---@field from? string The path that it had before, if it was moved: both are decided on together.
----@field state boolean Whether it is about the file as a whole, not about lines.
+---@field kind string What it is about: `file` for lines of a file, `state` for a file as a whole, `group` for everything after it.
+---@field unknown boolean Whether it is not known that an agent made these changes.
 
 --- A file and its base, to be compared in diff mode.
 ---@class (exact) rat.msg.Compare

@@ -56,6 +56,9 @@ pub(in crate::nvim) struct Review {
     last: Option<u32>,
     /// Which changes there.
     scope: DecisionScope,
+    /// Whether it is about what is not known to be an agent's, or about the rest; without it, about all, but of a turn about
+    /// the rest.
+    unknown: Option<bool>,
 }
 
 /// Which kind of changes of a file a decision is about.
@@ -273,6 +276,11 @@ impl TryFrom<Review> for UserAction {
                 None => review::ReviewedPart::All,
                 Some(Part::Lines) => review::ReviewedPart::Lines,
                 Some(Part::State) => review::ReviewedPart::State,
+            },
+            certainty: match (review.unknown, review.scope) {
+                (Some(true), _) => review::Certainty::Unknown,
+                (Some(false), _) | (None, DecisionScope::Turn) => review::Certainty::Certain,
+                (None, _) => review::Certainty::Any,
             },
             lines: first.map(|first| first..end.map_or(first + 1, |end| end.max(first))),
         }))

@@ -5,7 +5,7 @@ use crate::core::messages::checkpoint::KeptTurn;
 use crate::core::messages::review::{
     ComparedFile, ListPurpose, ListedChange, PendingFile, ReviewScope,
 };
-use crate::core::messages::review_page::ReviewPage;
+use crate::core::messages::review_page::{HeadKind, ReviewPage};
 use crate::nvim::text::{BufferText, FilePath, Handle, Label, Word, each};
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -71,8 +71,10 @@ pub(in crate::nvim) struct ReviewHead {
     path: FilePath,
     /// The path that it had before, if it was moved: both are decided on together.
     from: Option<FilePath>,
-    /// Whether it is about the file as a whole, not about lines.
-    state: bool,
+    /// What it is about: `file` for lines of a file, `state` for a file as a whole, `group` for everything after it.
+    kind: Word,
+    /// Whether it is not known that an agent made these changes.
+    unknown: bool,
 }
 
 impl From<ReviewPage> for Review {
@@ -82,7 +84,12 @@ impl From<ReviewPage> for Review {
             row: head.row,
             path: FilePath::new(&head.path),
             from: head.from.as_deref().map(FilePath::new),
-            state: head.is_state,
+            kind: Word::new(match head.kind {
+                HeadKind::File => "file",
+                HeadKind::State => "state",
+                HeadKind::Group => "group",
+            }),
+            unknown: head.is_unknown,
         });
         let hunks =
             page.hunks.into_iter().flat_map(|hunk| [hunk.row, hunk.lines.start, hunk.lines.len()]);

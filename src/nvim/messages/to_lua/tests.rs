@@ -11,7 +11,7 @@ use crate::core::messages::page::{PageId, ScratchPage};
 use crate::core::messages::review::{
     ComparedFile, ListPurpose, ListedChange, PendingFile, PendingLines, ReviewList, ReviewScope,
 };
-use crate::core::messages::review_page::{ReviewHead, ReviewHunk, ReviewPage};
+use crate::core::messages::review_page::{HeadKind, ReviewHead, ReviewHunk, ReviewPage};
 use crate::core::messages::status::{ChatState, ChatStatus, WaitingElicitation, WaitingPermission};
 use crate::core::messages::user::SessionAction;
 use crate::edit::Text;
@@ -313,7 +313,8 @@ fn reviews() -> Vec<EditorMessage> {
             row: 4,
             path: "/a".into(),
             from: Some("/b".into()),
-            is_state: true,
+            kind: HeadKind::State,
+            is_unknown: true,
         }],
         hunks: vec![ReviewHunk { row: 5, lines: 1..3 }],
     };
