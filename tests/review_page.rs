@@ -111,3 +111,36 @@ fn what_nobody_can_attribute_is_a_group_of_its_own() {
     assert_eq!(text(&chat, "b.txt"), "1\n2\n");
     assert_eq!(std::fs::read(chat.path("c.png")).unwrap(), b"\0one");
 }
+
+/// Holds (Review): A selection within a hunk is decided on alone, and `u` takes the last decision back.
+#[test]
+fn a_part_of_a_hunk_is_decided_on_and_a_decision_taken_back() {
+    let mut chat = Chat::builder().file("a.txt", "1\n2\n3\n4\n").in_turn();
+    chat.nvim.command("wincmd t | edit a.txt");
+    let path = chat.path("a.txt");
+    let content = "1\ntwo\nthree\n4\n";
+    chat.request("fs/write_text_file", json!({"path": path, "content": content})).unwrap();
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("+three");
+    let name = path.to_str().unwrap();
+    let poll_page = |chat: &mut Chat, wanted: &[&str]| {
+        chat.nvim
+            .poll(&format!("{wanted:?}"), |nvim| nvim.buffer_lines("rat://review")[1..] == *wanted);
+    };
+    let whole = ["@@ -1,4 +1,4 @@", " 1", "-2", "-3", "+two", "+three", " 4"];
+    poll_page(&mut chat, &whole);
+    // The second of the added lines.
+    chat.nvim.input("7GVr");
+    poll_page(&mut chat, &["@@ -1,4 +1,3 @@", " 1", "-2", "-3", "+two", " 4"]);
+    assert_eq!(chat.nvim.buffer_lines(name), ["1", "two", "4"]);
+    chat.nvim.input("u");
+    poll_page(&mut chat, &whole);
+    // The first of the removed ones.
+    chat.nvim.input("4GVa");
+    poll_page(&mut chat, &["@@ -1,3 +1,4 @@", " 1", "-3", "+two", "+three", " 4"]);
+    chat.nvim.input("u");
+    poll_page(&mut chat, &whole);
+    assert_eq!(chat.nvim.buffer_lines(name), ["1", "two", "three", "4"]);
+    chat.nvim.input("uu");
+    chat.nvim.poll("told", |nvim| nvim.messages().contains("There is no decision to take back"));
+}

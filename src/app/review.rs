@@ -56,7 +56,8 @@ impl Reviews {
                 }
             }
             // A mode belongs to no line.
-            if part != ReviewedPart::Lines && changes.lines.is_none() {
+            let is_whole = changes.lines.is_none() && action != ReviewAction::KeepNoLonger;
+            if part != ReviewedPart::Lines && is_whole {
                 for state in reviews.states.list(&scope).await {
                     let is_wanted =
                         |path: &PathBuf| *path == state.path || Some(path) == state.from.as_ref();
@@ -85,9 +86,16 @@ impl Reviews {
         path: &Path,
         changes: &ChangeScope,
     ) -> Result<Rejected, DocumentError> {
-        if action == ReviewAction::Keep {
-            let hunks = self.documents.keep(path, changes.clone()).await?;
-            return Ok(Rejected { hunks, conflicts: Vec::new() });
+        let without_conflicts = |hunks| Rejected { hunks, conflicts: Vec::new() };
+        match action {
+            ReviewAction::Keep => {
+                return self.documents.keep(path, changes.clone()).await.map(without_conflicts);
+            }
+            ReviewAction::KeepNoLonger => {
+                let again = self.documents.keep_no_longer(path, changes.lines.clone()).await;
+                return again.map(without_conflicts);
+            }
+            ReviewAction::Reject => {}
         }
         if self.states.put_back(path, changes).await {
             return Ok(Rejected { hunks: 1, conflicts: Vec::new() });

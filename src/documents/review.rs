@@ -15,7 +15,7 @@ use super::editor::Then;
 use super::encoding::Encoding;
 use super::error::DocumentError;
 use crate::core::messages::review::{
-    ChangeAuthor, ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines,
+    ChangeAuthor, ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines, SelectedRows,
 };
 use crate::edit::{
     Choice, Hunk, PendingHunk, Record, Rejection, Shape, StepId, Text, Version, apply, diff, refine,
@@ -95,6 +95,25 @@ impl Document {
         self.change_record(move |record| {
             let choice = choose(record, &scope);
             record.keep(&choice);
+            scope.selected.is_some() && !choice.is_empty()
+        })
+        .await
+    }
+
+    /// Makes pending again what was kept on these lines, or anywhere. Returns how many hunks more are pending.
+    pub(super) async fn keep_no_longer(
+        &mut self,
+        lines: Option<Range<usize>>,
+    ) -> Result<usize, DocumentError> {
+        if self.record.is_none() {
+            return Ok(0);
+        }
+        let now = self.version().await?;
+        self.update_record(now).await?;
+        self.change_record(move |record| {
+            let all = 0..record.current().len();
+            record.keep_no_longer(&[lines.unwrap_or(all)]);
+            false
         })
         .await
     }
@@ -129,21 +148,24 @@ impl Document {
                 record.keep(&choice);
             }
             record.keep_no_longer(&rows);
+            false
         })
         .await
     }
 
-    /// Changes the record. Returns by how many hunks fewer are pending.
+    /// Changes the record by `change`, which returns whether it has decided on anything. Returns by how many hunks more or
+    /// fewer are pending, or 1 if a part of one is.
     async fn change_record(
         &mut self,
-        change: impl FnOnce(&mut Record<Origin>) + Send + 'static,
+        change: impl FnOnce(&mut Record<Origin>) -> bool + Send + 'static,
     ) -> Result<usize, DocumentError> {
         let Some(mut record) = self.record.take() else { return Ok(0) };
         let kept = run_blocking(move || {
             let before = record.count_pending();
-            change(Arc::make_mut(&mut record));
+            let is_decided = change(Arc::make_mut(&mut record));
             let left = record.count_pending();
-            (record, before.saturating_sub(left))
+            let count = before.abs_diff(left).max(usize::from(is_decided));
+            (record, count)
         });
         let (record, count) = kept.await?;
         self.record = Some(record);
@@ -317,5 +339,8 @@ fn changed_file(path: PathBuf, record: &Record<Origin>) -> ChangedFile {
 }
 
 fn choose(record: &Record<Origin>, scope: &ChangeScope) -> Choice {
+    if let Some(SelectedRows { removed, added }) = &scope.selected {
+        return record.choose_rows(removed, added, |origin| scope.includes(&origin.author()));
+    }
     record.choose(scope.lines.as_ref(), |origin| scope.includes(&origin.author()))
 }

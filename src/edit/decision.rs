@@ -82,6 +82,34 @@ impl<O> Record<O> {
         Choice { changes: chosen, form }
     }
 
+    /// Chooses of what is pending the coming of some lines of the text and the going of some lines of the base (0-based), as
+    /// far as agents for which `is_chosen` did it.
+    pub fn choose_rows(
+        &self,
+        removed: &Range<usize>,
+        added: &Range<usize>,
+        is_chosen: impl Fn(&O) -> bool,
+    ) -> Choice {
+        let is_chosen = |step: StepId| self.origin(step).is_some_and(&is_chosen);
+        let mut changes = HashSet::new();
+        self.each_run(|base, text, ids| {
+            let (mut base_row, mut text_row) = (base.start, text.start);
+            for &id in ids {
+                let line = self.weave.line(id);
+                let (row, rows, step) = if line.is_alive() {
+                    (&mut text_row, added, Some(line.born))
+                } else {
+                    (&mut base_row, removed, line.dead)
+                };
+                let is_selected = rows.contains(row);
+                *row += 1;
+                let step = step.filter(|step| self.is_pending(id, *step) && is_chosen(*step));
+                changes.extend(step.filter(|_| is_selected).map(|step| (id, step)));
+            }
+        });
+        Choice { changes, form: false }
+    }
+
     /// Makes chosen changes part of the base. Where a chosen step replaced lines of a pending one that was not chosen, that
     /// one is kept there as well, since neither makes sense alone.
     pub fn keep(&mut self, choice: &Choice) {

@@ -1,6 +1,7 @@
 --- The review: what agents have changed in all files and nobody has decided on, as one unified diff on a tab page of its own.
 --- Accepts, rejects and comments on hunks.
 local comments = require("rat.review.comments")
+local decisions = require("rat.review.decisions")
 local folds = require("rat.review.folds")
 local groups = require("rat.view.groups")
 local location = require("rat.view.location")
@@ -100,60 +101,18 @@ local function set_winbar(win, title)
   window_options.set(win, { winbar = bar })
 end
 
----@param first integer
----@param last integer rows, inclusive
----@param keep boolean
-local function decide(first, last, keep)
-  local page = review.page
-  local from, to = math.max(review_page.index(page, first), 1), review_page.index(page, last)
-  ---@type table<string, rat.notify.Review>
-  local by_file, order = {}, {}
-  for index = from, to do
-    local part = page.parts[index]
-    -- The row that names a file stands for all of it only if the range ends there.
-    local is_whole = not part.start and (part.state or to == from or index == to)
-    if part.start or is_whole then
-      local key = ("%s %s %s"):format(part.state and "state" or "lines", part.unknown, part.path)
-      local decision = by_file[key]
-      if not decision then
-        decision = {
-          chat = review.chat,
-          keep = keep,
-          path = part.path,
-          from = part.from,
-          part = part.state and "state" or "lines",
-          scope = "listed",
-          unknown = part.unknown,
-        }
-        if part.group then
-          decision.path, decision.part = nil, nil
-        end
-        by_file[key] = decision
-        order[#order + 1] = key
-      end
-      -- What became of a file that was moved is decided on as a whole.
-      if part.start and not part.from then
-        decision.first = decision.first or part.start + 1
-        decision.last = part.start + part.count
-      end
-    end
-  end
-  for _, key in ipairs(order) do
-    rpc.notify("review", by_file[key])
-  end
-end
-
 ---@param keep boolean
 local function decide_here(keep)
   return function()
-    local mode = vim.fn.mode()
+    local is_selection = vim.fn.mode():match("[vV\22]") ~= nil
     local row, other = vim.fn.line(".") - 1, vim.fn.line("v") - 1
-    if mode:match("[vV\22]") then
+    if is_selection then
       api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
     else
       other = row
     end
-    decide(math.min(row, other), math.max(row, other), keep)
+    local buf, first, last = api.nvim_get_current_buf(), math.min(row, other), math.max(row, other)
+    decisions.decide(review, buf, first, last, keep, is_selection)
   end
 end
 
@@ -267,6 +226,7 @@ end
 local KEYS = {
   { { "n", "x" }, "a", decide_here(true), "accept the hunk, file or selection" },
   { { "n", "x" }, "r", decide_here(false), "reject the hunk, file or selection" },
+  { { "n" }, "u", decisions.take_back, "take the last decision back" },
   { { "n", "x" }, "c", comment, "comment on the hunk or selection" },
   { { "n" }, "C", send_comments, "put all comments into the prompt" },
   { { "n" }, "<CR>", compare, "compare the file, before and after" },
@@ -332,6 +292,11 @@ end
 
 ---@return integer buf
 local function open_page()
+  local hidden = scratch.find(NAME)
+  if hidden and #vim.fn.win_findbuf(hidden) == 0 then
+    -- To replace many lines takes longer than to begin anew.
+    api.nvim_buf_delete(hidden, { force = true })
+  end
   local buf = scratch.make(NAME, "ratreview")
   vim.bo[buf].bufhidden = "hide"
   if vim.fn.bufwinid(buf) ~= -1 then
@@ -355,6 +320,7 @@ end
 
 --- Asks for the present state of an open review.
 local function update()
+  decisions.settle()
   if not review or not shown_buffer() then
     return
   elseif review.asked then

@@ -79,12 +79,16 @@ local function place(buf, signs, from, to)
     signs.timer = nil
     return
   end
-  signs.timer = vim.defer_fn(function()
+  local timer = assert(vim.uv.new_timer())
+  signs.timer = timer
+  local function go_on()
+    timer:close()
     -- If the text has changed, other signs are asked for.
     if shown[buf] == signs and api.nvim_buf_get_changedtick(buf) == signs.tick then
       place(buf, signs, until_index + 1, to)
     end
-  end, 1)
+  end
+  timer:start(1, 0, vim.schedule_wrap(go_on))
 end
 
 --- Removes all signs.

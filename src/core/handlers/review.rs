@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 impl State {
     pub(in crate::core) fn review(&mut self, request: ReviewRequest) {
-        let ReviewRequest { action, chat, scope, paths, part, lines, certainty } = request;
+        let ReviewRequest { action, chat, scope, paths, part, lines, selected, certainty } =
+            request;
         let changes = match scope {
             DecisionScope::All => ChangeScope::default(),
             DecisionScope::Listed => self.listed.clone(),
@@ -27,7 +28,7 @@ impl State {
                 ChangeScope { session: Some(session), turn, ..ChangeScope::default() }
             }
         };
-        let changes = ChangeScope { lines, certainty, ..changes };
+        let changes = ChangeScope { lines, selected, certainty, ..changes };
         let (review, scope) = (Review { action, paths, part, changes }, self.all_files());
         self.effects.push(Effect::Review { review, scope });
     }
@@ -74,6 +75,7 @@ impl State {
         let verb = match action {
             ReviewAction::Keep => "Accepted",
             ReviewAction::Reject => "Rejected",
+            ReviewAction::KeepNoLonger => "Pending again:",
         };
         let is_changed = |file: &&ReviewedFile| file.hunks > 0 || file.is_whole;
         let changed: BTreeSet<&PathBuf> =

@@ -14,6 +14,8 @@ pub enum ReviewAction {
     Keep,
     /// The text is as if they had never been made.
     Reject,
+    /// What was kept is pending again.
+    KeepNoLonger,
 }
 
 /// Whether it is known that an agent made a change. It is not if the change was found on disk and no tool call ran.
@@ -44,11 +46,22 @@ impl ChangeAuthor {
     }
 }
 
+/// Lines of a hunk that the user has selected (0-based).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelectedRows {
+    /// Those of the base that the hunk has removed.
+    pub removed: Range<usize>,
+    /// Those of the text that it has added.
+    pub added: Range<usize>,
+}
+
 /// Which pending changes of a file something is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeScope {
     /// Only the hunks that touch these lines (0-based).
     pub lines: Option<Range<usize>>,
+    /// Of the hunks only these lines.
+    pub selected: Option<SelectedRows>,
     /// Only what this session changed.
     pub session: Option<SessionKey>,
     /// Only what was changed in this turn.
@@ -114,6 +127,8 @@ pub struct ReviewRequest {
     pub part: ReviewedPart,
     /// Only the hunks that touch these lines (0-based).
     pub lines: Option<Range<usize>>,
+    /// Of these hunks only these lines.
+    pub selected: Option<SelectedRows>,
     /// Only what is or is not known to be an agent's.
     pub certainty: Certainty,
 }

@@ -197,7 +197,7 @@ fn a_turn_can_be_rejected_below_another_unless_that_replaced_its_lines() {
     assert_eq!(world.reject(&world.choose("a")), [(1, 2)]);
     assert_eq!(*world.now(), Text::parse("1\nzwei\n3\n4\n"));
     assert_eq!(world.reject(&world.choose("b")), []);
-    assert_eq!(*world.now(), Text::parse("1\ntwo\n3\n4\n"));
+    assert_eq!(*world.now(), Text::parse("1\ntwo\n4\n"));
     assert_eq!(world.reject(&world.choose("a")), []);
     assert_eq!(*world.now(), Text::parse("1\n2\n3\n4\n"));
 }
@@ -395,4 +395,21 @@ proptest! {
     fn base_and_pending_hunks_give_the_text_whatever_happens(acts in prop::collection::vec(act(), 1..25)) {
         play(acts);
     }
+}
+
+#[test]
+fn some_lines_of_a_hunk_are_decided_on_alone() {
+    let version = |revision, text: &str| {
+        Version::of_file(Snapshot::new(Revision(revision), Text::parse(text)))
+    };
+    let (before, after) = (version(0, "1\n2\n3\n4\n"), version(1, "1\ntwo\nthree\nmore\n4\n"));
+    let mut record = Record::new(&before);
+    record.change("agent", &before, &after, &diff(&before.text, &after.text));
+    let first = record.choose_rows(&(1..3), &(1..2), |_| true);
+    record.keep(&first);
+    assert_eq!(record.base().file_content(), "1\ntwo\n4\n");
+    let rejection = record.plan_rejection(&record.choose_rows(&(0..0), &(3..4), |_| true));
+    let text = apply(&rejection.hunks, record.current());
+    assert_eq!(text.file_content(), "1\ntwo\nthree\n4\n");
+    assert!(rejection.conflicts.is_empty());
 }
