@@ -10,7 +10,7 @@ local M = {}
 ---@class rat.Decision
 ---@field all rat.notify.Review[] one for each file
 ---@field keep boolean
----@field before table<string, integer> |changenr()| of the loaded files before it
+---@field before table<string, integer> where the loaded files were in their undo histories before it, see |changenr()|
 ---@field after table<string, integer> and once it was carried out
 
 ---@type rat.Decision[]
@@ -49,8 +49,9 @@ local function selected_rows(buf, page, index, first, last)
   local removed_at, removed_count, added_at, added_count =
     lines[1]:match("^@@ %-(%d+),?(%d*) %+(%d+),?(%d*)")
   -- An empty range has the number of the line before it.
-  local removed = tonumber(removed_at) - (removed_count == "0" and 0 or 1)
-  local added = tonumber(added_at) - (added_count == "0" and 0 or 1)
+  local removed = math.floor(tonumber(removed_at) or 1) - (removed_count == "0" and 0 or 1)
+  local added = math.floor(tonumber(added_at) or 1) - (added_count == "0" and 0 or 1)
+  ---@type rat.notify.SelectedRows
   local selected = { removed = removed, removed_count = 0, added = added, added_count = 0 }
   local is_part = first <= part.row
   for offset = 1, #lines - 1 do
@@ -78,6 +79,22 @@ local function selected_rows(buf, page, index, first, last)
   return selected
 end
 
+---@param part rat.ReviewPart
+---@param chat integer?
+---@param keep boolean
+---@return rat.notify.Review
+local function decision_on(part, chat, keep)
+  return {
+    chat = chat,
+    keep = keep,
+    path = not part.group and part.path or nil,
+    from = part.from,
+    part = not part.group and (part.state and "state" or "lines") or nil,
+    scope = "listed",
+    unknown = part.unknown,
+  }
+end
+
 --- Decides on rows.
 ---@param review {chat?: integer, page: rat.ReviewPage}
 ---@param buf integer
@@ -96,23 +113,11 @@ function M.decide(review, buf, first, last, keep, is_selection)
     local is_whole = not part.start and (part.state or to == from or index == to)
     if part.start or is_whole then
       local key = ("%s %s %s"):format(part.state and "state" or "lines", part.unknown, part.path)
-      local decision = by_file[key]
-      if not decision then
-        decision = {
-          chat = review.chat,
-          keep = keep,
-          path = part.path,
-          from = part.from,
-          part = part.state and "state" or "lines",
-          scope = "listed",
-          unknown = part.unknown,
-        }
-        if part.group then
-          decision.path, decision.part = nil, nil
-        end
-        by_file[key] = decision
-        order[#order + 1] = decision
+      if not by_file[key] then
+        by_file[key] = decision_on(part, review.chat, keep)
+        order[#order + 1] = by_file[key]
       end
+      local decision = by_file[key]
       -- What became of a file that was moved is decided on as a whole.
       if part.start and not part.from then
         decision.first = decision.first or part.start + 1
@@ -152,8 +157,8 @@ function M.take_back()
     local buf = one.path and paths.find(one.path)
     local is_lines = one.path and one.part == "lines" and not one.from
     if is_lines and last.keep then
-      local again = vim.tbl_extend("force", one, { again = true })
-      rpc.notify("review", again)
+      one.again = true
+      rpc.notify("review", one)
     elseif is_lines and buf and last.before[one.path] ~= last.after[one.path] then
       if undo_state(buf) == last.after[one.path] then
         api.nvim_buf_call(buf, function()

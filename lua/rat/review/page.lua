@@ -155,7 +155,7 @@ end
 local function first_file_row(buf, part)
   local head = api.nvim_buf_get_lines(buf, part.row, part.row + 1, true)[1]
   local from, count = head:match("^@@ %-%S+ %+(%d+),?(%d*)")
-  return tonumber(from) - (count == "0" and 0 or 1) --[[@as integer]]
+  return math.floor(tonumber(from) or 1) - (count == "0" and 0 or 1)
 end
 
 --- Returns the row of the file that a row of the review is about.

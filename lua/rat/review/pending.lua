@@ -125,7 +125,7 @@ local function show(buf, hunks, tick)
     clear(buf)
     old = { hunks = {}, ids = {}, tick = tick }
   end
-  local count, old_count = #hunks / 3, #old.ids
+  local count, old_count = math.floor(#hunks / 3), #old.ids
   local fewer = math.min(count, old_count)
   local function is_same(index, old_index, shift)
     return hunks[3 * index - 2] == old.hunks[3 * old_index - 2] + shift

@@ -21,10 +21,15 @@ local PRIORITY = 110
 --- Longer lines are left alone: the parser would take too long.
 local MAX_COLUMNS = 1000
 
+---@class rat.ReviewSide
+---@field text string
+---@field tree TSTree
+---@field index table<integer, integer> rows of the text by those of the block, from 1
+
 ---@class rat.ReviewBlock
 ---@field rows table<integer, any[][]> what is known, by index of the row in the block
 ---@field wanted? boolean whether it is in the queue
----@field sides? {text: string, tree: TSTree, index: table<integer, integer>}[] the new and the old text, with their rows
+---@field sides? (rat.ReviewSide|false)[] the new and the old text, if they can be parsed
 ---@field failed? boolean whether it cannot be parsed
 
 --- The blocks of hunks. A hunk that is replaced takes its colours with it.
@@ -61,7 +66,7 @@ end
 ---@param lines string[]
 ---@param sign string
 ---@param name string
----@return {text: string, tree: TSTree, index: table<integer, integer>}?
+---@return rat.ReviewSide?
 local function parse(lines, sign, name)
   local texts, index = {}, {}
   for row, line in ipairs(lines) do
