@@ -16,6 +16,8 @@ fn reviewed() -> Chat {
     ] {
         chat.tool_call(json!({"toolCallId": id, "title": title, "kind": "edit",
             "status": "in_progress", "locations": [{"path": path}]}));
+        // Once that is on the screen, the file has been looked at.
+        chat.nvim.poll_screen(title);
         content = content.replace(old, new);
         std::fs::write(&path, &content).unwrap();
         chat.tool_call_update(json!({"toolCallId": id, "status": "completed"}));

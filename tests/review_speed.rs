@@ -17,7 +17,9 @@ const EVERY: usize = 10;
 const ROUNDS: usize = 5;
 
 /// A debug build takes several times as long as the one that users have.
-const SLOWER: f64 = if cfg!(debug_assertions) { 8.0 } else { 1.0 };
+const SLOWER: f64 = if cfg!(debug_assertions) { 4.0 } else { 1.0 };
+/// Neovim must not be kept from other things for longer, in milliseconds.
+const STALL: f64 = if cfg!(debug_assertions) { 24.0 } else { 16.0 };
 
 /// Notes when the first and the last piece of a review is there, and the longest time in which nothing else ran. It goes
 /// after `CLOCK`.
@@ -142,8 +144,8 @@ fn twenty_thousand_hunks_in_five_hundred_files_are_shown_at_once() {
     note(&format!(
         "{title}, {rows} rows: first lines after {first:.0} ms, all after {whole:.0} ms, longest stall {stall:.1} ms"
     ));
-    assert!(stall < 16.0 * SLOWER.min(3.0), "Neovim did nothing else for {stall} ms");
-    assert!(whole < 600.0 * SLOWER, "the review was there after {whole} ms");
+    assert!(stall < STALL, "Neovim did nothing else for {stall} ms");
+    assert!(whole < 400.0 * SLOWER, "the review was there after {whole} ms");
 }
 
 /// Holds (Review): A decision on one of 20,000 hunks in a file is made at once.
@@ -179,5 +181,6 @@ fn one_of_twenty_thousand_hunks_is_decided_on_at_once() {
         FILES * HUNKS
     ));
     assert!(accept < 60.0 * SLOWER, "accepted after {accept} ms");
-    assert!(applied < 60.0 * SLOWER, "rejected after {applied} ms");
+    assert!(applied < 30.0 * SLOWER, "rejected after {applied} ms");
+    assert!(stall < STALL, "Neovim did nothing else for {stall} ms");
 }
