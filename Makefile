@@ -128,9 +128,15 @@ format: ## Format the Rust and Lua code
 	@PATH="$$PWD/target/tools/bin:$$PATH"; stylua $(lua)
 
 .PHONY: bench
-bench: build ## Compare with the reference clients (BENCH: folder of the benchmark)
+bench: bench-checkpoints bench-review ## Measure checkpoints and reviews, and compare with the reference clients (BENCH: folder of the benchmark)
 	@if [ ! -x "$(BENCH)/run" ]; then \
-	  echo "there is no $(BENCH)/run: set BENCH to the folder of the benchmark" >&2; exit 1; fi
+	  echo "left out: the comparison with the reference clients, there is no $(BENCH)/run (set BENCH to the folder of the benchmark)"; \
+	else \
+	  $(MAKE) --no-print-directory bench-clients; \
+	fi
+
+.PHONY: bench-clients
+bench-clients: build
 	cd "$(BENCH)/limits" && CARGO_TARGET_DIR="$(CURDIR)/target/bench-limits" $(CARGO) build --release
 	nvim=$(nvim) && "$(BENCH)/run" --nvim "$$nvim" --path limits_bin=target/bench-limits/release --path rat="$(CURDIR)" \
 	  --clients "$(BENCH_CLIENTS)" --scenarios "$(BENCH_SCENARIOS)" --reps "$(BENCH_REPS)" --out target/bench
@@ -138,3 +144,7 @@ bench: build ## Compare with the reference clients (BENCH: folder of the benchma
 .PHONY: bench-checkpoints
 bench-checkpoints: ## Measure checkpoints beside git status, on files below TMPDIR
 	$(CARGO) test --release --locked --test bench -- --test-threads=1 --nocapture
+
+.PHONY: bench-review
+bench-review: ## Measure reviews and decisions with 20,000 pending hunks in Neovim
+	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --release --locked --test alone -- --test-threads=1 --nocapture review_speed::

@@ -5,6 +5,7 @@ mod support;
 
 mod large_files;
 mod many_files;
+mod review_speed;
 
 use parking_lot::{Mutex, MutexGuard};
 

@@ -47,6 +47,8 @@ mod random_keys;
 mod review;
 mod review_before;
 mod review_layout;
+mod review_page;
+mod review_states;
 mod same_session;
 mod screens;
 mod sessions;

@@ -132,7 +132,7 @@ fn a_redone_turn_is_pending_again() {
     turn_with_command(&mut chat, ravage);
     let review = |chat: &mut Chat| {
         chat.nvim.command("RatReview");
-        chat.nvim.poll_screen("Review · 26 files");
+        chat.nvim.poll_screen("Review · 27 files");
         chat.nvim.buffer_lines("rat://review")
     };
     let first = review(&mut chat);
@@ -224,13 +224,20 @@ fn a_review_shows_what_a_command_has_changed() {
     turn_with_command(&mut chat, ravage);
     chat.nvim.poll("all changed files", |nvim| {
         nvim.command("RatReview");
-        nvim.screen().text().contains("Review · 26 files")
+        nvim.screen().text().contains("Review · 27 files")
     });
     for text in ["crlf.txt  +1 -1", "@@ -1,2 +1,2 @@ sed -i s/two/TWO/", "-two", "+TWO"] {
         chat.nvim.poll_screen(text);
     }
     let lines = chat.nvim.buffer_lines("rat://review");
-    for line in ["moved.txt (deleted)  +0 -1", "new/b.txt (new file)  +1 -0"] {
+    for line in [
+        "binary  binary, 6 to 6 bytes · sed -i s/two/TWO/",
+        "link  new symbolic link → src/1.txt · sed -i s/two/TWO/",
+        "src/0.txt  mode 644 to 755 · sed -i s/two/TWO/",
+        "moved.txt → renamed.txt  renamed · sed -i s/two/TWO/",
+        "old/deep/a.txt (deleted)  +0 -1",
+        "new/b.txt (new file)  +1 -0",
+    ] {
         assert!(lines.iter().any(|it| it == line), "{line} in {lines:#?}");
     }
 }
@@ -359,7 +366,7 @@ fn lua_reviews_and_undoes() {
     assert_eq!(fs::read_to_string(chat.path("crlf.txt")).unwrap(), "one\r\ntwo\r\n");
     assert_eq!(call(&mut chat, changes), json!([]));
     chat.nvim.lua("require('rat').accept()", json!([]));
-    chat.nvim.poll("accepted", |nvim| nvim.messages().contains("Accepted 25 hunks in 25 files"));
+    chat.nvim.poll("accepted", |nvim| nvim.messages().contains("Accepted 25 hunks in 27 files"));
     chat.nvim.lua("require('rat').undo()", json!([]));
     chat.nvim.poll_screen("Undo \"change it all\"?");
 }

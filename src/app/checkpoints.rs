@@ -1,6 +1,7 @@
 //! Runs the effects on checkpoints: the state of folders before and after turns, and what happens to the files that a turn
 //! has changed unnoticed.
 
+use super::changed_paths::ChangedPaths;
 use super::events::Events;
 use super::file_outcome::all_changes;
 use super::undo::{self, Undo};
@@ -8,6 +9,7 @@ use super::undone::undone;
 use crate::core::messages::checkpoint::{CheckpointCommand, KeptTurn, TurnRef};
 use crate::core::messages::event::Event;
 use crate::core::messages::files::FileChange;
+use crate::core::messages::review::ChangeAuthor;
 use crate::documents::{Documents, Touched, WithoutAgent};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
@@ -43,6 +45,7 @@ const CHEAP_LOOK: Duration = Duration::from_millis(150);
 pub(super) struct Turns {
     checkpoints: Arc<Checkpoints>,
     documents: Arc<Documents>,
+    changed: Arc<ChangedPaths>,
     events: Events,
     running: Arc<Mutex<HashMap<ChatId, SharedTurn>>>,
     /// The turns that have ended and are being kept. It is closed, so that one can wait for them at any time.
@@ -78,11 +81,12 @@ impl Turns {
     pub(super) fn new(
         checkpoints: Arc<Checkpoints>,
         documents: Arc<Documents>,
+        changed: Arc<ChangedPaths>,
         events: Events,
     ) -> Self {
         let (running, authors, ending) = (Arc::default(), Arc::default(), TaskTracker::new());
         ending.close();
-        Self { checkpoints, documents, events, running, ending, authors }
+        Self { checkpoints, documents, changed, events, running, ending, authors }
     }
 
     pub(super) fn run(&self, command: CheckpointCommand) {
@@ -135,6 +139,7 @@ impl Turns {
         Undo {
             checkpoints: Arc::clone(&self.checkpoints),
             documents: Arc::clone(&self.documents),
+            changed: Arc::clone(&self.changed),
             authors: Arc::clone(&self.authors),
         }
     }
@@ -178,6 +183,9 @@ impl Turns {
     /// Fixes the state of the folders of a chat before its turn.
     pub(super) async fn begin(&self, chat: ChatId, roots: Vec<PathBuf>) {
         let deadline = Instant::now() + BEGIN_LIMIT;
+        if self.running.lock().is_empty() {
+            self.changed.forget_restored();
+        }
         let mut turn = RunningTurn::default();
         for root in self.real_roots(roots).await {
             match self.checkpoints.begin(root, deadline).await {
@@ -209,7 +217,8 @@ impl Turns {
                 Ok(changes) => {
                     for change in changes {
                         let path = change.path.under(&root);
-                        reported.extend(self.observe(&root, &path, &change, by).await);
+                        reported
+                            .extend(self.observe((&root, &path), &change, by, *is_coarse).await);
                         let tool_call = by.tool_call.as_ref().map(|call| call.as_ref().to_owned());
                         let known = changed.entry(path).or_default();
                         *known = tool_call.or(known.take());
@@ -221,30 +230,36 @@ impl Turns {
         reported
     }
 
-    /// Has the document of a changed file record the change.
+    /// Has the document of a changed file record the change, as far as it is one of lines.
     async fn observe(
         &self,
-        root: &Path,
-        path: &Path,
+        (root, path): (&Path, &Path),
         change: &entry::FileChange,
         by: &Author,
+        is_coarse: bool,
     ) -> Vec<FileChange> {
+        let is_certain = by.tool_call.is_some() || is_coarse;
+        let author = ChangeAuthor { by: by.clone(), is_certain };
         let is_file = |state: &entry::State| state.kind == Kind::File;
-        if !change.before.iter().chain(&change.after).all(is_file) {
+        let are_files = change.before.iter().chain(&change.after).all(is_file);
+        let before = match &change.before {
+            Some(state) if are_files => self.content(root, state).await,
+            _ => None,
+        };
+        if !are_files || before.is_some() != change.before.is_some() {
+            self.changed.changed(root, change, false, &author);
             return Vec::new();
         }
-        let before = match &change.before {
-            None => None,
-            Some(state) => match self.content(root, state).await {
-                Some(bytes) => Some(bytes),
-                None => return Vec::new(),
-            },
-        };
-        let known = self.documents.set_before(path, before).await;
+        let coarse_turn = is_coarse.then(|| (by.session.clone(), by.turn));
+        let known = self.documents.set_before(path, before, coarse_turn).await;
         let followed = match known {
             Ok(()) => self.documents.disk_changed(path, by).await,
             Err(error) => Err(error),
         };
+        let is_users = matches!(self.documents.touched(path, by).await, Ok(Touched::No));
+        if !is_users {
+            self.changed.changed(root, change, followed.is_ok(), &author);
+        }
         match followed {
             Ok(change) => change.iter().flat_map(all_changes).collect(),
             Err(error) => {

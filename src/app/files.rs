@@ -1,11 +1,14 @@
 //! Runs the effects on files: reads and writes of agents, buffers that follow the disk, watching, and the context of a
 //! prompt.
 
+use super::changed_paths::ChangedPaths;
 use super::checkpoints::Turns;
 use super::events::Events;
 use super::file_outcome::{all_changes, read_outcome, write_outcome};
 use super::file_scope::{PathQueues, filter_in_scope, resolve_in_scope};
 use super::prompt_context;
+use super::review::Reviews;
+use super::review_states::ReviewStates;
 use crate::core::messages::agent::INTERNAL_ERROR;
 use crate::core::messages::checkpoint::CheckpointCommand;
 use crate::core::messages::effect::CollectPromptContext;
@@ -15,10 +18,9 @@ use crate::core::messages::files::{
     BufferEvent, Consent, FileChange, FileOutcome, PromptContext, ReportedChange,
 };
 use crate::core::messages::ids::RequestToken;
-use crate::core::messages::review::{Review, ReviewAction, ReviewList, ReviewedFile};
 use crate::documents::editor::Editor;
 use crate::documents::watch::Watcher;
-use crate::documents::{Decided, DocumentError, Documents, ReadRequest, WriteRequest};
+use crate::documents::{DocumentError, Documents, ReadRequest, WriteRequest};
 use crate::host::checkpoints::Checkpoints;
 use crate::session::author::{Author, ChatId, SessionKey};
 use parking_lot::Mutex;
@@ -41,6 +43,7 @@ pub(super) struct Files {
     follow_lock: Arc<tokio::sync::Mutex<()>>,
     queues: Arc<PathQueues>,
     turns: Turns,
+    pub(super) reviews: Reviews,
     events: Events,
 }
 
@@ -51,12 +54,19 @@ impl Files {
         events: Events,
     ) -> Self {
         let documents = Arc::new(Documents::new(Arc::clone(&editor)));
-        let turns = Turns::new(checkpoints, Arc::clone(&documents), events.clone());
+        let changed = Arc::new(ChangedPaths::default());
+        let states = ReviewStates {
+            checkpoints: Arc::clone(&checkpoints),
+            documents: Arc::clone(&documents),
+            changed: Arc::clone(&changed),
+        };
+        let turns = Turns::new(checkpoints, Arc::clone(&documents), changed, events.clone());
+        let reviews = Reviews::new(Arc::clone(&documents), states, events.clone());
         let watcher = watcher(events.clone())
             .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
             .ok();
         let (follow_lock, queues) = (Arc::default(), Arc::default());
-        Self { editor, documents, watcher, follow_lock, queues, turns, events }
+        Self { editor, documents, watcher, follow_lock, queues, turns, reviews, events }
     }
 
     pub(super) fn documents(&self) -> &Arc<Documents> {
@@ -153,90 +163,6 @@ impl Files {
             for path in filter_in_scope(documents.disks(), &scope, vec![path]).await {
                 log_ignored_error(&path, documents.buffer(&path, fact).await);
             }
-        });
-    }
-
-    /// Keeps or rejects pending changes, in one file after the other.
-    pub(super) fn review(&self, review: Review, scope: FileScope) {
-        let files = self.clone();
-        self.events.spawn(async move {
-            let Review { action, path, changes } = review;
-            let paths = match path {
-                Some(path) => vec![path],
-                None => files.documents.changed_by_agents().await,
-            };
-            let (mut reviewed, mut failed) = (Vec::new(), Vec::new());
-            for path in filter_in_scope(files.documents.disks(), &scope, paths).await {
-                let decided = match action {
-                    ReviewAction::Keep => files.documents.keep(&path, changes.clone()).await,
-                    ReviewAction::Reject => files.documents.reject(&path, changes.clone()).await,
-                };
-                match decided {
-                    Ok(decided) => reviewed.push(reviewed_file(path, decided)),
-                    Err(error) => failed.push((path, error.message_for_user())),
-                }
-            }
-            Event::Reviewed(action, reviewed, failed)
-        });
-    }
-
-    /// Finds out what is pending in files that are loaded.
-    pub(super) fn find_pending(&self, paths: Vec<PathBuf>, scope: FileScope) {
-        let documents = Arc::clone(&self.documents);
-        self.events.spawn(async move {
-            let mut found = Vec::new();
-            for path in filter_in_scope(documents.disks(), &scope, paths).await {
-                match documents.pending_lines(&path).await {
-                    Ok(file) => found.extend(file),
-                    Err(error) => log_ignored_error(&path, Err(error)),
-                }
-            }
-            Event::PendingFound(found)
-        });
-    }
-
-    /// Finds out what is pending in all files.
-    pub(super) fn find_changes(&self, list: ReviewList, scope: FileScope) {
-        let documents = Arc::clone(&self.documents);
-        self.events.spawn(async move {
-            let paths = documents.changed_by_agents().await;
-            let mut changed = Vec::new();
-            for path in filter_in_scope(documents.disks(), &scope, paths).await {
-                match documents.changes(&path).await {
-                    Ok(file) => changed.extend(file),
-                    Err(error) => log_ignored_error(&path, Err(error)),
-                }
-            }
-            Event::ChangesFound(list, changed)
-        });
-    }
-
-    /// Finds out what is pending in one file.
-    pub(super) fn find_change(&self, path: PathBuf, scope: FileScope) {
-        let documents = Arc::clone(&self.documents);
-        self.events.spawn(async move {
-            let real = filter_in_scope(documents.disks(), &scope, vec![path.clone()]).await;
-            let change = match real.first() {
-                Some(path) => documents.changes(path).await.ok().flatten(),
-                None => None,
-            };
-            Event::ChangeFound(path, change)
-        });
-    }
-
-    /// Keeps what is pending in a file where its base has these lines.
-    pub(super) fn keep_as_base(&self, path: PathBuf, base: Vec<String>, scope: FileScope) {
-        let documents = Arc::clone(&self.documents);
-        self.events.spawn(async move {
-            let real = filter_in_scope(documents.disks(), &scope, vec![path]).await;
-            let (mut kept, mut failed) = (Vec::new(), Vec::new());
-            for path in real {
-                match documents.keep_as_base(&path, base.clone()).await {
-                    Ok(decided) => kept.push(reviewed_file(path, decided)),
-                    Err(error) => failed.push((path, error.message_for_user())),
-                }
-            }
-            Event::Reviewed(ReviewAction::Keep, kept, failed)
         });
     }
 
@@ -395,9 +321,4 @@ fn log_ignored_error(path: &Path, outcome: Result<(), DocumentError>) {
     if let Err(error) = outcome {
         tracing::debug!(path = %path.display(), %error, "the state of a file was not updated");
     }
-}
-
-fn reviewed_file(path: PathBuf, decided: Decided) -> ReviewedFile {
-    let Decided { hunks, conflicts, sessions } = decided;
-    ReviewedFile { path, hunks, conflicts: conflicts.len(), sessions }
 }

@@ -1,12 +1,17 @@
 //! Runs the effects that `State` decides on and sends their results back as events. It reaches the editor only through
 //! the `documents::editor::Editor` trait and must not depend on Neovim.
 
+mod changed_paths;
 mod checkpoints;
 mod events;
 mod file_outcome;
 mod file_scope;
 mod files;
 mod prompt_context;
+mod renames;
+mod review;
+mod review_page;
+mod review_states;
 pub mod runner;
 mod undo;
 mod undone;

@@ -87,13 +87,14 @@ impl Runner {
             Effect::Buffer { path, event, scope } => {
                 self.files.buffer_changed(path, event, scope);
             }
-            Effect::Review { review, scope } => self.files.review(review, scope),
-            Effect::FindChanges { list, scope } => self.files.find_changes(list, scope),
-            Effect::FindChange { path, scope } => self.files.find_change(path, scope),
+            Effect::Review { review, scope } => self.files.reviews.review(review, scope),
+            Effect::FindChanges { list, scope } => self.files.reviews.find_changes(list, scope),
+            Effect::ComposeReview(draft) => self.files.reviews.compose(draft),
+            Effect::FindChange { path, scope } => self.files.reviews.find_change(path, scope),
             Effect::KeepAsBase { path, base, scope } => {
-                self.files.keep_as_base(path, base, scope);
+                self.files.reviews.keep_as_base(path, base, scope);
             }
-            Effect::FindPending { paths, scope } => self.files.find_pending(paths, scope),
+            Effect::FindPending { paths, scope } => self.files.reviews.find_pending(paths, scope),
             Effect::CollectPromptContext(request) => self.files.collect_prompt_context(request),
             Effect::TurnEnded { session, reported, taken, reads_buffers } => {
                 self.files.turn_ended(session, reported, taken, reads_buffers);

@@ -1,10 +1,11 @@
 //! Takes back what a turn has changed, or brings it back: plans it, then changes buffers as one undo step each, then files.
 //! What others have changed since stays. An undo is kept as a turn, so that it can be undone.
 
+use super::changed_paths::ChangedPaths;
 use crate::core::messages::checkpoint::{
     PlannedAction, PlannedFile, TurnRef, UndoOutcome, UndoPlan, UndoTarget,
 };
-use crate::core::messages::review::ChangeScope;
+use crate::core::messages::review::{ChangeAuthor, ChangeScope};
 use crate::documents::{Documents, Replaced, Without};
 use crate::host::checkpoints::Checkpoints;
 use crate::host::checkpoints::entry::{FileChange, Kind, State};
@@ -41,6 +42,7 @@ const NOT_KEPT: &str = "its content is not kept";
 pub(super) struct Undo {
     pub(super) checkpoints: Arc<Checkpoints>,
     pub(super) documents: Arc<Documents>,
+    pub(super) changed: Arc<ChangedPaths>,
     /// The turns of this program.
     pub(super) authors: Arc<Mutex<HashMap<TurnRef, Author>>>,
 }
@@ -165,7 +167,7 @@ impl Undo {
         let loaded = self.documents.loaded_state(&path).await.ok().flatten();
         let author = self.authors.lock().get(turn).cloned().filter(|_| !is_redo);
         let without = match author.filter(|_| is_text) {
-            Some(by) => self.documents.without(&path, &by).await.ok().flatten(),
+            Some(by) => self.documents.without(&path, turn_of(by)).await.ok().flatten(),
             None => None,
         };
         let now = self.state(turn, &change.path).await;
@@ -303,6 +305,17 @@ impl Undo {
                     let path = below.under(root);
                     let undone = author.as_ref().filter(|_| rejecting.contains(&below));
                     let followed = self.documents.was_restored(&path, by.get(&below), undone).await;
+                    let change = turn.changes.iter().find(|change| change.path == below);
+                    if let Some(change) = change {
+                        let redone_by = by.get(&below);
+                        self.rows_follow(
+                            root,
+                            change,
+                            redone_by,
+                            author.as_ref(),
+                            followed.is_ok(),
+                        );
+                    }
                     if let Err(error) = followed {
                         tracing::debug!(path = %path.display(), %error, "a restored file was not followed");
                     }
@@ -319,6 +332,24 @@ impl Undo {
             tracing::warn!(%error, "an undo is not kept");
         }
         Ok(outcome)
+    }
+
+    /// Has the rows of a review follow that a file has got back what it was before a change.
+    fn rows_follow(
+        &self,
+        root: &Path,
+        change: &FileChange,
+        redone_by: Option<&Author>,
+        undone: Option<&Author>,
+        is_followed: bool,
+    ) {
+        if let Some(by) = redone_by {
+            let (before, after) = (change.after.clone(), change.before.clone());
+            let redone = FileChange { before, after, ..change.clone() };
+            let by = ChangeAuthor { by: by.clone(), is_certain: true };
+            self.changed.changed(root, &redone, is_followed, &by);
+        }
+        self.changed.restored(&change.path.under(root), change.before.clone(), undone);
     }
 
     /// Returns who had made the changes that a redo brings back, if that was in this program.
@@ -360,9 +391,7 @@ impl Undo {
             Way::Reject(_) => {
                 let author = self.authors.lock().get(&plan.turn).cloned();
                 let Some(author) = author else { return Ok(None) };
-                let (session, turn) = (Some(author.session), Some(author.turn));
-                let scope = ChangeScope { session, turn, ..ChangeScope::default() };
-                let rejected = self.documents.reject(&path, scope).await;
+                let rejected = self.documents.reject(&path, turn_of(author)).await;
                 let rejected = rejected.map_err(|error| error.message_for_user())?;
                 Ok(Some(Taken::Buffer(rejected.conflicts.len())))
             }
@@ -385,6 +414,12 @@ impl Undo {
         let target = content(&self.checkpoints, &turn.root, change.before.as_ref()?).await?;
         Some((base, target))
     }
+}
+
+/// Everything that an agent did in a turn.
+fn turn_of(by: Author) -> ChangeScope {
+    let (session, turn) = (Some(by.session), Some(by.turn));
+    ChangeScope { session, turn, ..ChangeScope::default() }
 }
 
 /// What has been done, or is to be done, to a path.

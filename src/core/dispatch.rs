@@ -45,7 +45,8 @@ impl State {
             Event::TurnShown(chat, shown) => self.turn_shown(chat, shown),
             Event::UndoPlanned(chat, plan) => self.undo_planned(chat, plan),
             Event::Undone(chat, plan, outcome) => self.undone(chat, &plan, outcome),
-            Event::ChangesFound(list, files) => self.changes_found(list, &files),
+            Event::ChangesFound(list, files, states) => self.changes_found(list, files, states),
+            Event::ReviewComposed(piece, all) => self.review_composed(*piece, all),
             Event::ChangeFound(path, change) => self.change_found(&path, change),
             Event::DiskChanged(paths) => self.disk_changed(&paths),
             Event::PromptContextCollected { chat, turn, unsaved, context } => {

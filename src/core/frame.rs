@@ -6,7 +6,6 @@ use crate::core::messages::editor::EditorMessage;
 use crate::core::messages::effect::Effect;
 use crate::core::messages::page::View;
 use crate::core::messages::page::{PageId, ScratchPage};
-use crate::core::messages::review::ReviewPage;
 use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::label;
@@ -42,26 +41,6 @@ fn split(scratch: &mut ScratchPage) -> Option<ScratchPage> {
     };
     let text = scratch.text.split_off(end + 1);
     (!text.is_empty()).then(|| ScratchPage { text, more: true, ..scratch.clone() })
-}
-
-/// Like [`split`], for a review.
-fn split_review(page: &mut ReviewPage) -> Option<ReviewPage> {
-    let mut room = MAX_FRAME_BYTES;
-    let mut fits = |line: &String| {
-        let fits = line.len() < room;
-        room = room.saturating_sub(line.len() + 1);
-        fits
-    };
-    let count = page.lines.iter().position(|line| !fits(line)).unwrap_or(page.lines.len()).max(1);
-    page.is_last = count >= page.lines.len();
-    if page.is_last {
-        return None;
-    }
-    let (row, lines) = (page.row + count, page.lines.split_off(count));
-    let at = page.parts.partition_point(|part| part.row < row);
-    let parts = page.parts.split_off(at);
-    let title = page.title.clone();
-    Some(ReviewPage { list: page.list, title, row, is_last: false, lines, parts })
 }
 
 impl State {
@@ -103,6 +82,7 @@ impl State {
             chat.redraw_all();
             chat.redraw.status = true;
         }
+        self.review_page.forget();
     }
 
     /// Whether there is anything to tell the editor.
@@ -142,14 +122,21 @@ impl State {
             self.fail_drawing(id);
         }
         self.draw_terminals(&mut frame);
+        let mut has_review = false;
         for message in std::mem::take(&mut self.after_draw) {
             frame.push(match message {
                 EditorMessage::Scratch(mut scratch) => {
                     self.after_draw.extend(split(&mut scratch).map(EditorMessage::Scratch));
                     EditorMessage::Scratch(scratch)
                 }
-                EditorMessage::Review(mut page) => {
-                    self.after_draw.extend(split_review(&mut page).map(EditorMessage::Review));
+                // Each piece is as large as a frame may be.
+                EditorMessage::Review(page) if has_review => {
+                    self.after_draw.push(EditorMessage::Review(page));
+                    continue;
+                }
+                EditorMessage::Review(page) => {
+                    has_review = true;
+                    room = room.saturating_sub(page.bytes());
                     EditorMessage::Review(page)
                 }
                 other => other,

@@ -11,6 +11,7 @@ mod event_subject;
 mod questions;
 mod requests;
 mod review_updates;
+mod sent_review;
 mod session_list;
 mod terminals;
 

@@ -14,6 +14,7 @@ use crate::core::messages::review::ChangeScope;
 use crate::core::questions::Question;
 use crate::core::requests::PendingRequest;
 use crate::core::review_updates::ReviewUpdates;
+use crate::core::sent_review::SentReview;
 use crate::core::session_list::SessionList;
 use crate::core::terminals::{AgentTerminal, TerminalBuffer};
 use crate::session::author::ChatId;
@@ -50,6 +51,8 @@ pub struct State {
     pub(super) listed: ChangeScope,
     /// What has changed there and is not told yet.
     pub(super) review_updates: ReviewUpdates,
+    /// The page it was sent as.
+    pub(super) review_page: SentReview,
     /// What the editor shows of each chat.
     pub(super) drawn: BTreeMap<ChatId, DrawnChat>,
     pub(super) effects: Vec<Effect>,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::core::messages::review::ChangeAuthor;
 use crate::edit::{Hunk, Snapshot, UnresolvedHunk};
 use crate::session::author::Author;
 
@@ -21,6 +22,16 @@ pub struct Origin {
     pub by: Author,
     /// How it was made.
     pub via: Via,
+    /// Whether it is known that the agent made it: it wrote through us, or while a tool call ran, or nobody looked at what
+    /// each tool call changed, since that takes too long.
+    pub is_certain: bool,
+}
+
+impl Origin {
+    /// Who made the change.
+    pub fn author(&self) -> ChangeAuthor {
+        ChangeAuthor { by: self.by.clone(), is_certain: self.is_certain }
+    }
 }
 
 /// A change an agent has made to a document.

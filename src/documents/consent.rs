@@ -62,7 +62,7 @@ impl Document {
                 let is_this = |origin: &Origin| origin.by == by && origin.via == Via::Protocol;
                 let choice = record.choose(None, is_this);
                 record.keep(&choice);
-                Vec::new()
+                (Vec::new(), false)
             })
             .await?;
         }

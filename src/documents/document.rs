@@ -62,6 +62,8 @@ pub(super) struct Document {
     pub(super) was_missing: bool,
     /// The file as it was read because an agent was about to change it, or had changed it already: that cannot be told.
     pub(super) preloaded: Option<DiskFacts>,
+    /// The turn in which files are not looked at after each tool call, since that takes too long.
+    pub(super) coarse_turn: Option<(SessionKey, u64)>,
     /// What agents have changed since the file was last loaded: the texts before and after.
     pub(super) unopened_change: Option<(Snapshot, Snapshot)>,
     cached: Option<CachedText>,
@@ -137,6 +139,7 @@ impl Document {
             partial_read: None,
             was_missing: false,
             preloaded: None,
+            coarse_turn: None,
             unopened_change: None,
             cached: None,
         }

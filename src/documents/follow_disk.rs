@@ -33,6 +33,13 @@ impl Document {
         }))
     }
 
+    /// The origin of a change that was found on disk.
+    pub(super) fn on_disk(&self, by: &Author) -> Origin {
+        let is_coarse = self.coarse_turn.as_ref() == Some(&(by.session.clone(), by.turn));
+        let is_certain = by.tool_call.is_some() || is_coarse;
+        Origin { by: by.clone(), via: Via::Disk, is_certain }
+    }
+
     async fn follow_disk(&mut self, by: &Author) -> Result<Option<AgentChange>, DocumentError> {
         let session = &by.session;
         let facts = self.facts().await?;
@@ -98,7 +105,7 @@ impl Document {
         self.baseline = Some(file.clone());
         let hunks = difference(&before, &after).await?;
         let is_news = !hunks.is_empty() || !external.unresolved.is_empty();
-        let origin = Origin { by: by.clone(), via: Via::Disk };
+        let origin = self.on_disk(by);
         let from = Version::of_buffer(before.clone(), Some(loaded.undo()));
         self.record_change(origin, from, Version::of_buffer(after.clone(), undo), &hunks).await?;
         let change = self.disk_change(by, before, after, hunks);
@@ -226,7 +233,7 @@ impl Document {
         let Some(before) = before.or_else(|| created.then(empty)) else { return Ok(None) };
         let hunks = difference(&before, &file.text).await?;
         let is_news = !hunks.is_empty();
-        let origin = Origin { by: by.clone(), via: Via::Disk };
+        let origin = self.on_disk(by);
         let from = Version { exists: !created, ..Version::of_file(before.clone()) };
         self.record_change(origin, from, Version::of_file(file.text.clone()), &hunks).await?;
         self.record_unopened_change(&before, &file.text);
@@ -240,7 +247,7 @@ impl Document {
         self.was_missing = true;
         let (before, after) = (baseline.text, self.no_file());
         let hunks = difference(&before, &after.text).await?;
-        let origin = Origin { by: by.clone(), via: Via::Disk };
+        let origin = self.on_disk(by);
         self.record_change(origin, Version::of_file(before), after, &hunks).await
     }
 

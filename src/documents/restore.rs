@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::blocking::run_blocking;
-use super::change::{Origin, Via};
+use super::change::Origin;
 use super::disk_text::DiskText;
 use super::document::{Document, LoadedBuffer, MAX_TRIES};
 use super::error::DocumentError;
@@ -13,7 +13,7 @@ use super::facts::DiskFacts;
 use super::registry::{Documents, run_to_completion};
 use crate::core::messages::review::ChangeScope;
 use crate::edit::{Record, Snapshot, Text, Version, apply, diff, merge, without_own};
-use crate::session::author::Author;
+use crate::session::author::{Author, SessionKey};
 
 /// What is known of who changed a file in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,13 @@ pub(super) enum Replacement<'a> {
 impl Document {
     /// Records what the file was before an agent may have changed it; `None` if it did not exist. Does nothing if that is
     /// known already.
-    pub(super) async fn set_before(&mut self, bytes: Option<Vec<u8>>) -> Result<(), DocumentError> {
+    /// `coarse_turn` says that a turn is not looked at after each of its tool calls.
+    pub(super) async fn set_before(
+        &mut self,
+        bytes: Option<Vec<u8>>,
+        coarse_turn: Option<(SessionKey, u64)>,
+    ) -> Result<(), DocumentError> {
+        self.coarse_turn = coarse_turn;
         let facts = self.baseline.as_ref().map(|baseline| baseline.facts);
         let is_known = (facts.is_some() && facts != self.preloaded) || self.was_missing;
         if is_known || self.find().await?.is_some() {
@@ -111,19 +117,21 @@ impl Document {
             return Ok(if is_known { Touched::No } else { Touched::Unknown });
         };
         let scope = turn_of(by);
-        let steps = || record.origins().filter(|origin| scope.includes(&origin.by));
-        let is_certain =
-            steps().all(|origin| origin.via == Via::Protocol || origin.by.tool_call.is_some());
+        let steps = || record.origins().filter(|origin| scope.includes(&origin.author()));
+        let is_certain = steps().all(|origin| origin.is_certain);
         let last = steps().last();
         Ok(last.map_or(Touched::No, |origin| Touched::Yes { by: origin.by.clone(), is_certain }))
     }
 
-    /// Returns what the file would be without the changes of a turn that are still pending. `None` if there are none.
-    pub(super) async fn without(&mut self, by: &Author) -> Result<Option<Without>, DocumentError> {
+    /// Returns what the file would be without these changes, as far as they are still pending. `None` if there are none.
+    pub(super) async fn without(
+        &mut self,
+        scope: ChangeScope,
+    ) -> Result<Option<Without>, DocumentError> {
         let Some(record) = self.record().await? else { return Ok(None) };
-        let (scope, revisions) = (turn_of(by), Arc::clone(&self.revisions));
+        let revisions = Arc::clone(&self.revisions);
         run_blocking(move || {
-            let choice = record.choose(None, |origin| scope.includes(&origin.by));
+            let choice = record.choose(None, |origin| scope.includes(&origin.author()));
             if choice.is_empty() {
                 return None;
             }
@@ -157,7 +165,7 @@ impl Document {
         };
         let (scope, disk) = (turn_of(by), file.text.clone());
         let without = run_blocking(move || {
-            let is_chosen = |origin: &Origin| scope.includes(&origin.by);
+            let is_chosen = |origin: &Origin| scope.includes(&origin.author());
             let others = without_own(&before, &disk, &record.turnover(is_chosen))?;
             if !record.current().same_lines(&disk) {
                 return Some(Some(others));
@@ -231,7 +239,7 @@ impl Document {
             match by {
                 Some(by) => {
                     let hunks = diff(&before.text, &after.text);
-                    let origin = Origin { by: by.clone(), via: Via::Disk };
+                    let origin = self.on_disk(by);
                     self.record_change(origin, before, after, &hunks).await?;
                 }
                 None => self.update_record(after).await?,
@@ -272,7 +280,7 @@ impl Document {
             // Otherwise it would be guessed from the texts whose lines came and went.
             let scope = turn_of(undone);
             let rejection = run_blocking(move || {
-                let choice = record.choose(None, |origin| scope.includes(&origin.by));
+                let choice = record.choose(None, |origin| scope.includes(&origin.author()));
                 record.plan_rejection(&choice)
             });
             let (rejection, file) = (rejection.await?, self.read_file(None).await?);
@@ -306,9 +314,11 @@ impl Documents {
         &self,
         path: &Path,
         bytes: Option<Vec<u8>>,
+        coarse_turn: Option<(SessionKey, u64)>,
     ) -> Result<(), DocumentError> {
         let document = self.document(path);
-        run_to_completion(async move { document.lock().await.set_before(bytes).await }).await
+        run_to_completion(async move { document.lock().await.set_before(bytes, coarse_turn).await })
+            .await
     }
 
     /// Returns what is known of who changed a file in a turn. The tool call in `by` does not count.
@@ -318,15 +328,14 @@ impl Documents {
         run_to_completion(async move { document.lock().await.touched(&by).await }).await
     }
 
-    /// Returns what a file would be without the changes of a turn that are still pending. `None` if there are none.
+    /// Returns what a file would be without these changes, as far as they are still pending. `None` if there are none.
     pub async fn without(
         &self,
         path: &Path,
-        by: &Author,
+        changes: ChangeScope,
     ) -> Result<Option<Without>, DocumentError> {
         let document = self.document(path);
-        let by = by.clone();
-        run_to_completion(async move { document.lock().await.without(&by).await }).await
+        run_to_completion(async move { document.lock().await.without(changes).await }).await
     }
 
     /// Returns what became of a file on disk in a turn in which it was `before`, whether what the agent did was kept or not.

@@ -1,7 +1,9 @@
 //! The user's decisions on what is pending in a document. Keeping changes no text; rejecting changes the buffer as one undo
 //! step, or the file if it is not loaded.
 
+use std::collections::HashMap;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::blocking::run_blocking;
@@ -13,12 +15,12 @@ use super::editor::Then;
 use super::encoding::Encoding;
 use super::error::DocumentError;
 use crate::core::messages::review::{
-    ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines,
+    ChangeAuthor, ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines, SelectedRows,
 };
 use crate::edit::{
-    Choice, Hunk, PendingHunk, Record, Rejection, Shape, Text, Version, apply, diff, refine,
+    Choice, Hunk, PendingHunk, Record, Rejection, Shape, StepId, Text, Version, apply, diff, refine,
 };
-use crate::session::author::{Author, SessionKey};
+use crate::session::author::SessionKey;
 
 /// What became of a decision.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,36 +51,40 @@ impl Document {
         }
         let Some(loaded) = self.buffer_with_text().await? else { return Ok(None) };
         self.update_record(loaded.version()).await?;
-        let Some(record) = &self.record else { return Ok(None) };
-        let hunks = record.pending().into_iter().map(|hunk| PendingLines {
-            start: hunk.text.start,
-            count: hunk.text.len(),
-            removed: hunk.base.len(),
-        });
+        let Some(record) = self.record.clone() else { return Ok(None) };
         let (path, tick) = (self.path.clone(), loaded.buffer.tick);
-        Ok(Some(PendingFile { path, tick, hunks: hunks.collect() }))
+        let hunks = run_blocking(move || {
+            let mut hunks = Vec::new();
+            record.each_pending(|base, text| {
+                let (start, count, removed) = (text.start, text.len(), base.len());
+                hunks.push(PendingLines { start, count, removed });
+            });
+            hunks
+        });
+        Ok(Some(PendingFile { path, tick, hunks: hunks.await? }))
     }
 
     /// Returns what is pending with its texts and authors; `None` if nothing is.
     pub(super) async fn changes(&mut self) -> Result<Option<ChangedFile>, DocumentError> {
-        let Some(record) = self.record().await? else { return Ok(None) };
+        let Some(record) = self.record_for_list().await? else { return Ok(None) };
         let path = self.path.clone();
-        run_blocking(move || {
-            let hunks = record.pending().into_iter().map(|hunk| {
-                let mut by: Vec<Author> = Vec::new();
-                for origin in hunk.steps.iter().filter_map(|step| record.origin(*step)) {
-                    if !by.contains(&origin.by) {
-                        by.push(origin.by.clone());
-                    }
-                }
-                ChangedHunk { base: hunk.base, text: hunk.text, by }
-            });
-            let hunks = hunks.collect();
-            let (existed, exists) = record.existence();
-            let (base, text) = (Arc::new(record.base()), record.current().clone().into_text());
-            record.has_pending().then_some(ChangedFile { path, existed, exists, base, text, hunks })
-        })
-        .await
+        run_blocking(move || record.has_pending().then(|| changed_file(path, &record))).await
+    }
+
+    /// Returns the record up to the present text. A file that is not loaded and has the metadata of the last recorded text is
+    /// not read again.
+    async fn record_for_list(&mut self) -> Result<Option<Arc<Record<Origin>>>, DocumentError> {
+        let Some(record) = self.record.clone() else { return Ok(None) };
+        let baseline = self.baseline.as_ref();
+        let known = baseline.filter(|it| record.is_at(&Version::of_file(it.text.clone())));
+        if let Some(facts) = known.map(|baseline| baseline.facts)
+            && self.find().await?.is_none()
+            && self.facts().await? == Some(facts)
+        {
+            return Ok(Some(record));
+        }
+        drop(record);
+        self.record().await
     }
 
     /// Keeps what is pending: it belongs to the base from now on.
@@ -92,7 +98,26 @@ impl Document {
         self.change_record(move |record| {
             let choice = choose(record, &scope);
             record.keep(&choice);
-            sessions(record, &[choice])
+            let is_part = scope.selected.is_some() && !choice.is_empty();
+            (sessions(record.authors(&choice)), is_part)
+        })
+        .await
+    }
+
+    /// Makes pending again what was kept on these lines, or anywhere.
+    pub(super) async fn keep_no_longer(
+        &mut self,
+        lines: Option<Range<usize>>,
+    ) -> Result<Decided, DocumentError> {
+        if self.record.is_none() {
+            return Ok(Decided::default());
+        }
+        let now = self.version().await?;
+        self.update_record(now).await?;
+        self.change_record(move |record| {
+            let all = 0..record.current().len();
+            record.keep_no_longer(&[lines.unwrap_or(all)]);
+            (sessions(record.origins()), false)
         })
         .await
     }
@@ -130,21 +155,22 @@ impl Document {
                 record.keep(choice);
             }
             record.keep_no_longer(&rows);
-            sessions(record, &choices)
+            (sessions(choices.iter().flat_map(|choice| record.authors(choice))), false)
         })
         .await
     }
 
-    /// Has the record keep something. `change` returns whose it was.
+    /// Has the record keep something, or keep it no longer. `change` returns whose it was, and whether it was only a part of a
+    /// hunk, which counts as one.
     pub(super) async fn change_record(
         &mut self,
-        change: impl FnOnce(&mut Record<Origin>) -> Vec<SessionKey> + Send + 'static,
+        change: impl FnOnce(&mut Record<Origin>) -> (Vec<SessionKey>, bool) + Send + 'static,
     ) -> Result<Decided, DocumentError> {
         let Some(mut record) = self.record.take() else { return Ok(Decided::default()) };
         let kept = run_blocking(move || {
-            let before = decisions(&record);
-            let sessions = change(Arc::make_mut(&mut record));
-            let hunks = before.saturating_sub(decisions(&record));
+            let before = record.count_pending();
+            let (sessions, is_part) = change(Arc::make_mut(&mut record));
+            let hunks = before.abs_diff(record.count_pending()).max(usize::from(is_part));
             (record, Decided { hunks, conflicts: Vec::new(), sessions })
         });
         let (record, decided) = kept.await?;
@@ -159,7 +185,7 @@ impl Document {
             let scope = scope.clone();
             let planned = run_blocking(move || {
                 let choice = choose(&record, &scope);
-                (record.plan_rejection(&choice), sessions(&record, &[choice]))
+                (record.plan_rejection(&choice), sessions(record.authors(&choice)))
             });
             let (rejection, sessions) = planned.await?;
             let hunks = rejection.hunks.len().max(usize::from(rejection.form.is_some()));
@@ -295,15 +321,40 @@ impl Document {
     }
 }
 
-/// How many decisions are open: each hunk is one, or the existence of a file without lines.
-fn decisions(record: &Record<Origin>) -> usize {
-    record.pending().len().max(usize::from(record.has_pending()))
+fn changed_file(path: PathBuf, record: &Record<Origin>) -> ChangedFile {
+    let mut authors: Vec<ChangeAuthor> = Vec::new();
+    let mut places: HashMap<StepId, usize> = HashMap::new();
+    let mut place_of = |step: StepId| {
+        if let Some(place) = places.get(&step) {
+            return Some(*place);
+        }
+        let by = record.origin(step)?.author();
+        let place = authors.iter().position(|author| *author == by).unwrap_or_else(|| {
+            authors.push(by);
+            authors.len() - 1
+        });
+        places.insert(step, place);
+        Some(place)
+    };
+    let mut hunks = Vec::new();
+    for hunk in record.pending() {
+        let mut by: Vec<usize> = Vec::new();
+        for place in hunk.steps.iter().filter_map(|step| place_of(*step)) {
+            if !by.contains(&place) {
+                by.push(place);
+            }
+        }
+        hunks.push(ChangedHunk { base: hunk.base, text: hunk.text, by });
+    }
+    let (existed, exists) = record.existence();
+    let (base, text) = (Arc::new(record.base()), record.current().clone().into_text());
+    ChangedFile { path, existed, exists, base, text, hunks, authors }
 }
 
-/// The sessions that made chosen changes.
-fn sessions(record: &Record<Origin>, choices: &[Choice]) -> Vec<SessionKey> {
+/// The sessions that made changes.
+fn sessions<'a>(origins: impl Iterator<Item = &'a Origin>) -> Vec<SessionKey> {
     let mut sessions: Vec<SessionKey> = Vec::new();
-    for origin in choices.iter().flat_map(|choice| record.authors(choice)) {
+    for origin in origins {
         if !sessions.contains(&origin.by.session) {
             sessions.push(origin.by.session.clone());
         }
@@ -312,5 +363,8 @@ fn sessions(record: &Record<Origin>, choices: &[Choice]) -> Vec<SessionKey> {
 }
 
 fn choose(record: &Record<Origin>, scope: &ChangeScope) -> Choice {
-    record.choose(scope.lines.as_ref(), |origin| scope.includes(&origin.by))
+    if let Some(SelectedRows { removed, added }) = &scope.selected {
+        return record.choose_rows(removed, added, |origin| scope.includes(&origin.author()));
+    }
+    record.choose(scope.lines.as_ref(), |origin| scope.includes(&origin.author()))
 }

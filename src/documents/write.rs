@@ -158,7 +158,7 @@ impl Document {
         let view = self.view_after_write(theirs, plan.hunks, &loaded.text, &before, &after).await?;
         self.set_view(request.by.session.clone(), view);
         let hunks = difference(&before, &after).await?;
-        let origin = Origin { by: request.by.clone(), via: Via::Protocol };
+        let origin = Origin { by: request.by.clone(), via: Via::Protocol, is_certain: true };
         // A file that is only in the buffer does not exist for the agent, but does for the user.
         let from = Version::of_buffer(before.clone(), Some(loaded.undo()));
         self.record_change(origin, from, Version::of_buffer(after.clone(), undo), &hunks).await?;
@@ -329,7 +329,7 @@ impl Document {
         }
         let theirs = self.revisions.snapshot(theirs);
         self.set_view(request.by.session.clone(), AgentView::new(theirs));
-        let origin = Origin { by: request.by.clone(), via: Via::Protocol };
+        let origin = Origin { by: request.by.clone(), via: Via::Protocol, is_certain: true };
         let from = Version { exists: file.is_some(), ..Version::of_file(before.clone()) };
         self.record_change(origin, from, Version::of_file(after.clone()), &hunks).await?;
         self.record_unopened_change(&before, &after);

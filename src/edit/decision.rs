@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::hunks::Hunk;
 use super::record::weave::{Life, Line, LineId, Transition};
-use super::record::{Form, Record, Run, StepId, Version};
+use super::record::{Form, Record, StepId, Version};
 
 /// Pending changes that a decision is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -88,13 +88,45 @@ impl<O> Record<O> {
             let form = self.forms().by.is_some_and(is_chosen);
             return Choice { changes: ids.flat_map(changes).filter(is_wanted).collect(), form };
         };
-        let all = self.runs();
-        let count = all.len();
-        let runs: Vec<Run> = all.into_iter().filter(|run| touches(&run.text, lines)).collect();
+        let (mut chosen, mut is_all) = (HashSet::new(), true);
+        self.each_run(|_, text, ids| {
+            let is_touched = touches(&text, lines);
+            is_all &= is_touched;
+            if is_touched {
+                chosen.extend(ids.iter().copied().flat_map(changes).filter(is_wanted));
+            }
+        });
         // Whoever decides on every hunk of a file decides on the whole file.
-        let form = runs.len() == count && self.forms().by.is_some_and(&is_chosen);
-        let ids = runs.into_iter().flat_map(|run| run.lines);
-        Choice { changes: ids.flat_map(changes).filter(is_wanted).collect(), form }
+        let form = is_all && self.forms().by.is_some_and(&is_chosen);
+        Choice { changes: chosen, form }
+    }
+
+    /// Chooses of what is pending the coming of some lines of the text and the going of some lines of the base (0-based), as
+    /// far as agents for which `is_chosen` did it.
+    pub fn choose_rows(
+        &self,
+        removed: &Range<usize>,
+        added: &Range<usize>,
+        is_chosen: impl Fn(&O) -> bool,
+    ) -> Choice {
+        let is_chosen = |step: StepId| self.origin(step).is_some_and(&is_chosen);
+        let mut changes = HashSet::new();
+        self.each_run(|base, text, ids| {
+            let (mut base_row, mut text_row) = (base.start, text.start);
+            for &id in ids {
+                let line = self.weave.line(id);
+                let is_alive = line.is_alive();
+                let (row, rows) =
+                    if is_alive { (&mut text_row, added) } else { (&mut base_row, removed) };
+                let is_selected = rows.contains(row);
+                *row += 1;
+                let brought = self.bringers_of(id).filter(|_| is_alive);
+                let steps = brought.chain(line.dead).filter(|_| is_selected);
+                let steps = steps.filter(|step| self.is_pending(id, *step) && is_chosen(*step));
+                changes.extend(steps.map(|step| (id, step)));
+            }
+        });
+        Choice { changes, form: false }
     }
 
     /// Returns who made the chosen changes.
@@ -124,7 +156,7 @@ impl<O> Record<O> {
     /// one is kept there as well, since neither makes sense alone.
     pub fn keep(&mut self, choice: &Choice) {
         let mut changes = choice.changes.clone();
-        for cluster in self.clusters() {
+        for cluster in self.clusters(choice) {
             while let Some(step) = self.step_below(&cluster, &changes) {
                 let of_step = cluster
                     .lines
@@ -147,6 +179,9 @@ impl<O> Record<O> {
         let gone = changes.filter(|(id, step)| self.weave.line(*id).dead == Some(*step));
         let gone: HashSet<(StepId, &str)> =
             gone.map(|(id, step)| (*step, self.weave.text(*id))).collect();
+        if gone.is_empty() {
+            return Vec::new();
+        }
         let lines = self.weave.iter().filter(|(id, line)| {
             line.is_alive() && gone.contains(&(line.born, self.weave.text(*id)))
         });
@@ -183,7 +218,7 @@ impl<O> Record<O> {
     /// Plans to reject chosen changes. Lines of others never go. Where others have replaced chosen lines, everything stays
     /// as it is.
     pub fn plan_rejection(&self, choice: &Choice) -> Rejection {
-        let clusters = self.clusters();
+        let clusters = self.clusters(choice);
         let (stay, go): (Vec<_>, Vec<_>) =
             clusters.into_iter().partition(|cluster| self.is_replaced(cluster, choice));
         // A line the agent has moved out of a place that stays must not go from where it is now.
@@ -246,23 +281,29 @@ impl<O> Record<O> {
         !by.is_empty() && lines().any(|(id, line)| by.contains(&line.born) && is_there((id, line)))
     }
 
-    /// Returns the places where anything has changed since the base of the record, in their order.
-    fn clusters(&self) -> Vec<Cluster> {
+    /// Returns the places where anything has changed since the base of the record and something is chosen, in their order.
+    fn clusters(&self, choice: &Choice) -> Vec<Cluster> {
+        let chosen = self.weave.marked(choice.changes.iter().map(|(id, _)| *id));
         let mut clusters = Vec::new();
-        let mut row = 0;
-        let mut open: Option<Cluster> = None;
+        let (mut row, mut start) = (0, 0);
+        let (mut lines, mut is_chosen) = (Vec::new(), false);
         for (id, line) in self.weave.iter().filter(|(_, line)| line.exists) {
             if line.is_alive() && self.is_settled(id, line) {
-                clusters.extend(open.take());
+                if std::mem::take(&mut is_chosen) {
+                    clusters.push(Cluster { lines: std::mem::take(&mut lines), rows: start..row });
+                }
+                lines.clear();
                 row += 1;
+                start = row;
                 continue;
             }
-            let cluster = open.get_or_insert_with(|| Cluster { lines: Vec::new(), rows: row..row });
-            cluster.lines.push(id);
+            lines.push(id);
+            is_chosen |= chosen.contains(id);
             row += usize::from(line.is_alive());
-            cluster.rows.end = row;
         }
-        clusters.extend(open);
+        if is_chosen {
+            clusters.push(Cluster { lines, rows: start..row });
+        }
         clusters
     }
 
@@ -274,6 +315,9 @@ impl<O> Record<O> {
         let (mut row, mut is_open) = (0, false);
         for (id, line) in self.weave.iter() {
             let was_alive = line.is_alive();
+            if fates.peek().is_none() {
+                break;
+            }
             let Some((_, fate)) = fates.next_if(|(fated, _)| *fated == id) else {
                 is_open &= !was_alive;
                 row += usize::from(was_alive);

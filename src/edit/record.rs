@@ -84,11 +84,11 @@ pub struct Turnover<'a> {
 
 /// The lines of a pending hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Run {
-    pub(super) base: Range<usize>,
-    pub(super) text: Range<usize>,
+struct Run {
+    base: Range<usize>,
+    text: Range<usize>,
     /// Those that are only in one of both.
-    pub(super) lines: Vec<LineId>,
+    lines: Vec<LineId>,
 }
 
 /// A text on the way, and how it came about.
@@ -159,7 +159,8 @@ impl<O> Record<O> {
         let known = now.undo.and_then(|undo| self.by_undo.get(&undo).copied());
         let is_there = (self.has(&now.text) && known.is_none_or(|known| known == self.at))
             || known.is_some_and(|known| self.goes_to(known, &now.text));
-        let hunks = if is_there { Vec::new() } else { diff(&self.text(), &now.text) };
+        let is_same = is_there || self.has_lines_of(&now.text);
+        let hunks = if is_same { Vec::new() } else { diff(&self.text(), &now.text) };
         if hunks.is_empty() {
             self.is_now(now);
         } else {
@@ -179,6 +180,13 @@ impl<O> Record<O> {
         Self { kept: HashSet::new(), ..self }
     }
 
+    /// Whether the text of the present state has these lines.
+    fn has_lines_of(&self, text: &Text) -> bool {
+        let mut own = self.weave.iter().filter(|(_, line)| line.is_alive());
+        let is_next = |line| own.next().is_some_and(|(id, _)| self.weave.text(id) == line);
+        text.lines().all(is_next) && own.next().is_none()
+    }
+
     fn has(&self, text: &Snapshot) -> bool {
         self.current.revision() == text.revision()
     }
@@ -188,7 +196,7 @@ impl<O> Record<O> {
     fn goes_to(&mut self, state: usize, current: &Text) -> bool {
         let from = self.at;
         self.go_to(state);
-        let is_there = self.text().same_lines(current);
+        let is_there = self.has_lines_of(current);
         if !is_there {
             self.go_to(from);
         }
@@ -348,6 +356,18 @@ impl<O> Record<O> {
         }
     }
 
+    /// How many decisions are open: each hunk is one, or the existence of a file without lines.
+    pub fn count_pending(&self) -> usize {
+        let mut count = 0;
+        self.each_run(|_, _, _| count += 1);
+        count.max(usize::from(self.forms().by.is_some()))
+    }
+
+    /// Passes the lines of each pending hunk in the base and in the text, in their order.
+    pub fn each_pending(&self, mut each: impl FnMut(Range<usize>, Range<usize>)) {
+        self.each_run(|base, text, _| each(base, text));
+    }
+
     /// Returns what is pending, in the order of the text.
     pub fn pending(&self) -> Vec<PendingHunk> {
         let hunks = self.runs().into_iter().map(|run| {
@@ -370,27 +390,34 @@ impl<O> Record<O> {
     }
 
     /// Returns where base and text differ, in their order.
-    pub(super) fn runs(&self) -> Vec<Run> {
-        let mut runs: Vec<Run> = Vec::new();
-        let (mut base, mut text, mut is_open) = (0, 0, false);
+    fn runs(&self) -> Vec<Run> {
+        let mut runs = Vec::new();
+        self.each_run(|base, text, lines| runs.push(Run { base, text, lines: lines.to_vec() }));
+        runs
+    }
+
+    /// Passes each place where base and text differ, in their order: its lines in the base and in the text, and those that
+    /// are only in one of both.
+    pub(super) fn each_run(&self, mut each: impl FnMut(Range<usize>, Range<usize>, &[LineId])) {
+        let (mut base, mut text) = (0, 0);
+        let (mut base_start, mut text_start, mut lines) = (0, 0, Vec::new());
         for (id, line) in self.weave.iter() {
             let (in_base, in_text) = (self.is_in_base(id, line), line.is_alive());
             if in_base != in_text {
-                if !std::mem::replace(&mut is_open, true) {
-                    runs.push(Run { base: base..base, text: text..text, lines: Vec::new() });
+                if lines.is_empty() {
+                    (base_start, text_start) = (base, text);
                 }
-                if let Some(run) = runs.last_mut() {
-                    run.base.end += usize::from(in_base);
-                    run.text.end += usize::from(in_text);
-                    run.lines.push(id);
-                }
-            } else if in_text {
-                is_open = false;
+                lines.push(id);
+            } else if in_text && !lines.is_empty() {
+                each(base_start..base, text_start..text, &lines);
+                lines.clear();
             }
             base += usize::from(in_base);
             text += usize::from(in_text);
         }
-        runs
+        if !lines.is_empty() {
+            each(base_start..base, text_start..text, &lines);
+        }
     }
 }
 

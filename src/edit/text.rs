@@ -147,6 +147,32 @@ impl Text {
         if lines.is_empty() { "" } else { &self.body[from..to] }
     }
 
+    /// Returns the text with other lines (0-based) in place of some, none of which may contain a line break.
+    pub(super) fn spliced(&self, lines: Range<usize>, new: &[String]) -> Self {
+        let (start, end) = (lines.start.min(self.len()), lines.end.min(self.len()));
+        let added: usize = new.iter().map(|line| line.len() + 1).sum();
+        let mut body = String::with_capacity(self.body.len() + added + 1);
+        let mut starts = Vec::with_capacity(self.len() + new.len());
+        starts.extend_from_slice(&self.starts[..start]);
+        body.push_str(if start > 0 { self.body(0..start) } else { "" });
+        for line in new {
+            if !starts.is_empty() {
+                body.push('\n');
+            }
+            starts.push(body.len());
+            body.push_str(line);
+        }
+        if let Some(&from) = self.starts.get(end) {
+            if !starts.is_empty() {
+                body.push('\n');
+            }
+            let to = body.len();
+            starts.extend(self.starts[end..].iter().map(|at| at - from + to));
+            body.push_str(&self.body[from..]);
+        }
+        Self { body, starts, shape: self.shape }
+    }
+
     /// Iterates over the lines, without their line endings.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|index| self.line(index))

@@ -17,7 +17,7 @@ pub struct SessionKey {
 }
 
 /// The author of a change that an agent made, as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Author {
     /// The session in which it was made.
     pub session: SessionKey,

@@ -11,6 +11,8 @@ const CONTEXT: usize = 3;
 pub struct File<'a> {
     /// Its name as shown.
     pub name: String,
+    /// The name it had before, if it was renamed.
+    pub from: Option<String>,
     /// Whether it existed before, and whether it exists now.
     pub existence: (bool, bool),
     /// The text without the changes.
@@ -74,7 +76,12 @@ fn heading(file: &File<'_>) -> String {
             _ => String::new(),
         },
     };
-    format!("{}{what}{ends}  +{added} -{removed}", file.name)
+    let from = file.from.as_ref().map(|from| format!("{from} → ")).unwrap_or_default();
+    let count = match &file.hunks[..] {
+        [] if file.from.is_some() => "renamed".to_owned(),
+        _ => format!("+{added} -{removed}"),
+    };
+    format!("{from}{}{what}{ends}  {count}", file.name)
 }
 
 /// The name of a line ending in Neovim (`:help 'fileformat'`).
@@ -133,7 +140,14 @@ mod tests {
             hunk(8..8, 7..8, "Append to a.txt"),
         ];
         let existence = (true, true);
-        let file = File { name: "a.txt".to_owned(), existence, base: &base, text: &text, hunks };
+        let file = File {
+            name: "a.txt".to_owned(),
+            from: None,
+            existence,
+            base: &base,
+            text: &text,
+            hunks,
+        };
         expect_test::expect![[r"
             a.txt  +2 -2
             @@ -1,4 +1,4 @@ Edit a.txt
@@ -157,6 +171,7 @@ mod tests {
         let (none, text) = (Text::default(), Text::parse("1\n"));
         let new = File {
             name: "new".to_owned(),
+            from: None,
             existence: (false, true),
             base: &none,
             text: &text,
@@ -165,6 +180,7 @@ mod tests {
         assert_eq!(rendered(&new), "new (new file)  +1 -0\n@@ -0,0 +1 @@\n+1");
         let deleted = File {
             name: "old".to_owned(),
+            from: None,
             existence: (true, false),
             base: &text,
             text: &none,

@@ -77,6 +77,7 @@ const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/document/conflict.lua", "marks lines the user keeps"),
     ("lua/rat/review/pending.lua", "marks what agents have changed and nobody has decided on"),
     ("lua/rat/review/list.lua", "marks the lines being drawn, for that moment only"),
+    ("lua/rat/review/syntax.lua", "marks code in the lines being drawn, for that moment only"),
     ("lua/rat/review/comments.lua", "shows the user's comments below lines of a review"),
     ("lua/rat/view/decoration.lua", "marks the lines being drawn, for that moment only"),
     ("lua/rat/view/margin.lua", "puts the binary's signs before lines of the view buffers"),

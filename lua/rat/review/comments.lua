@@ -4,6 +4,7 @@ local current_chat = require("rat.chat.current")
 local input = require("rat.ask.input")
 local notify = require("rat.util.notify")
 local prompt = require("rat.chat.prompt")
+local registry = require("rat.chat.registry")
 local window = require("rat.view.window")
 
 local api = vim.api
@@ -51,22 +52,11 @@ end
 
 --- Shows the comments in an updated review.
 ---@param buf integer
----@param file_row fun(buf: integer, row: integer): string?, integer? the file and its row that a row is about
-function M.show(buf, file_row)
+---@param row_of fun(path: string, file_row: integer): integer? the row that is about a row of a file
+function M.show(buf, row_of)
   api.nvim_buf_clear_namespace(buf, NAMESPACE, 0, -1)
-  if #comments == 0 then
-    return
-  end
-  ---@type table<string, integer>
-  local rows = {}
-  for row = 0, api.nvim_buf_line_count(buf) - 1 do
-    local path, at = file_row(buf, row)
-    if path then
-      rows[path .. ":" .. at] = row
-    end
-  end
   for _, comment in ipairs(comments) do
-    local row = rows[comment.path .. ":" .. (comment.last - 1)]
+    local row = row_of(comment.path, comment.last - 1)
     if row then
       mark(buf, row, comment.text)
     end
@@ -74,8 +64,9 @@ function M.show(buf, file_row)
 end
 
 --- Writes all comments into the prompt and forgets them here.
-function M.send()
-  local chat = current_chat.get()
+---@param of_review integer? the chat that the review is about
+function M.send(of_review)
+  local chat = of_review and registry.get(of_review) or current_chat.get()
   if #comments == 0 then
     return notify.info("No comments yet. c writes one.")
   elseif not chat then

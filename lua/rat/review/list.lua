@@ -1,14 +1,18 @@
 --- The review: what agents have changed in all files and nobody has decided on, as one unified diff on a tab page of its own.
 --- Accepts, rejects and comments on hunks.
 local comments = require("rat.review.comments")
+local decisions = require("rat.review.decisions")
+local folds = require("rat.review.folds")
 local groups = require("rat.view.groups")
 local location = require("rat.view.location")
 local notify = require("rat.util.notify")
 local own_tab = require("rat.view.own_tab")
+local review_page = require("rat.review.page")
 local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
 local splits = require("rat.view.splits")
 local statusline_escape = require("rat.util.text").statusline_escape
+local syntax = require("rat.review.syntax")
 local window_options = require("rat.view.window_options")
 
 local api = vim.api
@@ -17,13 +21,19 @@ local M = {}
 local NAME = "rat://review"
 local NAMESPACE = api.nvim_create_namespace("rat_review")
 
----@alias rat.ReviewPart rat.msg.ReviewPart
+--- Of the colours of a diff; those of the code are above them.
+local PRIORITY = 100
+
+---@alias rat.ReviewPlace {path: string, state?: boolean, nth: integer, offset: integer, line: integer}
 
 ---@class rat.Review
 ---@field scope rat.notify.Scope
 ---@field chat? integer
----@field parts rat.ReviewPart[]
----@field place? {path: string, nth: integer, offset: integer, line: integer} where the cursor was before an update
+---@field number integer of the page, whose pieces arrive one after the other
+---@field page rat.ReviewPage
+---@field place? rat.ReviewPlace where the cursor was before an update
+---@field unfolded integer index of the first part that is not folded yet
+---@field closed table<string, true> files that stay folded in an update
 ---@field asked? boolean whether an update has been asked for
 ---@field stale? boolean whether something has changed since then
 local review ---@type rat.Review?
@@ -37,70 +47,24 @@ local function shown_buffer()
   return buf and vim.fn.bufwinid(buf) ~= -1 and buf or nil
 end
 
---- Returns the index of the part that a row belongs to; 0 before the first.
----@param row integer
----@return integer
-local function part_index(row)
-  local low, high = 1, #review.parts
-  while low <= high do
-    local middle = math.floor((low + high) / 2)
-    if review.parts[middle].row <= row then
-      low = middle + 1
-    else
-      high = middle - 1
-    end
-  end
-  return high
-end
-
----@param buf integer
----@param index integer of a part
----@return integer last row
-local function last_row(buf, index)
-  local next_part = review.parts[index + 1]
-  if not next_part then
-    return api.nvim_buf_line_count(buf) - 1
-  end
-  -- An empty line separates files.
-  return next_part.row - (next_part.start and 1 or 2)
-end
-
---- Returns the row of the file that a row of the review is about.
----@param buf integer
----@param row integer
----@return string? path
----@return integer? file_row from 0
-local function file_row(buf, row)
-  local part = review.parts[part_index(row)]
-  if not part or not part.start then
-    return part and part.path, 0
-  end
-  local first = api.nvim_buf_get_lines(buf, part.row, part.row + 1, true)[1]
-  local from, count = first:match("^@@ %-%S+ %+(%d+),?(%d*)")
-  local at = tonumber(from) - (count == "0" and 0 or 1) --[[@as integer]]
-  for _, line in
-    ipairs(api.nvim_buf_get_lines(buf, part.row + 1, math.max(row, part.row + 1), true))
-  do
-    at = at + (line:sub(1, 1) == "-" and 0 or 1)
-  end
-  return part.path, row > part.row and math.floor(at) or part.start
-end
-
 --- Remembers the hunk under the cursor, to find it again in an updated review.
 ---@param win integer
----@return {path: string, nth: integer, offset: integer, line: integer}?
+---@return rat.ReviewPlace?
 local function place_of(win)
   local line = api.nvim_win_get_cursor(win)[1]
-  local index = part_index(line - 1)
-  local part = review.parts[index]
+  local index = review_page.index(review.page, line - 1)
+  local part = review.page.parts[index]
   if not part then
     return nil
   end
-  local nth = 0
-  while index - nth > 1 and review.parts[index - nth].start do
-    nth = nth + 1
-  end
-  return { path = part.path, nth = nth, offset = line - 1 - part.row, line = line }
+  local nth = index - review_page.head_of(review.page, index)
+  return {
+    path = part.path,
+    state = part.state,
+    nth = nth,
+    offset = line - 1 - part.row,
+    line = line,
+  }
 end
 
 --- Goes to where the cursor was before an update, or to what has taken its place.
@@ -113,38 +77,18 @@ local function go_back_to(win, buf)
     return
   end
   local line = place.line
-  for index, part in ipairs(review.parts) do
-    if not part.start and part.path == place.path then
-      local nth = index
-      while nth - index < place.nth and review.parts[nth + 1] and review.parts[nth + 1].start do
-        nth = nth + 1
-      end
+  local page = review.page
+  for index, part in ipairs(page.parts) do
+    if not part.start and part.path == place.path and part.state == place.state then
+      local nth = math.min(index + place.nth, review_page.last_of_file(page, index))
       local is_same = nth - index == place.nth
-      line = review.parts[nth].row + 1 + (is_same and place.offset or 0)
-      line = math.min(line, last_row(buf, nth) + 1)
+      line = page.parts[nth].row + 1 + (is_same and place.offset or 0)
+      line = math.min(line, review_page.last_row(page, buf, nth) + 1)
       break
     end
   end
   local last = api.nvim_buf_line_count(buf)
   api.nvim_win_set_cursor(win, { math.max(1, math.min(line, last)), 0 })
-end
-
----@param win integer
----@param buf integer
-local function fold_files(win, buf)
-  api.nvim_win_call(win, function()
-    vim.cmd("normal! zE")
-    for index, part in ipairs(review.parts) do
-      if not part.start then
-        local until_index = index
-        while review.parts[until_index + 1] and review.parts[until_index + 1].start do
-          until_index = until_index + 1
-        end
-        vim.cmd(("silent %d,%dfold"):format(part.row + 1, last_row(buf, until_index) + 1))
-      end
-    end
-    vim.cmd("normal! zR")
-  end)
 end
 
 ---@param win integer
@@ -158,54 +102,18 @@ local function set_winbar(win, title)
   window_options.set(win, { winbar = bar })
 end
 
----@param first integer
----@param last integer rows, inclusive
----@param keep boolean
-local function decide(first, last, keep)
-  local from, to = math.max(part_index(first), 1), part_index(last)
-  ---@type table<string, {first?: integer, last?: integer}>
-  local by_file, order = {}, {}
-  for index = from, to do
-    local part = review.parts[index]
-    -- The row that names a file stands for all of it only if the range ends there.
-    local is_whole = not part.start and (to == from or index == to)
-    if part.start or is_whole then
-      local range = by_file[part.path]
-      if not range then
-        range = {}
-        by_file[part.path] = range
-        order[#order + 1] = part.path
-      end
-      if part.start then
-        range.first = range.first or part.start + 1
-        range.last = part.start + part.count
-      end
-    end
-  end
-  for _, path in ipairs(order) do
-    local range = by_file[path]
-    rpc.notify("review", {
-      chat = review.chat,
-      keep = keep,
-      path = path,
-      first = range.first,
-      last = range.last,
-      scope = "listed",
-    })
-  end
-end
-
 ---@param keep boolean
 local function decide_here(keep)
   return function()
-    local mode = vim.fn.mode()
+    local is_selection = vim.fn.mode():match("[vV\22]") ~= nil
     local row, other = vim.fn.line(".") - 1, vim.fn.line("v") - 1
-    if mode:match("[vV\22]") then
+    if is_selection then
       api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
     else
       other = row
     end
-    decide(math.min(row, other), math.max(row, other), keep)
+    local buf, first, last = api.nvim_get_current_buf(), math.min(row, other), math.max(row, other)
+    decisions.decide(review, buf, first, last, keep, is_selection)
   end
 end
 
@@ -216,25 +124,25 @@ local function go(step, is_wanted)
   return function()
     for _ = 1, vim.v.count1 do
       local row = api.nvim_win_get_cursor(0)[1] - 1
-      local index = part_index(row)
+      local parts, index = review.page.parts, review_page.index(review.page, row)
       -- From within a part, its own first row is the previous one.
-      if step < 0 and review.parts[index] and row > review.parts[index].row then
+      if step < 0 and parts[index] and row > parts[index].row then
         index = index + 1
       end
       repeat
         index = index + step
-      until not review.parts[index] or is_wanted(review.parts[index])
-      if not review.parts[index] then
+      until not parts[index] or is_wanted(parts[index])
+      if not parts[index] then
         return
       end
-      api.nvim_win_set_cursor(0, { review.parts[index].row + 1, 0 })
+      api.nvim_win_set_cursor(0, { parts[index].row + 1, 0 })
       vim.cmd("normal! zv")
     end
   end
 end
 
 local function is_hunk(part)
-  return part.start ~= nil
+  return part.start ~= nil or part.state
 end
 
 local function is_file(part)
@@ -250,14 +158,14 @@ local function close()
 end
 
 local function open_file()
-  local path, row = file_row(0, api.nvim_win_get_cursor(0)[1] - 1)
+  local path, row = review_page.file_row(review.page, 0, api.nvim_win_get_cursor(0)[1] - 1)
   if path then
     location.open({ path = path, line = row + 1 })
   end
 end
 
 local function compare()
-  local path, row = file_row(0, api.nvim_win_get_cursor(0)[1] - 1)
+  local path, row = review_page.file_row(review.page, 0, api.nvim_win_get_cursor(0)[1] - 1)
   if path then
     require("rat.review.compare").open(path, row + 1)
   end
@@ -272,15 +180,17 @@ local function comment()
     other = row
   end
   local first, last = math.min(row, other), math.max(row, other)
-  local part = review.parts[part_index(first)]
-  if not part then
+  local page = review.page
+  local index = review_page.index(page, first)
+  local part = page.parts[index]
+  if not part or part.group then
     return
   end
   if first == last and first == part.row and part.start then
-    first, last = part.row + 1, last_row(buf, part_index(first))
+    first, last = part.row + 1, review_page.last_row(page, buf, index)
   end
-  local path, file_first = file_row(buf, first)
-  local _, file_last = file_row(buf, last)
+  local path, file_first = review_page.file_row(page, buf, first)
+  local _, file_last = review_page.file_row(page, buf, last)
   comments.ask(buf, last, {
     path = path --[[@as string]],
     first = file_first + 1,
@@ -294,7 +204,7 @@ end
 local function to_quickfix()
   local items = {}
   local buf = api.nvim_get_current_buf()
-  for _, part in ipairs(review.parts) do
+  for _, part in ipairs(review.page.parts) do
     if part.start then
       local head = api.nvim_buf_get_lines(buf, part.row, part.row + 1, true)[1]
       items[#items + 1] = {
@@ -309,12 +219,17 @@ local function to_quickfix()
   vim.cmd("botright copen")
 end
 
+local function send_comments()
+  comments.send(review.chat)
+end
+
 ---@type {[1]: string[], [2]: string, [3]: fun(), [4]: string}[] modes, key, action, description
 local KEYS = {
   { { "n", "x" }, "a", decide_here(true), "accept the hunk, file or selection" },
   { { "n", "x" }, "r", decide_here(false), "reject the hunk, file or selection" },
+  { { "n" }, "u", decisions.take_back, "take the last decision back" },
   { { "n", "x" }, "c", comment, "comment on the hunk or selection" },
-  { { "n" }, "C", comments.send, "put all comments into the prompt" },
+  { { "n" }, "C", send_comments, "put all comments into the prompt" },
   { { "n" }, "<CR>", compare, "compare the file, before and after" },
   { { "n" }, "o", open_file, "go to the line in the file" },
   { { "n", "x" }, "]c", go(1, is_hunk), "next hunk" },
@@ -364,9 +279,13 @@ local function set_provider()
           ephemeral = true,
           end_row = row + 1,
           hl_group = group,
+          priority = PRIORITY,
           hl_eol = start == "+" or start == "-",
           strict = false,
         })
+      end
+      if start ~= "@" then
+        syntax.draw(shown, review.page, row)
       end
     end,
   })
@@ -394,6 +313,11 @@ end
 
 ---@return integer buf
 local function open_page()
+  local hidden = scratch.find(NAME)
+  if hidden and #vim.fn.win_findbuf(hidden) == 0 then
+    -- To replace many lines takes longer than to begin anew.
+    api.nvim_buf_delete(hidden, { force = true })
+  end
   local buf = scratch.make(NAME, "ratreview")
   vim.bo[buf].bufhidden = "hide"
   if vim.fn.bufwinid(buf) ~= -1 then
@@ -419,6 +343,7 @@ end
 
 --- Asks for the present state of an open review.
 local function update()
+  decisions.settle()
   if not review or not shown_buffer() then
     return
   elseif review.asked then
@@ -429,54 +354,98 @@ local function update()
   rpc.notify("list_changes", { chat = review.chat, scope = review.scope, update = true })
 end
 
+--- Prepares the window for the first piece of a page.
+---@param win integer
 ---@param payload rat.msg.Review
----@param buf integer
-local function finish(payload, buf)
-  local win = vim.fn.bufwinid(buf)
-  if win ~= -1 then
-    window_options.set(win, { wrap = false, number = false, relativenumber = false, list = false })
-    window_options.set(win, { foldmethod = "manual", signcolumn = "no", spell = false })
-    fold_files(win, buf)
-    go_back_to(win, buf)
-    set_winbar(win, payload.title)
+local function begin(win, payload)
+  set_winbar(win, payload.title)
+  window_options.set(win, { wrap = false, number = false, relativenumber = false, list = false })
+  window_options.set(win, { foldmethod = "manual", signcolumn = "no", spell = false })
+  if not payload.replaces then
+    folds.clear(win)
+  elseif payload.replaces > 0 then
+    local last = payload.row + payload.replaces - 1
+    review.closed = folds.remove(win, payload.row, last, review.page)
   end
-  comments.show(buf, file_row)
+end
+
+--- Folds the files that are there completely.
+---@param win integer
+---@param buf integer
+---@param last integer index of the last part that has arrived
+---@param is_last boolean whether nothing follows it
+local function fold(win, buf, last, is_last)
+  local until_index = is_last and last or review_page.head_of(review.page, last) - 1
+  if until_index >= review.unfolded then
+    folds.add(win, buf, review.page, review.unfolded, until_index, review.closed)
+    review.unfolded = until_index + 1
+  end
+end
+
+---@param buf integer
+---@param win integer?
+local function finish(buf, win)
+  if #review.page.parts == 0 then
+    scratch.fill(buf, { "Nothing is pending. q closes." })
+  end
+  if win then
+    go_back_to(win, buf)
+  end
+  comments.show(buf, function(path, file_row)
+    return review_page.row_of(review.page, buf, path, file_row)
+  end)
   review.asked = false
   if review.stale then
     update()
   end
 end
 
---- Shows a part of a review.
+---@param payload rat.msg.Review
+---@param buf integer
+local function start_page(payload, buf)
+  local old = review
+  local shown = vim.fn.bufwinid(buf)
+  review = {
+    scope = payload.scope --[[@as rat.notify.Scope]],
+    chat = payload.chat,
+    number = payload.page,
+    page = old and payload.replaces and old.page or review_page.new(),
+    place = payload.update and old and shown ~= -1 and place_of(shown) or nil,
+    unfolded = 1,
+    closed = {},
+    asked = true,
+    stale = payload.update and old and old.stale or false,
+  }
+end
+
+--- Shows a piece of a review.
 ---@param payload rat.msg.Review
 function M.arrived(payload)
-  local buf = shown_buffer()
+  local buf = scratch.find(NAME)
   if payload.update and not (review and buf) then
     return
   end
-  if payload.row == 0 then
+  local is_first = not review or review.number ~= payload.page
+  if is_first then
     groups.define()
     set_provider()
-    local win = buf and vim.fn.bufwinid(buf)
-    local place = payload.update and win and place_of(win) or nil
     buf = payload.update and buf or open_page()
-    local lines = #payload.lines > 0 and payload.lines or { "Nothing is pending." }
-    scratch.fill(buf --[[@as integer]], lines)
-    local stale = review and review.stale
-    review = {
-      scope = payload.scope --[[@as rat.notify.Scope]],
-      chat = payload.chat,
-      parts = payload.parts,
-      place = place,
-      asked = true,
-      stale = payload.update and stale or false,
-    }
-  elseif buf and review then
-    scratch.append(buf, payload.lines)
-    vim.list_extend(review.parts, payload.parts)
+    start_page(payload, buf --[[@as integer]])
   end
-  if payload.last and buf then
-    finish(payload, buf)
+  local shown = vim.fn.bufwinid(buf --[[@as integer]])
+  local win = shown ~= -1 and shown or nil
+  if win and is_first then
+    begin(win, payload)
+  end
+  local until_row = payload.replaces and payload.row + payload.replaces or -1
+  scratch.splice(buf --[[@as integer]], payload.row, until_row, payload.lines)
+  local first, last = review_page.splice(review.page, payload)
+  review.unfolded = is_first and first or review.unfolded
+  if win then
+    fold(win, buf --[[@as integer]], last, payload.last)
+  end
+  if payload.last then
+    finish(buf --[[@as integer]], win)
   end
 end
 

@@ -17,25 +17,143 @@ local PRIORITY = 8
 ---@type table<integer, true>
 local watched = {}
 
----@param buf integer
----@param hunk rat.msg.PendingHunk
-local function place_sign(buf, hunk)
-  local last = api.nvim_buf_line_count(buf) - 1
-  local is_removal = hunk.count == 0
-  local group = is_removal and "RatPendingDelete"
-    or hunk.removed > 0 and "RatPendingChange"
-    or "RatPendingAdd"
+--- Signs that are placed at once. More of them would hold up typing.
+local SLICE = 500
+
+---@class rat.PendingSigns
+---@field hunks integer[] three numbers for each hunk: first row or row after removed ones, rows, rows that it replaces
+---@field ids integer[] the marks of the hunks
+---@field tick integer 'changedtick' when they were placed
+---@field timer? uv.uv_timer_t while some are still to be placed
+
+--- What is shown, by buffer.
+---@type table<integer, rat.PendingSigns>
+local shown = {}
+
+--- Returns the row of the sign of a hunk.
+---@param hunks integer[]
+---@param index integer
+---@param last integer row of the buffer
+---@return integer
+local function sign_row(hunks, index, last)
+  local start, count = hunks[3 * index - 2], hunks[3 * index - 1]
   -- Where lines were only removed, the sign is at the line before them, or at the top.
-  local row = math.min(is_removal and math.max(hunk.start - 1, 0) or hunk.start, last)
-  local end_row = is_removal and row or math.min(hunk.start + hunk.count - 1, last)
-  api.nvim_buf_set_extmark(buf, NAMESPACE, row, 0, {
-    end_row = end_row,
-    sign_text = is_removal and (hunk.start == 0 and "▔" or "▁") or "┃",
+  return math.min(count == 0 and math.max(start - 1, 0) or start, last)
+end
+
+---@param buf integer
+---@param hunks integer[]
+---@param index integer
+---@param last integer row of the buffer
+---@param id? integer a mark that is at the wrong place
+---@return integer id
+local function place_sign(buf, hunks, index, last, id)
+  local start, count, removed = hunks[3 * index - 2], hunks[3 * index - 1], hunks[3 * index]
+  local is_removal = count == 0
+  local group = is_removal and "RatPendingDelete"
+    or removed > 0 and "RatPendingChange"
+    or "RatPendingAdd"
+  local row = sign_row(hunks, index, last)
+  return api.nvim_buf_set_extmark(buf, NAMESPACE, row, 0, {
+    id = id,
+    end_row = is_removal and row or math.min(start + count - 1, last),
+    sign_text = is_removal and (start == 0 and "▔" or "▁") or "┃",
     sign_hl_group = group,
     number_hl_group = group,
     priority = PRIORITY,
     strict = false,
   })
+end
+
+--- Places the signs of hunks from one on, some now and the rest soon.
+---@param buf integer
+---@param signs rat.PendingSigns
+---@param from integer
+---@param to integer
+local function place(buf, signs, from, to)
+  local last = api.nvim_buf_line_count(buf) - 1
+  local until_index = math.min(from + SLICE - 1, to)
+  for index = from, until_index do
+    signs.ids[index] = place_sign(buf, signs.hunks, index, last)
+  end
+  if until_index == to then
+    signs.timer = nil
+    return
+  end
+  local timer = assert(vim.uv.new_timer())
+  signs.timer = timer
+  local function go_on()
+    timer:close()
+    -- If the text has changed, other signs are asked for.
+    if shown[buf] == signs and api.nvim_buf_get_changedtick(buf) == signs.tick then
+      place(buf, signs, until_index + 1, to)
+    end
+  end
+  timer:start(1, 0, vim.schedule_wrap(go_on))
+end
+
+--- Removes all signs.
+---@param buf integer
+local function clear(buf)
+  api.nvim_buf_clear_namespace(buf, NAMESPACE, 0, -1)
+  shown[buf] = nil
+end
+
+--- Moves the signs that the changes of the text since have not moved to their rows.
+---@param buf integer
+---@param signs rat.PendingSigns
+local function move(buf, signs)
+  local last = api.nvim_buf_line_count(buf) - 1
+  ---@type table<integer, integer>
+  local rows = {}
+  for _, found in ipairs(api.nvim_buf_get_extmarks(buf, NAMESPACE, 0, -1, {})) do
+    rows[found[1]] = found[2]
+  end
+  for index, id in pairs(signs.ids) do
+    if rows[id] ~= sign_row(signs.hunks, index, last) then
+      place_sign(buf, signs.hunks, index, last, id)
+    end
+  end
+end
+
+--- Shows hunks. Only signs that differ from those that are there are placed.
+---@param buf integer
+---@param hunks integer[]
+---@param tick integer
+local function show(buf, hunks, tick)
+  local old = shown[buf]
+  if not old or old.timer then
+    clear(buf)
+    old = { hunks = {}, ids = {}, tick = tick }
+  end
+  local count, old_count = math.floor(#hunks / 3), #old.ids
+  local fewer = math.min(count, old_count)
+  local function is_same(index, old_index, shift)
+    return hunks[3 * index - 2] == old.hunks[3 * old_index - 2] + shift
+      and hunks[3 * index - 1] == old.hunks[3 * old_index - 1]
+      and hunks[3 * index] == old.hunks[3 * old_index]
+  end
+  local before, after = 0, 0
+  while before < fewer and is_same(before + 1, before + 1, 0) do
+    before = before + 1
+  end
+  local shift = fewer > 0 and hunks[3 * count - 2] - old.hunks[3 * old_count - 2] or 0
+  while after < fewer - before and is_same(count - after, old_count - after, shift) do
+    after = after + 1
+  end
+  for index = before + 1, old_count - after do
+    api.nvim_buf_del_extmark(buf, NAMESPACE, old.ids[index])
+  end
+  local signs = { hunks = hunks, ids = {}, tick = tick }
+  table.move(old.ids, 1, before, 1, signs.ids)
+  table.move(old.ids, old_count - after + 1, old_count, count - after + 1, signs.ids)
+  shown[buf] = signs
+  if tick ~= old.tick then
+    move(buf, signs)
+  end
+  if before < count - after then
+    place(buf, signs, before + 1, count - after)
+  end
 end
 
 --- Has the binary find out what is pending.
@@ -64,7 +182,7 @@ local function watch(buf)
     buffer = buf,
     once = true,
     callback = function()
-      watched[buf] = nil
+      watched[buf], shown[buf] = nil, nil
       api.nvim_del_augroup_by_id(group)
     end,
   })
@@ -82,14 +200,13 @@ function M.arrived(payload)
     return ask(buf)
   end
   groups.define()
-  api.nvim_buf_clear_namespace(buf, NAMESPACE, 0, -1)
-  for _, hunk in ipairs(payload.hunks) do
-    place_sign(buf, hunk)
-  end
-  if #payload.hunks > 0 then
+  show(buf, payload.hunks, payload.tick)
+  -- Each hunk is three numbers.
+  local count = math.floor(#payload.hunks / 3)
+  if count > 0 then
     watch(buf)
   end
-  vim.b[buf].rat_pending = #payload.hunks > 0 and #payload.hunks or nil
+  vim.b[buf].rat_pending = count > 0 and count or nil
   status.redraw()
 end
 
@@ -97,6 +214,15 @@ end
 ---@param buf integer
 ---@return {first: integer, last: integer}[] rows from 0, inclusive
 function M.rows(buf)
+  local signs = shown[buf]
+  if signs and signs.tick == api.nvim_buf_get_changedtick(buf) then
+    local rows, last = {}, api.nvim_buf_line_count(buf) - 1
+    for index = 1, #signs.hunks / 3 do
+      local first = sign_row(signs.hunks, index, last)
+      rows[index] = { first = first, last = first + math.max(signs.hunks[3 * index - 1] - 1, 0) }
+    end
+    return rows
+  end
   local marks = api.nvim_buf_get_extmarks(buf, NAMESPACE, 0, -1, { details = true })
   return vim.tbl_map(function(mark)
     return { first = mark[2], last = math.max(mark[4].end_row or mark[2], mark[2]) }

@@ -1,6 +1,7 @@
 --- Highlights code blocks of view buffers with treesitter. A redraw only uses highlights that are already known; missing
 --- ones are computed between redraws, a few rows at a time. It never changes text.
 
+local language = require("rat.view.language")
 local line_format = require("rat.view.line_format")
 
 local api, uv = vim.api, vim.uv
@@ -33,83 +34,11 @@ local QUIET_MS = 100
 ---@type table<integer, table<string, rat.Block>>
 local blocks = {}
 
---- Compiled highlight queries by language; false if there is none.
----@type table<string, vim.treesitter.Query|false>
-local queries = {}
-
 --- Blocks with wanted lines, with a row that was drawn.
 ---@type {buf: integer, id: string, row: integer}[]
 local queue = {}
 local timer ---@type uv.uv_timer_t?
 local last_draw = 0
-
---- Treesitter's names of languages that are usually called otherwise after a fence.
-local ALIASES = {
-  ["c++"] = "cpp",
-  cs = "c_sharp",
-  csharp = "c_sharp",
-  js = "javascript",
-  jsx = "javascript",
-  md = "markdown",
-  py = "python",
-  rb = "ruby",
-  rs = "rust",
-  sh = "bash",
-  shell = "bash",
-  ts = "typescript",
-  viml = "vim",
-  vimscript = "vim",
-  yml = "yaml",
-  zsh = "bash",
-}
-
----@param name string
----@return string? language one with a parser
-local function resolve(name)
-  name = name:lower()
-  local language = ALIASES[name] or vim.treesitter.language.get_lang(name) or name
-  local ok, added = pcall(vim.treesitter.language.add, language)
-  -- If there is a parser, 0.10 returns nothing, later versions true.
-  if ok and added ~= false and added ~= nil then
-    return language
-  elseif ok and vim.fn.has("nvim-0.11") == 0 then
-    return language
-  end
-end
-
---- Results of `resolve`.
----@type table<string, string|false>
-local resolved = {}
-
----@param name string
----@return string?
-local function language_of(name)
-  if resolved[name] == nil then
-    resolved[name] = resolve(name) or false
-  end
-  return resolved[name] or nil
-end
-
----@param language string
-local function compile(language)
-  local ok, query = pcall(vim.treesitter.query.get, language, "highlights")
-  queries[language] = ok and query or false
-end
-
-local groups = {}
-
----@param capture string
----@param language string
----@return string
-local function group_of(capture, language)
-  local key = capture .. "." .. language
-  local group = groups[key]
-  if not group then
-    group = "@" .. key
-    groups[key] = group
-  end
-  return group --[[@as string]]
-end
 
 --- Returns the current text of a block, up to MAX_LINES.
 ---@param buf integer
@@ -158,23 +87,15 @@ end
 ---@param to integer end exclusive
 ---@param lines string[] their text
 local function highlight(block, from, to, lines)
-  local query = queries[block.language]
-  local rows = {}
   for index = from, to - 1 do
-    rows[index] = {}
     block.fresh[index] = lines[index - from + 1] or ""
   end
-  if block.tree and query then
-    for id, node in query:iter_captures(block.tree:root(), block.text, from, to) do
-      local name = query.captures[id]
-      if name:sub(1, 1) ~= "_" and name ~= "spell" and name ~= "nospell" then
-        local r1, c1, r2, c2 = node:range()
-        for row = math.max(r1, from), math.min(r2, to - 1) do
-          local start, stop = row == r1 and c1 or 0, row == r2 and c2 or -1
-          local list = rows[row]
-          list[#list + 1] = { start, stop, group_of(name, block.language) }
-        end
-      end
+  local rows = {}
+  if block.tree then
+    rows = language.captures(block.language, block.tree, block.text, from, to)
+  else
+    for index = from, to - 1 do
+      rows[index] = {}
     end
   end
   for index, found in pairs(rows) do
@@ -203,11 +124,11 @@ function step()
     table.remove(queue, 1)
     return schedule_step(0)
   end
-  if queries[block.language] == nil then
+  if language.queries[block.language] == nil then
     if uv.now() - last_draw < QUIET_MS then
       return schedule_step(QUIET_MS)
     end
-    compile(block.language)
+    language.compile(block.language)
     return schedule_step(0)
   end
   -- Rows move when text above them changes; the line's format says where in the block it is.
@@ -250,12 +171,11 @@ function M.draw(buf, row, code)
   end
   local block = of_buffer[code.block]
   if not block then
-    local language = language_of(code.language)
-    if not language or queries[language] == false then
+    local name = language.find(code.language)
+    if not name or language.queries[name] == false then
       return
     end
-    block =
-      { language = language, rows = {}, fresh = {}, wanted = {}, text = "", last = 0, parsed = 0 }
+    block = { language = name, rows = {}, fresh = {}, wanted = {}, text = "", last = 0, parsed = 0 }
     of_buffer[code.block] = block
   end
   for _, mark in ipairs(block.rows[code.index] or {}) do
@@ -312,9 +232,9 @@ function M.warm()
         warm_timer:close()
         return
       end
-      local language = language_of(name)
-      if language and queries[language] == nil then
-        compile(language)
+      local found = language.find(name)
+      if found and language.queries[found] == nil then
+        language.compile(found)
       end
     end)
   )

@@ -7,14 +7,14 @@ local M = {}
 ---@return fun(): boolean is_here whether the user is there, or was until its last window began to close just now
 function M.watch(tab)
   local has_just_left = false
-  api.nvim_create_autocmd("TabLeave", {
+  api.nvim_create_autocmd({ "TabLeave", "WinLeave" }, {
     desc = "rat: Neovim goes to another tab page before it closes the last window of one",
-    callback = function()
+    callback = function(event)
       if not api.nvim_tabpage_is_valid(tab) then
         return true
       end
-      if api.nvim_get_current_tabpage() == tab then
-        has_just_left = true
+      has_just_left = event.event == "TabLeave" and api.nvim_get_current_tabpage() == tab
+      if has_just_left then
         vim.schedule(function()
           has_just_left = false
         end)

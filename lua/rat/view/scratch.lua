@@ -84,14 +84,15 @@ function M.make(name, filetype, writable)
   return buf
 end
 
---- Replaces the lines of a buffer from a row on.
+--- Replaces rows of a buffer.
 ---@param buf integer
 ---@param first integer row; -1 appends
+---@param last integer end exclusive; -1 for the end of the buffer
 ---@param lines string[]
-local function replace_from(buf, first, lines)
+function M.splice(buf, first, last, lines)
   local modifiable = vim.bo[buf].modifiable
   vim.bo[buf].modifiable = true
-  vim.api.nvim_buf_set_lines(buf, first, -1, false, lines)
+  vim.api.nvim_buf_set_lines(buf, first, last, false, lines)
   vim.bo[buf].modifiable = modifiable
   vim.bo[buf].modified = false
 end
@@ -100,7 +101,7 @@ end
 ---@param buf integer
 ---@param lines string[]
 function M.fill(buf, lines)
-  replace_from(buf, 0, lines)
+  M.splice(buf, 0, -1, lines)
 end
 
 --- Whether a buffer has no text.
@@ -123,7 +124,7 @@ end
 ---@param buf integer
 ---@param lines string[]
 function M.append(buf, lines)
-  replace_from(buf, -1, lines)
+  M.splice(buf, -1, -1, lines)
 end
 
 --- Highlights a buffer like a file of this name. 'filetype' stays empty, so that no filetype plugin or language server

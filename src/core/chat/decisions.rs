@@ -37,11 +37,15 @@ struct UndoneTurn {
 
 impl Decisions {
     pub(in crate::core) fn decide(&mut self, path: &Path, action: ReviewAction, hunks: usize) {
-        if hunks > 0 {
+        if action == ReviewAction::KeepNoLonger {
+            if let Some(of_file) = self.files.get_mut(path) {
+                of_file.accepted = of_file.accepted.saturating_sub(hunks);
+            }
+        } else if hunks > 0 {
             let of_file = self.files.entry(path.to_owned()).or_default();
             match action {
                 ReviewAction::Keep => of_file.accepted += hunks,
-                ReviewAction::Reject => of_file.rejected += hunks,
+                ReviewAction::Reject | ReviewAction::KeepNoLonger => of_file.rejected += hunks,
             }
         }
     }

@@ -11,11 +11,13 @@ use crate::core::messages::review::{
 use crate::core::review_updates::INTERVAL;
 use crate::core::state::State;
 use crate::core::user_messages;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 impl State {
     pub(in crate::core) fn review(&mut self, request: ReviewRequest) {
-        let ReviewRequest { action, chat, scope, path, lines } = request;
+        let ReviewRequest { action, chat, scope, paths, part, lines, selected, certainty } =
+            request;
         let changes = match scope {
             DecisionScope::All => ChangeScope::default(),
             DecisionScope::Listed => self.listed.clone(),
@@ -28,8 +30,8 @@ impl State {
                 ChangeScope { session: Some(session), turn, ..ChangeScope::default() }
             }
         };
-        let changes = ChangeScope { lines, ..changes };
-        let (review, scope) = (Review { action, path, changes }, self.all_files());
+        let changes = ChangeScope { lines, selected, certainty, ..changes };
+        let (review, scope) = (Review { action, paths, part, changes }, self.all_files());
         self.effects.push(Effect::Review { review, scope });
     }
 
@@ -95,12 +97,15 @@ impl State {
         let verb = match action {
             ReviewAction::Keep => "Accepted",
             ReviewAction::Reject => "Rejected",
+            ReviewAction::KeepNoLonger => "Pending again:",
         };
-        let changed: Vec<&ReviewedFile> = files.iter().filter(|file| file.hunks > 0).collect();
-        let place = match &changed[..] {
-            [] => String::new(),
-            [file] => self.shorten(&file.path),
-            files => format!("{} files", files.len()),
+        let is_changed = |file: &&ReviewedFile| file.hunks > 0 || file.is_whole;
+        let changed: BTreeSet<&PathBuf> =
+            files.iter().filter(is_changed).map(|file| &file.path).collect();
+        let place = match changed.len() {
+            0 => String::new(),
+            1 => changed.first().map(|path| self.shorten(path)).unwrap_or_default(),
+            count => format!("{count} files"),
         };
         let staying: Vec<&ReviewedFile> = files.iter().filter(|file| file.conflicts > 0).collect();
         if let Some(first) = staying.first() {
@@ -117,6 +122,8 @@ impl State {
                 Level::Info,
                 format!("{verb} {} in {place}", user_messages::count(hunks, "hunk")),
             );
+        } else if !changed.is_empty() {
+            self.notify(Level::Info, format!("{verb} the change of {place}"));
         } else if failed.is_empty() && staying.is_empty() {
             self.notify(Level::Info, "No pending changes there");
         }

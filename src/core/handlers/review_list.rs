@@ -4,15 +4,15 @@ use crate::core::chat::Chat;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::review::{
-    ChangeScope, ChangedFile, ChangedHunk, ComparedFile, ListPurpose, ListedChange, ReviewList,
-    ReviewPage, ReviewPart, ReviewScope,
+    ChangeAuthor, ChangeScope, ChangedFile, ChangedState, ComparedFile, ListPurpose, ListedChange,
+    ReviewList, ReviewScope,
 };
+use crate::core::messages::review_page::{ReviewDraft, ReviewPage, ReviewSection};
 use crate::core::state::State;
 use crate::core::user_messages;
 use crate::edit::Text;
 use crate::session::author::{Author, ChatId};
 use crate::session::ids::ToolCallId;
-use crate::view::review;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -27,57 +27,84 @@ impl State {
         self.effects.push(Effect::FindChanges { list, scope });
     }
 
-    pub(in crate::core) fn changes_found(&mut self, list: ReviewList, files: &[ChangedFile]) {
+    pub(in crate::core) fn changes_found(
+        &mut self,
+        list: ReviewList,
+        files: Vec<ChangedFile>,
+        states: Vec<ChangedState>,
+    ) {
         let chat = self.find_chat(list.chat);
-        let scope = self.scope_of(chat, list.scope, files);
-        let is_included = |by: &Author| scope.as_ref().is_some_and(|scope| scope.includes(by));
+        let scope = self.scope_of(chat, list.scope, (&files, &states));
+        let is_included =
+            |by: &ChangeAuthor| scope.as_ref().is_some_and(|scope| scope.includes(by));
         if let ListPurpose::Call(request) = list.purpose {
-            let changes = self.listed_changes(files, is_included);
+            let changes = self.listed_changes(&files, is_included);
             return self.after_draw.push(EditorMessage::Changes(request, changes));
         }
-        let (title, lines, parts) = (String::new(), Vec::new(), Vec::new());
-        let mut page = ReviewPage { list, title, row: 0, is_last: true, lines, parts };
-        let (mut count, mut hunks) = (0, 0);
-        for file in files {
-            let is_wanted = |hunk: &&ChangedHunk| hunk.by.iter().any(is_included);
-            let chosen: Vec<&ChangedHunk> = file.hunks.iter().filter(is_wanted).collect();
-            // A new empty file has no hunks.
-            if chosen.is_empty() && !file.hunks.is_empty() {
-                continue;
-            }
-            count += 1;
-            hunks += chosen.len();
-            self.add_file(&mut page, file, &chosen);
-        }
-        self.listed = scope.unwrap_or_default();
-        if count == 0 && list.purpose == ListPurpose::Open {
+        // A new empty file has no hunks.
+        let is_wanted =
+            |file: &ChangedFile| file.hunks.is_empty() || file.authors.iter().any(is_included);
+        let files: Vec<ChangedFile> = files.into_iter().filter(is_wanted).collect();
+        let is_wanted = |state: &ChangedState| state.by.iter().any(is_included);
+        let states: Vec<ChangedState> = states.into_iter().filter(is_wanted).collect();
+        let scope = scope.unwrap_or_default();
+        self.listed = scope.clone();
+        if files.is_empty() && states.is_empty() && list.purpose == ListPurpose::Open {
             return self.notify(Level::Info, "No pending changes");
         }
-        let (files, hunks) =
-            (user_messages::count(count, "file"), user_messages::count(hunks, "hunk"));
-        page.title = format!("Review · {}{files}, {hunks}", of_what(list.scope));
-        self.after_draw.retain(|message| !matches!(message, EditorMessage::Review(_)));
-        self.after_draw.push(EditorMessage::Review(page));
+        let authors = files.iter().flat_map(|file| &file.authors);
+        let authors = authors.chain(states.iter().flat_map(|state| &state.by));
+        let titles =
+            authors.filter_map(|it| Some((it.by.clone(), self.title_of(&it.by)?))).collect();
+        let named = files.into_iter().map(|file| (self.shorten(&file.path), file)).collect();
+        let states = states.into_iter().map(|state| {
+            let from = state.from.as_ref().map(|from| self.shorten(from));
+            (from, self.shorten(&state.path), state)
+        });
+        let states = states.collect();
+        let is_review = |message: &EditorMessage| matches!(message, EditorMessage::Review(_));
+        let is_whole = list.purpose == ListPurpose::Open || self.after_draw.iter().any(is_review);
+        self.after_draw.retain(|message| !is_review(message));
+        let (page, shown) = self.review_page.begin(is_whole);
+        let of_what = of_what(list.scope);
+        let files = named;
+        let draft = ReviewDraft { page, list, scope, of_what, files, states, titles, shown };
+        self.effects.push(Effect::ComposeReview(Box::new(draft)));
+    }
+
+    /// A piece of a page was composed.
+    pub(in crate::core) fn review_composed(
+        &mut self,
+        piece: ReviewPage,
+        all: Option<Vec<ReviewSection>>,
+    ) {
+        if !self.review_page.is_latest(piece.page) {
+            return;
+        }
+        self.after_draw.push(EditorMessage::Review(piece));
+        if let Some(all) = all {
+            self.review_page.composed(all);
+        }
     }
 
     /// The hunks of some authors, as Lua gets them.
     fn listed_changes(
         &self,
         files: &[ChangedFile],
-        is_included: impl Fn(&Author) -> bool,
+        is_included: impl Fn(&ChangeAuthor) -> bool,
     ) -> Vec<ListedChange> {
         let lines = |text: &Text, rows: &Range<usize>| {
             rows.clone().map(|row| text.line(row).to_owned()).collect()
         };
         let hunks = files.iter().flat_map(|file| file.hunks.iter().map(move |hunk| (file, hunk)));
-        let wanted = hunks.filter(|(_, hunk)| hunk.by.iter().any(&is_included));
+        let wanted = hunks.filter(|(file, hunk)| file.authors_of(hunk).any(&is_included));
         let changes = wanted.map(|(file, hunk)| ListedChange {
             path: file.path.clone(),
             row: hunk.text.start,
             removed: lines(&file.base, &hunk.base),
             added: lines(&file.text, &hunk.text),
-            by: hunk.by.last().cloned(),
-            title: self.titles(&hunk.by),
+            by: file.authors_of(hunk).last().map(|author| author.by.clone()),
+            title: self.titles(file.authors_of(hunk).map(|author| &author.by)),
         });
         changes.collect()
     }
@@ -114,12 +141,13 @@ impl State {
         &self,
         chat: Option<ChatId>,
         scope: ReviewScope,
-        files: &[ChangedFile],
+        (files, states): (&[ChangedFile], &[ChangedState]),
     ) -> Option<ChangeScope> {
         let chat = chat.and_then(|id| self.chats.get(&id));
         let session = chat.and_then(Chat::key);
         let turn = chat.map(|chat| chat.turns);
-        let by = files.iter().flat_map(|file| &file.hunks).flat_map(|hunk| &hunk.by);
+        let by = files.iter().flat_map(|file| &file.authors);
+        let by = by.chain(states.iter().flat_map(|state| &state.by)).map(|author| &author.by);
         let calls = by.filter(|by| Some(&by.session) == session.as_ref());
         let calls: HashSet<&ToolCallId> = calls.filter_map(|by| by.tool_call.as_ref()).collect();
         let mut by_age = chat.iter().flat_map(|chat| chat.transcript.tools().rev());
@@ -136,40 +164,21 @@ impl State {
         })
     }
 
-    fn add_file(&self, page: &mut ReviewPage, file: &ChangedFile, hunks: &[&ChangedHunk]) {
-        let as_shown = hunks.iter().map(|hunk| review::Hunk {
-            base: hunk.base.clone(),
-            text: hunk.text.clone(),
-            title: self.titles(&hunk.by),
-        });
-        let shown = review::File {
-            name: self.shorten(&file.path),
-            existence: (file.existed, file.exists),
-            base: &file.base,
-            text: &file.text,
-            hunks: as_shown.collect(),
-        };
-        if !page.lines.is_empty() {
-            page.lines.push(String::new());
-        }
-        for part in review::parts(&shown) {
-            let hunk = part.hunk.and_then(|index| hunks.get(index));
-            let hunk = hunk.map(|hunk| hunk.text.clone());
-            page.parts.push(ReviewPart { row: page.lines.len(), path: file.path.clone(), hunk });
-            page.lines.extend(part.lines);
-        }
-    }
-
     /// What the agents said they were doing when they made a hunk.
-    fn titles(&self, by: &[Author]) -> String {
+    fn titles<'a>(&self, by: impl Iterator<Item = &'a Author>) -> String {
         let mut titles: Vec<String> = Vec::new();
-        for by in by {
-            let Some(chat) = self.chats.get(&by.session.chat) else { continue };
-            let call = by.tool_call.as_ref().and_then(|id| chat.transcript.find_tool(id));
-            let title = call.map(|entry| chat.scene().title(&entry.call));
-            titles.extend(title.filter(|title| !titles.contains(title)));
+        for title in by.filter_map(|by| self.title_of(by)) {
+            if !titles.contains(&title) {
+                titles.push(title);
+            }
         }
         titles.join(" · ")
+    }
+
+    fn title_of(&self, by: &Author) -> Option<String> {
+        let chat = self.chats.get(&by.session.chat)?;
+        let entry = chat.transcript.find_tool(by.tool_call.as_ref()?)?;
+        Some(chat.scene().title(&entry.call))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::core::messages::files::{BufferEvent, Consent, ReportedChange};
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
 use crate::core::messages::policy::{Unsaved, WriteDirty};
 use crate::core::messages::review::{Review, ReviewList};
+use crate::core::messages::review_page::ReviewDraft;
 use crate::core::messages::terminal::TerminalCommand;
 use crate::session::agent::AgentConfig;
 use crate::session::author::{Author, ChatId, SessionKey};
@@ -142,6 +143,8 @@ pub enum Effect {
         /// The files that any agent may use.
         scope: FileScope,
     },
+    /// Compose the page of a review. `Event::ReviewComposed` follows, once for each piece of it.
+    ComposeReview(Box<ReviewDraft>),
     /// Find out what is pending in a file, to compare it with its base. `Event::ChangeFound` follows.
     FindChange {
         /// The file.

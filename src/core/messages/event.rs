@@ -7,8 +7,9 @@ use crate::core::messages::files::{BufferEvent, FileChange, FileOutcome, PromptC
 use crate::core::messages::ids::{AgentId, RequestToken};
 use crate::core::messages::policy::Unsaved;
 use crate::core::messages::review::{
-    ChangedFile, PendingFile, ReviewAction, ReviewList, ReviewedFile,
+    ChangedFile, ChangedState, PendingFile, ReviewAction, ReviewList, ReviewedFile,
 };
+use crate::core::messages::review_page::{ReviewPage, ReviewSection};
 use crate::core::messages::terminal::TerminalEvent;
 use crate::core::messages::user::UserAction;
 use crate::session::author::ChatId;
@@ -83,7 +84,9 @@ pub enum Event {
     /// A turn was undone or redone; otherwise why not.
     Undone(ChatId, Box<UndoPlan>, Result<UndoOutcome, String>),
     /// What is pending in all files, for a review.
-    ChangesFound(ReviewList, Vec<ChangedFile>),
+    ChangesFound(ReviewList, Vec<ChangedFile>, Vec<ChangedState>),
+    /// A piece of the page of a review; with the last one, what is in the whole page.
+    ReviewComposed(Box<ReviewPage>, Option<Vec<ReviewSection>>),
     /// What is pending in the file that the user wants to compare with its base; `None` if nothing is.
     ChangeFound(PathBuf, Option<ChangedFile>),
     /// Watched files have changed on disk; holds their real paths.

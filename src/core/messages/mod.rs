@@ -14,6 +14,7 @@ pub mod ids;
 pub mod page;
 pub mod policy;
 pub mod review;
+pub mod review_page;
 pub mod status;
 pub mod terminal;
 pub mod user;

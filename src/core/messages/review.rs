@@ -14,6 +14,45 @@ pub enum ReviewAction {
     Keep,
     /// The text is as if they had never been made.
     Reject,
+    /// What was kept is pending again.
+    KeepNoLonger,
+}
+
+/// Whether it is known that an agent made a change. It is not if the change was found on disk and no tool call ran.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Certainty {
+    /// Whether or not.
+    #[default]
+    Any,
+    /// Only if it is known.
+    Certain,
+    /// Only if it is not known.
+    Unknown,
+}
+
+/// Who made a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeAuthor {
+    /// The session and turn in which it was made.
+    pub by: Author,
+    /// Whether it is known that the agent made it. Otherwise somebody else may have.
+    pub is_certain: bool,
+}
+
+impl ChangeAuthor {
+    /// Whether both were made in one turn.
+    pub fn is_same_turn(&self, other: &Self) -> bool {
+        (&self.by.session, self.by.turn) == (&other.by.session, other.by.turn)
+    }
+}
+
+/// Lines of a hunk that the user has selected (0-based).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelectedRows {
+    /// Those of the base that the hunk has removed.
+    pub removed: Range<usize>,
+    /// Those of the text that it has added.
+    pub added: Range<usize>,
 }
 
 /// Which pending changes of a file something is about.
@@ -21,30 +60,54 @@ pub enum ReviewAction {
 pub struct ChangeScope {
     /// Only the hunks that touch these lines (0-based).
     pub lines: Option<Range<usize>>,
+    /// Of the hunks only these lines.
+    pub selected: Option<SelectedRows>,
     /// Only what this session changed.
     pub session: Option<SessionKey>,
     /// Only what was changed in this turn.
     pub turn: Option<u64>,
     /// Only what this tool call changed.
     pub tool_call: Option<ToolCallId>,
+    /// Only what is or is not known to be an agent's.
+    pub certainty: Certainty,
 }
 
 impl ChangeScope {
     /// Whether changes by an author belong to it, wherever they are.
-    pub fn includes(&self, by: &Author) -> bool {
-        self.session.as_ref().is_none_or(|session| *session == by.session)
+    pub fn includes(&self, author: &ChangeAuthor) -> bool {
+        let ChangeAuthor { by, is_certain } = author;
+        let has_certainty = match self.certainty {
+            Certainty::Any => true,
+            Certainty::Certain => *is_certain,
+            Certainty::Unknown => !is_certain,
+        };
+        has_certainty
+            && self.session.as_ref().is_none_or(|session| *session == by.session)
             && self.turn.is_none_or(|turn| turn == by.turn)
             && self.tool_call.as_ref().is_none_or(|call| Some(call) == by.tool_call.as_ref())
     }
 }
 
-/// A decision on the pending changes of one file, or of all.
+/// Which kind of pending changes of a file a decision is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewedPart {
+    /// All.
+    All,
+    /// The lines of its text.
+    Lines,
+    /// The file as a whole: whether it is there, what it is, its mode, bytes that are no text.
+    State,
+}
+
+/// A decision on the pending changes of some files, or of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
     /// What to do.
     pub action: ReviewAction,
-    /// The name of the file's buffer; `None` for all files.
-    pub path: Option<PathBuf>,
+    /// The names of the files' buffers; empty for all files.
+    pub paths: Vec<PathBuf>,
+    /// Which kind of changes.
+    pub part: ReviewedPart,
     /// Which changes.
     pub changes: ChangeScope,
 }
@@ -58,10 +121,16 @@ pub struct ReviewRequest {
     pub chat: Option<ChatId>,
     /// Which changes.
     pub scope: DecisionScope,
-    /// The name of the file's buffer; `None` for all files.
-    pub path: Option<PathBuf>,
+    /// The names of the files' buffers; empty for all files.
+    pub paths: Vec<PathBuf>,
+    /// Which kind of changes.
+    pub part: ReviewedPart,
     /// Only the hunks that touch these lines (0-based).
     pub lines: Option<Range<usize>>,
+    /// Of these hunks only these lines.
+    pub selected: Option<SelectedRows>,
+    /// Only what is or is not known to be an agent's.
+    pub certainty: Certainty,
 }
 
 /// Which pending changes a review shows.
@@ -127,6 +196,19 @@ pub struct ListedChange {
     pub title: String,
 }
 
+/// A pending change of a file that is not one of lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedState {
+    /// Where the file is, or was.
+    pub path: PathBuf,
+    /// Where it was before, if it was only moved.
+    pub from: Option<PathBuf>,
+    /// What has happened, in a few words.
+    pub what: String,
+    /// Who did it, the earliest first.
+    pub by: Vec<ChangeAuthor>,
+}
+
 /// The pending changes of a file, loaded or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
@@ -142,6 +224,18 @@ pub struct ChangedFile {
     pub text: Arc<Text>,
     /// In the order of the text.
     pub hunks: Vec<ChangedHunk>,
+    /// Who made them.
+    pub authors: Vec<ChangeAuthor>,
+}
+
+impl ChangedFile {
+    /// Who made a hunk of it, the earliest first.
+    pub fn authors_of<'a>(
+        &'a self,
+        hunk: &'a ChangedHunk,
+    ) -> impl Iterator<Item = &'a ChangeAuthor> {
+        hunk.by.iter().filter_map(|author| self.authors.get(*author))
+    }
 }
 
 /// A pending hunk, and who made it.
@@ -151,36 +245,8 @@ pub struct ChangedHunk {
     pub base: Range<usize>,
     /// The lines in the text (0-based).
     pub text: Range<usize>,
-    /// The earliest first.
-    pub by: Vec<Author>,
-}
-
-/// A part of a review, as lines to be shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewPage {
-    /// What it is for.
-    pub list: ReviewList,
-    /// Shown above the lines.
-    pub title: String,
-    /// The row of the first line (0-based): those before it were sent already.
-    pub row: usize,
-    /// Whether nothing follows.
-    pub is_last: bool,
-    /// A unified diff.
-    pub lines: Vec<String>,
-    /// What the lines are about, in their order.
-    pub parts: Vec<ReviewPart>,
-}
-
-/// Lines of a review that are about one thing, up to the next part.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewPart {
-    /// The first of them (0-based), counted from the beginning of the whole page.
-    pub row: usize,
-    /// The file.
-    pub path: PathBuf,
-    /// The hunk: its lines in the file. `None` for the line that names the file.
-    pub hunk: Option<Range<usize>>,
+    /// The places of its authors among those of the file, the earliest first.
+    pub by: Vec<usize>,
 }
 
 /// A file and its base, to be compared.
@@ -199,6 +265,8 @@ pub struct ReviewedFile {
     pub path: PathBuf,
     /// How many hunks were kept or rejected.
     pub hunks: usize,
+    /// Whether a change that is not one of lines was.
+    pub is_whole: bool,
     /// How many places stay as they are, because somebody has changed them since.
     pub conflicts: usize,
     /// The sessions whose changes these were.

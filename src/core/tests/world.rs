@@ -80,6 +80,7 @@ impl World {
                 | Effect::FindPending { .. }
                 | Effect::FindChanges { .. }
                 | Effect::FindChange { .. }
+                | Effect::ComposeReview(_)
                 | Effect::Checkpoint(_)
                 | Effect::KeepAsBase { .. }
                 | Effect::Forget(_)

@@ -458,3 +458,20 @@ fn what_puts_a_pending_line_back_is_rejected() {
     assert_eq!(world.reject(&world.choose("a")), []);
     assert_eq!(*world.now(), Text::parse("1\n2\n3\n"));
 }
+
+#[test]
+fn some_lines_of_a_hunk_are_decided_on_alone() {
+    let version = |revision, text: &str| {
+        Version::of_file(Snapshot::new(Revision(revision), Text::parse(text)))
+    };
+    let (before, after) = (version(0, "1\n2\n3\n4\n"), version(1, "1\ntwo\nthree\nmore\n4\n"));
+    let mut record = Record::new(&before);
+    record.change("agent", &before, &after, &diff(&before.text, &after.text));
+    let first = record.choose_rows(&(1..3), &(1..2), |_| true);
+    record.keep(&first);
+    assert_eq!(record.base().file_content(), "1\ntwo\n4\n");
+    let rejection = record.plan_rejection(&record.choose_rows(&(0..0), &(3..4), |_| true));
+    let text = apply(&rejection.hunks, record.current());
+    assert_eq!(text.file_content(), "1\ntwo\nthree\n4\n");
+    assert!(rejection.conflicts.is_empty());
+}

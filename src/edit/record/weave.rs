@@ -132,6 +132,16 @@ impl Transition {
     }
 }
 
+/// Some of the lines of a weave. Looking one up costs less than in a set, which matters where all lines are looked up.
+#[derive(Debug)]
+pub(crate) struct Marks(Vec<bool>);
+
+impl Marks {
+    pub(crate) fn contains(&self, line: LineId) -> bool {
+        self.0[line.index()]
+    }
+}
+
 /// All lines of a file, those that are gone included.
 #[derive(Debug, Clone)]
 pub(crate) struct Weave {
@@ -190,6 +200,15 @@ impl Weave {
         }
         life.dead = life.dead.or(self.line(id).dead.filter(|step| !is_left_out(*step)));
         life
+    }
+
+    /// Marks some of the lines.
+    pub(crate) fn marked(&self, lines: impl Iterator<Item = LineId>) -> Marks {
+        let mut marks = vec![false; self.lines.len()];
+        for line in lines {
+            marks[line.index()] = true;
+        }
+        Marks(marks)
     }
 
     pub(crate) fn text(&self, id: LineId) -> &str {

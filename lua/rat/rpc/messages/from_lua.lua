@@ -168,10 +168,25 @@
 ---@class (exact) rat.notify.Review
 ---@field chat? integer The chat.
 ---@field keep boolean Whether to keep the changes instead of rejecting them.
+---@field again? boolean Whether to make pending again what was kept.
 ---@field path? string The name of the file's buffer; without it, all files.
+---@field from? string The path that the file had before, if it was moved.
+---@field part? rat.notify.Part Which kind of changes; without it, all.
 ---@field first? integer The first line, from 1; without it, the whole file.
 ---@field last? integer The last line, inclusive; the line before `first` means the place between the two.
+---@field selected? rat.notify.SelectedRows Of the hunks on these lines only some lines.
 ---@field scope rat.notify.DecisionScope Which changes there.
+---@field unknown? boolean Whether it is about what is not known to be an agent's, or about the rest; without it, about all, but of a turn about the rest.
+
+--- Which kind of changes of a file a decision is about.
+---@alias rat.notify.Part "lines"|"state"
+
+--- Selected lines of a hunk.
+---@class (exact) rat.notify.SelectedRows
+---@field removed integer The first selected row of the base that the hunk has removed, from 0.
+---@field removed_count integer How many are selected.
+---@field added integer The first selected row of the file that it has added, from 0.
+---@field added_count integer How many are selected.
 
 --- Which changes a decision is about.
 ---@alias rat.notify.DecisionScope "all"|"turn"|"listed"

@@ -314,13 +314,7 @@
 ---@class (exact) rat.msg.Pending
 ---@field path string The real path.
 ---@field tick integer 'changedtick' of the buffer that the lines refer to.
----@field hunks rat.msg.PendingHunk[] In the order of the text.
-
---- A pending hunk.
----@class (exact) rat.msg.PendingHunk
----@field start integer Its first row, or the row after removed ones, from 0.
----@field count integer How many rows it has.
----@field removed integer How many lines it replaces.
+---@field hunks integer[] The hunks in the order of the text, three numbers for each: its first row, or the row after removed ones, from 0; how many rows it has; and how many lines it replaces.
 
 --- Turns whose changes are kept, the newest first.
 ---@class (exact) rat.msg.Turns
@@ -357,23 +351,27 @@
 ---@field tool? string The tool call that made it, if that is known.
 ---@field title string The title of the tool call.
 
---- What is pending in all files, as a unified diff.
+--- What is pending in all files, as a unified diff. It comes in pieces, one after the other.
 ---@class (exact) rat.msg.Review
 ---@field chat? integer The chat it was asked for in; missing for the one used last.
 ---@field scope string Which changes it shows.
 ---@field title string The title above the lines.
----@field row integer The row of the first line, from 0: those before it were sent already.
+---@field row integer The row of the first line, from 0.
+---@field replaces? integer How many rows from there on the lines replace; missing for all rows there are.
 ---@field update boolean Whether this only updates a review that is open.
----@field last boolean Whether this is the last part.
+---@field page integer The number of the page, which is the same in all pieces of it.
+---@field last boolean Whether this is the last piece.
 ---@field lines string[] The lines.
----@field parts rat.msg.ReviewPart[] What the lines are about, in their order.
+---@field heads rat.msg.ReviewHead[] The lines among them that name a file.
+---@field hunks integer[] The hunks among them, three numbers for each: the row in the whole review, from 0; the first row in the file, from 0; and how many rows it has there.
 
---- Lines of a review that are about one thing, up to the next part.
----@class (exact) rat.msg.ReviewPart
----@field row integer The row of the first of them, from 0, in the whole review.
----@field path string The real path of the file.
----@field start? integer The first row of the hunk in the file, from 0; missing for the line that names the file.
----@field count? integer How many rows the hunk has in the file.
+--- A line of a review that names a file.
+---@class (exact) rat.msg.ReviewHead
+---@field row integer Its row in the whole review, from 0.
+---@field path string The path of the file.
+---@field from? string The path that it had before, if it was moved: both are decided on together.
+---@field kind string What it is about: `file` for lines of a file, `state` for a file as a whole, `group` for everything after it.
+---@field unknown boolean Whether it is not known that an agent made these changes.
 
 --- A file and its base, to be compared in diff mode.
 ---@class (exact) rat.msg.Compare

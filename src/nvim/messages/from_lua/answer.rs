@@ -44,14 +44,64 @@ pub(in crate::nvim) struct Review {
     chat: Option<Chat>,
     /// Whether to keep the changes instead of rejecting them.
     keep: bool,
+    /// Whether to make pending again what was kept.
+    #[serde(default)]
+    again: bool,
     /// The name of the file's buffer; without it, all files.
     path: Option<String>,
+    /// The path that the file had before, if it was moved.
+    from: Option<String>,
+    /// Which kind of changes; without it, all.
+    part: Option<Part>,
     /// The first line, from 1; without it, the whole file.
     first: Option<u32>,
     /// The last line, inclusive; the line before `first` means the place between the two.
     last: Option<u32>,
+    /// Of the hunks on these lines only some lines.
+    selected: Option<SelectedRows>,
     /// Which changes there.
     scope: DecisionScope,
+    /// Whether it is about what is not known to be an agent's, or about the rest; without it, about all, but of a turn about
+    /// the rest.
+    unknown: Option<bool>,
+}
+
+/// Selected lines of a hunk.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct SelectedRows {
+    /// The first selected row of the base that the hunk has removed, from 0.
+    removed: u32,
+    /// How many are selected.
+    removed_count: u32,
+    /// The first selected row of the file that it has added, from 0.
+    added: u32,
+    /// How many are selected.
+    added_count: u32,
+}
+
+impl From<SelectedRows> for review::SelectedRows {
+    fn from(rows: SelectedRows) -> Self {
+        let range = |first: u32, count: u32| {
+            first as usize..(first as usize).saturating_add(count as usize)
+        };
+        Self {
+            removed: range(rows.removed, rows.removed_count),
+            added: range(rows.added, rows.added_count),
+        }
+    }
+}
+
+/// Which kind of changes of a file a decision is about.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum Part {
+    /// The lines of its text.
+    Lines,
+    /// The file as a whole.
+    State,
 }
 
 /// Which changes a decision is about.
@@ -246,14 +296,29 @@ impl TryFrom<Review> for UserAction {
         // The row after the last one; of an empty range, the first.
         let end = review.last.and_then(|last| usize::try_from(last).ok());
         Ok(Self::Review(ReviewRequest {
-            action: if review.keep { ReviewAction::Keep } else { ReviewAction::Reject },
+            action: match (review.again, review.keep) {
+                (true, _) => ReviewAction::KeepNoLonger,
+                (false, true) => ReviewAction::Keep,
+                (false, false) => ReviewAction::Reject,
+            },
+            selected: review.selected.map(Into::into),
             chat: review.chat.map(ChatId),
             scope: match review.scope {
                 DecisionScope::All => review::DecisionScope::All,
                 DecisionScope::Turn => review::DecisionScope::Turn,
                 DecisionScope::Listed => review::DecisionScope::Listed,
             },
-            path: review.path.map(Into::into),
+            paths: review.path.into_iter().chain(review.from).map(Into::into).collect(),
+            part: match review.part {
+                None => review::ReviewedPart::All,
+                Some(Part::Lines) => review::ReviewedPart::Lines,
+                Some(Part::State) => review::ReviewedPart::State,
+            },
+            certainty: match (review.unknown, review.scope) {
+                (Some(true), _) => review::Certainty::Unknown,
+                (Some(false), _) | (None, DecisionScope::Turn) => review::Certainty::Certain,
+                (None, _) => review::Certainty::Any,
+            },
             lines: first.map(|first| first..end.map_or(first + 1, |end| end.max(first))),
         }))
     }

@@ -4,8 +4,9 @@ use super::Chat;
 use crate::core::messages::checkpoint::KeptTurn;
 use crate::core::messages::files::ProposedWrite;
 use crate::core::messages::review::{
-    ComparedFile, ListPurpose, ListedChange, PendingFile, ReviewPage, ReviewScope,
+    ComparedFile, ListPurpose, ListedChange, PendingFile, ReviewScope,
 };
+use crate::core::messages::review_page::{HeadKind, ReviewPage};
 use crate::edit::Text;
 use crate::nvim::text::{BufferText, FilePath, Handle, Label, Word, each};
 #[cfg(test)]
@@ -20,34 +21,20 @@ pub(in crate::nvim) struct Pending {
     path: FilePath,
     /// 'changedtick' of the buffer that the lines refer to.
     tick: i64,
-    /// In the order of the text.
-    hunks: Vec<PendingHunk>,
-}
-
-/// A pending hunk.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(in crate::nvim) struct PendingHunk {
-    /// Its first row, or the row after removed ones, from 0.
-    start: usize,
-    /// How many rows it has.
-    count: usize,
-    /// How many lines it replaces.
-    removed: usize,
+    /// The hunks in the order of the text, three numbers for each: its first row, or the row after removed ones, from 0; how
+    /// many rows it has; and how many lines it replaces.
+    hunks: Vec<usize>,
 }
 
 impl From<PendingFile> for Pending {
     fn from(file: PendingFile) -> Self {
-        let hunks = file.hunks.into_iter().map(|hunk| PendingHunk {
-            start: hunk.start,
-            count: hunk.count,
-            removed: hunk.removed,
-        });
+        let hunks = file.hunks.into_iter();
+        let hunks = hunks.flat_map(|hunk| [hunk.start, hunk.count, hunk.removed]);
         Self { path: FilePath::new(&file.path), tick: file.tick, hunks: hunks.collect() }
     }
 }
 
-/// What is pending in all files, as a unified diff.
+/// What is pending in all files, as a unified diff. It comes in pieces, one after the other.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(in crate::nvim) struct Review {
@@ -57,40 +44,57 @@ pub(in crate::nvim) struct Review {
     scope: Word,
     /// The title above the lines.
     title: Label,
-    /// The row of the first line, from 0: those before it were sent already.
+    /// The row of the first line, from 0.
     row: usize,
+    /// How many rows from there on the lines replace; missing for all rows there are.
+    replaces: Option<usize>,
     /// Whether this only updates a review that is open.
     update: bool,
-    /// Whether this is the last part.
+    /// The number of the page, which is the same in all pieces of it.
+    page: u64,
+    /// Whether this is the last piece.
     last: bool,
     /// The lines.
     lines: Vec<BufferText>,
-    /// What the lines are about, in their order.
-    parts: Vec<ReviewPart>,
+    /// The lines among them that name a file.
+    heads: Vec<ReviewHead>,
+    /// The hunks among them, three numbers for each: the row in the whole review, from 0; the first row in the file, from
+    /// 0; and how many rows it has there.
+    hunks: Vec<usize>,
 }
 
-/// Lines of a review that are about one thing, up to the next part.
+/// A line of a review that names a file.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
-pub(in crate::nvim) struct ReviewPart {
-    /// The row of the first of them, from 0, in the whole review.
+pub(in crate::nvim) struct ReviewHead {
+    /// Its row in the whole review, from 0.
     row: usize,
-    /// The real path of the file.
+    /// The path of the file.
     path: FilePath,
-    /// The first row of the hunk in the file, from 0; missing for the line that names the file.
-    start: Option<usize>,
-    /// How many rows the hunk has in the file.
-    count: Option<usize>,
+    /// The path that it had before, if it was moved: both are decided on together.
+    from: Option<FilePath>,
+    /// What it is about: `file` for lines of a file, `state` for a file as a whole, `group` for everything after it.
+    kind: Word,
+    /// Whether it is not known that an agent made these changes.
+    unknown: bool,
 }
 
 impl From<ReviewPage> for Review {
     fn from(page: ReviewPage) -> Self {
-        let parts = page.parts.into_iter().map(|part| ReviewPart {
-            row: part.row,
-            path: FilePath::new(&part.path),
-            start: part.hunk.as_ref().map(|hunk| hunk.start),
-            count: part.hunk.as_ref().map(ExactSizeIterator::len),
+        let heads = page.heads.into_iter();
+        let heads = heads.map(|head| ReviewHead {
+            row: head.row,
+            path: FilePath::new(&head.path),
+            from: head.from.as_deref().map(FilePath::new),
+            kind: Word::new(match head.kind {
+                HeadKind::File => "file",
+                HeadKind::State => "state",
+                HeadKind::Group => "group",
+            }),
+            unknown: head.is_unknown,
         });
+        let hunks =
+            page.hunks.into_iter().flat_map(|hunk| [hunk.row, hunk.lines.start, hunk.lines.len()]);
         Self {
             chat: page.list.chat.map(|chat| chat.0),
             scope: Word::new(match page.list.scope {
@@ -101,10 +105,13 @@ impl From<ReviewPage> for Review {
             }),
             title: Label::new(&page.title),
             row: page.row,
+            replaces: page.replaces,
             update: page.list.purpose == ListPurpose::Update,
+            page: page.page,
             last: page.is_last,
             lines: each(page.lines, BufferText::new),
-            parts: parts.collect(),
+            heads: heads.collect(),
+            hunks: hunks.collect(),
         }
     }
 }

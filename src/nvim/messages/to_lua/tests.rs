@@ -9,9 +9,9 @@ use crate::core::messages::files::{FileChange, ProposedWrite};
 use crate::core::messages::page::View;
 use crate::core::messages::page::{PageId, ScratchPage};
 use crate::core::messages::review::{
-    ComparedFile, ListPurpose, ListedChange, PendingFile, PendingLines, ReviewList, ReviewPage,
-    ReviewPart, ReviewScope,
+    ComparedFile, ListPurpose, ListedChange, PendingFile, PendingLines, ReviewList, ReviewScope,
 };
+use crate::core::messages::review_page::{HeadKind, ReviewHead, ReviewHunk, ReviewPage};
 use crate::core::messages::status::{ChatState, ChatStatus, WaitingElicitation, WaitingPermission};
 use crate::core::messages::user::SessionAction;
 use crate::edit::Text;
@@ -303,14 +303,22 @@ fn reviews() -> Vec<EditorMessage> {
         scope: ReviewScope::Turn,
         purpose: ListPurpose::Update,
     };
-    let part = |hunk| ReviewPart { row: 4, path: "/a".into(), hunk };
     let page = ReviewPage {
+        page: 3,
         list,
         title: hostile_text(),
         row: 4,
+        replaces: Some(2),
         is_last: true,
         lines: vec![hostile_text()],
-        parts: vec![part(None), part(Some(1..3))],
+        heads: vec![ReviewHead {
+            row: 4,
+            path: "/a".into(),
+            from: Some("/b".into()),
+            kind: HeadKind::State,
+            is_unknown: true,
+        }],
+        hunks: vec![ReviewHunk { row: 5, lines: 1..3 }],
     };
     let hunks = vec![PendingLines { start: 1, count: 2, removed: 0 }];
     let base = Arc::new(Text::parse(&hostile_text()));

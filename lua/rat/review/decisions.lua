@@ -1,0 +1,181 @@
+--- Decisions on rows of a review: what they mean, and how the last one is taken back.
+local notify = require("rat.util.notify")
+local paths = require("rat.document.paths")
+local review_page = require("rat.review.page")
+local rpc = require("rat.rpc")
+
+local api = vim.api
+local M = {}
+
+---@class rat.Decision
+---@field all rat.notify.Review[] one for each file
+---@field keep boolean
+---@field before table<string, integer> where the loaded files were in their undo histories before it, see |changenr()|
+---@field after table<string, integer> and once it was carried out
+
+---@type rat.Decision[]
+local history = {}
+
+---@param buf integer
+---@return integer
+local function undo_state(buf)
+  return api.nvim_buf_call(buf, vim.fn.changenr)
+end
+
+---@param decision rat.Decision
+---@return table<string, integer>
+local function states(decision)
+  local found = {}
+  for _, one in ipairs(decision.all) do
+    local buf = one.path and paths.find(one.path)
+    if buf then
+      found[one.path] = undo_state(buf)
+    end
+  end
+  return found
+end
+
+--- Returns the rows of the base and of the file that some rows of a hunk are about.
+---@param buf integer
+---@param page rat.ReviewPage
+---@param index integer of the hunk
+---@param first integer row
+---@param last integer row, inclusive
+---@return rat.notify.SelectedRows? selected nothing if that is the whole hunk, or none of its lines
+local function selected_rows(buf, page, index, first, last)
+  local part = page.parts[index]
+  local lines =
+    api.nvim_buf_get_lines(buf, part.row, review_page.last_row(page, buf, index) + 1, true)
+  local removed_at, removed_count, added_at, added_count =
+    lines[1]:match("^@@ %-(%d+),?(%d*) %+(%d+),?(%d*)")
+  -- An empty range has the number of the line before it.
+  local removed = math.floor(tonumber(removed_at) or 1) - (removed_count == "0" and 0 or 1)
+  local added = math.floor(tonumber(added_at) or 1) - (added_count == "0" and 0 or 1)
+  ---@type rat.notify.SelectedRows
+  local selected = { removed = removed, removed_count = 0, added = added, added_count = 0 }
+  local is_part = first <= part.row
+  for offset = 1, #lines - 1 do
+    local sign, row = lines[offset + 1]:sub(1, 1), part.row + offset
+    local is_in = first <= row and row <= last
+    if sign == "-" then
+      if is_in and selected.removed_count == 0 then
+        selected.removed = removed
+      end
+      selected.removed_count = selected.removed_count + (is_in and 1 or 0)
+    elseif sign == "+" then
+      if is_in and selected.added_count == 0 then
+        selected.added = added
+      end
+      selected.added_count = selected.added_count + (is_in and 1 or 0)
+    end
+    is_part = is_part or sign ~= " " and not is_in
+    removed = removed + (sign == "+" and 0 or 1)
+    added = added + (sign == "-" and 0 or 1)
+  end
+  local is_none = selected.removed_count + selected.added_count == 0
+  if first <= part.row or is_none or not is_part then
+    return nil
+  end
+  return selected
+end
+
+---@param part rat.ReviewPart
+---@param chat integer?
+---@param keep boolean
+---@return rat.notify.Review
+local function decision_on(part, chat, keep)
+  return {
+    chat = chat,
+    keep = keep,
+    path = not part.group and part.path or nil,
+    from = part.from,
+    part = not part.group and (part.state and "state" or "lines") or nil,
+    scope = "listed",
+    unknown = part.unknown,
+  }
+end
+
+--- Decides on rows.
+---@param review {chat?: integer, page: rat.ReviewPage}
+---@param buf integer
+---@param first integer
+---@param last integer rows, inclusive
+---@param keep boolean
+---@param is_selection boolean
+function M.decide(review, buf, first, last, keep, is_selection)
+  local page = review.page
+  local from, to = math.max(review_page.index(page, first), 1), review_page.index(page, last)
+  ---@type table<string, rat.notify.Review>
+  local by_file, order = {}, {}
+  for index = from, to do
+    local part = page.parts[index]
+    -- The row that names a file stands for all of it only if the range ends there.
+    local is_whole = not part.start and (part.state or to == from or index == to)
+    if part.start or is_whole then
+      local key = ("%s %s %s"):format(part.state and "state" or "lines", part.unknown, part.path)
+      if not by_file[key] then
+        by_file[key] = decision_on(part, review.chat, keep)
+        order[#order + 1] = by_file[key]
+      end
+      local decision = by_file[key]
+      -- What became of a file that was moved is decided on as a whole.
+      if part.start and not part.from then
+        decision.first = decision.first or part.start + 1
+        decision.last = part.start + part.count
+        if is_selection and from == to then
+          decision.selected = selected_rows(buf, page, index, first, last)
+        end
+      end
+    end
+  end
+  if #order > 0 then
+    local decision = { all = order, keep = keep, before = {}, after = {} }
+    decision.before = states(decision)
+    history[#history + 1] = decision
+  end
+  for _, decision in ipairs(order) do
+    rpc.notify("review", decision)
+  end
+end
+
+--- Something was carried out, perhaps the last decision.
+function M.settle()
+  local last = history[#history]
+  if last and vim.deep_equal(last.before, last.after) or last and not next(last.after) then
+    last.after = states(last)
+  end
+end
+
+--- Takes the last decision back: what was accepted is pending again, and in loaded files a rejection is undone.
+function M.take_back()
+  local last = table.remove(history)
+  if not last then
+    return notify.info("There is no decision to take back")
+  end
+  local is_left = false
+  for _, one in ipairs(last.all) do
+    local buf = one.path and paths.find(one.path)
+    local is_lines = one.path and one.part == "lines" and not one.from
+    if is_lines and last.keep then
+      one.again = true
+      rpc.notify("review", one)
+    elseif is_lines and buf and last.before[one.path] ~= last.after[one.path] then
+      if undo_state(buf) == last.after[one.path] then
+        api.nvim_buf_call(buf, function()
+          vim.cmd("silent undo")
+        end)
+        -- There is no TextChanged in a buffer that is not the current one.
+        rpc.notify("buffer", { kind = "changed", path = api.nvim_buf_get_name(buf) })
+      else
+        is_left = true
+      end
+    else
+      is_left = true
+    end
+  end
+  if is_left then
+    notify.warn("Not all of it can be taken back here. :RatRedo and :RatUndo act on whole turns.")
+  end
+end
+
+return M

@@ -1,0 +1,191 @@
+//! Runs the effects on what agents have changed and nobody has decided on: finds it, composes pages of it, and carries the
+//! user's decisions out.
+
+use super::events::Events;
+use super::file_scope::filter_in_scope;
+use super::review_page;
+use super::review_states::ReviewStates;
+use crate::core::messages::event::Event;
+use crate::core::messages::file_scope::FileScope;
+use crate::core::messages::review::{
+    ChangeScope, ChangedFile, Review, ReviewAction, ReviewList, ReviewedFile, ReviewedPart,
+};
+use crate::core::messages::review_page::ReviewDraft;
+use crate::documents::{Decided, DocumentError, Documents};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// How many files are looked at at once. For each of them the editor is asked something, and what is asked at once is
+/// answered in one piece.
+const AT_ONCE: usize = 16;
+
+/// What is pending in documents.
+#[derive(Debug, Clone)]
+pub(super) struct Reviews {
+    documents: Arc<Documents>,
+    states: ReviewStates,
+    events: Events,
+}
+
+impl Reviews {
+    pub(super) fn new(documents: Arc<Documents>, states: ReviewStates, events: Events) -> Self {
+        Self { documents, states, events }
+    }
+
+    /// Keeps or rejects pending changes, in one file after the other.
+    pub(super) fn review(&self, review: Review, scope: FileScope) {
+        let reviews = self.clone();
+        self.events.spawn(async move {
+            let Review { action, paths, part, changes } = review;
+            let (mut reviewed, mut failed) = (Vec::new(), Vec::new());
+            if part != ReviewedPart::State {
+                let of_lines = match &paths[..] {
+                    [] => reviews.documents.changed_by_agents().await,
+                    paths => paths.to_vec(),
+                };
+                for path in filter_in_scope(reviews.documents.disks(), &scope, of_lines).await {
+                    let decided = reviews.decide_on_lines(action, &path, &changes).await;
+                    match decided {
+                        Ok(decided) => reviewed.push(reviewed_file(path, decided)),
+                        Err(error) => failed.push((path, error.message_for_user())),
+                    }
+                }
+            }
+            // A mode belongs to no line.
+            let is_whole = changes.lines.is_none() && action != ReviewAction::KeepNoLonger;
+            if part != ReviewedPart::Lines && is_whole {
+                for state in reviews.states.list(&scope).await {
+                    let is_wanted =
+                        |path: &PathBuf| *path == state.path || Some(path) == state.from.as_ref();
+                    if !paths.is_empty() && !paths.iter().any(is_wanted) {
+                        continue;
+                    }
+                    for path in std::iter::once(state.path).chain(state.from) {
+                        match reviews.states.decide(&path, action, &changes).await {
+                            None => {}
+                            Some(Ok(())) => {
+                                let file = reviewed_file(path, Decided::default());
+                                reviewed.push(ReviewedFile { is_whole: true, ..file });
+                            }
+                            Some(Err(why)) => failed.push((path, why)),
+                        }
+                    }
+                }
+            }
+            Event::Reviewed(action, reviewed, failed)
+        });
+    }
+
+    async fn decide_on_lines(
+        &self,
+        action: ReviewAction,
+        path: &Path,
+        changes: &ChangeScope,
+    ) -> Result<Decided, DocumentError> {
+        match action {
+            ReviewAction::Keep => return self.documents.keep(path, changes.clone()).await,
+            ReviewAction::KeepNoLonger => {
+                return self.documents.keep_no_longer(path, changes.lines.clone()).await;
+            }
+            ReviewAction::Reject => {}
+        }
+        if self.states.put_back(path, changes).await {
+            return Ok(Decided { hunks: 1, ..Decided::default() });
+        }
+        self.documents.reject(path, changes.clone()).await
+    }
+
+    /// Finds out what is pending in files that are loaded.
+    pub(super) fn find_pending(&self, paths: Vec<PathBuf>, scope: FileScope) {
+        let documents = Arc::clone(&self.documents);
+        self.events.spawn(async move {
+            let mut found = Vec::new();
+            for path in filter_in_scope(documents.disks(), &scope, paths).await {
+                match documents.pending_lines(&path).await {
+                    Ok(file) => found.extend(file),
+                    Err(error) => log(&path, &error),
+                }
+            }
+            Event::PendingFound(found)
+        });
+    }
+
+    /// Finds out what is pending in all files.
+    pub(super) fn find_changes(&self, list: ReviewList, scope: FileScope) {
+        let (documents, states) = (Arc::clone(&self.documents), self.states.clone());
+        self.events.spawn(async move {
+            let paths = documents.changed_by_agents().await;
+            let mut paths = filter_in_scope(documents.disks(), &scope, paths).await;
+            paths.sort_unstable();
+            let files = changes_of(&documents, paths).await;
+            Event::ChangesFound(list, files, states.list(&scope).await)
+        });
+    }
+
+    /// Composes the page of a review and sends it in pieces.
+    pub(super) fn compose(&self, draft: Box<ReviewDraft>) {
+        let events = self.events.clone();
+        tokio::task::spawn_blocking(move || {
+            review_page::compose(&draft, |piece, all| {
+                events.send(Event::ReviewComposed(Box::new(piece), all));
+            });
+        });
+    }
+
+    /// Finds out what is pending in one file.
+    pub(super) fn find_change(&self, path: PathBuf, scope: FileScope) {
+        let documents = Arc::clone(&self.documents);
+        self.events.spawn(async move {
+            let real = filter_in_scope(documents.disks(), &scope, vec![path.clone()]).await;
+            let change = match real.first() {
+                Some(path) => documents.changes(path).await.ok().flatten(),
+                None => None,
+            };
+            Event::ChangeFound(path, change)
+        });
+    }
+
+    /// Keeps what is pending in a file where its base has these lines.
+    pub(super) fn keep_as_base(&self, path: PathBuf, base: Vec<String>, scope: FileScope) {
+        let documents = Arc::clone(&self.documents);
+        self.events.spawn(async move {
+            let real = filter_in_scope(documents.disks(), &scope, vec![path]).await;
+            let (mut kept, mut failed) = (Vec::new(), Vec::new());
+            for path in real {
+                match documents.keep_as_base(&path, base.clone()).await {
+                    Ok(decided) => kept.push(reviewed_file(path, decided)),
+                    Err(error) => failed.push((path, error.message_for_user())),
+                }
+            }
+            Event::Reviewed(ReviewAction::Keep, kept, failed)
+        });
+    }
+}
+
+fn reviewed_file(path: PathBuf, decided: Decided) -> ReviewedFile {
+    let Decided { hunks, conflicts, sessions } = decided;
+    ReviewedFile { path, hunks, is_whole: false, conflicts: conflicts.len(), sessions }
+}
+
+/// Returns what is pending in files, in their order.
+async fn changes_of(documents: &Arc<Documents>, paths: Vec<PathBuf>) -> Vec<ChangedFile> {
+    let slots = Arc::new(Semaphore::new(AT_ONCE));
+    let looking = paths.into_iter().map(|path| {
+        let (documents, slots) = (Arc::clone(documents), Arc::clone(&slots));
+        tokio::spawn(async move {
+            let _slot = slots.acquire().await;
+            documents.changes(&path).await.inspect_err(|error| log(&path, error))
+        })
+    });
+    let mut changed = Vec::new();
+    for file in looking.collect::<Vec<_>>() {
+        changed.extend(file.await.ok().and_then(Result::ok).flatten());
+    }
+    changed
+}
+
+/// Logs an error that the user need not know of, since the file is read again when it is needed.
+fn log(path: &Path, error: &DocumentError) {
+    tracing::debug!(path = %path.display(), %error, "what is pending in a file is not known");
+}

@@ -1,0 +1,38 @@
+//! What the editor shows of the latest review, so that an update of it sends only what differs.
+
+use crate::core::messages::review_page::ReviewSection;
+use std::sync::Arc;
+
+/// The page of a review that was sent to the editor.
+#[derive(Debug, Default)]
+pub(super) struct SentReview {
+    /// The number of the latest page.
+    latest: u64,
+    /// What is in it, once all of it was composed.
+    sections: Option<Arc<Vec<ReviewSection>>>,
+}
+
+impl SentReview {
+    /// Begins another page, whose number this returns, with what is in the one it takes the place of. That is nothing if
+    /// the editor has only a part of it, or if `is_whole` asks for all lines.
+    pub(super) fn begin(&mut self, is_whole: bool) -> (u64, Arc<Vec<ReviewSection>>) {
+        self.latest += 1;
+        let sections = self.sections.take().filter(|_| !is_whole);
+        (self.latest, sections.unwrap_or_default())
+    }
+
+    /// Whether a piece belongs to the latest page.
+    pub(super) fn is_latest(&self, page: u64) -> bool {
+        page == self.latest
+    }
+
+    /// All of the latest page has been composed.
+    pub(super) fn composed(&mut self, sections: Vec<ReviewSection>) {
+        self.sections = Some(Arc::new(sections));
+    }
+
+    /// It is unknown what the editor shows.
+    pub(super) fn forget(&mut self) {
+        self.sections = None;
+    }
+}

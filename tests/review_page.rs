@@ -1,0 +1,148 @@
+//! The page of `:RatReview`: colours of the code, folds, and what the keys there do.
+
+use crate::support::Chat;
+use serde_json::json;
+
+const LUA: &str = "local one = 1\nlocal two = 2\n-- three\nlocal four = 4\nlocal five = 5\n\n\n\n\n\n\nlocal six = 6\n";
+
+/// A turn with two tool calls that change a file, and its review.
+fn reviewed() -> Chat {
+    let mut chat = Chat::builder().file("a.lua", LUA).file("b.txt", "1\n2\n").in_turn();
+    let path = chat.path("a.lua");
+    let mut content = LUA.to_owned();
+    for (id, title, old, new) in [
+        ("t1", "Name it", "local two = 2", "local second = { 2 }"),
+        ("t2", "Count", "local six = 6", "return 6"),
+    ] {
+        chat.tool_call(json!({"toolCallId": id, "title": title, "kind": "edit",
+            "status": "in_progress", "locations": [{"path": path}]}));
+        // Once that is on the screen, the file has been looked at.
+        chat.nvim.poll_screen(title);
+        content = content.replace(old, new);
+        std::fs::write(&path, &content).unwrap();
+        chat.tool_call_update(json!({"toolCallId": id, "status": "completed"}));
+        chat.nvim.poll(title, |nvim| {
+            let count = "require('rat').changes({}, function(c) vim.g.pending = #c end)";
+            nvim.lua(count, json!([]));
+            nvim.eval("vim.g.pending") == json!(if id == "t1" { 1 } else { 2 })
+        });
+    }
+    let other = chat.path("b.txt");
+    chat.request("fs/write_text_file", json!({"path": other, "content": "1\ntwo\nthird\n"}))
+        .unwrap();
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("Review · 2 files, 3 hunks");
+    chat.nvim.poll_screen("@@ -1,5 +1,5 @@ Name it");
+    chat
+}
+
+fn folds(chat: &mut Chat) -> Vec<u64> {
+    let levels = chat.nvim.eval("vim.tbl_map(vim.fn.foldlevel, vim.fn.range(1, vim.fn.line('$')))");
+    levels.as_array().unwrap().iter().filter_map(serde_json::Value::as_u64).collect()
+}
+
+/// Holds (Review): Code in a review is coloured by its language, if there is a parser.
+#[test]
+fn code_is_coloured_under_the_colours_of_the_diff() {
+    let mut chat = reviewed();
+    for text in ["local second", "local two", "local one"] {
+        chat.nvim.poll(text, |nvim| {
+            let screen = nvim.screen();
+            let group = screen.highlight_of(text).unwrap_or_default();
+            group.contains("Statement") || group.contains("keyword")
+        });
+    }
+    let screen = chat.nvim.screen();
+    assert!(screen.highlight_of("local second").unwrap().contains("DiffAdd"));
+    assert!(screen.highlight_of("local two").unwrap().contains("DiffDelete"));
+    assert_eq!(screen.highlight_of("third"), Some("DiffAdd"), "there is no parser for text");
+}
+
+/// Holds (Review): Files are folded, and in them what each tool call has changed; what is closed stays so after a decision.
+#[test]
+fn files_and_tool_calls_are_folded() {
+    let mut chat = reviewed();
+    let of_first = |levels: &[u64]| (levels[0], levels[1], levels[8]);
+    let levels = folds(&mut chat);
+    assert_eq!(of_first(&levels), (1, 2, 2), "{levels:?}");
+    chat.nvim.input("ggjzc");
+    let closed = |chat: &mut Chat, line: u64| chat.nvim.eval(&format!("vim.fn.foldclosed({line})"));
+    assert_eq!(closed(&mut chat, 2), json!(2));
+    chat.nvim.input("zRggzc");
+    assert_eq!(closed(&mut chat, 2), json!(1));
+    let last = chat.nvim.buffer_lines("rat://review").iter().position(|it| it == "+two").unwrap();
+    chat.nvim.command(&format!("{}", last + 1));
+    chat.nvim.input("a");
+    chat.nvim.poll_screen("1 file, 2 hunks");
+    assert_eq!(closed(&mut chat, 2), json!(1), "an update keeps it closed");
+}
+
+/// Holds (Review): What changed while no tool call ran is a group of its own, which a decision on the turn leaves alone.
+#[test]
+fn what_nobody_can_attribute_is_a_group_of_its_own() {
+    let mut chat = Chat::builder()
+        .file("a.txt", "1\n2\n")
+        .file("b.txt", "1\n2\n")
+        .file("c.png", b"\0one".to_vec())
+        .in_turn();
+    let (path, other) = (chat.path("a.txt"), chat.path("b.txt"));
+    chat.request("fs/write_text_file", json!({"path": path, "content": "1\ntwo\n"})).unwrap();
+    std::fs::write(&other, "one\n2\n").unwrap();
+    std::fs::write(chat.path("c.png"), b"\0two!").unwrap();
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    chat.nvim.command("RatTurns");
+    chat.nvim.poll_screen("Turns that changed files");
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("Review · 3 files, 2 hunks");
+    let heading = "Changed while no tool call ran: by the agent, or by somebody else";
+    let page = chat.nvim.buffer_lines("rat://review");
+    assert_eq!(page[0], "a.txt  +1 -1");
+    let at = page.iter().position(|line| line == heading).unwrap();
+    assert_eq!(page[at + 1..at + 4], ["c.png  binary, 4 to 5 bytes", "", "b.txt  +1 -1"]);
+    chat.nvim.command("RatReject turn");
+    chat.nvim.poll_screen("Review · 2 files, 1 hunk");
+    let text = |chat: &Chat, name: &str| std::fs::read_to_string(chat.path(name)).unwrap();
+    assert_eq!((text(&chat, "a.txt"), text(&chat, "b.txt")), ("1\n2\n".into(), "one\n2\n".into()));
+    assert_eq!(chat.nvim.buffer_lines("rat://review")[0], heading);
+    chat.nvim.input("ggr");
+    chat.nvim.poll_screen("Nothing is pending");
+    assert_eq!(text(&chat, "b.txt"), "1\n2\n");
+    assert_eq!(std::fs::read(chat.path("c.png")).unwrap(), b"\0one");
+}
+
+/// Holds (Review): A selection within a hunk is decided on alone, and `u` takes the last decision back.
+#[test]
+fn a_part_of_a_hunk_is_decided_on_and_a_decision_taken_back() {
+    let mut chat = Chat::builder().file("a.txt", "1\n2\n3\n4\n").in_turn();
+    chat.nvim.command("wincmd t | edit a.txt");
+    let path = chat.path("a.txt");
+    let content = "1\ntwo\nthree\n4\n";
+    chat.request("fs/write_text_file", json!({"path": path, "content": content})).unwrap();
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("+three");
+    let name = path.to_str().unwrap();
+    let poll_page = |chat: &mut Chat, wanted: &[&str]| {
+        chat.nvim
+            .poll(&format!("{wanted:?}"), |nvim| nvim.buffer_lines("rat://review")[1..] == *wanted);
+    };
+    let whole = ["@@ -1,4 +1,4 @@", " 1", "-2", "-3", "+two", "+three", " 4"];
+    poll_page(&mut chat, &whole);
+    // The second of the added lines.
+    chat.nvim.input("7GVr");
+    poll_page(&mut chat, &["@@ -1,4 +1,3 @@", " 1", "-2", "-3", "+two", " 4"]);
+    assert_eq!(chat.nvim.buffer_lines(name), ["1", "two", "4"]);
+    chat.nvim.input("u");
+    poll_page(&mut chat, &whole);
+    // The first of the removed ones.
+    chat.nvim.input("4GVa");
+    poll_page(&mut chat, &["@@ -1,3 +1,4 @@", " 1", "-3", "+two", "+three", " 4"]);
+    chat.nvim.input("u");
+    poll_page(&mut chat, &whole);
+    assert_eq!(chat.nvim.buffer_lines(name), ["1", "two", "three", "4"]);
+    chat.nvim.input("uu");
+    chat.nvim.poll("told", |nvim| nvim.messages().contains("There is no decision to take back"));
+}
