@@ -319,16 +319,23 @@ impl Document {
         let Merged { theirs, after, hunks } =
             self.merge_unloaded(request, &before, file.is_some()).await?;
         let after = self.revisions.snapshot(after);
+        let theirs = self.revisions.snapshot(theirs);
+        self.set_view(request.by.session.clone(), AgentView::new(theirs));
         if file.is_none() || after != before {
             let written = self.replace_file(after.clone(), encoding).await?;
             self.baseline = Some(written);
         } else {
             // The agent wrote the text itself before it asked. If the file were not recorded, its whole text would be
             // attributed to the author of the next change.
+            let known = self.baseline.as_ref().map(|baseline| baseline.facts);
+            let is_late = self.record.is_none() && (known.is_none() || known == self.preloaded);
             self.baseline.clone_from(&file);
+            if is_late {
+                // What it was before, the checkpoint may know.
+                self.preloaded = file.as_ref().map(|file| file.facts);
+                return Ok(self.change_by(request, &before, &after, hunks));
+            }
         }
-        let theirs = self.revisions.snapshot(theirs);
-        self.set_view(request.by.session.clone(), AgentView::new(theirs));
         let origin = Origin { by: request.by.clone(), via: Via::Protocol, is_certain: true };
         let from = Version { exists: file.is_some(), ..Version::of_file(before.clone()) };
         self.record_change(origin, from, Version::of_file(after.clone()), &hunks).await?;

@@ -158,6 +158,6 @@ fn reviewed_and_undone(kind: Kind, prompt: &str, words: [&str; 5]) {
 /// The open review shows that.
 fn nothing_is_pending(chat: &mut Chat) {
     chat.until("an empty review", |chat| {
-        (chat.nvim.buffer_lines("rat://review") == ["Nothing is pending."]).then_some(())
+        (chat.nvim.buffer_lines("rat://review") == ["Nothing is pending. q closes."]).then_some(())
     });
 }
