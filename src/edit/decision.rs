@@ -219,32 +219,24 @@ impl<O> Record<O> {
     /// as it is.
     pub fn plan_rejection(&self, choice: &Choice) -> Rejection {
         let clusters = self.clusters(choice);
-        let (stay, go): (Vec<_>, Vec<_>) =
+        let (mut stay, mut go): (Vec<_>, Vec<_>) =
             clusters.into_iter().partition(|cluster| self.is_replaced(cluster, choice));
-        // A line the agent has moved out of a place that stays must not go from where it is now.
-        let gone = stay.iter().flat_map(|cluster| &cluster.lines);
-        let comes_back = |id: LineId| {
-            let fate = self.fate(id, choice);
-            fate.is_some_and(|fate| fate.is_alive() && !self.weave.line(id).is_alive())
-        };
-        let gone = gone.filter(|id| comes_back(**id));
-        let moved: HashSet<&str> = gone.map(|id| self.weave.text(*id)).collect();
-        let is_moved = |id: LineId| moved.contains(self.weave.text(id));
-        let (mut fates, mut conflicts) = (Vec::new(), Vec::new());
-        for cluster in go {
-            let of_cluster = cluster.lines.iter();
-            let of_cluster = of_cluster.filter_map(|&id| Some((id, self.fate(id, choice)?)));
-            let before = fates.len();
-            fates.extend(of_cluster);
-            let goes = |(id, fate): &(LineId, Fate)| {
-                !fate.is_alive() && self.weave.line(*id).is_alive() && is_moved(*id)
+        let mut seen = 0;
+        let mut moved = HashSet::new();
+        while seen < stay.len() {
+            // A line the agent has moved out of a place that stays must not go from where it is now, so that place stays, too.
+            moved.extend(stay[seen..].iter().flat_map(|it| self.turned(it, choice, true)));
+            seen = stay.len();
+            let takes = |cluster: &Cluster| {
+                self.turned(cluster, choice, false).iter().any(|line| moved.contains(line))
             };
-            if fates[before..].iter().any(goes) {
-                fates.truncate(before);
-                conflicts.push(cluster.rows);
-            }
+            let held;
+            (held, go) = go.into_iter().partition(takes);
+            stay.extend(held);
         }
-        conflicts.extend(stay.into_iter().map(|cluster| cluster.rows));
+        let lines = || go.iter().flat_map(|cluster| &cluster.lines);
+        let fates: Vec<_> = lines().filter_map(|&id| Some((id, self.fate(id, choice)?))).collect();
+        let mut conflicts: Vec<_> = stay.into_iter().map(|cluster| cluster.rows).collect();
         conflicts.sort_unstable_by_key(|rows| (rows.start, rows.end));
         let hunks = self.hunks_of(&fates);
         let form = choice.form.then(|| {
@@ -254,6 +246,16 @@ impl<O> Record<O> {
             Form { exists: base.exists || is_left, ..base }
         });
         Rejection { hunks, form, conflicts, fates }
+    }
+
+    /// Returns the lines that come in a place, or those that go, when a choice is rejected there.
+    fn turned(&self, cluster: &Cluster, choice: &Choice, comes: bool) -> Vec<&str> {
+        let turns = |id: LineId| {
+            let fate = self.fate(id, choice).filter(|fate| fate.is_alive() == comes);
+            fate.is_some() && self.weave.line(id).is_alive() != comes
+        };
+        let lines = cluster.lines.iter().filter(|id| turns(**id));
+        lines.map(|id| self.weave.text(*id)).collect()
     }
 
     /// Returns what becomes of a line when a choice is rejected; `None` if it stays as it is.

@@ -84,8 +84,12 @@ const FOUND: &[(u64, Habits)] = &[
 ];
 
 /// The same, with the habits of their seeds.
-const FOUND_WITH_HABITS: &[u64] =
-    &[10_451_216_379_200_822_465, 2_857_595_591_032_472_440, 802_048_205_307_360_762];
+const FOUND_WITH_HABITS: &[u64] = &[
+    10_451_216_379_200_822_465,
+    2_857_595_591_032_472_440,
+    802_048_205_307_360_762,
+    15_762_223_020_352_519_486,
+];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_where_it_once_was() {

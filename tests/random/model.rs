@@ -105,7 +105,7 @@ impl Knowledge {
 pub(crate) struct Expected {
     /// What both the buffer and the file had last.
     synced: Words,
-    synced_text: String,
+    pub(crate) synced_text: String,
     /// Words that have been in the buffer, or told as a conflict.
     came: HashSet<String>,
     /// With whose step each word first came.

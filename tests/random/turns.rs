@@ -26,7 +26,7 @@ use super::disk;
 use super::headless::Edges;
 use super::model::{Checked, Look, shown};
 use super::nvim::within;
-use super::words::{gone, words};
+use super::words::{each, gone, lines, words};
 use super::world::{SESSIONS, World, chat, key};
 
 /// In so many steps, one turn ends of each session, and the user undoes one.
@@ -47,6 +47,8 @@ pub(crate) struct Turns {
     /// The words that a turn has brought into a file, and those that came back when it was undone.
     brought: HashMap<(u64, usize), HashSet<String>>,
     returned: HashMap<(u64, usize), HashSet<String>>,
+    /// The words of lines that a turn has brought, also those that were in other lines before.
+    in_lines: HashMap<(u64, usize), HashSet<String>>,
 }
 
 impl Drop for Turns {
@@ -69,8 +71,8 @@ impl Turns {
         desk.connect(Arc::clone(edges.runner.documents()));
         let root = desk.folder().to_owned();
         let (running, kept) = ([None; 2], Vec::new());
-        let (brought, returned) = (HashMap::new(), HashMap::new());
-        Self { edges, root, store, running, begun: 0, kept, brought, returned }
+        let (brought, returned, in_lines) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { edges, root, store, running, begun: 0, kept, brought, returned, in_lines }
     }
 
     fn scope(&self) -> FileScope {
@@ -174,6 +176,11 @@ impl World {
         };
         let new = gone(&after, &before).into_iter().filter(|word| Some(*word) != typed);
         turns.brought.entry((turn, index)).or_default().extend(new.map(str::to_owned));
+        let before = lines(was.text.as_deref().unwrap_or(&self.files[index].expected.synced_text));
+        let new = lines(now.kept());
+        let new =
+            gone(&new, &before).into_iter().flat_map(each).filter(|word| Some(*word) != typed);
+        turns.in_lines.entry((turn, index)).or_default().extend(new.map(str::to_owned));
     }
 
     /// All files that were changed on disk are followed as a tool call of a running turn ends.
@@ -367,8 +374,13 @@ impl World {
             } else {
                 (&mut turns.returned, &turns.brought)
             };
-            let may_go = takes.get(&(turn, index));
-            let may_go = |word: &str| may_go.is_some_and(|words| words.contains(word));
+            // A word that the turn has moved into another line is not back where a place stays.
+            let is_in = |words: Option<&HashSet<String>>, word: &str| {
+                words.is_some_and(|words| words.contains(word))
+            };
+            let (takes, moved) = (takes.get(&(turn, index)), turns.in_lines.get(&(turn, index)));
+            let moved = moved.filter(|_| outcome.conflicts > 0);
+            let may_go = |word: &str| is_in(takes, word) || is_in(moved, word);
             let is_gone = |word: &&String| !after.contains_key(*word) && !may_go(word);
             if let Some(word) = before.keys().find(is_gone) {
                 return failed(format!("{word} is gone, and turn {turn} had not brought it"));

@@ -234,6 +234,17 @@ fn a_line_that_was_moved_by_what_is_kept_stays_where_it_is() {
 }
 
 #[test]
+fn a_line_that_was_moved_out_of_a_place_that_is_held_back_stays_where_it_is() {
+    let mut world = World::new("1\nx\n2\n3\n4\ny\n5\n6\n7\n8\n");
+    world.agent("a", "1\na\n2\n3\n4\nx\n5\n6\n7\ny\n8\n");
+    let text = "1\nuser\n2\n3\n4\nx\n5\n6\n7\ny\n8\n";
+    world.user(text);
+    // The user's line stays, so "x" must, too, and then "y".
+    assert_eq!(world.reject(&world.choose("a")), [(1, 2), (5, 6), (9, 10)]);
+    assert_eq!(*world.now(), Text::parse(text));
+}
+
+#[test]
 fn the_shape_is_part_of_a_change() {
     let mut world = World::new("1\n2\n");
     world.agent("a", "1\n2");
