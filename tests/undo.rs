@@ -199,6 +199,24 @@ fn a_line_that_was_saved_during_a_turn_stays_when_it_is_undone() {
     assert_eq!(text(&chat), "one\nTWO\nthree\nmine\n");
 }
 
+/// Holds (Review): Undoing a turn takes back what was accepted of it, too, and redoing brings it back.
+#[test]
+fn what_was_accepted_is_undone_with_its_turn() {
+    let text: String = (1..=40).map(|number| format!("{number}\n")).collect();
+    let mut chat = Chat::builder().file("open.txt", text.as_str()).start();
+    chat.nvim.command("wincmd t | edit open.txt");
+    let changed = text.replace("\n5\n", "\nfive\n").replace("\n32\n", "\nxxxii\n");
+    turn_with_command(&mut chat, |root| fs::write(root.join("open.txt"), &changed).unwrap());
+    let path = chat.path("open.txt");
+    chat.nvim.poll("five", |nvim| nvim.buffer_lines(path.to_str().unwrap())[4] == "five");
+    chat.nvim.command("5 | RatAccept");
+    chat.nvim.poll("accepted", |nvim| nvim.messages().contains("Accepted 1 hunk"));
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    answer(&mut chat, "RatRedo", "Redo \"change it all\"? 1 file", "Redid the turn in 1 file");
+    assert_eq!(fs::read_to_string(&path).unwrap(), changed);
+}
+
 /// Holds (Review): An undo that changes only buffers, since they have unsaved changes, can be redone, too.
 #[test]
 fn an_undo_in_unsaved_text_is_redone() {

@@ -419,7 +419,7 @@ impl Undo {
 /// Everything that an agent did in a turn.
 fn turn_of(by: Author) -> ChangeScope {
     let (session, turn) = (Some(by.session), Some(by.turn));
-    ChangeScope { session, turn, ..ChangeScope::default() }
+    ChangeScope { session, turn, has_kept: true, ..ChangeScope::default() }
 }
 
 /// What has been done, or is to be done, to a path.

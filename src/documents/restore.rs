@@ -11,6 +11,7 @@ use super::document::{Document, LoadedBuffer, MAX_TRIES};
 use super::error::DocumentError;
 use super::facts::DiskFacts;
 use super::registry::{Documents, run_to_completion};
+use super::review::choose;
 use crate::core::messages::review::ChangeScope;
 use crate::edit::{Record, Snapshot, Text, Version, apply, diff, merge, without_own};
 use crate::session::author::{Author, SessionKey};
@@ -131,11 +132,11 @@ impl Document {
         let Some(record) = self.record().await? else { return Ok(None) };
         let revisions = Arc::clone(&self.revisions);
         run_blocking(move || {
-            let choice = record.choose(None, |origin| scope.includes(&origin.author()));
+            let (planned, choice) = choose(record.clone(), &scope);
             if choice.is_empty() {
                 return None;
             }
-            let rejection = record.plan_rejection(&choice);
+            let rejection = planned.plan_rejection(&choice);
             let form = rejection.form.unwrap_or(record.form());
             let text = apply(&rejection.hunks, record.current()).with_shape(form.shape);
             let text = revisions.snapshot(text);
@@ -170,7 +171,7 @@ impl Document {
             if !record.current().same_lines(&disk) {
                 return Some(Some(others));
             }
-            let record = Record::clone(&record).as_if_pending();
+            let record = Record::clone(&record).as_if_pending(|_| true);
             let rejection = record.plan_rejection(&record.choose(None, is_chosen));
             let form = rejection.form.unwrap_or(record.form());
             let text = apply(&rejection.hunks, &disk).with_shape(form.shape);
@@ -278,10 +279,10 @@ impl Document {
     ) -> Result<(), DocumentError> {
         if let Some((undone, record)) = undone.zip(self.record.clone()) {
             // Otherwise it would be guessed from the texts whose lines came and went.
-            let scope = turn_of(undone);
+            let scope = ChangeScope { has_kept: true, ..turn_of(undone) };
             let rejection = run_blocking(move || {
-                let choice = record.choose(None, |origin| scope.includes(&origin.author()));
-                record.plan_rejection(&choice)
+                let (planned, choice) = choose(record, &scope);
+                planned.plan_rejection(&choice)
             });
             let (rejection, file) = (rejection.await?, self.read_file(None).await?);
             let after = file.map_or_else(|| self.no_file(), |file| Version::of_file(file.text));

@@ -96,7 +96,7 @@ impl Document {
         self.update_record(now).await?;
         let scope = scope.clone();
         self.change_record(move |record| {
-            let choice = choose(record, &scope);
+            let choice = choose_pending(record, &scope);
             record.keep(&choice);
             let is_part = scope.selected.is_some() && !choice.is_empty();
             (sessions(record.authors(&choice)), is_part)
@@ -184,8 +184,8 @@ impl Document {
             let Some(record) = self.record().await? else { return Ok(Decided::default()) };
             let scope = scope.clone();
             let planned = run_blocking(move || {
-                let choice = choose(&record, &scope);
-                (record.plan_rejection(&choice), sessions(record.authors(&choice)))
+                let (planned, choice) = choose(record, &scope);
+                (planned.plan_rejection(&choice), sessions(planned.authors(&choice)))
             });
             let (rejection, sessions) = planned.await?;
             let hunks = rejection.hunks.len().max(usize::from(rejection.form.is_some()));
@@ -362,7 +362,22 @@ fn sessions<'a>(origins: impl Iterator<Item = &'a Origin>) -> Vec<SessionKey> {
     sessions
 }
 
-fn choose(record: &Record<Origin>, scope: &ChangeScope) -> Choice {
+/// Chooses what is to be rejected. Returns the record with which that is planned, too.
+pub(super) fn choose(
+    record: Arc<Record<Origin>>,
+    scope: &ChangeScope,
+) -> (Arc<Record<Origin>>, Choice) {
+    let choice = choose_pending(&record, scope);
+    if choice.is_empty() || !scope.has_kept {
+        return (record, choice);
+    }
+    let record = Arc::unwrap_or_clone(record);
+    let record = record.as_if_pending(|origin| scope.includes(&origin.author()));
+    let choice = choose_pending(&record, scope);
+    (Arc::new(record), choice)
+}
+
+fn choose_pending(record: &Record<Origin>, scope: &ChangeScope) -> Choice {
     if let Some(SelectedRows { removed, added }) = &scope.selected {
         return record.choose_rows(removed, added, |origin| scope.includes(&origin.author()));
     }

@@ -36,6 +36,8 @@ pub struct Rejection {
     pub conflicts: Vec<Range<usize>>,
     /// What becomes of lines.
     fates: Vec<(LineId, Fate)>,
+    /// Lines that came and went by what is rejected, with the steps that took them away.
+    came_and_went: Vec<(LineId, StepId)>,
 }
 
 /// What becomes of a line.
@@ -235,6 +237,12 @@ impl<O> Record<O> {
             stay.extend(held);
         }
         let lines = || go.iter().flat_map(|cluster| &cluster.lines);
+        let came_and_went = lines().filter_map(|&id| {
+            let &Line { born, dead, .. } = self.weave.line(id);
+            let is_chosen = |step| choice.changes.contains(&(id, step));
+            dead.filter(|dead| is_chosen(born) && is_chosen(*dead)).map(|dead| (id, dead))
+        });
+        let came_and_went = came_and_went.collect();
         let fates: Vec<_> = lines().filter_map(|&id| Some((id, self.fate(id, choice)?))).collect();
         let mut conflicts: Vec<_> = stay.into_iter().map(|cluster| cluster.rows).collect();
         conflicts.sort_unstable_by_key(|rows| (rows.start, rows.end));
@@ -245,7 +253,7 @@ impl<O> Record<O> {
             let is_left = self.current().len() > hunks.iter().map(|hunk| hunk.removed).sum();
             Form { exists: base.exists || is_left, ..base }
         });
-        Rejection { hunks, form, conflicts, fates }
+        Rejection { hunks, form, conflicts, fates, came_and_went }
     }
 
     /// Returns the lines that come in a place, or those that go, when a choice is rejected there.
@@ -350,6 +358,11 @@ impl<O> Record<O> {
         }
         self.weave.redo(&transition);
         self.push_state(step, transition, rejection.form.unwrap_or(self.forms().text));
+        // If the coming of a line had been kept, it would be in the base without its going.
+        let came_and_went = rejection.came_and_went.iter().copied();
+        let is_kept = |(id, _): &(LineId, StepId)| !self.is_pending(*id, self.weave.line(*id).born);
+        let of_kept: Vec<_> = came_and_went.filter(is_kept).collect();
+        self.keep_pending(of_kept, false);
         if rejection.form.is_some() {
             self.keep_pending([], true);
         }

@@ -174,10 +174,13 @@ impl<O> Record<O> {
         known && self.has(&now.text) && self.forms().text == now.form()
     }
 
-    /// Returns the same history as if nothing had been kept.
+    /// Returns the same history as if nothing had been kept of what agents for which `is_chosen` did.
     #[must_use]
-    pub fn as_if_pending(self) -> Self {
-        Self { kept: HashSet::new(), ..self }
+    pub fn as_if_pending(mut self, is_chosen: impl Fn(&O) -> bool) -> Self {
+        let origins = &self.origins;
+        let is_of = |step: StepId| origins[step.index()].as_ref().is_some_and(&is_chosen);
+        self.kept.retain(|(_, step)| !is_of(*step));
+        self
     }
 
     /// Whether the text of the present state has these lines.

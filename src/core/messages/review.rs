@@ -70,6 +70,8 @@ pub struct ChangeScope {
     pub tool_call: Option<ToolCallId>,
     /// Only what is or is not known to be an agent's.
     pub certainty: Certainty,
+    /// Also what was kept, in a file where anything is pending.
+    pub has_kept: bool,
 }
 
 impl ChangeScope {
