@@ -217,6 +217,36 @@ fn what_was_accepted_is_undone_with_its_turn() {
     assert_eq!(fs::read_to_string(&path).unwrap(), changed);
 }
 
+/// Holds (Review): Of a file that somebody else has changed during a turn, what the agent certainly did is undone.
+#[test]
+fn what_an_agent_did_is_undone_where_somebody_else_was_at_work() {
+    for is_open in [false, true] {
+        let mut chat = in_project();
+        if is_open {
+            chat.nvim.command("wincmd t | edit open.txt");
+        }
+        chat.prompt("change it all");
+        chat.nvim.poll_state("running");
+        let call = json!({"toolCallId": "c1", "title": "Edit", "kind": "edit", "status": "pending",
+            "locations": [{"path": chat.path("open.txt")}]});
+        chat.tool_call(call);
+        fs::write(chat.path("open.txt"), "one\nTWO\nthree\n").unwrap();
+        chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
+        chat.nvim.poll("what the call has changed", |nvim| {
+            let count = "require('rat').changes({}, function(c) vim.g.pending = #c end)";
+            nvim.lua(count, json!([]));
+            nvim.eval("vim.g.pending") == json!(1)
+        });
+        fs::write(chat.path("open.txt"), "one\nTWO\nthree\nmine\n").unwrap();
+        chat.end_turn("end_turn");
+        chat.nvim.poll_state("ready");
+        poll_kept(&mut chat);
+        answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+        let text = fs::read_to_string(chat.path("open.txt")).unwrap();
+        assert_eq!(text, "one\ntwo\nthree\nmine\n", "open: {is_open}");
+    }
+}
+
 /// Holds (Review): An undo that changes only buffers, since they have unsaved changes, can be redone, too.
 #[test]
 fn an_undo_in_unsaved_text_is_redone() {

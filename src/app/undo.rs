@@ -5,7 +5,7 @@ use super::changed_paths::ChangedPaths;
 use crate::core::messages::checkpoint::{
     PlannedAction, PlannedFile, TurnRef, UndoOutcome, UndoPlan, UndoTarget,
 };
-use crate::core::messages::review::{ChangeAuthor, ChangeScope};
+use crate::core::messages::review::{Certainty, ChangeAuthor, ChangeScope};
 use crate::documents::{Documents, Replaced, Without};
 use crate::host::checkpoints::Checkpoints;
 use crate::host::checkpoints::entry::{FileChange, Kind, State};
@@ -156,9 +156,7 @@ impl Undo {
 
     /// Decides how a path gets back what it was before a change.
     async fn way(&self, turn: &TurnRef, change: &FileChange, is_redo: bool, force: bool) -> Way {
-        if change.shared && !force {
-            return Way::Leave(NOT_CERTAIN.to_owned());
-        }
+        let is_shared = change.shared && !force;
         let path = change.path.under(&turn.root);
         let is_text_file = |state: &Option<State>| {
             state.as_ref().is_none_or(|state| state.kind == Kind::File && state.content.is_some())
@@ -167,9 +165,12 @@ impl Undo {
         let loaded = self.documents.loaded_state(&path).await.ok().flatten();
         let author = self.authors.lock().get(turn).cloned().filter(|_| !is_redo);
         let without = match author.filter(|_| is_text) {
-            Some(by) => self.documents.without(&path, turn_of(by)).await.ok().flatten(),
+            Some(by) => self.documents.without(&path, turn_of(by, is_shared)).await.ok().flatten(),
             None => None,
         };
+        if is_shared && without.is_none() {
+            return Way::Leave(NOT_CERTAIN.to_owned());
+        }
         let now = self.state(turn, &change.path).await;
         let is_as_before = now.as_ref().is_ok_and(|now| *now == change.before);
         if loaded != Some(true) && is_as_before && change.before != change.after {
@@ -182,7 +183,7 @@ impl Undo {
                 return Way::Leave(why.to_owned());
             }
             let is_exact = self.is_exact(turn, change, &without).await;
-            return if is_exact && is_as_left && loaded.is_none() {
+            return if is_exact && is_as_left && loaded.is_none() && !is_shared {
                 Way::DiskRejecting
             } else {
                 Way::Reject(without.conflicts)
@@ -391,7 +392,8 @@ impl Undo {
             Way::Reject(_) => {
                 let author = self.authors.lock().get(&plan.turn).cloned();
                 let Some(author) = author else { return Ok(None) };
-                let rejected = self.documents.reject(&path, turn_of(author)).await;
+                let scope = turn_of(author, change.shared && !plan.force);
+                let rejected = self.documents.reject(&path, scope).await;
                 let rejected = rejected.map_err(|error| error.message_for_user())?;
                 Ok(Some(Taken::Buffer(rejected.conflicts.len())))
             }
@@ -416,10 +418,11 @@ impl Undo {
     }
 }
 
-/// Everything that an agent did in a turn.
-fn turn_of(by: Author) -> ChangeScope {
+/// Everything that an agent did in a turn, or only what it certainly did.
+fn turn_of(by: Author, is_certain: bool) -> ChangeScope {
     let (session, turn) = (Some(by.session), Some(by.turn));
-    ChangeScope { session, turn, has_kept: true, ..ChangeScope::default() }
+    let certainty = if is_certain { Certainty::Certain } else { Certainty::Any };
+    ChangeScope { session, turn, certainty, has_kept: true, ..ChangeScope::default() }
 }
 
 /// What has been done, or is to be done, to a path.

@@ -399,19 +399,26 @@ impl World {
             let is_whole = is_whole && plan.redoes.is_none();
             self.check_record(index)
                 .await
-                .and(if is_whole { self.has_nothing_of(index, turn).await } else { Ok(()) })
+                .and(if is_whole {
+                    self.has_nothing_of(index, turn, plan.force).await
+                } else {
+                    Ok(())
+                })
                 .or_else(failed)?;
         }
         Ok(())
     }
 
-    /// Nothing that a turn has done is pending.
-    async fn has_nothing_of(&self, index: usize, turn: u64) -> Checked {
+    /// Nothing that a turn has done is pending, but for what is not certain.
+    async fn has_nothing_of(&self, index: usize, turn: u64, force: bool) -> Checked {
         let path = &self.files[index].path;
         let record = within(self.desk.documents().record(path)).await.map_err(|e| e.to_string())?;
         let Some(record) = record else { return Ok(()) };
         let steps = record.pending().into_iter().flat_map(|hunk| hunk.steps);
-        let is_of = |step| record.origin(step).is_some_and(|origin| origin.by.turn == turn);
+        let is_of = |step| {
+            let origin = record.origin(step);
+            origin.is_some_and(|it| it.by.turn == turn && (force || it.is_certain))
+        };
         match steps.into_iter().find(|step| is_of(*step)) {
             Some(step) => Err(format!("{step:?} of turn {turn} is pending still")),
             None => Ok(()),
