@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -212,6 +213,8 @@ fn after_a_switch_of_the_branch_files_that_differ_are_left_alone() {
 
 /// In so many moments an undo is killed.
 const MOMENTS: usize = 50;
+/// In so many projects at once.
+const ABREAST: usize = 5;
 /// The files of the large project beside those of the other.
 const MORE: usize = 40;
 
@@ -247,9 +250,9 @@ fn kill_in_undo(chat: &mut Chat, dice: &mut Dice, turn: &str) {
     chat.nvim.poll_state("failed");
 }
 
-/// Holds (Review): An undo that is killed at any moment has changed nothing or everything once rat.nvim has started again.
-#[test]
-fn an_undo_that_is_killed_has_changed_nothing_or_everything() {
+/// Kills undos of a turn in a project of its own. Returns how many of them have changed everything, and how many were
+/// interrupted.
+fn kill_undos(seed: u64) -> (usize, usize) {
     let mut builder = in_project_builder();
     for number in 0..MORE {
         let text = format!("two {number}\n").repeat(100);
@@ -261,13 +264,9 @@ fn an_undo_that_is_killed_has_changed_nothing_or_everything() {
     turn_with_command(&mut chat, ravage_more);
     let after = tree(&root);
     let turn = format!("{{ root = '{}', id = '1-1' }}", root.display());
-    let seed = std::env::var("RAT_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or(20_261_123);
-    let mut out = std::io::stderr();
-    writeln!(out, "RAT_SEED={seed}").unwrap();
     let mut dice = Dice::new(seed);
     let (mut undone, mut between) = (0, 0);
-    for moment in 0..MOMENTS {
+    for moment in 0..MOMENTS / ABREAST {
         kill_in_undo(&mut chat, &mut dice, &turn);
         let killed = tree(&root);
         between += usize::from(killed != before && killed != after);
@@ -285,6 +284,25 @@ fn an_undo_that_is_killed_has_changed_nothing_or_everything() {
             let differ: Vec<&String> = differ.map(|(name, _)| name).collect();
             assert!(now == after, "moment {moment}: {differ:?} are neither old nor new");
         }
+    }
+    (undone, between)
+}
+
+/// Holds (Review): An undo that is killed at any moment has changed nothing or everything once rat.nvim has started again.
+#[test]
+fn an_undo_that_is_killed_has_changed_nothing_or_everything() {
+    let seed = std::env::var("RAT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or(20_261_123);
+    let mut out = std::io::stderr();
+    writeln!(out, "RAT_SEED={seed}").unwrap();
+    // Most of the time is spent waiting for Neovim and the binary to start.
+    let projects: Vec<_> = (0..ABREAST)
+        .map(|number| thread::spawn(move || kill_undos(seed + number as u64)))
+        .collect();
+    let (mut undone, mut between) = (0, 0);
+    for project in projects {
+        let (of_undone, of_between) = project.join().unwrap();
+        (undone, between) = (undone + of_undone, between + of_between);
     }
     writeln!(out, "{undone} undone, {between} interrupted").unwrap();
     assert!(between > 0 && undone < MOMENTS, "{undone} undone, {between} interrupted");
