@@ -60,6 +60,23 @@ fn code_is_coloured_under_the_colours_of_the_diff() {
     assert_eq!(screen.highlight_of("third"), Some("DiffAdd"), "there is no parser for text");
 }
 
+/// Holds (Review): A review on another tab page follows what becomes of the files, so that it is up to date when the user comes back.
+#[test]
+fn a_review_is_up_to_date_when_the_user_comes_back() {
+    let mut chat = reviewed();
+    chat.nvim.command("call bufload(bufadd('b.txt'))");
+    let last = chat.nvim.buffer_lines("rat://review").iter().position(|it| it == "+two").unwrap();
+    chat.nvim.command(&format!("{}", last + 1));
+    chat.nvim.input("r");
+    chat.nvim.poll_screen("1 file, 2 hunks");
+    chat.nvim.command("tabprevious | wincmd t | edit b.txt");
+    chat.nvim.input("u");
+    let has_it = |lines: &[String]| lines.iter().any(|line| line == "+two");
+    chat.nvim.poll("the hunk again", |nvim| has_it(&nvim.buffer_lines("rat://review")));
+    chat.nvim.command("tabnext");
+    chat.nvim.poll_screen("Review · 2 files, 3 hunks");
+}
+
 /// Holds (Review): Files are folded, and in them what each tool call has changed; what is closed stays so after a decision.
 #[test]
 fn files_and_tool_calls_are_folded() {

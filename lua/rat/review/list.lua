@@ -35,16 +35,19 @@ local PRIORITY = 100
 ---@field unfolded integer index of the first part that is not folded yet
 ---@field closed table<string, true> files that stay folded in an update
 ---@field asked? boolean whether an update has been asked for
+---@field arriving? boolean whether some pieces of an update are here and others are not
 ---@field stale? boolean whether something has changed since then
 local review ---@type rat.Review?
 
 ---@type table<string, string>
 local GROUP = { ["+"] = "RatReviewAdd", ["-"] = "RatReviewDelete", ["@"] = "RatReviewHunk" }
 
----@return integer? buf
-local function shown_buffer()
-  local buf = scratch.find(NAME)
-  return buf and vim.fn.bufwinid(buf) ~= -1 and buf or nil
+--- Returns the window of the review, which may be on another tab page.
+---@param buf? integer
+---@return integer? win
+local function window_of(buf)
+  local here = buf and vim.fn.bufwinid(buf) or -1
+  return here ~= -1 and here or buf and vim.fn.win_findbuf(buf)[1] or nil
 end
 
 --- Remembers the hunk under the cursor, to find it again in an updated review.
@@ -111,6 +114,9 @@ local function decide_here(keep)
       api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
     else
       other = row
+    end
+    if review.arriving then
+      return notify.info("The review is being updated. Try again.")
     end
     local buf, first, last = api.nvim_get_current_buf(), math.min(row, other), math.max(row, other)
     decisions.decide(review, buf, first, last, keep, is_selection)
@@ -344,7 +350,7 @@ end
 --- Asks for the present state of an open review.
 local function update()
   decisions.settle()
-  if not review or not shown_buffer() then
+  if not review or not window_of(scratch.find(NAME)) then
     return
   elseif review.asked then
     review.stale = true
@@ -394,7 +400,7 @@ local function finish(buf, win)
   comments.show(buf, function(path, file_row)
     return review_page.row_of(review.page, buf, path, file_row)
   end)
-  review.asked = false
+  review.asked, review.arriving = false, false
   if review.stale then
     update()
   end
@@ -404,16 +410,17 @@ end
 ---@param buf integer
 local function start_page(payload, buf)
   local old = review
-  local shown = vim.fn.bufwinid(buf)
+  local shown = window_of(buf)
   review = {
     scope = payload.scope --[[@as rat.notify.Scope]],
     chat = payload.chat,
     number = payload.page,
     page = old and payload.replaces and old.page or review_page.new(),
-    place = payload.update and old and shown ~= -1 and place_of(shown) or nil,
+    place = payload.update and old and shown and place_of(shown) or nil,
     unfolded = 1,
     closed = {},
     asked = true,
+    arriving = payload.update,
     stale = payload.update and old and old.stale or false,
   }
 end
@@ -432,8 +439,7 @@ function M.arrived(payload)
     buf = payload.update and buf or open_page()
     start_page(payload, buf --[[@as integer]])
   end
-  local shown = vim.fn.bufwinid(buf --[[@as integer]])
-  local win = shown ~= -1 and shown or nil
+  local win = window_of(buf)
   if win and is_first then
     begin(win, payload)
   end
