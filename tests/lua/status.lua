@@ -38,6 +38,13 @@ case("mode and model are on the screen, and a change of them", function()
   check.contains(nvim:lua("return require('rat').statusline()"), "100%% %%{execute('x…")
 end)
 
+case("what a starting agent can be set to is not known yet", function()
+  local nvim = check.start()
+  nvim:open_chat({ state = "starting" })
+  nvim:command("RatMode plan")
+  nvim:told("is still starting. Try again soon.")
+end)
+
 case("what waits comes before them where there is little room", function()
   local nvim = check.start({ columns = 80 })
   nvim:open_chat({ state = "waiting", permissions = { check.permission(1) } })

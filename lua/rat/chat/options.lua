@@ -115,6 +115,8 @@ function M.set(word, value)
   local chat, options = current_options()
   if not (chat and chat.id) then
     return notify.warn("No agent is running. :RatStart starts one.")
+  elseif #options == 0 and chat.status.state == "starting" then
+    return notify.warn(("%s is still starting. Try again soon."):format(chat.title))
   elseif word and value and value ~= "" then
     return rpc.notify("option", { chat = chat.id, option = word, value = value })
   elseif #options == 0 then
