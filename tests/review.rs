@@ -153,7 +153,8 @@ fn maps_lead_from_hunk_to_hunk() {
     for text in ["-3", "+two", "+three"] {
         assert!(chat.nvim.screen().contains(text), "{text} is not shown");
     }
-    chat.nvim.input("q");
+    assert_eq!(chat.nvim.eval("vim.fn.expand('%:t')"), json!("a.txt"), "it is not entered");
+    chat.nvim.input("j");
     chat.nvim.poll_no("+three");
     chat.nvim.command("execute \"normal d\\<Plug>(rat-hunk)\"");
     assert_eq!(lines(&mut chat), "1 4 5 6");

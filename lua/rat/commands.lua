@@ -337,7 +337,8 @@ function M.show_hunk()
     for _, text in ipairs(hunk.added) do
       lines[#lines + 1] = "+" .. text
     end
-    require("rat.view.scratch").float(lines, hunk.title ~= "" and hunk.title or "Change")
+    local title = hunk.title ~= "" and hunk.title or "Change"
+    require("rat.view.scratch").hint(lines, title, "diff")
   end)
 end
 

@@ -13,16 +13,17 @@ local function clean(config)
   end
 end
 
---- Opens a floating window with a border and enters it.
+--- Opens a floating window with a border.
 ---@param buf integer
 ---@param config vim.api.keyset.win_config title and footer may contain any text
+---@param stay? boolean whether the user stays where they are instead of entering it
 ---@return integer win
-function M.open(buf, config)
+function M.open(buf, config, stay)
   config = vim.tbl_extend("keep", config, { style = "minimal", border = "rounded" })
   config.title = config.title ~= "" and config.title or nil
   config.title_pos = config.title and "left" or nil
   clean(config)
-  return vim.api.nvim_open_win(buf, true, config)
+  return vim.api.nvim_open_win(buf, not stay, config)
 end
 
 --- Changes the position, size and title of a floating window.

@@ -160,6 +160,58 @@ function M.side(path, side, lines, writable)
   return buf
 end
 
+--- The window of the latest hint.
+local hint_win ---@type integer?
+
+--- Shows lines in a floating window at the cursor, as |vim.diagnostic.open_float()| does: it closes once the cursor moves,
+--- and is entered if it is shown again.
+---@param lines string[]
+---@param title string
+---@param syntax string
+function M.hint(lines, title, syntax)
+  if hint_win and vim.api.nvim_win_is_valid(hint_win) then
+    return vim.api.nvim_set_current_win(hint_win)
+  end
+  local buf, about = vim.api.nvim_create_buf(false, true), vim.api.nvim_get_current_buf()
+  M.set_options(buf, "rathint")
+  vim.bo[buf].bufhidden = "wipe"
+  vim.bo[buf].syntax = syntax
+  M.fill(buf, lines)
+  local width = vim.fn.strdisplaywidth(title) + 2
+  for _, line in ipairs(lines) do
+    width = math.max(width, vim.fn.strdisplaywidth(line))
+  end
+  hint_win = float.open(buf, {
+    relative = "cursor",
+    row = 1,
+    col = 0,
+    width = math.max(1, math.min(width, vim.o.columns - 4)),
+    height = math.max(1, math.min(#lines, math.floor(vim.o.lines / 2) - 2)),
+    title = " " .. title .. " ",
+  }, true)
+  local group = vim.api.nvim_create_augroup("rat_hint", {})
+  local function close()
+    vim.api.nvim_create_augroup("rat_hint", {})
+    float.close(buf)
+  end
+  vim.api.nvim_create_autocmd({ "CursorMoved", "InsertEnter" }, {
+    group = group,
+    buffer = about,
+    desc = "rat: close a hint",
+    callback = close,
+  })
+  vim.api.nvim_create_autocmd("BufEnter", {
+    group = group,
+    desc = "rat: close a hint that is about another buffer",
+    callback = function(event)
+      if event.buf ~= about and event.buf ~= buf then
+        vim.schedule(close)
+      end
+    end,
+  })
+  vim.keymap.set("n", "q", close, { buffer = buf, nowait = true, desc = "Close" })
+end
+
 --- Shows lines in a floating window in the middle of the screen. `q` or leaving it closes it.
 ---@param lines string[]
 ---@param title string
