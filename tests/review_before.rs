@@ -95,6 +95,57 @@ fn a_rejected_write_changes_nothing() {
     chat.nvim.poll_state("running");
 }
 
+/// Holds (Review): `:RatAllow`, `:RatDeny` and the keys of the chat answer a write that waits, and a reason reaches the agent.
+#[test]
+fn a_write_is_answered_like_a_permission() {
+    let mut chat = in_a_turn();
+    let pending = ask(&mut chat, "a.txt", NEW);
+    chat.nvim.poll_screen("ga write");
+    chat.nvim.poll_screen(":RatAllow :RatDeny");
+    chat.nvim.command("RatAllow");
+    chat.answer(pending);
+    assert_eq!(disk(&chat), NEW);
+    chat.nvim.command("wincmd b");
+    for keys in ["gr", "ga"] {
+        let pending = ask(&mut chat, "a.txt", OLD);
+        chat.nvim.poll_screen("<CR> choose");
+        chat.nvim.input("<Esc>");
+        chat.nvim.poll_no("Write it");
+        chat.nvim.input(keys);
+        assert_eq!(chat.agent.expect_answer(pending).is_ok(), keys == "ga", "{keys}");
+    }
+    assert_eq!(disk(&chat), OLD);
+    let pending = ask(&mut chat, "a.txt", NEW);
+    show(&mut chat);
+    chat.nvim.command("RatDeny not like this");
+    refusal(&mut chat, pending);
+    assert_eq!(disk(&chat), OLD);
+    chat.nvim.poll_screen("not like this");
+    chat.nvim.poll_state("running");
+    chat.nvim.command("RatAllow");
+    chat.nvim.poll_screen("No permission request is waiting");
+}
+
+/// Holds (Review): The card of a tool call says that the user has rejected or edited its write.
+#[test]
+fn a_decision_about_a_write_is_on_its_card() {
+    let mut chat = in_a_turn();
+    for (keys, said) in
+        [("gr", "✗ You rejected this change"), ("ggdoga", "✓ You edited this change")]
+    {
+        let path = chat.path("a.txt");
+        chat.tool_call(json!({"toolCallId": keys, "title": "Write", "kind": "edit",
+            "status": "in_progress", "locations": [{"path": path}]}));
+        let pending = ask(&mut chat, "a.txt", NEW);
+        show(&mut chat);
+        chat.nvim.input(keys);
+        refusal(&mut chat, pending);
+        poll_closed(&mut chat);
+        chat.tool_call_update(json!({"toolCallId": keys, "status": "failed"}));
+        chat.nvim.poll_screen(said);
+    }
+}
+
 /// Holds (Review): The user takes back or edits parts of a write before it is made, and the agent is told what became of it.
 #[test]
 fn a_write_is_made_in_part() {

@@ -232,7 +232,7 @@ impl State {
             UserAction::Answer { id, index } => self.question_answered(id, index),
             UserAction::ShowWrite(question) => self.show_write(question),
             UserAction::DecideWrite(question, lines) => {
-                self.decide_write(question, lines.as_deref());
+                self.decide_write(question, lines);
             }
             UserAction::DiffEdited(chat, edited) => self.diff_edited(chat, edited),
             UserAction::Redraw(chat, view) => self.redraw(chat, view),

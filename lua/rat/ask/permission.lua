@@ -86,14 +86,14 @@ end
 
 --- Finds the request or question that has waited longest: in the chat the user is in, else in the visible one, else in a
 --- chat of this folder, else in any chat. Tells the user if nothing waits.
----@param questions? boolean whether the binary's own questions count, too
+---@param questions fun(chat?: rat.Chat): rat.Question[] those of the binary's own questions that count, too
 ---@return rat.Request?
 ---@return rat.Question?
 ---@return boolean elsewhere whether it was found in none of the first three while several requests wait
 local function oldest(questions)
   local function first(chat)
     local request = waiting(chat)[1]
-    local asked = questions and question_list.list(chat)[1] or nil
+    local asked = questions(chat)[1]
     -- The binary numbers requests and questions in one sequence.
     if request and asked and asked.id < request.permission.id then
       return nil, asked
@@ -120,7 +120,7 @@ local function oldest(questions)
   if not (request or asked) then
     notify.info("No permission request is waiting")
   end
-  return request, asked, #waiting() > 1
+  return request, asked, #waiting() + #questions() > 1
 end
 
 --- Answers a request with one of its options.
@@ -223,7 +223,7 @@ end
 function M.open(chat, id)
   local request, asked = id and M.request(chat --[[@as rat.Chat]], id) or nil, nil
   if not id then
-    request, asked = oldest(true)
+    request, asked = oldest(question_list.list)
   end
   if asked then
     question.open(asked)
@@ -242,12 +242,6 @@ function M.request(chat, id)
   return vim.iter(waiting(chat)):find(function(request)
     return request.permission.id == id
   end)
-end
-
----@param request rat.Request
----@return boolean
-local function is_visible(request)
-  return window.visible() == request.chat
 end
 
 ---@param request rat.Request
@@ -337,24 +331,56 @@ function M.decide(request, allow, reason)
   return true
 end
 
---- Allows or rejects the oldest request once. If it is not clear that the user means that one, it is shown instead.
+--- Allows or rejects the oldest request once, or the oldest write that waits for the user. If it is not clear that the user
+--- means that one, it is shown instead.
 ---@param allow boolean
 ---@param reason? string sent to the agent with a rejection
 function M.answer(allow, reason)
-  local request, _, elsewhere = oldest()
-  if request and elsewhere then
-    notify.info("Several requests are waiting in other chats. This is the oldest.")
-    return show(request, false)
-  elseif request and not is_visible(request) and request.chat ~= current_chat.get() then
+  local request, asked, elsewhere = oldest(question_list.writes)
+  local chat = request and request.chat or asked and registry.get(asked.chat)
+  if not chat then
+    return
+  end
+  local is_visible = window.visible() == chat or asked ~= nil and asked.decide ~= nil
+  local why ---@type string?
+  if elsewhere then
+    why = "Several requests are waiting in other chats. This is the oldest."
+  elseif not is_visible and chat ~= current_chat.get() then
     -- The user works with another chat and has not seen this request.
-    notify.info(("%s is waiting. This is its request."):format(registry.label(request.chat)))
-    return show(request, false)
+    why = ("%s is waiting. This is its request."):format(registry.label(chat))
   end
-  if request and M.decide(request, allow, reason) and not is_visible(request) then
-    local word = allow and "Allowed once" or "Rejected"
-    local label = registry.label(request.chat --[[@as rat.Chat]])
-    notify.info(("%s: %s (%s)"):format(word, request.permission.title, label))
+  if why then
+    notify.info(why)
+    if asked then
+      return question.open(asked)
+    end
+    return show(request --[[@as rat.Request]], false)
   end
+  if asked then
+    question.decide(asked, allow, reason)
+  elseif
+    not M.decide(request --[[@as rat.Request]], allow, reason)
+  then
+    return
+  end
+  if not is_visible then
+    local word = asked and (allow and "Written" or "Rejected")
+      or (allow and "Allowed once" or "Rejected")
+    local title = asked and asked.title or request.permission.title
+    notify.info(("%s: %s (%s)"):format(word, title, registry.label(chat)))
+  end
+end
+
+--- Answers the oldest write of a chat that waits for the user.
+---@param chat rat.Chat
+---@param allow boolean
+---@return boolean answered
+function M.answer_write(chat, allow)
+  local asked = #waiting(chat) == 0 and question_list.writes(chat)[1] or nil
+  if asked then
+    question.decide(asked, allow)
+  end
+  return asked ~= nil
 end
 
 --- Answers a request with the option of the given number.

@@ -55,8 +55,46 @@ end
 ---@return rat.SelectOptions
 ---@return rat.OnChoice
 local function select_arguments(question)
+--- Answers whether a write is to be made.
+---@param question rat.Question
+---@param write boolean
+---@param reason? string sent to the agent with a rejection
+function M.decide(question, write, reason)
+  if question.decide then
+    return question.decide(write, reason)
+  elseif write then
+    rpc.notify("answer", { id = question.id, index = 1 })
+  else
+    rpc.notify("decide_write", { id = question.id, reason = reason })
+  end
+  remove(question)
+end
+
+--- The keys that answer a question about a write, as in the chat.
+---@param question rat.Question
+---@return table<string, fun()>?
+local function write_keys(question)
+  return question.peek
+    and {
+      ga = function()
+        M.decide(question, true)
+      end,
+      gr = function()
+        M.decide(question, false)
+      end,
+      gd = function()
+        peek(question)
+      end,
+    }
+end
+
   return question.items,
-    { prompt = question.title, careful = true, insert_closes = question.lasting },
+    {
+      prompt = question.title,
+      careful = true,
+      insert_closes = question.lasting,
+      keys = write_keys(question),
+    },
     function(_, index)
       question.chooser = nil
       if index and index == question.peek then
@@ -121,6 +159,16 @@ function M.settled(id)
   local question = find(id)
   if question then
     remove(question)
+  end
+end
+
+--- Lets `decide` answer a question while what it is about is shown.
+---@param id integer
+---@param decide? fun(write: boolean, reason?: string)
+function M.shown(id, decide)
+  local question = find(id)
+  if question then
+    question.decide = decide
   end
 end
 

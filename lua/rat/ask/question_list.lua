@@ -10,6 +10,7 @@ local M = {}
 ---@field lasting boolean whether it keeps waiting when the user closes it
 ---@field peek? integer the item that answers nothing but shows what the question is about
 ---@field chooser? rat.ChooserHandle while it is open or waits to open
+---@field decide? fun(write: boolean, reason?: string) while the write that it is about is compared with the file
 ---@field wait? rat.Wait while what it is about waits to be shown
 ---@field by_itself? boolean whether that is shown without the user having asked for it
 
@@ -35,6 +36,15 @@ function M.list(chat)
   return vim.tbl_filter(function(question)
     return not chat or question.chat == chat.id
   end, questions)
+end
+
+--- Returns the waiting questions about writes of agents, the oldest first.
+---@param chat? rat.Chat only those about this chat
+---@return rat.Question[]
+function M.writes(chat)
+  return vim.tbl_filter(function(question)
+    return question.peek ~= nil
+  end, M.list(chat))
 end
 
 --- Returns how many questions wait, without those that follow from what the user has just done.

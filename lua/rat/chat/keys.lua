@@ -97,6 +97,9 @@ end
 ---@return fun(chat: rat.Chat)
 local function decide_request(allow)
   return function(chat)
+    if permission.answer_write(chat, allow) then
+      return
+    end
     local request = request_meant(chat)
     if request then
       permission.decide(request, allow)

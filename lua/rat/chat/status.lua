@@ -78,7 +78,7 @@ local function request_hint(chat)
   elseif count > 1 then
     return ("%d requests: :RatPermission"):format(count)
   elseif questions == 1 then
-    return ":RatPermission"
+    return question_list.writes(chat)[1] and ":RatAllow :RatDeny" or ":RatPermission"
   elseif #permissions[1].options == 0 then
     return ":RatDeny"
   end
@@ -237,7 +237,9 @@ local function current_keys(chat)
   local status = chat.status
   local count = #status.permissions + question_list.count(chat)
   local cancel = { "<C-c>", "cancel" }
-  if count > 1 or count == 1 and #status.permissions == 0 then
+  if count == 1 and question_list.writes(chat)[1] then
+    return { { "ga", "write" }, { "gr", "reject" }, cancel }
+  elseif count > 1 or count == 1 and #status.permissions == 0 then
     return { { ":RatPermission", "answer" }, cancel }
   elseif count == 1 then
     return vim.list_extend(answers(status.permissions[1]), { cancel })

@@ -24,10 +24,11 @@ local open_proposals = {}
 --- Answers the question.
 ---@param proposal rat.Proposal
 ---@param lines? string[] the text the file is to have; nil rejects the write
-local function decide(proposal, lines)
+---@param reason? string sent to the agent with a rejection
+local function decide(proposal, lines, reason)
   if open_proposals[proposal.id] then
     open_proposals[proposal.id] = nil
-    rpc.notify("decide_write", { id = proposal.id, lines = lines })
+    rpc.notify("decide_write", { id = proposal.id, lines = lines, reason = reason })
     question.settled(proposal.id)
   end
 end
@@ -42,8 +43,9 @@ local function write(proposal)
 end
 
 ---@param proposal rat.Proposal
-local function reject(proposal)
-  decide(proposal)
+---@param reason? string sent to the agent
+local function reject(proposal, reason)
+  decide(proposal, nil, reason)
   tab_page.close(proposal.page)
 end
 
@@ -101,6 +103,13 @@ function M.arrived(payload)
   local right = scratch.side(payload.path, "new", payload.after, true)
   proposal = { id = payload.id, page = page, buf = right }
   open_proposals[payload.id] = proposal
+  question.shown(payload.id, function(is_wanted, reason)
+    if is_wanted then
+      write(proposal)
+    else
+      reject(proposal, reason)
+    end
+  end)
   tab_page.compare(page, left, right)
   local name = statusline_escape(vim.fn.fnamemodify((payload.path:gsub("%c", " ")), ":."))
   tab_page.set_winbars(

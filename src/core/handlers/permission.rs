@@ -97,10 +97,15 @@ impl State {
             }
         };
         self.answer_permission(id, &waiting, option.as_ref());
-        if let PermissionChoice::Deny(Some(reason)) = choice
-            && let Some(chat) = self.chats.get_mut(&id)
-        {
-            // The protocol has no field for a reason, so it is sent as the next prompt.
+        if let PermissionChoice::Deny(Some(reason)) = choice {
+            self.send_reason(id, reason);
+        }
+    }
+
+    /// Tells the agent why the user has rejected what it asked for. The protocol has no field for a reason, so it is
+    /// sent as the next prompt.
+    pub(super) fn send_reason(&mut self, id: ChatId, reason: String) {
+        if let Some(chat) = self.chats.get_mut(&id) {
             chat.queue.prompts.push_front(Prompt { text: reason, attachments: Vec::new() });
             chat.redraw.status = true;
         }

@@ -17,6 +17,8 @@ use crate::core::state::State;
 use crate::edit::unified::{FileDiff, bounded};
 use crate::edit::{Text, diff};
 use crate::session::author::{Author, ChatId};
+use crate::session::entry::{Decision, PermissionEntry};
+use crate::session::permission::{OptionKind, PermissionOption};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -123,19 +125,23 @@ impl State {
     }
 
     /// The user has decided on a change that was shown: wants the file to have these lines, or rejects it.
-    pub(in crate::core) fn decide_write(&mut self, number: u64, lines: Option<&[String]>) {
+    pub(in crate::core) fn decide_write(
+        &mut self,
+        number: u64,
+        lines: Result<Vec<String>, Option<String>>,
+    ) {
         let is_write = matches!(self.questions.get(&number), Some(Question::Write { .. }));
         let Some(question) = is_write.then(|| self.questions.remove(&number)).flatten() else {
             return;
         };
         self.after_draw.push(EditorMessage::Unask(number));
         let Question::Write { chat, token, write } = question else { return };
-        let edited = lines.map(|lines| like(&write.after, lines));
+        let edited = lines.map(|lines| like(&write.after, &lines));
         match edited {
-            Some(edited) if edited == *write.after => {
+            Ok(edited) if edited == *write.after => {
                 self.make_write(token, Consent::Given, None);
             }
-            Some(edited) if edited != *write.before || !write.exists => {
+            Ok(edited) if edited != *write.before || !write.exists => {
                 let note = note(&write.path, &write.after, &edited);
                 let hunks = diff(&write.after, &edited).len();
                 if let Some(chat) = self.chats.get_mut(&chat) {
@@ -143,12 +149,18 @@ impl State {
                     chat.decisions.edit(&write.path, hunks);
                 }
                 let texts = (write.before.content(), edited.content());
+                self.note_on_card(token, OptionKind::AllowOnce, "You edited this change");
                 // The agent's own text goes into the consent there.
                 let (sent, proposed) = (String::new(), write.after.clone());
                 let consent = Consent::Edited { sent, proposed, note };
                 self.make_write(token, consent, Some(texts));
             }
-            _ => self.reject_write(chat, token, &write),
+            other => {
+                self.reject_write(chat, token, &write);
+                if let Err(Some(reason)) = other {
+                    self.send_reason(chat, reason);
+                }
+            }
         }
         self.count_questions();
     }
@@ -178,10 +190,25 @@ impl State {
             let hunks = diff(&write.before, &write.after).len().max(1);
             chat.decisions.decide(&write.path, ReviewAction::Reject, hunks);
         }
+        self.note_on_card(token, OptionKind::RejectOnce, "You rejected this change");
         let path = write.path.display();
         let message =
             format!("the user rejected this change of {path}, which was not made: ask what to do");
         self.respond(token, Answer::Error { code: INTERNAL_ERROR, message });
+    }
+
+    /// Says on the card of a write's tool call what the user has done, since agents report only an error.
+    fn note_on_card(&mut self, token: RequestToken, kind: OptionKind, words: &str) {
+        let number = self.next_id();
+        let Some(request) = self.requests.get(&token) else { return };
+        let Some(Effect::Write { by, .. }) = &request.file else { return };
+        let Some(chat) = self.chats.get_mut(&request.chat) else { return };
+        let Some(call) = by.tool_call.clone() else { return };
+        let option = PermissionOption { id: words.into(), name: words.to_owned(), kind };
+        let decision = Decision::Chosen(option.id.clone());
+        let decided = PermissionEntry { id: number, options: vec![option], decision };
+        chat.incoming_mut().note_decision(&call, decided);
+        chat.redraw.tool_calls.insert(call);
     }
 
     /// Returns the answer to a write that was made.

@@ -195,8 +195,8 @@ pub enum UserAction {
     },
     /// See the write that this question is about.
     ShowWrite(u64),
-    /// Have the write that this question is about leave these lines in the file; `None` rejects it.
-    DecideWrite(u64, Option<Vec<String>>),
+    /// Have the write that this question is about leave these lines in the file, or reject it, perhaps with a reason.
+    DecideWrite(u64, Result<Vec<String>, Option<String>>),
     /// The user has edited a change that they are about to allow.
     DiffEdited(ChatId, EditedDiff),
     /// Redraw a view completely, because its buffer was created again.

@@ -175,8 +175,8 @@ impl FromLua {
                 UserAction::KeepAsBase(path.into(), lines)
             }
             Self::ShowWrite(write::ShowWrite { id }) => UserAction::ShowWrite(id),
-            Self::DecideWrite(write::DecideWrite { id, lines }) => {
-                UserAction::DecideWrite(id, lines)
+            Self::DecideWrite(write::DecideWrite { id, lines, reason }) => {
+                UserAction::DecideWrite(id, lines.ok_or(reason))
             }
             Self::DiffEdited(edited) => edited.into(),
             Self::Diff(diff) => diff.into(),

@@ -71,6 +71,16 @@ impl Transcript {
         }
     }
 
+    /// Notes on a tool call what the user has decided about a change of it, unless it waits for another decision.
+    pub fn note_decision(&mut self, id: &ToolCallId, decided: PermissionEntry) {
+        let index = self.tool_index(id);
+        let asked = &mut self.tool_at(index).asked;
+        if asked.as_ref().is_none_or(|asked| asked.decision != Decision::Waiting) {
+            *asked = Some(decided);
+            self.mark_changed(index);
+        }
+    }
+
     /// Copies the status of a tool call to its duplicates.
     pub(super) fn copy_status(&mut self, id: &ToolCallId, status: Option<ToolStatus>) {
         let Some(status) = status else { return };

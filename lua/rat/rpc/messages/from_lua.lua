@@ -238,6 +238,7 @@
 ---@class (exact) rat.notify.DecideWrite
 ---@field id integer The number of the question.
 ---@field lines? string[] The lines the file is to have; without them, the write is rejected.
+---@field reason? string Why it is rejected, for the agent.
 
 --- Tells of an edited change that the user is about to allow.
 ---@class (exact) rat.notify.DiffEdited

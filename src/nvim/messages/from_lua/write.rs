@@ -26,6 +26,8 @@ pub(in crate::nvim) struct DecideWrite {
     pub(super) id: u64,
     /// The lines the file is to have; without them, the write is rejected.
     pub(super) lines: Option<Vec<String>>,
+    /// Why it is rejected, for the agent.
+    pub(super) reason: Option<String>,
 }
 
 /// Tells of an edited change that the user is about to allow.
