@@ -18,16 +18,23 @@ local window = require("rat.view.window")
 
 local M = {}
 
+local NO_AGENT = "No agent is running. :RatStart starts one."
+local NO_AGENT_FOR_TURNS =
+  "Start an agent in this folder first (:RatStart): turns are undone from its chat."
+local NO_AGENT_FOR_REVIEW =
+  "Start an agent in this folder first (:RatStart): changes are reviewed from its chat."
+
 --- Sends the binary a notification about the current chat, or tells the user that there is none.
 ---@param name keyof rat.notify.Payloads
 ---@param payload? table
-local function send(name, payload)
+---@param without? string told if there is no chat
+local function send(name, payload, without)
   local chat = current_chat.get()
   if chat and chat.id then
     local notify_binary = rpc.notify --[[@as fun(name: any, payload: table)]]
     notify_binary(name, vim.tbl_extend("force", { chat = chat.id }, payload or {}))
   else
-    notify.warn("No agent is running. :RatStart starts one.")
+    notify.warn(without or NO_AGENT)
   end
 end
 
@@ -259,7 +266,7 @@ local function review(args, keep)
   end
   local chat = current_chat.get()
   if not chat or not chat.id then
-    return notify.warn("No agent is running. :RatStart starts one.")
+    return notify.warn(NO_AGENT_FOR_REVIEW)
   end
   ---@type rat.notify.Review
   local payload = { chat = chat.id, keep = keep, scope = scope == "turn" and "turn" or "all" }
@@ -285,19 +292,19 @@ function M.RatReview(args)
     local known = table.concat(M.list_scopes, ", ")
     return notify.error((':RatReview takes %s, not "%s"'):format(known, scope))
   end
-  send("list_changes", { scope = scope })
+  send("list_changes", { scope = scope }, NO_AGENT_FOR_REVIEW)
 end
 
 function M.RatUndo(args)
-  send("undo", { force = args ~= nil and args.bang })
+  send("undo", { force = args ~= nil and args.bang }, NO_AGENT_FOR_TURNS)
 end
 
 function M.RatRedo()
-  send("undo", { redo = true })
+  send("undo", { redo = true }, NO_AGENT_FOR_TURNS)
 end
 
 function M.RatTurns()
-  send("turns", {})
+  send("turns", {}, NO_AGENT_FOR_TURNS)
 end
 
 function M.RatAccept(args)
