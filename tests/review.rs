@@ -172,7 +172,7 @@ fn the_agent_is_told_what_the_user_has_decided() {
     chat.end_turn("end_turn");
     chat.nvim.poll_state("ready");
     chat.nvim.command("RatUndo");
-    chat.nvim.poll_screen("Show the plan");
+    chat.nvim.poll_screen("Show what would change");
     chat.nvim.input("1<CR>");
     poll_message(&mut chat, "Undid the turn");
     chat.nvim.send("next");

@@ -256,7 +256,8 @@ fn an_undo_in_unsaved_text_is_redone() {
     turn_with_command(&mut chat, write);
     poll_open(&mut chat, "TWO");
     chat.nvim.command("call append(3, 'mine')");
-    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+    let told = "Undid the turn in 1 file; open.txt is not saved. :RatRedo brings it back.";
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", told);
     let path = chat.path("open.txt");
     let lines = |chat: &mut Chat| chat.nvim.buffer_lines(path.to_str().unwrap());
     assert_eq!(lines(&mut chat), ["one", "two", "three", "mine"]);
@@ -376,6 +377,31 @@ fn a_turn_that_was_rejected_is_not_undone_again() {
     assert_eq!(fs::read_to_string(chat.path("open.txt")).unwrap(), "one\ntwo\n");
 }
 
+/// Holds (Review): What an undo would change is read before the question comes back, and says what will happen to each file.
+#[test]
+fn the_page_of_an_undo_is_read_before_the_question_comes_back() {
+    let mut chat = Chat::builder().file("a.txt", "one\n").start();
+    turn_with_command(&mut chat, |root| fs::write(root.join("new.txt"), "new\n").unwrap());
+    fs::write(chat.path("new.txt"), "new\nmine\n").unwrap();
+    chat.nvim.command("RatUndo");
+    chat.nvim.poll_screen("2  Show what would change");
+    chat.nvim.input("2<CR>");
+    chat.nvim.poll_screen("Undo: what would change");
+    chat.nvim.poll_screen("new.txt: take back, keep what has changed since");
+    assert!(!chat.nvim.screen().contains("2  Show what would change"), "it covers the page");
+    chat.nvim.input("q");
+    chat.nvim.poll_screen("2  Show what would change");
+    assert!(!chat.nvim.screen().contains("Undo: what would change"));
+    chat.nvim.input("1<CR>");
+    chat.nvim.poll("undone", |nvim| nvim.messages().contains("Undid the turn in 1 file"));
+    assert_eq!(fs::read_to_string(chat.path("new.txt")).unwrap(), "mine\n");
+    chat.nvim.command("RatUndo");
+    let all = "Nothing to undo: all turns in this folder are undone. :RatRedo brings";
+    chat.nvim.poll(all, |nvim| nvim.messages().contains(all));
+    chat.nvim.command("RatTurns");
+    chat.nvim.poll_screen("(undone) change it all");
+}
+
 /// Holds (Review): `<CR>` on the heading of a prompt offers to see and undo what its turn has changed.
 #[test]
 fn a_prompt_in_the_transcript_leads_to_its_turn() {
@@ -392,7 +418,7 @@ fn a_prompt_in_the_transcript_leads_to_its_turn() {
     chat.nvim.input("k<CR>");
     chat.nvim.poll_screen("Undo it");
     chat.nvim.input("2<CR>");
-    chat.nvim.poll_screen("Show the plan");
+    chat.nvim.poll_screen("Show what would change");
     chat.nvim.input("1<CR>");
     chat.nvim.poll("undone", |nvim| nvim.messages().contains("Undid the turn"));
     assert_eq!(tree(chat.nvim.cwd()), before);

@@ -37,6 +37,10 @@ const CONTESTED: &str = "the same lines have changed since";
 /// Why a path is left alone whose content before the turn is not there.
 const NOT_KEPT: &str = "its content is not kept";
 
+/// Why there is nothing to undo although turns are kept.
+const ALL_UNDONE: &str =
+    "Nothing to undo: all turns in this folder are undone. :RatRedo brings the last one back.";
+
 /// What undoing needs.
 #[derive(Debug)]
 pub(super) struct Undo {
@@ -54,8 +58,13 @@ enum Way {
     Disk,
     /// The same, and what is pending of the turn is rejected by that.
     DiskRejecting,
-    /// What is pending of the turn is rejected; how many places stay.
-    Reject(usize),
+    /// What is pending of the turn is rejected.
+    Reject {
+        /// How many places stay.
+        conflicts: usize,
+        /// Whether the file becomes exactly what it was.
+        is_exact: bool,
+    },
     /// The text of the buffer.
     Buffer,
     /// The file on disk, with what others have changed since.
@@ -80,7 +89,7 @@ impl Undo {
             let path = change.path.under(&reference.root);
             let action = match way {
                 Way::Leave(why) => PlannedAction::Leave(why),
-                Way::Reject(conflicts) if conflicts > 0 => PlannedAction::Merge(conflicts),
+                Way::Reject { conflicts, is_exact: false } => PlannedAction::Merge(conflicts),
                 Way::Merge => PlannedAction::Merge(0),
                 _ => match (&change.before, &change.after) {
                     (None, Some(_)) => PlannedAction::Delete,
@@ -145,6 +154,12 @@ impl Undo {
                 return format!("Nothing to undo: {error}");
             }
         }
+        for root in roots {
+            let summaries = self.checkpoints.turns(root.clone()).await;
+            if !super::undone::undone(&summaries).is_empty() {
+                return ALL_UNDONE.to_owned();
+            }
+        }
         "Nothing to undo: no turn has changed files in this folder".to_owned()
     }
 
@@ -186,7 +201,7 @@ impl Undo {
             return if is_exact && is_as_left && loaded.is_none() && !is_shared {
                 Way::DiskRejecting
             } else {
-                Way::Reject(without.conflicts)
+                Way::Reject { conflicts: without.conflicts, is_exact }
             };
         }
         let same_content = |a: &State, b: &State| a.content == b.content;
@@ -325,6 +340,11 @@ impl Undo {
             }
             Err(error) => outcome.left.push((root.clone(), error.to_string())),
         }
+        for path in &outcome.changed {
+            if self.documents.loaded_state(path).await.ok().flatten() == Some(true) {
+                outcome.unsaved.push(path.clone());
+            }
+        }
         let TurnSummary { id, agent, session, prompt, .. } = turn.summary;
         let about = TurnAbout { agent, session, prompt, undoes: Some(id), corrections };
         let paths: HashSet<TreePath> = turn.changes.into_iter().map(|it| it.path).collect();
@@ -389,7 +409,7 @@ impl Undo {
                 let now = self.state(&plan.turn, &change.path).await?;
                 file(now, change.before.clone(), Some(bytes))
             }
-            Way::Reject(_) => {
+            Way::Reject { .. } => {
                 let author = self.authors.lock().get(&plan.turn).cloned();
                 let Some(author) = author else { return Ok(None) };
                 let scope = turn_of(author, change.shared && !plan.force);

@@ -8,6 +8,7 @@ local question_list = require("rat.ask.question_list")
 local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
 local status = require("rat.chat.status")
+local text_page = require("rat.view.text_page")
 local window = require("rat.view.window")
 -- `rat.ask.chooser` is loaded on first use, since a chat often starts without a question.
 
@@ -38,6 +39,10 @@ local function remove(question)
   if question.chooser then
     question.chooser.close()
   end
+  if question.by_user then
+    -- What an undo would change is outdated once the user has decided.
+    text_page.close(question.chat, "undo")
+  end
   refresh(question.chat)
   for _, listener in ipairs(settled_listeners) do
     listener(question.id)
@@ -50,11 +55,6 @@ local function peek(question)
   rpc.notify("show_write", { id = question.id })
 end
 
----@param question rat.Question
----@return string[] items
----@return rat.SelectOptions
----@return rat.OnChoice
-local function select_arguments(question)
 --- Answers whether a write is to be made.
 ---@param question rat.Question
 ---@param write boolean
@@ -88,6 +88,11 @@ local function write_keys(question)
     }
 end
 
+---@param question rat.Question
+---@return string[] items
+---@return rat.SelectOptions
+---@return rat.OnChoice
+local function select_arguments(question)
   return question.items,
     {
       prompt = question.title,
@@ -127,7 +132,11 @@ function M.asked(payload)
   question_list.add(question)
   local function ready()
     local chat = registry.get(question.chat)
-    return question.by_user or chat ~= nil and auto_open.may_open(chat)
+    if question.by_user then
+      -- The user is reading what the question is about.
+      return not text_page.is_open(question.chat, "undo")
+    end
+    return chat ~= nil and auto_open.may_open(chat)
   end
   if question.peek and config.get().diff == "tab" then
     question.wait = idle.when(ready, function()
@@ -139,7 +148,7 @@ function M.asked(payload)
     local chooser = require("rat.ask.chooser")
     question.chooser = chooser.when_idle(items, opts, on_choice, ready, question.by_user)
   end
-  if not ready() then
+  if not (question.by_user or ready()) then
     notify.info(("%s (answer with :RatPermission)"):format(question.title))
   end
   refresh(question.chat)
@@ -153,15 +162,6 @@ local function find(id)
   end)
 end
 
---- Handles that a question no longer waits: it was answered elsewhere, or withdrawn by the binary.
----@param id integer
-function M.settled(id)
-  local question = find(id)
-  if question then
-    remove(question)
-  end
-end
-
 --- Lets `decide` answer a question while what it is about is shown.
 ---@param id integer
 ---@param decide? fun(write: boolean, reason?: string)
@@ -169,6 +169,15 @@ function M.shown(id, decide)
   local question = find(id)
   if question then
     question.decide = decide
+  end
+end
+
+--- Handles that a question no longer waits: it was answered elsewhere, or withdrawn by the binary.
+---@param id integer
+function M.settled(id)
+  local question = find(id)
+  if question then
+    remove(question)
   end
 end
 

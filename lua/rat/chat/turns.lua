@@ -15,11 +15,8 @@ local function label(turn)
   local files = turn.files == 1 and "1 file" or turn.files .. " files"
   local lines = ("+%d -%d"):format(turn.added, turn.removed)
   local age = sessions.age(turn.time, os.time())
-  local parts = { prompt, files, lines, age }
-  if turn.undone then
-    parts[#parts + 1] = "undone"
-  end
-  return table.concat(parts, " · ")
+  local undone = turn.undone and "(undone) " or ""
+  return undone .. table.concat({ prompt, files, lines, age }, " · ")
 end
 
 ---@param chat integer

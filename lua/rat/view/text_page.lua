@@ -6,6 +6,33 @@ local scratch = require("rat.view.scratch")
 
 local M = {}
 
+--- Returns the buffer of a page that is open.
+---@param id integer the chat
+---@param kind rat.Page
+---@return integer?
+local function find(id, kind)
+  local chat = registry.get(id)
+  return chat and scratch.find(names.page(chat, kind))
+end
+
+--- Whether a page of which a chat has one is open.
+---@param id integer the chat
+---@param kind rat.Page
+---@return boolean
+function M.is_open(id, kind)
+  return find(id, kind) ~= nil
+end
+
+--- Closes a page of which a chat has one.
+---@param id integer the chat
+---@param kind rat.Page
+function M.close(id, kind)
+  local buf = find(id, kind)
+  if buf then
+    vim.api.nvim_buf_delete(buf, { force = true })
+  end
+end
+
 ---@alias rat.TextPage rat.msg.Scratch
 
 --- Shows a page in a split of its own, or appends more text to one that is open.

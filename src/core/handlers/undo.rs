@@ -148,7 +148,7 @@ impl State {
         if plan.is_late {
             title.push_str(", not all covered");
         }
-        let items = vec![verb.to_owned(), "Show the plan".to_owned(), "Cancel".to_owned()];
+        let items = vec![verb.to_owned(), "Show what would change".to_owned(), "Cancel".to_owned()];
         self.ask(Question::Undo(id, Box::new(plan)), title, items);
     }
 
@@ -162,7 +162,11 @@ impl State {
             Some(0) => self.checkpoint(CheckpointCommand::Undo(id, plan)),
             Some(1) => {
                 let text = self.describe(&plan);
-                self.show_text((id, PageId::Turn), "What would change", "", text, None);
+                let verb = if plan.redoes.is_some() { "Redo" } else { "Undo" };
+                let prompt = label::short(&plan.prompt, MAX_PROMPT);
+                let title = format!("{verb}: what would change · {prompt}");
+                self.show_text((id, PageId::Undo), &title, "", text, None);
+                // The editor asks once the page is closed.
                 self.undo_planned(id, Ok(*plan));
             }
             _ => {}
@@ -177,10 +181,10 @@ impl State {
                 PlannedAction::Restore => "restore".to_owned(),
                 PlannedAction::Delete => "delete".to_owned(),
                 PlannedAction::Create => "create".to_owned(),
-                PlannedAction::Merge(0) => "restore, keep what has changed since".to_owned(),
+                PlannedAction::Merge(0) => "take back, keep what has changed since".to_owned(),
                 PlannedAction::Merge(conflicts) => {
                     let places = user_messages::count(*conflicts, "conflict");
-                    format!("restore, keep what has changed since ({places})")
+                    format!("{places}; take back the rest, keep what has changed since")
                 }
                 PlannedAction::Leave(why) => format!("leave alone: {why}"),
             };
@@ -201,6 +205,7 @@ impl State {
     }
 
     pub(in crate::core) fn undone(
+        text.push_str("You are asked again when you close this page with q.\n");
         &mut self,
         id: ChatId,
         plan: &UndoPlan,
@@ -235,7 +240,14 @@ impl State {
             if let Some(chat) = self.chats.values_mut().find(of_turn) {
                 chat.decisions.undo(&plan.prompt, plan.redoes.is_some());
             }
-            self.notify(Level::Info, format!("{done} the turn in {files}. {back}."));
+            let unsaved = match &outcome.unsaved[..] {
+                [] => String::new(),
+                [one] => format!("; {} is not saved", self.shorten(one)),
+                [one, more @ ..] => {
+                    format!("; {} and {} more are not saved", self.shorten(one), more.len())
+                }
+            };
+            self.notify(Level::Info, format!("{done} the turn in {files}{unsaved}. {back}."));
         }
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.redraw.status = true;

@@ -110,6 +110,8 @@ pub enum PlannedAction {
 pub struct UndoOutcome {
     /// The paths that were changed.
     pub changed: Vec<PathBuf>,
+    /// Those of them whose buffers have unsaved changes.
+    pub unsaved: Vec<PathBuf>,
     /// How many places were kept, as others have changed them since.
     pub conflicts: usize,
     /// The paths that were left alone, with the reason.

@@ -17,6 +17,8 @@ pub enum PageId {
     Content(ContentId),
     /// What a turn has changed.
     Turn,
+    /// What undoing a turn would change. A question waits until the user closes it.
+    Undo,
 }
 
 /// A text to be shown in a scratch buffer.

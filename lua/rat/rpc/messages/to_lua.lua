@@ -203,7 +203,7 @@
 ---@field focus boolean Whether to focus the window.
 
 --- What a text is.
----@alias rat.msg.PageKind "info"|"trace"|"output"|"content"|"turn"
+---@alias rat.msg.PageKind "info"|"trace"|"output"|"content"|"turn"|"undo"
 
 --- Output for a terminal buffer.
 ---@class (exact) rat.msg.TerminalOutput

@@ -54,6 +54,8 @@ pub(in crate::nvim) enum PageKind {
     Content,
     /// What a turn has changed.
     Turn,
+    /// What undoing a turn would change.
+    Undo,
 }
 
 /// Output for a terminal buffer.
@@ -167,6 +169,7 @@ impl From<ScratchPage> for Scratch {
             PageId::Info => (PageKind::Info, None),
             PageId::Trace => (PageKind::Trace, None),
             PageId::Turn => (PageKind::Turn, None),
+            PageId::Undo => (PageKind::Undo, None),
             PageId::Output(tool_call) => (PageKind::Output, Some(Handle::new(tool_call))),
             PageId::Content(content) => (PageKind::Content, Some(Handle::new(content.encode()))),
         };
