@@ -402,6 +402,26 @@ fn the_page_of_an_undo_is_read_before_the_question_comes_back() {
     chat.nvim.poll_screen("(undone) change it all");
 }
 
+/// Holds (Review): With the option `review` "off", every command about changes says so.
+#[test]
+fn without_review_its_commands_say_so() {
+    let mut chat = Chat::builder().setup(json!({"review": "off"})).start();
+    for (command, what) in [
+        ("RatUndo", "Turns"),
+        ("RatTurns", "Turns"),
+        ("RatReview", "Changes"),
+        ("RatAccept all", "Changes"),
+        ("RatReject all", "Changes"),
+    ] {
+        chat.nvim.command("messages clear");
+        chat.nvim.command(command);
+        chat.nvim.poll(command, |nvim| {
+            let told = nvim.messages();
+            told.contains(what) && told.contains("since the option review is \"off\"")
+        });
+    }
+}
+
 /// Holds (Review): `<CR>` on the heading of a prompt offers to see and undo what its turn has changed.
 #[test]
 fn a_prompt_in_the_transcript_leads_to_its_turn() {

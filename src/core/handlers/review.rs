@@ -14,8 +14,14 @@ use crate::core::user_messages;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// Why there is nothing to review.
+pub(super) const OFF: &str = "Changes are not kept for review, since the option review is \"off\"";
+
 impl State {
     pub(in crate::core) fn review(&mut self, request: ReviewRequest) {
+        if self.says_that_review_is_off(OFF) {
+            return;
+        }
         let ReviewRequest { action, chat, scope, paths, part, lines, selected, certainty } =
             request;
         let changes = match scope {
@@ -33,6 +39,15 @@ impl State {
         let changes = ChangeScope { lines, selected, certainty, ..changes };
         let (review, scope) = (Review { action, paths, part, changes }, self.all_files());
         self.effects.push(Effect::Review { review, scope });
+    }
+
+    /// Whether the user wants no changes to be shown and kept. If so, this tells them.
+    pub(super) fn says_that_review_is_off(&mut self, text: &str) -> bool {
+        let is_off = !self.chats.is_empty() && !self.chats.values().any(Chat::is_reviewed);
+        if is_off {
+            self.notify(Level::Warn, text);
+        }
+        is_off
     }
 
     /// The files of all chats.

@@ -1,5 +1,6 @@
 //! The review: what is pending in all files, as one page.
 
+use super::review::OFF;
 use crate::core::chat::Chat;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Effect;
@@ -23,6 +24,9 @@ const MAX_COMPARED_HUNKS: usize = 1_000;
 
 impl State {
     pub(in crate::core) fn list_changes(&mut self, list: ReviewList) {
+        if list.purpose == ListPurpose::Open && self.says_that_review_is_off(OFF) {
+            return;
+        }
         let scope = self.all_files();
         self.effects.push(Effect::FindChanges { list, scope });
     }

@@ -20,6 +20,8 @@ use std::path::PathBuf;
 /// How much of a prompt is shown in a question, in characters.
 const MAX_PROMPT: usize = 40;
 
+const OFF: &str = "Turns are not kept, since the option review is \"off\"";
+
 impl State {
     /// Reads the files in the folders of a chat before its first turn.
     pub(in crate::core) fn prepare_checkpoints(&mut self, id: ChatId) {
@@ -55,6 +57,9 @@ impl State {
         request: Option<u64>,
         entry: Option<usize>,
     ) {
+        if request.is_none() && self.says_that_review_is_off(OFF) {
+            return;
+        }
         let roots = self.roots(id);
         let Some(chat) = self.chats.get(&id) else { return };
         let of = entry.and_then(|entry| match chat.transcript.entries().get(entry)? {
@@ -99,9 +104,8 @@ impl State {
     }
 
     pub(in crate::core) fn undo(&mut self, id: ChatId, target: UndoTarget, force: bool) {
-        if !self.chats.get(&id).is_some_and(Chat::is_reviewed) {
-            let text = "Turns are not kept, since the option review is \"off\"";
-            return self.notify(Level::Warn, text);
+        if self.says_that_review_is_off(OFF) {
+            return;
         }
         if self.chats.get(&id).is_some_and(|chat| chat.turn().is_some()) {
             let text = "A turn is running. :RatCancel cancels it; then :RatUndo takes it back.";
@@ -201,11 +205,11 @@ impl State {
             );
         }
         text.push_str("\nIgnored folders and commits are not taken back.\n");
+        text.push_str("You are asked again when you close this page with q.\n");
         text
     }
 
     pub(in crate::core) fn undone(
-        text.push_str("You are asked again when you close this page with q.\n");
         &mut self,
         id: ChatId,
         plan: &UndoPlan,
