@@ -229,7 +229,10 @@ impl Files {
         scope: FileScope,
     ) {
         let files = self.clone();
-        let scan = Arc::new(files.documents.begin_scan(by.session.clone()));
+        // What is noticed while the end of a tool call is looked at, the call has done.
+        let ended = || files.documents.scanned_tool_call(&by.session);
+        let by = Author { tool_call: by.tool_call.clone().or_else(ended), ..by };
+        let scan = Arc::new(files.documents.begin_scan(&by));
         // It may end before the look begins.
         let turn = self.turns.running(chat).filter(|_| unopened);
         tokio::spawn(async move {

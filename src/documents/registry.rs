@@ -24,6 +24,7 @@ use crate::core::messages::files::BufferEvent;
 use crate::core::messages::review::{ChangeScope, ChangedFile, PendingFile};
 use crate::edit::{PendingHunk, Record};
 use crate::session::author::{Author, SessionKey};
+use crate::session::ids::ToolCallId;
 
 /// All documents that agents have accessed. Each has a queue: requests for one file are processed in the order they are
 /// made.
@@ -320,9 +321,14 @@ impl Documents {
         self.by_path.lock().len()
     }
 
-    /// Begins a scan for changes a session has made on disk. It ends when the result is dropped.
-    pub fn begin_scan(&self, session: SessionKey) -> DiskScan {
-        self.scans.begin(session)
+    /// Begins a scan for changes an author has made on disk. It ends when the result is dropped.
+    pub fn begin_scan(&self, by: &Author) -> DiskScan {
+        self.scans.begin(by.session.clone(), by.tool_call.clone())
+    }
+
+    /// Returns the tool call of a session whose changes are being looked for.
+    pub fn scanned_tool_call(&self, session: &SessionKey) -> Option<ToolCallId> {
+        self.scans.tool_call(session)
     }
 
     /// Waits for all scans for changes of a session; until they end, its changes cannot be distinguished from the
