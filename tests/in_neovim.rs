@@ -59,5 +59,6 @@ mod terminals;
 mod turn;
 mod turn_cancel;
 mod undo;
+mod undo_elsewhere;
 mod undo_later;
 mod unsaved;

@@ -202,6 +202,11 @@ impl Document {
         self.follow_unloaded(by).await
     }
 
+    /// Whether a file as it was known so far may have been changed by an agent before it was first looked at.
+    pub(super) fn is_late(&self, known: Option<&DiskText>) -> bool {
+        self.record.is_none() && known.is_none_or(|known| Some(known.facts) == self.preloaded)
+    }
+
     /// Follows a change of a file that is not loaded. It is only reported if the text before is known.
     async fn follow_unloaded(&mut self, by: &Author) -> Result<Option<AgentChange>, DocumentError> {
         let session = &by.session;
@@ -227,12 +232,20 @@ impl Document {
         let view = self.views.get(session).filter(|_| !was_missing);
         let before = before.or_else(|| view.and_then(|view| view.known_at(None)));
         self.update_last_written(session, (before.clone(), None), &file.text).await?;
-        self.baseline = Some(file.clone());
+        let old = self.baseline.replace(file.clone());
+        let is_same = old.as_ref().is_none_or(|old| old.text == file.text);
+        if !was_missing && is_same && self.is_late(old.as_ref()) {
+            // It may have been changed before it was first looked at, which the checkpoint knows.
+            self.preloaded = Some(file.facts);
+        }
         let created = before.is_none() && was_missing;
         let empty = || self.revisions.snapshot(Text::default());
         let Some(before) = before.or_else(|| created.then(empty)) else { return Ok(None) };
         let hunks = difference(&before, &file.text).await?;
         let is_news = !hunks.is_empty();
+        if !is_news && !created && self.preloaded == Some(file.facts) {
+            return Ok(None);
+        }
         let origin = self.on_disk(by);
         let from = Version { exists: !created, ..Version::of_file(before.clone()) };
         self.record_change(origin, from, Version::of_file(file.text.clone()), &hunks).await?;

@@ -327,8 +327,7 @@ impl Document {
         } else {
             // The agent wrote the text itself before it asked. If the file were not recorded, its whole text would be
             // attributed to the author of the next change.
-            let known = self.baseline.as_ref().map(|baseline| baseline.facts);
-            let is_late = self.record.is_none() && (known.is_none() || known == self.preloaded);
+            let is_late = self.is_late(self.baseline.as_ref());
             self.baseline.clone_from(&file);
             if is_late {
                 // What it was before, the checkpoint may know.
