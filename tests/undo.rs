@@ -227,9 +227,11 @@ fn what_an_agent_did_is_undone_where_somebody_else_was_at_work() {
         }
         chat.prompt("change it all");
         chat.nvim.poll_state("running");
-        let call = json!({"toolCallId": "c1", "title": "Edit", "kind": "edit", "status": "pending",
-            "locations": [{"path": chat.path("open.txt")}]});
+        let call = json!({"toolCallId": "c1", "title": "Edit open.txt", "kind": "edit",
+            "status": "pending", "locations": [{"path": chat.path("open.txt")}]});
         chat.tool_call(call);
+        // Once that is on the screen, the file has been looked at.
+        chat.nvim.poll_screen("Edit open.txt");
         fs::write(chat.path("open.txt"), "one\nTWO\nthree\n").unwrap();
         chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
         chat.nvim.poll("what the call has changed", |nvim| {
