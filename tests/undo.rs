@@ -232,14 +232,20 @@ fn what_an_agent_did_is_undone_where_somebody_else_was_at_work() {
         chat.tool_call(call);
         // Once that is on the screen, the file has been looked at.
         chat.nvim.poll_screen("Edit open.txt");
-        fs::write(chat.path("open.txt"), "one\nTWO\nthree\n").unwrap();
+        // At once, as editors write: the file may be read at any moment.
+        let beside = chat.nvim.cwd().with_extension("new");
+        let replace = |chat: &Chat, text: &str| {
+            fs::write(&beside, text).unwrap();
+            fs::rename(&beside, chat.path("open.txt")).unwrap();
+        };
+        replace(&chat, "one\nTWO\nthree\n");
         chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
         chat.nvim.poll("what the call has changed", |nvim| {
             let count = "require('rat').changes({}, function(c) vim.g.pending = #c end)";
             nvim.lua(count, json!([]));
             nvim.eval("vim.g.pending") == json!(1)
         });
-        fs::write(chat.path("open.txt"), "one\nTWO\nthree\nmine\n").unwrap();
+        replace(&chat, "one\nTWO\nthree\nmine\n");
         chat.end_turn("end_turn");
         chat.nvim.poll_state("ready");
         poll_kept(&mut chat);
