@@ -232,20 +232,22 @@ impl Document {
         let view = self.views.get(session).filter(|_| !was_missing);
         let before = before.or_else(|| view.and_then(|view| view.known_at(None)));
         self.update_last_written(session, (before.clone(), None), &file.text).await?;
-        let old = self.baseline.replace(file.clone());
-        let is_same = old.as_ref().is_none_or(|old| old.text == file.text);
-        if !was_missing && is_same && self.is_late(old.as_ref()) {
-            // It may have been changed before it was first looked at, which the checkpoint knows.
-            self.preloaded = Some(file.facts);
-        }
+        let is_late = !was_missing && self.is_late(self.baseline.as_ref());
+        self.baseline = Some(file.clone());
         let created = before.is_none() && was_missing;
         let empty = || self.revisions.snapshot(Text::default());
-        let Some(before) = before.or_else(|| created.then(empty)) else { return Ok(None) };
-        let hunks = difference(&before, &file.text).await?;
-        let is_news = !hunks.is_empty();
-        if !is_news && !created && self.preloaded == Some(file.facts) {
+        let before = before.or_else(|| created.then(empty));
+        let hunks = match &before {
+            Some(before) => difference(before, &file.text).await?,
+            None => Vec::new(),
+        };
+        if is_late && hunks.is_empty() {
+            // It may have been changed before it was first looked at, which the checkpoint knows.
+            self.preloaded = Some(file.facts);
             return Ok(None);
         }
+        let Some(before) = before else { return Ok(None) };
+        let is_news = !hunks.is_empty();
         let origin = self.on_disk(by);
         let from = Version { exists: !created, ..Version::of_file(before.clone()) };
         self.record_change(origin, from, Version::of_file(file.text.clone()), &hunks).await?;
