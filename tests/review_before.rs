@@ -254,6 +254,24 @@ fn a_waiting_write_meets_typing_and_a_cancel() {
     poll_closed(&mut chat);
 }
 
+/// Holds (Review): Where a write that the user has edited cannot be made, they get their text back.
+#[test]
+fn an_edited_write_that_fails_gives_the_text_back() {
+    let mut chat = in_a_turn();
+    let pending = ask(&mut chat, "a.txt", NEW);
+    show(&mut chat);
+    let typed = "local buf = vim.fn.bufnr('a.txt')
+        vim.api.nvim_buf_set_lines(buf, 0, 1, true, { 'mine' })";
+    chat.nvim.lua(typed, json!([]));
+    chat.nvim.input("ggcctyped<Esc>ga");
+    assert!(refusal(&mut chat, pending).contains("was not written"));
+    chat.nvim.poll_screen("Could not write your version of a.txt");
+    chat.nvim.poll_screen("typed");
+    assert_eq!(disk(&chat), OLD);
+    let path = chat.path("a.txt");
+    assert_eq!(chat.nvim.buffer_lines(path.to_str().unwrap())[0], "mine");
+}
+
 /// Holds (Review): A change that the agent has asked about is not asked about again, and can be edited in its diff.
 #[test]
 fn an_allowed_change_is_not_asked_about_again() {

@@ -139,6 +139,7 @@ impl State {
                 self.respond(token, Answer::Text(String::new()));
             }
             FileOutcome::Failed { code, message } => {
+                self.wanted_write_failed(id, token);
                 self.respond(token, Answer::Error { code, message });
             }
         }

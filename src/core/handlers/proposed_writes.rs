@@ -5,7 +5,7 @@ use super::files::cancelled;
 use super::review_list::MAX_COMPARED_LINES;
 use crate::core::chat::Chat;
 use crate::core::messages::agent::INTERNAL_ERROR;
-use crate::core::messages::editor::EditorMessage;
+use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::{Answer, Effect};
 use crate::core::messages::files::{Consent, ProposedWrite};
 use crate::core::messages::ids::RequestToken;
@@ -183,6 +183,35 @@ impl State {
             }
         }
         self.effects.extend(request.file.clone());
+    }
+
+    /// A write that the user has agreed to could not be made. Gives back the text they have typed.
+    pub(super) fn wanted_write_failed(&mut self, id: ChatId, token: RequestToken) {
+        let request = self.requests.get(&token);
+        let Some(Effect::Write { path, content, consent, .. }) =
+            request.and_then(|request| request.file.as_ref())
+        else {
+            return;
+        };
+        let name = self.shorten(path);
+        match consent {
+            Consent::Edited { .. } => {
+                let text = content.clone();
+                let told = format!(
+                    "Could not write your version of {name}, so it is shown here. The agent was told why."
+                );
+                self.notify(Level::Warn, told);
+                let title = format!("Your version of {name}, not written");
+                self.show_text((id, PageId::Turn), &title, "", text, None);
+            }
+            Consent::Given => {
+                self.notify(
+                    Level::Warn,
+                    format!("Could not write {name}. The agent was told why."),
+                );
+            }
+            Consent::NotNeeded | Consent::Missing => {}
+        }
     }
 
     fn reject_write(&mut self, id: ChatId, token: RequestToken, write: &ProposedWrite) {
