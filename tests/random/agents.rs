@@ -277,6 +277,7 @@ impl World {
             }
         }
         self.files[index].pending = Some(session);
+        self.came_on_disk(index, &text);
         self.sooner_or_later(index).await
     }
 
@@ -288,6 +289,7 @@ impl World {
             !is_old && known.as_ref().is_some_and(|known| *known == was || known == content);
         disk::overwrite(&file.path, content);
         (file.pending, file.is_stale) = (Some(session), file.is_stale || !is_fresh);
+        self.came_on_disk(index, &was);
     }
 
     async fn sooner_or_later(&mut self, index: usize) -> Checked {
@@ -316,7 +318,7 @@ impl World {
         self.pass_on().await;
         let now = self.look(index).await;
         self.files[index].pending = None;
-        self.is_brought(index, author.turn, (&was, &now), None);
+        self.is_brought_on_disk(index, author.turn, (&was, &now));
         let mut checked = self.check_follow(index, session, result.as_ref(), (&was, &now));
         let is_kept = result.is_some_and(|written| !written.unresolved.is_empty());
         if !was.modified && now.modified && now.text.is_some() && !is_kept {

@@ -1,5 +1,7 @@
 //! A second editor that has the files open, too, as a user has it. What it writes counts as somebody else's.
 
+use std::fs;
+
 use super::desk::Act;
 use super::model::Checked;
 use super::world::World;
@@ -32,9 +34,11 @@ impl World {
         let path = self.files[index].path.clone();
         let size = self.other.look(&path).await.text.map_or(0, |text| text.len());
         self.other.lets_time_pass(&path, size).await;
+        let was = fs::read_to_string(&path).unwrap();
         self.there(&Act::Write { insists: true }, &name).await;
         let session = self.dice.within(0..2);
         (self.files[index].pending, self.files[index].is_stale) = (Some(session), true);
+        self.came_on_disk(index, &was);
         if self.dice.once_in(2) { self.follows(index).await } else { Ok(()) }
     }
 

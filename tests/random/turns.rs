@@ -49,6 +49,8 @@ pub(crate) struct Turns {
     returned: HashMap<(u64, usize), HashSet<String>>,
     /// The words of lines that a turn has brought, also those that were in other lines before.
     in_lines: HashMap<(u64, usize), HashSet<String>>,
+    /// The words that came on disk while a turn was running, whoever wrote them.
+    meanwhile: HashMap<(u64, usize), HashSet<String>>,
 }
 
 impl Drop for Turns {
@@ -71,8 +73,9 @@ impl Turns {
         desk.connect(Arc::clone(edges.runner.documents()));
         let root = desk.folder().to_owned();
         let (running, kept) = ([None; 2], Vec::new());
-        let (brought, returned, in_lines) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { edges, root, store, running, begun: 0, kept, brought, returned, in_lines }
+        let (brought, returned) = (HashMap::new(), HashMap::new());
+        let (in_lines, meanwhile) = (HashMap::new(), HashMap::new());
+        Self { edges, root, store, running, begun: 0, kept, brought, returned, in_lines, meanwhile }
     }
 
     fn scope(&self) -> FileScope {
@@ -183,6 +186,27 @@ impl World {
         turns.in_lines.entry((turn, index)).or_default().extend(new.map(str::to_owned));
     }
 
+    /// The same for a change on disk. If it was followed as nobody's, the turns that are running are taken to have made it.
+    pub(crate) fn is_brought_on_disk(&mut self, index: usize, turn: u64, looks: (&Look, &Look)) {
+        self.is_brought(index, turn, looks, None);
+        let Some(turns) = self.turns.as_mut().filter(|_| turn == 0) else { return };
+        let words = turns.brought.get(&(turn, index)).cloned().unwrap_or_default();
+        for running in turns.running.into_iter().flatten() {
+            turns.brought.entry((running, index)).or_default().extend(words.clone());
+        }
+    }
+
+    /// A file was changed on disk, and nobody knows for certain by whom.
+    pub(crate) fn came_on_disk(&mut self, index: usize, before: &str) {
+        let Some(turns) = &mut self.turns else { return };
+        let now = fs::read_to_string(&self.files[index].path).unwrap();
+        let (before, now) = (words(before), words(&now));
+        let new: Vec<_> = gone(&now, &before).into_iter().map(str::to_owned).collect();
+        for turn in turns.running.into_iter().flatten() {
+            turns.meanwhile.entry((turn, index)).or_default().extend(new.clone());
+        }
+    }
+
     /// All files that were changed on disk are followed as a tool call of a running turn ends.
     pub(crate) async fn looks(&mut self, session: usize, by: Author) -> Checked {
         let was = self.all().await;
@@ -209,7 +233,7 @@ impl World {
                 followed.map_err(|error| error.to_string())?;
             }
             let now = self.look(index).await;
-            self.is_brought(index, turn, (was, &now), None);
+            self.is_brought_on_disk(index, turn, (was, &now));
             let checked = self.check_follow(index, session, None, (was, &now));
             checked.map_err(|why| format!("{why}\n{}", shown(was, &now)))?;
         }
@@ -380,7 +404,9 @@ impl World {
             };
             let (takes, moved) = (takes.get(&(turn, index)), turns.in_lines.get(&(turn, index)));
             let moved = moved.filter(|_| outcome.conflicts > 0);
-            let may_go = |word: &str| is_in(takes, word) || is_in(moved, word);
+            let meanwhile = turns.meanwhile.get(&(turn, index)).filter(|_| plan.force);
+            let may_go =
+                |word: &str| [takes, moved, meanwhile].into_iter().any(|words| is_in(words, word));
             let is_gone = |word: &&String| !after.contains_key(*word) && !may_go(word);
             if let Some(word) = before.keys().find(is_gone) {
                 return failed(format!("{word} is gone, and turn {turn} had not brought it"));

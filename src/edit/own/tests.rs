@@ -32,3 +32,13 @@ fn what_may_be_anothers_stays() {
     let found = without("a\nb\nc\n", "a\nB\nmine\nc\n", &["B"], &["b"]);
     assert_eq!(found.as_deref(), Some("a\nB\nmine\nc\n"));
 }
+
+#[test]
+fn a_line_of_anothers_stays_though_its_blanks_were_changed() {
+    let found = without("a\n", "a\nmine\nC\n", &["mine", "C"], &["mine  "]);
+    assert_eq!(found.as_deref(), Some("a\nmine\nC\n"));
+    let found = without("a\nb\n", "mine\na\nb\nC\n", &["mine", "C"], &["\tmine"]);
+    assert_eq!(found.as_deref(), Some("mine\na\nb\n"));
+    assert_eq!(without("  a\n", "    a\n", &["    a"], &["  a"]), None, "of before");
+    assert_eq!(without("a\n", "a\nC\n", &["C ", "C"], &["C "]), None, "the author's own");
+}
