@@ -18,29 +18,34 @@ pub fn without_own(before: &Text, after: &Text, own: &Turnover<'_>) -> Option<Te
     let new = hunks.iter().flat_map(added);
     // Of a line that went or came more often than the author did that, nobody knows which one was the author's.
     let is_taken = covers(own.taken.iter().copied(), gone);
-    let is_brought = covers(brought_lines(before, own), new);
-    let is_own =
-        |hunk: &&Hunk| removed(hunk, before).all(&is_taken) && added(hunk).all(&is_brought);
-    let others = hunks.iter().filter(|hunk| !is_own(hunk)).cloned().collect::<Vec<_>>();
+    let is_brought = covers(own.brought.iter().copied(), new);
+    let is_own = |hunk: &Hunk| removed(hunk, before).all(&is_taken) && added(hunk).all(&is_brought);
+    let changed = changed_lines(before, own);
+    let of_others = |line: &str| changed.get(line).map(|line| (*line).to_owned());
+    let others = hunks.iter().filter_map(|hunk| {
+        if !is_own(hunk) {
+            return Some(hunk.clone());
+        }
+        let lines: Vec<_> = added(hunk).filter_map(of_others).collect();
+        (!lines.is_empty()).then(|| Hunk { start: hunk.old().end, removed: 0, lines })
+    });
+    let others: Vec<_> = others.collect();
     (!others.is_empty()).then(|| apply(&others, before).with_shape(after.shape()))
 }
 
-/// Returns the lines the author has brought, but for those of others in which only blanks were changed: such a line came
-/// after `before`, and where it goes, nothing brings back what it was.
-fn brought_lines<'a>(before: &Text, own: &Turnover<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+/// Returns the lines the author has brought in place of others', which came since `before`, with those: such a line is
+/// another's with something added, or with other blanks.
+fn changed_lines<'a>(before: &Text, own: &Turnover<'a>) -> HashMap<&'a str, &'a str> {
     let known: HashSet<&str> = before.lines().chain(own.brought.iter().copied()).collect();
-    let mut others: HashMap<&str, usize> = HashMap::new();
-    for line in own.taken.iter().filter(|line| !known.contains(*line)) {
-        *others.entry(line.trim()).or_default() += 1;
+    let others = own.taken.iter().copied().filter(|line| !known.contains(line));
+    let mut changed = HashMap::new();
+    for line in others.filter(|line| !line.trim().is_empty()) {
+        let is_changed = |new: &&str| new.contains(line.trim()) && !changed.contains_key(new);
+        if let Some(new) = own.brought.iter().copied().find(is_changed) {
+            changed.insert(new, line);
+        }
     }
-    let mut is_others = move |line: &str| {
-        let Some(left) = others.get_mut(line.trim()).filter(|left| **left > 0) else {
-            return false;
-        };
-        *left -= 1;
-        true
-    };
-    own.brought.clone().into_iter().filter(move |line| !is_others(line))
+    changed
 }
 
 fn removed<'a>(hunk: &Hunk, before: &'a Text) -> impl Iterator<Item = &'a str> {
