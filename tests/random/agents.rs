@@ -195,6 +195,8 @@ impl World {
                 let came_in = was.disk != *content || was.text != now.text;
                 if is_pending && came_in && now.text.is_some() {
                     expected.comes_together(&now.disk);
+                } else if is_pending && now.text.is_none() {
+                    expected.is_found(&was.disk);
                 }
                 return if spurious && !is_typed {
                     Err("refused, and nobody has changed anything there".to_owned())

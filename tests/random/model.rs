@@ -106,6 +106,8 @@ pub(crate) struct Expected {
     /// What both the buffer and the file had last.
     synced: Words,
     pub(crate) synced_text: String,
+    /// What a write has found in the file that nobody has open, and for which it was refused.
+    found: Option<String>,
     /// Words that have been in the buffer, or told as a conflict.
     came: HashSet<String>,
     /// With whose step each word first came.
@@ -131,7 +133,10 @@ impl Expected {
     /// Lines that are on disk and were not in the buffer are taken for the doing of one session, with all that is in them.
     pub(crate) fn is_taken_to_bring(&self, knows: &mut Knowledge, was: &Look) {
         let (before, disk) = (was.text.as_ref().unwrap_or(&self.synced_text), lines(&was.disk));
-        knows.brings(gone(&disk, &lines(before)).into_iter().flat_map(each));
+        let found = self.found.as_ref().filter(|_| was.text.is_none());
+        for before in std::iter::once(before).chain(found) {
+            knows.brings(gone(&disk, &lines(before)).into_iter().flat_map(each));
+        }
     }
 
     /// A session has read this text of the file.
@@ -145,8 +150,14 @@ impl Expected {
 
     /// Neovim and the file have come together at this text of the file.
     pub(crate) fn comes_together(&mut self, file: &str) {
+        self.found = None;
         self.synced = words(file);
         file.clone_into(&mut self.synced_text);
+    }
+
+    /// A write was refused for what it found in a file that nobody has open.
+    pub(crate) fn is_found(&mut self, file: &str) {
+        self.found = Some(file.to_owned());
     }
 
     /// The words that Neovim and the file had in common last.
