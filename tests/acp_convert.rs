@@ -329,7 +329,7 @@ fn understand_message(name: &str, calls: &HashMap<String, String>, message: Mess
             assert!(read.is_ok(), "{name}: {read:?}");
             assert!(!format!("{read:?}").contains("Unknown"), "{name}: {read:?}");
         }
-        Message::Response { id, outcome: Ok(result) } => {
+        Message::Response { id, outcome: Ok(result), .. } => {
             if let Some(kind) = calls.get(id.get()).and_then(|method| kind(method)) {
                 let read = reply::decode(kind, result.get());
                 assert!(read.is_ok(), "{name}: {read:?}");

@@ -141,7 +141,8 @@ fn another_version_of_the_protocol_is_named() {
     agent.initialize(json!({"protocolVersion": 2}));
     nvim.poll_state("failed");
     let detail = nvim.detail();
-    assert!(detail.contains("speaks ACP version 2"), "{detail}");
+    let answered = "fake answered initialize with protocolVersion 2, but rat.nvim speaks ACP 1,";
+    assert!(detail.contains(answered), "{detail}");
     assert_eq!(agent.unexpected(), [""; 0]);
     assert!(Processes::is_gone(agent.pid()));
 }

@@ -24,6 +24,7 @@ const HEADINGS: &[&str] = &[
     "Terminals",
     "Sessions",
     "Options and logins",
+    "Dialects",
     "Crashes",
     "Prompts and keys",
     "Windows and views",

@@ -61,23 +61,36 @@ pub(super) async fn run(setup: Setup) {
         setup;
     let mut last_events = Vec::new();
     let name = config.name.clone();
-    // Blocks if the folder lies on a file system that does not answer, which must not delay anything else.
-    let opening = spawn_blocking(move || transport.open(&config, &cwd));
-    let opened = opening.await.unwrap_or_else(|error| {
-        Err(ExitCause::NotStarted { not_found: false, error: error.to_string() })
-    });
-    let exit = match opened {
-        Err(cause) => Exit { cause, stderr: Vec::new(), stderr_lines: 0, messages: Vec::new() },
-        Ok(opened) => {
-            let peer = Peer::new(tokens);
-            let mut connection = Connection::new(id, opened, peer, trace, commands, &out);
-            let cause = connection.serve_until_exit(&grace_periods).await;
-            let stderr = connection.finish(&grace_periods, &mut last_events).await;
-            let stderr_lines = connection.tail.lock().count();
-            let messages = connection.trace.lock().summaries(LAST_MESSAGES);
-            commands = connection.commands;
-            Exit { cause, stderr, stderr_lines, messages }
+    let mut peer = Peer::new(tokens, config.clone());
+    let mut deadlines = BTreeMap::new();
+    let exit = loop {
+        let (transport, config, cwd) = (transport.clone(), config.clone(), cwd.clone());
+        // Blocks if the folder lies on a file system that does not answer, which must not delay anything else.
+        let opening = spawn_blocking(move || transport.open(&config, &cwd));
+        let opened = opening.await.unwrap_or_else(|error| {
+            Err(ExitCause::NotStarted { not_found: false, error: error.to_string() })
+        });
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(cause) => {
+                break Exit { cause, stderr: Vec::new(), stderr_lines: 0, messages: Vec::new() };
+            }
+        };
+        let mut connection = Connection::new(id, opened, peer, trace.clone(), commands, &out);
+        connection.deadlines = deadlines;
+        connection.resume_handshake();
+        let cause = connection.serve_until_exit(&grace_periods).await;
+        let stderr = connection.finish(&grace_periods).await;
+        if !connection.stop_requested && connection.peer.ended() {
+            tracing::info!(target: "acp", agent = %name, ?cause, "ended in the handshake, started again");
+            Connection { peer, commands, deadlines, .. } = connection;
+            continue;
         }
+        connection.close(&mut last_events);
+        let stderr_lines = connection.tail.lock().count();
+        let messages = connection.trace.lock().summaries(LAST_MESSAGES);
+        commands = connection.commands;
+        break Exit { cause, stderr, stderr_lines, messages };
     };
     tracing::info!(target: "acp", agent = %name, cause = ?exit.cause, "ended");
     let _ = gone.send(());
@@ -126,6 +139,8 @@ struct Connection<'a> {
     commands: mpsc::UnboundedReceiver<AgentCommand>,
     /// Whether the sender of `commands` still exists.
     commands_open: bool,
+    stop_requested: bool,
+    last_output: Instant,
     out: &'a mpsc::Sender<Batch>,
 }
 
@@ -159,6 +174,8 @@ impl<'a> Connection<'a> {
             deadlines: BTreeMap::new(),
             commands,
             commands_open: true,
+            stop_requested: false,
+            last_output: Instant::now(),
             out,
         }
     }
@@ -168,17 +185,21 @@ impl<'a> Connection<'a> {
     async fn serve(&mut self, until: Option<Instant>) -> Stopped {
         loop {
             let deadline = self.deadlines.keys().next().map(|(at, _)| *at);
-            let wake = until.into_iter().chain(deadline).min();
+            let silent = self.peer.silence().map(|silence| self.last_output + silence);
+            let wake = until.into_iter().chain(deadline).chain(silent).min();
             // After the agent's exit, only the contents of the pipe are left to read.
             let may_read = self.exited || self.unsent_bytes < MAX_UNSENT_BYTES;
             let Self { commands, out, output, buffer, remote, writer, .. } = self;
             tokio::select! {
                 biased;
                 command = commands.recv(), if self.commands_open => match command {
-                    Some(AgentCommand::Stop) => return Stopped::StopRequested,
+                    Some(AgentCommand::Stop) => {
+                        self.stop_requested = true;
+                        return Stopped::StopRequested;
+                    }
                     Some(command) => self.execute(command),
                     None => {
-                        self.commands_open = false;
+                        (self.commands_open, self.stop_requested) = (false, true);
                         return Stopped::StopRequested;
                     }
                 },
@@ -209,6 +230,9 @@ impl<'a> Connection<'a> {
                 }
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {
                     self.expire_calls();
+                    if silent.is_some_and(|silent| silent <= Instant::now()) {
+                        self.fell_silent();
+                    }
                     if until.is_some_and(|until| until <= Instant::now()) {
                         return Stopped::TimedOut;
                     }
@@ -217,8 +241,21 @@ impl<'a> Connection<'a> {
         }
     }
 
+    /// Sends the offer that follows one on which the agent ended.
+    fn resume_handshake(&mut self) {
+        self.peer.offer_again(&mut self.outcome);
+        self.dispatch();
+    }
+
+    fn fell_silent(&mut self) {
+        self.last_output = Instant::now();
+        self.peer.fell_silent(&mut self.outcome);
+        self.dispatch();
+    }
+
     /// Passes the first `read` bytes of the buffer to the peer.
     fn receive(&mut self, read: usize) {
+        self.last_output = Instant::now();
         let Self { lines, buffer, peer, outcome, trace, .. } = self;
         let mut trace = trace.lock();
         lines.feed(&buffer[..read], |line| receive_line(&line, peer, outcome, &mut trace));
@@ -324,6 +361,8 @@ impl<'a> Connection<'a> {
 
     /// Closes the agent's stdin, then sends SIGTERM, then SIGKILL, each after a grace period.
     async fn stop(&mut self, grace_periods: &GracePeriods) -> ExitCause {
+        self.peer.goodbye(&mut self.outcome);
+        self.dispatch();
         self.input = None;
         if let Some(cause) = self.exits_within(grace_periods.stdin).await {
             return cause;
@@ -350,13 +389,9 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Cleans up after the exit: reads the rest of the output, ends all processes that the agent started, and fails the
-    /// unanswered calls. Appends the remaining events to `last_events` and returns the last lines of stderr.
-    async fn finish(
-        &mut self,
-        grace_periods: &GracePeriods,
-        last_events: &mut Vec<AgentEvent>,
-    ) -> Vec<String> {
+    /// Cleans up after the exit: reads the rest of the output and ends all processes that the agent started. Returns the last
+    /// lines of stderr.
+    async fn finish(&mut self, grace_periods: &GracePeriods) -> Vec<String> {
         self.input = None;
         self.remote.terminate();
         let until = Instant::now() + grace_periods.drain;
@@ -374,12 +409,16 @@ impl<'a> Connection<'a> {
         if let Some(writer) = self.writer.take() {
             writer.abort();
         }
-        self.peer.close(&mut self.outcome);
-        self.dispatch();
-        last_events.append(&mut self.batch);
         let trace = self.trace.lock();
         let lines = self.tail.lock().lines();
         lines.iter().map(|line| trace.redactor().text(line).into_owned()).collect()
+    }
+
+    /// Fails the unanswered calls and appends the remaining events to `last_events`.
+    fn close(&mut self, last_events: &mut Vec<AgentEvent>) {
+        self.peer.close(&mut self.outcome);
+        self.dispatch();
+        last_events.append(&mut self.batch);
     }
 }
 
@@ -391,6 +430,7 @@ fn receive_line(line: &Line<'_>, peer: &mut Peer, outcome: &mut Outcome, trace: 
             return;
         }
     };
+    peer.saw_output(outcome);
     let text = String::from_utf8_lossy(bytes);
     match incoming::parse(&text) {
         Ok(message) => {

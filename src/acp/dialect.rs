@@ -1,29 +1,54 @@
 //! The interface between the peer and a version of ACP: converts between the messages of `core` and JSON. The peer uses the
 //! version that the agent chose in its answer to `initialize` (`versions`) and does not depend on any.
 
-use crate::core::messages::agent::{AgentEvent, AgentRequest, CallError, INVALID_PARAMS, Reply};
+use crate::core::messages::agent::{
+    AgentEvent, AgentRequest, CallError, INVALID_PARAMS, METHOD_NOT_FOUND, Reply,
+};
 use crate::core::messages::call::Call;
 use crate::core::messages::effect::Answer;
 use crate::session::elicitation::Elicitation;
 use crate::session::ids::SessionId;
-use crate::session::update::Meta;
+use crate::session::update::Update;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt;
+use std::time::Duration;
+use thiserror::Error;
 
-/// The reason why a message cannot be encoded, such as a path that is not UTF-8.
-pub type EncodeError = serde_json::Error;
+/// The reason why a message cannot be sent.
+#[derive(Debug, Error)]
+pub enum EncodeError {
+    /// It cannot be encoded, for example because a path is not UTF-8.
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    /// A path is not UTF-8.
+    #[error("the path is not UTF-8")]
+    NotUtf8,
+    /// The agent could not read so long a line.
+    #[error("the message has {bytes} bytes, and this agent reads at most {limit}")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+        /// The length the agent can read.
+        limit: usize,
+    },
+    /// The agent's protocol has no such method.
+    #[error("this agent's protocol has no {0}")]
+    NoMethod(&'static str),
+}
 
-/// One version of ACP: encodes our messages strictly and decodes the agent's messages leniently.
+/// One way of talking to agents: encodes our messages strictly and decodes the agent's messages leniently.
 pub trait Dialect: fmt::Debug + Send {
     /// Encodes a call with the id `id`. Parts for which the agent lacks the capability are left out.
-    fn call(&self, id: i64, call: &Call) -> Result<String, EncodeError>;
+    fn call(&mut self, id: i64, call: &Call) -> Result<String, EncodeError>;
 
-    /// Encodes the cancellation of a turn.
-    fn cancel(&self, session: &SessionId) -> Result<String, EncodeError>;
+    /// Encodes the cancellation of a turn. `id` is a fresh one, for dialects in which that is a request.
+    fn cancel(&self, id: i64, session: &SessionId) -> Result<String, EncodeError>;
 
-    /// Encodes that the answer to our call with the id `id` is no longer wanted.
-    fn withdraw(&self, id: i64) -> Result<String, EncodeError>;
+    /// Encodes that the answer to our call with the id `id` is no longer wanted; `None` if the protocol cannot say that.
+    fn withdraw(&self, _id: i64) -> Result<Option<String>, EncodeError> {
+        Ok(None)
+    }
 
     /// Encodes the answer to the agent's request with the id `id`.
     fn answer(&self, id: &RawValue, answer: &Answer) -> Result<String, EncodeError>;
@@ -38,14 +63,34 @@ pub trait Dialect: fmt::Debug + Send {
     /// Decodes a notification and appends its events to `events`. Unknown ones are ignored (ACP extensibility).
     fn notification(&mut self, method: &str, params: &str, events: &mut Vec<AgentEvent>);
 
-    /// Decodes the result of a call.
-    fn result(&self, call: CallKind, result: &str) -> Result<Reply, CallError>;
+    /// Decodes the result of a call that was about `session`.
+    fn result(
+        &mut self,
+        call: CallKind,
+        session: Option<&SessionId>,
+        result: &str,
+    ) -> Result<Reply, CallError>;
 
     /// Decodes the error that answers a call.
     fn error(&self, error: &str) -> CallError;
 
-    /// Returns the `_meta` of the result of `method`, with the session that the result names, if any.
-    fn result_meta(&self, method: &str, result: &str) -> Option<(Option<SessionId>, Meta)>;
+    /// Returns what the result of `method` tells besides its reply, with the session that the result names, if any.
+    fn after_result(&self, _method: &str, _result: &str) -> Option<(Option<SessionId>, Update)> {
+        None
+    }
+
+    /// Encodes that the connection is going to be closed; `None` if the protocol has no word for that.
+    fn goodbye(&self, _id: i64) -> Option<String> {
+        None
+    }
+
+    /// Returns after how long a silence of the agent `fell_silent` is to be called, if at all.
+    fn silence(&self) -> Option<Duration> {
+        None
+    }
+
+    /// The agent has sent nothing for that long.
+    fn fell_silent(&mut self, _events: &mut Vec<AgentEvent>) {}
 }
 
 /// The kinds of calls that differ in how their results are decoded.
@@ -188,6 +233,11 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// Creates the error for a method that is unknown or not advertised (ACP extensibility).
+    pub(super) fn unknown_method(name: &str) -> Self {
+        Self { code: METHOD_NOT_FOUND, message: format!("Method not found: {name}") }
+    }
+
     /// Creates the error for params that do not fit the method.
     pub(super) fn invalid_params(message: impl Into<String>) -> Self {
         Self { code: INVALID_PARAMS, message: message.into() }

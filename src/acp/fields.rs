@@ -1,7 +1,13 @@
-//! Decodes JSON objects field by field. A field that is missing, `null` or of another type counts as absent.
+//! Decodes JSON objects field by field, in any dialect. A field that is missing, `null` or of another type counts as absent.
 
+use crate::jsonrpc::incoming::repair_surrogates;
 use crate::session::update::Patch;
 use serde_json::{Map, Value};
+
+/// Parses JSON text, in which unpaired surrogates are replaced.
+pub(super) fn json(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&repair_surrogates(text)?).ok())
+}
 
 /// A JSON object. The getters remove their field, so that long strings are moved instead of copied.
 #[derive(Debug, Default)]
@@ -19,6 +25,11 @@ impl Fields {
     /// Returns all fields, in order.
     pub(super) fn entries(self) -> impl Iterator<Item = (String, Value)> {
         self.0.into_iter()
+    }
+
+    /// Looks at a field of any type except for `null`.
+    pub(super) fn peek(&self, key: &str) -> Option<&Value> {
+        self.0.get(key).filter(|value| !value.is_null())
     }
 
     /// Takes a field of any type, including `null`.

@@ -3,15 +3,22 @@
 //! decided by `State`.
 
 mod connection;
+mod content;
 pub mod dialect;
+mod fields;
+pub mod go;
+pub mod handshake;
+pub mod openoxide;
 pub mod peer;
+mod plan;
 pub mod quirks;
 pub mod redact;
 mod stderr;
+mod tool_data;
 pub mod trace;
 pub mod transport;
+pub mod v0;
 pub mod v1;
-pub mod versions;
 
 use crate::core::messages::agent::AgentEvent;
 use crate::core::messages::effect::{AgentCommand, AgentEffect};

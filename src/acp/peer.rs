@@ -5,7 +5,7 @@
 use super::dialect::{
     CallKind, Dialect, ElicitationOwner, EncodeError, IncomingRequest, Method, Refusal,
 };
-use super::versions;
+use super::handshake::{Handshake, Step};
 use crate::core::messages::agent::{AgentEvent, CallError, INTERNAL_ERROR, INVALID_PARAMS, Reply};
 use crate::core::messages::call::Call;
 use crate::core::messages::effect::Answer;
@@ -13,6 +13,7 @@ use crate::core::messages::elicitation::Scope;
 use crate::core::messages::ids::{CallId, RequestToken};
 use crate::jsonrpc::incoming::Message;
 use crate::jsonrpc::outgoing;
+use crate::session::agent::AgentConfig;
 use crate::session::ids::SessionId;
 use crate::session::update::Update;
 use serde_json::value::RawValue;
@@ -48,9 +49,15 @@ pub struct Peer {
     next_id: i64,
     calls: HashMap<i64, PendingCall>,
     requests: HashMap<RequestToken, PendingRequest>,
+    handshake: Handshake,
+    /// The call of the handshake, until the agent is ready to read it.
+    held: Option<CallId>,
     dialect: Box<dyn Dialect>,
     open: bool,
 }
+
+/// How long an agent that prints something first is waited for.
+const READY_LIMIT: Duration = Duration::from_secs(10);
 
 /// A call of ours that has not been answered yet.
 #[derive(Debug)]
@@ -70,14 +77,16 @@ struct PendingRequest {
 }
 
 impl Peer {
-    /// Creates the state at the start of a connection.
-    pub fn new(tokens: Tokens) -> Self {
+    /// Creates the state at the start of a connection to an agent that is configured like this.
+    pub fn new(tokens: Tokens, config: Box<AgentConfig>) -> Self {
         Self {
             tokens,
             next_id: 1,
             calls: HashMap::new(),
             requests: HashMap::new(),
-            dialect: versions::initial(),
+            handshake: Handshake::new(config),
+            held: None,
+            dialect: Handshake::initial_dialect(),
             open: true,
         }
     }
@@ -91,22 +100,94 @@ impl Peer {
             Message::Notification { method, params } => {
                 self.handle_notification(&method, params, out);
             }
-            Message::Response { id, outcome } => self.handle_answer(id, outcome, out),
+            Message::Response { id, outcome, has_version } => {
+                self.handle_answer(id, outcome, has_version, out);
+            }
         }
+    }
+
+    /// The agent has printed a line, whether it is a message or not.
+    pub fn saw_output(&mut self, out: &mut Outcome) {
+        if let Some(call) = self.held.take() {
+            self.offer(call, out);
+        }
+    }
+
+    /// Returns after how long a silence of the agent [`Self::fell_silent`] is to be called, if at all.
+    pub fn silence(&self) -> Option<Duration> {
+        self.held.map(|_| READY_LIMIT).or_else(|| self.dialect.silence())
+    }
+
+    /// The agent has printed nothing for that long.
+    pub fn fell_silent(&mut self, out: &mut Outcome) {
+        self.saw_output(out);
+        self.dialect.fell_silent(&mut out.events);
+    }
+
+    /// The agent has ended. Returns whether it is to be started again, because it may speak another protocol than it was
+    /// offered. Then [`Self::offer_again`] follows.
+    pub fn ended(&mut self) -> bool {
+        self.initialize().is_some() && self.handshake.ended()
+    }
+
+    /// Sends the next offer of the handshake.
+    pub fn offer_again(&mut self, out: &mut Outcome) {
+        if let Some(id) = self.initialize()
+            && let Some(PendingCall { call, .. }) = self.calls.remove(&id)
+        {
+            self.offer(call, out);
+        }
+    }
+
+    /// Returns the id of the unanswered `initialize`.
+    fn initialize(&self) -> Option<i64> {
+        let calls = &mut self.calls.iter();
+        calls.find(|(_, pending)| pending.kind == CallKind::Initialize).map(|(id, _)| *id)
+    }
+
+    fn offer(&mut self, call: CallId, out: &mut Outcome) {
+        let id = self.take_id();
+        let line = self.handshake.offer(id);
+        self.send_call(id, call, &Call::Initialize, line, out);
+    }
+
+    fn take_id(&mut self) -> i64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
     }
 
     /// Calls the agent. If the connection is closed or the call cannot be encoded, it fails at once.
     pub fn call(&mut self, call: CallId, request: &Call, out: &mut Outcome) {
-        let id = self.next_id;
-        let line = match self.dialect.call(id, request) {
+        if *request == Call::Initialize {
+            if self.open && self.handshake.waits_for_output() {
+                self.held = Some(call);
+            } else {
+                self.offer(call, out);
+            }
+            return;
+        }
+        let id = self.take_id();
+        let line = self.dialect.call(id, request);
+        self.send_call(id, call, request, line, out);
+    }
+
+    fn send_call(
+        &mut self,
+        id: i64,
+        call: CallId,
+        request: &Call,
+        line: Result<String, EncodeError>,
+        out: &mut Outcome,
+    ) {
+        let line = match line {
             Ok(line) if self.open => line,
             Ok(_) => return out.events.push(failed_call(call, CallError::Closed)),
             Err(error) => {
-                let error = CallError::Malformed(format!("cannot be sent: {error}"));
+                let error = CallError::NotSent(error.to_string());
                 return out.events.push(failed_call(call, error));
             }
         };
-        self.next_id += 1;
         let (method, session) = (request.method(), request.session().cloned());
         let pending = PendingCall { call, method, kind: CallKind::of(request), session };
         self.calls.insert(id, pending);
@@ -115,7 +196,8 @@ impl Peer {
 
     /// Sends `session/cancel`.
     pub fn cancel(&mut self, session: &SessionId, out: &mut Outcome) {
-        self.send(self.dialect.cancel(session), out);
+        let id = self.take_id();
+        self.send(self.dialect.cancel(id, session).map(Some), out);
     }
 
     /// Tells the agent that the answer to `call` is no longer wanted (`$/cancel_request`). The agent still answers.
@@ -161,6 +243,9 @@ impl Peer {
     pub fn close(&mut self, out: &mut Outcome) {
         self.open = false;
         self.requests.clear();
+        if let Some(call) = self.held.take() {
+            out.events.push(failed_call(call, CallError::Closed));
+        }
         let mut calls: Vec<_> = self.calls.drain().collect();
         calls.sort_unstable_by_key(|(id, _)| *id);
         let closed =
@@ -168,10 +253,15 @@ impl Peer {
         out.events.extend(closed);
     }
 
-    fn send(&self, line: Result<String, EncodeError>, out: &mut Outcome) {
+    /// Tells the agent that the connection is going to be closed.
+    pub fn goodbye(&mut self, out: &mut Outcome) {
+        let id = self.take_id();
+        self.send(Ok(self.dialect.goodbye(id)), out);
+    }
+
+    fn send(&self, line: Result<Option<String>, EncodeError>, out: &mut Outcome) {
         match line {
-            Ok(line) if self.open => out.lines.push(line),
-            Ok(_) => {}
+            Ok(line) => out.lines.extend(line.filter(|_| self.open)),
             Err(error) => tracing::error!(target: "acp", %error, "cannot be sent"),
         }
     }
@@ -254,32 +344,70 @@ impl Peer {
         &mut self,
         id: &RawValue,
         outcome: Result<&RawValue, &RawValue>,
+        has_version: bool,
         out: &mut Outcome,
     ) {
-        let pending = id.get().parse().ok().and_then(|id: i64| self.calls.remove(&id));
+        let number = id.get().parse().ok();
+        // An agent that could not read the offer may not know its id either.
+        let number = number.or_else(|| self.initialize().filter(|_| id.get() == "null"));
+        let pending = number.and_then(|id: i64| self.calls.remove(&id));
         let Some(PendingCall { call, method, kind, session }) = pending else {
             tracing::debug!(target: "acp", id = id.get(), "an answer that is late or not ours");
             return;
         };
+        let outcome = outcome.map(RawValue::get).map_err(RawValue::get);
+        if kind == CallKind::Initialize {
+            return self.initialized(call, outcome, has_version, out);
+        }
         let result = match outcome {
-            Ok(result) => self.dialect.result(kind, result.get()),
-            Err(error) => Err(self.dialect.error(error.get())),
+            Ok(result) => self.dialect.result(kind, session.as_ref(), result),
+            Err(error) => Err(self.dialect.error(error)),
         };
-        match &result {
-            Ok(Reply::Initialized(info)) => {
-                if let Some(dialect) = versions::negotiated(info) {
-                    self.dialect = dialect;
-                }
-            }
-            Ok(_) => {}
-            Err(error) => tracing::info!(target: "acp", method, ?error, "failed"),
+        if let Err(error) = &result {
+            tracing::info!(target: "acp", method, ?error, "failed");
         }
         out.events.push(AgentEvent::Answer { call, result });
-        let meta = outcome.ok().and_then(|result| self.dialect.result_meta(method, result.get()));
-        out.events.extend(meta.map(|(named, meta)| match named.or(session) {
-            Some(session) => AgentEvent::Update { session, update: Update::Meta(meta) },
-            None => AgentEvent::Meta(meta),
-        }));
+        self.report_more(method, session, outcome, out);
+    }
+
+    /// The agent has answered an offer of the handshake.
+    fn initialized(
+        &mut self,
+        call: CallId,
+        outcome: Result<&str, &str>,
+        has_version: bool,
+        out: &mut Outcome,
+    ) {
+        let result = match self.handshake.answered(outcome, has_version) {
+            Step::OfferAgain => return self.offer(call, out),
+            Step::Chosen(dialect, info) => {
+                self.dialect = dialect;
+                Ok(Reply::Initialized(info))
+            }
+            Step::Failed(error) => {
+                tracing::info!(target: "acp", ?error, "the handshake failed");
+                Err(error)
+            }
+        };
+        out.events.push(AgentEvent::Answer { call, result });
+        self.report_more(Call::Initialize.method(), None, outcome, out);
+    }
+
+    /// Reports what a result tells besides its reply.
+    fn report_more(
+        &self,
+        method: &str,
+        session: Option<SessionId>,
+        outcome: Result<&str, &str>,
+        out: &mut Outcome,
+    ) {
+        let more = outcome.ok().and_then(|result| self.dialect.after_result(method, result));
+        let Some((named, update)) = more else { return };
+        match (named.or(session), update) {
+            (Some(session), update) => out.events.push(AgentEvent::Update { session, update }),
+            (None, Update::Meta(meta)) => out.events.push(AgentEvent::Meta(meta)),
+            (None, _) => {}
+        }
     }
 }
 

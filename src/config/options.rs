@@ -33,6 +33,8 @@ pub struct AgentOptions {
     pub auth_method: Option<String>,
     /// How to install the program, shown where it is not found.
     pub install_hint: Option<String>,
+    /// The protocol it speaks, where its answers do not tell: `1`, `0.1.1`, `go` or `openoxide`.
+    pub dialect: Option<String>,
     /// How long to wait for answers.
     pub timeouts: TimeoutOptions,
 }
@@ -92,6 +94,7 @@ impl AgentOptions {
         self.options.extend(over.options);
         self.auth_method = over.auth_method.or(self.auth_method);
         self.install_hint = over.install_hint.or(self.install_hint);
+        self.dialect = over.dialect.or(self.dialect);
         self.timeouts = TimeoutOptions {
             initialize: over.timeouts.initialize.or(self.timeouts.initialize),
             authenticate: over.timeouts.authenticate.or(self.timeouts.authenticate),

@@ -6,6 +6,7 @@ use super::presets;
 use super::settings::Settings;
 use crate::process::program;
 use crate::session::agent::{AgentConfig, McpServer, Timeouts};
+use crate::session::protocol::Protocol;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -51,6 +52,8 @@ pub fn resolve(
         .command
         .is_none()
         .then(|| invalid.unwrap_or_else(|| format!("agents.{name}.command is not set")));
+    let protocol = agent.dialect.as_deref().map(|dialect| protocol(&name, dialect)).transpose();
+    let problem = problem.or_else(|| protocol.as_ref().err().cloned());
     let mut servers = settings.mcp_servers;
     servers.extend(mcp_servers);
     servers.extend(agent.mcp_servers);
@@ -72,8 +75,17 @@ pub fn resolve(
         options: agent.options.into_iter().collect(),
         timeouts: timeouts(agent.timeouts),
         install_hint: agent.install_hint,
+        protocol: protocol.ok().flatten(),
         problem,
     }
+}
+
+/// Returns the protocol that is configured for the agent `name`, or what is wrong with it.
+fn protocol(name: &str, dialect: &str) -> Result<Protocol, String> {
+    Protocol::named(dialect).ok_or_else(|| {
+        let known: Vec<_> = Protocol::ALL.into_iter().map(Protocol::name).collect();
+        format!("agents.{name}.dialect is {dialect:?}; it can be {}", known.join(", "))
+    })
 }
 
 fn preset(name: &str, configured: &AgentOptions, this_program: &Path) -> Option<AgentOptions> {

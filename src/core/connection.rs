@@ -4,6 +4,7 @@
 use crate::session::agent::{AgentConfig, AgentInfo};
 use crate::session::author::ChatId;
 use crate::session::ids::SessionId;
+use crate::session::protocol::Protocol;
 use crate::session::update::Update;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,11 @@ impl AgentConnection {
         self.stage != ConnectionStage::Closed
             && self.cwd == cwd
             && program(&self.config) == program(config)
+    }
+
+    /// Whether only one chat can use it.
+    pub(super) fn has_one_session(&self) -> bool {
+        self.info.protocol.is_some_and(Protocol::has_one_session)
     }
 
     /// Holds an update for a session we do not know yet: agents do not wait for us to read the reply to `session/new`.

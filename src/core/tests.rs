@@ -46,6 +46,7 @@ fn config() -> AgentConfig {
         options: Vec::new(),
         timeouts: Timeouts::default(),
         install_hint: None,
+        protocol: None,
         problem: None,
     }
 }

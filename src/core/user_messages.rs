@@ -3,10 +3,8 @@
 use crate::core::messages::agent::{AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Reply};
 use crate::session::agent::AgentConfig;
 use crate::session::label;
+use crate::session::protocol::Protocol;
 use crate::session::turn::StopReason;
-
-/// The ACP version we implement.
-pub(super) const PROTOCOL_VERSION: u16 = 1;
 
 /// Maximum number of an agent's lines shown below an error, and the maximum length of each in characters. The log has
 /// the rest.
@@ -52,15 +50,6 @@ pub(super) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Says that the agent's protocol version is not supported.
-pub(super) fn version(config: &AgentConfig, version: u16) -> String {
-    let name = &config.name;
-    format!(
-        "{name} speaks ACP version {version}, but rat.nvim speaks version {PROTOCOL_VERSION}. \
-         Install a version of {name} that matches."
-    )
-}
-
 /// Says why a step of starting failed.
 pub(super) fn start(config: &AgentConfig, step: &str, error: &CallError) -> String {
     let name = &config.name;
@@ -72,6 +61,13 @@ pub(super) fn start(config: &AgentConfig, step: &str, error: &CallError) -> Stri
         CallError::Rpc { code: AUTH_REQUIRED, .. } => {
             format!(
                 "{name} requires a login but offers no method. Log in with its own program, then :RatRestart."
+            )
+        }
+        CallError::UnknownProtocol(answered) => {
+            let spoken: Vec<_> = Protocol::ALL.into_iter().map(Protocol::title).collect();
+            format!(
+                "{name} answered initialize with {answered}, but rat.nvim speaks {}. Install a version of {name} that matches.",
+                spoken.join(", ")
             )
         }
         error => format!("{name} failed at {step}: {}. See :RatTrace.", reason(error)),
@@ -121,6 +117,8 @@ pub(super) fn reason(error: &CallError) -> String {
         CallError::Timeout(after) => format!("no answer within {} s", after.as_secs_f64()),
         CallError::Closed => "the connection is closed".to_owned(),
         CallError::Malformed(what) => format!("malformed answer: {what}"),
+        CallError::NotSent(why) => format!("not sent: {why}"),
+        CallError::UnknownProtocol(answered) => format!("it answered with {answered}"),
     }
 }
 

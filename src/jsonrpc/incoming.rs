@@ -1,6 +1,7 @@
 //! Splits bytes of a pipe into lines and parses lines as JSON-RPC messages. It does no I/O and
 //! knows nothing of ACP.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -127,6 +128,8 @@ pub enum Message<'a> {
         id: &'a RawValue,
         /// The `result`, or the `error` object.
         outcome: Result<&'a RawValue, &'a RawValue>,
+        /// Whether the message names the version of JSON-RPC.
+        has_version: bool,
     },
 }
 
@@ -150,6 +153,7 @@ pub enum ParseError {
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
+    jsonrpc: Option<IgnoredAny>,
     #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -184,11 +188,11 @@ pub fn parse(line: &str) -> Result<Message<'_>, ParseError> {
         Envelope { id: None, method: Some(Text(method)), params, .. } => {
             Ok(Message::Notification { method, params })
         }
-        Envelope { id: Some(id), error: Some(error), .. } => {
-            Ok(Message::Response { id, outcome: Err(error) })
+        Envelope { jsonrpc, id: Some(id), error: Some(error), .. } => {
+            Ok(Message::Response { id, outcome: Err(error), has_version: jsonrpc.is_some() })
         }
-        Envelope { id: Some(id), result: Some(result), .. } => {
-            Ok(Message::Response { id, outcome: Ok(result) })
+        Envelope { jsonrpc, id: Some(id), result: Some(result), .. } => {
+            Ok(Message::Response { id, outcome: Ok(result), has_version: jsonrpc.is_some() })
         }
         _ => Err(ParseError::Neither),
     }

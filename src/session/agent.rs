@@ -2,6 +2,7 @@
 
 use super::ids::{AgentName, AuthMethodId};
 use super::prompt::PromptCapabilities;
+use super::protocol::Protocol;
 use std::fmt;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub struct AgentConfig {
     pub timeouts: Timeouts,
     /// How to install the program; shown if it is not found.
     pub install_hint: Option<String>,
+    /// The protocol it speaks; `None` to find out.
+    pub protocol: Option<Protocol>,
     /// Why it cannot be started, if its configuration already says so.
     pub problem: Option<String>,
 }
@@ -47,6 +50,7 @@ impl AgentConfig {
             options: Vec::new(),
             timeouts: Timeouts::default(),
             install_hint: None,
+            protocol: None,
             problem: Some(problem),
         }
     }
@@ -133,8 +137,8 @@ impl McpServer {
 /// that it leaves out.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AgentInfo {
-    /// The negotiated protocol version.
-    pub protocol_version: u16,
+    /// The protocol of the connection; `None` before the handshake.
+    pub protocol: Option<Protocol>,
     /// Its programmatic name.
     pub name: Option<String>,
     /// Its display name.
@@ -147,6 +151,18 @@ pub struct AgentInfo {
     pub auth_methods: Vec<AuthMethod>,
     /// Its known deviations from the protocol.
     pub quirks: Quirks,
+}
+
+impl AgentInfo {
+    /// Whether the agent can connect to a server of this kind.
+    pub fn takes(&self, server: &McpServer) -> bool {
+        self.protocol.is_some_and(Protocol::has_mcp)
+            && match server {
+                McpServer::Stdio { .. } => true,
+                McpServer::Http { .. } => self.capabilities.has(Capability::McpHttp),
+                McpServer::Sse { .. } => self.capabilities.has(Capability::McpSse),
+            }
+    }
 }
 
 /// An agent's known deviations from the protocol that we work around.

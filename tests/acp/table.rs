@@ -6,6 +6,7 @@ use rat_nvim::acp::v1::reply;
 use rat_nvim::acp::v1::request;
 use rat_nvim::acp::v1::table::{self, Row, Support, handles};
 use rat_nvim::acp::v1::{chunk::LastIds, outgoing, update};
+use rat_nvim::core::messages::agent::METHOD_NOT_FOUND;
 use rat_nvim::core::messages::agent::Reply;
 use rat_nvim::core::messages::call::{Call, SessionParams};
 use rat_nvim::session::agent::{AgentCapabilities, AuthKind, Capability, McpServer};
@@ -76,7 +77,7 @@ fn requests_are_answered_exactly_as_the_table_says() {
         let read = request::method(row.name);
         match row.support {
             Support::Handled => assert_eq!(read.unwrap().name(), row.name),
-            _ => assert_eq!(read.unwrap_err().code, request::METHOD_NOT_FOUND, "{}", row.name),
+            _ => assert_eq!(read.unwrap_err().code, METHOD_NOT_FOUND, "{}", row.name),
         }
     }
     for method in Method::ALL {

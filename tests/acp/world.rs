@@ -91,6 +91,7 @@ impl World {
             auth_method: None,
             timeouts: Timeouts::default(),
             install_hint: None,
+            protocol: None,
             problem: None,
             options: Vec::new(),
         };
@@ -304,9 +305,9 @@ impl World {
         };
         let peer = self.agent.as_mut().filter(|(agent, _)| *agent == id).map(|(_, peer)| peer);
         match (peer, action) {
-            (_, AgentCommand::Start { .. }) => {
+            (_, AgentCommand::Start { config, .. }) => {
                 self.calls.clear();
-                self.agent = Some((id, Peer::new(self.tokens.clone())));
+                self.agent = Some((id, Peer::new(self.tokens.clone(), config)));
             }
             (Some(peer), AgentCommand::Call { call, request, .. }) => {
                 peer.call(call, &request, &mut out);

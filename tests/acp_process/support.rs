@@ -183,6 +183,7 @@ pub(crate) fn program(command: &str, args: &[&str]) -> AgentConfig {
         options: Vec::new(),
         timeouts: Timeouts::default(),
         install_hint: None,
+        protocol: None,
         problem: None,
     }
 }

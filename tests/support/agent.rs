@@ -216,6 +216,14 @@ impl Agent {
         answer.get("error").map_or_else(|| Ok(answer["result"].clone()), |error| Err(error.clone()))
     }
 
+    /// Waits for the whole message that answers the request with this id.
+    pub fn expect_reply_to(&mut self, id: u64) -> Json {
+        self.expect(&format!("the answer to {id}"), |process| {
+            let index = process.inbox.iter().position(|message| answers(message, Pending(id)))?;
+            process.inbox.remove(index)
+        })
+    }
+
     /// Does not want the answer to a request any more (`$/cancel_request`).
     pub fn withdraw(&mut self, pending: Pending) {
         self.notify("$/cancel_request", json!({"requestId": pending.0}));

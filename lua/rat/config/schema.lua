@@ -75,6 +75,12 @@ local agent = {
   },
   { name = "install_hint", type = "string", doc = "Shown when the program is not found." },
   {
+    name = "dialect",
+    type = "string",
+    doc = "The protocol it speaks: `1` (ACP), `0.1.1` (ACP of that release), `go` (the Go package) or"
+      .. " `openoxide`. Unset: found out from its answers. See |rat-dialects|.",
+  },
+  {
     name = "timeouts",
     type = "table",
     doc = "How long to wait for the agent's answers, in milliseconds; 0 waits forever.",

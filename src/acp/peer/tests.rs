@@ -8,6 +8,11 @@ use crate::session::turn::StopReason;
 use crate::session::update::Update;
 use proptest::prelude::*;
 
+fn new_peer() -> Peer {
+    let config = AgentConfig::unusable("fake".into(), String::new());
+    Peer::new(Tokens::default(), Box::new(config))
+}
+
 fn receive(peer: &mut Peer, line: &str) -> Outcome {
     let mut out = Outcome::default();
     peer.receive(parse(line).unwrap(), &mut out);
@@ -37,7 +42,7 @@ const READ: &str = r#""method":"fs/read_text_file","params":{"sessionId":"s","pa
 #[test]
 fn ids_are_echoed_exactly_as_they_came() {
     for id in ["0", "-7", "9007199254740993", r#""a\u0062\"c""#, "null", "1.5"] {
-        let mut peer = Peer::new(Tokens::default());
+        let mut peer = new_peer();
         let token = token_of(&receive(&mut peer, &format!(r#"{{{READ},"id":{id}}}"#)));
         let out = with(|out| peer.answer(token, &Answer::Text("é\n".into()), out));
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":"é\n"}}}}"#);
@@ -48,7 +53,7 @@ fn ids_are_echoed_exactly_as_they_came() {
 /// ACP 9.
 #[test]
 fn ids_of_the_agent_and_ours_are_independent() {
-    let mut peer = Peer::new(Tokens::default());
+    let mut peer = new_peer();
     let call = with(|out| peer.call(CallId(9), &prompt(), out));
     assert!(call.lines[0].contains(r#""id":1,"#), "{}", call.lines[0]);
     let token = token_of(&receive(&mut peer, &format!(r#"{{"id":1,{READ}}}"#)));
@@ -63,7 +68,7 @@ fn ids_of_the_agent_and_ours_are_independent() {
 #[test]
 fn unadvertised_methods_and_malformed_params_are_refused() {
     let refused = |request: &str| {
-        let mut peer = Peer::new(Tokens::default());
+        let mut peer = new_peer();
         let out = receive(&mut peer, &format!(r#"{{"id":3,{request}}}"#));
         assert!(out.events.is_empty(), "{:?}", out.events);
         let answer: Value = serde_json::from_str(&out.lines[0]).unwrap();
@@ -97,7 +102,7 @@ fn unadvertised_methods_and_malformed_params_are_refused() {
 /// ACP 10, 12, 15, 74.
 #[test]
 fn unknown_notifications_and_unknown_answers_change_nothing() {
-    let mut peer = Peer::new(Tokens::default());
+    let mut peer = new_peer();
     let lines = [
         r#"{"method":"_auth/status_update","params":{}}"#,
         r#"{"method":"fs/read_text_file","params":{"sessionId":"s","path":"/a"}}"#,
@@ -117,7 +122,7 @@ fn unknown_notifications_and_unknown_answers_change_nothing() {
 /// ACP 74.
 #[test]
 fn a_withdrawn_request_still_gets_its_answer() {
-    let mut peer = Peer::new(Tokens::default());
+    let mut peer = new_peer();
     let first = token_of(&receive(&mut peer, &format!(r#"{{"id":"a\u0062",{READ}}}"#)));
     let cancel = r#"{"method":"$/cancel_request","params":{"requestId":"ab"}}"#;
     assert_eq!(receive(&mut peer, cancel).events, [AgentEvent::Withdrawn(first)]);
@@ -129,7 +134,7 @@ fn a_withdrawn_request_still_gets_its_answer() {
 
 #[test]
 fn an_answer_of_the_wrong_type_is_sent_as_an_error() {
-    let mut peer = Peer::new(Tokens::default());
+    let mut peer = new_peer();
     let token = token_of(&receive(&mut peer, &format!(r#"{{"id":1,{READ}}}"#)));
     let out =
         with(|out| peer.answer(token, &Answer::Permission(permission::Outcome::Cancelled), out));
@@ -138,7 +143,7 @@ fn an_answer_of_the_wrong_type_is_sent_as_an_error() {
 
 #[test]
 fn a_call_that_times_out_fails_and_is_withdrawn() {
-    let mut peer = Peer::new(Tokens::default());
+    let mut peer = new_peer();
     with(|out| peer.call(CallId(4), &prompt(), out));
     let timeout = Duration::from_secs(2);
     let out = with(|out| peer.expire(CallId(4), timeout, out));
@@ -151,20 +156,20 @@ fn a_call_that_times_out_fails_and_is_withdrawn() {
 #[test]
 fn a_path_that_is_not_utf_8_fails_only_its_call() {
     use std::os::unix::ffi::OsStrExt;
-    let mut peer = Peer::new(Tokens::default());
+    let mut peer = new_peer();
     let cwd = std::ffi::OsStr::from_bytes(b"/\xff").into();
     let place = crate::core::messages::call::SessionParams { cwd, ..Default::default() };
     let out = with(|out| peer.call(CallId(1), &Call::NewSession(place), out));
     assert!(matches!(
         out.events.as_slice(),
-        [AgentEvent::Answer { result: Err(CallError::Malformed(_)), .. }]
+        [AgentEvent::Answer { result: Err(CallError::NotSent(_)), .. }]
     ));
     assert!(out.lines.is_empty());
 }
 
 #[test]
 fn a_withdrawn_call_still_gets_its_answer() {
-    let mut peer = Peer::new(Tokens::default());
+    let mut peer = new_peer();
     with(|out| peer.call(CallId(4), &prompt(), out));
     let out = with(|out| peer.withdraw(CallId(4), out));
     let withdrawal = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}"#;
@@ -186,7 +191,7 @@ fn an_update_that_is_nested_too_deeply_becomes_an_unknown_update() {
     let update = format!(r#"{{"sessionUpdate":"tool_call","toolCallId":"t","rawInput":{deep}}}"#);
     let params = format!(r#"{{"sessionId":"s","update":{update}}}"#);
     let line = format!(r#"{{"method":"session/update","params":{params}}}"#);
-    let out = receive(&mut Peer::new(Tokens::default()), &line);
+    let out = receive(&mut new_peer(), &line);
     let [AgentEvent::Update { update: Update::Unknown { tag, problem: Some(_) }, .. }] =
         out.events.as_slice()
     else {
@@ -197,7 +202,7 @@ fn an_update_that_is_nested_too_deeply_becomes_an_unknown_update() {
 
 #[test]
 fn a_chunk_with_half_a_surrogate_pair_is_not_lost() {
-    let mut peer = Peer::new(Tokens::default());
+    let mut peer = new_peer();
     let line = r#"{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a\ud83d"}}}}"#;
     let out = receive(&mut peer, line);
     let [AgentEvent::Update { update: Update::Chunk { content, .. }, .. }] = out.events.as_slice()
@@ -250,7 +255,7 @@ proptest! {
     /// ACP 11, 75.
     #[test]
     fn each_request_gets_exactly_one_answer(steps in proptest::collection::vec(step(), 0..60)) {
-        let mut peer = Peer::new(Tokens::default());
+        let mut peer = new_peer();
         let (mut called, mut answered_calls) = (0_u64, HashMap::<u64, u32>::new());
         // By id: how many requests the agent made, and how many answers it got.
         let (mut asked, mut answers) = (HashMap::<String, u32>::new(), HashMap::<String, u32>::new());

@@ -1,9 +1,8 @@
 //! Decodes elicitations and encodes the user's answer (ACP elicitation). Decoding is lenient: an invalid part of a form
 //! affects only its own field or limit.
 
-use super::fields::{Fields, texts, whole};
-use super::update::json;
 use crate::acp::dialect::{ElicitationOwner, Refusal};
+use crate::acp::fields::{Fields, json, texts, whole};
 use crate::session::address::Page;
 use crate::session::elicitation::{
     Action, Elicitation, ElicitationKind, Field, FieldValue, Form, Format, Kind, Pattern, Value,

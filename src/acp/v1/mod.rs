@@ -2,9 +2,7 @@
 //! part of a message is left out if the rest makes sense without it.
 
 pub mod chunk;
-mod content;
 pub mod elicitation;
-mod fields;
 pub mod meta;
 mod options;
 pub mod outgoing;
@@ -20,7 +18,7 @@ use crate::core::messages::call::Call;
 use crate::core::messages::effect::Answer;
 use crate::session::agent::AgentCapabilities;
 use crate::session::ids::SessionId;
-use crate::session::update::{Meta, Update};
+use crate::session::update::Update;
 use chunk::LastIds;
 use serde_json::value::RawValue;
 
@@ -56,20 +54,20 @@ impl V1 {
 }
 
 impl Dialect for V1 {
-    fn call(&self, id: i64, call: &Call) -> Result<String, EncodeError> {
-        outgoing::call(id, call, self.capabilities)
+    fn call(&mut self, id: i64, call: &Call) -> Result<String, EncodeError> {
+        Ok(outgoing::call(id, call, self.capabilities)?)
     }
 
-    fn cancel(&self, session: &SessionId) -> Result<String, EncodeError> {
-        outgoing::cancel(session)
+    fn cancel(&self, _id: i64, session: &SessionId) -> Result<String, EncodeError> {
+        Ok(outgoing::cancel(session)?)
     }
 
-    fn withdraw(&self, id: i64) -> Result<String, EncodeError> {
-        outgoing::withdraw(id)
+    fn withdraw(&self, id: i64) -> Result<Option<String>, EncodeError> {
+        Ok(Some(outgoing::withdraw(id)?))
     }
 
     fn answer(&self, id: &RawValue, answer: &Answer) -> Result<String, EncodeError> {
-        outgoing::answer(id, answer)
+        Ok(outgoing::answer(id, answer)?)
     }
 
     fn request(
@@ -91,7 +89,12 @@ impl Dialect for V1 {
         }
     }
 
-    fn result(&self, call: CallKind, result: &str) -> Result<Reply, CallError> {
+    fn result(
+        &mut self,
+        call: CallKind,
+        _session: Option<&SessionId>,
+        result: &str,
+    ) -> Result<Reply, CallError> {
         reply::decode(call, result)
     }
 
@@ -99,7 +102,8 @@ impl Dialect for V1 {
         reply::error(error)
     }
 
-    fn result_meta(&self, method: &str, result: &str) -> Option<(Option<SessionId>, Meta)> {
-        meta::of_answer(method, result)
+    fn after_result(&self, method: &str, result: &str) -> Option<(Option<SessionId>, Update)> {
+        let (session, meta) = meta::of_answer(method, result)?;
+        Some((session, Update::Meta(meta)))
     }
 }

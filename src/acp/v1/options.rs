@@ -1,6 +1,6 @@
 //! Decodes modes, config options and commands (ACP session modes, session config options, slash commands).
 
-use super::fields::Fields;
+use crate::acp::fields::Fields;
 use crate::session::update::{Choice, Command, ConfigOption, OptionValue, Selection};
 use serde_json::Value;
 

@@ -1,7 +1,6 @@
 //! Encodes our messages to agents as JSON lines without the newline, by means of the types of the schema crate.
 
 use super::elicitation;
-use crate::acp::dialect::EncodeError;
 use crate::core::messages::call::{Call, SessionParams};
 use crate::core::messages::effect::Answer;
 use crate::jsonrpc::outgoing::{self, notification, request, result};
@@ -12,13 +11,13 @@ use crate::session::permission::Outcome;
 use crate::session::terminal::TerminalExit;
 use crate::session::update::OptionValue;
 use agent_client_protocol_schema::{ProtocolVersion, v1};
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Error, json};
 use std::path::PathBuf;
 
 /// Encodes a call with the id `id`. Additional directories and MCP servers for which the agent lacks the capability are left
 /// out.
-pub fn call(id: i64, call: &Call, agent: AgentCapabilities) -> Result<String, EncodeError> {
+pub fn call(id: i64, call: &Call, agent: AgentCapabilities) -> Result<String, Error> {
     let method = call.method();
     match call {
         Call::Initialize => request(id, method, &initialize()),
@@ -89,18 +88,18 @@ pub fn call(id: i64, call: &Call, agent: AgentCapabilities) -> Result<String, En
 }
 
 /// Encodes `session/cancel`.
-pub fn cancel(session: &SessionId) -> Result<String, EncodeError> {
+pub fn cancel(session: &SessionId) -> Result<String, Error> {
     notification("session/cancel", &v1::CancelNotification::new(session.to_string()))
 }
 
 /// Encodes `$/cancel_request` for a call of ours.
-pub fn withdraw(id: i64) -> Result<String, EncodeError> {
+pub fn withdraw(id: i64) -> Result<String, Error> {
     let params = v1::CancelRequestNotification::new(v1::RequestId::Number(id));
     notification("$/cancel_request", &params)
 }
 
 /// Encodes the answer to the agent's request with the id `id`.
-pub fn answer(id: &RawValue, answer: &Answer) -> Result<String, EncodeError> {
+pub fn answer(id: &RawValue, answer: &Answer) -> Result<String, Error> {
     match answer {
         Answer::Text(text) => result(id, &v1::ReadTextFileResponse::new(text.as_str())),
         Answer::Written => result(id, &v1::WriteTextFileResponse::new()),

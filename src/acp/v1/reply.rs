@@ -1,9 +1,8 @@
 //! Decodes the agents' answers to our calls.
 
-use super::fields::{Fields, texts, whole};
 use super::options;
-use super::update::json;
 use crate::acp::dialect::CallKind;
+use crate::acp::fields::{Fields, json, texts};
 use crate::acp::quirks;
 use crate::core::messages::agent::{CallError, INTERNAL_ERROR, Reply, SessionSetup};
 use crate::session::agent::{AgentCapabilities, AgentInfo, AuthKind, AuthMethod, Capability};
@@ -17,7 +16,7 @@ use serde_json::Value;
 pub fn decode(kind: CallKind, result: &str) -> Result<Reply, CallError> {
     let fields = json(result).and_then(Fields::of).unwrap_or_default();
     match kind {
-        CallKind::Initialize => initialized(fields),
+        CallKind::Initialize => initialized(result).map(|info| Reply::Initialized(Box::new(info))),
         CallKind::NewSession => session(fields),
         CallKind::List => sessions(fields),
         CallKind::SetOption => options::config(&mut { fields })
@@ -129,16 +128,17 @@ fn stop_reason(mut fields: Fields) -> StopReason {
     }
 }
 
-fn initialized(mut fields: Fields) -> Result<Reply, CallError> {
-    let version = fields.any("protocolVersion");
-    let version = version.as_ref().and_then(whole).and_then(|version| u16::try_from(version).ok());
-    let protocol_version = version.ok_or_else(|| {
-        CallError::Malformed("initialize was answered without a protocolVersion".to_owned())
-    })?;
+/// Decodes what an agent says about itself. Which protocol it speaks is not decided here.
+pub fn initialized(result: &str) -> Result<AgentInfo, CallError> {
+    let mut fields = json(result).and_then(Fields::of).unwrap_or_default();
+    if fields.peek("protocolVersion").is_none() {
+        let problem = "initialize was answered without a protocolVersion".to_owned();
+        return Err(CallError::Malformed(problem));
+    }
     let mut about = fields.object("agentInfo").unwrap_or_default();
     let name = about.text("name");
-    Ok(Reply::Initialized(Box::new(AgentInfo {
-        protocol_version,
+    Ok(AgentInfo {
+        protocol: None,
         quirks: quirks::of_agent(name.as_deref().unwrap_or_default()),
         name,
         title: about.text("title"),
@@ -150,7 +150,7 @@ fn initialized(mut fields: Fields) -> Result<Reply, CallError> {
             .flatten()
             .filter_map(auth_method)
             .collect(),
-    })))
+    })
 }
 
 /// Decodes the capabilities of an agent. Missing, `false` and `null` mean unsupported (ACP initialization).

@@ -1,11 +1,10 @@
 //! Decodes the requests of agents, and refuses those that are invalid or not advertised.
 
 use super::elicitation;
-use super::fields::{Fields, texts, whole};
 use super::table;
 use super::tool;
-use super::update::json;
 use crate::acp::dialect::{IncomingRequest, Method, Refusal};
+use crate::acp::fields::{Fields, json, texts, whole};
 use crate::core::messages::agent::AgentRequest;
 use crate::session::ids::TerminalId;
 use crate::session::permission::{OptionKind, PermissionOption, PermissionRequest};
@@ -13,18 +12,12 @@ use crate::session::terminal::request::{CreateTerminal, TerminalRequest};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// The JSON-RPC error code for an unknown method.
-pub const METHOD_NOT_FOUND: i64 = -32601;
-
 /// Returns the method with this name. One that is unknown or not handled according to [`table`], and thus not advertised, is
 /// refused with -32601 (ACP extensibility).
 pub fn method(name: &str) -> Result<Method, Refusal> {
     let handled = table::handles(table::TO_CLIENT, name);
     let method = Method::ALL.into_iter().find(|method| handled && method.name() == name);
-    method.ok_or_else(|| Refusal {
-        code: METHOD_NOT_FOUND,
-        message: format!("Method not found: {name}"),
-    })
+    method.ok_or_else(|| Refusal::unknown_method(name))
 }
 
 /// Decodes the params of a request. Paths are not checked; whether they are absolute and allowed is decided elsewhere. Params

@@ -1,13 +1,12 @@
 //! Decodes `session/update`. An update that is unknown or malformed becomes `Update::Unknown`.
 
 use super::chunk::{self, LastIds};
-use super::fields::Fields;
-use super::{content, options, tool};
-use crate::jsonrpc::incoming::repair_surrogates;
+use super::{options, tool};
+use crate::acp::content;
+use crate::acp::fields::{Fields, json};
+use crate::acp::plan;
 use crate::session::ids::{SessionId, ToolCallId};
-use crate::session::update::{
-    Patch, PlanEntry, PlanPriority, PlanStatus, Role, Severity, Update, Usage,
-};
+use crate::session::update::{Patch, Role, Severity, Update, Usage};
 use serde_json::Value;
 
 /// Decodes the params of a `session/update` into its session and the update. `None` if the session cannot be determined; such a
@@ -29,11 +28,6 @@ pub fn notification(params: &str, last: &mut LastIds) -> Option<(SessionId, Upda
     Some((session.into(), update))
 }
 
-/// Parses JSON text, in which unpaired surrogates are replaced.
-pub(super) fn json(text: &str) -> Option<Value> {
-    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&repair_surrogates(text)?).ok())
-}
-
 fn update_of(mut fields: Fields) -> Update {
     let Some(tag) = fields.text("sessionUpdate") else {
         return malformed("", "no sessionUpdate");
@@ -43,7 +37,7 @@ fn update_of(mut fields: Fields) -> Update {
     }
     match tag.as_str() {
         "tool_call" | "tool_call_update" => tool_call(fields, &tag),
-        "plan" => or_malformed(plan(&mut fields), &tag, "no entries"),
+        "plan" => or_malformed(plan::decode(&mut fields), &tag, "no entries"),
         "available_commands_update" => {
             let commands = options::commands(&mut fields).map(Update::Commands);
             or_malformed(commands, &tag, "no availableCommands")
@@ -90,27 +84,6 @@ fn tool_call(mut fields: Fields, tag: &str) -> Update {
         }
         None => malformed(tag, "no toolCallId"),
     }
-}
-
-fn plan(fields: &mut Fields) -> Option<Update> {
-    Some(Update::Plan(fields.objects("entries")?.filter_map(plan_entry).collect()))
-}
-
-fn plan_entry(mut fields: Fields) -> Option<PlanEntry> {
-    Some(PlanEntry {
-        content: fields.text("content")?,
-        priority: match fields.text("priority").as_deref() {
-            Some("high") => PlanPriority::High,
-            Some("low") => PlanPriority::Low,
-            _ => PlanPriority::Medium,
-        },
-        status: match fields.text("status").as_deref() {
-            Some("in_progress") => PlanStatus::InProgress,
-            Some("completed") => PlanStatus::Completed,
-            Some("cancelled" | "canceled") => PlanStatus::Cancelled,
-            _ => PlanStatus::Pending,
-        },
-    })
 }
 
 fn usage(fields: &mut Fields) -> Option<Update> {

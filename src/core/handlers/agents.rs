@@ -18,9 +18,14 @@ use crate::session::agent::{AgentConfig, AgentInfo, Capability};
 use crate::session::author::ChatId;
 use crate::session::entry::Entry;
 use crate::session::ids::SessionId;
+use crate::session::label;
 use crate::session::tool_call::ToolStatus;
 use crate::session::update::Severity;
+use std::collections::HashSet;
 use std::path::PathBuf;
+
+/// How much of the name of an MCP server is shown, in characters.
+const MAX_SERVER_NAME: usize = 40;
 
 impl State {
     pub(in crate::core) fn start(
@@ -112,11 +117,13 @@ impl State {
     /// Connects the chat to an agent: to a running one with the same configuration and folder, else to a new one.
     pub(in crate::core) fn connect(&mut self, id: ChatId) {
         let number = self.next_id();
+        let others = self.chats.values().filter(|chat| chat.id != id);
+        let taken: HashSet<AgentId> = others.filter_map(|chat| chat.agent).collect();
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        let running = self
-            .connections
-            .iter()
-            .find(|(_, connection)| connection.serves(&chat.config, &chat.cwd));
+        let running = self.connections.iter().find(|(agent, connection)| {
+            connection.serves(&chat.config, &chat.cwd)
+                && !(connection.has_one_session() && taken.contains(agent))
+        });
         let running = running.map(|(agent, connection)| (*agent, connection.stage));
         let (agent, stage) = running.unwrap_or_else(|| {
             let agent = AgentId(u32::try_from(number).unwrap_or(u32::MAX));
@@ -146,15 +153,15 @@ impl State {
     /// The agent has answered `initialize`.
     pub(in crate::core) fn initialized(&mut self, agent: AgentId, info: AgentInfo) {
         let Some(connection) = self.connections.get_mut(&agent) else { return };
-        let version = info.protocol_version;
         connection.info = info;
         connection.stage = ConnectionStage::Ready;
-        if version != user_messages::PROTOCOL_VERSION {
-            let why = user_messages::version(&connection.config, version);
-            return self.fail_connection(agent, &why, &[]);
-        }
-        for id in self.chats_on(agent) {
-            self.connection_ready(id);
+        let is_taken = connection.has_one_session();
+        for (index, id) in self.chats_on(agent).into_iter().enumerate() {
+            if is_taken && index > 0 {
+                self.connect(id);
+            } else {
+                self.connection_ready(id);
+            }
         }
     }
 
@@ -170,6 +177,16 @@ impl State {
             let folder = chat.cwd.file_name().unwrap_or(chat.cwd.as_os_str()).to_string_lossy();
             let banner = format!("{} {release} in {folder}", chat.agent_title());
             chat.transcript.push(Entry::Banner(banner.replace("  ", " ")));
+            let servers = chat.config.mcp_servers.iter();
+            let left_out: Vec<_> = servers
+                .filter(|server| !chat.info.takes(server))
+                .map(|server| label::short(server.name(), MAX_SERVER_NAME))
+                .collect();
+            if !left_out.is_empty() {
+                let title = chat.agent_title();
+                let note = format!("{title} cannot use these MCP servers: {}", left_out.join(", "));
+                chat.transcript.note(Severity::Warning, note, Vec::new());
+            }
         }
         self.announce(id, false, false);
         self.open_session(id);

@@ -7,6 +7,7 @@ use crate::core::state::State;
 use crate::session::agent::{Capability, McpServer};
 use crate::session::author::ChatId;
 use crate::session::ids::ToolCallId;
+use crate::session::protocol::Protocol;
 use crate::session::terminal::MAX_OUTPUT;
 use crate::session::tool_call::ToolKind;
 use crate::view::{scene, terminal, title, tool_card};
@@ -32,9 +33,7 @@ impl State {
                 .collect::<Vec<_>>()
                 .join(" "),
         );
-        // The version is 0 before the handshake.
-        let protocol = Some(info.protocol_version).filter(|version| *version > 0);
-        row("protocol", &protocol.map_or_else(|| "unknown".to_owned(), |it| it.to_string()));
+        row("protocol", info.protocol.map_or("unknown", Protocol::title));
         let status = chat.status();
         row("state", status.state.word());
         if let Some(detail) = &status.detail {
@@ -78,12 +77,14 @@ impl State {
             row("login", &format!("{} ({})", method.name, method.id));
         }
         for server in &chat.config.mcp_servers {
-            let (name, kind, left_out) = match server {
-                McpServer::Stdio { name, .. } => (name, "stdio", false),
-                McpServer::Http { name, .. } => (name, "http", !takes.has(Capability::McpHttp)),
-                McpServer::Sse { name, .. } => (name, "sse", !takes.has(Capability::McpSse)),
+            let kind = match server {
+                McpServer::Stdio { .. } => "stdio",
+                McpServer::Http { .. } => "http",
+                McpServer::Sse { .. } => "sse",
             };
-            let note = if left_out { ", skipped: not supported by the agent" } else { "" };
+            let is_taken = info.takes(server);
+            let note = if is_taken { "" } else { ", skipped: not supported by the agent" };
+            let name = server.name();
             row("MCP server", &format!("{name} ({kind}{note})"));
         }
         let title = format!("{} · info", chat.agent_title());

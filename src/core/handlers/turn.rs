@@ -16,11 +16,13 @@ use crate::session::content::Content;
 use crate::session::entry::Note;
 use crate::session::ids::ToolCallId;
 use crate::session::prompt::Prompt;
+use crate::session::protocol::Protocol;
 use crate::session::tool_call::{ToolCallPatch, ToolKind, ToolStatus};
 use crate::session::transcript::Transcript;
 use crate::session::turn::StopReason;
 use crate::session::update::{Role, Severity, Update};
 use std::path::PathBuf;
+use std::time::Duration;
 
 impl State {
     pub(in crate::core) fn prompt(&mut self, chat: Option<ChatId>, prompt: Prompt) {
@@ -113,7 +115,8 @@ impl State {
         turn.cancelled = true;
         chat.redraw.status = true;
         chat.queue.pause_if(true);
-        let after = chat.config.timeouts.cancel;
+        let limit = chat.info.protocol.and_then(Protocol::cancel_limit);
+        let after = chat.config.timeouts.cancel.min(limit.unwrap_or(Duration::MAX));
         if let (Some(agent), Some(session)) = (agent, session) {
             self.send_to_agent(agent, AgentCommand::Cancel(session));
         }
@@ -130,7 +133,24 @@ impl State {
     pub(in crate::core) fn cancel_grace_over(&mut self, id: ChatId, number: u64) {
         let turn = self.chats.get(&id).and_then(Chat::turn);
         if turn.is_some_and(|turn| turn.number == number && turn.cancelled) {
+            let protocol = self.chats.get(&id).and_then(|chat| chat.info.protocol);
+            if protocol.and_then(Protocol::cancel_limit).is_some() {
+                return self.restart_deaf_agent(id);
+            }
             self.offer_to_end_agent(id, number);
+        }
+    }
+
+    /// Ends an agent that may not even have read the cancellation, and starts it again.
+    fn restart_deaf_agent(&mut self, id: ChatId) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let note =
+            format!("{} did not stop, so it was ended and started again", chat.agent_title());
+        chat.transcript.note(Severity::Warning, note, Vec::new());
+        self.end_turn(id, true, "cancelled");
+        self.restart(id);
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.queue.pause_if(true);
         }
     }
 

@@ -141,12 +141,20 @@ pub enum CallError {
     Closed,
     /// The reply could not be decoded; holds the reason.
     Malformed(String),
+    /// The call could not be sent; holds the reason.
+    NotSent(String),
+    /// The agent answered `initialize` with a protocol that is not spoken here, described in a few words.
+    UnknownProtocol(String),
 }
 
 /// ACP `auth_required`.
 pub const AUTH_REQUIRED: i64 = -32000;
 /// ACP `resource_not_found`.
 pub const NOT_FOUND: i64 = -32002;
+/// JSON-RPC `invalid request`.
+pub const INVALID_REQUEST: i64 = -32600;
+/// JSON-RPC `method not found`.
+pub const METHOD_NOT_FOUND: i64 = -32601;
 /// JSON-RPC `invalid params`.
 pub const INVALID_PARAMS: i64 = -32602;
 /// JSON-RPC `internal error`.

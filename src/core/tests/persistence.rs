@@ -63,7 +63,7 @@ fn resuming(past: SavedTranscript) -> World {
 /// The agent reports that it supports `session/resume`, and gets that call.
 fn initialize_with_resume(world: &mut World) {
     let (call, _) = world.calls.remove(0);
-    let mut info = AgentInfo { protocol_version: 1, ..AgentInfo::default() };
+    let mut info = AgentInfo::default();
     info.capabilities = info.capabilities.with(Capability::Resume, true);
     world.agent_sends(AgentEvent::Answer { call, result: Ok(Reply::Initialized(Box::new(info))) });
     assert!(matches!(world.calls[..], [(_, Call::Resume(..))]));

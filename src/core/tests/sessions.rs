@@ -33,7 +33,7 @@ fn ready_with_capabilities() -> World {
         Capability::Close,
     ]);
     let info = AgentInfo {
-        protocol_version: 1,
+        protocol: Some(crate::session::protocol::Protocol::V1),
         capabilities,
         auth_methods: vec![method],
         ..AgentInfo::default()

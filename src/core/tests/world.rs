@@ -139,7 +139,7 @@ impl World {
         let (call, request) = self.calls.remove(0);
         let reply = match &request {
             Call::Initialize => Reply::Initialized(Box::new(AgentInfo {
-                protocol_version: 1,
+                protocol: Some(crate::session::protocol::Protocol::V1),
                 ..AgentInfo::default()
             })),
             Call::NewSession(_) | Call::Fork(..) => {

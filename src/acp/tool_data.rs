@@ -1,0 +1,89 @@
+//! Decodes the input and the output of tool calls, whose shape no protocol defines.
+
+use super::fields::texts;
+use crate::session::terminal::request::{quote, runs_line};
+use crate::session::tool_call::ToolInput;
+use serde_json::Value;
+
+/// The maximum size of a field in `ToolInput::fields`, in bytes. `ToolInput::json` has it in full.
+const MAX_FIELD_BYTES: usize = 16 * 1024;
+/// The maximum number of fields in `ToolInput::fields`.
+const MAX_FIELDS: usize = 64;
+
+/// Decodes the input of a tool. An empty object counts as absent, since agents announce a call before its input is known.
+pub(super) fn input(value: Value) -> Option<ToolInput> {
+    if value.as_object().is_some_and(serde_json::Map::is_empty) {
+        return None;
+    }
+    let json = format!("{value:#}");
+    let Value::Object(map) = value else {
+        return Some(ToolInput {
+            fields: vec![(String::new(), as_text(value))],
+            json,
+            ..ToolInput::default()
+        });
+    };
+    let mut input = ToolInput { json, ..ToolInput::default() };
+    let args = map.get("args").cloned();
+    for (name, value) in map {
+        match name.as_str() {
+            "command" | "cmd" if input.command.is_none() => {
+                input.command = command_line(value, args.as_ref());
+            }
+            "args" if args.as_ref().is_some_and(Value::is_array) => {}
+            "cwd" | "workdir" | "working_directory" if input.cwd.is_none() && value.is_string() => {
+                input.cwd = Some(as_text(value));
+            }
+            _ if value.is_null() || input.fields.len() == MAX_FIELDS => {}
+            _ => input.fields.push((name, as_text(value))),
+        }
+    }
+    // Without a command, `args` is a field like any other.
+    if let Some(args) = args.filter(|args| input.command.is_none() && args.is_array()) {
+        input.fields.push(("args".to_owned(), as_text(args)));
+    }
+    Some(input)
+}
+
+/// Returns a value as text, cut at `MAX_FIELD_BYTES`.
+fn as_text(value: Value) -> String {
+    let text = match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    if text.len() <= MAX_FIELD_BYTES {
+        return text;
+    }
+    let end = (0..=MAX_FIELD_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    format!("{}… ({} more bytes)", &text[..end], text.len() - end)
+}
+
+/// Formats a command as a shell would read it. It may be a line or a program, a list of words, or `[shell, "-c", line]`;
+/// `args` follow it.
+fn command_line(value: Value, args: Option<&Value>) -> Option<String> {
+    let args = args.and_then(Value::as_array).cloned().map(texts).unwrap_or_default();
+    let words = match value {
+        Value::String(line) if args.is_empty() => return Some(line),
+        Value::String(line) => {
+            let args = args.iter().map(|word| quote(word));
+            return Some(std::iter::once(line).chain(args).collect::<Vec<_>>().join(" "));
+        }
+        Value::Array(items) => texts(items).into_iter().chain(args).collect::<Vec<_>>(),
+        _ => return None,
+    };
+    match words.as_slice() {
+        [] => None,
+        [shell, flag, line] if runs_line(shell, flag) => Some(line.clone()),
+        words => Some(words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+/// Decodes the output of a tool: a string, which may be wrapped in an object, or else the JSON. `None` for an empty object.
+pub(super) fn output(value: &Value) -> Option<String> {
+    let wrapped = |key| value.get(key).and_then(Value::as_str);
+    if let Some(text) = value.as_str().or_else(|| wrapped("output")).or_else(|| wrapped("error")) {
+        return Some(text.to_owned());
+    }
+    let empty = value.as_object().is_some_and(serde_json::Map::is_empty);
+    (!empty).then(|| format!("{value:#}"))
+}
