@@ -312,12 +312,18 @@ impl Undo {
                 Err(why) => outcome.left.push((path, why)),
             }
         }
-        let restored = self.checkpoints.restore(root.clone(), files).await;
-        match restored {
-            Ok(restored) => {
-                let left = restored.left.into_iter();
+        let TurnSummary { id, agent, session, prompt, .. } = turn.summary.clone();
+        let about = TurnAbout { agent, session, prompt, undoes: Some(id), corrections };
+        let paths: HashSet<TreePath> = turn.changes.iter().map(|it| it.path.clone()).collect();
+        let is_of_turn = Box::new(move |change: &mut FileChange| paths.contains(&change.path));
+        match self.checkpoints.undo(start, files, about, is_of_turn).await {
+            Ok(undone) => {
+                if let Some(error) = undone.not_logged {
+                    tracing::warn!(error, "an undo is not kept");
+                }
+                let left = undone.restored.left.into_iter();
                 outcome.left.extend(left.map(|it| (it.path.under(root), it.why.to_string())));
-                for below in restored.done {
+                for below in undone.restored.done {
                     let path = below.under(root);
                     let undone = author.as_ref().filter(|_| rejecting.contains(&below));
                     let followed = self.documents.was_restored(&path, by.get(&below), undone).await;
@@ -344,13 +350,6 @@ impl Undo {
             if self.documents.loaded_state(path).await.ok().flatten() == Some(true) {
                 outcome.unsaved.push(path.clone());
             }
-        }
-        let TurnSummary { id, agent, session, prompt, .. } = turn.summary;
-        let about = TurnAbout { agent, session, prompt, undoes: Some(id), corrections };
-        let paths: HashSet<TreePath> = turn.changes.into_iter().map(|it| it.path).collect();
-        let is_of_turn = move |change: &mut FileChange| paths.contains(&change.path);
-        if let Err(error) = self.checkpoints.end(start, about, Box::new(is_of_turn)).await {
-            tracing::warn!(%error, "an undo is not kept");
         }
         Ok(outcome)
     }

@@ -5,19 +5,19 @@ use super::entry::{Entry, FileChange, Kind, Skipped, State};
 use super::error::{CheckpointError, Refusal};
 use super::ids::{ContentId, TurnId};
 use super::ignored::RuleFiles;
-use super::journal::{self, Planned};
+use super::journal::{Journal, PendingTurn, Planned};
 use super::limits::{Limits, Watch};
 use super::manifest::Manifest;
 use super::private;
 use super::read::RACY;
-use super::restore::{Left, Restore, Restored, Restorer, WhyLeft};
+use super::restore::{Left, Restore, Restored, WhyLeft};
 use super::scan::{Scan, ScanError, now};
 use super::slot;
 use super::stored::Stored;
 use super::tree::Tree;
 use super::tree_path::TreePath;
 use super::turns::{Attribute, Correction, Coverage, Side, Turn, TurnAbout, TurnSummary};
-use crate::edit::{Text, diff};
+use super::undo::{self, Undone};
 use crate::secrets::Secrets;
 use std::collections::HashMap;
 use std::io;
@@ -26,8 +26,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
-/// How many bytes of changed files are compared to count lines.
-const MAX_COUNTED: u64 = 32 << 20;
 /// How many characters of a prompt are logged.
 const PROMPT_LEN: usize = 200;
 
@@ -94,7 +92,7 @@ impl Covered {
             recovered: Vec::new(),
             is_stale: false,
         };
-        covered.recover();
+        covered.recovered = undo::recover(&mut covered.stored, &covered.root);
         Ok(covered)
     }
 
@@ -181,8 +179,22 @@ impl Covered {
         &mut self,
         turn: u64,
         about: &TurnAbout,
-        mut attribute: Attribute,
+        attribute: Attribute,
     ) -> Result<Option<Turn>, CheckpointError> {
+        let pending = self.pending(turn, about, attribute)?;
+        let logged = undo::log(&mut self.stored, pending);
+        let turn = logged.map_err(|error| store_error(&self.root, &error))?;
+        self.is_stale |= turn.is_some();
+        Ok(turn)
+    }
+
+    /// Ends a turn without logging it.
+    fn pending(
+        &mut self,
+        turn: u64,
+        about: &TurnAbout,
+        mut attribute: Attribute,
+    ) -> Result<PendingTurn, CheckpointError> {
         let running = self.running.remove(&turn).ok_or(CheckpointError::Ended)?;
         let manifest = self.scan()?;
         let mut changes = running.before.changes(&manifest);
@@ -191,10 +203,6 @@ impl Covered {
             let corrected = self.correct(&mut changes, correction, &manifest);
             corrected.map_err(|error| store_error(&self.root, &error))?;
         }
-        if changes.is_empty() {
-            return Ok(None);
-        }
-        let (added, removed) = self.count_lines(&changes);
         let hidden = |text: &str| self.secrets.hide(text).into_owned();
         let prompt = hidden(about.prompt.trim_start());
         let summary = TurnSummary {
@@ -205,16 +213,11 @@ impl Covered {
             prompt: prompt.lines().next().unwrap_or_default().chars().take(PROMPT_LEN).collect(),
             undoes: about.undoes,
             coverage: Coverage::of(&running.before, running.is_late),
-            files: changes.len(),
-            added,
-            removed,
+            files: 0,
+            added: 0,
+            removed: 0,
         };
-        let turn = Turn { summary, changes };
-        let synced = self.stored.pack.get_mut().sync();
-        let logged = synced.and_then(|()| self.stored.log.append(&turn));
-        logged.map_err(|error| store_error(&self.root, &error))?;
-        self.is_stale = true;
-        Ok(Some(turn))
+        Ok(PendingTurn { summary, changes })
     }
 
     /// Changes what is logged of a path.
@@ -264,33 +267,6 @@ impl Covered {
         };
         let content = self.stored.keep(bytes, self.is_private(path))?;
         Ok(Some(State { content, size: bytes.len() as u64, ..state }))
-    }
-
-    /// Counts the lines that changes have added and removed, in files that are text and as far as that is quick.
-    fn count_lines(&mut self, changes: &[FileChange]) -> (usize, usize) {
-        let (mut added, mut removed, mut room) = (0, 0, MAX_COUNTED);
-        for change in changes {
-            let mut texts = [Text::default(), Text::default()];
-            let mut is_text = true;
-            for (text, state) in texts.iter_mut().zip([&change.before, &change.after]) {
-                let Some(state) = state else { continue };
-                is_text &= state.kind == Kind::File && state.size <= room;
-                let id = state.content.filter(|_| is_text);
-                let content = id.and_then(|id| self.stored.content(&id));
-                match content.and_then(|content| String::from_utf8(content).ok()) {
-                    Some(content) => *text = Text::parse(&content),
-                    None => is_text = false,
-                }
-                room -= if is_text { state.size } else { 0 };
-            }
-            if is_text {
-                for hunk in diff(&texts[0], &texts[1]) {
-                    added += hunk.lines.len();
-                    removed += hunk.removed;
-                }
-            }
-        }
-        (added, removed)
     }
 
     /// Returns the content of a file when a turn began; `None` if there was none, or it is not kept.
@@ -380,8 +356,60 @@ impl Covered {
 
     /// The same in a tree that may be stopped.
     pub(super) fn restore_in(&mut self, tree: &Tree, files: Vec<Restore>) -> io::Result<Restored> {
-        let mut plan = Vec::new();
-        let mut left = Vec::new();
+        let (files, mut left) = self.plan(files)?;
+        let undone = undo::carry_out(&mut self.stored, tree, Journal { files, turn: None })?;
+        let mut restored = undone.restored;
+        restored.left.append(&mut left);
+        Ok(restored)
+    }
+
+    /// Restores files, and ends a turn that has changed these and what has changed since it began. The turn is logged
+    /// even if this is interrupted.
+    ///
+    /// # Errors
+    /// If no file was changed. The turn has ended all the same, and what has changed since it began is logged.
+    pub(super) fn undo(
+        &mut self,
+        turn: u64,
+        files: Vec<Restore>,
+        about: &TurnAbout,
+        attribute: Attribute,
+    ) -> Result<Undone, CheckpointError> {
+        let tree = Tree::open(&self.root);
+        let tree = tree.map_err(|error| store_error(&self.root, &error))?;
+        self.undo_in(&tree, turn, files, about, attribute)
+    }
+
+    /// The same in a tree that may be stopped.
+    pub(super) fn undo_in(
+        &mut self,
+        tree: &Tree,
+        turn: u64,
+        files: Vec<Restore>,
+        about: &TurnAbout,
+        attribute: Attribute,
+    ) -> Result<Undone, CheckpointError> {
+        let pending = self.pending(turn, about, attribute)?;
+        self.is_stale = true;
+        let undone = self.plan(files).and_then(|(files, mut left)| {
+            let journal = Journal { files, turn: Some(pending.clone()) };
+            let mut undone = undo::carry_out(&mut self.stored, tree, journal)?;
+            undone.restored.left.append(&mut left);
+            Ok(undone)
+        });
+        undone.map_err(|error| {
+            if !tree.is_stopped()
+                && let Err(error) = undo::log(&mut self.stored, pending)
+            {
+                tracing::warn!(%error, "what an undo has changed in buffers is not kept");
+            }
+            store_error(&self.root, &error)
+        })
+    }
+
+    /// Keeps given contents. Returns what can be restored, and the rest.
+    fn plan(&mut self, files: Vec<Restore>) -> io::Result<(Vec<Planned>, Vec<Left>)> {
+        let (mut plan, mut left) = (Vec::new(), Vec::new());
         for Restore { path, expected, mut target, bytes } in files {
             if let (Some(target), Some(bytes)) = (&mut target, bytes) {
                 let is_private = self.is_private(&path);
@@ -394,48 +422,7 @@ impl Covered {
                 left.push(Left { path, why: WhyLeft::Improper });
             }
         }
-        let states = plan.iter().flat_map(|file| [&file.expected, &file.target]).flatten();
-        self.stored.adopt(states)?;
-        let slot = self.stored.slot.folder.clone();
-        journal::write(&slot, &plan)?;
-        let tag = self.stored.slot.tag(self.stored.slot.number);
-        let run = Restorer::new(tree, &mut self.stored, false).run(plan, &tag);
-        let Some(mut restored) = run else {
-            return Err(io::Error::other("stopped"));
-        };
-        journal::remove(&slot)?;
-        restored.left.append(&mut left);
-        Ok(restored)
-    }
-
-    /// Finishes what this slot, or others that nobody has any more, were restoring when they were interrupted.
-    fn recover(&mut self) {
-        let own = (self.stored.slot.number, self.stored.slot.folder.clone());
-        let others = self.stored.slot.others();
-        for (number, folder) in [vec![own], others].concat() {
-            let is_own = number == self.stored.slot.number;
-            let lock = if is_own { None } else { slot::lock(&folder).ok().flatten() };
-            if !is_own && lock.is_none() {
-                continue;
-            }
-            if let Some(plan) = journal::read(&folder) {
-                match Tree::open(&self.root) {
-                    Ok(tree) => {
-                        let tag = self.stored.slot.tag(number);
-                        let restorer = Restorer::new(&tree, &mut self.stored, true);
-                        self.recovered.extend(restorer.run(plan, &tag));
-                    }
-                    Err(error) => {
-                        tracing::error!(%error, "a restore that was interrupted cannot be finished");
-                        continue;
-                    }
-                }
-            }
-            if let Err(error) = journal::remove(&folder) {
-                tracing::error!(%error, "the journal of a restore was not removed");
-            }
-            drop(lock);
-        }
+        Ok((plan, left))
     }
 
     /// Returns, once, what has become of restores that were interrupted.

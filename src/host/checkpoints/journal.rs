@@ -1,9 +1,10 @@
 //! The journal of a restore: what is to become what, written before the first file is changed and removed after the
 //! last, so that a restore that was interrupted can be finished. It is replaced as a whole, so it is never half there.
 
-use super::entry::State;
+use super::entry::{FileChange, State};
 use super::private;
 use super::tree_path::TreePath;
+use super::turns::TurnSummary;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -25,15 +26,35 @@ pub(super) struct Planned {
     pub(super) target: Option<State>,
 }
 
+/// The turn that a restore is logged as once its files are changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PendingTurn {
+    /// Without the numbers of files and lines.
+    pub(super) summary: TurnSummary,
+    /// What it has changed before, in the order of the paths.
+    pub(super) changes: Vec<FileChange>,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Journal {
+    pub(super) files: Vec<Planned>,
+    pub(super) turn: Option<PendingTurn>,
+}
+
 #[derive(Serialize, Deserialize)]
-struct Journal {
+struct Stored {
     version: u32,
     files: Vec<Planned>,
+    /// Missing in journals of restores that are no turns. Those who do not know it change the files all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn: Option<PendingTurn>,
 }
 
 /// Writes the journal, and returns when it is on the disk.
-pub(super) fn write(slot: &Path, files: &[Planned]) -> io::Result<()> {
-    let json = serde_json::to_vec(&Journal { version: VERSION, files: files.to_vec() })?;
+pub(super) fn write(slot: &Path, journal: &Journal) -> io::Result<()> {
+    let Journal { files, turn } = journal.clone();
+    let json = serde_json::to_vec(&Stored { version: VERSION, files, turn })?;
     let checksum = blake3::hash(&json).to_hex();
     let bytes = [checksum.as_bytes(), b"\n", &json].concat();
     private::replace_file(&slot.join(FILE), &bytes)
@@ -41,7 +62,7 @@ pub(super) fn write(slot: &Path, files: &[Planned]) -> io::Result<()> {
 
 /// Reads the journal of a restore that was not finished; `None` if there is none. One that is damaged was never
 /// followed.
-pub(super) fn read(slot: &Path) -> Option<Vec<Planned>> {
+pub(super) fn read(slot: &Path) -> Option<Journal> {
     let bytes = fs::read(slot.join(FILE)).ok()?;
     let journal = decode(&bytes);
     if journal.is_none() {
@@ -50,14 +71,14 @@ pub(super) fn read(slot: &Path) -> Option<Vec<Planned>> {
     journal
 }
 
-fn decode(bytes: &[u8]) -> Option<Vec<Planned>> {
+fn decode(bytes: &[u8]) -> Option<Journal> {
     let (checksum, json) = bytes.split_at_checked(64)?;
     let json = json.strip_prefix(b"\n")?;
     if blake3::hash(json).to_hex().as_bytes() != checksum {
         return None;
     }
-    let journal: Journal = serde_json::from_slice(json).ok()?;
-    (journal.version == VERSION).then_some(journal.files)
+    let Stored { version, files, turn } = serde_json::from_slice(json).ok()?;
+    (version == VERSION).then_some(Journal { files, turn })
 }
 
 /// Removes the journal.

@@ -29,6 +29,7 @@ mod tests;
 mod tree;
 pub mod tree_path;
 pub mod turns;
+pub mod undo;
 mod walk;
 mod worker;
 
@@ -49,6 +50,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tree_path::TreePath;
 use turns::{Attribute, Turn, TurnAbout, TurnSummary};
+use undo::Undone;
 use worker::{Job, Settings, Worker};
 
 /// How long the program, when it exits, waits for pending writes.
@@ -251,6 +253,24 @@ impl Checkpoints {
         files: Vec<Restore>,
     ) -> Result<Restored, CheckpointError> {
         self.run(root, move |covered| covered.restore(files)).await
+    }
+
+    /// Restores files like [`Self::restore`], and ends a turn that has changed these and what has changed since it began.
+    /// `attribute` is called for each of the latter. If the program is killed meanwhile, the turn is logged, too, when the
+    /// root is opened again.
+    ///
+    /// # Errors
+    /// If no file was changed.
+    pub async fn undo(
+        &self,
+        turn: TurnStart,
+        files: Vec<Restore>,
+        about: TurnAbout,
+        attribute: Attribute,
+    ) -> Result<Undone, CheckpointError> {
+        let number = turn.number;
+        self.run(turn.root.clone(), move |covered| covered.undo(number, files, &about, attribute))
+            .await
     }
 
     /// Returns, once, what has become of restores of a root that were interrupted.

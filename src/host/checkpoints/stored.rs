@@ -1,7 +1,7 @@
 //! What is kept for a root: the manifest and the pack in its slot, contents in memory, and the slots of other programs,
 //! which are only read. Runs on the thread of the root.
 
-use super::entry::{Entry, Kind, State};
+use super::entry::{Entry, FileChange, Kind, State};
 use super::ids::{ContentId, TurnId};
 use super::manifest::Manifest;
 use super::memory::Memory;
@@ -11,6 +11,7 @@ use super::restore::Contents;
 use super::slot::Slot;
 use super::tree_path::TreePath;
 use super::turns::{Turn, TurnLog, TurnSummary};
+use crate::edit::{Text, diff};
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -22,6 +23,9 @@ const MANIFEST: &str = "manifest";
 
 /// A pack is compacted when less than half of it is needed, but not if it has fewer bytes than this.
 const SMALL_PACK: u64 = 8 << 20;
+
+/// How many bytes of changed files are compared to count lines.
+const MAX_COUNTED: u64 = 32 << 20;
 
 #[derive(Debug)]
 pub(super) struct Stored {
@@ -185,6 +189,33 @@ impl Stored {
         }
         self.reviewed = pack.length();
         Ok(())
+    }
+
+    /// Counts the lines that changes have added and removed, in files that are text and as far as that is quick.
+    pub(super) fn count_lines(&mut self, changes: &[FileChange]) -> (usize, usize) {
+        let (mut added, mut removed, mut room) = (0, 0, MAX_COUNTED);
+        for change in changes {
+            let mut texts = [Text::default(), Text::default()];
+            let mut is_text = true;
+            for (text, state) in texts.iter_mut().zip([&change.before, &change.after]) {
+                let Some(state) = state else { continue };
+                is_text &= state.kind == Kind::File && state.size <= room;
+                let id = state.content.filter(|_| is_text);
+                let content = id.and_then(|id| self.content(&id));
+                match content.and_then(|content| String::from_utf8(content).ok()) {
+                    Some(content) => *text = Text::parse(&content),
+                    None => is_text = false,
+                }
+                room -= if is_text { state.size } else { 0 };
+            }
+            if is_text {
+                for hunk in diff(&texts[0], &texts[1]) {
+                    added += hunk.lines.len();
+                    removed += hunk.removed;
+                }
+            }
+        }
+        (added, removed)
     }
 
     /// Makes sure that the contents of some states are in this slot's own pack.

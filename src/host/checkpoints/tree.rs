@@ -57,7 +57,8 @@ impl Tree {
         self.steps.as_ref().is_some_and(|steps| steps.get() == 0)
     }
 
-    fn step(&self) -> io::Result<()> {
+    /// Fails if it was stopped.
+    pub(super) fn step(&self) -> io::Result<()> {
         let Some(steps) = &self.steps else { return Ok(()) };
         steps.set(steps.get().saturating_sub(1));
         if steps.get() == 0 { Err(io::Error::other("stopped")) } else { Ok(()) }

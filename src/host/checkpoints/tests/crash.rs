@@ -1,8 +1,7 @@
 //! Whatever is interrupted, files are old or new, and what was written before can be read.
 
-use super::super::entry::{FileChange, State};
+use super::super::entry::FileChange;
 use super::super::ids::{ContentId, TurnId};
-use super::super::journal::{self, Planned};
 use super::super::pack::{Pack, Record};
 use super::super::tree::{Tree, is_half_written};
 use super::super::turns::{Coverage, Turn, TurnLog, TurnSummary};
@@ -11,8 +10,20 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+/// What is there before changes of every kind.
+pub(super) fn fill(world: &World) {
+    world.write("edited", "before");
+    world.write("linked", "before\n".repeat(10_000));
+    fs::hard_link(world.at("linked"), world.at("other-name")).unwrap();
+    world.write("gone/one", "before");
+    fs::create_dir(world.at("gone/empty")).unwrap();
+    symlink("before", world.at("link")).unwrap();
+    world.write("becomes-folder", "before");
+    world.write("becomes-file/file", "before");
+}
+
 /// Changes of every kind.
-fn edit(world: &World) {
+pub(super) fn edit(world: &World) {
     world.write("edited", "after");
     world.write("linked", "after");
     fs::remove_dir_all(world.at("gone")).unwrap();
@@ -28,14 +39,7 @@ fn edit(world: &World) {
 #[test]
 fn a_restore_that_is_killed_anywhere_is_finished_later() {
     let world = World::new("killed");
-    world.write("edited", "before");
-    world.write("linked", "before\n".repeat(10_000));
-    fs::hard_link(world.at("linked"), world.at("other-name")).unwrap();
-    world.write("gone/one", "before");
-    fs::create_dir(world.at("gone/empty")).unwrap();
-    symlink("before", world.at("link")).unwrap();
-    world.write("becomes-folder", "before");
-    world.write("becomes-file/file", "before");
+    fill(&world);
     let before = world.tree();
     let mut covered = world.covered();
     let turn = turn_of(&mut covered, || edit(&world));
@@ -126,29 +130,6 @@ fn writing_in_place_can_be_told_from_other_changes() {
     for now in [b"abXdefgh89".as_slice(), b"012345678", b"", b"abcdefgh8"] {
         assert!(!is_half_written(now, old, new), "{now:?}");
     }
-}
-
-#[test]
-fn a_journal_is_whole_or_not_there() {
-    let world = World::new("journal");
-    let state = State {
-        kind: Kind::File,
-        mode: 0o644,
-        size: 1,
-        content: Some(ContentId::of(b"x")),
-        link: None,
-    };
-    let plan = [Planned { path: path(b"\xff/x"), expected: Some(state), target: None }];
-    let folder = world.root();
-    journal::write(&folder, &plan).unwrap();
-    assert_eq!(journal::read(&folder).as_deref(), Some(plan.as_slice()));
-    let bytes = fs::read(folder.join("journal")).unwrap();
-    for end in 0..bytes.len() {
-        fs::write(folder.join("journal"), &bytes[..end]).unwrap();
-        assert_eq!(journal::read(&folder), None, "{end}");
-    }
-    journal::remove(&folder).unwrap();
-    journal::remove(&folder).unwrap();
 }
 
 fn put(pack: &mut Pack, content: &[u8]) {

@@ -5,6 +5,7 @@ mod random;
 mod restore;
 mod scan;
 mod store;
+mod undo;
 
 use super::Checkpoints;
 use super::covered::Covered;
