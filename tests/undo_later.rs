@@ -217,6 +217,8 @@ const MOMENTS: usize = 50;
 const ABREAST: usize = 5;
 /// The files of the large project beside those of the other.
 const MORE: usize = 40;
+const UNDO: &str = "Undo \"change it all\"? 72 files";
+const REDO: &str = "Redo \"change it all\"? 72 files";
 
 fn more(root: &Path, number: usize) -> PathBuf {
     root.join(format!("more/{number:02}.txt"))
@@ -232,7 +234,7 @@ fn ravage_more(root: &Path) {
 /// Undoes the turn, and kills the binary once a file has changed or after some time.
 fn kill_in_undo(chat: &mut Chat, dice: &mut Dice, turn: &str) {
     chat.nvim.command(&format!("lua require('rat').undo({turn})"));
-    chat.nvim.poll_screen("Undo \"change it all\"? 72 files");
+    chat.nvim.poll_screen(UNDO);
     let pid = i32::try_from(chat.nvim.binary()).unwrap();
     let file = more(chat.nvim.cwd(), dice.within(0..MORE));
     let waits_for_file = dice.once_in(2);
@@ -276,19 +278,25 @@ fn kill_undos(seed: u64) -> (usize, usize) {
         chat.nvim.poll_state("ready");
         poll_kept(&mut chat);
         let now = tree(&root);
+        chat.nvim.command("messages clear");
         if now == before {
             undone += 1;
-            ravage_more(&root);
         } else {
             let differ = now.iter().filter(|(name, node)| after.get(*name) != Some(node));
             let differ: Vec<&String> = differ.map(|(name, _)| name).collect();
             assert!(now == after, "moment {moment}: {differ:?} are neither old nor new");
+            says(&mut chat, "RatRedo", "Nothing to redo");
+            answer(&mut chat, "RatUndo", UNDO, "Undid the turn in 72 files");
+            assert!(tree(&root) == before, "moment {moment}: not undone");
         }
+        answer(&mut chat, "RatRedo", REDO, "Redid the turn in 72 files");
+        assert!(tree(&root) == after, "moment {moment}: not redone");
+        says(&mut chat, "RatRedo", "Nothing to redo");
     }
     (undone, between)
 }
 
-/// Holds (Review): An undo that is killed at any moment has changed nothing or everything once rat.nvim has started again.
+/// Holds (Review): An undo that is killed at any moment has changed nothing or everything once rat.nvim has started again, and is redone or repeated then.
 #[test]
 fn an_undo_that_is_killed_has_changed_nothing_or_everything() {
     let seed = std::env::var("RAT_SEED").ok().and_then(|seed| seed.parse().ok());
