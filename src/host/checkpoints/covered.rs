@@ -73,7 +73,7 @@ impl Covered {
         secrets: Secrets,
         watch: Arc<Watch>,
     ) -> Result<Self, CheckpointError> {
-        let failed = |error: io::Error| store_error(&root, &error);
+        let failed = |error: io::Error| CheckpointError::store(&root, &error);
         private::create_folder(&store).map_err(failed)?;
         let store = store.canonicalize().map_err(failed)?;
         let stored = Stored::open(&store, &root).map_err(failed)?;
@@ -131,7 +131,7 @@ impl Covered {
         match error {
             ScanError::TooManyFiles => refused(Refusal::TooManyFiles(self.limits.files)),
             ScanError::Unreadable(error) => refused(Refusal::Unreadable(error.to_string())),
-            ScanError::Store(error) => store_error(&self.root, &error),
+            ScanError::Store(error) => CheckpointError::store(&self.root, &error),
             ScanError::Cancelled => CheckpointError::Ended,
         }
     }
@@ -183,7 +183,7 @@ impl Covered {
     ) -> Result<Option<Turn>, CheckpointError> {
         let pending = self.pending(turn, about, attribute)?;
         let logged = undo::log(&mut self.stored, pending);
-        let turn = logged.map_err(|error| store_error(&self.root, &error))?;
+        let turn = logged.map_err(|error| CheckpointError::store(&self.root, &error))?;
         self.is_stale |= turn.is_some();
         Ok(turn)
     }
@@ -201,7 +201,7 @@ impl Covered {
         changes.retain_mut(|change| attribute(change));
         for correction in &about.corrections {
             let corrected = self.correct(&mut changes, correction, &manifest);
-            corrected.map_err(|error| store_error(&self.root, &error))?;
+            corrected.map_err(|error| CheckpointError::store(&self.root, &error))?;
         }
         let hidden = |text: &str| self.secrets.hide(text).into_owned();
         let prompt = hidden(about.prompt.trim_start());
@@ -310,7 +310,7 @@ impl Covered {
             self.stored.pack.get_mut().flush()?;
             states
         });
-        states.map_err(|error| store_error(&self.root, &error))
+        states.map_err(|error| CheckpointError::store(&self.root, &error))
     }
 
     fn state(&mut self, tree: &Tree, path: &TreePath) -> io::Result<Option<State>> {
@@ -349,9 +349,9 @@ impl Covered {
     /// If nothing was changed, since the root cannot be read or the journal not be written.
     pub(super) fn restore(&mut self, files: Vec<Restore>) -> Result<Restored, CheckpointError> {
         let tree = Tree::open(&self.root);
-        let tree = tree.map_err(|error| store_error(&self.root, &error))?;
+        let tree = tree.map_err(|error| CheckpointError::nothing_restored(&self.root, &error))?;
         let restored = self.restore_in(&tree, files);
-        restored.map_err(|error| store_error(&self.root, &error))
+        restored.map_err(|error| CheckpointError::nothing_restored(&self.root, &error))
     }
 
     /// The same in a tree that may be stopped.
@@ -376,7 +376,7 @@ impl Covered {
         attribute: Attribute,
     ) -> Result<Undone, CheckpointError> {
         let tree = Tree::open(&self.root);
-        let tree = tree.map_err(|error| store_error(&self.root, &error))?;
+        let tree = tree.map_err(|error| CheckpointError::nothing_restored(&self.root, &error))?;
         self.undo_in(&tree, turn, files, about, attribute)
     }
 
@@ -403,7 +403,7 @@ impl Covered {
             {
                 tracing::warn!(%error, "what an undo has changed in buffers is not kept");
             }
-            store_error(&self.root, &error)
+            CheckpointError::nothing_restored(&self.root, &error)
         })
     }
 
@@ -463,10 +463,6 @@ impl Covered {
             }
         }
     }
-}
-
-fn store_error(root: &std::path::Path, error: &io::Error) -> CheckpointError {
-    CheckpointError::Store { root: root.to_owned(), reason: error.to_string() }
 }
 
 /// Seconds of a time in nanoseconds.

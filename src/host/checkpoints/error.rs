@@ -1,7 +1,8 @@
 //! What can go wrong with checkpoints, each in one line for the user.
 
 use super::ids::{ContentId, TurnId};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Why there is no checkpoint, turn or content.
@@ -18,6 +19,14 @@ pub enum CheckpointError {
     /// The store of the root cannot be read or written.
     #[error("checkpoints of {} cannot be kept: {reason}", .root.display())]
     Store {
+        /// The root.
+        root: PathBuf,
+        /// What failed.
+        reason: String,
+    },
+    /// Files were to be changed, and none was.
+    #[error("no file in {} was changed: {reason}", .root.display())]
+    NothingRestored {
         /// The root.
         root: PathBuf,
         /// What failed.
@@ -55,4 +64,26 @@ pub enum Refusal {
     /// It does not exist, is no folder or cannot be read.
     #[error("it cannot be read: {0}")]
     Unreadable(String),
+}
+
+impl CheckpointError {
+    pub(super) fn store(root: &Path, error: &io::Error) -> Self {
+        Self::Store { root: root.to_owned(), reason: reason(error) }
+    }
+
+    pub(super) fn nothing_restored(root: &Path, error: &io::Error) -> Self {
+        Self::NothingRestored { root: root.to_owned(), reason: reason(error) }
+    }
+}
+
+/// Says what failed, and what to do about it.
+pub(super) fn reason(error: &io::Error) -> String {
+    let hint = if is_no_room(error) { ". Make room on the disk" } else { "" };
+    format!("{error}{hint}")
+}
+
+/// Whether a file could not be written because the disk is full, or a limit is reached.
+pub(super) fn is_no_room(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }

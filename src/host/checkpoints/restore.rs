@@ -1,12 +1,13 @@
-//! Carries out a list of changes to files: each is made only if the file is as expected, and whole or not at all. A list
-//! that was interrupted can be carried out again.
+//! Carries out a list of changes to files: each is made only if the file is as expected, and whole or not at all. All new
+//! contents are written first, so that a full disk changes nothing. A list that was interrupted can be carried out again.
 
 use super::entry::{Kind, State};
+use super::error::is_no_room;
 use super::journal::Planned;
 use super::tree::{Found, Tree, is_half_written};
 use super::tree_path::TreePath;
 use super::walk::TEMPORARY;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io;
 
@@ -89,6 +90,9 @@ pub(super) struct Restorer<'a, C> {
     contents: &'a mut C,
     /// It was interrupted before: files may be half written.
     is_resumed: bool,
+    tag: &'a str,
+    /// Where the new contents of files have been written, by their place in the list.
+    staged: HashMap<usize, TreePath>,
     /// Permissions that folders get at the end, since some could not be written to with them.
     modes: BTreeMap<TreePath, u32>,
     restored: Restored,
@@ -104,51 +108,91 @@ enum Step {
 }
 
 impl<'a, C: Contents> Restorer<'a, C> {
-    pub(super) fn new(tree: &'a Tree, contents: &'a mut C, is_resumed: bool) -> Self {
-        let (modes, restored) = (BTreeMap::new(), Restored::default());
-        Self { tree, contents, is_resumed, modes, restored }
+    /// `tag` is part of the names of temporary files.
+    pub(super) fn new(tree: &'a Tree, contents: &'a mut C, tag: &'a str, is_resumed: bool) -> Self {
+        let (staged, modes, restored) = (HashMap::new(), BTreeMap::new(), Restored::default());
+        Self { tree, contents, is_resumed, tag, staged, modes, restored }
     }
 
-    /// Carries out the list. What fails is reported, and the rest goes on. `tag` is part of the names of temporary
-    /// files. `None` if it was stopped.
-    pub(super) fn run(mut self, mut files: Vec<Planned>, tag: &str) -> Option<Restored> {
+    /// Carries out the list. What fails is reported, and the rest goes on.
+    ///
+    /// # Errors
+    /// If there is no room for the new contents: nothing was changed. Also if the tree was stopped.
+    pub(super) fn run(mut self, mut files: Vec<Planned>) -> io::Result<Restored> {
         files.sort_by(|one, other| one.path.cmp(&other.path));
+        let staged = self.stage(&files);
+        let carried_out = staged.and_then(|()| self.carry_out(&files));
+        if !self.tree.is_stopped() {
+            for (number, at) in &self.staged {
+                self.tree.remove_staged(at, &self.temporary(*number));
+            }
+        }
+        carried_out.map(|()| self.restored)
+    }
+
+    fn temporary(&self, number: usize) -> String {
+        format!("{TEMPORARY}{}-{number}", self.tag)
+    }
+
+    /// Writes the new contents of files, without changing any.
+    fn stage(&mut self, files: &[Planned]) -> io::Result<()> {
+        for (number, file) in files.iter().enumerate().filter(|(_, file)| file.path.is_proper()) {
+            let temporary = self.temporary(number);
+            if self.is_resumed {
+                self.tree.remove_staged(&file.path, &temporary);
+            }
+            let Some(target) = file.target.as_ref().filter(|it| it.kind == Kind::File) else {
+                continue;
+            };
+            // What is wrong is reported when the file is to be changed.
+            let found = self.tree.look(&file.path, MAX_FILE).ok().flatten();
+            let content = found.as_ref().and_then(|found| found.content.as_ref());
+            let is_there = content.is_some_and(|content| self.contents.is_of(target, content));
+            let is_others = found.as_ref().is_some_and(|found| {
+                !self.is_resumed
+                    && found.kind != Kind::Folder
+                    && !self.is_same(found, file.expected.as_ref())
+            });
+            if is_there || is_others {
+                continue;
+            }
+            let Some(content) = self.contents.get(target) else { continue };
+            match self.tree.stage(&file.path, &content, &temporary) {
+                Ok(at) => drop(self.staged.insert(number, at)),
+                Err(error) if self.tree.is_stopped() || is_no_room(&error) => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, files: &[Planned]) -> io::Result<()> {
+        let go_on = |tree: &Tree| if tree.is_stopped() { tree.step() } else { Ok(()) };
         let mut steps = vec![Step::Open; files.len()];
         // Removals first, and what is in a folder before the folder; then the rest the other way around.
-        for (step, file) in steps.iter_mut().zip(&files).rev() {
+        for (step, file) in steps.iter_mut().zip(files).rev() {
             if needs_removal(file) {
                 *step = self.remove(file);
             }
-            if self.tree.is_stopped() {
-                return None;
-            }
+            go_on(self.tree)?;
         }
         // What is written in place comes last: until then, other paths may be names of the same file.
         let numbers = 0..files.len();
         let (later, sooner): (Vec<_>, Vec<_>) =
             numbers.partition(|number| is_in_place(&files[*number]));
         for number in [sooner, later].concat() {
-            let file = &files[number];
-            let temporary = format!("{TEMPORARY}{tag}-{number}");
-            if self.is_resumed {
-                self.tree.remove_temporary(&file.path, &temporary);
-            }
             if steps[number] != Step::Ended {
-                self.put(file, steps[number], &temporary);
+                self.put(&files[number], steps[number], number);
             }
-            if self.tree.is_stopped() {
-                return None;
-            }
+            go_on(self.tree)?;
         }
         for (path, mode) in std::mem::take(&mut self.modes).into_iter().rev() {
             if let Err(error) = self.tree.set_mode(&path, mode) {
                 self.fail(&path, &error);
             }
-            if self.tree.is_stopped() {
-                return None;
-            }
+            go_on(self.tree)?;
         }
-        Some(self.restored)
+        Ok(())
     }
 
     /// Removes what is at a path, so that there is nothing or something else can come there.
@@ -191,7 +235,7 @@ impl<'a, C: Contents> Restorer<'a, C> {
     }
 
     /// Makes a path what it is to become.
-    fn put(&mut self, file: &Planned, step: Step, temporary: &str) {
+    fn put(&mut self, file: &Planned, step: Step, number: usize) {
         let path = &file.path;
         let Some(target) = &file.target else { return };
         let Ok(found) = self.look(file) else { return };
@@ -241,12 +285,13 @@ impl<'a, C: Contents> Restorer<'a, C> {
             }
         };
         let written = match (&found, &content) {
-            (Some(Found { link: Some(link), content: Some(old), .. }), Some(new))
-                if is_in_place(file) && target.link == Some(*link) && old != new =>
+            (Some(Found { link: Some(link), content: Some(now), .. }), Some(new))
+                if is_in_place(file) && target.link == Some(*link) && now != new =>
             {
-                self.tree.write_in_place(path, new, target.mode)
+                let old = file.expected.as_ref().and_then(|state| self.contents.get(state));
+                self.write_in_place(file, old.as_deref(), new, number)
             }
-            _ => self.write(path, target, content.as_deref(), found.as_ref(), temporary),
+            _ => self.write(path, target, content.as_deref(), found.as_ref(), number),
         };
         match written {
             Ok(()) => self.done(path),
@@ -260,8 +305,9 @@ impl<'a, C: Contents> Restorer<'a, C> {
         target: &State,
         content: Option<&[u8]>,
         found: Option<&Found>,
-        temporary: &str,
+        number: usize,
     ) -> io::Result<()> {
+        let temporary = self.temporary(number);
         if found.is_none() {
             self.create_parents(path)?;
         }
@@ -274,12 +320,46 @@ impl<'a, C: Contents> Restorer<'a, C> {
                 self.modes.insert(path.clone(), target.mode);
                 Ok(())
             }
-            Kind::Symlink => self.tree.write_link(path, content, temporary),
+            Kind::Symlink => self.tree.write_link(path, content, &temporary),
             _ if found.is_some_and(|found| found.content.as_deref() == Some(content)) => {
                 self.tree.set_mode(path, target.mode)
             }
-            _ => self.tree.write_file(path, content, target.mode, found, temporary),
+            _ => {
+                let at = match self.staged.get(&number) {
+                    Some(at) => at.clone(),
+                    None => self.tree.stage(path, content, &temporary)?,
+                };
+                let at = self.staged.entry(number).insert_entry(at);
+                if self.tree.install(path, (at.get(), &temporary), target.mode, found)? {
+                    return Ok(());
+                }
+                if found.is_some_and(|old| old.link.is_some()) {
+                    return Err(io::ErrorKind::PermissionDenied.into());
+                }
+                self.tree.write_in_place(path, content, target.mode)
+            }
         }
+    }
+
+    /// Writes a file under all its names; `old` is its content if that fails.
+    fn write_in_place(
+        &mut self,
+        file: &Planned,
+        old: Option<&[u8]>,
+        new: &[u8],
+        number: usize,
+    ) -> io::Result<()> {
+        let (Planned { path, expected, .. }, temporary) = (file, self.temporary(number));
+        // It has shown that there is room, and may take it.
+        self.tree.remove_staged(path, &temporary);
+        let mode = |state: &Option<State>| state.as_ref().map_or(0, |state| state.mode);
+        let written = self.tree.write_in_place(path, new, mode(&file.target));
+        if let (Err(_), Some(old), false) = (&written, old, self.tree.is_stopped())
+            && let Err(error) = self.tree.write_in_place(path, old, mode(expected))
+        {
+            tracing::error!(%error, path = %path, "a file is half written");
+        }
+        written
     }
 
     /// Creates the folders on the way to a path.

@@ -24,6 +24,8 @@ pub(super) struct Tree {
     root: OwnedFd,
     /// How many more steps may be taken. Only tests set it, to stop as a kill would.
     steps: Option<Cell<usize>>,
+    /// Instead, one step fails as on a full disk.
+    is_full: bool,
 }
 
 /// A file as it is now.
@@ -43,7 +45,7 @@ impl Tree {
     /// # Errors
     /// If the root is no folder that can be read.
     pub(super) fn open(root: &Path) -> io::Result<Self> {
-        Ok(Self { root: open_folder(AT_FDCWD, root.as_os_str())?, steps: None })
+        Ok(Self { root: open_folder(AT_FDCWD, root.as_os_str())?, steps: None, is_full: false })
     }
 
     /// Stops after so many steps: all further ones fail.
@@ -52,16 +54,32 @@ impl Tree {
         self.steps = Some(Cell::new(steps));
     }
 
+    /// One step fails, as on a full disk.
+    #[cfg(test)]
+    pub(super) fn fail_once_after(&mut self, steps: usize) {
+        (self.steps, self.is_full) = (Some(Cell::new(steps)), true);
+    }
+
     /// Whether it was stopped.
     pub(super) fn is_stopped(&self) -> bool {
         self.steps.as_ref().is_some_and(|steps| steps.get() == 0)
     }
 
-    /// Fails if it was stopped.
+    /// Takes a step, if only tests can count it.
+    ///
+    /// # Errors
+    /// If it was stopped.
     pub(super) fn step(&self) -> io::Result<()> {
         let Some(steps) = &self.steps else { return Ok(()) };
         steps.set(steps.get().saturating_sub(1));
-        if steps.get() == 0 { Err(io::Error::other("stopped")) } else { Ok(()) }
+        match (steps.get(), self.is_full) {
+            (0, false) => Err(io::Error::other("stopped")),
+            (0, true) => {
+                steps.set(usize::MAX);
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Opens the folder that a path is in, and returns the name there.
@@ -84,12 +102,7 @@ impl Tree {
     /// # Errors
     /// If it cannot be read.
     pub(super) fn look(&self, path: &TreePath, max: u64) -> io::Result<Option<Found>> {
-        let is_missing = |error: &io::Error| {
-            let errno = error.raw_os_error().map(Errno::from_raw);
-            matches!(errno, Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP))
-        };
         let (folder, name) = match self.parent(path) {
-            // A folder on the way is missing, or something else is in its place, such as a link.
             Err(error) if is_missing(&error) => return Ok(None),
             parent => parent?,
         };
@@ -121,67 +134,72 @@ impl Tree {
         Ok(Some(found))
     }
 
-    /// Replaces what is at a path, which is no folder, by a file, atomically; `old` is what is there. `temporary` is a
-    /// name in the same folder to write to first. A file whose owner could not be kept is written in place.
+    /// Writes a new file called `temporary` into the folder of a path, or the closest one above it that is there. Returns
+    /// the path whose folder that is.
     ///
     /// # Errors
-    /// If it cannot be written. What was there is still there.
-    pub(super) fn write_file(
+    /// If it cannot be written. Nothing is left of it.
+    pub(super) fn stage(
         &self,
         path: &TreePath,
         content: &[u8],
-        mode: u32,
-        old: Option<&Found>,
         temporary: &str,
-    ) -> io::Result<()> {
-        let old = old.filter(|old| old.kind == Kind::File);
-        let (folder, name) = self.parent(path)?;
+    ) -> io::Result<TreePath> {
+        let mut at = path.clone();
+        let folder = loop {
+            let parent = self.parent(&at).map(|(folder, _)| folder);
+            match (parent, at.split()) {
+                (Err(error), Some((above, _))) if is_missing(&error) => at = above,
+                (parent, _) => break parent?,
+            }
+        };
         remove_if_there(&folder, temporary)?;
         self.step()?;
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL;
         let mut file = open_file(&folder, OsStr::new(temporary), flags, Mode::S_IRWXU)?;
-        let written = self.fill(&mut file, content, mode, old);
-        match written {
-            Ok(true) => {}
-            Ok(false) => {
+        if let Err(error) = self.fill(&mut file, content) {
+            if !self.is_stopped() {
                 remove_if_there(&folder, temporary)?;
-                if old.is_some_and(|old| old.link.is_some()) {
-                    return Err(Errno::EPERM.into());
-                }
-                return self.write_in_place(path, content, mode);
             }
-            Err(error) => {
-                if !self.is_stopped() {
-                    remove_if_there(&folder, temporary)?;
-                }
-                return Err(error);
-            }
+            return Err(error);
         }
-        renameat(&folder, temporary, &folder, name)?;
-        Ok(())
+        Ok(at)
     }
 
-    /// Fills a new file. Returns `false` if it cannot have the owner of the old one.
-    fn fill(
-        &self,
-        file: &mut File,
-        content: &[u8],
-        mode: u32,
-        old: Option<&Found>,
-    ) -> io::Result<bool> {
-        let owner = file.metadata().map(|of| (of.uid(), of.gid()))?;
-        if let Some((user, group)) = old.map(|old| old.owner).filter(|old| *old != owner)
-            && fchown(&*file, Some(user), Some(group)).is_err()
-        {
-            return Ok(false);
-        }
+    fn fill(&self, file: &mut File, content: &[u8]) -> io::Result<()> {
         let (first, second) = content.split_at(content.len() / 2);
         file.write_all(first)?;
         self.step()?;
         file.write_all(second)?;
-        file.set_permissions(Permissions::from_mode(mode))?;
         file.sync_data()?;
+        self.step()
+    }
+
+    /// Replaces what is at a path, which is no folder, by a file that was staged, atomically; `old` is what is there.
+    /// Returns `false` if the file cannot have the owner of the old one: nothing has changed.
+    ///
+    /// # Errors
+    /// If that is not possible. What was there is still there.
+    pub(super) fn install(
+        &self,
+        path: &TreePath,
+        (at, temporary): (&TreePath, &str),
+        mode: u32,
+        old: Option<&Found>,
+    ) -> io::Result<bool> {
+        let (from, _) = self.parent(at)?;
+        let (folder, name) = self.parent(path)?;
+        let file = open_file(&from, OsStr::new(temporary), OFlag::O_WRONLY, Mode::empty())?;
+        let owner = file.metadata().map(|of| (of.uid(), of.gid()))?;
+        let old = old.filter(|old| old.kind == Kind::File).map(|old| old.owner);
+        if let Some((user, group)) = old.filter(|old| *old != owner)
+            && fchown(&file, Some(user), Some(group)).is_err()
+        {
+            return Ok(false);
+        }
+        file.set_permissions(Permissions::from_mode(mode))?;
         self.step()?;
+        renameat(&from, temporary, &folder, name)?;
         Ok(true)
     }
 
@@ -224,9 +242,11 @@ impl Tree {
         remove_if_there(&folder, temporary)?;
         self.step()?;
         symlinkat(OsStr::from_bytes(target), &folder, temporary)?;
-        self.step()?;
-        renameat(&folder, temporary, &folder, name)?;
-        Ok(())
+        let renamed = self.step().and_then(|()| Ok(renameat(&folder, temporary, &folder, name)?));
+        if renamed.is_err() && !self.is_stopped() {
+            remove_if_there(&folder, temporary)?;
+        }
+        renamed
     }
 
     /// Creates a folder that its owner may write to for now.
@@ -260,10 +280,14 @@ impl Tree {
         Ok(unlinkat(&folder, name, UnlinkatFlags::RemoveDir)?)
     }
 
-    /// Removes a file of ours that a kill may have left beside a path.
-    pub(super) fn remove_temporary(&self, path: &TreePath, temporary: &str) {
-        if let Ok((folder, _)) = self.parent(path) {
-            let _ = remove_if_there(&folder, temporary);
+    /// Removes what was staged for a path.
+    pub(super) fn remove_staged(&self, path: &TreePath, temporary: &str) {
+        let mut above = Some(path.clone());
+        while let Some(at) = above {
+            if let Ok((folder, _)) = self.parent(&at) {
+                let _ = remove_if_there(&folder, temporary);
+            }
+            above = at.split().map(|(folder, _)| folder).filter(|folder| !folder.is_root());
         }
     }
 
@@ -308,6 +332,12 @@ pub(super) fn is_half_written(now: &[u8], old: &[u8], new: &[u8]) -> bool {
     let pairs = now.iter().rev().zip(old.iter().rev());
     let kept = pairs.take_while(|(one, other)| one == other).count();
     now.len() == old.len() && written + kept >= now.len()
+}
+
+/// Whether a folder on the way is missing, or something else is in its place, such as a link.
+fn is_missing(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(errno, Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP))
 }
 
 fn open_folder(at: impl std::os::fd::AsFd, name: &OsStr) -> io::Result<OwnedFd> {

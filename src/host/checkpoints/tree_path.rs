@@ -58,6 +58,11 @@ impl TreePath {
         })
     }
 
+    /// Whether it is the root itself.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether it leads to something below the root that may be changed: it has no `..` and the like, and does not
     /// lead into a folder of git's.
     pub fn is_proper(&self) -> bool {

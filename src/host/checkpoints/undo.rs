@@ -2,6 +2,7 @@
 //! be repeated, so that one that was interrupted is finished when the root is opened again.
 
 use super::entry::FileChange;
+use super::error::reason;
 use super::journal::{self, Journal, PendingTurn};
 use super::restore::{Restored, Restorer};
 use super::slot;
@@ -24,24 +25,41 @@ pub struct Undone {
 /// Writes a journal and follows it.
 ///
 /// # Errors
-/// If no file was changed, since a content or the journal could not be written, or if the tree was stopped.
+/// If no file was changed, since there is no room for a content or the journal, or if the tree was stopped.
 pub(super) fn carry_out(stored: &mut Stored, tree: &Tree, journal: Journal) -> io::Result<Undone> {
     let states = journal.files.iter().flat_map(|file| [&file.expected, &file.target]).flatten();
     stored.adopt(states)?;
     let (slot, number) = (stored.slot.folder.clone(), stored.slot.number);
     journal::write(&slot, &journal)?;
     let tag = stored.slot.tag(number);
-    let run = Restorer::new(tree, stored, false).run(journal.files.clone(), &tag);
-    let restored = run.ok_or_else(|| io::Error::other("stopped"))?;
+    let restored = match Restorer::new(tree, stored, &tag, false).run(journal.files.clone()) {
+        Err(error) if !tree.is_stopped() => {
+            journal::remove(&slot)?;
+            return Err(error);
+        }
+        restored => restored?,
+    };
     let mut undone = Undone { restored, not_logged: None };
     if let Some(turn) = journal.turn.clone() {
-        tree.step()?;
         let turn = with_restored(turn, &journal, &undone.restored);
-        undone.not_logged = log(stored, turn).err().map(|error| error.to_string());
+        let logged = interruptible(tree, || log(stored, turn))?;
+        undone.not_logged = logged.err().map(|error| reason(&error));
     }
-    tree.step()?;
-    journal::remove(&slot)?;
+    if let Err(error) = interruptible(tree, || journal::remove(&slot))? {
+        tracing::error!(%error, "the journal of a restore was not removed");
+    }
     Ok(undone)
+}
+
+/// Does something in a step of its own. The outer error is that the tree was stopped.
+fn interruptible<T>(
+    tree: &Tree,
+    work: impl FnOnce() -> io::Result<T>,
+) -> io::Result<io::Result<T>> {
+    match tree.step() {
+        Err(error) if tree.is_stopped() => Err(error),
+        step => Ok(step.and_then(|()| work())),
+    }
 }
 
 /// Finishes what the slot, or others that nobody has any more, were restoring when they were interrupted.
@@ -81,8 +99,7 @@ fn finish(
 ) -> io::Result<Restored> {
     let tree = Tree::open(root)?;
     let tag = stored.slot.tag(number);
-    let run = Restorer::new(&tree, stored, true).run(journal.files.clone(), &tag);
-    let restored = run.ok_or_else(|| io::Error::other("stopped"))?;
+    let restored = Restorer::new(&tree, stored, &tag, true).run(journal.files.clone())?;
     if let Some(turn) = journal.turn.clone() {
         let turn = with_restored(turn, journal, &restored);
         let logged = if number == stored.slot.number {

@@ -188,3 +188,40 @@ fn a_journal_of_an_older_version_is_followed_and_not_logged() {
     let removed = fs::read(world.slot(1).join("journal")).map_err(|error| error.kind());
     assert_eq!(removed, Err(io::ErrorKind::NotFound));
 }
+
+#[test]
+fn a_full_disk_changes_nothing_or_is_reported_and_files_stay_whole() {
+    let mut unchanged = 0;
+    for steps in 1.. {
+        let world = World::new("full-undo");
+        fill(&world);
+        let before = world.tree();
+        let mut covered = world.covered();
+        let turn = turn_of(&mut covered, || edit(&world));
+        let after = world.tree();
+        let mut tree = Tree::open(&world.root()).unwrap();
+        tree.fail_once_after(steps);
+        covered.begin(2, &AtomicI64::new(0)).unwrap();
+        let about = TurnAbout { undoes: Some(turn.summary.id), ..TurnAbout::default() };
+        let undone = covered.undo_in(&tree, 2, back(&turn), &about, Box::new(|_| true));
+        let is_journal_left = world.slot(1).join("journal").exists();
+        let now = world.tree();
+        let Ok(Undone { restored, not_logged }) = undone else {
+            let error = undone.unwrap_err().to_string();
+            assert!(error.starts_with("no file in ") && error.ends_with("Make room on the disk"));
+            assert_same(&now, &after);
+            assert_eq!((covered.turns().len(), is_journal_left), (1, false), "{steps}");
+            unchanged += 1;
+            continue;
+        };
+        for (path, node) in now.iter().filter(|(_, node)| node.0 != Kind::Folder) {
+            let is_known = [&before, &after].iter().any(|tree| tree.get(path) == Some(node));
+            assert!(is_known, "{steps}: {path:?} {node:?}");
+        }
+        if restored.left.is_empty() && not_logged.is_none() && !is_journal_left {
+            assert_same(&now, &before);
+            assert!(unchanged > 10 && steps > unchanged + 10, "{unchanged} of {steps}");
+            break;
+        }
+    }
+}
