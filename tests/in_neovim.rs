@@ -27,6 +27,7 @@ mod dialects;
 mod documents;
 mod drawing;
 mod elicitation;
+mod full_disk;
 mod harness;
 mod hostile;
 mod hung;

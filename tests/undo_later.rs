@@ -16,7 +16,7 @@ use crate::undo::{
 };
 
 /// A new Neovim in the same folder, after this one has ended.
-fn restarted(mut chat: Chat) -> Chat {
+pub(crate) fn restarted(mut chat: Chat) -> Chat {
     chat.nvim.quit();
     chat.agent.expect_gone();
     Chat::builder().neovim(chat.nvim.beside(Options::wide())).start()
@@ -84,7 +84,7 @@ fn slot(chat: &Chat) -> PathBuf {
 }
 
 /// Runs a command, which says one line, and changes nothing.
-fn says(chat: &mut Chat, command: &str, message: &str) {
+pub(crate) fn says(chat: &mut Chat, command: &str, message: &str) {
     let before = tree(chat.nvim.cwd());
     chat.nvim.command("messages clear");
     chat.nvim.command(command);

@@ -6,6 +6,7 @@ use super::events::Events;
 use super::file_outcome::all_changes;
 use super::undo::{self, Undo};
 use super::undone::undone;
+use super::unkept::Unkept;
 use crate::core::messages::checkpoint::{CheckpointCommand, KeptTurn, TurnRef};
 use crate::core::messages::event::Event;
 use crate::core::messages::files::FileChange;
@@ -14,6 +15,7 @@ use crate::documents::{Documents, Touched, WithoutAgent};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
 use crate::host::checkpoints::entry::{self, Kind};
+use crate::host::checkpoints::error::CheckpointError;
 use crate::host::checkpoints::ids::TurnId;
 use crate::host::checkpoints::tree_path::TreePath;
 use crate::host::checkpoints::turns::{Correction, Side, TurnAbout, TurnSummary};
@@ -52,6 +54,7 @@ pub(super) struct Turns {
     ending: TaskTracker,
     /// The turns of this program.
     authors: Arc<Mutex<HashMap<TurnRef, Author>>>,
+    unkept: Arc<Unkept>,
 }
 
 /// A running turn, which looks and its end use one at a time.
@@ -84,9 +87,10 @@ impl Turns {
         changed: Arc<ChangedPaths>,
         events: Events,
     ) -> Self {
-        let (running, authors, ending) = (Arc::default(), Arc::default(), TaskTracker::new());
+        let (running, ending) = (Arc::default(), TaskTracker::new());
         ending.close();
-        Self { checkpoints, documents, changed, events, running, ending, authors }
+        let (authors, unkept) = (Arc::default(), Arc::default());
+        Self { checkpoints, documents, changed, events, running, ending, authors, unkept }
     }
 
     pub(super) fn run(&self, command: CheckpointCommand) {
@@ -141,6 +145,7 @@ impl Turns {
             documents: Arc::clone(&self.documents),
             changed: Arc::clone(&self.changed),
             authors: Arc::clone(&self.authors),
+            unkept: Arc::clone(&self.unkept),
         }
     }
 
@@ -188,12 +193,26 @@ impl Turns {
         }
         let mut turn = RunningTurn::default();
         for root in self.real_roots(roots).await {
-            match self.checkpoints.begin(root, deadline).await {
+            match self.checkpoints.begin(root.clone(), deadline).await {
                 Ok(start) => turn.starts.push(start),
-                Err(error) => tracing::info!(%error, "a turn begins without a checkpoint"),
+                Err(error) => {
+                    tracing::info!(%error, "a turn begins without a checkpoint");
+                    self.is_not_kept(chat, &root, &error);
+                }
             }
         }
         self.running.lock().insert(chat, Arc::new(tokio::sync::Mutex::new(turn)));
+    }
+
+    /// The turn of a chat cannot be kept, which the user is told unless they know it.
+    fn is_not_kept(&self, chat: ChatId, root: &Path, error: &CheckpointError) {
+        // Folders that are never covered are no news.
+        if let CheckpointError::Store { .. } = error {
+            let why = error.to_string();
+            if self.unkept.add(root, &why) {
+                self.events.send(Event::TurnNotKept(chat, why));
+            }
+        }
     }
 
     /// Returns the turn of a chat that is running now.
@@ -313,12 +332,16 @@ impl Turns {
             };
             match self.checkpoints.end(start, about, Box::new(attribute)).await {
                 Ok(Some(turn)) => {
+                    self.unkept.remove(&root);
                     let turn = TurnRef { root, id: turn.summary.id.to_string() };
                     self.authors.lock().insert(turn, by.clone());
                     self.events.send(Event::TurnKept(by.session.chat));
                 }
                 Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "what a turn has changed is not kept"),
+                Err(error) => {
+                    tracing::warn!(%error, "what a turn has changed is not kept");
+                    self.is_not_kept(by.session.chat, &root, &error);
+                }
             }
         }
     }

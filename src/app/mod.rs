@@ -15,3 +15,4 @@ mod review_states;
 pub mod runner;
 mod undo;
 mod undone;
+mod unkept;

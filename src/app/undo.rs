@@ -2,6 +2,7 @@
 //! What others have changed since stays. An undo is kept as a turn, so that it can be undone.
 
 use super::changed_paths::ChangedPaths;
+use super::unkept::Unkept;
 use crate::core::messages::checkpoint::{
     PlannedAction, PlannedFile, TurnRef, UndoOutcome, UndoPlan, UndoTarget,
 };
@@ -49,6 +50,7 @@ pub(super) struct Undo {
     pub(super) changed: Arc<ChangedPaths>,
     /// The turns of this program.
     pub(super) authors: Arc<Mutex<HashMap<TurnRef, Author>>>,
+    pub(super) unkept: Arc<Unkept>,
 }
 
 /// How a path gets back what it was.
@@ -123,6 +125,11 @@ impl Undo {
             return Ok((turn, None));
         }
         let is_redo = target == UndoTarget::LastUndone;
+        if let Some(why) = self.unkept.why(roots).filter(|_| !is_redo) {
+            return Err(format!(
+                "the last turn is not kept and cannot be undone: {why}. :RatTurns lists others."
+            ));
+        }
         let mut last: Option<(PathBuf, TurnSummary)> = None;
         for root in roots {
             let summaries = self.checkpoints.turns(root.clone()).await;
@@ -318,9 +325,7 @@ impl Undo {
         let is_of_turn = Box::new(move |change: &mut FileChange| paths.contains(&change.path));
         match self.checkpoints.undo(start, files, about, is_of_turn).await {
             Ok(undone) => {
-                if let Some(error) = undone.not_logged {
-                    tracing::warn!(error, "an undo is not kept");
-                }
+                outcome.not_kept = undone.not_logged;
                 let left = undone.restored.left.into_iter();
                 outcome.left.extend(left.map(|it| (it.path.under(root), it.why.to_string())));
                 for below in undone.restored.done {
@@ -344,6 +349,7 @@ impl Undo {
                     outcome.changed.push(path);
                 }
             }
+            Err(error) if outcome.changed.is_empty() => return Err(error.to_string()),
             Err(error) => outcome.left.push((root.clone(), error.to_string())),
         }
         for path in &outcome.changed {

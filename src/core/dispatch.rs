@@ -39,6 +39,7 @@ impl State {
             Event::PendingFound(files) => self.pending_found(files),
             Event::FolderScan(chat, files) => self.folder_scanned(chat, files),
             Event::TurnKept(_) => self.review_changed(),
+            Event::TurnNotKept(_, why) => self.turn_not_kept(&why),
             Event::TurnsListed { chat, turns, request, is_of_prompt } => {
                 self.turns_listed(chat, turns, request, is_of_prompt);
             }

@@ -51,6 +51,10 @@ impl State {
         self.checkpoint(CheckpointCommand::End { by, agent, prompt });
     }
 
+    pub(in crate::core) fn turn_not_kept(&mut self, why: &str) {
+        self.notify(Level::Warn, format!("This turn cannot be undone: {why}"));
+    }
+
     pub(in crate::core) fn list_turns(
         &mut self,
         id: ChatId,
@@ -251,7 +255,11 @@ impl State {
                     format!("; {} and {} more are not saved", self.shorten(one), more.len())
                 }
             };
-            self.notify(Level::Info, format!("{done} the turn in {files}{unsaved}. {back}."));
+            let (level, back) = match outcome.not_kept {
+                Some(why) => (Level::Warn, format!("It cannot be taken back: {why}")),
+                None => (Level::Info, back.to_owned()),
+            };
+            self.notify(level, format!("{done} the turn in {files}{unsaved}. {back}."));
         }
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.redraw.status = true;

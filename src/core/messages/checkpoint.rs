@@ -116,6 +116,8 @@ pub struct UndoOutcome {
     pub conflicts: usize,
     /// The paths that were left alone, with the reason.
     pub left: Vec<(PathBuf, String)>,
+    /// Why it cannot be taken back, if so.
+    pub not_kept: Option<String>,
 }
 
 /// Something to do with checkpoints.

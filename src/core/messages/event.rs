@@ -66,6 +66,8 @@ pub enum Event {
     PendingFound(Vec<PendingFile>),
     /// What a turn has changed is kept.
     TurnKept(ChatId),
+    /// What the turn of a chat changes cannot be kept: why.
+    TurnNotKept(ChatId, String),
     /// The kept turns, for the user or for this call from Lua.
     TurnsListed {
         /// The chat.
