@@ -1,11 +1,13 @@
 //! A file system that does not answer any more: what uses it is told so, and nothing else waits for it.
 #![cfg(target_os = "linux")]
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 use crate::support::{Chat, Options, Pending, TempFolder, repository};
+use crate::undo::{poll_kept, turn_with_command};
 use serde_json::json;
 
 /// Builds what makes calls hang. Whoever can build the binary has a C compiler: it links with that.
@@ -22,23 +24,28 @@ fn read(chat: &mut Chat, path: &Path) -> Pending {
     chat.ask("fs/read_text_file", json!({"path": path}))
 }
 
+/// Makes Neovim and what it starts wait for what is below a folder `hung` while the flag is there.
+fn hanging_options(scratch: &TempFolder, flag: &Path) -> Options {
+    let env = vec![
+        ("LD_PRELOAD".to_owned(), hanging(scratch)),
+        ("RAT_TEST_HANG".to_owned(), flag.to_str().unwrap().to_owned()),
+    ];
+    Options { env, ..Options::wide() }
+}
+
 /// Holds (Files): A file system that does not answer stops only what uses it.
 #[test]
 fn a_file_that_does_not_answer_keeps_nobody_else_waiting() {
     let scratch = TempFolder::new();
     let flag = scratch.path().join("flag");
-    let env = vec![
-        ("LD_PRELOAD".to_owned(), hanging(&scratch)),
-        ("RAT_TEST_HANG".to_owned(), flag.to_str().unwrap().to_owned()),
-    ];
-    let chat = Chat::builder().options(Options { env, ..Options::wide() });
+    let chat = Chat::builder().options(hanging_options(&scratch, &flag));
     let chat = chat.file("hung/a.txt", "silent\n").file("b.txt", "answers\n");
     let mut chat = chat.in_turn();
     let (silent, other) = (chat.path("hung/a.txt"), chat.path("b.txt"));
     // It has to do with the file before that falls silent.
     let known = read(&mut chat, &silent);
     assert_eq!(chat.answer(known), json!({"content": "silent\n"}));
-    std::fs::write(&flag, "").unwrap();
+    fs::write(&flag, "").unwrap();
     let began = Instant::now();
     let hangs = read(&mut chat, &silent);
     let writes = chat.ask("fs/write_text_file", json!({"path": silent, "content": "late\n"}));
@@ -62,11 +69,56 @@ fn a_file_that_does_not_answer_keeps_nobody_else_waiting() {
     chat.nvim.poll_state("ready");
     // What was given up is not done later.
     assert!(!chat.agent.is_answered(starts));
-    std::fs::remove_file(&flag).unwrap();
+    fs::remove_file(&flag).unwrap();
     let error = chat.agent.expect_answer(starts).unwrap_err();
     assert!(error["message"].as_str().unwrap().contains("tool does not exist"), "{error}");
     chat.prompt("second");
     chat.nvim.poll_state("running");
     let again = read(&mut chat, &silent);
     assert_eq!(chat.answer(again), json!({"content": "silent\n"}));
+}
+
+/// Holds (Review): A prompt waits two seconds at most for the look at its folders, and the undo of its turn says what that did not cover.
+#[test]
+fn a_prompt_does_not_wait_for_a_folder_that_does_not_answer() {
+    let scratch = TempFolder::new();
+    let flag = scratch.path().join("flag");
+    let chat = Chat::builder().options(hanging_options(&scratch, &flag));
+    let chat = chat.file("hung/deep/early.txt", "one\n").file("later.txt", "one\n");
+    let mut chat = chat.start();
+    turn_with_command(&mut chat, |root| fs::write(root.join("first.txt"), "one\n").unwrap());
+    fs::write(&flag, "").unwrap();
+    let began = Instant::now();
+    chat.prompt("go on");
+    let took = began.elapsed();
+    assert!((2..4).contains(&took.as_secs()), "{took:?}");
+    fs::write(chat.path("hung/deep/early.txt"), "two\n").unwrap();
+    fs::remove_file(&flag).unwrap();
+    let call = json!({"toolCallId": "c2", "title": "sed", "kind": "execute", "status": "pending"});
+    chat.tool_call(call);
+    // Once this is listed, the folder has been looked at.
+    chat.nvim.command("RatTurns");
+    chat.nvim.poll_screen("Turns that changed files");
+    chat.nvim.input("<Esc>");
+    fs::write(chat.path("later.txt"), "two\n").unwrap();
+    chat.tool_call_update(json!({"toolCallId": "c2", "status": "completed"}));
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    poll_kept(&mut chat);
+    chat.nvim.command("RatUndo");
+    chat.nvim.poll_screen("Undo \"go on\"? 1 file, 1 left alone, not all");
+    chat.nvim.input("2<CR>");
+    for line in [
+        "hung/deep/early.txt: leave alone: its content is not kept",
+        "later.txt: restore",
+        "The turn began before all files had been read",
+    ] {
+        chat.nvim.poll_screen(line);
+    }
+    chat.nvim.input("q");
+    chat.nvim.poll_screen("Undo \"go on\"? 1 file");
+    chat.nvim.input("1<CR>");
+    chat.nvim.poll("undone", |nvim| nvim.messages().contains("Undid the turn in 1 file"));
+    let text = |name| fs::read_to_string(chat.path(name)).unwrap();
+    assert_eq!((text("hung/deep/early.txt"), text("later.txt")), ("two\n".into(), "one\n".into()));
 }

@@ -29,7 +29,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::task::TaskTracker;
 
 /// How long a prompt waits until its folders have been looked at.
@@ -55,6 +55,8 @@ pub(super) struct Turns {
     /// The turns of this program.
     authors: Arc<Mutex<HashMap<TurnRef, Author>>>,
     unkept: Arc<Unkept>,
+    /// The real paths of folders as they were last found.
+    real_roots: Arc<Mutex<HashMap<Vec<PathBuf>, Vec<PathBuf>>>>,
 }
 
 /// A running turn, which looks and its end use one at a time.
@@ -89,8 +91,18 @@ impl Turns {
     ) -> Self {
         let (running, ending) = (Arc::default(), TaskTracker::new());
         ending.close();
-        let (authors, unkept) = (Arc::default(), Arc::default());
-        Self { checkpoints, documents, changed, events, running, ending, authors, unkept }
+        let (authors, unkept, real_roots) = (Arc::default(), Arc::default(), Arc::default());
+        Self {
+            checkpoints,
+            documents,
+            changed,
+            events,
+            running,
+            ending,
+            authors,
+            unkept,
+            real_roots,
+        }
     }
 
     pub(super) fn run(&self, command: CheckpointCommand) {
@@ -152,15 +164,18 @@ impl Turns {
     /// Returns the real paths of folders, without those below others.
     async fn real_roots(&self, roots: Vec<PathBuf>) -> Vec<PathBuf> {
         let mut real = Vec::new();
-        for root in roots {
+        for root in &roots {
             let named = root.clone();
-            let resolving = self.documents.disks().call(&root, move |_| paths::real_path(&named));
+            let resolving = self.documents.disks().call(root, move |_| paths::real_path(&named));
             real.extend(resolving.await.ok().and_then(Result::ok));
         }
         real.sort_unstable();
         real.dedup();
         let all = real.clone();
         real.retain(|root| !all.iter().any(|other| other != root && root.starts_with(other)));
+        if !real.is_empty() {
+            self.real_roots.lock().insert(roots, real.clone());
+        }
         real
     }
 
@@ -192,7 +207,9 @@ impl Turns {
             self.changed.forget_restored();
         }
         let mut turn = RunningTurn::default();
-        for root in self.real_roots(roots).await {
+        let real = timeout_at(deadline, self.real_roots(roots.clone())).await;
+        let known = || self.real_roots.lock().get(&roots).cloned().unwrap_or_default();
+        for root in real.unwrap_or_else(|_| known()) {
             match self.checkpoints.begin(root.clone(), deadline).await {
                 Ok(start) => turn.starts.push(start),
                 Err(error) => {

@@ -292,3 +292,33 @@ async fn a_turn_that_begins_before_the_first_scan_is_over_knows_what_was_older()
         assert_eq!(checkpoints.content(world.root(), content).await.unwrap(), b"1");
     }
 }
+
+#[tokio::test]
+async fn a_turn_begins_at_its_deadline_however_busy_the_thread_of_its_root_is() {
+    let world = World::new("busy");
+    for name in ["early", "later"] {
+        world.write(name, "1");
+    }
+    let checkpoints = world.open();
+    let (go_on, blocked) = std::sync::mpsc::channel::<()>();
+    let busy = checkpoints.ask(world.root(), move |_| blocked.recv().is_ok()).unwrap();
+    let deadline = Instant::now() + Duration::from_millis(100);
+    let start = checkpoints.begin(world.root(), deadline).await.unwrap();
+    let late = deadline.elapsed();
+    assert!(start.is_late() && late < Duration::from_secs(5), "{late:?}");
+    world.write("early", "2");
+    go_on.send(()).unwrap();
+    assert!(busy.await.unwrap());
+    // It is known from now on what there is.
+    checkpoints.look(&start).await.unwrap();
+    world.write("later", "2");
+    let turn = checkpoints.end(start, super::TurnAbout::default(), Box::new(|_| true)).await;
+    let turn = turn.unwrap().unwrap();
+    assert!(turn.summary.coverage.is_late);
+    let content = |change: &super::FileChange| change.before.as_ref().map(|it| it.content);
+    let known: Vec<_> = turn.changes.iter().map(|it| content(it).unwrap().is_some()).collect();
+    assert_eq!(
+        (paths(&turn.changes), known),
+        (vec!["early".into(), "later".into()], vec![false, true])
+    );
+}
