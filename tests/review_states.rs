@@ -112,6 +112,21 @@ fn such_a_row_is_rejected_exactly() {
     chat.nvim.poll_screen("Nothing is pending");
 }
 
+/// Holds (Review): A decision on a rename says so, whether or not lines have changed with it.
+#[test]
+fn a_decision_on_a_rename_says_so() {
+    for (key, verb) in [("r", "Rejected"), ("a", "Accepted")] {
+        let mut chat = changed();
+        for name in ["old.png", "moved.txt"] {
+            decide(&mut chat, name, key);
+            let message = format!("{verb} the rename of {name}");
+            chat.nvim.poll(&message, |nvim| nvim.messages().contains(&message));
+        }
+        let messages = chat.nvim.messages();
+        assert_eq!(messages.matches(verb).count(), 2, "{messages}");
+    }
+}
+
 /// Holds (Review): An accepted row is gone and its file stays as it is; a file that somebody has changed since is not put back.
 #[test]
 fn such_a_row_is_accepted_and_never_overwrites_others() {

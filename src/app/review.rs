@@ -37,7 +37,8 @@ impl Reviews {
     pub(super) fn review(&self, review: Review, scope: FileScope) {
         let reviews = self.clone();
         self.events.spawn(async move {
-            let Review { action, paths, part, changes } = review;
+            let Review { action, paths, from, part, changes } = review;
+            let paths: Vec<PathBuf> = paths.into_iter().chain(from.clone()).collect();
             let (mut reviewed, mut failed) = (Vec::new(), Vec::new());
             if part != ReviewedPart::State {
                 let of_lines = match &paths[..] {
@@ -72,6 +73,9 @@ impl Reviews {
                         }
                     }
                 }
+            }
+            for file in &mut reviewed {
+                file.from.clone_from(&from);
             }
             Event::Reviewed(action, reviewed, failed)
         });
@@ -165,7 +169,8 @@ impl Reviews {
 
 fn reviewed_file(path: PathBuf, decided: Decided) -> ReviewedFile {
     let Decided { hunks, conflicts, sessions } = decided;
-    ReviewedFile { path, hunks, is_whole: false, conflicts: conflicts.len(), sessions }
+    let conflicts = conflicts.len();
+    ReviewedFile { path, from: None, hunks, is_whole: false, conflicts, sessions }
 }
 
 /// Returns what is pending in files, in their order.

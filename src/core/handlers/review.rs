@@ -22,8 +22,8 @@ impl State {
         if self.says_that_review_is_off(OFF) {
             return;
         }
-        let ReviewRequest { action, chat, scope, paths, part, lines, selected, certainty } =
-            request;
+        let ReviewRequest { action, chat, scope, paths, from, .. } = request;
+        let ReviewRequest { part, lines, selected, certainty, .. } = request;
         let changes = match scope {
             DecisionScope::All => ChangeScope::default(),
             DecisionScope::Listed => self.listed.clone(),
@@ -37,7 +37,7 @@ impl State {
             }
         };
         let changes = ChangeScope { lines, selected, certainty, ..changes };
-        let (review, scope) = (Review { action, paths, part, changes }, self.all_files());
+        let (review, scope) = (Review { action, paths, from, part, changes }, self.all_files());
         self.effects.push(Effect::Review { review, scope });
     }
 
@@ -132,7 +132,11 @@ impl State {
             );
             self.notify(Level::Warn, text);
         }
-        if hunks > 0 {
+        let is_all = failed.is_empty() && staying.is_empty() && !changed.is_empty();
+        if let Some(from) = files.iter().find_map(|file| file.from.as_ref()).filter(|_| is_all) {
+            let text = format!("{verb} the rename of {}", self.shorten(from));
+            self.notify(Level::Info, text);
+        } else if hunks > 0 {
             self.notify(
                 Level::Info,
                 format!("{verb} {} in {place}", user_messages::count(hunks, "hunk")),

@@ -108,6 +108,8 @@ pub struct Review {
     pub action: ReviewAction,
     /// The names of the files' buffers; empty for all files.
     pub paths: Vec<PathBuf>,
+    /// The name before, if it is about one file that was moved.
+    pub from: Option<PathBuf>,
     /// Which kind of changes.
     pub part: ReviewedPart,
     /// Which changes.
@@ -125,6 +127,8 @@ pub struct ReviewRequest {
     pub scope: DecisionScope,
     /// The names of the files' buffers; empty for all files.
     pub paths: Vec<PathBuf>,
+    /// The name before, if it is about one file that was moved.
+    pub from: Option<PathBuf>,
     /// Which kind of changes.
     pub part: ReviewedPart,
     /// Only the hunks that touch these lines (0-based).
@@ -265,6 +269,8 @@ pub struct ComparedFile {
 pub struct ReviewedFile {
     /// The real path.
     pub path: PathBuf,
+    /// The name before, if the decision was about one file that was moved.
+    pub from: Option<PathBuf>,
     /// How many hunks were kept or rejected.
     pub hunks: usize,
     /// Whether a change that is not one of lines was.

@@ -308,7 +308,8 @@ impl TryFrom<Review> for UserAction {
                 DecisionScope::Turn => review::DecisionScope::Turn,
                 DecisionScope::Listed => review::DecisionScope::Listed,
             },
-            paths: review.path.into_iter().chain(review.from).map(Into::into).collect(),
+            paths: review.path.into_iter().map(Into::into).collect(),
+            from: review.from.map(Into::into),
             part: match review.part {
                 None => review::ReviewedPart::All,
                 Some(Part::Lines) => review::ReviewedPart::Lines,
