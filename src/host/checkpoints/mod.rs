@@ -2,7 +2,7 @@
 //! shown and taken back. Uses no git, and changes nothing but what it is told to restore.
 //!
 //! Each root has a thread of its own (`worker`), which does all reading and writing. `scan` compares the root with a
-//! `manifest`, `pack` holds contents, `turns` logs what turns changed, `restore` changes files.
+//! `manifest`, `pack` holds contents, `turns` logs what turns changed, `restore` changes files, and `undo` does both as one.
 
 mod codec;
 mod covered;
