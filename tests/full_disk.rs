@@ -59,12 +59,13 @@ fn a_turn_that_cannot_be_kept_is_told_once() {
     assert_eq!((text("a.txt"), text("b.txt")), ("two\n".into(), "two\n".into()));
 }
 
-/// Holds (Review): An undo for which there is no room on the disk changes no file, and one line says so.
+/// Holds (Review): An undo for which there is no room on the disk changes no file and no buffer, and one line says so.
 #[test]
 fn an_undo_that_cannot_be_written_changes_nothing() {
     let scratch = TempFolder::new();
     let builder = with_limit(&scratch).file("large.txt", long_text("one"));
     let mut chat = builder.file("a.txt", "one\n").file("z.txt", "one\n").start();
+    chat.nvim.command("wincmd t | edit a.txt");
     turn_with_command(&mut chat, |root| {
         for name in ["a.txt", "large.txt"] {
             fs::write(root.join(name), "two\n").unwrap();
@@ -77,6 +78,8 @@ fn an_undo_that_cannot_be_written_changes_nothing() {
     let line = "No file in";
     answer(&mut chat, "RatUndo", "Undo \"change it all\"? 4 files", line);
     assert_eq!(tree(chat.nvim.cwd()), after);
+    let open = chat.path("a.txt");
+    assert_eq!(chat.nvim.buffer_lines(open.to_str().unwrap()), ["two"]);
     let why = "was changed: File too large (os error 27). Make room on the disk";
     assert_eq!((told(&mut chat, "[rat]"), told(&mut chat, why)), (1, 1));
     // It can be undone all the same once there is room.

@@ -94,6 +94,21 @@ fn kind_name(state: &State) -> &'static str {
     }
 }
 
+/// Describes a change that is not one of text.
+pub(super) fn describe(change: &FileChange) -> String {
+    match (&change.before, &change.after) {
+        (None, Some(after)) => format!("new {}", kind_name(after)),
+        (Some(before), None) => format!("deleted {}", kind_name(before)),
+        (Some(before), Some(after)) if before.content == after.content => {
+            format!("mode {:o} to {:o}", before.mode, after.mode)
+        }
+        (Some(before), Some(after)) => {
+            format!("{}, {} to {} bytes", kind_name(after), before.size, after.size)
+        }
+        (None, None) => "unchanged".to_owned(),
+    }
+}
+
 /// A number with a comma between each three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();

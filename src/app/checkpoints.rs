@@ -1,7 +1,7 @@
 //! Runs the effects on checkpoints: the state of folders before and after turns, and what happens to the files that a turn
 //! has changed unnoticed.
 
-use super::changed_paths::ChangedPaths;
+use super::changed_paths::{ChangedPaths, describe};
 use super::events::Events;
 use super::file_outcome::all_changes;
 use super::undo::{self, Undo};
@@ -438,7 +438,7 @@ impl Turns {
                 Some(diff) => out.push_str(&diff.to_text()),
                 None => {
                     // Writing to a string cannot fail.
-                    let _ = writeln!(out, "{name}: {}", undo::describe(&change));
+                    let _ = writeln!(out, "{name}: {}", describe(&change));
                 }
             }
         }

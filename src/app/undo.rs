@@ -291,34 +291,28 @@ impl Undo {
         let by = self.redone_authors(plan).await;
         let mut outcome = UndoOutcome::default();
         let author = self.authors.lock().get(&plan.turn).cloned();
-        let (mut files, mut corrections) = (Vec::new(), Vec::new());
+        let (mut in_buffers, mut files) = (Vec::new(), Vec::new());
         let mut rejecting = HashSet::new();
         for change in &turn.changes {
-            let path = change.path.under(root);
-            let before = self.documents.buffer_bytes(&path).await.ok().flatten();
             let way = self.way(&plan.turn, change, plan.redoes.is_some(), plan.force).await;
+            if matches!(way, Way::Reject { .. } | Way::Buffer) {
+                in_buffers.push((way, change));
+                continue;
+            }
             if matches!(way, Way::DiskRejecting) {
                 rejecting.insert(change.path.clone());
             }
-            match self.take(way, plan, change, by.get(&change.path)).await {
+            match self.take(way, plan, change, None).await {
                 Ok(Some(Taken::File(restore))) => files.push(*restore),
-                Ok(Some(Taken::Buffer(conflicts))) => {
-                    outcome.conflicts += conflicts;
-                    let after = self.documents.buffer_bytes(&path).await.ok().flatten();
-                    // Where only the buffer has changed, the disk does not tell what a redo is to bring back.
-                    if let (Some((before, _)), Some((after, true))) = (before, after)
-                        && before != after
-                    {
-                        let (before, after) = (Side::File(before), Side::File(after));
-                        let path = change.path.clone();
-                        corrections.push(Correction { path, before, after });
-                    }
-                    outcome.changed.push(path);
-                }
-                Ok(None) => {}
-                Err(why) => outcome.left.push((path, why)),
+                Ok(_) => {}
+                Err(why) => outcome.left.push((change.path.under(root), why)),
             }
         }
+        if !in_buffers.is_empty() && !files.is_empty() {
+            let tried = self.checkpoints.room_for(root.clone(), files.clone()).await;
+            tried.map_err(|error| error.to_string())?;
+        }
+        let corrections = self.take_in_buffers(in_buffers, plan, &by, &mut outcome).await;
         let TurnSummary { id, agent, session, prompt, .. } = turn.summary.clone();
         let about = TurnAbout { agent, session, prompt, undoes: Some(id), corrections };
         let paths: HashSet<TreePath> = turn.changes.iter().map(|it| it.path.clone()).collect();
@@ -358,6 +352,39 @@ impl Undo {
             }
         }
         Ok(outcome)
+    }
+
+    /// Changes buffers. Returns what of that is not on disk.
+    async fn take_in_buffers(
+        &self,
+        ways: Vec<(Way, &FileChange)>,
+        plan: &UndoPlan,
+        by: &HashMap<TreePath, Author>,
+        outcome: &mut UndoOutcome,
+    ) -> Vec<Correction> {
+        let mut corrections = Vec::new();
+        for (way, change) in ways {
+            let path = change.path.under(&plan.turn.root);
+            let before = self.documents.buffer_bytes(&path).await.ok().flatten();
+            match self.take(way, plan, change, by.get(&change.path)).await {
+                Ok(Some(Taken::Buffer(conflicts))) => {
+                    outcome.conflicts += conflicts;
+                    let after = self.documents.buffer_bytes(&path).await.ok().flatten();
+                    // Where only the buffer has changed, the disk does not tell what a redo is to bring back.
+                    if let (Some((before, _)), Some((after, true))) = (before, after)
+                        && before != after
+                    {
+                        let (before, after) = (Side::File(before), Side::File(after));
+                        let path = change.path.clone();
+                        corrections.push(Correction { path, before, after });
+                    }
+                    outcome.changed.push(path);
+                }
+                Ok(_) => {}
+                Err(why) => outcome.left.push((path, why)),
+            }
+        }
+        corrections
     }
 
     /// Has the rows of a review follow that a file has got back what it was before a change.
@@ -465,25 +492,4 @@ pub(super) async fn content(
     state: &State,
 ) -> Option<Vec<u8>> {
     checkpoints.content(root.to_owned(), state.content?).await.ok()
-}
-
-/// Describes a change that is not one of text.
-pub(super) fn describe(change: &FileChange) -> String {
-    let kind = |state: &State| match state.kind {
-        Kind::File => "file",
-        Kind::Symlink => "symbolic link",
-        Kind::Folder => "folder",
-        Kind::Other => "special file",
-    };
-    match (&change.before, &change.after) {
-        (None, Some(after)) => format!("new {}", kind(after)),
-        (Some(before), None) => format!("deleted {}", kind(before)),
-        (Some(before), Some(after)) if before.content == after.content => {
-            format!("mode {:o} to {:o}", before.mode, after.mode)
-        }
-        (Some(before), Some(after)) => {
-            format!("{}, {} to {} bytes", kind(after), before.size, after.size)
-        }
-        (None, None) => "unchanged".to_owned(),
-    }
 }

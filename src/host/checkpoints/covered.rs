@@ -10,7 +10,7 @@ use super::limits::{Limits, Watch};
 use super::manifest::Manifest;
 use super::private;
 use super::read::RACY;
-use super::restore::{Left, Restore, Restored, WhyLeft};
+use super::restore::{Left, Restore, Restored, Restorer, WhyLeft};
 use super::scan::{Scan, ScanError, now};
 use super::slot;
 use super::stored::Stored;
@@ -361,6 +361,19 @@ impl Covered {
         let mut restored = undone.restored;
         restored.left.append(&mut left);
         Ok(restored)
+    }
+
+    /// Finds out whether there is room for files that are to be restored.
+    ///
+    /// # Errors
+    /// If there is not, or the root cannot be read.
+    pub(super) fn room_for(&mut self, files: Vec<Restore>) -> Result<(), CheckpointError> {
+        let tried = self.plan(files).and_then(|(files, _)| {
+            let (tree, tag) =
+                (Tree::open(&self.root)?, self.stored.slot.tag(self.stored.slot.number));
+            Restorer::new(&tree, &mut self.stored, &tag, false).try_out(&files)
+        });
+        tried.map_err(|error| CheckpointError::nothing_restored(&self.root, &error))
     }
 
     /// Restores files, and ends a turn that has changed these and what has changed since it began. The turn is logged

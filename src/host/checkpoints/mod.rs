@@ -255,6 +255,18 @@ impl Checkpoints {
         self.run(root, move |covered| covered.restore(files)).await
     }
 
+    /// Finds out whether the disk has room for files that are to be restored.
+    ///
+    /// # Errors
+    /// If it has not, or the root is not covered.
+    pub async fn room_for(
+        &self,
+        root: PathBuf,
+        files: Vec<Restore>,
+    ) -> Result<(), CheckpointError> {
+        self.run(root, move |covered| covered.room_for(files)).await
+    }
+
     /// Restores files like [`Self::restore`], and ends a turn that has changed these and what has changed since it began.
     /// `attribute` is called for each of the latter. If the program is killed meanwhile, the turn is logged, too, when the
     /// root is opened again.

@@ -122,12 +122,26 @@ impl<'a, C: Contents> Restorer<'a, C> {
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let staged = self.stage(&files);
         let carried_out = staged.and_then(|()| self.carry_out(&files));
+        self.remove_staged();
+        carried_out.map(|()| self.restored)
+    }
+
+    /// Finds out whether there is room for the new contents.
+    ///
+    /// # Errors
+    /// If there is not.
+    pub(super) fn try_out(mut self, files: &[Planned]) -> io::Result<()> {
+        let staged = self.stage(files);
+        self.remove_staged();
+        staged
+    }
+
+    fn remove_staged(&self) {
         if !self.tree.is_stopped() {
             for (number, at) in &self.staged {
                 self.tree.remove_staged(at, &self.temporary(*number));
             }
         }
-        carried_out.map(|()| self.restored)
     }
 
     fn temporary(&self, number: usize) -> String {
