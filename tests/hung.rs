@@ -122,3 +122,32 @@ fn a_prompt_does_not_wait_for_a_folder_that_does_not_answer() {
     let text = |name| fs::read_to_string(chat.path(name)).unwrap();
     assert_eq!((text("hung/deep/early.txt"), text("later.txt")), ("two\n".into(), "one\n".into()));
 }
+
+/// Holds (Review): Also where the whole project does not answer, a prompt waits a few seconds only, and the undo says what was not covered.
+#[test]
+fn a_prompt_does_not_wait_for_a_project_that_does_not_answer() {
+    let scratch = TempFolder::new();
+    let flag = scratch.path().join("flag");
+    let cwd = Some(scratch.folder("hung/project"));
+    let options = Options { cwd, ..hanging_options(&scratch, &flag) };
+    let mut chat = Chat::builder().options(options).file("a.txt", "one\n").start();
+    turn_with_command(&mut chat, |root| fs::write(root.join("first.txt"), "one\n").unwrap());
+    fs::write(&flag, "").unwrap();
+    let began = Instant::now();
+    chat.prompt("go on");
+    let took = began.elapsed();
+    fs::remove_file(&flag).unwrap();
+    // What goes with it is waited for as long as the look at the folder.
+    assert!((2..6).contains(&took.as_secs()), "{took:?}");
+    poll_kept(&mut chat);
+    let call = json!({"toolCallId": "c2", "title": "sed", "kind": "execute", "status": "pending"});
+    chat.tool_call(call);
+    fs::write(chat.path("a.txt"), "two\n").unwrap();
+    chat.tool_call_update(json!({"toolCallId": "c2", "status": "completed"}));
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    poll_kept(&mut chat);
+    chat.nvim.command("RatUndo");
+    chat.nvim.poll_screen("Undo \"go on\"? 1 file, not all covered");
+    chat.nvim.input("<Esc>");
+}

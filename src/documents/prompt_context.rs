@@ -33,11 +33,12 @@ impl Documents {
         Arc::clone(self.turn_ends.lock().entry(session.clone()).or_default())
     }
 
-    /// Resolves a folder to its real path, or returns it as it is if that fails.
-    async fn real_folder(&self, folder: &Path) -> PathBuf {
+    /// Resolves a folder to its real path, or returns it as it is if that fails or is not done in time.
+    async fn real_folder(&self, folder: &Path, deadline: Instant) -> PathBuf {
         let own = folder.to_owned();
-        let real = self.disks().call(folder, move |_| own.canonicalize()).await;
-        real.ok().and_then(Result::ok).unwrap_or_else(|| folder.to_owned())
+        let resolving = self.disks().call(folder, move |_| own.canonicalize());
+        let real = timeout_at(deadline, resolving).await.ok().and_then(Result::ok);
+        real.and_then(Result::ok).unwrap_or_else(|| folder.to_owned())
     }
 
     /// Collects the unsaved changes of these files, given by real path; the diffs name them relative to `cwd`. With
@@ -50,7 +51,7 @@ impl Documents {
         save: bool,
         deadline: Instant,
     ) -> (Vec<UnsavedFile>, Vec<String>) {
-        let cwd = self.real_folder(cwd).await;
+        let cwd = self.real_folder(cwd, deadline).await;
         let task = |path: PathBuf| {
             let (document, label) = (self.document(&path), label(&path, &cwd));
             let work =
@@ -76,7 +77,7 @@ impl Documents {
         let Ok(_lock) = timeout_at(deadline, self.turn_end_lock(session).lock_owned()).await else {
             return Vec::new();
         };
-        let cwd = self.real_folder(cwd).await;
+        let cwd = self.real_folder(cwd, deadline).await;
         let tasks = self.documents_of(session).into_iter().map(|(path, document)| {
             let (session, label) = (session.clone(), label(&path, &cwd));
             let work = tokio::spawn(async move {
