@@ -169,3 +169,71 @@ fn text_offer() -> Value {
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handshake(dialect: Option<&str>) -> Handshake {
+        let protocol = dialect.map(|name| Protocol::named(name).unwrap());
+        let config = AgentConfig::unusable("fake".into(), String::new());
+        Handshake::new(Box::new(AgentConfig { protocol, ..config }))
+    }
+
+    fn chosen(dialect: Option<&str>, answer: &str, has_version: bool) -> Option<Protocol> {
+        match handshake(dialect).answered(Ok(answer), has_version) {
+            Step::Chosen(_, info) => info.protocol,
+            Step::OfferAgain | Step::Failed(_) => None,
+        }
+    }
+
+    #[test]
+    fn the_answer_chooses_the_protocol() {
+        let named = r#"{"protocolVersion":1,"agentInfo":{"name":"x"}}"#;
+        for (answer, has_version, protocol) in [
+            (r#"{"protocolVersion":1}"#, true, Some(Protocol::V1)),
+            (r#"{"protocolVersion":1.0}"#, true, Some(Protocol::V1)),
+            (r#"{"protocolVersion":1}"#, false, Some(Protocol::V0)),
+            (named, false, Some(Protocol::V1)),
+            (r#"{"protocolVersion":"2025-01-01","capabilities":{}}"#, true, Some(Protocol::Go)),
+            (r#"{"protocolVersion":"0.1","serverInfo":{}}"#, true, Some(Protocol::OpenOxide)),
+            (r#"{"protocolVersion":"0.1"}"#, true, None),
+            (r#"{"protocolVersion":2}"#, true, None),
+            (r#"{"protocolVersion":null}"#, true, None),
+            ("[]", true, None),
+        ] {
+            assert_eq!(chosen(None, answer, has_version), protocol, "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_setting_decides_instead_of_the_answer() {
+        assert_eq!(chosen(Some("0.1.1"), r#"{"protocolVersion":1}"#, true), Some(Protocol::V0));
+        assert_eq!(chosen(Some("1"), r#"{"protocolVersion":1}"#, false), Some(Protocol::V1));
+        assert_eq!(chosen(Some("1"), r#"{"protocolVersion":2}"#, true), None);
+        let go = r#"{"protocolVersion":"1"}"#;
+        assert_eq!(chosen(Some("go"), go, true), Some(Protocol::Go));
+        assert!(handshake(Some("go")).offer(1).unwrap().contains(r#""protocolVersion":"0.1""#));
+    }
+
+    #[test]
+    fn each_offer_is_made_once() {
+        let refusal = |code: i64| format!(r#"{{"code":{code},"message":"no {code}"}}"#);
+        let mut undecided = handshake(None);
+        assert!(undecided.offer(1).unwrap().contains(r#""protocolVersion":1"#));
+        assert!(matches!(undecided.answered(Err(&refusal(-32602)), true), Step::OfferAgain));
+        assert!(undecided.offer(2).unwrap().contains(r#""protocolVersion":"0.1""#));
+        let Step::Failed(CallError::Rpc { code, .. }) =
+            undecided.answered(Err(&refusal(-32600)), true)
+        else {
+            panic!("not given up");
+        };
+        assert_eq!(code, -32602, "the reason for refusing the first");
+        assert!(!undecided.ended());
+        for (dialect, code) in [(None, -32000), (Some("1"), -32602)] {
+            let failed = handshake(dialect).answered(Err(&refusal(code)), true);
+            assert!(matches!(failed, Step::Failed(_)), "{code}");
+        }
+        assert!(!handshake(Some("1")).ended() && handshake(None).ended());
+    }
+}

@@ -46,7 +46,10 @@ pub fn resolve(
         None => options,
     };
     let preset = preset(&name, &configured, this_program);
-    let args = configured.args.clone().or_else(|| preset_args(preset.as_ref(), &configured));
+    let known = preset.as_ref().filter(|preset| is_program_of(preset, &configured));
+    let args = configured.args.clone().or_else(|| known?.args.clone());
+    // So that one that fails at its start is not started again in case it speaks another protocol.
+    let default_protocol = known.map(|_| Protocol::V1);
     let agent = preset.unwrap_or_default().overridden_by(&configured);
     let problem = agent
         .command
@@ -75,7 +78,7 @@ pub fn resolve(
         options: agent.options.into_iter().collect(),
         timeouts: timeouts(agent.timeouts),
         install_hint: agent.install_hint,
-        protocol: protocol.ok().flatten(),
+        protocol: protocol.ok().flatten().or(default_protocol),
         problem,
     }
 }
@@ -104,12 +107,9 @@ fn preset(name: &str, configured: &AgentOptions, this_program: &Path) -> Option<
     })
 }
 
-/// Returns the arguments of the preset, unless another program is configured. The same program in another folder counts as
-/// the same.
-fn preset_args(preset: Option<&AgentOptions>, configured: &AgentOptions) -> Option<Vec<String>> {
-    let preset = preset?;
-    let is_same = configured.command.is_none() || file_name(configured) == file_name(preset);
-    preset.args.clone().filter(|_| is_same)
+/// Whether no other program is configured than that of the preset. The same program in another folder counts as the same.
+fn is_program_of(preset: &AgentOptions, configured: &AgentOptions) -> bool {
+    configured.command.is_none() || file_name(configured) == file_name(preset)
 }
 
 fn file_name(options: &AgentOptions) -> Option<&OsStr> {
