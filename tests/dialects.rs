@@ -101,6 +101,9 @@ fn an_agent_on_the_go_package_is_deaf_to_a_cancellation() {
     agent.expect_request("session/prompt");
     nvim.command("RatCancel");
     assert_eq!(agent.expect_request("session/cancel").params, json!({"sessionId": "session-1"}));
+    agent.send(
+        &json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "no id"}}),
+    );
     agent.expect_start();
     go_session(&mut agent, "session-1");
     nvim.poll_screen("did not stop, so it was ended");
@@ -201,10 +204,14 @@ fn openoxide(agent: &mut Agent) {
 
 fn openoxide_session(agent: &mut Agent) {
     openoxide(agent);
+    openoxide_creates(agent, "o1");
+}
+
+fn openoxide_creates(agent: &mut Agent, id: &str) {
     let request = agent.expect_request("session/create");
     assert!(request.params["workingDir"].is_string());
     assert_eq!(request.params["config"], json!({"model": "large"}));
-    agent.reply(&request, json!({"session_id": "o1"}));
+    agent.reply(&request, json!({"session_id": id}));
 }
 
 fn in_openoxide() -> (Nvim, Agent) {
@@ -269,6 +276,22 @@ fn openoxide_is_restarted_and_resumed_if_it_does_not_obey() {
     agent.reply(&resumed, json!({"session_id": "o1"}));
     nvim.poll_state("ready");
     nvim.poll_screen("did not stop, so it was ended");
+}
+
+/// Holds (Dialects): Where OpenOxide refuses to resume a session, the user is told, and a new one begins.
+#[test]
+fn openoxide_refuses_to_resume() {
+    let (mut nvim, mut agent) = in_openoxide();
+    nvim.command("RatRestart");
+    agent.expect_start();
+    openoxide(&mut agent);
+    let resumed = agent.expect_request("session/resume");
+    agent.reply_error(&resumed, -32602, "no such session");
+    openoxide_creates(&mut agent, "o2");
+    nvim.poll_state("ready");
+    nvim.poll_screen("no such session");
+    prompt(&mut nvim, "go");
+    assert_eq!(agent.expect_request("prompt/send").params["session_id"], "o2");
 }
 
 /// Holds (Dialects): A dialect that is not known is refused before anything is started.
