@@ -101,6 +101,7 @@ fn requests_are_read_as_the_golden_file_says() {
     expect_file!["fixtures/acp/requests.txt"].assert_eq(&golden);
 }
 
+/// ACP 146.
 #[test]
 fn replies_are_read_as_the_golden_file_says() {
     let read = |fixture: &Fixture| {

@@ -50,6 +50,7 @@ fn go_update(agent: &mut Agent, session: &str, update: Json) {
     agent.notify("session/update", json!({"sessionId": session, "update": update}));
 }
 
+/// ACP 140, 148.
 /// Holds (Dialects): An agent on the Go package that refuses a number as the version is offered a string and has the same conversation.
 #[test]
 fn an_agent_on_the_go_package() {
@@ -77,6 +78,7 @@ fn an_agent_on_the_go_package() {
     nvim.poll_screen("the protocol of go-acp");
 }
 
+/// ACP 151.
 /// Holds (Dialects): A turn that such an agent ends with an error is shown as failed.
 #[test]
 fn an_agent_on_the_go_package_ends_a_turn_with_an_error() {
@@ -90,6 +92,7 @@ fn an_agent_on_the_go_package_ends_a_turn_with_an_error() {
     nvim.poll_state("ready");
 }
 
+/// ACP 150, 152.
 /// Holds (Dialects): An agent that does not obey a cancellation because it cannot read it is ended and started again.
 #[test]
 fn an_agent_on_the_go_package_is_deaf_to_a_cancellation() {
@@ -112,6 +115,7 @@ fn an_agent_on_the_go_package_is_deaf_to_a_cancellation() {
     assert_eq!(end["stop_reason"], json!("cancelled"));
 }
 
+/// ACP 149.
 /// Holds (Dialects): A line longer than the agent can read is refused here, and the agent lives on.
 #[test]
 fn an_agent_on_the_go_package_gets_no_line_it_cannot_read() {
@@ -138,6 +142,7 @@ fn an_agent_that_ends_on_the_first_offer_is_offered_the_next() {
     nvim.poll_state("ready");
 }
 
+/// ACP 143.
 /// Holds (Dialects): Where an agent refuses every offer, the reason it gave for refusing the first is shown.
 #[test]
 fn an_agent_that_refuses_every_offer_is_given_up() {
@@ -150,6 +155,7 @@ fn an_agent_that_refuses_every_offer_is_given_up() {
     assert!(detail.contains("cannot unmarshal number"), "{detail}");
 }
 
+/// ACP 141, 144, 145, 147.
 /// Holds (Dialects): An agent of ACP 0.1.1 is recognized by its frames, and its writes are answered with null.
 #[test]
 fn an_agent_of_release_0_1_1() {
@@ -228,6 +234,7 @@ fn event(agent: &mut Agent, event: Json) {
     agent.notify("event", json!({"session_id": "o1", "event": event}));
 }
 
+/// ACP 142, 153, 154.
 /// Holds (Dialects): OpenOxide has the same conversation: events, diffs that are not asked about, a plan, and `done` as the end.
 #[test]
 fn openoxide_has_the_same_conversation() {
@@ -247,6 +254,10 @@ fn openoxide_has_the_same_conversation() {
     event(&mut agent, json!({"type": "plan_step", "text": "Second"}));
     expect_conversation(&mut nvim);
     nvim.poll_screen("Edit a.txt");
+    nvim.poll("its command", |nvim| {
+        let names = "return vim.tbl_map(function(command) return command.name end, require('rat.chat.current').get().commands)";
+        nvim.lua(names, json!([])) == json!(["plan"])
+    });
     event(&mut agent, json!({"type": "done"}));
     nvim.poll_state("ready");
     agent.reply(&request, json!({}));
@@ -259,6 +270,7 @@ fn openoxide_has_the_same_conversation() {
     nvim.poll_state("ready");
 }
 
+/// ACP 155.
 /// Holds (Dialects): OpenOxide is told of a cancellation by the prompt's id, and ended and resumed if it does not obey.
 #[test]
 fn openoxide_is_restarted_and_resumed_if_it_does_not_obey() {
@@ -278,6 +290,7 @@ fn openoxide_is_restarted_and_resumed_if_it_does_not_obey() {
     nvim.poll_screen("did not stop, so it was ended");
 }
 
+/// ACP 156.
 /// Holds (Dialects): Where OpenOxide refuses to resume a session, the user is told, and a new one begins.
 #[test]
 fn openoxide_refuses_to_resume() {
