@@ -75,7 +75,7 @@ fn an_agent_on_the_go_package() {
     expect_conversation(&mut nvim);
     nvim.poll_state("ready");
     nvim.command("RatInfo");
-    nvim.poll_screen("the protocol of go-acp");
+    nvim.poll_screen("protocol      go-acp");
 }
 
 /// ACP 151.

@@ -36,10 +36,16 @@ pub fn without_own(before: &Text, after: &Text, own: &Turnover<'_>) -> Option<Te
 /// Returns the lines the author has brought in place of others', which came since `before`, with those: such a line is
 /// another's with something added, or with other blanks.
 fn changed_lines<'a>(before: &Text, own: &Turnover<'a>) -> HashMap<&'a str, &'a str> {
-    let known: HashSet<&str> = before.lines().chain(own.brought.iter().copied()).collect();
-    let others = own.taken.iter().copied().filter(|line| !known.contains(line));
+    let mut others: HashMap<&str, isize> = HashMap::new();
+    own.taken.iter().for_each(|line| *others.entry(line).or_default() += 1);
+    own.brought.iter().for_each(|line| *others.entry(line).or_default() -= 1);
+    let known: HashSet<&str> = before.lines().collect();
+    let is_others = |line: &&str| {
+        let is_left = others.get(line).is_some_and(|left| *left > 0);
+        is_left && !known.contains(line) && !line.trim().is_empty()
+    };
     let mut changed = HashMap::new();
-    for line in others.filter(|line| !line.trim().is_empty()) {
+    for line in own.taken.iter().copied().filter(is_others) {
         let is_changed = |new: &&str| new.contains(line.trim()) && !changed.contains_key(new);
         if let Some(new) = own.brought.iter().copied().find(is_changed) {
             changed.insert(new, line);

@@ -40,8 +40,8 @@ impl Protocol {
         match self {
             Self::V1 => "ACP 1",
             Self::V0 => "ACP 0.1.1",
-            Self::Go => "the protocol of go-acp",
-            Self::OpenOxide => "the protocol of OpenOxide",
+            Self::Go => "go-acp",
+            Self::OpenOxide => "OpenOxide",
         }
     }
 

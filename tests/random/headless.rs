@@ -98,7 +98,9 @@ async fn agent(stream: DuplexStream, path: String) {
             json!({"id": id, "method": method, "params": params})
         };
         let answer = match (message["method"].as_str(), id.as_str()) {
-            (Some("initialize"), _) => json!({"id": id, "result": {"protocolVersion": 1}}),
+            (Some("initialize"), _) => {
+                json!({"jsonrpc": "2.0", "id": id, "result": {"protocolVersion": 1}})
+            }
             (Some("session/new"), _) => json!({"id": id, "result": {"sessionId": "s"}}),
             (Some("session/prompt"), _) => {
                 prompt = id.clone();

@@ -41,4 +41,6 @@ fn a_line_of_anothers_that_the_author_has_changed_is_as_it_was() {
     assert_eq!(found.as_deref(), Some("a\nb\nmine\n"));
     assert_eq!(without("  a\n", "    a\n", &["    a"], &["  a"]), None, "of before");
     assert_eq!(without("a\n", "a\nC\n", &["C ", "C"], &["C "]), None, "the author's own");
+    let found = without("a\n", "a\nmine!\n", &["mine", "mine!"], &["mine", "mine"]);
+    assert_eq!(found.as_deref(), Some("a\nmine\n"), "another's, which it has put back");
 }
