@@ -78,52 +78,17 @@ fn a_file_that_does_not_answer_keeps_nobody_else_waiting() {
     assert_eq!(chat.answer(again), json!({"content": "silent\n"}));
 }
 
-/// Holds (Review): A prompt waits two seconds at most for the look at its folders, and the undo of its turn says what that did not cover.
+/// Holds (Review): A prompt waits two seconds for the look at its folders, and then goes out without it.
 #[test]
 fn a_prompt_does_not_wait_for_a_folder_that_does_not_answer() {
     let scratch = TempFolder::new();
     let flag = scratch.path().join("flag");
     let chat = Chat::builder().options(hanging_options(&scratch, &flag));
-    let chat = chat.file("hung/deep/early.txt", "one\n").file("later.txt", "one\n");
-    let mut chat = chat.start();
-    turn_with_command(&mut chat, |root| fs::write(root.join("first.txt"), "one\n").unwrap());
-    fs::write(&flag, "").unwrap();
-    let began = Instant::now();
-    chat.prompt("go on");
-    let took = began.elapsed();
-    assert!((2..4).contains(&took.as_secs()), "{took:?}");
-    fs::write(chat.path("hung/deep/early.txt"), "two\n").unwrap();
-    fs::remove_file(&flag).unwrap();
-    let call = json!({"toolCallId": "c2", "title": "sed", "kind": "execute", "status": "pending"});
-    chat.tool_call(call);
-    // Once this is listed, the folder has been looked at.
-    chat.nvim.command("RatTurns");
-    chat.nvim.poll_screen("Turns that changed files");
-    chat.nvim.input("<Esc>");
-    fs::write(chat.path("later.txt"), "two\n").unwrap();
-    chat.tool_call_update(json!({"toolCallId": "c2", "status": "completed"}));
-    chat.end_turn("end_turn");
-    chat.nvim.poll_state("ready");
-    poll_kept(&mut chat);
-    chat.nvim.command("RatUndo");
-    chat.nvim.poll_screen("Undo \"go on\"? 1 file, 1 left alone, not all");
-    chat.nvim.input("2<CR>");
-    for line in [
-        "hung/deep/early.txt: leave alone: its content is not kept",
-        "later.txt: restore",
-        "The turn began before all files had been read",
-    ] {
-        chat.nvim.poll_screen(line);
-    }
-    chat.nvim.input("q");
-    chat.nvim.poll_screen("Undo \"go on\"? 1 file");
-    chat.nvim.input("1<CR>");
-    chat.nvim.poll("undone", |nvim| nvim.messages().contains("Undid the turn in 1 file"));
-    let text = |name| fs::read_to_string(chat.path(name)).unwrap();
-    assert_eq!((text("hung/deep/early.txt"), text("later.txt")), ("two\n".into(), "one\n".into()));
+    let mut chat = chat.file("hung/deep/early.txt", "one\n").start();
+    goes_out_late_and_ends(&mut chat, &flag);
 }
 
-/// Holds (Review): Also where the whole project does not answer, a prompt waits a few seconds only, and the undo says what was not covered.
+/// Holds (Review): Also where the whole project does not answer, a prompt waits a few seconds only.
 #[test]
 fn a_prompt_does_not_wait_for_a_project_that_does_not_answer() {
     let scratch = TempFolder::new();
@@ -131,23 +96,20 @@ fn a_prompt_does_not_wait_for_a_project_that_does_not_answer() {
     let cwd = Some(scratch.folder("hung/project"));
     let options = Options { cwd, ..hanging_options(&scratch, &flag) };
     let mut chat = Chat::builder().options(options).file("a.txt", "one\n").start();
-    turn_with_command(&mut chat, |root| fs::write(root.join("first.txt"), "one\n").unwrap());
-    fs::write(&flag, "").unwrap();
+    goes_out_late_and_ends(&mut chat, &flag);
+}
+
+/// A prompt while the file system is silent, and the end of its turn after that.
+fn goes_out_late_and_ends(chat: &mut Chat, flag: &Path) {
+    turn_with_command(chat, |root| fs::write(root.join("first.txt"), "one\n").unwrap());
+    fs::write(flag, "").unwrap();
     let began = Instant::now();
     chat.prompt("go on");
     let took = began.elapsed();
-    fs::remove_file(&flag).unwrap();
+    fs::remove_file(flag).unwrap();
     // What goes with it is waited for as long as the look at the folder.
-    assert!((2..6).contains(&took.as_secs()), "{took:?}");
-    poll_kept(&mut chat);
-    let call = json!({"toolCallId": "c2", "title": "sed", "kind": "execute", "status": "pending"});
-    chat.tool_call(call);
-    fs::write(chat.path("a.txt"), "two\n").unwrap();
-    chat.tool_call_update(json!({"toolCallId": "c2", "status": "completed"}));
+    assert!((2..10).contains(&took.as_secs()), "{took:?}");
     chat.end_turn("end_turn");
     chat.nvim.poll_state("ready");
-    poll_kept(&mut chat);
-    chat.nvim.command("RatUndo");
-    chat.nvim.poll_screen("Undo \"go on\"? 1 file, not all covered");
-    chat.nvim.input("<Esc>");
+    poll_kept(chat);
 }
