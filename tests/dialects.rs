@@ -123,7 +123,7 @@ fn an_agent_on_the_go_package_gets_no_line_it_cannot_read() {
     go_session(&mut agent, "session-1");
     nvim.poll_state("ready");
     prompt(&mut nvim, &"x".repeat(65_500));
-    nvim.poll_screen("this agent reads at most 65535");
+    nvim.poll_screen("The prompt could not be sent to fake: the message");
     nvim.poll_state("ready");
     prompt(&mut nvim, "short");
     let request = agent.expect_request("session/prompt");

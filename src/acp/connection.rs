@@ -2,6 +2,7 @@
 //! output between `State`, the `Peer` and the `Transport`. The peer encodes and decodes messages; what follows from them is
 //! decided by `State`.
 
+use super::handshake::Handshake;
 use super::peer::{Outcome, Peer, Tokens};
 use super::stderr::Tail;
 use super::trace::{self, Trace};
@@ -61,7 +62,7 @@ pub(super) async fn run(setup: Setup) {
         setup;
     let mut last_events = Vec::new();
     let name = config.name.clone();
-    let mut peer = Peer::new(tokens, config.clone());
+    let mut peer = Peer::new(tokens, Handshake::new(&config));
     let mut deadlines = BTreeMap::new();
     let exit = loop {
         let (transport, config, cwd) = (transport.clone(), config.clone(), cwd.clone());

@@ -1,5 +1,5 @@
-//! The interface between the peer and a version of ACP: converts between the messages of `core` and JSON. The peer uses the
-//! version that the agent chose in its answer to `initialize` (`versions`) and does not depend on any.
+//! The interface between the peer and what an agent speaks: converts between the messages of `core` and JSON. The peer uses
+//! the dialect that the agent's answer to `initialize` chose (`handshake`) and does not depend on any.
 
 use crate::core::messages::agent::{
     AgentEvent, AgentRequest, CallError, INVALID_PARAMS, METHOD_NOT_FOUND, Reply,
@@ -18,7 +18,7 @@ use thiserror::Error;
 /// The reason why a message cannot be sent.
 #[derive(Debug, Error)]
 pub enum EncodeError {
-    /// It cannot be encoded, for example because a path is not UTF-8.
+    /// It is not JSON.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
     /// A path is not UTF-8.
@@ -50,15 +50,19 @@ pub trait Dialect: fmt::Debug + Send {
         Ok(None)
     }
 
-    /// Encodes the answer to the agent's request with the id `id`.
-    fn answer(&self, id: &RawValue, answer: &Answer) -> Result<String, EncodeError>;
+    /// Encodes the answer to the agent's request with the id `id`. The default is for protocols without requests of agents.
+    fn answer(&self, _id: &RawValue, _answer: &Answer) -> Result<String, EncodeError> {
+        Err(EncodeError::NoMethod("requests of agents"))
+    }
 
-    /// Decodes a request of the agent, or returns the error to answer it with.
+    /// Decodes a request of the agent, or returns the error to answer it with. The default is for protocols without any.
     fn request(
         &self,
         method: &str,
-        params: Option<&str>,
-    ) -> Result<(Method, IncomingRequest), Refusal>;
+        _params: Option<&str>,
+    ) -> Result<(Method, IncomingRequest), Refusal> {
+        Err(Refusal::unknown_method(method))
+    }
 
     /// Decodes a notification and appends its events to `events`. Unknown ones are ignored (ACP extensibility).
     fn notification(&mut self, method: &str, params: &str, events: &mut Vec<AgentEvent>);

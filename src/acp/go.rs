@@ -2,14 +2,13 @@
 //! else. It reads lines of limited length, and a cancellation only after the turn.
 
 use super::content;
-use super::dialect::{CallKind, Dialect, EncodeError, IncomingRequest, Method, Refusal};
+use super::dialect::{CallKind, Dialect, EncodeError};
 use super::fields::{Fields, json};
 use super::plan;
 use super::tool_data;
 use super::v1::reply;
 use crate::core::messages::agent::{AgentEvent, CallError, INTERNAL_ERROR, Reply, SessionSetup};
 use crate::core::messages::call::Call;
-use crate::core::messages::effect::Answer;
 use crate::jsonrpc::outgoing;
 use crate::session::agent::{AgentCapabilities, AgentInfo, Quirks};
 use crate::session::content::Content;
@@ -19,7 +18,6 @@ use crate::session::protocol::Protocol;
 use crate::session::tool_call::{ToolCallPatch, ToolContent, ToolStatus};
 use crate::session::turn::StopReason;
 use crate::session::update::{Role, Update};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// The longest line the package reads, in bytes, without the line ending.
@@ -72,18 +70,6 @@ impl Dialect for Go {
     fn cancel(&self, id: i64, session: &SessionId) -> Result<String, EncodeError> {
         let params = json!({ "sessionId": session.as_str() });
         Ok(outgoing::request(id, "session/cancel", &params)?)
-    }
-
-    fn answer(&self, id: &RawValue, answer: &Answer) -> Result<String, EncodeError> {
-        Ok(super::v1::outgoing::answer(id, answer)?)
-    }
-
-    fn request(
-        &self,
-        method: &str,
-        _params: Option<&str>,
-    ) -> Result<(Method, IncomingRequest), Refusal> {
-        Err(Refusal::unknown_method(method))
     }
 
     fn notification(&mut self, method: &str, params: &str, events: &mut Vec<AgentEvent>) {

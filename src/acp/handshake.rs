@@ -24,7 +24,10 @@ const REFUSALS: RangeInclusive<i64> = INTERNAL_ERROR..=INVALID_REQUEST;
 /// What has been offered to an agent.
 #[derive(Debug)]
 pub struct Handshake {
-    config: Box<AgentConfig>,
+    /// The configured protocol; `None` to find out.
+    protocol: Option<Protocol>,
+    /// The configured options of sessions.
+    options: Vec<(String, String)>,
     offer: Offer,
     /// Why the first offer was refused.
     first_refusal: Option<CallError>,
@@ -51,12 +54,13 @@ pub enum Step {
 
 impl Handshake {
     /// Begins with an agent that is configured like this.
-    pub fn new(config: Box<AgentConfig>) -> Self {
+    pub fn new(config: &AgentConfig) -> Self {
         let offer = match config.protocol {
             Some(Protocol::Go | Protocol::OpenOxide) => Offer::Text,
             None | Some(Protocol::V1 | Protocol::V0) => Offer::Number,
         };
-        Self { config, offer, first_refusal: None }
+        let (protocol, options) = (config.protocol, config.options.clone());
+        Self { protocol, options, offer, first_refusal: None }
     }
 
     /// Returns the dialect in which messages are read until one is chosen.
@@ -66,7 +70,7 @@ impl Handshake {
 
     /// Whether the agent prints something before it reads the first message.
     pub fn waits_for_output(&self) -> bool {
-        self.config.protocol == Some(Protocol::OpenOxide)
+        self.protocol == Some(Protocol::OpenOxide)
     }
 
     /// Encodes the current offer.
@@ -92,7 +96,7 @@ impl Handshake {
 
     /// The agent has ended before it answered. Returns whether it is to be started again for the next offer.
     pub fn ended(&mut self) -> bool {
-        let may_speak_another = self.offer == Offer::Number && self.config.protocol.is_none();
+        let may_speak_another = self.offer == Offer::Number && self.protocol.is_none();
         if may_speak_another {
             self.offer = Offer::Text;
         }
@@ -114,9 +118,9 @@ impl Handshake {
         has_version: bool,
     ) -> Result<(Box<dyn Dialect>, Box<AgentInfo>), CallError> {
         let fields = json(result).and_then(Fields::of).unwrap_or_default();
-        match self.config.protocol.or_else(|| recognized(&fields, has_version)) {
+        match self.protocol.or_else(|| recognized(&fields, has_version)) {
             Some(Protocol::Go) => Ok(Go::answered(fields)),
-            Some(Protocol::OpenOxide) => Ok(OpenOxide::answered(fields, &self.config)),
+            Some(Protocol::OpenOxide) => Ok(OpenOxide::answered(fields, &self.options)),
             Some(protocol @ (Protocol::V1 | Protocol::V0)) if is_version_1(&fields) => {
                 let info = reply::initialized(result)?;
                 let v1 = V1::new(info.capabilities);
@@ -177,7 +181,7 @@ mod tests {
     fn handshake(dialect: Option<&str>) -> Handshake {
         let protocol = dialect.map(|name| Protocol::named(name).unwrap());
         let config = AgentConfig::unusable("fake".into(), String::new());
-        Handshake::new(Box::new(AgentConfig { protocol, ..config }))
+        Handshake::new(&AgentConfig { protocol, ..config })
     }
 
     fn chosen(dialect: Option<&str>, answer: &str, has_version: bool) -> Option<Protocol> {

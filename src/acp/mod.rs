@@ -1,4 +1,4 @@
-//! The edge to agents: starting them (`transport`), JSON-RPC (`peer`) and the versions of ACP (`dialect`). It runs the
+//! The edge to agents: starting them (`transport`), JSON-RPC (`peer`) and what agents speak (`handshake`, `dialect`). It runs the
 //! effects of `State` on agents and sends what agents say as `AgentEvent`. What an agent may do, and when it is called, is
 //! decided by `State`.
 

@@ -3,21 +3,19 @@
 
 mod events;
 
-use super::dialect::{CallKind, Dialect, EncodeError, IncomingRequest, Method, Refusal};
+use super::dialect::{CallKind, Dialect, EncodeError};
 use super::fields::{Fields, json};
-use super::v1::{outgoing, reply};
+use super::v1::reply;
 use crate::core::messages::agent::{AgentEvent, CallError, Reply, SessionSetup};
 use crate::core::messages::call::{Call, SessionParams};
-use crate::core::messages::effect::Answer;
 use crate::jsonrpc::outgoing::{notification, request as encoded};
-use crate::session::agent::{AgentCapabilities, AgentConfig, AgentInfo, Capability, Quirks};
+use crate::session::agent::{AgentCapabilities, AgentInfo, Capability, Quirks};
 use crate::session::content::Content;
 use crate::session::ids::SessionId;
 use crate::session::protocol::Protocol;
 use crate::session::turn::{Activity, StopReason};
 use crate::session::update::{Choice, Command, ConfigOption, OptionValue, PlanEntry, Update};
 use events::News;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -44,8 +42,8 @@ pub struct OpenOxide {
 /// The latest turn of a session.
 #[derive(Debug, Default)]
 struct Turn {
-    /// The id of the prompt.
-    prompt: i64,
+    /// The id of the prompt; `None` for what the agent says unprompted.
+    prompt: Option<i64>,
     plan: Vec<PlanEntry>,
     error: Option<String>,
     is_answered: bool,
@@ -56,7 +54,7 @@ impl OpenOxide {
     /// Decodes an answer to `initialize`.
     pub(super) fn answered(
         mut answer: Fields,
-        config: &AgentConfig,
+        options: &[(String, String)],
     ) -> (Box<dyn Dialect>, Box<AgentInfo>) {
         let mut about = answer.object("serverInfo").unwrap_or_default();
         let mut capabilities = answer.object("capabilities").unwrap_or_default();
@@ -76,8 +74,7 @@ impl OpenOxide {
             auth_methods: Vec::new(),
             quirks: Quirks::default(),
         };
-        let options = config.options.iter();
-        let options = options.filter(|(name, _)| SESSION_OPTIONS.contains(&name.as_str()));
+        let options = options.iter().filter(|(name, _)| SESSION_OPTIONS.contains(&name.as_str()));
         let dialect = Self {
             options: options.cloned().collect(),
             commands: commands.unwrap_or_default(),
@@ -132,7 +129,7 @@ impl OpenOxide {
 
     fn done(&mut self, session: SessionId, events: &mut Vec<AgentEvent>) {
         let Some(turn) = self.turns.get_mut(&session) else { return };
-        if std::mem::replace(&mut turn.is_done, true) {
+        if turn.prompt.is_none() || std::mem::replace(&mut turn.is_done, true) {
             return;
         }
         let end = turn.error.take().map_or(Activity::Idle(StopReason::EndTurn), Activity::Failed);
@@ -160,7 +157,7 @@ impl Dialect for OpenOxide {
             }
             Call::Prompt { session, blocks } => {
                 self.last = Some(session.clone());
-                self.turns.insert(session.clone(), Turn { prompt: id, ..Turn::default() });
+                self.turns.insert(session.clone(), Turn { prompt: Some(id), ..Turn::default() });
                 let content: Vec<_> = blocks.iter().filter_map(text).collect();
                 ("prompt/send", json!({ "session_id": session.as_str(), "content": content }))
             }
@@ -170,24 +167,13 @@ impl Dialect for OpenOxide {
     }
 
     fn cancel(&self, _id: i64, session: &SessionId) -> Result<String, EncodeError> {
-        let turn = self.turns.get(session).ok_or(EncodeError::NoMethod("session/cancel"))?;
-        Ok(notification("$/cancelRequest", &json!({ "id": turn.prompt }))?)
+        let prompt = self.turns.get(session).and_then(|turn| turn.prompt);
+        let prompt = prompt.ok_or(EncodeError::NoMethod("cancellation without a prompt"))?;
+        Ok(notification("$/cancelRequest", &json!({ "id": prompt }))?)
     }
 
     fn withdraw(&self, id: i64) -> Result<Option<String>, EncodeError> {
         Ok(Some(notification("$/cancelRequest", &json!({ "id": id }))?))
-    }
-
-    fn answer(&self, id: &RawValue, answer: &Answer) -> Result<String, EncodeError> {
-        Ok(outgoing::answer(id, answer)?)
-    }
-
-    fn request(
-        &self,
-        method: &str,
-        _params: Option<&str>,
-    ) -> Result<(Method, IncomingRequest), Refusal> {
-        Err(Refusal::unknown_method(method))
     }
 
     fn notification(&mut self, _method: &str, params: &str, events: &mut Vec<AgentEvent>) {

@@ -13,7 +13,6 @@ use crate::core::messages::elicitation::Scope;
 use crate::core::messages::ids::{CallId, RequestToken};
 use crate::jsonrpc::incoming::Message;
 use crate::jsonrpc::outgoing;
-use crate::session::agent::AgentConfig;
 use crate::session::ids::SessionId;
 use crate::session::update::Update;
 use serde_json::value::RawValue;
@@ -77,14 +76,14 @@ struct PendingRequest {
 }
 
 impl Peer {
-    /// Creates the state at the start of a connection to an agent that is configured like this.
-    pub fn new(tokens: Tokens, config: Box<AgentConfig>) -> Self {
+    /// Creates the state at the start of a connection.
+    pub fn new(tokens: Tokens, handshake: Handshake) -> Self {
         Self {
             tokens,
             next_id: 1,
             calls: HashMap::new(),
             requests: HashMap::new(),
-            handshake: Handshake::new(config),
+            handshake,
             held: None,
             dialect: Handshake::initial_dialect(),
             open: true,
@@ -214,6 +213,9 @@ impl Peer {
 
     /// Fails `call` because its `timeout` has passed, and withdraws it from the agent. Does nothing if it has been answered.
     pub fn expire(&mut self, call: CallId, timeout: Duration, out: &mut Outcome) {
+        if self.held.take_if(|held| *held == call).is_some() {
+            return out.events.push(failed_call(call, CallError::Timeout(timeout)));
+        }
         let Some(id) = self.id_of(call) else {
             return;
         };

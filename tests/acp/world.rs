@@ -1,6 +1,7 @@
 //! The bridge and the editor as these tests play them around `Peer` and `State`: lines of an agent in, answers, calls and
 //! a drawn buffer out. Documents have one text, and whoever asks for permission gets what the test says.
 
+use rat_nvim::acp::handshake::Handshake;
 use rat_nvim::acp::peer::{Outcome, Peer, Tokens};
 use rat_nvim::core::messages::agent::AgentEvent;
 use rat_nvim::core::messages::editor::{EditorMessage, Level, UserAutocmd};
@@ -307,7 +308,7 @@ impl World {
         match (peer, action) {
             (_, AgentCommand::Start { config, .. }) => {
                 self.calls.clear();
-                self.agent = Some((id, Peer::new(self.tokens.clone(), config)));
+                self.agent = Some((id, Peer::new(self.tokens.clone(), Handshake::new(&config))));
             }
             (Some(peer), AgentCommand::Call { call, request, .. }) => {
                 peer.call(call, &request, &mut out);

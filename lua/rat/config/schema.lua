@@ -78,7 +78,7 @@ local agent = {
     name = "dialect",
     type = "string",
     doc = "The protocol it speaks: `1` (ACP), `0.1.1` (ACP of that release), `go` (the Go package) or"
-      .. " `openoxide`. Unset: found out from its answers. See |rat-dialects|.",
+      .. " `openoxide`. Unset: taken from its answers. See |rat-dialects|.",
   },
   {
     name = "timeouts",

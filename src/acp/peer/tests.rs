@@ -3,14 +3,16 @@
 use super::*;
 use crate::core::messages::agent::AgentRequest;
 use crate::jsonrpc::incoming::parse;
+use crate::session::agent::AgentConfig;
 use crate::session::permission;
+use crate::session::protocol::Protocol;
 use crate::session::turn::StopReason;
 use crate::session::update::Update;
 use proptest::prelude::*;
 
 fn new_peer() -> Peer {
     let config = AgentConfig::unusable("fake".into(), String::new());
-    Peer::new(Tokens::default(), Box::new(config))
+    Peer::new(Tokens::default(), Handshake::new(&config))
 }
 
 fn receive(peer: &mut Peer, line: &str) -> Outcome {
@@ -37,6 +39,19 @@ fn prompt() -> Call {
 }
 
 const READ: &str = r#""method":"fs/read_text_file","params":{"sessionId":"s","path":"/a"}"#;
+
+#[test]
+fn an_agent_that_is_never_ready_fails_within_its_timeout() {
+    let config = AgentConfig::unusable("fake".into(), String::new());
+    let config = AgentConfig { protocol: Some(Protocol::OpenOxide), ..config };
+    let mut peer = Peer::new(Tokens::default(), Handshake::new(&config));
+    let out = with(|out| peer.call(CallId(1), &Call::Initialize, out));
+    assert!(out.lines.is_empty() && peer.silence() == Some(READY_LIMIT));
+    let timeout = Duration::from_secs(1);
+    let out = with(|out| peer.expire(CallId(1), timeout, out));
+    assert_eq!(out.events, [failed_call(CallId(1), CallError::Timeout(timeout))]);
+    assert!(with(|out| peer.fell_silent(out)).lines.is_empty(), "given up");
+}
 
 /// ACP 8.
 #[test]

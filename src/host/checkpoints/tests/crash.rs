@@ -5,7 +5,7 @@ use super::super::ids::{ContentId, TurnId};
 use super::super::pack::{Pack, Record};
 use super::super::tree::{Tree, is_half_written};
 use super::super::turns::{Coverage, Turn, TurnLog, TurnSummary};
-use super::{Kind, World, assert_same, back, forth, path, turn_of};
+use super::{Kind, World, assert_same, back, forth, path, turn_of, two_changed};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -77,13 +77,7 @@ fn a_restore_that_is_killed_anywhere_is_finished_later() {
 #[test]
 fn what_the_user_changed_after_a_kill_is_left() {
     let world = World::new("killed-user");
-    world.write("one", "before");
-    world.write("two", "before");
-    let mut covered = world.covered();
-    let turn = turn_of(&mut covered, || {
-        world.write("one", "after");
-        world.write("two", "after");
-    });
+    let (mut covered, turn) = two_changed(&world);
     let mut tree = Tree::open(&world.root()).unwrap();
     tree.stop_after(1);
     assert!(covered.restore_in(&tree, back(&turn)).is_err());

@@ -186,6 +186,18 @@ pub(super) fn turn_of(covered: &mut Covered, edit: impl FnOnce()) -> Turn {
     covered.end(1, &TurnAbout::default(), Box::new(|_| true)).unwrap().unwrap()
 }
 
+/// A turn that has turned "before" into "after" in the files "one" and "two".
+pub(super) fn two_changed(world: &World) -> (Covered, Turn) {
+    world.write("one", "before");
+    world.write("two", "before");
+    let mut covered = world.covered();
+    let turn = turn_of(&mut covered, || {
+        world.write("one", "after");
+        world.write("two", "after");
+    });
+    (covered, turn)
+}
+
 /// Restores files, all of which must succeed.
 pub(super) async fn restore(checkpoints: &Checkpoints, world: &World, files: Vec<Restore>) {
     let restored = checkpoints.restore(world.root(), files).await.unwrap();

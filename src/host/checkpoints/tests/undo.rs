@@ -8,7 +8,7 @@ use super::super::tree::Tree;
 use super::super::turns::{Turn, TurnAbout, TurnSummary};
 use super::super::undo::Undone;
 use super::crash::{edit, fill};
-use super::{Kind, World, assert_same, back, path, turn_of};
+use super::{Kind, World, assert_same, back, path, turn_of, two_changed};
 use std::fs;
 use std::io;
 use std::sync::atomic::AtomicI64;
@@ -101,13 +101,7 @@ fn an_undo_in_a_slot_that_nobody_has_is_logged_there() {
 #[test]
 fn what_the_user_changed_after_a_kill_is_not_of_the_undo() {
     let world = World::new("killed-undo-user");
-    world.write("one", "before");
-    world.write("two", "before");
-    let mut covered = world.covered();
-    let turn = turn_of(&mut covered, || {
-        world.write("one", "after");
-        world.write("two", "after");
-    });
+    let (mut covered, turn) = two_changed(&world);
     assert!(undo(&world, &mut covered, &turn, 1).is_none());
     drop(covered);
     world.write("two", "user");
@@ -118,13 +112,7 @@ fn what_the_user_changed_after_a_kill_is_not_of_the_undo() {
 #[test]
 fn what_has_changed_before_the_files_is_of_the_undo() {
     let world = World::new("undo-buffers");
-    world.write("one", "before");
-    world.write("two", "before");
-    let mut covered = world.covered();
-    let turn = turn_of(&mut covered, || {
-        world.write("one", "after");
-        world.write("two", "after");
-    });
+    let (mut covered, turn) = two_changed(&world);
     for steps in [1, usize::MAX] {
         let mut tree = Tree::open(&world.root()).unwrap();
         tree.stop_after(steps);
