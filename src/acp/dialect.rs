@@ -57,7 +57,7 @@ pub trait Dialect: fmt::Debug + Send {
 
     /// Decodes a request of the agent, or returns the error to answer it with. The default is for protocols without any.
     fn request(
-        &self,
+        &mut self,
         method: &str,
         _params: Option<&str>,
     ) -> Result<(Method, IncomingRequest), Refusal> {
@@ -79,8 +79,8 @@ pub trait Dialect: fmt::Debug + Send {
     fn error(&self, error: &str) -> CallError;
 
     /// Returns what the result of `method` tells besides its reply, with the session that the result names, if any.
-    fn after_result(&self, _method: &str, _result: &str) -> Option<(Option<SessionId>, Update)> {
-        None
+    fn after_result(&self, _method: &str, _result: &str) -> (Option<SessionId>, Vec<Update>) {
+        (None, Vec::new())
     }
 
     /// Encodes that the connection is going to be closed; `None` if the protocol has no word for that.

@@ -7,11 +7,14 @@ use super::go::Go;
 use super::openoxide::OpenOxide;
 use super::v0::V0;
 use super::v1::{V1, outgoing, reply};
-use crate::core::messages::agent::{CallError, INTERNAL_ERROR, INVALID_REQUEST};
+use super::v2::{self, V2};
+use crate::core::messages::agent::{
+    CallError, INTERNAL_ERROR, INVALID_REQUEST, UNSUPPORTED_VERSION,
+};
 use crate::core::messages::call::Call;
 use crate::jsonrpc::outgoing::request;
 use crate::session::agent::{AgentCapabilities, AgentConfig, AgentInfo};
-use crate::session::protocol::Protocol;
+use crate::session::protocol::{Offered, Protocol};
 use serde_json::Value;
 use std::ops::RangeInclusive;
 
@@ -24,8 +27,7 @@ const REFUSALS: RangeInclusive<i64> = INTERNAL_ERROR..=INVALID_REQUEST;
 /// What has been offered to an agent.
 #[derive(Debug)]
 pub struct Handshake {
-    /// The configured protocol; `None` to find out.
-    protocol: Option<Protocol>,
+    offered: Offered,
     /// The configured options of sessions.
     options: Vec<(String, String)>,
     offer: Offer,
@@ -35,8 +37,10 @@ pub struct Handshake {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Offer {
-    /// A version that is a number.
-    Number,
+    /// Version 2, in a message that agents of version 1 can read, too.
+    Second,
+    /// Version 1.
+    First,
     /// A version that is a string.
     Text,
 }
@@ -55,12 +59,13 @@ pub enum Step {
 impl Handshake {
     /// Begins with an agent that is configured like this.
     pub fn new(config: &AgentConfig) -> Self {
-        let offer = match config.protocol {
-            Some(Protocol::Go | Protocol::OpenOxide) => Offer::Text,
-            None | Some(Protocol::V1 | Protocol::V0) => Offer::Number,
+        let offer = match config.offered {
+            Offered::All | Offered::Acp | Offered::Only(Protocol::V2) => Offer::Second,
+            Offered::Only(Protocol::V1 | Protocol::V0) => Offer::First,
+            Offered::Only(Protocol::Go | Protocol::OpenOxide) => Offer::Text,
         };
-        let (protocol, options) = (config.protocol, config.options.clone());
-        Self { protocol, options, offer, first_refusal: None }
+        let options = config.options.clone();
+        Self { offered: config.offered, options, offer, first_refusal: None }
     }
 
     /// Returns the dialect in which messages are read until one is chosen.
@@ -70,16 +75,16 @@ impl Handshake {
 
     /// Whether the agent prints something before it reads the first message.
     pub fn waits_for_output(&self) -> bool {
-        self.protocol == Some(Protocol::OpenOxide)
+        self.offered == Offered::Only(Protocol::OpenOxide)
     }
 
     /// Encodes the current offer.
     pub fn offer(&self, id: i64) -> Result<String, EncodeError> {
+        let call = Call::Initialize;
         match self.offer {
-            Offer::Number => {
-                Ok(outgoing::call(id, &Call::Initialize, AgentCapabilities::default())?)
-            }
-            Offer::Text => Ok(request(id, Call::Initialize.method(), &text_offer())?),
+            Offer::Second => v2::outgoing::call(id, &call, AgentCapabilities::default()),
+            Offer::First => Ok(outgoing::call(id, &call, AgentCapabilities::default())?),
+            Offer::Text => Ok(request(id, call.method(), &text_offer())?),
         }
     }
 
@@ -94,9 +99,10 @@ impl Handshake {
         }
     }
 
-    /// The agent has ended before it answered. Returns whether it is to be started again for the next offer.
+    /// The agent has ended before it answered. Returns whether it is to be started again for the next offer. One that cannot
+    /// read a number as the version ends on any number, so it is offered a string.
     pub fn ended(&mut self) -> bool {
-        let may_speak_another = self.offer == Offer::Number && self.protocol.is_none();
+        let may_speak_another = self.offer != Offer::Text && self.offered == Offered::All;
         if may_speak_another {
             self.offer = Offer::Text;
         }
@@ -104,12 +110,21 @@ impl Handshake {
     }
 
     fn refused(&mut self, error: CallError) -> Step {
-        let is_refusal = matches!(&error, CallError::Rpc { code, .. } if REFUSALS.contains(code));
-        if is_refusal && self.ended() {
-            self.first_refusal = Some(error);
-            return Step::OfferAgain;
+        let is_refusal = matches!(&error, CallError::Rpc { code, .. }
+            if REFUSALS.contains(code) || *code == UNSUPPORTED_VERSION);
+        let next = match (self.offer, self.offered) {
+            (Offer::Second, Offered::All | Offered::Acp) => Some(Offer::First),
+            (Offer::First, Offered::All) => Some(Offer::Text),
+            _ => None,
+        };
+        match next.filter(|_| is_refusal) {
+            Some(next) => {
+                self.offer = next;
+                self.first_refusal.get_or_insert(error);
+                Step::OfferAgain
+            }
+            None => Step::Failed(self.first_refusal.take().unwrap_or(error)),
         }
-        Step::Failed(self.first_refusal.take().unwrap_or(error))
     }
 
     fn chosen(
@@ -118,10 +133,19 @@ impl Handshake {
         has_version: bool,
     ) -> Result<(Box<dyn Dialect>, Box<AgentInfo>), CallError> {
         let fields = json(result).and_then(Fields::of).unwrap_or_default();
-        match self.protocol.or_else(|| recognized(&fields, has_version)) {
+        let version = number_version(&fields, self.offer);
+        let configured = match self.offered {
+            Offered::Only(protocol) => Some(protocol),
+            Offered::All | Offered::Acp => None,
+        };
+        match configured.or_else(|| recognized(&fields, version, has_version)) {
             Some(Protocol::Go) => Ok(Go::answered(fields)),
             Some(Protocol::OpenOxide) => Ok(OpenOxide::answered(fields, &self.options)),
-            Some(protocol @ (Protocol::V1 | Protocol::V0)) if is_version_1(&fields) => {
+            Some(Protocol::V2) if version == Some(2) => {
+                let info = v2::reply::initialized(fields);
+                Ok((Box::new(V2::new(info.capabilities)), Box::new(info)))
+            }
+            Some(protocol @ (Protocol::V1 | Protocol::V0)) if version == Some(1) => {
                 let info = reply::initialized(result)?;
                 let v1 = V1::new(info.capabilities);
                 let dialect: Box<dyn Dialect> =
@@ -133,21 +157,29 @@ impl Handshake {
     }
 }
 
+/// Returns the version that an answer agrees to, if it is a number. An agent that repeats version 2 without the `info` that
+/// belongs to it has only copied what it was offered, and speaks version 1.
+fn number_version(answer: &Fields, offer: Offer) -> Option<u64> {
+    let version = answer.peek("protocolVersion").and_then(whole)?;
+    let is_copied = version == 2 && offer == Offer::Second && answer.peek("info").is_none();
+    Some(if is_copied { 1 } else { version })
+}
+
 /// Returns the protocol that an answer belongs to.
-fn recognized(answer: &Fields, has_version: bool) -> Option<Protocol> {
-    if is_version_1(answer) {
-        let is_old = !has_version && answer.peek("agentInfo").is_none();
-        return Some(if is_old { Protocol::V0 } else { Protocol::V1 });
+fn recognized(answer: &Fields, version: Option<u64>, has_version: bool) -> Option<Protocol> {
+    match version {
+        Some(2) => return Some(Protocol::V2),
+        Some(1) => {
+            let is_old = !has_version && answer.peek("agentInfo").is_none();
+            return Some(if is_old { Protocol::V0 } else { Protocol::V1 });
+        }
+        _ => {}
     }
     answer.peek("protocolVersion").filter(|version| version.is_string())?;
     if answer.peek("serverInfo").is_some() {
         return Some(Protocol::OpenOxide);
     }
     answer.peek("capabilities").map(|_| Protocol::Go)
-}
-
-fn is_version_1(answer: &Fields) -> bool {
-    answer.peek("protocolVersion").and_then(whole) == Some(1)
 }
 
 /// Describes an answer of an unknown protocol in a few words.
@@ -178,14 +210,13 @@ fn text_offer() -> Value {
 mod tests {
     use super::*;
 
-    fn handshake(dialect: Option<&str>) -> Handshake {
-        let protocol = dialect.map(|name| Protocol::named(name).unwrap());
+    fn handshake(offered: Offered) -> Handshake {
         let config = AgentConfig::unusable("fake".into(), String::new());
-        Handshake::new(&AgentConfig { protocol, ..config })
+        Handshake::new(&AgentConfig { offered, ..config })
     }
 
-    fn chosen(dialect: Option<&str>, answer: &str, has_version: bool) -> Option<Protocol> {
-        match handshake(dialect).answered(Ok(answer), has_version) {
+    fn chosen(offered: Offered, answer: &str, has_version: bool) -> Option<Protocol> {
+        match handshake(offered).answered(Ok(answer), has_version) {
             Step::Chosen(_, info) => info.protocol,
             Step::OfferAgain | Step::Failed(_) => None,
         }
@@ -194,7 +225,11 @@ mod tests {
     #[test]
     fn the_answer_chooses_the_protocol() {
         let named = r#"{"protocolVersion":1,"agentInfo":{"name":"x"}}"#;
+        let second = r#"{"protocolVersion":2,"info":{"name":"x","version":"1"}}"#;
+        let copied = r#"{"protocolVersion":2,"agentInfo":{"name":"x"}}"#;
         for (answer, has_version, protocol) in [
+            (second, true, Some(Protocol::V2)),
+            (copied, true, Some(Protocol::V1)),
             (r#"{"protocolVersion":1}"#, true, Some(Protocol::V1)),
             (r#"{"protocolVersion":1.0}"#, true, Some(Protocol::V1)),
             (r#"{"protocolVersion":1}"#, false, Some(Protocol::V0)),
@@ -202,42 +237,74 @@ mod tests {
             (r#"{"protocolVersion":"2025-01-01","capabilities":{}}"#, true, Some(Protocol::Go)),
             (r#"{"protocolVersion":"0.1","serverInfo":{}}"#, true, Some(Protocol::OpenOxide)),
             (r#"{"protocolVersion":"0.1"}"#, true, None),
-            (r#"{"protocolVersion":2}"#, true, None),
+            (r#"{"protocolVersion":3,"info":{}}"#, true, None),
             (r#"{"protocolVersion":null}"#, true, None),
             ("[]", true, None),
         ] {
-            assert_eq!(chosen(None, answer, has_version), protocol, "{answer}");
+            assert_eq!(chosen(Offered::All, answer, has_version), protocol, "{answer}");
         }
     }
 
     #[test]
     fn a_setting_decides_instead_of_the_answer() {
-        assert_eq!(chosen(Some("0.1.1"), r#"{"protocolVersion":1}"#, true), Some(Protocol::V0));
-        assert_eq!(chosen(Some("1"), r#"{"protocolVersion":1}"#, false), Some(Protocol::V1));
-        assert_eq!(chosen(Some("1"), r#"{"protocolVersion":2}"#, true), None);
-        let go = r#"{"protocolVersion":"1"}"#;
-        assert_eq!(chosen(Some("go"), go, true), Some(Protocol::Go));
-        assert!(handshake(Some("go")).offer(1).unwrap().contains(r#""protocolVersion":"0.1""#));
+        let first = r#"{"protocolVersion":1}"#;
+        let second = r#"{"protocolVersion":2,"info":{}}"#;
+        let only = |protocol, answer, has_version| {
+            chosen(Offered::Only(protocol), answer, has_version) == Some(protocol)
+        };
+        assert!(only(Protocol::V0, first, true));
+        assert!(only(Protocol::V1, first, false));
+        assert!(!only(Protocol::V1, second, true));
+        assert!(only(Protocol::V2, second, true));
+        assert!(!only(Protocol::V2, first, true), "version 1 was not asked for");
+        assert!(only(Protocol::Go, r#"{"protocolVersion":"1"}"#, true));
+        let offer = handshake(Offered::Only(Protocol::Go)).offer(1).unwrap();
+        assert!(offer.contains(r#""protocolVersion":"0.1""#));
+    }
+
+    #[test]
+    fn the_first_offer_can_be_read_by_agents_of_both_versions() {
+        let offer: Value =
+            serde_json::from_str(&handshake(Offered::Acp).offer(1).unwrap()).unwrap();
+        let params = &offer["params"];
+        assert_eq!(params["protocolVersion"], 2);
+        assert_eq!(params["info"], params["clientInfo"]);
+        assert!(params["capabilities"]["elicitation"]["form"].is_object());
+        assert_eq!(params["clientCapabilities"]["fs"]["readTextFile"], true);
     }
 
     #[test]
     fn each_offer_is_made_once() {
         let refusal = |code: i64| format!(r#"{{"code":{code},"message":"no {code}"}}"#);
-        let mut undecided = handshake(None);
-        assert!(undecided.offer(1).unwrap().contains(r#""protocolVersion":1"#));
-        assert!(matches!(undecided.answered(Err(&refusal(-32602)), true), Step::OfferAgain));
+        let mut undecided = handshake(Offered::All);
+        for (version, code) in [("2", -32022), ("1", -32602)] {
+            let offer = undecided.offer(1).unwrap();
+            assert!(offer.contains(&format!(r#""protocolVersion":{version}"#)), "{offer}");
+            assert!(matches!(undecided.answered(Err(&refusal(code)), true), Step::OfferAgain));
+        }
         assert!(undecided.offer(2).unwrap().contains(r#""protocolVersion":"0.1""#));
         let Step::Failed(CallError::Rpc { code, .. }) =
             undecided.answered(Err(&refusal(-32600)), true)
         else {
             panic!("not given up");
         };
-        assert_eq!(code, -32602, "the reason for refusing the first");
+        assert_eq!(code, -32022, "the reason for refusing the first");
         assert!(!undecided.ended());
-        for (dialect, code) in [(None, -32000), (Some("1"), -32602)] {
-            let failed = handshake(dialect).answered(Err(&refusal(code)), true);
+        let first = Offered::Only(Protocol::V1);
+        for (offered, code) in [(Offered::All, -32000), (Offered::Acp, -32000), (first, -32602)] {
+            let failed = handshake(offered).answered(Err(&refusal(code)), true);
             assert!(matches!(failed, Step::Failed(_)), "{code}");
         }
-        assert!(!handshake(Some("1")).ended() && handshake(None).ended());
+        assert!(handshake(Offered::All).ended());
+        assert!(!handshake(Offered::Acp).ended() && !handshake(first).ended());
+    }
+
+    #[test]
+    fn a_known_agent_of_acp_is_not_offered_a_string() {
+        let refusal = r#"{"code":-32602,"message":"no"}"#;
+        let mut known = handshake(Offered::Acp);
+        assert!(matches!(known.answered(Err(refusal), true), Step::OfferAgain));
+        assert!(known.offer(1).unwrap().contains(r#""protocolVersion":1"#));
+        assert!(matches!(known.answered(Err(refusal), true), Step::Failed(_)));
     }
 }

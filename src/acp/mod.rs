@@ -9,6 +9,7 @@ mod fields;
 pub mod go;
 pub mod handshake;
 pub mod openoxide;
+mod options;
 pub mod peer;
 mod plan;
 pub mod quirks;
@@ -17,8 +18,10 @@ mod stderr;
 mod tool_data;
 pub mod trace;
 pub mod transport;
+mod unified;
 pub mod v0;
 pub mod v1;
+pub mod v2;
 
 use crate::core::messages::agent::AgentEvent;
 use crate::core::messages::effect::{AgentCommand, AgentEffect};

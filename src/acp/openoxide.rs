@@ -201,7 +201,7 @@ impl Dialect for OpenOxide {
                 if let Some(turn) = session.and_then(|session| self.turns.get_mut(session)) {
                     turn.is_answered = true;
                 }
-                Ok(Reply::PromptReceived)
+                Ok(Reply::PromptReceived { message: None })
             }
             _ => Ok(Reply::Done),
         }
@@ -211,12 +211,13 @@ impl Dialect for OpenOxide {
         reply::error(error)
     }
 
-    fn after_result(&self, method: &str, result: &str) -> Option<(Option<SessionId>, Update)> {
+    fn after_result(&self, method: &str, result: &str) -> (Option<SessionId>, Vec<Update>) {
         let opens_session = matches!(method, "session/new" | "session/resume" | "session/fork");
-        (opens_session && !self.commands.is_empty()).then(|| {
-            let session = events::session_id(json(result).unwrap_or_default());
-            (session, Update::Commands(self.commands.clone()))
-        })
+        if !opens_session || self.commands.is_empty() {
+            return (None, Vec::new());
+        }
+        let session = events::session_id(json(result).unwrap_or_default());
+        (session, vec![Update::Commands(self.commands.clone())])
     }
 
     fn goodbye(&self, id: i64) -> Option<String> {

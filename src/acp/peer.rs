@@ -403,12 +403,15 @@ impl Peer {
         outcome: Result<&str, &str>,
         out: &mut Outcome,
     ) {
-        let more = outcome.ok().and_then(|result| self.dialect.after_result(method, result));
-        let Some((named, update)) = more else { return };
-        match (named.or(session), update) {
-            (Some(session), update) => out.events.push(AgentEvent::Update { session, update }),
-            (None, Update::Meta(meta)) => out.events.push(AgentEvent::Meta(meta)),
-            (None, _) => {}
+        let Ok(result) = outcome else { return };
+        let (named, updates) = self.dialect.after_result(method, result);
+        let session = named.or(session);
+        for update in updates {
+            match (session.clone(), update) {
+                (Some(session), update) => out.events.push(AgentEvent::Update { session, update }),
+                (None, Update::Meta(meta)) => out.events.push(AgentEvent::Meta(meta)),
+                (None, _) => {}
+            }
         }
     }
 }

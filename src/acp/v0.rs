@@ -41,7 +41,7 @@ impl Dialect for V0 {
     }
 
     fn request(
-        &self,
+        &mut self,
         method: &str,
         params: Option<&str>,
     ) -> Result<(Method, IncomingRequest), Refusal> {
@@ -65,7 +65,7 @@ impl Dialect for V0 {
         self.0.error(error)
     }
 
-    fn after_result(&self, method: &str, result: &str) -> Option<(Option<SessionId>, Update)> {
+    fn after_result(&self, method: &str, result: &str) -> (Option<SessionId>, Vec<Update>) {
         self.0.after_result(method, result)
     }
 }

@@ -6,7 +6,7 @@ use super::presets;
 use super::settings::Settings;
 use crate::process::program;
 use crate::session::agent::{AgentConfig, McpServer, Timeouts};
-use crate::session::protocol::Protocol;
+use crate::session::protocol::{Offered, Protocol};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -48,8 +48,8 @@ pub fn resolve(
     let preset = preset(&name, &configured, this_program);
     let known = preset.as_ref().filter(|preset| is_program_of(preset, &configured));
     let args = configured.args.clone().or_else(|| known?.args.clone());
-    // So that one that fails at its start is not started again in case it speaks another protocol.
-    let default_protocol = known.map(|_| Protocol::V1);
+    // One that fails at its start is not started again in case it speaks another protocol.
+    let by_default = if known.is_some() { Offered::Acp } else { Offered::All };
     let agent = preset.unwrap_or_default().overridden_by(&configured);
     let problem = agent
         .command
@@ -78,7 +78,7 @@ pub fn resolve(
         options: agent.options.into_iter().collect(),
         timeouts: timeouts(agent.timeouts),
         install_hint: agent.install_hint,
-        protocol: protocol.ok().flatten().or(default_protocol),
+        offered: protocol.ok().flatten().map_or(by_default, Offered::Only),
         problem,
     }
 }

@@ -144,7 +144,9 @@ impl State {
                 self.restore_failed(id, &error);
             }
             (ExpectedReply::Turn, Ok(Reply::Turn(stop))) => self.prompt_answered(id, call, &stop),
-            (ExpectedReply::Turn, Ok(Reply::PromptReceived)) => self.prompt_received(id, call),
+            (ExpectedReply::Turn, Ok(Reply::PromptReceived { message })) => {
+                self.prompt_received(id, call, message.as_ref());
+            }
             (ExpectedReply::Turn, Err(error)) => self.prompt_failed(id, call, &error),
             (ExpectedReply::Option { id: option, by_user, .. }, Ok(Reply::Options(options))) => {
                 self.option_set(id, &option, by_user, options);

@@ -26,6 +26,7 @@ use crate::session::content::Content;
 use crate::session::ids::SessionId;
 use crate::session::permission::{OptionKind, Outcome, PermissionOption, PermissionRequest};
 use crate::session::prompt::Prompt;
+use crate::session::protocol::Offered;
 use crate::session::tool_call::{ToolCallPatch, ToolStatus};
 use crate::session::turn::StopReason;
 use crate::session::update::{Role, Update};
@@ -46,7 +47,7 @@ fn config() -> AgentConfig {
         options: Vec::new(),
         timeouts: Timeouts::default(),
         install_hint: None,
-        protocol: None,
+        offered: Offered::All,
         problem: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ids::{AgentName, AuthMethodId};
 use super::prompt::PromptCapabilities;
-use super::protocol::Protocol;
+use super::protocol::{Offered, Protocol};
 use std::fmt;
 use std::time::Duration;
 
@@ -30,8 +30,8 @@ pub struct AgentConfig {
     pub timeouts: Timeouts,
     /// How to install the program; shown if it is not found.
     pub install_hint: Option<String>,
-    /// The protocol it speaks; `None` to find out.
-    pub protocol: Option<Protocol>,
+    /// The protocols it is offered.
+    pub offered: Offered,
     /// Why it cannot be started, if its configuration already says so.
     pub problem: Option<String>,
 }
@@ -50,7 +50,7 @@ impl AgentConfig {
             options: Vec::new(),
             timeouts: Timeouts::default(),
             install_hint: None,
-            protocol: None,
+            offered: Offered::All,
             problem: Some(problem),
         }
     }
@@ -158,7 +158,7 @@ impl AgentInfo {
     pub fn takes(&self, server: &McpServer) -> bool {
         self.protocol.is_some_and(Protocol::has_mcp)
             && match server {
-                McpServer::Stdio { .. } => true,
+                McpServer::Stdio { .. } => self.capabilities.has(Capability::McpStdio),
                 McpServer::Http { .. } => self.capabilities.has(Capability::McpHttp),
                 McpServer::Sse { .. } => self.capabilities.has(Capability::McpSse),
             }
@@ -204,6 +204,8 @@ pub enum Capability {
     Delete,
     /// `additionalDirectories`.
     Directories,
+    /// MCP servers that are programs. All agents of version 1 have it.
+    McpStdio,
     /// MCP servers over HTTP.
     McpHttp,
     /// MCP servers over server-sent events.
@@ -213,7 +215,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Load,
         Self::Resume,
         Self::List,
@@ -221,6 +223,7 @@ impl Capability {
         Self::Close,
         Self::Delete,
         Self::Directories,
+        Self::McpStdio,
         Self::McpHttp,
         Self::McpSse,
         Self::Logout,

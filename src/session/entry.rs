@@ -101,6 +101,9 @@ impl ToolEntry {
 pub struct PermissionEntry {
     /// The number we gave the request.
     pub id: u64,
+    /// What is asked, if the tool call does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
     /// The options in the agent's order.
     pub options: Vec<PermissionOption>,
     /// Its outcome so far.

@@ -37,6 +37,8 @@ pub struct PermissionRequest {
     pub tool_call: ToolCallId,
     /// The update of the tool call.
     pub patch: Box<ToolCallPatch>,
+    /// What is asked, if the tool call does not say it.
+    pub question: Option<String>,
     /// The options in the agent's order.
     pub options: Vec<PermissionOption>,
 }

@@ -87,6 +87,17 @@ pub struct Diff {
     pub new: String,
 }
 
+/// A change to a file or folder of which the text is not known or does not matter, such as a rename.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// What was done, in one word, such as `deleted`.
+    pub done: String,
+    /// Absolute path, after the change.
+    pub path: PathBuf,
+    /// Absolute path before the change, if it was another.
+    pub from: Option<PathBuf>,
+}
+
 /// An item of a tool call's content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToolContent {
@@ -94,6 +105,8 @@ pub enum ToolContent {
     Content(Content),
     /// A change to a file.
     Diff(Diff),
+    /// A change to a file without its text.
+    Change(FileChange),
     /// The output of a terminal, ours or one of the agent's own.
     Terminal(TerminalId),
     /// A type of item we do not know.
@@ -212,7 +225,7 @@ impl ToolCall {
         if let Some(locations) = locations {
             self.locations = locations;
         }
-        self.name = name.or_else(|| self.name.take());
+        self.name = name.or_else(|| self.name.take()).filter(|name| !name.is_empty());
         self.input = match (input, self.input.take()) {
             // Agents repeat the input in part, so an earlier command and directory are still valid.
             (Some(new), Some(old)) => Some(ToolInput {
@@ -234,10 +247,18 @@ impl ToolCall {
         })
     }
 
-    /// Returns the files it names: those of its locations and of its diffs.
+    /// Returns the files it names: those of its locations, of its diffs and of other changes.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let locations = self.locations.iter().map(|location| location.path.as_path());
-        locations.chain(self.diffs().map(|diff| diff.path.as_path()))
+        let diffs = self.diffs().map(|diff| diff.path.as_path());
+        let changes = self.content.iter().filter_map(|item| match item {
+            ToolContent::Change(change) => Some(change),
+            _ => None,
+        });
+        let changed = changes.flat_map(|change| {
+            std::iter::once(change.path.as_path()).chain(change.from.as_deref())
+        });
+        locations.chain(diffs).chain(changed)
     }
 
     /// Returns the diffs in the content, in order.

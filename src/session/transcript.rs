@@ -162,8 +162,8 @@ impl Transcript {
 
     /// Appends a chunk to the last message if it belongs to it, else starts a new message.
     pub fn chunk(&mut self, role: Role, id: Option<&MessageId>, content: &Content) {
-        if role == Role::User && self.is_echo(content) {
-            return;
+        if role == Role::User && (self.is_own_prompt(id) || self.is_echo(content)) {
+            return id.into_iter().for_each(|id| self.name_prompt(id));
         }
         let Content::Text(piece) = content else {
             return self.placeholder(role, content);
@@ -188,8 +188,27 @@ impl Transcript {
         self.push(Entry::Message(Message::new(role, id.cloned(), text, attachments)));
     }
 
+    /// Records the id by which the agent calls the user's last prompt. What it says about that id from now on repeats it.
+    pub fn name_prompt(&mut self, id: &MessageId) {
+        if let Some(index) = self.last_prompt
+            && let Some(Entry::Message(prompt)) = self.entries.get_mut(index)
+            && prompt.id.is_none()
+        {
+            prompt.id = Some(id.clone());
+            self.mark_changed(index);
+        }
+    }
+
+    fn is_own_prompt(&self, id: Option<&MessageId>) -> bool {
+        let prompt = self.last_prompt.and_then(|index| self.entries.get(index));
+        matches!(prompt, Some(Entry::Message(prompt)) if id.is_some() && prompt.id.as_ref() == id)
+    }
+
     /// Sets the whole content of a message, which may be new.
     pub fn message(&mut self, role: Role, id: &MessageId, content: &[Content]) {
+        if role == Role::User && self.is_own_prompt(Some(id)) {
+            return;
+        }
         let known = self.entries[self.session_start..].iter().rposition(|entry| {
             matches!(entry, Entry::Message(old) if old.role == role && old.id.as_ref() == Some(id))
         });

@@ -34,8 +34,14 @@ pub(super) fn lines(entry: &ToolEntry) -> Vec<Line> {
     rows(&entry.call, waits).into_iter().map(line).collect()
 }
 
-/// Describes all that a call would do, in several lines of text.
-pub fn summary(call: &ToolCall, scene: &Scene) -> String {
+/// Describes all that a call would do, in several lines of text, beginning with what the agent asks.
+pub fn summary(entry: &ToolEntry, scene: &Scene) -> String {
+    let question = entry.asked.as_ref().and_then(|asked| asked.question.as_ref());
+    let question = question.map_or_else(String::new, |question| format!("{question}\n"));
+    question + &summary_of_call(&entry.call, scene)
+}
+
+fn summary_of_call(call: &ToolCall, scene: &Scene) -> String {
     // The title of a command, or of a tool of unknown kind, is shown unchanged.
     let is_plain = matches!(call.kind, ToolKind::Execute | ToolKind::Other);
     let mut out = if is_plain { scene.title(call) } else { title::heading(call, scene) };
@@ -154,7 +160,7 @@ mod tests {
     use crate::session::tool_call::{Diff, Location, ToolContent};
 
     fn shown(call: &ToolCall) -> String {
-        summary(call, &Scene { cwd: "/proj".into(), agent: String::new() })
+        summary_of_call(call, &Scene { cwd: "/proj".into(), agent: String::new() })
     }
 
     fn call(title: &str, fields: &[(&str, &str)]) -> ToolCall {

@@ -54,7 +54,7 @@ pub(super) fn add(card: &mut Card, entry: &ToolEntry, id: &TerminalId, terminal:
 /// terminals we know ourselves whether the command ran.
 pub(super) fn is_denied(entry: &ToolEntry, terminal: &Terminal) -> bool {
     let denied = entry.asked.is_some() && !is_waiting(entry) && !entry.is_allowed();
-    denied && terminal.command.is_none()
+    denied && !terminal.is_ours
 }
 
 /// Whether an agent ran a command although it was denied.
@@ -109,7 +109,7 @@ fn state_line(id: &TerminalId, terminal: &Terminal, entry: &ToolEntry) -> Line {
         let style = Style { action, ..Style::new(Class::Note) };
         return Line::new("waiting for permission", &style).with_prefix("  │ ", highlight);
     }
-    let is_own = terminal.command.is_none();
+    let is_own = !terminal.is_ours;
     let is_silent = is_own && terminal.count() == 0;
     let ending = terminal.ending().filter(|_| terminal.is_ending_known() || !is_own);
     let (state, highlight) = match (ending, entry.call.status) {
@@ -175,7 +175,11 @@ mod tests {
                 "" => Decision::Cancelled,
                 chosen => Decision::Chosen(chosen.into()),
             };
-            transcript.ask(&"c".into(), patch, PermissionEntry { id: 1, options, decision });
+            transcript.ask(
+                &"c".into(),
+                patch,
+                PermissionEntry { id: 1, question: None, options, decision },
+            );
         } else {
             transcript.tool(&"c".into(), patch);
         }

@@ -14,9 +14,9 @@ use crate::session::ids::TerminalId;
 use crate::session::label;
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::terminal::Terminal;
-use crate::session::tool_call::{Location, ToolCall, ToolContent, ToolStatus};
+use crate::session::tool_call::{FileChange, Location, ToolCall, ToolContent, ToolStatus};
 use crate::session::transcript::Transcript;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The maximum number of lines of diffs in a card.
 const MAX_DIFF_LINES: usize = 80;
@@ -55,9 +55,8 @@ pub fn tool_row(entry: &ToolEntry, scene: &Scene) -> Line {
 
 /// Returns the first files of a call that its title does not name.
 fn files(call: &ToolCall, scene: &Scene) -> Vec<String> {
-    let locations = call.locations.iter().map(|location| &location.path);
-    let mut paths: Vec<&PathBuf> = Vec::new();
-    for path in locations.chain(call.diffs().map(|diff| &diff.path)) {
+    let mut paths: Vec<&Path> = Vec::new();
+    for path in call.paths() {
         if !paths.contains(&path) && *path != scene.cwd && !title_mentions(call, path, scene) {
             paths.push(path);
         }
@@ -233,6 +232,12 @@ fn text_of(call: &ToolCall, describe: impl Fn(&Content) -> Option<String>) -> St
                 let Some(description) = describe(content) else { continue };
                 description
             }
+            ToolContent::Change(FileChange { done, path, from: None }) => {
+                format!("{done} {}", path.display())
+            }
+            ToolContent::Change(FileChange { done, path, from: Some(from) }) => {
+                format!("{done} {} → {}", from.display(), path.display())
+            }
             ToolContent::Unknown { kind } => format!("[content of unknown type \"{kind}\"]"),
             ToolContent::Diff(_) | ToolContent::Terminal(_) => continue,
         };
@@ -324,6 +329,9 @@ fn rejection(option: &str, denied: Option<&Terminal>) -> String {
 
 fn add_choices(card: &mut Card, asked: &PermissionEntry, call: &ToolCall) {
     let action = Some(Action::Permission(asked.id));
+    for line in asked.question.iter().flat_map(|question| question.lines()) {
+        card.lines.push(Line::of(Class::Body, line).with_prefix("  │ ", Highlight::Active));
+    }
     for (number, option) in asked.options.iter().enumerate() {
         let style = Style { action: action.clone(), ..Style::new(Class::Choice) };
         let key = if number < 9 { format!("  [g{}] ", number + 1) } else { "       ".to_owned() };

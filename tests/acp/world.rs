@@ -22,6 +22,7 @@ use rat_nvim::session::author::ChatId;
 use rat_nvim::session::ids::TerminalId;
 use rat_nvim::session::permission::OptionKind;
 use rat_nvim::session::prompt::Prompt;
+use rat_nvim::session::protocol::Offered;
 use rat_nvim::session::saved::SavedTranscript;
 use rat_nvim::session::terminal::TerminalExit;
 use rat_nvim::view::line::Line;
@@ -92,7 +93,7 @@ impl World {
             auth_method: None,
             timeouts: Timeouts::default(),
             install_hint: None,
-            protocol: None,
+            offered: Offered::All,
             problem: None,
             options: Vec::new(),
         };

@@ -9,6 +9,7 @@ use rat_nvim::core::messages::ids::{AgentId, CallId, RequestToken};
 use rat_nvim::process::group::Watchdog;
 use rat_nvim::secrets::Secrets;
 use rat_nvim::session::agent::{AgentConfig, Timeouts};
+use rat_nvim::session::protocol::Offered;
 use rat_nvim::session::update::Update;
 use std::path::Path;
 use std::sync::Arc;
@@ -183,7 +184,7 @@ pub(crate) fn program(command: &str, args: &[&str]) -> AgentConfig {
         options: Vec::new(),
         timeouts: Timeouts::default(),
         install_hint: None,
-        protocol: None,
+        offered: Offered::All,
         problem: None,
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::acp::fields::Fields;
 use crate::acp::tool_data;
+use crate::acp::unified;
 use crate::session::content::Content;
 use crate::session::ids::{SessionId, ToolCallId};
 use crate::session::tool_call::{Diff, Location, ToolCallPatch, ToolContent, ToolKind, ToolStatus};
@@ -131,29 +132,7 @@ pub(super) fn shown(block: DiffBlock, number: usize) -> Update {
 
 /// Returns the old and new lines of each hunk of a unified diff.
 fn fragments(path: &Path, diff: &str) -> Vec<ToolContent> {
-    let mut found: Vec<(String, String)> = Vec::new();
-    for line in diff.lines() {
-        if line.starts_with("@@") {
-            found.push(Default::default());
-            continue;
-        }
-        let Some((old, new)) = found.last_mut() else { continue };
-        let (mark, text) = line.split_at(line.len().min(1));
-        let add = |to: &mut String| {
-            to.push_str(text);
-            to.push('\n');
-        };
-        match mark {
-            "-" => add(old),
-            "+" => add(new),
-            " " | "" => {
-                add(old);
-                add(new);
-            }
-            _ => {}
-        }
-    }
-    let diffs = found.into_iter().map(|(old, new)| {
+    let diffs = unified::hunks(diff).into_iter().map(|unified::Hunk { old, new }| {
         let old = Some(old).filter(|old| !old.is_empty());
         ToolContent::Diff(Diff { path: path.to_owned(), old, new })
     });

@@ -5,7 +5,7 @@ use crate::core::messages::agent::AgentRequest;
 use crate::jsonrpc::incoming::parse;
 use crate::session::agent::AgentConfig;
 use crate::session::permission;
-use crate::session::protocol::Protocol;
+use crate::session::protocol::{Offered, Protocol};
 use crate::session::turn::StopReason;
 use crate::session::update::Update;
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ const READ: &str = r#""method":"fs/read_text_file","params":{"sessionId":"s","pa
 #[test]
 fn an_agent_that_is_never_ready_fails_within_its_timeout() {
     let config = AgentConfig::unusable("fake".into(), String::new());
-    let config = AgentConfig { protocol: Some(Protocol::OpenOxide), ..config };
+    let config = AgentConfig { offered: Offered::Only(Protocol::OpenOxide), ..config };
     let mut peer = Peer::new(Tokens::default(), Handshake::new(&config));
     let out = with(|out| peer.call(CallId(1), &Call::Initialize, out));
     assert!(out.lines.is_empty() && peer.silence() == Some(READY_LIMIT));

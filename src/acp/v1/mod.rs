@@ -4,12 +4,11 @@
 pub mod chunk;
 pub mod elicitation;
 pub mod meta;
-mod options;
 pub mod outgoing;
 pub mod reply;
 pub mod request;
 pub mod table;
-mod tool;
+pub(super) mod tool;
 pub mod update;
 
 use super::dialect::{CallKind, Dialect, EncodeError, IncomingRequest, Method, Refusal};
@@ -71,7 +70,7 @@ impl Dialect for V1 {
     }
 
     fn request(
-        &self,
+        &mut self,
         method: &str,
         params: Option<&str>,
     ) -> Result<(Method, IncomingRequest), Refusal> {
@@ -102,8 +101,8 @@ impl Dialect for V1 {
         reply::error(error)
     }
 
-    fn after_result(&self, method: &str, result: &str) -> Option<(Option<SessionId>, Update)> {
-        let (session, meta) = meta::of_answer(method, result)?;
-        Some((session, Update::Meta(meta)))
+    fn after_result(&self, method: &str, result: &str) -> (Option<SessionId>, Vec<Update>) {
+        let (session, meta) = meta::of_answer(method, result).unzip();
+        (session.flatten(), meta.map(Update::Meta).into_iter().collect())
     }
 }

@@ -135,7 +135,8 @@ fn exit_status(exit: &TerminalExit) -> v1::TerminalExitStatus {
     v1::TerminalExitStatus::new().exit_code(exit.code).signal(exit.signal.clone())
 }
 
-fn initialize() -> v1::InitializeRequest {
+/// Returns the params of `initialize`.
+pub(in crate::acp) fn initialize() -> v1::InitializeRequest {
     let name = "rat.nvim";
     v1::InitializeRequest::new(ProtocolVersion::V1)
         .client_info(v1::Implementation::new(name, env!("CARGO_PKG_VERSION")).title(name))

@@ -1,8 +1,8 @@
 //! Decodes the agents' answers to our calls.
 
-use super::options;
 use crate::acp::dialect::CallKind;
 use crate::acp::fields::{Fields, json, texts};
+use crate::acp::options;
 use crate::acp::quirks;
 use crate::core::messages::agent::{CallError, INTERNAL_ERROR, Reply, SessionSetup};
 use crate::session::agent::{AgentCapabilities, AgentInfo, AuthKind, AuthMethod, Capability};
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 /// Decodes a result. It is `Malformed` only if a field is missing that a session requires.
 pub fn decode(kind: CallKind, result: &str) -> Result<Reply, CallError> {
-    let fields = json(result).and_then(Fields::of).unwrap_or_default();
+    let mut fields = json(result).and_then(Fields::of).unwrap_or_default();
     match kind {
         CallKind::Initialize => initialized(result).map(|info| Reply::Initialized(Box::new(info))),
         CallKind::NewSession => session(fields),
@@ -23,7 +23,7 @@ pub fn decode(kind: CallKind, result: &str) -> Result<Reply, CallError> {
             .map(Reply::Options)
             .ok_or_else(|| CallError::Malformed("no configOptions".to_owned())),
         CallKind::Restore => Ok(Reply::Restored(setup(fields))),
-        CallKind::Prompt => Ok(Reply::Turn(stop_reason(fields))),
+        CallKind::Prompt => Ok(Reply::Turn(stop_reason(&mut fields))),
         CallKind::Plain => Ok(Reply::Done),
     }
 }
@@ -116,7 +116,8 @@ fn setup(mut fields: Fields) -> SessionSetup {
     }
 }
 
-fn stop_reason(mut fields: Fields) -> StopReason {
+/// Takes the reason why a turn has stopped.
+pub(in crate::acp) fn stop_reason(fields: &mut Fields) -> StopReason {
     let reason = fields.text("stopReason").unwrap_or_default();
     match reason.as_str() {
         "end_turn" => StopReason::EndTurn,
@@ -167,6 +168,7 @@ fn capabilities(mut fields: Fields) -> AgentCapabilities {
         (Capability::Delete, session.marker("delete")),
         (Capability::Fork, session.marker("fork")),
         (Capability::Directories, session.marker("additionalDirectories")),
+        (Capability::McpStdio, true),
         (Capability::McpHttp, mcp.flag("http")),
         (Capability::McpSse, mcp.flag("sse")),
         (Capability::Logout, auth.marker("logout")),
@@ -180,8 +182,9 @@ fn capabilities(mut fields: Fields) -> AgentCapabilities {
     others.into_iter().fold(all, |all, (capability, can)| all.with(capability, can))
 }
 
-fn auth_method(mut fields: Fields) -> Option<AuthMethod> {
-    let id = fields.text("id")?;
+/// Decodes a way to authenticate. Its id is called `methodId` in version 2.
+pub(in crate::acp) fn auth_method(mut fields: Fields) -> Option<AuthMethod> {
+    let id = fields.text("id").or_else(|| fields.text("methodId"))?;
     let kind = match fields.text("type").as_deref() {
         None | Some("agent") => AuthKind::Agent,
         Some("terminal") => AuthKind::Terminal {

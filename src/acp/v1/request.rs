@@ -55,7 +55,8 @@ pub fn decode(method: Method, params: Option<&str>) -> Result<IncomingRequest, R
     Ok(IncomingRequest::Session(session, request))
 }
 
-fn required(params: &mut Fields, key: &str) -> Result<String, Refusal> {
+/// Takes a text that has to be there.
+pub(in crate::acp) fn required(params: &mut Fields, key: &str) -> Result<String, Refusal> {
     params.text(key).ok_or_else(|| Refusal::invalid_params(format!("{key} must be a string")))
 }
 
@@ -112,10 +113,12 @@ fn permission(params: &mut Fields) -> Result<PermissionRequest, Refusal> {
         .objects("options")
         .ok_or_else(|| Refusal::invalid_params("options must be a list"))?;
     let options = options.filter_map(option).collect();
-    Ok(PermissionRequest { tool_call, patch: Box::new(tool::patch(&mut call)), options })
+    let patch = Box::new(tool::patch(&mut call));
+    Ok(PermissionRequest { tool_call, patch, question: None, options })
 }
 
-fn option(mut fields: Fields) -> Option<PermissionOption> {
+/// Decodes an option of a permission request; `None` if it has no id.
+pub(in crate::acp) fn option(mut fields: Fields) -> Option<PermissionOption> {
     let id = fields.text("optionId")?;
     let name = fields.text("name").unwrap_or_else(|| id.clone());
     let kind = match fields.text("kind").as_deref() {

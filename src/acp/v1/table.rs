@@ -29,7 +29,8 @@ impl Row {
     }
 }
 
-const fn handled(name: &'static str) -> Row {
+/// Creates the row of a name that is handled.
+pub(in crate::acp) const fn handled(name: &'static str) -> Row {
     Row { name, support: Support::Handled, gate: None }
 }
 
@@ -37,7 +38,8 @@ const fn refused(name: &'static str, why: &'static str) -> Row {
     Row { name, support: Support::Refused(why), gate: None }
 }
 
-const fn ignored(name: &'static str, why: &'static str) -> Row {
+/// Creates the row of a name that is ignored, with the reason.
+pub(in crate::acp) const fn ignored(name: &'static str, why: &'static str) -> Row {
     Row { name, support: Support::Ignored(why), gate: None }
 }
 

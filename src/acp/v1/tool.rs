@@ -28,7 +28,8 @@ pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
     patch
 }
 
-fn tool_kind(kind: &str) -> ToolKind {
+/// Returns the kind with this name.
+pub(in crate::acp) fn tool_kind(kind: &str) -> ToolKind {
     match kind {
         "read" => ToolKind::Read,
         "edit" => ToolKind::Edit,
@@ -43,10 +44,11 @@ fn tool_kind(kind: &str) -> ToolKind {
     }
 }
 
-/// Decodes a status. Version 1 has no `cancelled`, but agents send it. An unknown one leaves the status unchanged.
-fn tool_status(status: &str) -> Option<ToolStatus> {
+/// Decodes a status. Version 1 has neither `cancelled`, which agents send, nor `paused`. An unknown one leaves the status
+/// unchanged.
+pub(in crate::acp) fn tool_status(status: &str) -> Option<ToolStatus> {
     Some(match status {
-        "pending" => ToolStatus::Pending,
+        "pending" | "paused" => ToolStatus::Pending,
         "in_progress" => ToolStatus::InProgress,
         "completed" => ToolStatus::Completed,
         "failed" => ToolStatus::Failed,
@@ -59,7 +61,11 @@ fn item(value: Value) -> ToolContent {
     let Some(mut fields) = Fields::of(value) else {
         return ToolContent::Unknown { kind: String::new() };
     };
-    let kind = fields.text("type").unwrap_or_default();
+    item_of_kind(fields.text("type").unwrap_or_default(), fields)
+}
+
+/// Decodes an item of content whose `type` field has been taken out already.
+pub(in crate::acp) fn item_of_kind(kind: String, mut fields: Fields) -> ToolContent {
     let known = match kind.as_str() {
         "content" => fields.any("content").map(|block| ToolContent::Content(content::block(block))),
         "diff" => diff(&mut fields).map(ToolContent::Diff),
@@ -81,7 +87,8 @@ fn diff(fields: &mut Fields) -> Option<Diff> {
     })
 }
 
-fn location(mut fields: Fields) -> Option<Location> {
+/// Decodes a location; `None` if it has no path.
+pub(in crate::acp) fn location(mut fields: Fields) -> Option<Location> {
     let path = PathBuf::from(fields.text("path")?);
     let line = fields.whole("line").and_then(|line| u32::try_from(line).ok());
     Some(Location { path, line: line.filter(|line| *line > 0) })

@@ -1,9 +1,10 @@
 //! Decodes `session/update`. An update that is unknown or malformed becomes `Update::Unknown`.
 
 use super::chunk::{self, LastIds};
-use super::{options, tool};
+use super::tool;
 use crate::acp::content;
 use crate::acp::fields::{Fields, json};
+use crate::acp::options;
 use crate::acp::plan;
 use crate::session::ids::{SessionId, ToolCallId};
 use crate::session::update::{Patch, Role, Severity, Update, Usage};
@@ -28,7 +29,8 @@ pub fn notification(params: &str, last: &mut LastIds) -> Option<(SessionId, Upda
     Some((session.into(), update))
 }
 
-fn update_of(mut fields: Fields) -> Update {
+/// Decodes the `update` of a notification.
+pub(in crate::acp) fn update_of(mut fields: Fields) -> Update {
     let Some(tag) = fields.text("sessionUpdate") else {
         return malformed("", "no sessionUpdate");
     };
@@ -64,11 +66,13 @@ fn update_of(mut fields: Fields) -> Update {
     }
 }
 
-fn malformed(tag: &str, problem: &str) -> Update {
+/// Returns what stands for an update that makes no sense.
+pub(in crate::acp) fn malformed(tag: &str, problem: &str) -> Update {
     Update::Unknown { tag: tag.to_owned(), problem: Some(problem.to_owned()) }
 }
 
-fn or_malformed(update: Option<Update>, tag: &str, problem: &str) -> Update {
+/// Returns the update, or what stands for one that makes no sense.
+pub(in crate::acp) fn or_malformed(update: Option<Update>, tag: &str, problem: &str) -> Update {
     update.unwrap_or_else(|| malformed(tag, problem))
 }
 

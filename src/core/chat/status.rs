@@ -105,9 +105,7 @@ impl Chat {
             command: entry
                 .and_then(|entry| entry.call.input.as_ref())
                 .and_then(|input| input.command.clone()),
-            asks: entry
-                .map(|entry| permission::summary(&entry.call, &self.scene()))
-                .unwrap_or_default(),
+            asks: entry.map(|entry| permission::summary(entry, &self.scene())).unwrap_or_default(),
             revision: waiting.revision,
             options: waiting.options.clone(),
             diffs: entry.map_or(0, |entry| entry.call.diffs().count()),

@@ -7,16 +7,23 @@ use crate::core::messages::editor::{EditorMessage, UserAutocmd};
 use crate::core::messages::ids::CallId;
 use crate::core::state::State;
 use crate::session::author::ChatId;
+use crate::session::ids::MessageId;
 use crate::session::prompt::Prompt;
 use crate::session::turn::Activity;
 
 impl State {
-    /// The agent has received the prompt and will report the end of its turn by an update.
-    pub(in crate::core) fn prompt_received(&mut self, id: ChatId, call: CallId) {
-        if let Some(Phase::Running(turn)) =
-            self.chat_of_prompt(id, call).map(|chat| &mut chat.phase)
-        {
+    /// The agent has received the prompt, which is the message with this id, and will report the end of its turn by an
+    /// update.
+    pub(in crate::core) fn prompt_received(
+        &mut self,
+        id: ChatId,
+        call: CallId,
+        message: Option<&MessageId>,
+    ) {
+        let Some(chat) = self.chat_of_prompt(id, call) else { return };
+        if let Phase::Running(turn) = &mut chat.phase {
             turn.ends_by_update = true;
+            message.into_iter().for_each(|message| chat.transcript.name_prompt(message));
         }
     }
 

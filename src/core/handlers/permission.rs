@@ -30,8 +30,8 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let cancelled = chat.turn().is_some_and(|turn| turn.cancelled);
         let decision = if cancelled { Decision::Cancelled } else { Decision::Waiting };
-        let PermissionRequest { tool_call, patch, options } = request;
-        let asked = PermissionEntry { id: number, options: options.clone(), decision };
+        let PermissionRequest { tool_call, patch, question, options } = request;
+        let asked = PermissionEntry { id: number, question, options: options.clone(), decision };
         let before = chat.call_awaiting_permission(&tool_call);
         let named = chat.paths_of_call(&tool_call);
         let tool_call = chat.incoming_mut().ask(&tool_call, *patch, asked);

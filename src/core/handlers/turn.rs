@@ -429,10 +429,8 @@ impl Chat {
     /// Returns the paths of the files that a tool call names.
     pub(super) fn paths_of_call(&self, call: &ToolCallId) -> Vec<PathBuf> {
         let Some(entry) = self.incoming().find_tool(call) else { return Vec::new() };
-        let places = entry.call.locations.iter().map(|location| &location.path);
-        let diffs = entry.call.diffs().map(|diff| &diff.path);
         // Some agents send paths relative to the session's working directory.
-        places.chain(diffs).map(|path| self.cwd.join(path)).collect()
+        entry.call.paths().map(|path| self.cwd.join(path)).collect()
     }
 
     /// Whether an update replays what is already shown. After a fork, the replay starts with the first user message.

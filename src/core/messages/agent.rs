@@ -4,7 +4,7 @@ use crate::core::messages::elicitation::Scope;
 use crate::core::messages::ids::{CallId, RequestToken};
 use crate::session::agent::AgentInfo;
 use crate::session::elicitation::Elicitation;
-use crate::session::ids::{ElicitationId, SessionId};
+use crate::session::ids::{ElicitationId, MessageId, SessionId};
 use crate::session::permission::PermissionRequest;
 use crate::session::saved::ListedSession;
 use crate::session::terminal::request::TerminalRequest;
@@ -105,7 +105,10 @@ pub enum Reply {
     Turn(StopReason),
     /// To `session/prompt` as soon as the agent has received it (ACP version 2); `Update::Activity` reports the end of
     /// the turn.
-    PromptReceived,
+    PromptReceived {
+        /// The id of the prompt as a message of the session.
+        message: Option<MessageId>,
+    },
     /// To calls whose reply has no content.
     Done,
 }
@@ -161,6 +164,8 @@ pub const INVALID_PARAMS: i64 = -32602;
 pub const INTERNAL_ERROR: i64 = -32603;
 /// ACP `request_cancelled`.
 pub const REQUEST_CANCELLED: i64 = -32800;
+/// ACP `unsupported_protocol_version` (version 2).
+pub const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// How an agent's process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,10 @@ use crate::session::turn::Activity;
 pub(super) fn confirm_prompt(world: &mut World) {
     if matches!(world.calls.first(), Some((_, Call::Prompt { .. }))) {
         let (call, _) = world.calls.remove(0);
-        world.agent_sends(AgentEvent::Answer { call, result: Ok(Reply::PromptReceived) });
+        world.agent_sends(AgentEvent::Answer {
+            call,
+            result: Ok(Reply::PromptReceived { message: None }),
+        });
     }
 }
 

@@ -128,7 +128,12 @@ impl World {
         ];
         let patch = Box::new(ToolCallPatch::default());
         let tool_call = call.into();
-        self.request(AgentRequest::Permission(PermissionRequest { tool_call, patch, options }));
+        self.request(AgentRequest::Permission(PermissionRequest {
+            tool_call,
+            patch,
+            question: None,
+            options,
+        }));
     }
 
     /// Replies to our oldest call as a cooperative agent would.

@@ -38,6 +38,8 @@ pub struct TerminalExit {
 pub enum TerminalUpdate {
     /// The terminal was created.
     Started,
+    /// The command line it runs.
+    Command(String),
     /// Further output.
     Output(Vec<u8>),
     /// All of the output, which replaces what was known.
@@ -49,8 +51,10 @@ pub enum TerminalUpdate {
 /// The end of a command's output, and how the command ended.
 #[derive(Debug)]
 pub struct Terminal {
-    /// The command line; `None` for a terminal of the agent's own.
+    /// The command line; `None` if the agent that runs it does not say.
     pub command: Option<String>,
+    /// Whether we run the command; else the agent does.
+    pub is_ours: bool,
     /// How it ended; `None` while it runs.
     pub exit: Option<TerminalExit>,
     /// How long it ran, if we know.
@@ -64,6 +68,7 @@ impl Default for Terminal {
     fn default() -> Self {
         Self {
             command: None,
+            is_ours: false,
             exit: None,
             duration: None,
             scanner: Scanner::default(),
@@ -78,7 +83,7 @@ impl Terminal {
     /// agent.
     pub fn new(command: String, limit: usize) -> Self {
         let lines = Lines::new(limit.clamp(SHOWN, MAX_OUTPUT));
-        Self { command: Some(command), lines, ..Self::default() }
+        Self { command: Some(command), is_ours: true, lines, ..Self::default() }
     }
 
     /// Appends output, in chunks of any size.
@@ -156,7 +161,7 @@ impl Terminal {
         let command = self.command.as_ref().map(|command| format!("$ {command}\n"));
         let cut = if cut { "[earlier output omitted]\n" } else { "" };
         // Some agents create a terminal for a command that the user then rejects.
-        let never_ran = self.command.is_none() && self.count() == 0 && !self.is_ending_known();
+        let never_ran = !self.is_ours && self.count() == 0 && !self.is_ending_known();
         let end = self.ending().filter(|_| !never_ran).map(|ending| format!("\n[{ending}]"));
         let text = text.trim_end_matches('\n');
         [&command.unwrap_or_default(), cut, text, &end.unwrap_or_default()].concat()

@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn asked(id: u64) -> PermissionEntry {
-        PermissionEntry { id, options: Vec::new(), decision: Decision::Waiting }
+        PermissionEntry { id, question: None, options: Vec::new(), decision: Decision::Waiting }
     }
 
     /// Holds (Sessions): An id in a new session below an old transcript never means an entry of the old one.

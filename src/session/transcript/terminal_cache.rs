@@ -76,7 +76,7 @@ impl TerminalCache {
         let Some(Slot { terminal, number, evictable }) = self.slots.get_mut(id) else { return };
         change(terminal);
         let priority = Priority { is_running: terminal.exit.is_none(), number: *number };
-        let is_evictable = terminal.command.is_none() || !priority.is_running;
+        let is_evictable = !terminal.is_ours || !priority.is_running;
         let after = is_evictable.then(|| (priority, terminal.size() + id.as_str().len()));
         let before = std::mem::replace(evictable, after);
         self.size -= before.map_or(0, |(_, size)| size);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn is_ours_and_running(terminal: &Terminal) -> bool {
-        terminal.command.is_some() && terminal.exit.is_none()
+        terminal.is_ours && terminal.exit.is_none()
     }
 
     proptest! {

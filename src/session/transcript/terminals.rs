@@ -19,8 +19,9 @@ impl Transcript {
         }
         self.terminals.change(id, |terminal| match update {
             // We know the state of our own terminals better.
-            _ if terminal.command.is_some() => {}
+            _ if terminal.is_ours => {}
             TerminalUpdate::Started => {}
+            TerminalUpdate::Command(command) => terminal.command = Some(command.clone()),
             TerminalUpdate::Output(bytes) => terminal.append(bytes),
             TerminalUpdate::Whole(bytes) => terminal.replace(bytes),
             TerminalUpdate::Exited(exit) => terminal.finish(exit.clone(), None),

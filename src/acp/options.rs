@@ -1,4 +1,5 @@
-//! Decodes modes, config options and commands (ACP session modes, session config options, slash commands).
+//! Decodes modes, config options and commands (ACP session modes, session config options, slash commands). Version 2 calls
+//! some ids differently than version 1; either name is read.
 
 use crate::acp::fields::Fields;
 use crate::session::update::{Choice, Command, ConfigOption, OptionValue, Selection};
@@ -31,7 +32,7 @@ pub(super) fn config(fields: &mut Fields) -> Option<Vec<ConfigOption>> {
 }
 
 fn config_option(mut fields: Fields) -> Option<ConfigOption> {
-    let id = fields.text("id")?;
+    let id = fields.text("id").or_else(|| fields.text("configId"))?;
     let name = fields.text("name").unwrap_or_else(|| id.clone());
     let value = match fields.text("type").as_deref() {
         Some("select") => OptionValue::Select {
@@ -45,11 +46,11 @@ fn config_option(mut fields: Fields) -> Option<ConfigOption> {
     Some(ConfigOption { id, name, description, category: fields.text("category"), value })
 }
 
-/// Decodes choices, which may be in groups. A group differs from a choice only by the key `group`.
+/// Decodes choices, which may be in groups. A group differs from a choice only by its id.
 fn choices(items: Vec<Value>) -> Vec<Choice> {
     let mut flat = Vec::with_capacity(items.len());
     for mut item in items.into_iter().filter_map(Fields::of) {
-        let Some(id) = item.text("group") else {
+        let Some(id) = item.text("group").or_else(|| item.text("groupId")) else {
             flat.extend(choice(item, "value"));
             continue;
         };
@@ -75,7 +76,11 @@ pub(super) fn commands(fields: &mut Fields) -> Option<Vec<Command>> {
     Some(fields.objects("availableCommands")?.filter_map(command).collect())
 }
 
+/// Decodes a command. One of an unknown type may not be sent as text, so it is left out.
 fn command(mut fields: Fields) -> Option<Command> {
+    if fields.text("type").is_some_and(|kind| kind != "command") {
+        return None;
+    }
     let name = fields.text("name")?;
     let hint = match fields.any("input") {
         Some(Value::String(hint)) => Some(hint),
