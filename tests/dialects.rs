@@ -18,9 +18,11 @@ fn expect_conversation(nvim: &mut Nvim) {
 }
 
 fn refuse_number(agent: &mut Agent) {
-    let offer = agent.expect_request("initialize");
-    assert_eq!(offer.params["protocolVersion"], 1);
-    agent.reply_error(&offer, -32602, "json: cannot unmarshal number into string");
+    for version in [2, 1] {
+        let offer = agent.expect_request("initialize");
+        assert_eq!(offer.params["protocolVersion"], version);
+        agent.reply_error(&offer, -32602, "json: cannot unmarshal number into string");
+    }
 }
 
 /// An agent on the Go package, up to its session.
@@ -314,5 +316,5 @@ fn an_unknown_dialect_is_named() {
     nvim.command("RatStart fake");
     nvim.poll_state("failed");
     let detail = nvim.detail();
-    assert!(detail.contains("it can be 1, 0.1.1, go, openoxide"), "{detail}");
+    assert!(detail.contains("it can be 1, 2, 0.1.1, go, openoxide"), "{detail}");
 }

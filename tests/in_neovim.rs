@@ -23,6 +23,7 @@ mod content;
 mod crash;
 mod crash_binary;
 mod demo;
+mod dialect_v2;
 mod dialects;
 mod documents;
 mod drawing;

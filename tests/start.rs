@@ -29,7 +29,7 @@ fn log_in(agent: &mut Agent, method: &str) {
 fn initialize_says_who_we_are_and_promises_what_we_do() {
     let (mut nvim, mut agent) = Chat::builder().launch();
     let params = agent.initialize(json!({})).params;
-    assert_eq!(params["protocolVersion"], json!(1));
+    assert_eq!(params["protocolVersion"], json!(2));
     assert_eq!(params["clientInfo"]["name"], json!("rat.nvim"));
     assert_eq!(params["clientInfo"]["version"], json!(env!("CARGO_PKG_VERSION")));
     let capabilities = &params["clientCapabilities"];

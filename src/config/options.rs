@@ -33,7 +33,7 @@ pub struct AgentOptions {
     pub auth_method: Option<String>,
     /// How to install the program, shown where it is not found.
     pub install_hint: Option<String>,
-    /// The protocol it speaks, if that does not follow from its answers: `1`, `0.1.1`, `go` or `openoxide`.
+    /// The protocol it speaks, if that does not follow from its answers: `1`, `2`, `0.1.1`, `go` or `openoxide`.
     pub dialect: Option<String>,
     /// How long to wait for answers.
     pub timeouts: TimeoutOptions,

@@ -41,7 +41,9 @@ fn initialize_is_first_and_alone_until_it_is_answered() {
     assert_eq!(methods, ["initialize"]);
     assert!(world.said.is_empty(), "{:?}", world.said);
     let params = &world.calls[0].params;
-    assert_eq!(params["protocolVersion"], json!(1));
+    assert_eq!(params["protocolVersion"], json!(2));
+    // For agents of version 1, and for those of version 2.
+    assert_eq!(params["clientInfo"], params["info"]);
     for field in ["name", "title", "version"] {
         assert!(
             params["clientInfo"][field].as_str().is_some_and(|text| !text.is_empty()),

@@ -10,4 +10,6 @@ mod replay;
 mod replies;
 mod schema;
 mod table;
+mod table_v2;
+mod version;
 mod world;

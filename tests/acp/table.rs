@@ -40,7 +40,7 @@ const PARTS: &[Part] = &[
     }),
 ];
 
-fn names(rows: &[Row], keep: impl Fn(&Row) -> bool) -> BTreeSet<String> {
+pub(crate) fn names(rows: &[Row], keep: impl Fn(&Row) -> bool) -> BTreeSet<String> {
     rows.iter().filter(|row| keep(row)).map(|row| row.name.to_owned()).collect()
 }
 
@@ -166,7 +166,7 @@ fn exactly_what_is_handled_is_advertised() {
 }
 
 /// The paths of all flags and empty objects.
-fn flags(said: &Json, path: &str, found: &mut BTreeSet<String>) {
+pub(crate) fn flags(said: &Json, path: &str, found: &mut BTreeSet<String>) {
     match said.as_object() {
         Some(fields) if !fields.is_empty() => {
             for (key, value) in fields.iter().filter(|(key, _)| *key != "_meta") {
@@ -185,7 +185,7 @@ fn initialized(capabilities: &Json, methods: &Json) -> Reply {
 }
 
 /// An object with one flag in it, at this path.
-fn nested(path: &str, flag: Json) -> Json {
+pub(crate) fn nested(path: &str, flag: Json) -> Json {
     path.rsplit('.').fold(flag, |inner, key| json!({ key: inner }))
 }
 

@@ -34,7 +34,7 @@ hear()
     );
     bridge.call(1, Call::Initialize, None);
     let said: serde_json::Value = serde_json::from_str(&bridge.text().await).unwrap();
-    assert_eq!(said["protocolVersion"], 1);
+    assert_eq!(said["protocolVersion"], 2);
     assert_eq!(said["clientInfo"]["name"], "rat.nvim");
     assert_eq!(said["clientInfo"]["version"], env!("CARGO_PKG_VERSION"));
     let (call, reply) = bridge.reply().await;

@@ -77,8 +77,8 @@ local agent = {
   {
     name = "dialect",
     type = "string",
-    doc = "The protocol it speaks: `1` (ACP), `0.1.1` (ACP of that release), `go` (the Go package) or"
-      .. " `openoxide`. Unset: taken from its answers. See |rat-dialects|.",
+    doc = "The protocol it speaks: `1` or `2` (that version of ACP), `0.1.1` (ACP of that release), `go`"
+      .. " (the Go package) or `openoxide`. Unset: taken from its answers. See |rat-dialects|.",
   },
   {
     name = "timeouts",

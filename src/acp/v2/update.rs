@@ -70,7 +70,7 @@ fn updates(session: &SessionId, mut fields: Fields, plans: &mut Plans) -> Vec<Up
         "state_update" => or_malformed(activity(fields), &tag, "no state"),
         "plan_update" => {
             let plan = fields.object("plan").unwrap_or_default();
-            or_malformed(plan_update(session, plan, plans), &tag, "no plan of a known type")
+            or_malformed(plan_update(session, plan, plans), &tag, "no entries")
         }
         _ => update_of(fields),
     };
@@ -137,8 +137,9 @@ fn data(fields: &mut Fields) -> Option<Vec<u8>> {
 }
 
 fn plan_update(session: &SessionId, mut plan: Fields, plans: &mut Plans) -> Option<Update> {
-    if plan.text("type").is_some_and(|kind| kind != "items") {
-        return None;
+    let kind = plan.text("type");
+    if let Some(kind) = kind.filter(|kind| kind != "items") {
+        return Some(Update::Unknown { tag: format!("plan_update {kind}"), problem: None });
     }
     let id = plan.text("planId").unwrap_or_default();
     match plan::decode(&mut plan)? {

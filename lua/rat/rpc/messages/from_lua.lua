@@ -27,7 +27,7 @@
 ---@field options? table<string, string> What new sessions are set to, by an option's id, category or name.
 ---@field auth_method? string The authentication method to use without asking.
 ---@field install_hint? string How to install the program, shown where it is not found.
----@field dialect? string The protocol it speaks, if that does not follow from its answers: `1`, `0.1.1`, `go` or `openoxide`.
+---@field dialect? string The protocol it speaks, if that does not follow from its answers: `1`, `2`, `0.1.1`, `go` or `openoxide`.
 ---@field timeouts? rat.notify.TimeoutOptions How long to wait for answers.
 
 --- An MCP server: one with `url` is reached over HTTP, any other is a program.
