@@ -265,3 +265,37 @@ fn an_agent_that_refuses_version_2_is_offered_version_1() {
     agent.open("s");
     nvim.poll_state("ready");
 }
+
+/// Holds (Dialects): What a subagent of version 2 does is shown in its agent's chat, and its requests are asked there; its end does not end the turn.
+#[test]
+fn a_subagent_is_shown_with_its_agent() {
+    let (mut nvim, mut agent) = launch(Chat::builder());
+    begin(&mut nvim, &mut agent, "go", "m1");
+    update(&mut agent, "subagent_update", json!({"sessionId": "child", "title": "Explorer"}));
+    // Its ids are those of its own session, in which the agent may use the same ones.
+    for session in ["s", "child"] {
+        let title = format!("Search by {session}");
+        let call = json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "title": title,
+            "kind": "search", "status": "completed"});
+        agent.update(session, call);
+    }
+    nvim.poll_screen("Search by s");
+    nvim.poll_screen("Search by child");
+    agent.update("child", json!({"sessionUpdate": "state_update", "state": "idle"}));
+    let call = json!({"toolCallId": "2", "title": "Delete everything"});
+    let pending = agent.ask(
+        "session/request_permission",
+        json!({"sessionId": "child", "title": "Delete everything",
+            "subject": {"type": "tool_call", "toolCall": call}, "options": options()}),
+    );
+    nvim.poll_screen("Delete everything");
+    nvim.poll("one request", |nvim| nvim.waiting() == 1);
+    let shown = chat(&mut nvim).iter().filter(|line| line.contains("Delete everything")).count();
+    assert_eq!(shown, 1, "a question that the call shows already");
+    nvim.command("RatDeny");
+    let selected = json!({"outcome": {"outcome": "selected", "optionId": "no"}});
+    assert_eq!(agent.expect_answer(pending), Ok(selected));
+    nvim.poll_state("running");
+    state(&mut agent, json!({"state": "idle", "stopReason": "end_turn"}));
+    nvim.poll_state("ready");
+}

@@ -36,9 +36,20 @@ pub(super) fn lines(entry: &ToolEntry) -> Vec<Line> {
 
 /// Describes all that a call would do, in several lines of text, beginning with what the agent asks.
 pub fn summary(entry: &ToolEntry, scene: &Scene) -> String {
-    let question = entry.asked.as_ref().and_then(|asked| asked.question.as_ref());
-    let question = question.map_or_else(String::new, |question| format!("{question}\n"));
+    let question = question(entry).map(|line| format!("{line}\n")).collect::<String>();
     question + &summary_of_call(&entry.call, scene)
+}
+
+/// Returns what the agent asks, line by line, without what the call shows already.
+pub(super) fn question(entry: &ToolEntry) -> impl Iterator<Item = &str> {
+    let call = &entry.call;
+    let command = call.input.as_ref().and_then(|input| input.command.as_deref());
+    let is_shown = move |line: &str| {
+        let shown = std::iter::once(scene::title(call)).chain(command);
+        line.trim().is_empty() || shown.into_iter().any(|text| text.contains(line.trim()))
+    };
+    let question = entry.asked.as_ref().and_then(|asked| asked.question.as_deref());
+    question.unwrap_or_default().lines().filter(move |line| !is_shown(line))
 }
 
 fn summary_of_call(call: &ToolCall, scene: &Scene) -> String {

@@ -288,7 +288,7 @@ fn add_decision(
 ) {
     let call = &entry.call;
     let chosen = match &asked.decision {
-        Decision::Waiting => return add_choices(card, asked, call),
+        Decision::Waiting => return add_choices(card, asked, entry),
         Decision::Cancelled => None,
         Decision::Chosen(id) => asked.options.iter().find(|option| option.id == *id),
     };
@@ -327,9 +327,10 @@ fn rejection(option: &str, denied: Option<&Terminal>) -> String {
     format!("✗ {option}{rejected}{never_ran}")
 }
 
-fn add_choices(card: &mut Card, asked: &PermissionEntry, call: &ToolCall) {
+fn add_choices(card: &mut Card, asked: &PermissionEntry, entry: &ToolEntry) {
+    let call = &entry.call;
     let action = Some(Action::Permission(asked.id));
-    for line in asked.question.iter().flat_map(|question| question.lines()) {
+    for line in permission::question(entry) {
         card.lines.push(Line::of(Class::Body, line).with_prefix("  │ ", Highlight::Active));
     }
     for (number, option) in asked.options.iter().enumerate() {

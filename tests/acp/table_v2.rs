@@ -55,8 +55,8 @@ fn the_table_of_version_2_names_what_its_schema_names_and_nothing_else() {
     for (part, rows, of) in PARTS {
         let all = of(&V2);
         assert!(!all.is_empty(), "{part}: the schema names nothing");
-        assert_eq!(names(rows, |_| true), all, "{part}");
-        assert_eq!(all.len(), rows.len(), "{part}: a name stands there twice");
+        assert_eq!(names(rows, |row| row.gate.is_none()), all, "{part}");
+        assert_eq!(names(rows, |_| true).len(), rows.len(), "{part}: a name stands there twice");
         for row in *rows {
             if let Support::Refused(why) | Support::Ignored(why) = row.support {
                 assert!(why.contains(' '), "{} gives no reason: {why:?}", row.name);
@@ -157,7 +157,10 @@ fn every_call_of_version_2_is_what_its_schema_has() {
                 assert!(said["params"].as_object_mut().unwrap().remove(field).is_some());
             }
         }
-        check_params(V2.of_method("agent", &method, "Request").unwrap(), &said["params"]);
+        match V2.of_method("agent", &method, "Request") {
+            Some(name) => check_params(name, &said["params"]),
+            None => assert_eq!(method, "session/fork", "unstable"),
+        }
         called.insert(method);
     }
     let handled = names(table::TO_AGENT, |row| row.support == Support::Handled);
@@ -262,7 +265,8 @@ fn events(dialect: &mut dyn Dialect, update: &Json) -> Vec<Update> {
 #[test]
 fn handled_updates_states_and_reasons_of_version_2_are_understood() {
     let (mut dialect, _) = initialized(json!({}));
-    for row in table::UPDATES {
+    let shown = |row: &&Row| row.support == Support::Handled;
+    for row in table::UPDATES.iter().filter(shown) {
         for update in events(&mut *dialect, &json!({"sessionUpdate": row.name})) {
             let unknown = matches!(&update, Update::Unknown { problem: None, .. });
             assert!(!unknown, "{}: {update:?}", row.name);

@@ -24,7 +24,8 @@ pub struct Row {
 }
 
 impl Row {
-    const fn gated_by(self, gate: &'static str) -> Self {
+    /// Adds what enables an unstable name.
+    pub(in crate::acp) const fn gated_by(self, gate: &'static str) -> Self {
         Self { gate: Some(gate), ..self }
     }
 }

@@ -1,6 +1,7 @@
 //! The draft of version 2 of ACP: converts between its JSON and the messages of `core`. What it did not change is encoded and
 //! decoded as in version 1; both are equally lenient.
 
+mod children;
 pub mod outgoing;
 pub mod reply;
 pub mod request;
@@ -8,7 +9,9 @@ pub mod table;
 mod tool;
 pub mod update;
 
-use super::dialect::{CallKind, Dialect, EncodeError, IncomingRequest, Method, Refusal};
+use super::dialect::{
+    CallKind, Dialect, ElicitationOwner, EncodeError, IncomingRequest, Method, Refusal,
+};
 use super::v1::chunk::LastIds;
 use super::v1::{elicitation, meta};
 use crate::core::messages::agent::{AgentEvent, CallError, Reply};
@@ -17,8 +20,9 @@ use crate::core::messages::effect::Answer;
 use crate::session::agent::AgentCapabilities;
 use crate::session::ids::SessionId;
 use crate::session::update::Update;
+use children::Children;
 use serde_json::value::RawValue;
-use update::Plans;
+use update::{News, Plans};
 
 /// Version 2 with one agent.
 #[derive(Debug, Default)]
@@ -26,6 +30,7 @@ pub struct V2 {
     capabilities: AgentCapabilities,
     last_ids: LastIds,
     plans: Plans,
+    children: Children,
     /// How many permission requests were about no tool call.
     general_requests: u64,
 }
@@ -38,7 +43,18 @@ impl V2 {
 
     fn update(&mut self, params: &str, events: &mut Vec<AgentEvent>) {
         let decoded = update::notification(params, &mut self.last_ids, &mut self.plans);
-        let Some((session, updates)) = decoded else { return };
+        let (session, updates) = match decoded {
+            Some(News::Updates(session, updates)) => (session, updates),
+            Some(News::Subagent { parent, child }) => {
+                return self.children.announce(&parent, child);
+            }
+            None => return,
+        };
+        if let Some(shown_in) = self.children.shown_in(&session) {
+            let adopted = updates.into_iter().filter_map(|it| children::adopted(&session, it));
+            let event = |update| AgentEvent::Update { session: shown_in.clone(), update };
+            return events.extend(adopted.map(event));
+        }
         let is_chunk = matches!(updates[..], [Update::Chunk { .. }]);
         // All chunks of a stream have the same `_meta`.
         let meta = if is_chunk { None } else { meta::of_update(params).map(Update::Meta) };
@@ -71,7 +87,16 @@ impl Dialect for V2 {
         params: Option<&str>,
     ) -> Result<(Method, IncomingRequest), Refusal> {
         let method = request::method(method)?;
-        Ok((method, request::decode(method, params, &mut self.general_requests)?))
+        let mut request = request::decode(method, params, &mut self.general_requests)?;
+        let (IncomingRequest::Session(session, _)
+        | IncomingRequest::Elicitation(ElicitationOwner::Session(session), _)) = &request
+        else {
+            return Ok((method, request));
+        };
+        if let Some(shown_in) = self.children.shown_in(session) {
+            request = children::adopted_request(shown_in, request);
+        }
+        Ok((method, request))
     }
 
     fn notification(&mut self, method: &str, params: &str, events: &mut Vec<AgentEvent>) {

@@ -37,6 +37,12 @@ pub fn call(id: i64, call: &Call, agent: AgentCapabilities) -> Result<String, En
         Call::Resume(session, place) => {
             request(id, "session/resume", &resume(session, place, agent))
         }
+        Call::Fork(session, place) => {
+            let params = v2::ForkSessionRequest::new(session.to_string(), place.cwd.clone())
+                .additional_directories(directories(place, agent))
+                .mcp_servers(mcp_servers(place, agent));
+            request(id, "session/fork", &params)
+        }
         Call::List(cwd, cursor) => {
             let params = v2::ListSessionsRequest::new().cwd(v2::AbsolutePath::from(cwd.clone()));
             let cursor = cursor.clone().map(v2::SessionListCursor::new);
@@ -65,7 +71,6 @@ pub fn call(id: i64, call: &Call, agent: AgentCapabilities) -> Result<String, En
             let params = v2::SetSessionConfigOptionRequest::new(session, option.clone(), value);
             request(id, "session/set_config_option", &params)
         }
-        Call::Fork(..) => return Err(EncodeError::NoMethod("session/fork")),
         Call::SetMode { .. } => return Err(EncodeError::NoMethod("session/set_mode")),
         Call::SetModel { .. } => return Err(EncodeError::NoMethod("session/set_model")),
     }?)

@@ -67,6 +67,7 @@ fn capabilities(mut fields: Fields) -> AgentCapabilities {
         embedded: prompt.marker("embeddedContext"),
     };
     let others = [
+        (Capability::Fork, session.marker("fork")),
         (Capability::Delete, session.marker("delete")),
         (Capability::Directories, session.marker("additionalDirectories")),
         (Capability::McpStdio, mcp.marker("stdio")),

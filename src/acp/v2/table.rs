@@ -4,6 +4,7 @@
 use crate::acp::v1::table::{Row, handled, ignored};
 
 const WHOLE_TURN: &str = "a turn is cancelled as a whole";
+const BETWEEN: &str = "what an agent and its subagents say to each other is not shown";
 
 /// Requests and notifications to the agent (`agent_client_protocol_schema::v2::ClientRequest`).
 pub const TO_AGENT: &[Row] = &[
@@ -20,6 +21,7 @@ pub const TO_AGENT: &[Row] = &[
     handled("session/cancel"),
     ignored("tool_call/cancel", WHOLE_TURN),
     ignored("terminal/cancel", WHOLE_TURN),
+    handled("session/fork").gated_by("session.fork"),
 ];
 
 /// Requests and notifications from the agent (`agent_client_protocol_schema::v2::AgentRequest`).
@@ -54,6 +56,10 @@ pub const UPDATES: &[Row] = &[
     handled("notice"),
     handled("compaction_update"),
     handled("compaction_summary_chunk"),
+    handled("plan_removed").gated_by("unstable_plan_operations"),
+    handled("subagent_update").gated_by("unstable_subagents"),
+    ignored("session_message", BETWEEN).gated_by("unstable_subagents"),
+    ignored("session_message_chunk", BETWEEN).gated_by("unstable_subagents"),
 ];
 
 /// The kinds of content blocks.
@@ -76,7 +82,11 @@ pub const DIFF_OPERATIONS: &[Row] =
 pub const PERMISSION_SUBJECTS: &[Row] = &[handled("tool_call"), handled("command")];
 
 /// The types of plans.
-pub const PLANS: &[Row] = &[handled("items")];
+pub const PLANS: &[Row] = &[
+    handled("items"),
+    handled("markdown").gated_by("unstable_plan_operations"),
+    handled("file").gated_by("unstable_plan_operations"),
+];
 
 /// The states of an agent. Any other counts as busy.
 pub const STATES: &[Row] = &[handled("running"), handled("idle"), handled("requires_action")];
@@ -127,5 +137,6 @@ pub const AGENT_CAPABILITIES: &[Row] = &[
     handled("session.mcp.http"),
     handled("session.delete"),
     handled("session.additionalDirectories"),
+    handled("session.fork").gated_by("unstable_session_fork"),
     ignored("auth", "it holds only what is unstable"),
 ];

@@ -7,6 +7,7 @@ use crate::acp::v1::reply;
 use crate::acp::v1::update::{malformed, or_malformed, update_of};
 use crate::acp::{content, plan};
 use crate::core::messages::agent::CallError;
+use crate::session::content::{About, Content};
 use crate::session::ids::{SessionId, TerminalId, ToolCallId};
 use crate::session::terminal::{TerminalExit, TerminalUpdate};
 use crate::session::turn::{Activity, StopReason};
@@ -15,6 +16,20 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use std::collections::HashMap;
+
+/// What a notification tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum News {
+    /// Updates of a session.
+    Updates(SessionId, Vec<Update>),
+    /// A session has a subagent with a session of its own (ACP draft, subagents).
+    Subagent {
+        /// The session of the agent.
+        parent: SessionId,
+        /// The session of the subagent.
+        child: SessionId,
+    },
+}
 
 /// The plans of each session by their ids, in the order in which they were first seen.
 #[derive(Debug, Default)]
@@ -30,33 +45,40 @@ impl Plans {
         }
         plans.iter().flat_map(|(_, entries)| entries.iter().cloned()).collect()
     }
+
+    fn has(&self, session: &SessionId, id: &str) -> bool {
+        self.0.get(session).is_some_and(|plans| plans.iter().any(|(known, _)| known == id))
+    }
 }
 
-/// Decodes the params of a `session/update` into its session and the updates. `None` if the session cannot be determined; such
-/// a notification is dropped.
-pub fn notification(
-    params: &str,
-    last: &mut LastIds,
-    plans: &mut Plans,
-) -> Option<(SessionId, Vec<Update>)> {
+/// Decodes the params of a `session/update`. `None` if the session cannot be determined; such a notification is dropped.
+pub fn notification(params: &str, last: &mut LastIds, plans: &mut Plans) -> Option<News> {
     if let Some((session, chunk)) = last.text_chunk(params) {
-        return Some((session, vec![chunk]));
+        return Some(News::Updates(session, vec![chunk]));
     }
     let Some(mut fields) = json(params).and_then(Fields::of) else {
         let problem = "JSON that is too deep or too large";
         let (session, tag) = chunk::identify(params)?;
-        return Some((session, vec![malformed(&tag, problem)]));
+        return Some(News::Updates(session, vec![malformed(&tag, problem)]));
     };
     let session = fields.text("sessionId")?.into();
     let updates = match fields.object("update") {
+        Some(mut update) if tag_of(&update) == "subagent_update" => {
+            let child = update.text("sessionId")?.into();
+            return Some(News::Subagent { parent: session, child });
+        }
         Some(update) => updates(&session, update, plans),
         None => vec![malformed("", "no update")],
     };
-    Some((session, updates))
+    Some(News::Updates(session, updates))
+}
+
+fn tag_of(update: &Fields) -> &str {
+    update.peek("sessionUpdate").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn updates(session: &SessionId, mut fields: Fields, plans: &mut Plans) -> Vec<Update> {
-    let tag = fields.peek("sessionUpdate").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let tag = tag_of(&fields).to_owned();
     let one = match tag.as_str() {
         "user_message" => return message(Role::User, &tag, fields).into_iter().collect(),
         "agent_message" => return message(Role::Agent, &tag, fields).into_iter().collect(),
@@ -72,6 +94,7 @@ fn updates(session: &SessionId, mut fields: Fields, plans: &mut Plans) -> Vec<Up
             let plan = fields.object("plan").unwrap_or_default();
             or_malformed(plan_update(session, plan, plans), &tag, "no entries")
         }
+        "plan_removed" => or_malformed(plan_removed(session, fields, plans), &tag, "no planId"),
         _ => update_of(fields),
     };
     vec![one]
@@ -137,15 +160,35 @@ fn data(fields: &mut Fields) -> Option<Vec<u8>> {
 }
 
 fn plan_update(session: &SessionId, mut plan: Fields, plans: &mut Plans) -> Option<Update> {
-    let kind = plan.text("type");
-    if let Some(kind) = kind.filter(|kind| kind != "items") {
-        return Some(Update::Unknown { tag: format!("plan_update {kind}"), problem: None });
-    }
+    let kind = plan.text("type").unwrap_or_default();
     let id = plan.text("planId").unwrap_or_default();
-    match plan::decode(&mut plan)? {
-        Update::Plan(entries) => Some(Update::Plan(plans.set(session, id, entries))),
-        other => Some(other),
-    }
+    let content = match kind.as_str() {
+        "items" | "" => match plan::decode(&mut plan)? {
+            Update::Plan(entries) => return Some(Update::Plan(plans.set(session, id, entries))),
+            other => return Some(other),
+        },
+        "markdown" => Content::Text(plan.text("content")?),
+        "file" => {
+            let uri = plan.text("uri")?;
+            Content::ResourceLink { name: uri.clone(), uri, mime: None, about: About::default() }
+        }
+        _ => return Some(Update::Unknown { tag: format!("plan_update {kind}"), problem: None }),
+    };
+    Some(plan_message(&id, vec![content]))
+}
+
+/// Returns a plan that is no list of tasks as a message that changes in place.
+fn plan_message(id: &str, content: Vec<Content>) -> Update {
+    Update::Message { role: Role::Agent, message: format!("plan {id}").into(), content }
+}
+
+fn plan_removed(session: &SessionId, mut fields: Fields, plans: &mut Plans) -> Option<Update> {
+    let id = fields.text("planId")?;
+    Some(if plans.has(session, &id) {
+        Update::Plan(plans.set(session, id, Vec::new()))
+    } else {
+        plan_message(&id, Vec::new())
+    })
 }
 
 /// Decodes the agent's state. One that nobody knows must not look like the end of a turn.
@@ -179,7 +222,10 @@ mod tests {
 
     fn read(update: &Value, plans: &mut Plans) -> Vec<Update> {
         let params = json!({"sessionId": "s", "update": update}).to_string();
-        notification(&params, &mut LastIds::default(), plans).unwrap().1
+        match notification(&params, &mut LastIds::default(), plans) {
+            Some(News::Updates(_, updates)) => updates,
+            other => panic!("{other:?}"),
+        }
     }
 
     fn state(update: Value) -> Activity {
@@ -220,6 +266,19 @@ mod tests {
         assert_eq!(plan("b", &["three"]), ["one", "two", "three"]);
         assert_eq!(plan("a", &["new"]), ["new", "three"]);
         assert_eq!(plan("b", &[]), ["new"]);
+        let removed = json!({"sessionUpdate": "plan_removed", "planId": "a"});
+        assert_eq!(read(&removed, &mut plans), [Update::Plan(Vec::new())]);
+    }
+
+    #[test]
+    fn a_plan_in_markdown_is_a_message_that_changes_in_place() {
+        let plan = json!({"type": "markdown", "planId": "m", "content": "# First"});
+        let shown = |content: Vec<Content>| vec![plan_message("m", content)];
+        let update = json!({"sessionUpdate": "plan_update", "plan": plan});
+        let mut plans = Plans::default();
+        assert_eq!(read(&update, &mut plans), shown(vec![Content::Text("# First".into())]));
+        let removed = json!({"sessionUpdate": "plan_removed", "planId": "m"});
+        assert_eq!(read(&removed, &mut plans), shown(Vec::new()));
     }
 
     #[test]
