@@ -36,15 +36,16 @@ impl Secrets {
         secrets
     }
 
-    /// Adds the secrets an agent is started with: variables that [`is_secret`] recognizes, and
-    /// every variable and header of its MCP servers.
+    /// Adds the secrets an agent is started with: variables that [`is_secret`] recognizes, every
+    /// variable and header of its MCP servers, and what its own headers and address hold.
     pub fn learn(&self, config: &AgentConfig) {
         let named = config.base_env.iter().chain(&config.env).filter(|(name, _)| is_secret(name));
         let given = config.mcp_servers.iter().flat_map(|server| match server {
             McpServer::Stdio { env, .. } => env,
             McpServer::Http { headers, .. } | McpServer::Sse { headers, .. } => headers,
         });
-        self.add(named.chain(given).map(|(_, value)| value.clone()));
+        let own = config.remote.iter().flat_map(|remote| remote.secrets.iter().cloned());
+        self.add(named.chain(given).map(|(_, value)| value.clone()).chain(own));
     }
 
     /// Adds values, and the form each has inside a JSON string.

@@ -3,6 +3,7 @@
 
 pub mod options;
 pub mod presets;
+mod remote;
 pub mod report;
 pub mod resolve;
 pub mod settings;

@@ -18,6 +18,13 @@ pub struct AgentOptions {
     pub command: Option<String>,
     /// Its arguments. Without them those of the preset, if `command` is its program.
     pub args: Option<Vec<String>>,
+    /// Where it is reached, if it runs elsewhere: an address in place of `command`.
+    pub url: Option<String>,
+    /// Headers to send to `url` with each request; `${NAME}` in them is a variable of the environment.
+    #[serde(deserialize_with = "map_or_empty_list")]
+    pub headers: BTreeMap<String, String>,
+    /// A file with the certificates of authorities that `url` may have, besides those of the system.
+    pub ca_file: Option<String>,
     /// Variables to set in its environment.
     #[serde(deserialize_with = "map_or_empty_list")]
     pub env: BTreeMap<String, String>,
@@ -85,6 +92,9 @@ impl AgentOptions {
         let over = over.clone();
         self.command = over.command.or(self.command);
         self.args = over.args.or(self.args);
+        self.url = over.url.or(self.url);
+        self.headers.extend(over.headers);
+        self.ca_file = over.ca_file.or(self.ca_file);
         self.env.extend(over.env);
         self.cwd = over.cwd.or(self.cwd);
         for (name, server) in over.mcp_servers {

@@ -61,6 +61,8 @@ fn line(agent: AgentConfig, cwd: &Path) -> Line {
     let name = &agent.name;
     let (ok, text) = if let Some(problem) = &agent.problem {
         (false, format!("{name}: {problem}"))
+    } else if let Some(remote) = &agent.remote {
+        (true, format!("{name}: {}", remote.shown()))
     } else {
         let path = agent.variable("PATH").unwrap_or_default();
         match program::find(&agent.command, path, cwd) {

@@ -3,6 +3,7 @@
 
 use super::options::{AgentOptions, McpServerOptions, TimeoutOptions};
 use super::presets;
+use super::remote::remote;
 use super::settings::Settings;
 use crate::process::program;
 use crate::session::agent::{AgentConfig, McpServer, Timeouts};
@@ -47,16 +48,23 @@ pub fn resolve(
     };
     let preset = preset(&name, &configured, this_program);
     let known = preset.as_ref().filter(|preset| is_program_of(preset, &configured));
+    let known = known.filter(|_| configured.url.is_none());
     let args = configured.args.clone().or_else(|| known?.args.clone());
     // One that fails at its start is not started again in case it speaks another protocol.
     let by_default = if known.is_some() { Offered::Acp } else { Offered::All };
-    let agent = preset.unwrap_or_default().overridden_by(&configured);
-    let problem = agent
-        .command
-        .is_none()
+    let mut agent = preset.unwrap_or_default().overridden_by(&configured);
+    let variable = |name: &str| {
+        configured.env.get(name).or_else(|| environment.get(name)).map(ToOwned::to_owned)
+    };
+    let remote = remote(&name, &configured, &variable);
+    if !matches!(remote, Ok(None)) {
+        (agent.command, agent.install_hint) = (None, configured.install_hint.clone());
+    }
+    let problem = (agent.command.is_none() && matches!(remote, Ok(None)))
         .then(|| invalid.unwrap_or_else(|| format!("agents.{name}.command is not set")));
     let protocol = agent.dialect.as_deref().map(|dialect| protocol(&name, dialect)).transpose();
     let problem = problem.or_else(|| protocol.as_ref().err().cloned());
+    let problem = problem.or_else(|| remote.as_ref().err().cloned());
     let mut servers = settings.mcp_servers;
     servers.extend(mcp_servers);
     servers.extend(agent.mcp_servers);
@@ -66,6 +74,7 @@ pub fn resolve(
         name: name.into(),
         command: expand_home(agent.command.unwrap_or_default(), &environment),
         args: args.unwrap_or_default(),
+        remote: remote.ok().flatten(),
         env: agent.env.into_iter().collect(),
         mcp_servers: servers
             .filter_map(|(name, server)| mcp_server(name, server, &search_path, cwd))

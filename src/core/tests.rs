@@ -40,6 +40,7 @@ fn config() -> AgentConfig {
         name: "fake".into(),
         command: "fake-agent".to_owned(),
         args: Vec::new(),
+        remote: None,
         env: Vec::new(),
         base_env: Vec::new(),
         mcp_servers: Vec::new(),

@@ -15,6 +15,8 @@ pub struct AgentConfig {
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
+    /// Where it is reached instead, if it is not started here.
+    pub remote: Option<RemoteAgent>,
     /// Variables that are set on top of `base_env`.
     pub env: Vec<(String, String)>,
     /// Neovim's environment without the variables that Neovim sets for itself, such as
@@ -43,6 +45,7 @@ impl AgentConfig {
             name,
             command: String::new(),
             args: Vec::new(),
+            remote: None,
             env: Vec::new(),
             base_env: Vec::new(),
             mcp_servers: Vec::new(),
@@ -59,6 +62,36 @@ impl AgentConfig {
     pub fn variable(&self, name: &str) -> Option<&str> {
         let set = self.env.iter().rev().chain(&self.base_env);
         set.filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).next()
+    }
+}
+
+/// An agent that runs elsewhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RemoteAgent {
+    /// Its address, without credentials.
+    pub url: String,
+    /// Headers to send with each request, lower-case names first. They hold secrets.
+    pub headers: Vec<(String, String)>,
+    /// A file with certificates of authorities to trust besides those of the system, in PEM.
+    pub ca_file: Option<String>,
+    /// What must not be shown: values of variables in headers, and credentials.
+    pub secrets: Vec<String>,
+}
+
+impl fmt::Debug for RemoteAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("RemoteAgent")
+            .field("url", &self.shown())
+            .field("headers", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RemoteAgent {
+    /// Returns its address as it may be shown: a query often holds a secret.
+    pub fn shown(&self) -> &str {
+        self.url.split(['?', '#']).next().unwrap_or_default()
     }
 }
 

@@ -87,6 +87,7 @@ impl World {
             name: "fake".into(),
             command: "fake-agent".to_owned(),
             args: Vec::new(),
+            remote: None,
             env: Vec::new(),
             base_env: Vec::new(),
             mcp_servers: Vec::new(),

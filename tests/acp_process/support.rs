@@ -177,6 +177,7 @@ pub(crate) fn program(command: &str, args: &[&str]) -> AgentConfig {
         name: "test".into(),
         command: command.to_owned(),
         args: args.iter().map(ToString::to_string).collect(),
+        remote: None,
         env: Vec::new(),
         base_env: std::env::vars().collect(),
         mcp_servers: Vec::new(),

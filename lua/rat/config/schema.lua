@@ -45,6 +45,24 @@ local agent = {
     doc = "Its arguments. Unset: those of the preset, if `command` is its program.",
   },
   {
+    name = "url",
+    type = "string",
+    doc = "Where an agent that runs elsewhere is reached, in place of `command`: `unix:///path`, `ws://`,"
+      .. " `wss://`, `http://` or `https://`. See |rat-remote|.",
+  },
+  {
+    name = "headers",
+    type = "map",
+    items = text,
+    doc = "Headers to send to `url` with each request. `${NAME}` is a variable of `env` or of Neovim's"
+      .. " environment.",
+  },
+  {
+    name = "ca_file",
+    type = "string",
+    doc = "A file with certificates (PEM) of authorities to trust at `url`, besides those of the system.",
+  },
+  {
     name = "env",
     type = "map",
     items = text,

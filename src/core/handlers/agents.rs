@@ -14,7 +14,7 @@ use crate::core::messages::policy::FilePolicy;
 use crate::core::messages::user::SessionTarget;
 use crate::core::state::State;
 use crate::core::user_messages;
-use crate::session::agent::{AgentConfig, AgentInfo, Capability};
+use crate::session::agent::{AgentConfig, AgentInfo, AuthKind, Capability};
 use crate::session::author::ChatId;
 use crate::session::entry::Entry;
 use crate::session::ids::SessionId;
@@ -154,6 +154,14 @@ impl State {
     pub(in crate::core) fn initialized(&mut self, agent: AgentId, info: AgentInfo) {
         let Some(connection) = self.connections.get_mut(&agent) else { return };
         connection.info = info;
+        if connection.config.remote.is_some() {
+            // The program to log in with is not here.
+            for method in &mut connection.info.auth_methods {
+                if matches!(method.kind, AuthKind::Terminal { .. }) {
+                    method.kind = AuthKind::Unknown("terminal".to_owned());
+                }
+            }
+        }
         connection.stage = ConnectionStage::Ready;
         let is_taken = connection.has_one_session();
         for (index, id) in self.chats_on(agent).into_iter().enumerate() {

@@ -25,14 +25,12 @@ impl State {
         row("rat.nvim", env!("CARGO_PKG_VERSION"));
         row("agent", &format!("{} ({})", chat.agent_title(), chat.name()));
         row("version", info.version.as_deref().unwrap_or("unknown"));
-        row(
-            "command",
-            &std::iter::once(&chat.config.command)
-                .chain(&chat.config.args)
-                .cloned()
-                .collect::<Vec<_>>()
-                .join(" "),
-        );
+        if let Some(remote) = &chat.config.remote {
+            row("url", remote.shown());
+        } else {
+            let words = std::iter::once(&chat.config.command).chain(&chat.config.args);
+            row("command", &words.cloned().collect::<Vec<_>>().join(" "));
+        }
         row("protocol", info.protocol.map_or("unknown", Protocol::title));
         let status = chat.status();
         row("state", status.state.word());
