@@ -82,7 +82,8 @@ pub(super) async fn run(setup: Setup) {
         connection.resume_handshake();
         let cause = connection.serve_until_exit(&grace_periods).await;
         let stderr = connection.finish(&grace_periods).await;
-        if !connection.stop_requested && connection.peer.ended() {
+        let was_reached = !matches!(cause, ExitCause::Unreachable { .. });
+        if was_reached && !connection.stop_requested && connection.peer.ended() {
             tracing::info!(target: "acp", agent = %name, ?cause, "ended in the handshake, started again");
             Connection { peer, commands, deadlines, .. } = connection;
             continue;

@@ -7,6 +7,7 @@ mod pace;
 mod start;
 mod terminate;
 
+use crate::acp::transport::any::AnyTransport;
 use crate::acp::transport::child::ChildProcesses;
 use crate::acp::{Agents, Batch, GracePeriods};
 use crate::app::runner::Runner;
@@ -122,7 +123,7 @@ impl Bridge {
         let watchdog = Watchdog::of_this_program()
             .inspect_err(|error| tracing::error!(%error, "processes have no watchdog"))
             .ok();
-        let transport = Arc::new(ChildProcesses::new(watchdog.clone()));
+        let transport = Arc::new(AnyTransport::new(ChildProcesses::new(watchdog.clone())));
         let agents =
             Agents::new(agents_sender, transport, GracePeriods::default(), secrets.clone());
         let terminals = Terminals::new(terminals_sender, watchdog);

@@ -1,7 +1,9 @@
 //! Error messages for the user: each is one line that says what happened and what to do.
 
-use crate::core::messages::agent::{AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Reply};
-use crate::session::agent::AgentConfig;
+use crate::core::messages::agent::{
+    AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Obstacle, Reply,
+};
+use crate::session::agent::{AgentConfig, RemoteAgent};
 use crate::session::label;
 use crate::session::protocol::Protocol;
 use crate::session::turn::StopReason;
@@ -34,7 +36,36 @@ pub(super) fn exit(config: &AgentConfig, exit: &Exit) -> String {
         ExitCause::Status(status) => format!("{name} exited with status {status}. {RESTART}"),
         ExitCause::Signal(signal) => format!("{name} was killed by {signal}. {RESTART}"),
         ExitCause::ClosedPipe => format!("{name} closed its stdout and was stopped. {RESTART}"),
+        ExitCause::Unreachable { obstacle, detail } => unreachable(config, *obstacle, detail),
+        ExitCause::Lost(detail) => {
+            format!("The connection to {name} was lost: {detail}. {RESTART}")
+        }
+        ExitCause::HungUp(reason) if reason.is_empty() => {
+            format!("{name} closed the connection. {RESTART}")
+        }
+        ExitCause::HungUp(reason) => format!("{name} closed the connection ({reason}). {RESTART}"),
     }
+}
+
+/// Says why an agent that runs elsewhere cannot be used, and what to do about it.
+fn unreachable(config: &AgentConfig, obstacle: Obstacle, detail: &str) -> String {
+    let (name, url) = (&config.name, config.remote.as_ref().map_or("", RemoteAgent::shown));
+    let advice = match obstacle {
+        Obstacle::NoAnswer => {
+            format!("Check that it is running at {url}. Send a prompt or :RatRestart to try again.")
+        }
+        Obstacle::Certificate => "Whoever runs it has to renew it.".to_owned(),
+        Obstacle::UnknownAuthority => {
+            format!(
+                "If you trust it, set agents.{name}.ca_file to a file with its authority's certificate."
+            )
+        }
+        Obstacle::Credentials => format!("Check agents.{name}.headers."),
+        Obstacle::NotFound | Obstacle::NoAgent => format!("Check agents.{name}.url ({url})."),
+        Obstacle::Redirect => format!("If you trust that server, set agents.{name}.url to it."),
+        Obstacle::Configuration => "See :help rat-remote.".to_owned(),
+    };
+    format!("{name} could not be reached: {detail}. {advice}")
 }
 
 /// Returns the last lines the agent wrote to stderr, and where to find the rest.

@@ -1,7 +1,15 @@
 //! The interface between a connection (`acp::connection`) and the way its agent is reached: byte streams and the control
 //! of the agent's lifetime.
 
+pub mod any;
 pub mod child;
+mod event_stream;
+mod http;
+mod link;
+mod server;
+mod sse;
+mod unix;
+mod websocket;
 
 use crate::core::messages::agent::ExitCause;
 use crate::session::agent::AgentConfig;

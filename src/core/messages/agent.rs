@@ -196,4 +196,43 @@ pub enum ExitCause {
     Signal(String),
     /// It closed its stdout without exiting, so we stopped it.
     ClosedPipe,
+    /// Nothing answers at its address, or not as it should.
+    Unreachable {
+        /// What is in the way.
+        obstacle: Obstacle,
+        /// Details for people, without secrets; one line.
+        detail: String,
+    },
+    /// The connection broke; holds the details, without secrets, in one line.
+    Lost(String),
+    /// It closed the connection in good order; holds its reason, which may be empty.
+    HungUp(String),
+}
+
+/// What stands between us and an agent that runs elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Nothing answers, or not now.
+    NoAnswer,
+    /// Its certificate comes from an authority that is not known here.
+    UnknownAuthority,
+    /// Its certificate has expired, is for another address, or is not valid for another reason.
+    Certificate,
+    /// It wants other credentials (HTTP 401, 403).
+    Credentials,
+    /// There is no agent at this path (HTTP 404).
+    NotFound,
+    /// It refers to another server, which must not get our headers.
+    Redirect,
+    /// It answers, but not as an agent does.
+    NoAgent,
+    /// What is configured for it cannot be used.
+    Configuration,
+}
+
+impl Obstacle {
+    /// Whether it may be gone after a while by itself.
+    pub fn may_pass(self) -> bool {
+        self == Self::NoAnswer
+    }
 }

@@ -1,0 +1,49 @@
+//! Chooses the transport to an agent by its configuration.
+
+use super::child::ChildProcesses;
+use super::http;
+use super::server::{Failure, Server};
+use super::unix;
+use super::websocket;
+use super::{Opened, Transport};
+use crate::core::messages::agent::{ExitCause, Obstacle};
+use crate::session::agent::{AgentConfig, RemoteAgent};
+use crate::session::protocol::Protocol;
+use std::path::Path;
+
+/// Starts agents as child processes, or reaches them where they run.
+#[derive(Debug)]
+pub struct AnyTransport {
+    children: ChildProcesses,
+}
+
+impl AnyTransport {
+    /// Creates the transport; `children` starts the agents that have a command.
+    pub fn new(children: ChildProcesses) -> Self {
+        Self { children }
+    }
+}
+
+impl Transport for AnyTransport {
+    fn open(&self, config: &AgentConfig, cwd: &Path) -> Result<Opened, ExitCause> {
+        match &config.remote {
+            Some(remote) if config.problem.is_none() => {
+                tracing::info!(target: "acp", agent = %config.name, url = remote.shown(), "connecting");
+                connect(config, remote).map_err(Failure::unreachable)
+            }
+            _ => self.children.open(config, cwd),
+        }
+    }
+}
+
+fn connect(config: &AgentConfig, remote: &RemoteAgent) -> Result<Opened, Failure> {
+    match remote.url.split_once("://") {
+        Some(("unix", path)) => Ok(unix::open(path.into())),
+        Some(("ws" | "wss", _)) => Ok(websocket::open(Server::new(config, remote, true)?)),
+        Some(("http" | "https", _)) => {
+            let has_one_stream = config.protocol == Some(Protocol::OpenOxide);
+            Ok(http::open(Server::new(config, remote, false)?, has_one_stream))
+        }
+        _ => Err(Failure::new(Obstacle::Configuration, "its address is unknown here".to_owned())),
+    }
+}
