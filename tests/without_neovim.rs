@@ -6,6 +6,7 @@ mod support;
 mod acp;
 mod acp_convert;
 mod acp_process;
+mod acp_remote;
 mod annotations;
 mod architecture;
 mod build;

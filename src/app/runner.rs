@@ -5,7 +5,7 @@ use super::files::Files;
 use crate::acp::Agents;
 use crate::core::messages::content::{ContentBytes, ExportOutcome, ExportTarget};
 use crate::core::messages::effect::{Effect, StoreCommand};
-use crate::core::messages::event::Event;
+use crate::core::messages::event::{Event, Timer};
 use crate::documents::editor::Editor;
 use crate::documents::{Documents, ReadRequest, WriteRequest};
 use crate::host::checkpoints::Checkpoints;
@@ -15,7 +15,9 @@ use crate::host::terminals::Terminals;
 use crate::session::author::ChatId;
 use crate::session::content::ContentId;
 use crate::session::saved::SaveResult;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// The edges that run effects.
@@ -103,10 +105,14 @@ impl Runner {
             Effect::Watch(scope) => self.files.watch(scope),
             Effect::Export { chat, id, export, bytes } => self.export(chat, id, export, bytes),
             Effect::Store(command) => self.store(command),
-            Effect::Timer { timer, after } => self.events.spawn(async move {
-                tokio::time::sleep(after).await;
-                Event::Timer(timer)
-            }),
+            Effect::Timer { timer, after } => {
+                let is_spread = matches!(timer, Timer::Reconnect(..));
+                let after = if is_spread { spread(after) } else { after };
+                self.events.spawn(async move {
+                    tokio::time::sleep(after).await;
+                    Event::Timer(timer)
+                });
+            }
             Effect::Trace { agent, chat } => {
                 let text = self.agents.trace(agent).map(|trace| trace.lock().jsonl());
                 self.events.send(Event::Trace { chat, text: text.unwrap_or_default() });
@@ -153,5 +159,24 @@ impl Runner {
             }),
             StoreCommand::Release(session) => store.release(session),
         }
+    }
+}
+
+/// Shortens a time by up to a quarter, by chance.
+fn spread(time: Duration) -> Duration {
+    // The standard library's only source of chance.
+    let [dice, ..] = RandomState::new().hash_one(0_u8).to_be_bytes();
+    time - time * u32::from(dice) / (4 * 255)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_shortened_by_up_to_a_quarter() {
+        let times: Vec<_> = (0..99).map(|_| spread(Duration::from_secs(4))).collect();
+        assert!(times.iter().all(|time| (3000..=4000).contains(&time.as_millis())), "{times:?}");
+        assert!(times.iter().any(|time| *time != times[0]));
     }
 }

@@ -42,6 +42,8 @@ pub struct AgentOptions {
     pub install_hint: Option<String>,
     /// The protocol it speaks, if that does not follow from its answers: `1`, `2`, `0.1.1`, `go` or `openoxide`.
     pub dialect: Option<String>,
+    /// When to get it back after it was lost: `now` or with the next `prompt`.
+    pub reconnect: Option<String>,
     /// How long to wait for answers.
     pub timeouts: TimeoutOptions,
 }
@@ -105,6 +107,7 @@ impl AgentOptions {
         self.auth_method = over.auth_method.or(self.auth_method);
         self.install_hint = over.install_hint.or(self.install_hint);
         self.dialect = over.dialect.or(self.dialect);
+        self.reconnect = over.reconnect.or(self.reconnect);
         self.timeouts = TimeoutOptions {
             initialize: over.timeouts.initialize.or(self.timeouts.initialize),
             authenticate: over.timeouts.authenticate.or(self.timeouts.authenticate),

@@ -6,7 +6,7 @@ use super::presets;
 use super::remote::remote;
 use super::settings::Settings;
 use crate::process::program;
-use crate::session::agent::{AgentConfig, McpServer, Timeouts};
+use crate::session::agent::{AgentConfig, McpServer, Reconnect, Timeouts};
 use crate::session::protocol::{Offered, Protocol};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -65,6 +65,13 @@ pub fn resolve(
     let protocol = agent.dialect.as_deref().map(|dialect| protocol(&name, dialect)).transpose();
     let problem = problem.or_else(|| protocol.as_ref().err().cloned());
     let problem = problem.or_else(|| remote.as_ref().err().cloned());
+    let is_remote = matches!(remote, Ok(Some(_)));
+    let default_reconnect = if is_remote { Reconnect::Now } else { Reconnect::Prompt };
+    let reconnect = agent.reconnect.as_deref().map_or(Ok(default_reconnect), |word| {
+        let problem = || format!("agents.{name}.reconnect is {word:?}; it can be now or prompt");
+        Reconnect::named(word).ok_or_else(problem)
+    });
+    let problem = problem.or_else(|| reconnect.as_ref().err().cloned());
     let mut servers = settings.mcp_servers;
     servers.extend(mcp_servers);
     servers.extend(agent.mcp_servers);
@@ -75,6 +82,7 @@ pub fn resolve(
         command: expand_home(agent.command.unwrap_or_default(), &environment),
         args: args.unwrap_or_default(),
         remote: remote.ok().flatten(),
+        reconnect: reconnect.unwrap_or_default(),
         env: agent.env.into_iter().collect(),
         mcp_servers: servers
             .filter_map(|(name, server)| mcp_server(name, server, &search_path, cwd))

@@ -59,6 +59,8 @@ impl State {
             Event::Saved(session, result) => self.session_saved(&session, result),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
             Event::Timer(Timer::SavePart(chat, turn)) => self.save_part(chat, turn),
+            Event::Timer(Timer::Reconnect(chat, number)) => self.reconnect_now(chat, number),
+            Event::Timer(Timer::Steady(chat, number)) => self.connection_is_steady(chat, number),
             Event::Timer(Timer::ReviewUpdates) => self.review_updates.release(),
             Event::FrameLost => self.frame_lost(),
             Event::Trace { chat, text } => self.show_recorded_trace(chat, text),

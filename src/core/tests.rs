@@ -20,7 +20,7 @@ use crate::core::messages::user::{PermissionChoice, SessionTarget, UserAction};
 use crate::core::state::State;
 use crate::edit::unified::FileDiff;
 use crate::edit::{Revision, Text};
-use crate::session::agent::{AgentConfig, AgentInfo, AuthKind, AuthMethod, Timeouts};
+use crate::session::agent::{AgentConfig, AgentInfo, AuthKind, AuthMethod, Reconnect, Timeouts};
 use crate::session::author::ChatId;
 use crate::session::content::Content;
 use crate::session::ids::SessionId;
@@ -41,6 +41,7 @@ fn config() -> AgentConfig {
         command: "fake-agent".to_owned(),
         args: Vec::new(),
         remote: None,
+        reconnect: Reconnect::default(),
         env: Vec::new(),
         base_env: Vec::new(),
         mcp_servers: Vec::new(),

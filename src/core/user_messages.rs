@@ -20,12 +20,12 @@ const MAX_DATA_LINE_CHARS: usize = 400;
 pub(super) const RESTART: &str = "Send a prompt or :RatRestart to restart.";
 
 /// Says why the agent has ended.
-pub(super) fn exit(config: &AgentConfig, exit: &Exit) -> String {
+pub(super) fn ended(config: &AgentConfig, cause: &ExitCause) -> String {
     let (name, command) = (&config.name, &config.command);
-    if let (ExitCause::NotStarted { .. }, Some(problem)) = (&exit.cause, &config.problem) {
+    if let (ExitCause::NotStarted { .. }, Some(problem)) = (cause, &config.problem) {
         return format!("{name} cannot be started: {problem}");
     }
-    match &exit.cause {
+    match cause {
         ExitCause::NotStarted { not_found: true, error } => match &config.install_hint {
             Some(hint) => format!("{name}: {error}. Install it: {hint}"),
             None => format!("{name}: {error}. Install it, or set agents.{name}.command."),
@@ -68,8 +68,28 @@ fn unreachable(config: &AgentConfig, obstacle: Obstacle, detail: &str) -> String
     format!("{name} could not be reached: {detail}. {advice}")
 }
 
+/// Says that the agent was lost, and is going to be reached again.
+pub(super) fn lost(config: &AgentConfig, cause: &ExitCause) -> String {
+    let why = ended(config, cause);
+    let why = why.strip_suffix(RESTART).unwrap_or(&why).trim_end();
+    let again = if config.remote.is_some() { "Connecting again" } else { "Starting it again" };
+    format!("{why} {again}.")
+}
+
+/// Returns what the agent said last, to be shown below the reason for its end.
+pub(super) fn exit_details(exit: &Exit) -> Vec<String> {
+    if matches!(exit.cause, ExitCause::NotStarted { .. } | ExitCause::Unreachable { .. }) {
+        return Vec::new();
+    }
+    let mut details = stderr_tail(exit);
+    if !exit.messages.is_empty() {
+        details.push(format!("Last messages: {} (see :RatTrace)", exit.messages.join(" · ")));
+    }
+    details
+}
+
 /// Returns the last lines the agent wrote to stderr, and where to find the rest.
-pub(super) fn stderr_tail(exit: &Exit) -> Vec<String> {
+fn stderr_tail(exit: &Exit) -> Vec<String> {
     let lines = &exit.stderr[exit.stderr.len().saturating_sub(MAX_DETAIL_LINES)..];
     let earlier = exit.stderr_lines.saturating_sub(lines.len());
     let rest = (earlier > 0).then(|| format!("… {} in :RatLog", count(earlier, "earlier line")));

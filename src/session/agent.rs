@@ -17,6 +17,8 @@ pub struct AgentConfig {
     pub args: Vec<String>,
     /// Where it is reached instead, if it is not started here.
     pub remote: Option<RemoteAgent>,
+    /// When to get it back after it was lost.
+    pub reconnect: Reconnect,
     /// Variables that are set on top of `base_env`.
     pub env: Vec<(String, String)>,
     /// Neovim's environment without the variables that Neovim sets for itself, such as
@@ -46,6 +48,7 @@ impl AgentConfig {
             command: String::new(),
             args: Vec::new(),
             remote: None,
+            reconnect: Reconnect::default(),
             env: Vec::new(),
             base_env: Vec::new(),
             mcp_servers: Vec::new(),
@@ -62,6 +65,27 @@ impl AgentConfig {
     pub fn variable(&self, name: &str) -> Option<&str> {
         let set = self.env.iter().rev().chain(&self.base_env);
         set.filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).next()
+    }
+}
+
+/// When to get an agent back that was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reconnect {
+    /// By itself.
+    Now,
+    /// With the next prompt.
+    #[default]
+    Prompt,
+}
+
+impl Reconnect {
+    /// Returns what an option with this value means.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "now" => Some(Self::Now),
+            "prompt" => Some(Self::Prompt),
+            _ => None,
+        }
     }
 }
 

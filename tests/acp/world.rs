@@ -17,7 +17,7 @@ use rat_nvim::core::messages::terminal::{TerminalCommand, TerminalEvent};
 use rat_nvim::core::messages::user::{PermissionChoice, SessionTarget, UserAction};
 use rat_nvim::core::state::State;
 use rat_nvim::jsonrpc::incoming;
-use rat_nvim::session::agent::{AgentConfig, Timeouts};
+use rat_nvim::session::agent::{AgentConfig, Reconnect, Timeouts};
 use rat_nvim::session::author::ChatId;
 use rat_nvim::session::ids::TerminalId;
 use rat_nvim::session::permission::OptionKind;
@@ -88,6 +88,7 @@ impl World {
             command: "fake-agent".to_owned(),
             args: Vec::new(),
             remote: None,
+            reconnect: Reconnect::default(),
             env: Vec::new(),
             base_env: Vec::new(),
             mcp_servers: Vec::new(),

@@ -1,6 +1,6 @@
 //! Real processes as agents: what they say, how they end, and that nothing of them stays.
 
-mod support;
+pub(crate) mod support;
 
 use rat_nvim::core::messages::agent::{AgentEvent, AgentRequest, CallError, ExitCause, Reply};
 use rat_nvim::core::messages::call::{Call, SessionParams};

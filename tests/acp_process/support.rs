@@ -1,5 +1,6 @@
 //! A bridge that only notes what it hears, and agents that are a few lines of Python.
 
+use rat_nvim::acp::transport::any::AnyTransport;
 use rat_nvim::acp::transport::child::ChildProcesses;
 use rat_nvim::acp::{Agents, Batch, GracePeriods};
 use rat_nvim::core::messages::agent::{AgentEvent, AgentRequest, CallError, Exit, Reply};
@@ -8,7 +9,7 @@ use rat_nvim::core::messages::effect::{AgentCommand, AgentEffect, Answer};
 use rat_nvim::core::messages::ids::{AgentId, CallId, RequestToken};
 use rat_nvim::process::group::Watchdog;
 use rat_nvim::secrets::Secrets;
-use rat_nvim::session::agent::{AgentConfig, Timeouts};
+use rat_nvim::session::agent::{AgentConfig, Reconnect, Timeouts};
 use rat_nvim::session::protocol::Offered;
 use rat_nvim::session::update::Update;
 use std::path::Path;
@@ -64,7 +65,7 @@ impl Bridge {
         let grace_periods = GracePeriods { stdin: short, term: short, drain: short };
         let agents = Agents::new(
             out,
-            Arc::new(ChildProcesses::new(watchdog)),
+            Arc::new(AnyTransport::new(ChildProcesses::new(watchdog))),
             grace_periods,
             Secrets::default(),
         );
@@ -178,6 +179,7 @@ pub(crate) fn program(command: &str, args: &[&str]) -> AgentConfig {
         command: command.to_owned(),
         args: args.iter().map(ToString::to_string).collect(),
         remote: None,
+        reconnect: Reconnect::default(),
         env: Vec::new(),
         base_env: std::env::vars().collect(),
         mcp_servers: Vec::new(),

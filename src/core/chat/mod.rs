@@ -1,6 +1,7 @@
 //! The state of one conversation. A [`Chat`] answers questions about itself; the handlers decide what happens to it.
 
 mod decisions;
+mod losses;
 mod opening;
 mod parts;
 mod pending;
@@ -24,6 +25,7 @@ use crate::view::scene::Scene;
 use std::path::PathBuf;
 
 pub(super) use decisions::Decisions;
+pub(super) use losses::Losses;
 pub(super) use opening::{LastSession, SessionOpening};
 pub(super) use parts::{FileAccess, RedrawState, SaveState, SessionSettings};
 pub(super) use pending::{AwaitingUser, PendingElicitation, PendingPermission};
@@ -52,6 +54,8 @@ pub(super) struct Chat {
     pub info: AgentInfo,
     /// The lifecycle phase.
     pub phase: Phase,
+    /// How often the agent was lost lately.
+    pub losses: Losses,
     /// Which session to open once the agent is ready.
     pub opening: SessionOpening,
     /// The agent's session. Remains set after the agent has died, so that the session can be resumed.
@@ -103,6 +107,7 @@ impl Chat {
             last_agent: None,
             info: AgentInfo::default(),
             phase: Phase::Stopped,
+            losses: Losses::default(),
             opening: SessionOpening::default(),
             session: None,
             title: None,
@@ -187,6 +192,11 @@ impl Chat {
     /// Marks one of its views to be redrawn completely.
     pub(super) fn redraw_view(&mut self, view: View) {
         self.redraw.views.insert(view);
+    }
+
+    /// Whether it waits until its agent is tried again.
+    pub(super) fn is_reconnecting(&self) -> bool {
+        matches!(self.phase, Phase::Starting(StartupStep::Reconnecting))
     }
 
     /// The running turn, if any.

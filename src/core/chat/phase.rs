@@ -23,6 +23,8 @@ pub(in crate::core) enum Phase {
 /// What a chat is waiting for before it is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::core) enum StartupStep {
+    /// The time until the agent, which was lost, is tried again.
+    Reconnecting,
     /// The reply to `initialize`.
     Initializing,
     /// The store, which looks up what is known about the session.
@@ -73,6 +75,7 @@ impl StartupStep {
     /// Describes the step to the user.
     pub(in crate::core) fn words(self) -> &'static str {
         match self {
+            Self::Reconnecting => "waiting to connect again",
             Self::Initializing => "initializing",
             Self::FindingSession => "looking for the session",
             Self::OpeningSession => "opening a session",

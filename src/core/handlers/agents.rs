@@ -5,7 +5,7 @@ use crate::core::chat::Replay;
 use crate::core::chat::StartupStep;
 use crate::core::chat::{Chat, Phase};
 use crate::core::connection::{AgentConnection, ConnectionStage};
-use crate::core::messages::agent::{CallError, Exit, ExitCause};
+use crate::core::messages::agent::{CallError, Exit};
 use crate::core::messages::call::Call;
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::AgentCommand;
@@ -257,6 +257,7 @@ impl State {
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.transcript.note(Severity::Error, why, details);
             chat.queue.paused = true;
+            chat.losses.given_up();
         }
         self.enter_phase(id, Phase::Failed(why.to_owned()));
         self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::Error(id, why.to_owned())));
@@ -264,13 +265,11 @@ impl State {
 
     pub(in crate::core) fn exited(&mut self, agent: AgentId, exit: &Exit) {
         let Some(connection) = self.connections.get(&agent) else { return };
-        let why = user_messages::exit(&connection.config, exit);
-        let is_started = !matches!(exit.cause, ExitCause::NotStarted { .. });
-        let mut details = if is_started { user_messages::stderr_tail(exit) } else { Vec::new() };
-        if is_started && !exit.messages.is_empty() {
-            details.push(format!("Last messages: {} (see :RatTrace)", exit.messages.join(" · ")));
+        if let Some(after) = self.reconnects_after(agent, &exit.cause) {
+            return self.reconnect(agent, exit, after);
         }
-        self.fail_connection(agent, &why, &details);
+        let why = user_messages::ended(&connection.config, &exit.cause);
+        self.fail_connection(agent, &why, &user_messages::exit_details(exit));
     }
 
     /// Closes the chat's session. Stops the agent as well if no other chat uses it.
@@ -284,6 +283,7 @@ impl State {
                 Vec::new(),
             );
             chat.queue.paused = true;
+            chat.losses.given_up();
         }
         self.enter_phase(id, Phase::Stopped);
     }
@@ -316,7 +316,7 @@ impl State {
     }
 
     /// Settles everything that waits for this agent, stops it, and returns the chats that used it.
-    fn end_connection(&mut self, agent: AgentId, tools: ToolStatus) -> Vec<ChatId> {
+    pub(super) fn end_connection(&mut self, agent: AgentId, tools: ToolStatus) -> Vec<ChatId> {
         if let Some(connection) = self.connections.get_mut(&agent) {
             connection.stage = ConnectionStage::Closed;
         }

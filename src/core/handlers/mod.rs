@@ -14,6 +14,7 @@ mod permission;
 mod persistence;
 mod prompt_context;
 mod proposed_writes;
+mod reconnect;
 mod review;
 mod review_list;
 mod session_list;

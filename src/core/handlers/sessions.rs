@@ -171,6 +171,7 @@ impl State {
                 Phase::Ready
             },
         );
+        self.reconnected(id);
         for update in held.unwrap_or_default() {
             self.update(id, update);
         }
@@ -201,6 +202,7 @@ impl State {
         chat.transcript.note_reopened(note);
         self.send_options(id);
         self.enter_phase(id, Phase::Ready);
+        self.reconnected(id);
         self.save(id);
         self.send_next_prompt(id);
     }

@@ -33,11 +33,11 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         match &chat.phase {
             Phase::Ready => self.start_turn(id, prompt),
-            Phase::Running(_) | Phase::Starting(_) => {
+            Phase::Running(_) | Phase::Starting(_) if !chat.is_reconnecting() => {
                 chat.queue.prompts.push_back(prompt);
                 chat.redraw.status = true;
             }
-            Phase::Failed(_) => {
+            Phase::Running(_) | Phase::Starting(_) | Phase::Failed(_) => {
                 // A prompt restarts a dead agent.
                 chat.queue.prompts.push_front(prompt);
                 chat.queue.paused = false;

@@ -124,6 +124,11 @@ pub enum Timer {
     CancelGrace(ChatId, u64),
     /// Saving what the agent has said so far in the turn with this number.
     SavePart(ChatId, u64),
+    /// Reaching the lost agent of a chat again, for the time with this number. It fires up to a quarter of its time early, so
+    /// that not all clients of a server come back at once.
+    Reconnect(ChatId, u64),
+    /// Whether the session of a chat has lasted since its agent was reached for the time with this number.
+    Steady(ChatId, u64),
     /// Telling the editor what has changed in the review since it was told last.
     ReviewUpdates,
 }

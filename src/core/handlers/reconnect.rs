@@ -1,0 +1,135 @@
+//! Connections that are lost: they are made again after a while, and their sessions resumed. What was lost with them is told,
+//! and never sent again by itself.
+
+use crate::core::chat::{Chat, Phase, StartupStep};
+use crate::core::connection::ConnectionStage;
+use crate::core::messages::agent::{Exit, ExitCause};
+use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
+use crate::core::messages::effect::Effect;
+use crate::core::messages::event::Timer;
+use crate::core::messages::ids::AgentId;
+use crate::core::state::State;
+use crate::core::user_messages;
+use crate::session::agent::Reconnect;
+use crate::session::author::ChatId;
+use crate::session::tool_call::ToolStatus;
+use crate::session::update::Severity;
+use std::time::Duration;
+
+/// From what to what the wait before another attempt grows.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// How long a session has to last before the next loss counts as the first.
+const STEADY: Duration = Duration::from_secs(60);
+
+/// How often a program that ends is started again before its sessions have lasted that long.
+const MAX_RESTARTS: u32 = 3;
+
+/// Returns how long to wait before `attempt`, counted from 0.
+fn wait(attempt: u32) -> Duration {
+    FIRST_WAIT.saturating_mul(2_u32.saturating_pow(attempt)).min(LONGEST_WAIT)
+}
+
+impl State {
+    /// Decides whether an agent that has ended is reached or started again by itself, and after what time.
+    pub(in crate::core) fn reconnects_after(
+        &self,
+        agent: AgentId,
+        cause: &ExitCause,
+    ) -> Option<Duration> {
+        let connection = self.connections.get(&agent)?;
+        let chats = self.chats_on(agent);
+        let chats = || chats.iter().filter_map(|id| self.chats.get(id));
+        let attempts = chats().map(|chat| chat.losses.attempts).max()?;
+        if connection.config.reconnect == Reconnect::Prompt {
+            return None;
+        }
+        let was_ready = !matches!(connection.stage, ConnectionStage::Initializing);
+        match cause {
+            ExitCause::Lost(_) | ExitCause::HungUp(_) => {
+                (was_ready || attempts > 0).then(|| wait(attempts))
+            }
+            ExitCause::Unreachable { obstacle, .. } => {
+                (attempts > 0 && obstacle.may_pass()).then(|| wait(attempts))
+            }
+            ExitCause::Status(_) | ExitCause::Signal(_) | ExitCause::ClosedPipe => {
+                (was_ready && attempts < MAX_RESTARTS).then_some(Duration::ZERO)
+            }
+            ExitCause::NotStarted { .. } => None,
+        }
+    }
+
+    /// Ends a connection and has it made again after a time. The first loss is told, and what was lost with it.
+    pub(in crate::core) fn reconnect(&mut self, agent: AgentId, exit: &Exit, after: Duration) {
+        let Some(connection) = self.connections.get(&agent) else { return };
+        let why = user_messages::lost(&connection.config, &exit.cause);
+        let details = user_messages::exit_details(exit);
+        let lost: Vec<_> = self
+            .chats_on(agent)
+            .into_iter()
+            .filter_map(|id| {
+                let turn = self.chats.get(&id)?.turn().filter(|turn| !turn.is_unsent())?;
+                Some((id, turn.prompt.clone()))
+            })
+            .collect();
+        let mut is_news = false;
+        for id in self.end_connection(agent, ToolStatus::Failed) {
+            let prompt = lost.iter().find(|(chat, _)| *chat == id).map(|(_, prompt)| prompt);
+            let Some(chat) = self.chats.get_mut(&id) else { continue };
+            let is_first = chat.losses.is_over();
+            chat.losses.began();
+            let number = chat.losses.number;
+            if is_first {
+                is_news = true;
+                chat.transcript.note(Severity::Warning, why.clone(), details.clone());
+            }
+            if let Some(prompt) = prompt {
+                let note = "This turn was lost with it. Your prompt is in the prompt buffer again.";
+                chat.transcript.note(Severity::Error, note, Vec::new());
+                chat.queue.pause_if(true);
+                if !prompt.text.is_empty() {
+                    let prompt = prompt.clone();
+                    self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
+                }
+            }
+            self.enter_phase(id, Phase::Starting(StartupStep::Reconnecting));
+            if is_first {
+                let told = UserAutocmd::Error(id, why.clone());
+                self.after_draw.push(EditorMessage::Autocommand(told));
+            }
+            self.effects.push(Effect::Timer { timer: Timer::Reconnect(id, number), after });
+        }
+        if is_news {
+            self.notify(Level::Warn, why);
+        }
+    }
+
+    /// The time to wait before another attempt is over.
+    pub(in crate::core) fn reconnect_now(&mut self, id: ChatId, number: u64) {
+        let is_waiting = |chat: &Chat| chat.is_reconnecting() && chat.losses.number == number;
+        if self.chats.get(&id).is_some_and(is_waiting) {
+            self.connect(id);
+        }
+    }
+
+    /// A session is open again after a loss.
+    pub(in crate::core) fn reconnected(&mut self, id: ChatId) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        if !chat.losses.is_over() {
+            let number = chat.losses.recovered();
+            let timer = Timer::Steady(id, number);
+            self.effects.push(Effect::Timer { timer, after: STEADY });
+        }
+    }
+
+    /// A session has lasted for a while since the loss with this number.
+    pub(in crate::core) fn connection_is_steady(&mut self, id: ChatId, number: u64) {
+        if let Some(chat) = self.chats.get_mut(&id)
+            && chat.losses.number == number
+            && chat.losses.is_over()
+        {
+            chat.losses.attempts = 0;
+        }
+    }
+}

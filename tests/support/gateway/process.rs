@@ -1,0 +1,55 @@
+//! A program behind the gateway, as lines in and out.
+
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::Command;
+use tokio::sync::mpsc;
+
+/// How many lines of the program may wait.
+const ROOM: usize = 16;
+
+/// A running program. It ends when this is dropped.
+pub(super) struct Process {
+    pub(super) stdin: mpsc::UnboundedSender<String>,
+    pub(super) stdout: mpsc::Receiver<String>,
+}
+
+impl Process {
+    /// Starts the program.
+    pub(super) fn start(command: &[String]) -> Self {
+        let mut child = Command::new(&command[0])
+            .args(&command[1..])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("start the agent behind a gateway");
+        let mut input = child.stdin.take().expect("stdin");
+        let mut output = BufReader::with_capacity(1 << 20, child.stdout.take().expect("stdout"));
+        let (stdin, mut lines_in) = mpsc::unbounded_channel::<String>();
+        let (lines_out, stdout) = mpsc::channel(ROOM);
+        tokio::spawn(async move {
+            while let Some(line) = lines_in.recv().await {
+                if input.write_all(format!("{line}\n").as_bytes()).await.is_err() {
+                    break;
+                }
+            }
+        });
+        tokio::spawn(async move {
+            let _child = child;
+            loop {
+                let mut line = String::new();
+                let read = tokio::select! {
+                    read = output.read_line(&mut line) => read,
+                    () = lines_out.closed() => break,
+                };
+                line.truncate(line.trim_end().len());
+                if read.unwrap_or(0) == 0 || lines_out.send(line).await.is_err() {
+                    break;
+                }
+            }
+        });
+        Self { stdin, stdout }
+    }
+}
