@@ -199,7 +199,7 @@ async fn nothing_received_is_lost_when_a_connection_breaks() {
             let folder = TempFolder::new();
             let gateway = Gateway::start(way, counting(), folder.path());
             let mut bridge = connected(remote(&gateway.url)).await;
-            let bytes = 2_000 + dice.below(200_000);
+            let bytes = dice.within(2_000..200_000);
             gateway.cut_after(bytes);
             prompt(&mut bridge, 2, "100000");
             let (texts, end) = turn(&mut bridge).await;

@@ -10,6 +10,7 @@ use reqwest::{Certificate, Client, Method, NoProxy, Proxy, RequestBuilder, Respo
 use rustls::CertificateError;
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::io;
 use std::time::Duration;
 use url::Url;
 
@@ -173,13 +174,15 @@ impl Failure {
     pub(super) fn of(error: &reqwest::Error) -> Self {
         let mut source: Option<&(dyn Error + 'static)> = Some(error);
         while let Some(current) = source {
-            let inner = current.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-            let tls = current.downcast_ref::<rustls::Error>();
-            let tls = tls.or_else(|| inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()));
-            if let Some(error) = tls {
+            if let Some(error) = current.downcast_ref::<rustls::Error>() {
                 return Self::of_tls(error);
             }
-            source = current.source();
+            // What such an error wraps is not its source.
+            let wrapped = current.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+            source = match wrapped {
+                Some(wrapped) => Some(wrapped),
+                None => current.source(),
+            };
         }
         Self::new(Obstacle::NoAnswer, words(error))
     }

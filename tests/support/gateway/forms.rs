@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::{SinkExt, StreamExt};
@@ -196,6 +196,8 @@ pub(super) struct Log {
     count: watch::Sender<usize>,
     /// How many were written to a stream.
     told: AtomicUsize,
+    /// Whether the handshake has begun.
+    begun: AtomicBool,
 }
 
 fn log(shared: &Shared, anew: bool) -> Arc<Log> {
@@ -209,6 +211,7 @@ fn log(shared: &Shared, anew: bool) -> Arc<Log> {
         events: Mutex::default(),
         count: watch::Sender::new(0),
         told: AtomicUsize::new(0),
+        begun: AtomicBool::new(false),
     });
     let telling = log.clone();
     tokio::spawn(async move {
@@ -229,8 +232,12 @@ pub(super) async fn post_to_one(
 ) -> io::Result<()> {
     let message: Json = serde_json::from_str(&body).unwrap_or_default();
     let is_first = message["method"] == "initialize";
-    let has_begun = locked(&shared.log).as_ref().is_some_and(|log| *log.count.borrow() > 0);
-    let _ = log(shared, is_first && has_begun).to_agent.send(body);
+    let current = locked(&shared.log).clone();
+    let begins = |log: Arc<Log>| log.begun.swap(true, Ordering::SeqCst);
+    let is_another = is_first && current.is_some_and(begins);
+    let log = log(shared, is_another);
+    log.begun.fetch_or(is_first, Ordering::SeqCst);
+    let _ = log.to_agent.send(body);
     answer(stream, "202 Accepted", "", "").await
 }
 

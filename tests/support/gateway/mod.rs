@@ -14,13 +14,13 @@ use std::thread::JoinHandle;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{CertificateParams, CertifiedIssuer, KeyPair};
-use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Builder;
 use tokio::sync::{oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::{ServerConfig, crypto::ring, pki_types::PrivatePkcs8KeyDer};
 
 pub use wire::Head;
+use wire::Listener;
 
 /// What carries the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,38 +103,27 @@ impl Gateway {
         });
         let tls = is_secure.then(|| tls(folder));
         let (stop, stopped) = oneshot::channel();
-        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let (url, serving): (_, Box<dyn FnOnce() + Send>) = if way == Way::Unix {
+        let serving = shared.clone();
+        let (url, listener) = if way == Way::Unix {
             let path = folder.join("gateway");
-            let listener = {
-                let _inside = runtime.enter();
-                UnixListener::bind(&path).expect("listen on a Unix socket")
-            };
-            let shared = shared.clone();
-            let serving = async move {
-                tokio::select! {
-                    () = wire::serve_unix(listener, shared) => {}
-                    _ = stopped => {}
-                }
-            };
-            (format!("unix://{}", path.display()), Box::new(move || runtime.block_on(serving)))
+            let listener = std::os::unix::net::UnixListener::bind(&path);
+            (format!("unix://{}", path.display()), Listener::Unix(listener.expect("listen")))
         } else {
-            let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
-            let listener = listener.expect("listen on a port");
+            let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("listen");
             let port = listener.local_addr().expect("the port").port();
             let scheme = if way == Way::WebSocket { "ws" } else { "http" };
             let (secure, host) = if is_secure { ("s", "localhost") } else { ("", "127.0.0.1") };
-            let shared = shared.clone();
-            let serving = async move {
+            (format!("{scheme}{secure}://{host}:{port}/acp"), Listener::Tcp(listener, tls))
+        };
+        let thread = std::thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async move {
                 tokio::select! {
-                    () = wire::serve_tcp(listener, tls, shared) => {}
+                    () = wire::serve(listener, serving) => {}
                     _ = stopped => {}
                 }
-            };
-            let url = format!("{scheme}{secure}://{host}:{port}/acp");
-            (url, Box::new(move || runtime.block_on(serving)))
-        };
-        let thread = std::thread::spawn(serving);
+            });
+        });
         Self { url, shared, stop: Some(stop), thread: Some(thread) }
     }
 

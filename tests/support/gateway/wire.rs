@@ -75,25 +75,35 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
     }
 }
 
-pub(super) async fn serve_unix(listener: UnixListener, shared: Arc<Shared>) {
-    while let Ok((stream, _)) = listener.accept().await {
-        tokio::spawn(until_cut(Box::new(stream), shared.clone()));
-    }
+/// Where connections come from.
+pub(super) enum Listener {
+    Unix(std::os::unix::net::UnixListener),
+    Tcp(std::net::TcpListener, Option<TlsAcceptor>),
 }
 
-pub(super) async fn serve_tcp(
-    listener: TcpListener,
-    tls: Option<TlsAcceptor>,
-    shared: Arc<Shared>,
-) {
-    while let Ok((stream, _)) = listener.accept().await {
-        let (tls, shared) = (tls.clone(), shared.clone());
-        tokio::spawn(async move {
-            let Some(tls) = tls else { return until_cut(Box::new(stream), shared).await };
-            if let Ok(stream) = tls.accept(stream).await {
-                until_cut(Box::new(stream), shared).await;
+/// Serves all connections.
+pub(super) async fn serve(listener: Listener, shared: Arc<Shared>) {
+    match listener {
+        Listener::Unix(listener) => {
+            listener.set_nonblocking(true).expect("a socket that can be asked");
+            let listener = UnixListener::from_std(listener).expect("a socket");
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(until_cut(Box::new(stream), shared.clone()));
             }
-        });
+        }
+        Listener::Tcp(listener, tls) => {
+            listener.set_nonblocking(true).expect("a socket that can be asked");
+            let listener = TcpListener::from_std(listener).expect("a socket");
+            while let Ok((stream, _)) = listener.accept().await {
+                let (tls, shared) = (tls.clone(), shared.clone());
+                tokio::spawn(async move {
+                    let Some(tls) = tls else { return until_cut(Box::new(stream), shared).await };
+                    if let Ok(stream) = tls.accept(stream).await {
+                        until_cut(Box::new(stream), shared).await;
+                    }
+                });
+            }
+        }
     }
 }
 
@@ -104,11 +114,11 @@ async fn until_cut(stream: Box<dyn Io>, shared: Arc<Shared>) {
     let stream = BufReader::new(stream);
     tokio::select! {
         _ = cuts.changed() => {}
-        _ = serve(stream, &shared) => {}
+        _ = answer_all(stream, &shared) => {}
     }
 }
 
-async fn serve(mut stream: Stream, shared: &Arc<Shared>) -> io::Result<()> {
+async fn answer_all(mut stream: Stream, shared: &Arc<Shared>) -> io::Result<()> {
     if shared.way == Way::Unix {
         return forms::unix(stream, shared).await;
     }
