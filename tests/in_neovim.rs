@@ -59,6 +59,7 @@ mod slash;
 mod start;
 mod start_outside;
 mod terminals;
+mod transports;
 mod turn;
 mod turn_cancel;
 mod undo;

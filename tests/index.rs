@@ -25,6 +25,7 @@ const HEADINGS: &[&str] = &[
     "Sessions",
     "Options and logins",
     "Dialects",
+    "Transports",
     "Crashes",
     "Prompts and keys",
     "Windows and views",

@@ -131,6 +131,7 @@ enum Step {
     Stop,
     Restart,
     Exit,
+    Lose,
     Question(Option<usize>),
     Timer,
 }
@@ -162,7 +163,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Restart),
         1 => Just(Step::Exit),
         1 => prop_oneof![Just(None), (0..3usize).prop_map(Some)].prop_map(Step::Question),
-        1 => Just(Step::Timer),
+        1 => Just(Step::Lose),
+        2 => Just(Step::Timer),
     ]
 }
 
@@ -245,6 +247,12 @@ fn play(world: &mut World, step: Step) {
             stderr_lines: 1,
             messages: Vec::new(),
         })),
+        Step::Lose => {
+            for connection in world.state.connections.values_mut() {
+                connection.config.reconnect = Reconnect::Now;
+            }
+            reconnect::lose(world);
+        }
         Step::Question(index) => {
             if let Some(id) = world.questions.pop() {
                 world.handle(Event::User(UserAction::Answer { id, index }));
@@ -334,6 +342,7 @@ mod elicitations;
 mod panics;
 mod persistence;
 mod prompt_context;
+mod reconnect;
 mod sessions;
 mod terminals;
 mod turn;

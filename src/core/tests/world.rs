@@ -1,6 +1,7 @@
 //! A simulated environment for a `State`: an agent, a disk and an editor.
 
 use super::*;
+use std::time::Duration;
 
 /// Simulates everything around a `State` and records its effects.
 #[derive(Default)]
@@ -16,6 +17,8 @@ pub(super) struct World {
     pub(super) questions: Vec<u64>,
     pub(super) messages: Vec<EditorMessage>,
     pub(super) timers: Vec<Timer>,
+    /// The same with their times.
+    pub(super) waits: Vec<(Timer, Duration)>,
     /// Contexts that prompts are waiting for.
     pub(super) contexts: Vec<CollectPromptContext>,
     /// The content of each prompt that was sent.
@@ -73,7 +76,10 @@ impl World {
                 Effect::TurnEnded { reported, taken, .. } => self.turn_ends.push((reported, taken)),
                 Effect::Terminal(terminal, action) => self.terminal(&terminal, &action),
                 Effect::Store(command) => self.stored.push(command),
-                Effect::Timer { timer, .. } => self.timers.push(timer),
+                Effect::Timer { timer, after } => {
+                    self.timers.push(timer);
+                    self.waits.push((timer, after));
+                }
                 Effect::FollowDisk { paths, .. } => self.followed.push(paths),
                 Effect::Buffer { .. }
                 | Effect::Export { .. }
