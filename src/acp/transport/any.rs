@@ -8,7 +8,7 @@ use super::websocket;
 use super::{Opened, Transport};
 use crate::core::messages::agent::{ExitCause, Obstacle};
 use crate::session::agent::{AgentConfig, RemoteAgent};
-use crate::session::protocol::Protocol;
+use crate::session::protocol::{Offered, Protocol};
 use std::path::Path;
 
 /// Starts agents as child processes, or reaches them where they run.
@@ -41,7 +41,7 @@ fn connect(config: &AgentConfig, remote: &RemoteAgent) -> Result<Opened, Failure
         Some(("unix", path)) => Ok(unix::open(path.into())),
         Some(("ws" | "wss", _)) => Ok(websocket::open(Server::new(config, remote, true)?)),
         Some(("http" | "https", _)) => {
-            let has_one_stream = config.protocol == Some(Protocol::OpenOxide);
+            let has_one_stream = config.offered == Offered::Only(Protocol::OpenOxide);
             Ok(http::open(Server::new(config, remote, false)?, has_one_stream))
         }
         _ => Err(Failure::new(Obstacle::Configuration, "its address is unknown here".to_owned())),
