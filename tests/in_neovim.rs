@@ -28,6 +28,7 @@ mod dialects;
 mod documents;
 mod drawing;
 mod elicitation;
+mod elsewhere;
 mod full_disk;
 mod harness;
 mod hostile;

@@ -26,6 +26,7 @@ const HEADINGS: &[&str] = &[
     "Options and logins",
     "Dialects",
     "Transports",
+    "Agents elsewhere",
     "Crashes",
     "Prompts and keys",
     "Windows and views",

@@ -12,6 +12,7 @@ use crate::session::update::Update;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -31,6 +32,14 @@ pub enum EncodeError {
         bytes: usize,
         /// The length the agent can read.
         limit: usize,
+    },
+    /// The agent has no path for a file.
+    #[error("{} is in no folder of agents.{agent}.paths", path.display())]
+    NotMapped {
+        /// Our path.
+        path: PathBuf,
+        /// The agent's name in the configuration.
+        agent: String,
     },
     /// The agent's protocol has no such method.
     #[error("this agent's protocol has no {0}")]

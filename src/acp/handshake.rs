@@ -4,6 +4,7 @@
 use super::dialect::{Dialect, EncodeError};
 use super::fields::{Fields, json, whole};
 use super::go::Go;
+use super::mapped::Mapped;
 use super::openoxide::OpenOxide;
 use super::v0::V0;
 use super::v1::{V1, outgoing, reply};
@@ -14,6 +15,8 @@ use crate::core::messages::agent::{
 use crate::core::messages::call::Call;
 use crate::jsonrpc::outgoing::request;
 use crate::session::agent::{AgentCapabilities, AgentConfig, AgentInfo};
+use crate::session::ids::AgentName;
+use crate::session::paths::PathMap;
 use crate::session::protocol::{Offered, Protocol};
 use serde_json::Value;
 use std::ops::RangeInclusive;
@@ -30,6 +33,10 @@ pub struct Handshake {
     offered: Offered,
     /// The configured options of sessions.
     options: Vec<(String, String)>,
+    /// The folders that the agent knows by other paths.
+    paths: PathMap,
+    /// The agent's name in the configuration.
+    agent: AgentName,
     offer: Offer,
     /// Why the first offer was refused.
     first_refusal: Option<CallError>,
@@ -64,8 +71,14 @@ impl Handshake {
             Offered::Only(Protocol::V1 | Protocol::V0) => Offer::First,
             Offered::Only(Protocol::Go | Protocol::OpenOxide) => Offer::Text,
         };
-        let options = config.options.clone();
-        Self { offered: config.offered, options, offer, first_refusal: None }
+        Self {
+            offered: config.offered,
+            options: config.options.clone(),
+            paths: config.disk.paths.clone(),
+            agent: config.name.clone(),
+            offer,
+            first_refusal: None,
+        }
     }
 
     /// Returns the dialect in which messages are read until one is chosen.
@@ -92,7 +105,9 @@ impl Handshake {
     pub fn answered(&mut self, outcome: Result<&str, &str>, has_version: bool) -> Step {
         match outcome {
             Ok(result) => match self.chosen(result, has_version) {
-                Ok((dialect, info)) => Step::Chosen(dialect, info),
+                Ok((dialect, info)) => {
+                    Step::Chosen(Mapped::wrap(dialect, &self.paths, &self.agent), info)
+                }
                 Err(error) => Step::Failed(error),
             },
             Err(error) => self.refused(reply::error(error)),

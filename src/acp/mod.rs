@@ -8,6 +8,7 @@ pub mod dialect;
 mod fields;
 pub mod go;
 pub mod handshake;
+mod mapped;
 pub mod openoxide;
 mod options;
 pub mod peer;

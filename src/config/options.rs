@@ -40,6 +40,11 @@ pub struct AgentOptions {
     pub auth_method: Option<String>,
     /// How to install the program, shown where it is not found.
     pub install_hint: Option<String>,
+    /// Folders that the agent knows by other paths, by our paths.
+    #[serde(deserialize_with = "map_or_empty_list")]
+    pub paths: BTreeMap<String, String>,
+    /// Whether it has the same files as we; unset counts as true.
+    pub shared: Option<bool>,
     /// The protocol it speaks, if that does not follow from its answers: `1`, `2`, `0.1.1`, `go` or `openoxide`.
     pub dialect: Option<String>,
     /// When to get it back after it was lost: `now` or with the next `prompt`.
@@ -106,6 +111,8 @@ impl AgentOptions {
         self.options.extend(over.options);
         self.auth_method = over.auth_method.or(self.auth_method);
         self.install_hint = over.install_hint.or(self.install_hint);
+        self.paths.extend(over.paths);
+        self.shared = over.shared.or(self.shared);
         self.dialect = over.dialect.or(self.dialect);
         self.reconnect = over.reconnect.or(self.reconnect);
         self.timeouts = TimeoutOptions {

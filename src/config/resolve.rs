@@ -7,10 +7,11 @@ use super::remote::remote;
 use super::settings::Settings;
 use crate::process::program;
 use crate::session::agent::{AgentConfig, McpServer, Reconnect, Timeouts};
+use crate::session::paths::{AgentDisk, PathMap};
 use crate::session::protocol::{Offered, Protocol};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The name of the built-in agent, and the subcommand that runs it.
@@ -72,10 +73,18 @@ pub fn resolve(
         Reconnect::named(word).ok_or_else(problem)
     });
     let problem = problem.or_else(|| reconnect.as_ref().err().cloned());
+    let disk = disk(&name, &agent, &environment);
+    let problem = problem.or_else(|| disk.as_ref().err().cloned());
+    let disk = disk.unwrap_or_default();
+    let is_here = !is_remote && !disk.is_separate && disk.paths.is_empty();
     let mut servers = settings.mcp_servers;
     servers.extend(mcp_servers);
     servers.extend(agent.mcp_servers);
     let search_path = environment.get("PATH").cloned().unwrap_or_default();
+    // The programs of an agent that runs elsewhere are not found here.
+    let find = |program: &str| {
+        if is_here { program::find(program, &search_path, cwd).ok() } else { None }
+    };
     let servers = servers.into_iter();
     AgentConfig {
         name: name.into(),
@@ -84,9 +93,7 @@ pub fn resolve(
         remote: remote.ok().flatten(),
         reconnect: reconnect.unwrap_or_default(),
         env: agent.env.into_iter().collect(),
-        mcp_servers: servers
-            .filter_map(|(name, server)| mcp_server(name, server, &search_path, cwd))
-            .collect(),
+        mcp_servers: servers.filter_map(|(name, server)| mcp_server(name, server, &find)).collect(),
         base_env: environment
             .into_iter()
             .filter(|(name, _)| !EDITOR_VARIABLES.contains(&name.as_str()))
@@ -95,6 +102,7 @@ pub fn resolve(
         options: agent.options.into_iter().collect(),
         timeouts: timeouts(agent.timeouts),
         install_hint: agent.install_hint,
+        disk,
         offered: protocol.ok().flatten().map_or(by_default, Offered::Only),
         problem,
     }
@@ -106,6 +114,19 @@ fn protocol(name: &str, dialect: &str) -> Result<Protocol, String> {
         let known: Vec<_> = Protocol::ALL.into_iter().map(Protocol::name).collect();
         format!("agents.{name}.dialect is {dialect:?}; it can be {}", known.join(", "))
     })
+}
+
+/// Returns the files of the agent `name`, or what is wrong with how they are configured.
+fn disk(
+    name: &str,
+    agent: &AgentOptions,
+    environment: &BTreeMap<String, String>,
+) -> Result<AgentDisk, String> {
+    let pairs = agent.paths.iter().map(|(ours, theirs)| {
+        (expand_home(ours.clone(), environment).into(), PathBuf::from(theirs))
+    });
+    let paths = PathMap::new(pairs).map_err(|problem| format!("agents.{name}.paths: {problem}"))?;
+    Ok(AgentDisk { paths, is_separate: agent.shared == Some(false) })
 }
 
 fn preset(name: &str, configured: &AgentOptions, this_program: &Path) -> Option<AgentOptions> {
@@ -144,8 +165,7 @@ fn expand_home(command: String, environment: &BTreeMap<String, String>) -> Strin
 fn mcp_server(
     name: String,
     server: McpServerOptions,
-    search_path: &str,
-    cwd: &Path,
+    find: &dyn Fn(&str) -> Option<PathBuf>,
 ) -> Option<McpServer> {
     if let Some(url) = server.url {
         let headers = server.headers.into_iter().collect();
@@ -158,7 +178,7 @@ fn mcp_server(
     }
     let command = server.command?;
     // The protocol requires an absolute path. If the program is not found, the agent reports that.
-    let found = program::find(&command, search_path, cwd);
+    let found = find(&command);
     let command = found.map_or(command, |path| path.to_string_lossy().into_owned());
     Some(McpServer::Stdio {
         name,

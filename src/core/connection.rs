@@ -51,9 +51,9 @@ impl AgentConnection {
     /// Whether starting this configuration in `cwd` would run the same program with the same environment.
     pub(super) fn serves(&self, config: &AgentConfig, cwd: &Path) -> bool {
         let program = |config: &AgentConfig| {
-            let AgentConfig { name, command, args, remote, env, base_env, offered, .. } =
+            let AgentConfig { name, command, args, remote, env, base_env, offered, disk, .. } =
                 config.clone();
-            (name, command, args, remote, env, base_env, offered)
+            (name, command, args, remote, env, base_env, offered, disk)
         };
         self.stage != ConnectionStage::Closed
             && self.cwd == cwd

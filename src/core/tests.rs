@@ -24,6 +24,7 @@ use crate::session::agent::{AgentConfig, AgentInfo, AuthKind, AuthMethod, Reconn
 use crate::session::author::ChatId;
 use crate::session::content::Content;
 use crate::session::ids::SessionId;
+use crate::session::paths::AgentDisk;
 use crate::session::permission::{OptionKind, Outcome, PermissionOption, PermissionRequest};
 use crate::session::prompt::Prompt;
 use crate::session::protocol::Offered;
@@ -50,6 +51,7 @@ fn config() -> AgentConfig {
         timeouts: Timeouts::default(),
         install_hint: None,
         offered: Offered::All,
+        disk: AgentDisk::default(),
         problem: None,
     }
 }

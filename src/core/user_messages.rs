@@ -1,5 +1,6 @@
 //! Error messages for the user: each is one line that says what happened and what to do.
 
+use crate::core::chat::Chat;
 use crate::core::messages::agent::{
     AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Obstacle, Reply,
 };
@@ -7,6 +8,7 @@ use crate::session::agent::{AgentConfig, RemoteAgent};
 use crate::session::label;
 use crate::session::protocol::Protocol;
 use crate::session::turn::StopReason;
+use crate::session::update::Severity;
 
 /// Maximum number of an agent's lines shown below an error, and the maximum length of each in characters. The log has
 /// the rest.
@@ -18,6 +20,26 @@ const MAX_DATA_LINE_CHARS: usize = 400;
 
 /// How to get a dead agent back.
 pub(super) const RESTART: &str = "Send a prompt or :RatRestart to restart.";
+
+/// Says what an agent without our files can do with them.
+pub(super) fn separate_disk(chat: &Chat) -> (Severity, String) {
+    let title = chat.agent_title();
+    match chat.info.protocol.filter(|protocol| !protocol.has_files()) {
+        Some(protocol) => {
+            let protocol = protocol.title();
+            let note = format!(
+                "{title} is on another disk and cannot read or write your files: {protocol} has no way to do so through Neovim."
+            );
+            (Severity::Warning, note)
+        }
+        None => {
+            let note = format!(
+                "{title} is on another disk: it reads and writes your files through Neovim. What its commands change there is not seen here."
+            );
+            (Severity::Info, note)
+        }
+    }
+}
 
 /// Says why the agent has ended.
 pub(super) fn ended(config: &AgentConfig, cause: &ExitCause) -> String {

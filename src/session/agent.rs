@@ -1,6 +1,7 @@
 //! Agents: [`AgentConfig`], how to start one, and [`AgentInfo`], what it told us in `initialize`.
 
 use super::ids::{AgentName, AuthMethodId};
+use super::paths::AgentDisk;
 use super::prompt::PromptCapabilities;
 use super::protocol::{Offered, Protocol};
 use std::fmt;
@@ -36,6 +37,8 @@ pub struct AgentConfig {
     pub install_hint: Option<String>,
     /// The protocols it is offered.
     pub offered: Offered,
+    /// Its files.
+    pub disk: AgentDisk,
     /// Why it cannot be started, if its configuration already says so.
     pub problem: Option<String>,
 }
@@ -57,6 +60,7 @@ impl AgentConfig {
             timeouts: Timeouts::default(),
             install_hint: None,
             offered: Offered::All,
+            disk: AgentDisk::default(),
             problem: Some(problem),
         }
     }

@@ -5,6 +5,7 @@ pub mod agent;
 pub mod author;
 pub mod ids;
 pub mod label;
+pub mod paths;
 pub mod protocol;
 
 pub mod address;

@@ -111,8 +111,14 @@ impl Prompt {
 
     /// Builds the content blocks to send: the text, then the attachments, each in the richest form
     /// that the agent accepts. Text becomes a `resource`, or a link and a text block, since it may
-    /// be unsaved. A file becomes an image, audio or `resource`, or else a link (ACP content).
-    pub fn pack(&self, capabilities: PromptCapabilities, files: &FilesRead) -> Packed {
+    /// be unsaved. A file becomes an image, audio or `resource`, or else a link (ACP content), if the
+    /// agent `can_open` links to our files.
+    pub fn pack(
+        &self,
+        capabilities: PromptCapabilities,
+        files: &FilesRead,
+        can_open: bool,
+    ) -> Packed {
         let mut packed = Packed::default();
         if !self.text.is_empty() {
             packed.blocks.push(Content::Text(self.text.clone()));
@@ -122,7 +128,8 @@ impl Prompt {
             match &attachment.body {
                 Body::Text(text) => attachment.pack_text(text, capabilities, &mut packed.blocks),
                 Body::File(path) => {
-                    attachment.pack_file(files.get(path), capabilities, &mut room, &mut packed);
+                    let read = files.get(path);
+                    attachment.pack_file(read, capabilities, can_open, &mut room, &mut packed);
                 }
             }
         }
@@ -184,6 +191,7 @@ impl Attachment {
         &self,
         read: Option<&FileRead>,
         capabilities: PromptCapabilities,
+        can_open: bool,
         room: &mut usize,
         out: &mut Packed,
     ) {
@@ -202,6 +210,10 @@ impl Attachment {
         };
         match block {
             Ok(block) => out.blocks.push(block),
+            Err(why) if !can_open => {
+                let why = why.unwrap_or_else(|| "the agent accepts no such content".to_owned());
+                out.notices.push(omitted(&why));
+            }
             Err(why) => {
                 out.blocks.push(self.link());
                 let notice = why.map(|why| format!("{} was sent as a link: {why}", self.label));

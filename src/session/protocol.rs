@@ -64,6 +64,11 @@ impl Protocol {
         matches!(self, Self::V1 | Self::V2 | Self::V0)
     }
 
+    /// Whether agents can read and write files through us.
+    pub fn has_files(self) -> bool {
+        matches!(self, Self::V1 | Self::V0)
+    }
+
     /// Whether a process of an agent may have only one session.
     pub fn has_one_session(self) -> bool {
         self == Self::Go

@@ -20,6 +20,7 @@ use rat_nvim::jsonrpc::incoming;
 use rat_nvim::session::agent::{AgentConfig, Reconnect, Timeouts};
 use rat_nvim::session::author::ChatId;
 use rat_nvim::session::ids::TerminalId;
+use rat_nvim::session::paths::AgentDisk;
 use rat_nvim::session::permission::OptionKind;
 use rat_nvim::session::prompt::Prompt;
 use rat_nvim::session::protocol::Offered;
@@ -96,6 +97,7 @@ impl World {
             timeouts: Timeouts::default(),
             install_hint: None,
             offered: Offered::All,
+            disk: AgentDisk::default(),
             problem: None,
             options: Vec::new(),
         };

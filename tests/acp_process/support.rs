@@ -10,6 +10,7 @@ use rat_nvim::core::messages::ids::{AgentId, CallId, RequestToken};
 use rat_nvim::process::group::Watchdog;
 use rat_nvim::secrets::Secrets;
 use rat_nvim::session::agent::{AgentConfig, Reconnect, Timeouts};
+use rat_nvim::session::paths::AgentDisk;
 use rat_nvim::session::protocol::Offered;
 use rat_nvim::session::update::Update;
 use std::path::Path;
@@ -188,6 +189,7 @@ pub(crate) fn program(command: &str, args: &[&str]) -> AgentConfig {
         timeouts: Timeouts::default(),
         install_hint: None,
         offered: Offered::All,
+        disk: AgentDisk::default(),
         problem: None,
     }
 }

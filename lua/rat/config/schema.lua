@@ -93,6 +93,18 @@ local agent = {
   },
   { name = "install_hint", type = "string", doc = "Shown when the program is not found." },
   {
+    name = "paths",
+    type = "map",
+    items = text,
+    doc = "Folders that the agent knows by other paths, as in a container: your path, and the agent's."
+      .. " See |rat-elsewhere|.",
+  },
+  {
+    name = "shared",
+    type = "boolean",
+    doc = "Whether the agent has the same files as you. If not, it reads and writes them through Neovim.",
+  },
+  {
     name = "dialect",
     type = "string",
     doc = "The protocol it speaks: `1` or `2` (that version of ACP), `0.1.1` (ACP of that release), `go`"

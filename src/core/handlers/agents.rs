@@ -195,6 +195,10 @@ impl State {
                 let note = format!("{title} cannot use these MCP servers: {}", left_out.join(", "));
                 chat.transcript.note(Severity::Warning, note, Vec::new());
             }
+            if chat.config.disk.is_separate {
+                let (severity, note) = user_messages::separate_disk(chat);
+                chat.transcript.note(severity, note, Vec::new());
+            }
         }
         self.announce(id, false, false);
         self.open_session(id);

@@ -203,7 +203,8 @@ impl State {
     fn send_prompt(&mut self, id: ChatId, notes: ContextNotes, files: &FilesRead) {
         let Some((chat, turn)) = self.unsent_turn(id) else { return };
         let Some(session) = chat.session.clone() else { return };
-        let Packed { mut blocks, notices } = turn.prompt.pack(chat.info.capabilities.prompt, files);
+        let (accepts, can_open) = (chat.info.capabilities.prompt, !chat.config.disk.is_separate);
+        let Packed { mut blocks, notices } = turn.prompt.pack(accepts, files, can_open);
         let (entry, words) = (turn.entry, notes.text());
         for notice in notices {
             self.notify(Level::Warn, notice);

@@ -26,7 +26,7 @@ fn read(bytes: &[u8]) -> FileRead {
 fn packed(attachment: Attachment, read: FileRead, capabilities: PromptCapabilities) -> Packed {
     let Body::File(path) = attachment.body.clone() else { panic!("a file") };
     let files = FilesRead::from([(path, read)]);
-    Prompt { text: String::new(), attachments: vec![attachment] }.pack(capabilities, &files)
+    Prompt { text: String::new(), attachments: vec![attachment] }.pack(capabilities, &files, true)
 }
 
 fn link(name: &str, mime: Option<&str>) -> Content {
@@ -41,7 +41,7 @@ fn a_part_of_a_line_is_named_in_the_title() {
     let part = Attachment { part: Some("columns 5-7".to_owned()), ..whole };
     assert_eq!(part.title(), "a.txt:3 (columns 5-7)");
     let prompt = Prompt { text: String::new(), attachments: vec![part] };
-    let packed = prompt.pack(PromptCapabilities::default(), &FilesRead::default());
+    let packed = prompt.pack(PromptCapabilities::default(), &FilesRead::default(), true);
     let said = Content::Text("a.txt:3 (columns 5-7):\n```\ntwo\n```".to_owned());
     assert_eq!(packed.blocks.last(), Some(&said));
 }
@@ -97,7 +97,7 @@ fn files_that_are_too_large_are_linked_with_a_notice() {
     let prompt = Prompt { text: "see".to_owned(), attachments };
     let data = FileRead::Data { data: encode(PNG), size: MAX_MEDIA, media: sniff(PNG) };
     let files = prompt.files().map(|path| (path.to_owned(), data.clone())).collect();
-    let Packed { blocks, notices } = prompt.pack(ALL, &files);
+    let Packed { blocks, notices } = prompt.pack(ALL, &files, true);
     assert_eq!(blocks.len(), count + 1);
     assert_eq!(
         notices,
@@ -113,4 +113,15 @@ fn files_that_cannot_be_read_are_omitted_with_a_notice() {
         (blocks, notices),
         (Vec::new(), vec!["Could not attach a.png: no such file".to_owned()])
     );
+}
+
+#[test]
+fn an_agent_that_cannot_open_links_is_sent_none() {
+    let large = file("data.bin", None);
+    let Body::File(path) = large.body.clone() else { panic!("a file") };
+    let files = FilesRead::from([(path, FileRead::TooLarge(5 << 20))]);
+    let prompt = Prompt { text: "look".to_owned(), attachments: vec![large] };
+    let Packed { blocks, notices } = prompt.pack(ALL, &files, false);
+    assert_eq!(blocks, [Content::Text("look".to_owned())]);
+    assert_eq!(notices, ["Could not attach data.bin: it has 5.0 MiB, the limit is 1.0 MiB"]);
 }
