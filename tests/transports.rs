@@ -48,7 +48,9 @@ fn poll_waiting(nvim: &mut Nvim) {
 
 /// Starts an agent that cannot be reached and gives the reason.
 fn failure(nvim: &mut Nvim) -> String {
+    let told = nvim.events("RatError").len();
     nvim.command("RatStart");
+    nvim.poll_events("RatError", told + 1);
     nvim.poll_state("failed");
     nvim.detail()
 }
@@ -74,8 +76,11 @@ fn a_conversation() {
         agent.reply(&prompt, json!({"stopReason": "cancelled"}));
         nvim.poll_state("ready");
         nvim.command("RatStop");
-        agent.expect_gone();
         nvim.poll_state("stopped");
+        // Where there is one stream for everything, nothing says that it is left.
+        if way != Way::OneStream {
+            agent.expect_gone();
+        }
     }
 }
 
@@ -130,8 +135,9 @@ fn twenty_cuts() {
                 said += &text;
             }
             if dice.once_in(3) {
+                let ends = nvim.events("RatTurnEnd").len();
                 agent.reply(&prompt, json!({"stopReason": "end_turn"}));
-                nvim.poll_state("ready");
+                nvim.poll_events("RatTurnEnd", ends + 1);
             } else if chunks > 0 {
                 nvim.poll_screen(&format!("<{cut}.{}>", chunks - 1));
             }
@@ -142,8 +148,9 @@ fn twenty_cuts() {
             resume(&mut nvim, &mut agent);
             let prompt = agent.expect_request("session/prompt");
             assert_eq!(prompt.params["prompt"][0]["text"], json!("again"), "{way:?}");
+            let ends = nvim.events("RatTurnEnd").len();
             agent.reply(&prompt, json!({"stopReason": "end_turn"}));
-            nvim.poll_state("ready");
+            nvim.poll_events("RatTurnEnd", ends + 1);
             // The lost prompts are the user's to send or to drop.
             let clear = "vim.api.nvim_buf_set_lines(vim.fn.bufnr(...), 0, -1, true, {})";
             nvim.lua(clear, json!([PROMPT]));
@@ -245,10 +252,10 @@ fn a_slow_server_holds_up_nothing() {
 #[test]
 fn secrets_are_shown_nowhere() {
     let headers = json!({"Authorization": "Bearer ${RAT_TOKEN}", "X-Key": "plain-but-secret"});
-    let fields = json!({"headers": headers, "env": {"RAT_TOKEN": "very-secret-token"}});
-    let (mut nvim, mut agent, gateway) = configured(Way::WebSocket, fields);
+    let (mut nvim, mut agent, gateway) = configured(Way::WebSocket, json!({}));
     let url = gateway.url.replace("ws://", "ws://me:hidden-password@") + "?key=hidden-query";
-    nvim.lua("require('rat.config').options.agents.fake.url = ...", json!([url]));
+    let entry = json!({"url": url, "headers": headers, "env": {"RAT_TOKEN": "very-secret-token"}});
+    nvim.setup(json!({"agents": {"fake": entry}, "default_agent": "fake"}));
     nvim.command("RatStart");
     agent.expect_start();
     agent.handshake();
@@ -264,22 +271,18 @@ fn secrets_are_shown_nowhere() {
     agent.say("s1", "I got very-secret-token and plain-but-secret");
     agent.reply(&prompt, json!({"stopReason": "end_turn"}));
     nvim.poll_state("ready");
+    let mut shown = String::new();
+    for (page, part) in [("RatInfo", "ws://127.0.0.1"), ("RatTrace", "I got")] {
+        nvim.command(page);
+        let text = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n')";
+        nvim.poll(page, |nvim| nvim.lua(text, json!([])).to_string().contains(part));
+        shown += &nvim.lua(text, json!([])).to_string();
+        nvim.command("close");
+    }
     gateway.answer(&["HTTP/1.1 403 Forbidden"]);
     gateway.cut();
     nvim.poll_state("failed");
-    let mut shown = nvim.messages() + &nvim.log() + &nvim.detail();
-    for page in ["RatInfo", "RatTrace"] {
-        nvim.command(page);
-        nvim.poll("the page", |nvim| nvim.call("nvim_buf_line_count", json!([0])) != json!(1));
-        shown += &nvim.screen();
-        shown += &nvim
-            .lua(
-                "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n')",
-                json!([]),
-            )
-            .to_string();
-        nvim.command("close");
-    }
+    shown += &(nvim.messages() + &nvim.log() + &nvim.detail());
     let state = crate::support::files_below(&nvim.folder().path().join("state"));
     for file in state {
         shown += &String::from_utf8_lossy(&std::fs::read(&file).unwrap_or_default());
@@ -305,6 +308,27 @@ fn reconnecting_waits_for_a_prompt_where_that_is_chosen() {
         "fake closed the connection. Send a prompt or :RatRestart to restart."
     );
     nvim.send("go");
-    resume(&mut nvim, &mut agent);
+    agent.expect_start();
+    agent.handshake_with(json!({}), json!({"sessionId": "s2"}));
     agent.expect_request("session/prompt");
+}
+
+/// Holds (Crashes): A program that crashes in a turn is started again at once with its session; the prompt of that turn is in the prompt buffer again.
+#[test]
+fn a_program_that_crashes_is_started_again() {
+    let mut chat = Chat::builder()
+        .agent(json!({"reconnect": "now"}))
+        .initialized(json!({"agentCapabilities": capabilities()}))
+        .in_turn();
+    chat.say("Half an ans");
+    chat.agent.exit(3, "out of memory");
+    resume(&mut chat.nvim, &mut chat.agent);
+    chat.nvim.poll_state("ready");
+    chat.nvim.poll_screen("fake exited with status 3. Starting it again.");
+    chat.nvim.poll_screen("out of memory");
+    assert_eq!(chat.draft(), ["go"]);
+    chat.prompt("on");
+    // One that has ended as it wanted to is not.
+    chat.agent.exit(0, "");
+    chat.nvim.poll_state("failed");
 }

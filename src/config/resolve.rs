@@ -66,9 +66,7 @@ pub fn resolve(
     let protocol = agent.dialect.as_deref().map(|dialect| protocol(&name, dialect)).transpose();
     let problem = problem.or_else(|| protocol.as_ref().err().cloned());
     let problem = problem.or_else(|| remote.as_ref().err().cloned());
-    let is_remote = matches!(remote, Ok(Some(_)));
-    let default_reconnect = if is_remote { Reconnect::Now } else { Reconnect::Prompt };
-    let reconnect = agent.reconnect.as_deref().map_or(Ok(default_reconnect), |word| {
+    let reconnect = agent.reconnect.as_deref().map_or(Ok(Reconnect::Now), |word| {
         let problem = || format!("agents.{name}.reconnect is {word:?}; it can be now or prompt");
         Reconnect::named(word).ok_or_else(problem)
     });

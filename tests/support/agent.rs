@@ -81,10 +81,10 @@ impl Agent {
             .to_vec()
     }
 
-    /// Its entry in the `agents` of `setup`.
+    /// Its entry in the `agents` of `setup`. A process that has ended is not started again by itself.
     pub fn config(&self) -> Json {
         let command = self.command();
-        json!({"command": command[0], "args": command[1..]})
+        json!({"command": command[0], "args": command[1..], "reconnect": "prompt"})
     }
 
     /// Waits until the client has started (again) a process of this agent, and plays that one from now on.

@@ -111,6 +111,13 @@ local agent = {
       .. " (the Go package) or `openoxide`. Unset: taken from its answers. See |rat-dialects|.",
   },
   {
+    name = "reconnect",
+    type = "string",
+    choices = { "now", "prompt" },
+    doc = "When to get it back after it crashed or its connection was lost. `now`: at once and with its"
+      .. " session, a program at most three times in a row. `prompt`: when you send a prompt.",
+  },
+  {
     name = "timeouts",
     type = "table",
     doc = "How long to wait for the agent's answers, in milliseconds; 0 waits forever.",

@@ -71,7 +71,11 @@ pub(super) async fn websocket(mut stream: Stream, head: &Head, shared: &Shared) 
             }
         }
     };
-    tokio::join!(down, up);
+    tokio::pin!(up);
+    tokio::select! {
+        () = down => up.await,
+        () = &mut up => {}
+    }
     Ok(())
 }
 
@@ -81,6 +85,8 @@ pub(super) struct Connection {
     boxes: Mutex<HashMap<Option<String>, Mailbox>>,
     /// The stream that the answer to a request goes to.
     routes: Mutex<HashMap<String, Option<String>>>,
+    /// Whether the client has ended it.
+    ended: watch::Sender<bool>,
 }
 
 struct Mailbox {
@@ -131,9 +137,10 @@ pub(super) async fn post(
             to_agent: stdin,
             boxes: Mutex::default(),
             routes: Mutex::default(),
+            ended: watch::Sender::new(false),
         });
         locked(&shared.sessions).insert(id.clone(), connection.clone());
-        let mut cuts = shared.cuts.subscribe();
+        let (mut cuts, mut ended) = (shared.cuts.subscribe(), connection.ended.subscribe());
         tokio::spawn(async move {
             loop {
                 tokio::select! {
@@ -142,6 +149,7 @@ pub(super) async fn post(
                         None => break locked(&connection.boxes).clear(),
                     },
                     _ = cuts.changed() => break,
+                    _ = ended.changed() => break,
                 }
             }
         });
@@ -185,7 +193,9 @@ pub(super) async fn get(mut stream: Stream, head: &Head, shared: &Shared) -> io:
 /// The end of a connection in the protocol's draft.
 pub(super) async fn delete(stream: &mut Stream, head: &Head, shared: &Shared) -> io::Result<()> {
     let id = head.headers.get("acp-connection-id").cloned().unwrap_or_default();
-    locked(&shared.sessions).remove(&id);
+    if let Some(connection) = locked(&shared.sessions).remove(&id) {
+        connection.ended.send_replace(true);
+    }
     answer(stream, "202 Accepted", "", "").await
 }
 
