@@ -21,6 +21,9 @@
 ---@class (exact) rat.notify.AgentOptions
 ---@field command? string The program: a path, or a name on PATH.
 ---@field args? string[] Its arguments. Without them those of the preset, if `command` is its program.
+---@field url? string Where it is reached, if it runs elsewhere: an address in place of `command`.
+---@field headers? table<string, string> Headers to send to `url` with each request; `${NAME}` in them is a variable of the environment.
+---@field ca_file? string A file with the certificates of authorities that `url` may have, besides those of the system.
 ---@field env? table<string, string> Variables to set in its environment.
 ---@field cwd? string The folder its sessions work in. Neovim chooses by it, because it knows the current window's folder.
 ---@field mcp_servers? table<string, rat.notify.McpServerOptions> MCP servers by name, in addition to those of all agents.
@@ -28,6 +31,7 @@
 ---@field auth_method? string The authentication method to use without asking.
 ---@field install_hint? string How to install the program, shown where it is not found.
 ---@field dialect? string The protocol it speaks, if that does not follow from its answers: `1`, `2`, `0.1.1`, `go` or `openoxide`.
+---@field reconnect? string When to get it back after it was lost: `now` or with the next `prompt`.
 ---@field timeouts? rat.notify.TimeoutOptions How long to wait for answers.
 
 --- An MCP server: one with `url` is reached over HTTP, any other is a program.
