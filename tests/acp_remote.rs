@@ -7,7 +7,7 @@ use rat_nvim::core::messages::call::Call;
 use rat_nvim::core::messages::effect::AgentCommand;
 use rat_nvim::session::agent::{AgentConfig, RemoteAgent};
 use rat_nvim::session::content::Content;
-use rat_nvim::session::protocol::Protocol;
+use rat_nvim::session::protocol::{Offered, Protocol};
 use rat_nvim::session::update::Update;
 use std::time::Instant;
 
@@ -341,7 +341,8 @@ async fn openoxide_is_listened_to_first() {
     let config = python(script);
     let command = std::iter::once(config.command).chain(config.args).collect();
     let gateway = Gateway::start(Way::OneStream, command, folder.path());
-    let config = AgentConfig { protocol: Some(Protocol::OpenOxide), ..remote(&gateway.url) };
+    let config =
+        AgentConfig { offered: Offered::Only(Protocol::OpenOxide), ..remote(&gateway.url) };
     let bridge = connected(config).await;
     let methods: Vec<_> = gateway.requests().iter().map(|head| head.method.clone()).collect();
     assert_eq!(methods, ["GET", "POST"]);

@@ -12,7 +12,8 @@ const WORKSPACE: &str = "/workspace";
 /// A project with a file, whose agent knows it as [`WORKSPACE`], up to its session.
 fn mapped() -> (Nvim, Agent) {
     let (mut nvim, mut agent) = Chat::builder().file("a.txt", "one\ntwo\n").configure();
-    configure(&mut nvim, &agent, json!({ nvim.cwd().to_str().unwrap(): WORKSPACE }), true);
+    let paths = json!({ nvim.cwd().to_str().unwrap(): WORKSPACE });
+    configure(&mut nvim, &agent, paths, true);
     nvim.command("RatStart fake");
     agent.expect_start();
     agent.initialize(json!({"agentCapabilities": {"sessionCapabilities": {"list": {}}}}));
@@ -98,8 +99,8 @@ fn what_only_the_agent_has_is_not_looked_for_here() {
 fn attachments_have_the_paths_of_the_agent() {
     let (mut nvim, mut agent) = mapped();
     nvim.command("edit a.txt");
-    nvim.command("2RatAttach");
-    nvim.lua("require('rat').send('look')", json!([]));
+    nvim.command("2RatAdd");
+    nvim.command("RatSend look");
     let request = agent.expect_request("session/prompt");
     let blocks = request.params["prompt"].as_array().unwrap();
     let uri = |block: &Json| block["uri"].as_str().map(str::to_owned);
@@ -111,8 +112,8 @@ fn attachments_have_the_paths_of_the_agent() {
     let outside = nvim.cwd().with_extension("outside.txt");
     fs::write(&outside, "far\n").unwrap();
     nvim.command(&format!("edit {}", outside.display()));
-    nvim.command("RatAttach");
-    nvim.lua("require('rat').send('and this')", json!([]));
+    nvim.command("%RatAdd");
+    nvim.command("RatSend and this");
     nvim.poll_screen("is in no folder of agents.fake.paths");
     nvim.poll_state("ready");
     assert_eq!(agent.unexpected(), [""; 0]);

@@ -74,7 +74,7 @@ pub fn resolve(
     let disk = disk(&name, &agent, &environment);
     let problem = problem.or_else(|| disk.as_ref().err().cloned());
     let disk = disk.unwrap_or_default();
-    let is_here = !is_remote && !disk.is_separate && disk.paths.is_empty();
+    let is_here = !matches!(remote, Ok(Some(_))) && !disk.is_separate && disk.paths.is_empty();
     let mut servers = settings.mcp_servers;
     servers.extend(mcp_servers);
     servers.extend(agent.mcp_servers);

@@ -21,6 +21,9 @@ const MAX_DATA_LINE_CHARS: usize = 400;
 /// How to get a dead agent back.
 pub(super) const RESTART: &str = "Send a prompt or :RatRestart to restart.";
 
+/// Says where the prompt of a turn that failed is.
+pub(super) const PROMPT_IS_BACK: &str = "Your prompt is in the prompt buffer again.";
+
 /// Says what an agent without our files can do with them.
 pub(super) fn separate_disk(chat: &Chat) -> (Severity, String) {
     let title = chat.agent_title();

@@ -87,7 +87,7 @@ impl State {
                 chat.transcript.note(Severity::Warning, why.clone(), details.clone());
             }
             if let Some(prompt) = prompt {
-                let note = "This turn was lost with it. Your prompt is in the prompt buffer again.";
+                let note = format!("This turn was lost with it. {}", user_messages::PROMPT_IS_BACK);
                 chat.transcript.note(Severity::Error, note, Vec::new());
                 chat.queue.pause_if(true);
                 if !prompt.text.is_empty() {

@@ -248,6 +248,11 @@ impl State {
         let why = user_messages::turn(chat.name(), error);
         let details = user_messages::data(error);
         chat.transcript.note(Severity::Error, why.clone(), details);
+        if !turn.prompt.text.is_empty() {
+            chat.transcript.note(Severity::Info, user_messages::PROMPT_IS_BACK, Vec::new());
+            let prompt = turn.prompt.clone();
+            self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
+        }
         self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::Error(id, why.clone())));
         self.notify(Level::Error, why);
         self.end_turn(id, true, "error");

@@ -123,5 +123,5 @@ fn an_agent_that_cannot_open_links_is_sent_none() {
     let prompt = Prompt { text: "look".to_owned(), attachments: vec![large] };
     let Packed { blocks, notices } = prompt.pack(ALL, &files, false);
     assert_eq!(blocks, [Content::Text("look".to_owned())]);
-    assert_eq!(notices, ["Could not attach data.bin: it has 5.0 MiB, the limit is 1.0 MiB"]);
+    assert_eq!(notices, ["Could not attach data.bin: it has 5 MiB, the limit is 1 MiB"]);
 }
