@@ -98,6 +98,15 @@ test-agents: ## Run the tests with real agents (ACP_AGENTS: folder of their scri
 	  $(agent-tests); \
 	fi
 
+.PHONY: test-agents-elsewhere
+test-agents-elsewhere: ## The same behind a WebSocket, and where the project has another path (needs the right to make mount namespaces)
+	RAT_AGENTS=websocket $(MAKE) --no-print-directory test-agents
+	@if unshare -m true 2>/dev/null; then \
+	  RAT_AGENTS=container $(MAKE) --no-print-directory test-agents; \
+	else \
+	  echo "left out: real agents that know the project by another path, mount namespaces cannot be made here"; \
+	fi
+
 .PHONY: conformance
 conformance: ## Write doc/conformance.md: what the protocol requires of a client, and the tests that check it
 	UPDATE_EXPECT=1 $(CARGO) test --quiet --locked --test without_neovim acp::conformance

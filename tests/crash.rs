@@ -138,10 +138,10 @@ fn an_agent_that_hangs_at_its_start_is_given_up() {
 #[test]
 fn another_version_of_the_protocol_is_named() {
     let (mut nvim, mut agent) = Chat::builder().launch();
-    agent.initialize(json!({"protocolVersion": 2}));
+    agent.initialize(json!({"protocolVersion": 3}));
     nvim.poll_state("failed");
     let detail = nvim.detail();
-    let answered = "fake answered initialize with protocolVersion 2, but rat.nvim speaks ACP 1,";
+    let answered = "fake answered initialize with protocolVersion 3, but rat.nvim speaks ACP 1,";
     assert!(detail.contains(answered), "{detail}");
     assert_eq!(agent.unexpected(), [""; 0]);
     assert!(Processes::is_gone(agent.pid()));

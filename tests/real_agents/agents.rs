@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::support::{Nvim, Options, TempFolder, poll_for};
+use crate::support::{Gateway, Nvim, Options, TempFolder, Way, poll_for};
 
 /// How long anything may take: these programs need seconds to start, and the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -83,6 +83,42 @@ impl Drop for Model {
     }
 }
 
+/// Where the agents run, as `RAT_AGENTS` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Beside Neovim.
+    Here,
+    /// Behind a WebSocket.
+    WebSocket,
+    /// Where the project has another path, and the one it has here is empty, as in a container.
+    Container,
+}
+
+impl Place {
+    fn chosen() -> Self {
+        match std::env::var("RAT_AGENTS").as_deref() {
+            Err(_) => Self::Here,
+            Ok("websocket") => Self::WebSocket,
+            Ok("container") => Self::Container,
+            Ok(other) => panic!("RAT_AGENTS can be websocket or container, not {other}"),
+        }
+    }
+}
+
+/// The project's path for an agent in a container.
+const WORKSPACE: &str = "/mnt/workspace";
+
+/// Runs a program where the project is at [`WORKSPACE`] and nowhere else: the project's folder, the program.
+const IN_CONTAINER: &str = r#"set -e
+mount --make-rprivate /
+mount -t tmpfs none /mnt
+mkdir /mnt/workspace
+mount --bind "$1" /mnt/workspace
+mount -t tmpfs none "$1"
+cd /mnt/workspace
+shift
+exec "$@""#;
+
 fn prepare(nvim: &mut Nvim, kind: Kind, agent: &Json, settings: &Json) {
     let mut settings = settings.clone();
     settings["agents"] = json!({kind.name(): agent});
@@ -98,6 +134,29 @@ pub(crate) struct Chat {
     agent: Json,
     settings: Json,
     _home: TempFolder,
+    _gateway: Option<Gateway>,
+}
+
+/// How the agent is configured that runs `program` with these variables in its place, and what it needs for that.
+fn configured(program: &Path, env: &Json, project: &Path, home: &Path) -> (Json, Option<Gateway>) {
+    match Place::chosen() {
+        Place::Here => (json!({"command": program, "args": [], "env": env}), None),
+        Place::Container => {
+            let args = json!(["-m", "sh", "-c", IN_CONTAINER, "sh", project, program]);
+            let paths = json!({ project.to_str().expect("UTF-8"): WORKSPACE });
+            (json!({"command": "unshare", "args": args, "env": env, "paths": paths}), None)
+        }
+        Place::WebSocket => {
+            let variables = env.as_object().expect("an object").iter();
+            let variables = variables
+                .map(|(name, value)| format!("{name}={}", value.as_str().expect("a text")));
+            let mut command: Vec<String> =
+                std::iter::once("env".to_owned()).chain(variables).collect();
+            command.push(program.to_str().expect("UTF-8").to_owned());
+            let gateway = Gateway::start(Way::WebSocket, command, home);
+            (json!({"url": gateway.url}), Some(gateway))
+        }
+    }
 }
 
 impl Chat {
@@ -120,12 +179,13 @@ impl Chat {
             "ACP_HOME": home.folder("agent"),
             "MOCK_URL": format!("http://127.0.0.1:{}", model.port),
         });
-        let agent = json!({"command": kind.command(), "args": [], "env": env});
+        let (agent, gateway) = configured(&kind.command(), &env, nvim.cwd(), home.path());
         prepare(&mut nvim, kind, &agent, &settings);
         if let Some((name, _)) = files.first() {
             nvim.command(&format!("edit {name}"));
         }
-        let mut chat = Self { nvim, kind, turns: 0, model, agent, settings, _home: home };
+        let mut chat =
+            Self { nvim, kind, turns: 0, model, agent, settings, _home: home, _gateway: gateway };
         chat.focus();
         chat.wait_for("ready");
         chat
