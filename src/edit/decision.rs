@@ -270,10 +270,11 @@ impl<O> Record<O> {
     fn fate(&self, id: LineId, choice: &Choice) -> Option<Fate> {
         let line = self.weave.line(id);
         let is_chosen = |step| choice.changes.contains(&(id, step));
-        if is_chosen(line.born) {
+        let had = self.weave.life_without(id, is_chosen);
+        // If somebody else has put it back, it is theirs.
+        if is_chosen(line.born) && had.dead == Some(line.born) {
             return line.is_alive().then_some(Fate::Goes);
         }
-        let had = self.weave.life_without(id, is_chosen);
         (had != self.weave.life(id)).then_some(Fate::Had(had))
     }
 

@@ -323,12 +323,12 @@ impl<O> Record<O> {
 
     pub(super) fn is_in_base(&self, id: LineId, line: &Line) -> bool {
         let is_pending = |step| self.is_pending(id, step);
-        line.exists && !is_pending(line.born) && {
+        line.exists && {
             let has_revivals = !self.weave.revivals(id).is_empty();
             if has_revivals {
                 self.weave.life_without(id, is_pending).dead.is_none()
             } else {
-                line.dead.is_none_or(is_pending)
+                !is_pending(line.born) && line.dead.is_none_or(is_pending)
             }
         }
     }

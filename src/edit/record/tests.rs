@@ -1,5 +1,7 @@
 //! What a record says of a text with an undo history, whatever agents and the user do.
 
+mod put_back;
+
 use proptest::prelude::*;
 
 use super::super::decision::Choice;

@@ -189,9 +189,10 @@ impl Weave {
         Life { dead: self.line(id).dead, revivals: self.revivals(id).to_vec() }
     }
 
-    /// Returns the life that a line would have without some steps.
+    /// Returns the life that a line would have without some steps. Without the one that brought it, that one took it away.
     pub(crate) fn life_without(&self, id: LineId, is_left_out: impl Fn(StepId) -> bool) -> Life {
-        let mut life = Life::default();
+        let dead = Some(self.line(id).born).filter(|step| is_left_out(*step));
+        let mut life = Life { dead, revivals: Vec::new() };
         for &Revival { away, back } in self.revivals(id) {
             life.dead = life.dead.or(Some(away).filter(|step| !is_left_out(*step)));
             if !is_left_out(back) {

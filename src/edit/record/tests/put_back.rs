@@ -1,0 +1,88 @@
+//! Lines that an agent has brought, that were kept and went, and that somebody has put back since.
+
+use super::*;
+
+impl World {
+    fn keeps(&mut self, by: &str) {
+        let choice = self.choose(by);
+        self.record.keep(&choice);
+    }
+
+    /// Rejects what an agent did, whether it was kept or not.
+    fn undo(&mut self, by: &str) {
+        let planned = self.record.clone().as_if_pending(|origin| *origin == by);
+        let rejection = planned.plan_rejection(&planned.choose(None, |origin| *origin == by));
+        assert!(rejection.conflicts.is_empty());
+        self.becomes(apply(&rejection.hunks, self.now()));
+        let after = self.version();
+        self.record.reject(&rejection, &after);
+        self.check();
+    }
+}
+
+#[test]
+fn a_kept_line_that_another_has_put_back_stays_when_its_first_author_is_undone() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\n2 a\n3\n");
+    world.keeps("a");
+    world.agent("b", "1\n2\n3\n");
+    world.keeps("b");
+    world.agent("c", "1\nc\n3\n");
+    world.agent("b", "1\n2 a\n3\n");
+    world.undo("a");
+    assert_eq!(*world.now(), Text::parse("1\n2 a\n3\n"));
+    assert_eq!(world.pending(), one("2", "2 a"));
+}
+
+#[test]
+fn a_kept_line_that_the_user_has_put_back_stays_whatever_is_undone() {
+    let mut world = World::new("1\n2\n");
+    world.agent("a", "1\n2\na\n");
+    world.keeps("a");
+    world.user("1\n2\n");
+    world.user("1\n2\na\n");
+    world.agent("b", "1\n2\n");
+    world.undo("b");
+    assert_eq!(*world.now(), Text::parse("1\n2\na\n"));
+    world.undo("a");
+    world.undo("a");
+    assert_eq!(*world.now(), Text::parse("1\n2\na\n"));
+}
+
+#[test]
+fn a_kept_line_that_its_author_has_put_back_goes() {
+    let mut world = World::new("1\n2\n");
+    world.agent("a", "1\n2\na\n");
+    world.keeps("a");
+    world.user("1\n2\n");
+    world.agent("a", "1\n2\na\n");
+    world.undo("a");
+    assert_eq!(*world.now(), Text::parse("1\n2\n"));
+}
+
+#[test]
+fn a_line_of_the_users_comes_back_when_who_first_brought_it_is_undone_and_has_taken_it_away() {
+    let mut world = World::new("1\n2\n");
+    world.agent("a", "1\n2\na\n");
+    world.keeps("a");
+    world.user("1\n2\n");
+    world.user("1\n2\na\n");
+    world.agent("a", "1\n2\n");
+    world.undo("a");
+    assert_eq!(*world.now(), Text::parse("1\n2\na\n"));
+}
+
+#[test]
+fn a_line_the_user_has_put_back_is_not_pending_when_it_is_kept_no_longer() {
+    let mut world = World::new("1\n2\n");
+    world.agent("a", "1\n2\na\n");
+    world.keeps("a");
+    world.user("1\n2\n");
+    world.user("1\n2\na\n");
+    let all = 0..3;
+    world.record.keep_no_longer(&[all]);
+    world.check();
+    assert_eq!(world.pending(), []);
+    assert_eq!(world.reject(&world.choose("a")), []);
+    assert_eq!(*world.now(), Text::parse("1\n2\na\n"));
+}
