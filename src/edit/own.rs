@@ -20,8 +20,11 @@ pub fn without_own(before: &Text, after: &Text, own: &Turnover<'_>) -> Option<Te
     let is_taken = covers(own.taken.iter().copied(), gone);
     let is_brought = covers(own.brought.iter().copied(), new);
     let is_own = |hunk: &Hunk| removed(hunk, before).all(&is_taken) && added(hunk).all(&is_brought);
-    let changed = changed_lines(before, own);
-    let of_others = |line: &str| changed.get(line).map(|line| (*line).to_owned());
+    let (changed, is_anothers) = (changed_lines(before, own), came_otherwise(before, &hunks, own));
+    let of_others = |line: &str| {
+        let changed = changed.get(line).map(|line| (*line).to_owned());
+        if is_anothers(line) { Some(line.to_owned()) } else { changed }
+    };
     let others = hunks.iter().filter_map(|hunk| {
         if !is_own(hunk) {
             return Some(hunk.clone());
@@ -52,6 +55,22 @@ fn changed_lines<'a>(before: &Text, own: &Turnover<'a>) -> HashMap<&'a str, &'a 
         }
     }
     changed
+}
+
+/// Returns whether a line came more often than the author brought it without taking it away. Then the author has moved one
+/// of another's.
+fn came_otherwise<'a>(
+    before: &'a Text,
+    hunks: &'a [Hunk],
+    own: &Turnover<'a>,
+) -> impl Fn(&str) -> bool {
+    let mut otherwise: HashMap<&str, isize> = HashMap::new();
+    let gone = hunks.iter().flat_map(|hunk| removed(hunk, before));
+    let new = hunks.iter().flat_map(added);
+    new.chain(own.taken.iter().copied()).for_each(|line| *otherwise.entry(line).or_default() += 1);
+    gone.chain(own.brought.iter().copied())
+        .for_each(|line| *otherwise.entry(line).or_default() -= 1);
+    move |line| otherwise.get(line).is_some_and(|times| *times > 0)
 }
 
 fn removed<'a>(hunk: &Hunk, before: &'a Text) -> impl Iterator<Item = &'a str> {

@@ -44,3 +44,11 @@ fn a_line_of_anothers_that_the_author_has_changed_is_as_it_was() {
     let found = without("a\n", "a\nmine!\n", &["mine", "mine!"], &["mine", "mine"]);
     assert_eq!(found.as_deref(), Some("a\nmine\n"), "another's, which it has put back");
 }
+
+#[test]
+fn a_line_of_anothers_that_the_author_has_moved_stays() {
+    let found = without("a\nb\n", "a\nC\nmine\nb\n", &["C", "mine"], &["mine"]);
+    assert_eq!(found.as_deref(), Some("a\nmine\nb\n"));
+    assert_eq!(without("a\nb\n", "C\na\nb\n", &["C", "C"], &["C"]), None, "the author's own");
+    assert_eq!(without("a\nb\nc\n", "b\nc\na\n", &["a"], &["a"]), None, "of before");
+}
