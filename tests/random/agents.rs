@@ -60,6 +60,9 @@ impl World {
     fn has_read(&mut self, index: usize, session: usize, text: &str) {
         let file = &mut self.files[index];
         file.expected.is_read(&mut file.knows[session], text, file.pending.is_some());
+        if !file.is_open {
+            file.expected.is_seen(text);
+        }
     }
 
     async fn sees(&mut self, index: usize, session: usize) -> Checked {

@@ -110,6 +110,9 @@ pub(crate) struct Expected {
     found: Option<String>,
     /// Words that have been in the buffer, or told as a conflict.
     came: HashSet<String>,
+    /// Words that a session has read while nobody had the file open. The record may begin with them, and they are no
+    /// session's then, even if one takes them out before that is followed and brings them into a buffer later.
+    seen: HashSet<String>,
     /// With whose step each word first came.
     by: HashMap<String, String>,
 }
@@ -146,6 +149,11 @@ impl Expected {
         } else {
             knows.learns(text);
         }
+    }
+
+    /// A session has read this text while nobody had the file open.
+    pub(crate) fn is_seen(&mut self, text: &str) {
+        self.seen.extend(words(text).into_keys());
     }
 
     /// Neovim and the file have come together at this text of the file.
@@ -198,9 +206,7 @@ impl Expected {
             return Err(format!("{session} did not know of what is gone: {}", lost.join(" ")));
         }
         for word in gone(&after, &before) {
-            if self.came.insert(word.to_owned()) && now.text.is_some() {
-                self.by.insert(word.to_owned(), session.to_owned());
-            }
+            self.comes(word, now.text.is_some().then_some(session));
         }
         knows.brings(gone(&after, &before).into_iter());
         if now.text.is_none() {
@@ -212,10 +218,15 @@ impl Expected {
     /// A session has brought these words into the buffer and taken them out again.
     pub(crate) fn came_and_went(&mut self, session: &str, words: &[&str]) {
         for &word in words {
-            if self.came.insert(word.to_owned()) {
-                self.by.insert(word.to_owned(), session.to_owned());
-            }
+            self.comes(word, Some(session));
         }
+    }
+
+    /// A word comes, with a step of a session if that is known.
+    fn comes(&mut self, word: &str, session: Option<&str>) {
+        let is_first = self.came.insert(word.to_owned());
+        let session = session.filter(|_| is_first && !self.seen.contains(word));
+        self.by.extend(session.map(|session| (word.to_owned(), session.to_owned())));
     }
 
     /// Checks that all words of a text that never were there have come, or are told.
