@@ -289,7 +289,7 @@ impl Document {
             self.record_rejection(rejection, after).await?;
         }
         if let Some(by) = by {
-            self.disk_changed(by).await?;
+            self.follow_redone(by).await?;
         } else if self.find().await?.is_none() {
             // The record follows when it is looked at.
             self.baseline = self.read_file(None).await.ok().flatten();
@@ -300,6 +300,18 @@ impl Document {
             self.baseline = Some(file);
         }
         Ok(())
+    }
+
+    /// Follows what the user has brought back of a session's doing, of which the session does not know.
+    async fn follow_redone(&mut self, by: &Author) -> Result<(), DocumentError> {
+        let view = self.views.get(&by.session).cloned();
+        let acknowledged = self.acknowledged.remove(&by.session);
+        let followed = self.disk_changed(by).await;
+        self.views.remove(&by.session);
+        self.views.extend(view.map(|view| (by.session.clone(), view)));
+        self.acknowledged.remove(&by.session);
+        self.acknowledged.extend(acknowledged.map(|known| (by.session.clone(), known)));
+        followed.map(drop)
     }
 
     /// Whether the file is loaded, and whether its buffer has unsaved changes.

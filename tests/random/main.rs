@@ -19,6 +19,7 @@ mod neovim;
 #[allow(dead_code, reason = "each test binary uses its own part of it")]
 mod nvim;
 mod quiet;
+mod redone;
 mod review;
 mod trail;
 mod turns;
@@ -98,6 +99,7 @@ const FOUND_WITH_HABITS: &[u64] = &[
     2_460_654_513_015_053_210,
     17_164_041_345_336_998_207,
     10_523_587_736_685_294_069,
+    15_692_273_852_424_213_624,
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
