@@ -2,13 +2,14 @@
 //! data; accesses neither files nor Neovim.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::disk_text::DiskText;
 use super::editor::BufferId;
 use super::facts::DiskFacts;
-use crate::edit::{Revision, Snapshot};
-use crate::session::author::SessionKey;
+use crate::edit::{Revision, Snapshot, Text};
+use crate::session::author::{Author, SessionKey};
 
 /// What a session knows of a file.
 #[derive(Debug, Clone)]
@@ -43,6 +44,27 @@ pub(super) struct SentText {
     pub(super) turn: u64,
     /// Modification times that the file may have if this write produced it.
     pub(super) within: Range<SystemTime>,
+}
+
+/// A text that a session sent once it was on disk already. Until somebody knows what the file was before, that is no change.
+#[derive(Debug)]
+pub(super) struct SentLate {
+    pub(super) by: Author,
+    /// The text that it was made from; `None` if the session knew of none.
+    pub(super) base: Option<Arc<Text>>,
+    /// The file with the text.
+    pub(super) facts: DiskFacts,
+}
+
+impl SentLate {
+    /// Whether it has made this file out of what is known now to have been there before.
+    pub(super) fn made(&self, file: &DiskText, before: Option<&DiskText>) -> bool {
+        let is_base = match (&self.base, before) {
+            (Some(base), Some(before)) => base.same_lines(&before.text),
+            (base, before) => base.is_none() && before.is_none(),
+        };
+        is_base && self.facts == file.facts
+    }
 }
 
 impl AgentView {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::agent_view::{Acknowledged, AgentView, PartialRead, SentText};
+use super::agent_view::{Acknowledged, AgentView, PartialRead, SentLate, SentText};
 use super::blocking::run_blocking;
 use super::change::{AgentChange, Origin};
 use super::disk_text::DiskText;
@@ -62,6 +62,8 @@ pub(super) struct Document {
     pub(super) was_missing: bool,
     /// The file as it was read because an agent was about to change it, or had changed it already: that cannot be told.
     pub(super) preloaded: Option<DiskFacts>,
+    /// What a session sent that was on disk already, when nothing was known of the file yet.
+    pub(super) sent_late: Option<SentLate>,
     /// The turn in which files are not looked at after each tool call, since that takes too long.
     pub(super) coarse_turn: Option<(SessionKey, u64)>,
     /// What agents have changed since the file was last loaded: the texts before and after.
@@ -139,6 +141,7 @@ impl Document {
             partial_read: None,
             was_missing: false,
             preloaded: None,
+            sent_late: None,
             coarse_turn: None,
             unopened_change: None,
             cached: None,
@@ -152,6 +155,7 @@ impl Document {
         self.model_bases.remove(session);
         self.last_sent.remove(session);
         self.acknowledged.remove(session);
+        self.sent_late.take_if(|sent| sent.by.session == *session);
         if let Some(partial) = &mut self.partial_read {
             partial.forget(session);
         }

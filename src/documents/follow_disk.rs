@@ -209,8 +209,7 @@ impl Document {
 
     /// Follows a change of a file that is not loaded. It is only reported if the text before is known.
     async fn follow_unloaded(&mut self, by: &Author) -> Result<Option<AgentChange>, DocumentError> {
-        let session = &by.session;
-        let is_known = self.baseline.is_some() || self.views.contains_key(session);
+        let is_known = self.baseline.is_some() || self.views.contains_key(&by.session);
         let max_size = if is_known { MAX_TEXT_SIZE } else { MAX_PRELOAD_SIZE };
         let file = match self.read_file_up_to(max_size, None).await {
             // Not worth reading just for a report.
@@ -224,6 +223,10 @@ impl Document {
             self.record_unloaded_deletion(by).await?;
             return Ok(None);
         };
+        let late = self.sent_late.take();
+        let late = late.filter(|sent| sent.made(&file, self.baseline.as_ref()));
+        let by = late.as_ref().map_or(by, |sent| &sent.by);
+        let session = &by.session;
         self.consume_sent(&file, by);
         self.acknowledge_disk(session, Some(&file.text));
         let was_missing = std::mem::take(&mut self.was_missing);
@@ -248,7 +251,10 @@ impl Document {
         }
         let Some(before) = before else { return Ok(None) };
         let is_news = !hunks.is_empty();
-        let origin = self.on_disk(by);
+        let origin = match &late {
+            Some(_) => Origin { by: by.clone(), via: Via::Protocol, is_certain: true },
+            None => self.on_disk(by),
+        };
         let from = Version { exists: !created, ..Version::of_file(before.clone()) };
         self.record_change(origin, from, Version::of_file(file.text.clone()), &hunks).await?;
         self.record_unopened_change(&before, &file.text);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::agent_view::{AgentView, SentText};
+use super::agent_view::{AgentView, SentLate, SentText};
 use super::blocking::run_blocking;
 use super::change::{AgentChange, Origin, Via};
 use super::disk;
@@ -320,6 +320,7 @@ impl Document {
             self.merge_unloaded(request, &before, file.is_some()).await?;
         let after = self.revisions.snapshot(after);
         let theirs = self.revisions.snapshot(theirs);
+        let base = self.base(request, &before);
         self.set_view(request.by.session.clone(), AgentView::new(theirs));
         if file.is_none() || after != before {
             let written = self.replace_file(after.clone(), encoding).await?;
@@ -330,8 +331,10 @@ impl Document {
             let is_late = self.is_late(self.baseline.as_ref());
             self.baseline.clone_from(&file);
             if is_late {
-                // What it was before, the checkpoint may know.
+                // What it was before, the checkpoint may know. Another session may be the first to look there.
                 self.preloaded = file.as_ref().map(|file| file.facts);
+                let late = |facts| SentLate { by: request.by.clone(), base, facts };
+                self.sent_late = self.preloaded.map(late);
                 return Ok(self.change_by(request, &before, &after, hunks));
             }
         }

@@ -19,10 +19,10 @@ mod neovim;
 #[allow(dead_code, reason = "each test binary uses its own part of it")]
 mod nvim;
 mod quiet;
-mod redone;
 mod review;
 mod trail;
 mod turns;
+mod unopened;
 mod user;
 mod words;
 mod world;
@@ -100,6 +100,7 @@ const FOUND_WITH_HABITS: &[u64] = &[
     17_164_041_345_336_998_207,
     10_523_587_736_685_294_069,
     15_692_273_852_424_213_624,
+    15_435_006_108_122_373_664,
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

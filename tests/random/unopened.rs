@@ -1,0 +1,77 @@
+//! What a session is taken to have done to a file that nobody has open, and to know of it.
+
+use std::path::Path;
+
+use rat_nvim::core::messages::files::Consent;
+use rat_nvim::core::messages::policy::WriteDirty;
+use rat_nvim::documents::{Documents, ReadRequest, Touched, WriteRequest};
+use rat_nvim::session::author::Author;
+
+use super::desk::{Act, Desk};
+use super::disk;
+use super::memory::Memory;
+use super::nvim::within;
+use super::world::key;
+
+fn author(session: usize, turn: u64) -> Author {
+    Author { session: key(session), turn, tool_call: Some("call".into()) }
+}
+
+async fn reads(documents: &Documents, path: &Path) -> String {
+    let request = ReadRequest { session: key(0), path: path.into(), line: None, limit: None };
+    within(documents.read(request)).await.unwrap()
+}
+
+/// Holds (Review): What was redone stays where its agent, which does not know of that, writes the file from what it has read.
+#[tokio::test]
+async fn what_was_redone_stays_when_its_agent_writes_from_what_it_has_read() {
+    let desk = Memory::new(1);
+    let documents = desk.documents();
+    let (before, after) = ("1\n2\n3\n4\n", "1\ntwo\n3\n4\n");
+    let path = desk.put("a.txt", before);
+    let by = author(0, 1);
+    reads(documents, &path).await;
+    disk::overwrite(&path, after);
+    within(documents.disk_changed(&path, &by)).await.unwrap();
+
+    disk::overwrite(&path, before);
+    within(documents.was_restored(&path, None, None)).await.unwrap();
+    assert_eq!(reads(documents, &path).await, before);
+    disk::overwrite(&path, after);
+    within(documents.was_restored(&path, Some(&by), None)).await.unwrap();
+
+    desk.does(&Act::Open("a.txt".into()), false).await;
+    within(documents.record_baseline(&path)).await.unwrap();
+    disk::overwrite(&path, "1\n2\n3\nfour\n");
+    within(documents.disk_changed(&path, &author(0, 2))).await.unwrap();
+    assert_eq!(desk.look(&path).await.kept(), "1\ntwo\n3\nfour\n");
+}
+
+/// Holds (Review): A file that an agent has written on disk and then through us is its change, whoever looks there first.
+#[tokio::test]
+async fn what_was_sent_once_it_was_on_disk_is_its_senders_change() {
+    let desk = Memory::new(1);
+    let documents = desk.documents();
+    let (before, after) = ("1\n2\n3\n", "1\ntwo\n3\n");
+    let path = desk.put("a.txt", before);
+    let (sender, other) = (author(0, 1), author(1, 2));
+    reads(documents, &path).await;
+    disk::overwrite(&path, after);
+    let request = WriteRequest {
+        by: sender.clone(),
+        path: path.clone(),
+        content: after.to_owned(),
+        base: None,
+        dirty: WriteDirty::default(),
+        repeats: true,
+        consent: Consent::NotNeeded,
+    };
+    within(documents.write(request)).await.unwrap();
+
+    within(documents.set_before(&path, Some(before.into()), None)).await.unwrap();
+    within(documents.disk_changed(&path, &other)).await.unwrap();
+    let touched = |by| within(documents.touched(&path, by));
+    assert_eq!(touched(&other).await.unwrap(), Touched::No);
+    let by = sender.clone();
+    assert_eq!(touched(&sender).await.unwrap(), Touched::Yes { by, is_certain: true });
+}
