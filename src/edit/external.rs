@@ -56,7 +56,9 @@ pub fn merge_external(read: &Text, baseline: &Text, ours: &Text, file: &Text) ->
     });
     let differs =
         |hunk: &UnresolvedHunk| !hunk.lines.clone().map(|line| ours.line(line)).eq(&hunk.theirs);
-    ExternalMerge { text, hunks: merged.hunks, unresolved: unresolved.filter(differs).collect() }
+    // Hunks that together change nothing would still be an undo step.
+    let hunks = if text.same_lines(ours) { Vec::new() } else { merged.hunks };
+    ExternalMerge { text, hunks, unresolved: unresolved.filter(differs).collect() }
 }
 
 /// Leaves `ours` as it is, with an unresolved hunk wherever the file differs.
