@@ -323,6 +323,7 @@ impl World {
         self.pass_on().await;
         let now = self.look(index).await;
         self.files[index].pending = None;
+        self.is_nobodys(index, &author, &now).await?;
         self.is_brought_on_disk(index, author.turn, (&was, &now));
         let mut checked = self.check_follow(index, session, result.as_ref(), (&was, &now));
         let is_kept = result.is_some_and(|written| !written.unresolved.is_empty());

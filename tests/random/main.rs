@@ -12,6 +12,7 @@ mod desk;
 mod dice;
 mod disk;
 mod headless;
+mod late;
 mod memory;
 mod model;
 mod neovim;
@@ -102,6 +103,8 @@ const FOUND_WITH_HABITS: &[u64] = &[
     15_692_273_852_424_213_624,
     15_435_006_108_122_373_664,
     15_427_985_892_464_113_472,
+    8_143_256_667_813_385_551,
+    8_591_920_327_449_922_728,
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -45,12 +45,15 @@ pub(crate) struct Turns {
     begun: u64,
     kept: Vec<KeptTurn>,
     /// The words that a turn has brought into a file, and those that came back when it was undone.
-    brought: HashMap<(u64, usize), HashSet<String>>,
+    pub(crate) brought: HashMap<(u64, usize), HashSet<String>>,
     returned: HashMap<(u64, usize), HashSet<String>>,
     /// The words of lines that a turn has brought, also those that were in other lines before.
     in_lines: HashMap<(u64, usize), HashSet<String>>,
     /// The words that came on disk while a turn was running, whoever wrote them.
-    meanwhile: HashMap<(u64, usize), HashSet<String>>,
+    pub(crate) meanwhile: HashMap<(u64, usize), HashSet<String>>,
+    /// The words that came on disk while nobody had the file open, and were nobody's when that was followed: what was there
+    /// before was not known, or not to the turn of who followed. The next look of a turn that knows it finds them.
+    pub(crate) nobodys: HashMap<usize, HashSet<String>>,
 }
 
 impl Drop for Turns {
@@ -74,8 +77,20 @@ impl Turns {
         let root = desk.folder().to_owned();
         let (running, kept) = ([None; 2], Vec::new());
         let (brought, returned) = (HashMap::new(), HashMap::new());
-        let (in_lines, meanwhile) = (HashMap::new(), HashMap::new());
-        Self { edges, root, store, running, begun: 0, kept, brought, returned, in_lines, meanwhile }
+        let (in_lines, meanwhile, nobodys) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self {
+            edges,
+            root,
+            store,
+            running,
+            begun: 0,
+            kept,
+            brought,
+            returned,
+            in_lines,
+            meanwhile,
+            nobodys,
+        }
     }
 
     fn scope(&self) -> FileScope {
@@ -224,6 +239,7 @@ impl World {
         self.pass_on().await;
         for (index, was) in was.iter().enumerate() {
             if self.files[index].pending.take().is_none() {
+                self.is_found_late(index, session, &author).await?;
                 continue;
             }
             if was.text.is_none() {
@@ -233,6 +249,7 @@ impl World {
                 followed.map_err(|error| error.to_string())?;
             }
             let now = self.look(index).await;
+            self.is_nobodys(index, &author, &now).await?;
             self.is_brought_on_disk(index, turn, (was, &now));
             let checked = self.check_follow(index, session, None, (was, &now));
             checked.map_err(|why| format!("{why}\n{}", shown(was, &now)))?;
