@@ -135,8 +135,19 @@ fn the_queue_pauses_after_an_error() {
     let prompt = chat.last_prompt();
     chat.agent.reply_error(&prompt, -32603, "model overloaded");
     assert_eq!(chat.nvim.poll_events("RatTurnEnd", 1)["stop_reason"], json!("error"));
-    expect_paused(&mut chat);
+    chat.nvim.poll("a queue that waits", |nvim| nvim.status()["queue_paused"] == json!(true));
     chat.nvim.poll_screen("fake could not answer: model overloaded (error -32603)");
+}
+
+/// Holds (Turns): The prompt of a turn that failed is in the prompt buffer again, before what was written since.
+#[test]
+fn the_prompt_of_a_failed_turn_is_back() {
+    let mut chat = Chat::start();
+    chat.prompt("one");
+    chat.write_draft("half written");
+    let prompt = chat.last_prompt();
+    chat.agent.reply_error(&prompt, -32603, "model overloaded");
+    chat.poll_draft(&["one", "", "half written"]);
 }
 
 /// Holds (Turns): The queue pauses after a cancelled turn, an error and a refusal.
@@ -204,7 +215,7 @@ fn an_error_shows_what_the_agent_said_of_it() {
     assert_eq!(
         error["message"],
         json!(
-            "fake could not answer: no quota until Friday (error -32603). Send the prompt again."
+            "fake could not answer: no quota until Friday (error -32603). Your prompt is in the prompt buffer again."
         )
     );
     let lines = chat.transcript().join("\n");
@@ -226,7 +237,7 @@ fn the_detail_of_an_error_comes_before_its_code() {
         chat.agent.send(&json!({"jsonrpc": "2.0", "id": prompt.id, "error": error}));
         let error = chat.nvim.poll_events("RatError", before + 1);
         let wanted = "fake could not answer: API rate limit exceeded (Internal error, error -32603). \
-                      Send the prompt again.";
+                      Your prompt is in the prompt buffer again.";
         assert_eq!(error["message"], json!(wanted), "{data}");
     }
     let lines = chat.transcript().join("\n");

@@ -157,7 +157,7 @@ pub(super) fn turn(name: &str, error: &CallError) -> String {
             format!("{name} no longer knows this session. :RatStart! starts a new one.")
         }
         CallError::NotSent(why) => format!("The prompt could not be sent to {name}: {why}."),
-        error => format!("{name} could not answer: {}. Send the prompt again.", reason(error)),
+        error => format!("{name} could not answer: {}.", reason(error)),
     }
 }
 

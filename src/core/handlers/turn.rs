@@ -245,14 +245,14 @@ impl State {
             }
             return self.login(id);
         }
-        let why = user_messages::turn(chat.name(), error);
-        let details = user_messages::data(error);
-        chat.transcript.note(Severity::Error, why.clone(), details);
+        let mut why = user_messages::turn(chat.name(), error);
         if !turn.prompt.text.is_empty() {
-            chat.transcript.note(Severity::Info, user_messages::PROMPT_IS_BACK, Vec::new());
+            why = format!("{why} {}", user_messages::PROMPT_IS_BACK);
             let prompt = turn.prompt.clone();
             self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
         }
+        let details = user_messages::data(error);
+        chat.transcript.note(Severity::Error, why.clone(), details);
         self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::Error(id, why.clone())));
         self.notify(Level::Error, why);
         self.end_turn(id, true, "error");
