@@ -50,7 +50,7 @@ local commands = {
   RatRedo = { desc = "Redo the turn that was undone last" },
   RatTurns = { desc = "Pick a turn: see or undo what it changed" },
   RatInfo = { desc = "Show the agent, its session and its capabilities" },
-  RatLog = { desc = "Open the log" },
+  RatLog = { nargs = "?", desc = "Open the log, or that of an agent" },
   RatTrace = { desc = "Show the protocol traffic" },
 }
 

@@ -62,6 +62,12 @@ pub fn start(secrets: Secrets) -> Option<Log> {
     Some(Log { _guard: guard, level: handle })
 }
 
+/// Returns the folder beside the log for what agents write to stderr; `None` if nothing is logged.
+pub fn agents_folder() -> Option<PathBuf> {
+    let log = PathBuf::from(std::env::var_os("RAT_LOG_FILE")?);
+    Some(log.with_file_name("rat-nvim-agents"))
+}
+
 impl Log {
     /// Changes the level: `error`, `warn`, `info`, `debug` or `trace`; anything else means `info`.
     pub fn set_level(&self, level: &str) {

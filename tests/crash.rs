@@ -203,7 +203,7 @@ fn of_what_a_dead_agent_wrote_the_transcript_has_the_last_lines_and_the_log_all(
     assert!(log.contains("loading plugin 1\n") && log.contains(&"x".repeat(4000)));
 }
 
-/// Holds (Crashes): stderr is in the log, without secrets.
+/// Holds (Crashes): stderr is in the log, and in a log of the agent's own that `:RatLog` shows, without secrets.
 #[test]
 fn stderr_is_in_the_log_without_secrets() {
     let fake = json!({"env": {"MY_API_KEY": "hunter2hunter2"}});
@@ -214,6 +214,12 @@ fn stderr_is_in_the_log_without_secrets() {
     });
     let log = chat.nvim.log();
     assert!(!log.contains("hunter2"), "{log}");
+    chat.nvim.command("RatLog fake");
+    chat.nvim.poll_screen("loading plugins with [redacted]");
+    let names = chat.nvim.eval("getcompletion('RatLog ', 'cmdline')");
+    assert_eq!(names, json!(["fake"]));
+    chat.nvim.command("RatLog nobody");
+    chat.nvim.poll_screen("The log of nobody is empty");
 }
 
 /// Holds (Messages between Lua and the binary): A message from Lua is read whole, or refused with the path of the wrong field.

@@ -363,10 +363,14 @@ function M.RatInfo()
   send("show", { what = "info" })
 end
 
-function M.RatLog()
+function M.RatLog(args)
   local path = rpc.log_file()
+  if args.args ~= "" then
+    path = vim.fs.joinpath(rpc.agent_logs(), args.args .. ".log")
+  end
   if not vim.uv.fs_stat(path) then
-    return notify.info("The log is empty")
+    local whose = args.args == "" and "The log" or ("The log of " .. args.args)
+    return notify.info(whose .. " is empty")
   end
   -- The log contains text from agents, which must not be read as a modeline.
   local place = {

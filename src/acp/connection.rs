@@ -4,7 +4,8 @@
 
 use super::handshake::Handshake;
 use super::peer::{Outcome, Peer, Tokens};
-use super::stderr::Tail;
+use super::stderr::{self, Tail};
+use super::stderr_log::StderrLog;
 use super::trace::{self, Trace};
 use super::transport::{Opened, Remote, Transport};
 use super::{Batch, GracePeriods};
@@ -38,9 +39,6 @@ const MAX_UNSENT_BYTES: usize = 1 << 20;
 /// How often to check whether any process of a stopping agent is left.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// How much of an agent's stderr is logged at level `info`, in bytes. The rest is logged at level `debug`.
-const STDERR_INFO_BYTES: usize = 1 << 20;
-
 /// The arguments of [`run`].
 pub(super) struct Setup {
     pub(super) id: AgentId,
@@ -50,6 +48,7 @@ pub(super) struct Setup {
     pub(super) grace_periods: GracePeriods,
     pub(super) tokens: Tokens,
     pub(super) trace: trace::Shared,
+    pub(super) stderr_folder: Option<PathBuf>,
     pub(super) commands: mpsc::UnboundedReceiver<AgentCommand>,
     pub(super) out: mpsc::Sender<Batch>,
     /// Completed when no process of the agent is left, before `Exited` is sent.
@@ -58,8 +57,19 @@ pub(super) struct Setup {
 
 /// Starts an agent and serves it until it is gone. `Exited` is sent exactly once, as the last event.
 pub(super) async fn run(setup: Setup) {
-    let Setup { id, config, cwd, transport, grace_periods, tokens, trace, mut commands, out, gone } =
-        setup;
+    let Setup {
+        id,
+        config,
+        cwd,
+        transport,
+        grace_periods,
+        tokens,
+        trace,
+        stderr_folder,
+        mut commands,
+        out,
+        gone,
+    } = setup;
     let mut last_events = Vec::new();
     let name = config.name.clone();
     let mut peer = Peer::new(tokens, Handshake::new(&config));
@@ -77,7 +87,9 @@ pub(super) async fn run(setup: Setup) {
                 break Exit { cause, stderr: Vec::new(), stderr_lines: 0, messages: Vec::new() };
             }
         };
-        let mut connection = Connection::new(id, opened, peer, trace.clone(), commands, &out);
+        let stderr_log = StderrLog::open(stderr_folder.as_deref(), name.as_str()).await;
+        let traced = (trace.clone(), stderr_log);
+        let mut connection = Connection::new(id, opened, peer, traced, commands, &out);
         connection.deadlines = deadlines;
         connection.resume_handshake();
         let cause = connection.serve_until_exit(&grace_periods).await;
@@ -151,7 +163,7 @@ impl<'a> Connection<'a> {
         id: AgentId,
         opened: Opened,
         peer: Peer,
-        trace: trace::Shared,
+        (trace, stderr_log): (trace::Shared, StderrLog),
         commands: mpsc::UnboundedReceiver<AgentCommand>,
         out: &'a mpsc::Sender<Batch>,
     ) -> Self {
@@ -170,7 +182,12 @@ impl<'a> Connection<'a> {
             unsent_bytes: 0,
             input: Some(input),
             writer: Some(tokio::spawn(write(opened.input, queue))),
-            stderr: tokio::spawn(read_stderr(opened.diagnostics, tail.clone(), trace.clone())),
+            stderr: tokio::spawn(stderr::read(
+                opened.diagnostics,
+                tail.clone(),
+                trace.clone(),
+                stderr_log,
+            )),
             tail,
             trace,
             deadlines: BTreeMap::new(),
@@ -472,28 +489,4 @@ async fn write(
         input.write_all(line.as_bytes()).await?;
     }
     Ok(())
-}
-
-/// Reads stderr to its end, so that the agent never blocks on a full pipe. Lines go to the log, the tail and the trace.
-async fn read_stderr(mut stderr: Output, tail: Arc<Mutex<Tail>>, trace: trace::Shared) {
-    let redactor = trace.lock().redactor().clone();
-    let mut info_bytes_left = STDERR_INFO_BYTES;
-    let mut log_line = |line: &str| {
-        let line = redactor.text(line);
-        if line.len() <= info_bytes_left {
-            info_bytes_left -= line.len();
-            tracing::info!(target: "acp", "stderr: {line}");
-        } else {
-            tracing::debug!(target: "acp", "stderr: {line}");
-        }
-        trace.lock().record_stderr(&line);
-    };
-    let mut buffer = vec![0; 16 << 10];
-    while let Ok(read) = stderr.read(&mut buffer).await {
-        if read == 0 {
-            break;
-        }
-        tail.lock().feed(&buffer[..read], &mut log_line);
-    }
-    tail.lock().end(log_line);
 }

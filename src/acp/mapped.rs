@@ -165,7 +165,9 @@ impl Mapped {
             }
             Update::Message { content, .. }
             | Update::Compaction { summary: Patch::Set(content), .. } => {
-                content.iter_mut().for_each(|block| self.show_content(block));
+                for block in content {
+                    self.show_content(block);
+                }
             }
             Update::ToolCall { patch, .. } => self.show_patch(patch),
             Update::ToolContent { content, .. } => self.show_item(content),
@@ -259,7 +261,9 @@ impl Dialect for Mapped {
     ) -> Result<Reply, CallError> {
         let mut reply = self.dialect.result(call, session, result)?;
         if let Reply::Sessions(sessions, _) = &mut reply {
-            sessions.iter_mut().for_each(|session| self.show(&mut session.cwd));
+            for session in sessions {
+                self.show(&mut session.cwd);
+            }
         }
         Ok(reply)
     }
@@ -270,7 +274,9 @@ impl Dialect for Mapped {
 
     fn after_result(&self, method: &str, result: &str) -> (Option<SessionId>, Vec<Update>) {
         let (session, mut updates) = self.dialect.after_result(method, result);
-        updates.iter_mut().for_each(|update| self.show_update(update));
+        for update in &mut updates {
+            self.show_update(update);
+        }
         (session, updates)
     }
 

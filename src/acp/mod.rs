@@ -16,6 +16,7 @@ mod plan;
 pub mod quirks;
 pub mod redact;
 mod stderr;
+mod stderr_log;
 mod tool_data;
 pub mod trace;
 pub mod transport;
@@ -32,6 +33,7 @@ use parking_lot::Mutex;
 use peer::Tokens;
 use redact::Redactor;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -80,6 +82,7 @@ pub struct Agents {
     grace_periods: GracePeriods,
     secrets: Secrets,
     tokens: Tokens,
+    stderr_folder: Option<PathBuf>,
     handles: HashMap<AgentId, Handle>,
 }
 
@@ -101,7 +104,14 @@ impl Agents {
         secrets: Secrets,
     ) -> Self {
         let (tokens, handles) = (Tokens::default(), HashMap::new());
-        Self { out, transport, grace_periods, secrets, tokens, handles }
+        let stderr_folder = None;
+        Self { out, transport, grace_periods, secrets, tokens, stderr_folder, handles }
+    }
+
+    /// Has what agents write to stderr kept in this folder, in a file for each.
+    #[must_use]
+    pub fn with_stderr_in(self, folder: PathBuf) -> Self {
+        Self { stderr_folder: Some(folder), ..self }
     }
 
     /// Runs an effect without waiting; its results are sent to `out`. Must be called inside a tokio runtime.
@@ -124,6 +134,7 @@ impl Agents {
                     grace_periods: self.grace_periods,
                     tokens: self.tokens.clone(),
                     trace: trace.clone(),
+                    stderr_folder: self.stderr_folder.clone(),
                     commands: queue,
                     out: self.out.clone(),
                     gone: gone_tx,

@@ -1,8 +1,13 @@
-//! The last lines of an agent's stderr, which the report of its exit shows. Bounded in the number of lines and in their
-//! length.
+//! An agent's stderr: read to its end, logged, and its last lines kept for the report of its exit. Those are bounded in number
+//! and length.
 
+use super::stderr_log::StderrLog;
+use super::trace;
 use crate::jsonrpc::incoming::{Line, Lines};
+use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// How many lines are stored.
 const MAX_LINES: usize = 40;
@@ -12,6 +17,44 @@ const MAX_LINE_BYTES: usize = 4096;
 
 /// The longest line that is read, in bytes. Longer ones are replaced by a note of their length.
 const LONGEST_LINE: usize = 1 << 20;
+
+/// How much of it is logged at level `info`, in bytes. The rest is logged at level `debug`.
+const INFO_BYTES: usize = 1 << 20;
+
+/// Reads stderr to its end, so that the agent never blocks on a full pipe. Lines go to the logs, the tail and the trace.
+pub(super) async fn read(
+    mut stderr: Box<dyn AsyncRead + Send + Unpin>,
+    tail: Arc<Mutex<Tail>>,
+    trace: trace::Shared,
+    mut log: StderrLog,
+) {
+    let redactor = trace.lock().redactor().clone();
+    let mut info_bytes_left = INFO_BYTES;
+    let mut lines = String::new();
+    let mut record = |line: &str, lines: &mut String| {
+        let line = redactor.text(line);
+        if line.len() <= info_bytes_left {
+            info_bytes_left -= line.len();
+            tracing::info!(target: "acp", "stderr: {line}");
+        } else {
+            tracing::debug!(target: "acp", "stderr: {line}");
+        }
+        lines.push_str(&line);
+        lines.push('\n');
+        trace.lock().record_stderr(&line);
+    };
+    let mut buffer = vec![0; 16 << 10];
+    while let Ok(read) = stderr.read(&mut buffer).await {
+        if read == 0 {
+            break;
+        }
+        tail.lock().feed(&buffer[..read], |line| record(line, &mut lines));
+        log.append(&lines).await;
+        lines.clear();
+    }
+    tail.lock().end(|line| record(line, &mut lines));
+    log.append(&lines).await;
+}
 
 /// The last non-blank lines of a stream, without escape sequences.
 #[derive(Debug)]

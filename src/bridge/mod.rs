@@ -124,8 +124,11 @@ impl Bridge {
             .inspect_err(|error| tracing::error!(%error, "processes have no watchdog"))
             .ok();
         let transport = Arc::new(AnyTransport::new(ChildProcesses::new(watchdog.clone())));
-        let agents =
+        let mut agents =
             Agents::new(agents_sender, transport, GracePeriods::default(), secrets.clone());
+        if let Some(folder) = log::agents_folder() {
+            agents = agents.with_stderr_in(folder);
+        }
         let terminals = Terminals::new(terminals_sender, watchdog);
         let folder = std::env::var_os(STATE_FOLDER).filter(|folder| !folder.is_empty());
         let folder: Option<PathBuf> = folder.map(Into::into);

@@ -251,14 +251,14 @@ impl ToolCall {
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let locations = self.locations.iter().map(|location| location.path.as_path());
         let diffs = self.diffs().map(|diff| diff.path.as_path());
-        let changes = self.content.iter().filter_map(|item| match item {
+        let others = self.content.iter().filter_map(|item| match item {
             ToolContent::Change(change) => Some(change),
             _ => None,
         });
-        let changed = changes.flat_map(|change| {
+        let others = others.flat_map(|change| {
             std::iter::once(change.path.as_path()).chain(change.from.as_deref())
         });
-        locations.chain(diffs).chain(changed)
+        locations.chain(diffs).chain(others)
     }
 
     /// Returns the diffs in the content, in order.

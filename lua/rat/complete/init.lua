@@ -30,6 +30,8 @@ function M.command(lead, line)
     local words = vim.split(vim.trim(line:sub(1, #line - #lead)), "%s+")
     local option = name == "RatMode" and "mode" or words[2]
     return starting_with(lead, require("rat.chat.options").words(option))
+  elseif name == "RatLog" then
+    return starting_with(lead, require("rat.rpc").logged_agents())
   elseif name == "RatSend" then
     return files.words(lead, vim.fn.getcwd())
   end

@@ -68,6 +68,23 @@ function M.log_file()
   return vim.fs.joinpath(vim.fn.stdpath("log") --[[@as string]], "rat-nvim.log")
 end
 
+--- Returns the folder with a log for each agent, of what it has written to stderr. It may not exist yet.
+---@return string
+function M.agent_logs()
+  return vim.fs.joinpath(vim.fs.dirname(M.log_file()), "rat-nvim-agents")
+end
+
+--- Returns the names of the agents that have such a log, sorted.
+---@return string[]
+function M.logged_agents()
+  local names = {}
+  for file in vim.fs.dir(M.agent_logs()) do
+    table.insert(names, file:match("^(.+)%.log$"))
+  end
+  table.sort(names)
+  return names
+end
+
 --- Ends the connection; events of its job are ignored from now on.
 ---@return rat.Connection?
 local function drop()

@@ -73,8 +73,8 @@ fn diff(mut fields: Fields) -> Vec<ToolContent> {
         // An agent may still send a diff as in version 1.
         return vec![tool::item_of_kind("diff".to_owned(), fields)];
     };
-    let mut patch = fields.object("patch").unwrap_or_default();
-    let (format, text) = (patch.text("format"), patch.text("text").unwrap_or_default());
+    let mut whole = fields.object("patch").unwrap_or_default();
+    let (format, text) = (whole.text("format"), whole.text("text").unwrap_or_default());
     let is_git = format.is_none_or(|format| format == "git_patch");
     let mut files = if is_git { unified::files(&text) } else { Vec::new() };
     let mut found = Vec::new();
@@ -152,8 +152,8 @@ mod tests {
             {"operation": "_chmod", "path": "/p/run"},
             {"operation": "add"},
         ]);
-        let patch = json!({"format": "git_patch", "text": text});
-        let found = items(json!({"type": "diff", "changes": changes, "patch": patch}));
+        let text = json!({"format": "git_patch", "text": text});
+        let found = items(json!({"type": "diff", "changes": changes, "patch": text}));
         let change = |done: &str, path: &str, from: Option<&str>| {
             let (done, path, from) = (done.to_owned(), path.into(), from.map(Into::into));
             ToolContent::Change(FileChange { done, path, from })

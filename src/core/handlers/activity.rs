@@ -23,7 +23,9 @@ impl State {
         let Some(chat) = self.chat_of_prompt(id, call) else { return };
         if let Phase::Running(turn) = &mut chat.phase {
             turn.ends_by_update = true;
-            message.into_iter().for_each(|message| chat.transcript.name_prompt(message));
+            if let Some(message) = message {
+                chat.transcript.name_prompt(message);
+            }
         }
     }
 
