@@ -44,7 +44,13 @@ impl Secrets {
             McpServer::Stdio { env, .. } => env,
             McpServer::Http { headers, .. } | McpServer::Sse { headers, .. } => headers,
         });
-        let own = config.remote.iter().flat_map(|remote| remote.secrets.iter().cloned());
+        let own = config.remote.iter().flat_map(|remote| {
+            let values = remote.headers.iter().map(|(_, value)| value.clone());
+            // The scheme of an authorization is a word before its secret.
+            let named = remote.headers.iter().filter(|(name, _)| is_secret(name));
+            let words = named.flat_map(|(_, value)| value.split_whitespace().map(str::to_owned));
+            remote.secrets.iter().cloned().chain(values).chain(words)
+        });
         self.add(named.chain(given).map(|(_, value)| value.clone()).chain(own));
     }
 

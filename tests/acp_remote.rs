@@ -307,6 +307,22 @@ async fn a_redirect_leads_to_no_other_server() {
     }
 }
 
+/// Holds (Transports): A proxy is taken from the agent's environment, with the hosts that are reached without it.
+#[tokio::test]
+async fn a_proxy_is_taken_from_the_environment() {
+    let folder = TempFolder::new();
+    let proxy = Gateway::start(Way::Streamable, agent(""), folder.path());
+    proxy.answer(&["HTTP/1.1 403 Forbidden"]);
+    let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let mut config = remote("http://agents.invalid/acp");
+    config.base_env = vec![variable("HTTP_PROXY", &proxy.url)];
+    assert_eq!(failure(config.clone()).await.0, Obstacle::Credentials);
+    assert_eq!(proxy.requests()[0].path, "http://agents.invalid/acp");
+    config.env = vec![variable("NO_PROXY", "agents.invalid")];
+    assert_eq!(failure(config).await.0, Obstacle::NoAnswer);
+    assert_eq!(proxy.requests().len(), 1);
+}
+
 /// Holds (Transports): A server that is slow to answer holds up nothing but its own agent, which can be stopped meanwhile.
 #[tokio::test]
 async fn a_slow_server_can_be_stopped() {

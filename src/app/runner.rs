@@ -166,7 +166,7 @@ impl Runner {
 fn spread(time: Duration) -> Duration {
     // The standard library's only source of chance.
     let [dice, ..] = RandomState::new().hash_one(0_u8).to_be_bytes();
-    time - time * u32::from(dice) / (4 * 255)
+    time.saturating_sub(time * u32::from(dice) / (4 * 255))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Resolves the address of an agent that runs elsewhere, and its headers with what they take from the environment.
 
 use super::options::AgentOptions;
-use crate::secrets::is_secret;
 use crate::session::agent::RemoteAgent;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -34,11 +33,6 @@ pub(super) fn remote(
         }
         if value.chars().any(char::is_control) {
             return Err(problem("contains a line break or another control character"));
-        }
-        // What is not taken from a variable may be a secret as well.
-        secrets.push(value.clone());
-        if is_secret(header) {
-            secrets.extend(value.split_whitespace().map(str::to_owned));
         }
         headers.push((header.to_ascii_lowercase(), value));
     }

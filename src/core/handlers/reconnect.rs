@@ -53,12 +53,11 @@ impl State {
             ExitCause::Unreachable { obstacle, .. } => {
                 (attempts > 0 && obstacle.may_pass()).then(|| wait(attempts))
             }
-            // It has ended as it wanted to.
-            ExitCause::Status(0) => None,
+            // With the status 0 it has ended as it wanted to.
+            ExitCause::NotStarted { .. } | ExitCause::Status(0) => None,
             ExitCause::Status(_) | ExitCause::Signal(_) | ExitCause::ClosedPipe => {
                 (was_ready && attempts < MAX_RESTARTS).then_some(Duration::ZERO)
             }
-            ExitCause::NotStarted { .. } => None,
         }
     }
 

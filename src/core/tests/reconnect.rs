@@ -25,7 +25,7 @@ fn program() -> World {
 fn start_config(world: &mut World, config: AgentConfig) {
     let mut event = start();
     if let Event::User(UserAction::Start { config: started, .. }) = &mut event {
-        *started = Box::new(config);
+        **started = config;
     }
     world.handle(event);
     initialized(world);
@@ -180,7 +180,7 @@ fn all_chats_of_a_connection_come_back_on_one() {
     let mut world = elsewhere();
     let mut second = start_new();
     if let Event::User(UserAction::Start { config, .. }) = &mut second {
-        *config = Box::new(world.state.chats[&ChatId(1)].config.clone());
+        **config = world.state.chats[&ChatId(1)].config.clone();
     }
     world.handle(second);
     world.reply();
