@@ -11,7 +11,7 @@ use rat_nvim::session::protocol::{Offered, Protocol};
 use rat_nvim::session::update::Update;
 use std::time::Instant;
 
-const WAYS: [Way; 4] = [Way::Unix, Way::WebSocket, Way::Streamable, Way::OneStream];
+const WAYS: [Way; 5] = [Way::Unix, Way::WebSocket, Way::Streamable, Way::OneStream, Way::Replies];
 
 /// Answers the handshake, then runs `script` for each prompt, which is in `text`.
 fn agent(script: &str) -> Vec<String> {
@@ -194,8 +194,8 @@ async fn a_hundred_thousand_chunks_arrive_in_order() {
 #[tokio::test]
 async fn nothing_received_is_lost_when_a_connection_breaks() {
     let mut dice = Dice::new(12);
-    for way in [Way::Unix, Way::WebSocket, Way::Streamable] {
-        for round in 0..7 {
+    for way in [Way::Unix, Way::WebSocket, Way::Streamable, Way::Replies] {
+        for round in 0..5 {
             let folder = TempFolder::new();
             let gateway = Gateway::start(way, counting(), folder.path());
             let mut bridge = connected(remote(&gateway.url)).await;

@@ -4,7 +4,7 @@ use crate::support::{Agent, Chat, Dice, Gateway, Nvim, Options, PROMPT, TRANSCRI
 use serde_json::{Value as Json, json};
 use std::time::Instant;
 
-const WAYS: [Way; 4] = [Way::Unix, Way::WebSocket, Way::Streamable, Way::OneStream];
+const WAYS: [Way; 5] = [Way::Unix, Way::WebSocket, Way::Streamable, Way::OneStream, Way::Replies];
 
 /// Neovim with an agent behind a gateway; `fields` are laid over its entry in `agents`.
 fn configured(way: Way, fields: Json) -> (Nvim, Agent, Gateway) {
@@ -77,8 +77,8 @@ fn a_conversation() {
         nvim.poll_state("ready");
         nvim.command("RatStop");
         nvim.poll_state("stopped");
-        // Where there is one stream for everything, nothing says that it is left.
-        if way != Way::OneStream {
+        // Where nothing names a connection, nothing says that it is left.
+        if !matches!(way, Way::OneStream | Way::Replies) {
             agent.expect_gone();
         }
     }

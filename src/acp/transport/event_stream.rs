@@ -13,6 +13,7 @@ use reqwest::{Method, Response, StatusCode};
 use serde::Deserialize;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::time::sleep;
@@ -41,6 +42,8 @@ pub(super) struct Inbox {
     /// The ids of our requests whose result names a new session.
     opening: Mutex<HashSet<String>>,
     new_sessions: mpsc::UnboundedSender<String>,
+    /// Whether the server has no stream besides the answers to our requests.
+    lacks_stream: AtomicBool,
 }
 
 /// Nobody reads the messages any more.
@@ -70,7 +73,8 @@ impl Inbox {
     pub(super) fn new(server: Server, to_us: ToUs) -> (Arc<Self>, mpsc::UnboundedReceiver<String>) {
         let (new_sessions, told) = mpsc::unbounded_channel();
         let to_us = AsyncMutex::new(to_us);
-        (Arc::new(Self { server, to_us, opening: Mutex::default(), new_sessions }), told)
+        let (opening, lacks_stream) = (Mutex::default(), AtomicBool::new(false));
+        (Arc::new(Self { server, to_us, opening, new_sessions, lacks_stream }), told)
     }
 
     /// The result of our request with this id will name a new session.
@@ -103,18 +107,27 @@ impl Inbox {
         serde_json::from_str::<Opened>(outcome.ok()?.get()).ok().map(|opened| opened.session)
     }
 
-    /// Passes on what the answer to a request holds: messages as events, or one as JSON. Returns whether that was an error
-    /// response.
-    pub(super) async fn body(&self, mut response: Response) -> Result<bool, ExitCause> {
+    /// Passes on what the answer to a request holds: messages as events, or one as JSON. `id` is that of our request. Returns
+    /// whether the only message was an error response.
+    pub(super) async fn body(
+        &self,
+        mut response: Response,
+        id: Option<&str>,
+    ) -> Result<bool, ExitCause> {
         let unread = |_| ExitCause::HungUp(String::new());
         let broken = |error: reqwest::Error| Failure::of(&error).lost();
         if is_event_stream(&response) {
             let (mut parser, mut events) = (Parser::default(), Vec::new());
+            let mut is_answered = id.is_none();
             while let Some(bytes) = response.chunk().await.map_err(broken)? {
                 parser.feed(&bytes, &mut events);
                 for event in events.drain(..) {
+                    is_answered = is_answered || answers(&event.data, id);
                     self.message(&event.data).await.map_err(unread)?;
                 }
+            }
+            if !is_answered && self.lacks_stream.load(Ordering::Relaxed) {
+                return Err(ExitCause::Lost("its answer broke off".to_owned()));
             }
             return Ok(false);
         }
@@ -135,6 +148,12 @@ impl Inbox {
         self.message(&body).await.map_err(unread)?;
         Ok(is_error)
     }
+}
+
+/// Whether a message is the response to our request `id`.
+fn answers(data: &[u8], id: Option<&str>) -> bool {
+    let message = std::str::from_utf8(data).ok().map(|text| incoming::parse(text.trim()));
+    matches!(message, Some(Ok(Message::Response { id: found, .. })) if Some(found.get()) == id)
 }
 
 /// Whether the answer is a stream of events.
@@ -228,6 +247,7 @@ pub(super) async fn follow(
                     continue;
                 }
                 if !place.has_connection && is_without_stream(&failure) {
+                    inbox.lacks_stream.store(true, Ordering::Relaxed);
                     return std::future::pending().await;
                 }
                 return if place.has_connection { failure.lost() } else { failure.unreachable() };

@@ -175,6 +175,7 @@ impl Carrier {
 
     /// Sends the first message. What is answered tells the form.
     async fn begin(&mut self, line: Vec<u8>) -> Result<(), ExitCause> {
+        let id = Head::of(&line).id;
         let request = self.post(line, HeaderMap::new());
         let response = self.inbox.server.send(request).await.map_err(Failure::unreachable)?;
         let media = event_stream::media_type(&response).unwrap_or_default().to_owned();
@@ -185,8 +186,8 @@ impl Carrier {
         let connection = response.headers().get(CONNECTION_ID).cloned();
         if event_stream::is_event_stream(&response) {
             let inbox = self.inbox.clone();
-            self.posts.spawn(async move { inbox.body(response).await.map(|_| ()) });
-        } else if self.inbox.body(response).await? {
+            self.posts.spawn(async move { inbox.body(response, id.as_deref()).await.map(|_| ()) });
+        } else if self.inbox.body(response, None).await? {
             // Refused; another offer may follow, and tell.
             return Ok(());
         }
@@ -227,7 +228,7 @@ impl Carrier {
             let response = inbox.server.send(request).await;
             let _ = sent.send(());
             match response {
-                Ok(response) => inbox.body(response).await.map(|_| ()),
+                Ok(response) => inbox.body(response, head.id.as_deref()).await.map(|_| ()),
                 Err(failure) => refused(&inbox, failure, head.id, has_connection).await,
             }
         });

@@ -240,6 +240,39 @@ pub(super) async fn post_to_one(
     body: String,
     shared: &Shared,
 ) -> io::Result<()> {
+    send_to_log(body, shared);
+    answer(stream, "202 Accepted", "", "").await
+}
+
+/// A message where there is no stream but the answers. Returns whether it was answered with events, up to the response.
+pub(super) async fn post_with_reply(
+    stream: &mut Stream,
+    body: String,
+    shared: &Shared,
+) -> io::Result<bool> {
+    let message: Json = serde_json::from_str(&body).unwrap_or_default();
+    let log = send_to_log(body, shared);
+    if message.get("method").is_none() || message.get("id").is_none() {
+        answer(stream, "202 Accepted", "", "").await?;
+        return Ok(false);
+    }
+    stream.write_all(EVENTS).await?;
+    let mut count = log.count.subscribe();
+    loop {
+        let next = log.told.load(Ordering::SeqCst);
+        let _ = count.wait_for(|count| *count > next).await;
+        let line = locked(&log.events)[next].clone();
+        log.told.store(next + 1, Ordering::SeqCst);
+        stream.write_all(format!("data: {line}\n\n").as_bytes()).await?;
+        let said: Json = serde_json::from_str(&line).unwrap_or_default();
+        if said.get("method").is_none() && said["id"] == message["id"] {
+            stream.shutdown().await?;
+            return Ok(true);
+        }
+    }
+}
+
+fn send_to_log(body: String, shared: &Shared) -> Arc<Log> {
     let message: Json = serde_json::from_str(&body).unwrap_or_default();
     let is_first = message["method"] == "initialize";
     let current = locked(&shared.log).clone();
@@ -248,7 +281,7 @@ pub(super) async fn post_to_one(
     let log = log(shared, is_another);
     log.begun.fetch_or(is_first, Ordering::SeqCst);
     let _ = log.to_agent.send(body);
-    answer(stream, "202 Accepted", "", "").await
+    log
 }
 
 /// The one stream.

@@ -33,6 +33,8 @@ pub enum Way {
     Streamable,
     /// One stream of numbered events, and POST requests that are answered with nothing.
     OneStream,
+    /// No stream but the answer to each POST request, which is held until the request is done.
+    Replies,
 }
 
 /// The server.

@@ -126,9 +126,9 @@ async fn answer_all(mut stream: Stream, shared: &Arc<Shared>) -> io::Result<()> 
         locked(&shared.seen).push(head.clone());
         let mut holds = shared.holds.subscribe();
         let _ = holds.wait_for(|holds| !holds).await;
-        let answer = locked(&shared.answer).clone();
-        if let Some(answer) = answer {
-            stream.write_all(answer.as_bytes()).await?;
+        let raw = locked(&shared.answer).clone();
+        if let Some(raw) = raw {
+            stream.write_all(raw.as_bytes()).await?;
             continue;
         }
         match (shared.way, head.method.as_str()) {
@@ -136,6 +136,12 @@ async fn answer_all(mut stream: Stream, shared: &Arc<Shared>) -> io::Result<()> 
             (Way::Streamable, "POST") => forms::post(&mut stream, &head, body, shared).await?,
             (Way::Streamable, "GET") => return forms::get(stream, &head, shared).await,
             (Way::Streamable, _) => forms::delete(&mut stream, &head, shared).await?,
+            (Way::Replies, "POST") => {
+                if forms::post_with_reply(&mut stream, body, shared).await? {
+                    return Ok(());
+                }
+            }
+            (Way::Replies, _) => answer(&mut stream, "405 Method Not Allowed", "", "").await?,
             (_, "POST") => forms::post_to_one(&mut stream, body, shared).await?,
             (_, _) => return forms::get_one(stream, &head, shared).await,
         }
