@@ -369,12 +369,12 @@ async fn openoxide_is_listened_to_first() {
 #[tokio::test]
 async fn secrets_are_in_no_trace() {
     let folder = TempFolder::new();
-    let script = "say('you sent Bearer secret-token')";
+    let script = "say('you sent secret-token')";
     let gateway = Gateway::start(Way::WebSocket, agent(script), folder.path());
     let mut bridge = connected(remote(&gateway.url)).await;
     prompt(&mut bridge, 2, "secret-token");
     turn(&mut bridge).await;
     let trace = bridge.agents.trace(AGENT).unwrap().lock().jsonl();
-    assert!(trace.contains("you sent Bearer [redacted]"), "{trace}");
+    assert!(trace.contains("you sent [redacted]"), "{trace}");
     assert!(!trace.contains("secret-token"), "{trace}");
 }
