@@ -154,6 +154,8 @@ async fn a_message_of_64_megabytes_passes() {
         let script = format!("say(str(len(text)))\nsay('x' * {SIZE})");
         let gateway = Gateway::start(way, agent(&script), folder.path());
         let mut bridge = connected(remote(&gateway.url)).await;
+        // Without optimization and beside other tests this takes long.
+        bridge.patience *= 6;
         prompt(&mut bridge, 2, &"y".repeat(SIZE));
         let (texts, end) = turn(&mut bridge).await;
         assert_eq!(texts[0], SIZE.to_string(), "{way:?}");

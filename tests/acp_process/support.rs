@@ -51,6 +51,8 @@ pub(crate) struct Bridge {
     inbox: mpsc::Receiver<Batch>,
     heard: std::collections::VecDeque<AgentEvent>,
     pub(crate) largest_batch: usize,
+    /// How long to wait for the next event.
+    pub(crate) patience: Duration,
 }
 
 pub(crate) const AGENT: AgentId = AgentId(7);
@@ -70,7 +72,8 @@ impl Bridge {
             grace_periods,
             Secrets::default(),
         );
-        Self { agents, inbox, heard: std::collections::VecDeque::new(), largest_batch: 0 }
+        let heard = std::collections::VecDeque::new();
+        Self { agents, inbox, heard, largest_batch: 0, patience: PATIENCE }
     }
 
     /// A bridge with one agent that runs `script`.
@@ -112,7 +115,7 @@ impl Bridge {
             if let Some(event) = self.heard.pop_front() {
                 return event;
             }
-            let batch = timeout(PATIENCE, self.inbox.recv()).await;
+            let batch = timeout(self.patience, self.inbox.recv()).await;
             let (_, batch) = batch.expect("nothing is heard").expect("a bridge with agents");
             self.largest_batch = self.largest_batch.max(batch.iter().map(size).sum());
             self.heard.extend(batch);
