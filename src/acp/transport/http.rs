@@ -34,8 +34,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a message waits for the stream of its session.
 const STREAM_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long what was sent or received last is still waited for at the end.
+/// How long what was sent last is waited for when we end a connection.
 const LAST_WAIT: Duration = Duration::from_millis(200);
+
+/// How long what other streams have received is still passed on when one has broken.
+const BROKEN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Connects to `server`. With `has_one_stream` the form is known before the server has answered. Must be called inside a tokio
 /// runtime.
@@ -135,7 +138,7 @@ async fn carry(
     if matches!(cause, ExitCause::Lost(_)) {
         // The others have received as much, and are about to notice the same.
         let rest = async { while carrier.streams.join_next().await.is_some() {} };
-        let _ = timeout(LAST_WAIT, rest).await;
+        let _ = timeout(BROKEN_TIMEOUT, rest).await;
     }
     carrier.streams.shutdown().await;
     cause

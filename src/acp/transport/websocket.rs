@@ -32,6 +32,9 @@ const MAX_SILENCE: Duration = Duration::from_secs(50);
 /// How long the agent's side may take to answer that we close the connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
 
+/// How long what has arrived is still passed on when nothing can be sent any more.
+const BROKEN_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// How much of the reason for closing is shown, in characters.
 const MAX_REASON: usize = 120;
 
@@ -92,7 +95,7 @@ async fn carry(socket: Socket, mut from_us: FromUs, mut to_us: ToUs) -> ExitCaus
         }
         // What has arrived is still read: its end says more.
         Sent::Broken(error) => {
-            timeout(CLOSE_TIMEOUT, down).await.unwrap_or_else(|_| ExitCause::Lost(words(&error)))
+            timeout(BROKEN_TIMEOUT, down).await.unwrap_or_else(|_| ExitCause::Lost(words(&error)))
         }
         Sent::Silence => {
             ExitCause::Lost(format!("no sign of life for {} s", MAX_SILENCE.as_secs()))
