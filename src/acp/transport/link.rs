@@ -122,10 +122,31 @@ impl Remote for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn a_message_of_several_lines_becomes_one() {
         assert_eq!(&*on_one_line(b"{\r\n \"a\":\n1}"), b"{   \"a\": 1}");
         assert!(matches!(on_one_line(b"{\"a\":1}"), Cow::Borrowed(_)));
+    }
+
+    /// Holds (Transports): While we are slow to read, what an agent elsewhere says waits at the agent, not here.
+    #[tokio::test]
+    async fn a_slow_reader_holds_up_the_sender() {
+        let passed = Arc::new(AtomicUsize::new(0));
+        let count = passed.clone();
+        let mut opened = open(|_, mut to_us| async move {
+            while to_us.message(&[b'x'; 1023]).await.is_ok() {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+            ExitCause::HungUp(String::new())
+        });
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(passed.load(Ordering::SeqCst), PIPE_BYTES / 1024);
+        drop(opened.output);
+        assert_eq!(opened.remote.wait_for_exit().await, ExitCause::HungUp(String::new()));
     }
 }
