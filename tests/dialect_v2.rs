@@ -119,7 +119,7 @@ fn changes_of_files_are_patches() {
     fs::write(&a, "two\n").unwrap();
     fs::rename(&old, &new).unwrap();
     let (path, from, to) = (a.to_str().unwrap(), old.to_str().unwrap(), new.to_str().unwrap());
-    let patch = format!(
+    let text = format!(
         "diff --git {path} {path}\n--- {path}\n+++ {path}\n@@ -1 +1 @@\n-one\n+two\n\
          diff --git {from} {to}\nrename from {from}\nrename to {to}\n"
     );
@@ -128,7 +128,7 @@ fn changes_of_files_are_patches() {
         {"operation": "move", "oldPath": from, "path": to},
     ]);
     let diff = json!({"type": "diff", "changes": changes,
-        "patch": {"format": "git_patch", "text": patch}});
+        "patch": {"format": "git_patch", "text": text}});
     let call = json!({"toolCallId": "1", "title": "Tidy up", "kind": "edit", "status": "completed",
         "content": [diff]});
     update(&mut agent, "tool_call_update", call);
