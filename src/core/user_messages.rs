@@ -1,6 +1,5 @@
 //! Error messages for the user: each is one line that says what happened and what to do.
 
-use crate::core::chat::Chat;
 use crate::core::messages::agent::{
     AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Obstacle, Reply,
 };
@@ -25,9 +24,8 @@ pub(super) const RESTART: &str = "Send a prompt or :RatRestart to restart.";
 pub(super) const PROMPT_IS_BACK: &str = "Your prompt is in the prompt buffer again.";
 
 /// Says what an agent without our files can do with them.
-pub(super) fn separate_disk(chat: &Chat) -> (Severity, String) {
-    let title = chat.agent_title();
-    match chat.info.protocol.filter(|protocol| !protocol.has_files()) {
+pub(super) fn separate_disk(title: &str, protocol: Option<Protocol>) -> (Severity, String) {
+    match protocol.filter(|protocol| !protocol.has_files()) {
         Some(protocol) => {
             let protocol = protocol.title();
             let note = format!(

@@ -34,7 +34,7 @@ pub(super) fn commands(result: &str) -> Option<(Option<SessionId>, Update)> {
 }
 
 /// Decodes what an agent says about itself in its answer to `initialize`.
-pub(in crate::acp) fn initialized(mut fields: Fields) -> AgentInfo {
+pub(in super::super) fn initialized(mut fields: Fields) -> AgentInfo {
     let mut about = fields.object("info").unwrap_or_default();
     let name = about.text("name");
     let auth_methods: Vec<_> = fields

@@ -196,7 +196,8 @@ impl State {
                 chat.transcript.note(Severity::Warning, note, Vec::new());
             }
             if chat.config.disk.is_separate {
-                let (severity, note) = user_messages::separate_disk(chat);
+                let (severity, note) =
+                    user_messages::separate_disk(&chat.agent_title(), chat.info.protocol);
                 chat.transcript.note(severity, note, Vec::new());
             }
         }

@@ -30,6 +30,8 @@
 ---@field options? table<string, string> What new sessions are set to, by an option's id, category or name.
 ---@field auth_method? string The authentication method to use without asking.
 ---@field install_hint? string How to install the program, shown where it is not found.
+---@field paths? table<string, string> Folders that the agent knows by other paths, by our paths.
+---@field shared? boolean Whether it has the same files as we; unset counts as true.
 ---@field dialect? string The protocol it speaks, if that does not follow from its answers: `1`, `2`, `0.1.1`, `go` or `openoxide`.
 ---@field reconnect? string When to get it back after it was lost: `now` or with the next `prompt`.
 ---@field timeouts? rat.notify.TimeoutOptions How long to wait for answers.
