@@ -222,7 +222,7 @@ fn a_session_is_resumed() {
     nvim.poll_state("ready");
     begin(&mut nvim, &mut agent, "Once more", "m2");
     state(&mut agent, json!({"state": "idle", "stopReason": "end_turn"}));
-    nvim.poll_state("ready");
+    nvim.poll_screen("Once more");
     let lines = chat(&mut nvim);
     for words in ["Remember me", "Once more"] {
         assert_eq!(lines.iter().filter(|line| line.contains(words)).count(), 1, "{lines:#?}");
