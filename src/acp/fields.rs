@@ -11,7 +11,7 @@ pub(super) fn json(text: &str) -> Option<Value> {
 
 /// A JSON object. The getters remove their field, so that long strings are moved instead of copied.
 #[derive(Debug, Default)]
-pub(super) struct Fields(Map<String, Value>);
+pub struct Fields(Map<String, Value>);
 
 impl Fields {
     /// Returns `None` if `value` is not an object.

@@ -5,7 +5,7 @@
 mod connection;
 mod content;
 pub mod dialect;
-mod fields;
+pub mod fields;
 pub mod go;
 pub mod handshake;
 mod mapped;

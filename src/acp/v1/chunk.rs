@@ -52,7 +52,7 @@ struct Tag<'a> {
 }
 
 /// Returns the session and the kind of an update that cannot be decoded.
-pub(in super::super) fn identify(params: &str) -> Option<(SessionId, String)> {
+pub fn identify(params: &str) -> Option<(SessionId, String)> {
     let Identity { session_id, update } = serde_json::from_str(params).ok()?;
     Some(((*session_id.0).into(), update.session_update.0.into_owned()))
 }
@@ -76,7 +76,7 @@ pub struct LastIds {
 
 impl LastIds {
     /// Decodes the params of a `session/update` if it is a chunk of text.
-    pub(in super::super) fn text_chunk(&mut self, params: &str) -> Option<(SessionId, Update)> {
+    pub fn text_chunk(&mut self, params: &str) -> Option<(SessionId, Update)> {
         let Notification { session_id, update } = serde_json::from_str(params).ok()?;
         let role = role(&update.session_update.0)?;
         if update.content.kind.0 != "text" {

@@ -19,7 +19,7 @@ const MAX_CHOICES: usize = 500;
 
 /// Decodes `elicitation/create`, whose params have `bytes` bytes. Refuses modes that are not advertised, params without a form
 /// or a URL, and those that are too long to be shown.
-pub(in super::super) fn create(
+pub fn create(
     params: &mut Fields,
     bytes: usize,
 ) -> Result<(ElicitationOwner, Elicitation), Refusal> {

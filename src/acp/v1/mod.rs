@@ -8,7 +8,7 @@ pub mod outgoing;
 pub mod reply;
 pub mod request;
 pub mod table;
-pub(super) mod tool;
+pub mod tool;
 pub mod update;
 
 use super::dialect::{CallKind, Dialect, EncodeError, IncomingRequest, Method, Refusal};

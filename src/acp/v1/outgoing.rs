@@ -136,7 +136,7 @@ fn exit_status(exit: &TerminalExit) -> v1::TerminalExitStatus {
 }
 
 /// Returns the params of `initialize`.
-pub(in super::super) fn initialize() -> v1::InitializeRequest {
+pub fn initialize() -> v1::InitializeRequest {
     let name = "rat.nvim";
     v1::InitializeRequest::new(ProtocolVersion::V1)
         .client_info(v1::Implementation::new(name, env!("CARGO_PKG_VERSION")).title(name))

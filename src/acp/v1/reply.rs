@@ -117,7 +117,7 @@ fn setup(mut fields: Fields) -> SessionSetup {
 }
 
 /// Takes the reason why a turn has stopped.
-pub(in super::super) fn stop_reason(fields: &mut Fields) -> StopReason {
+pub fn stop_reason(fields: &mut Fields) -> StopReason {
     let reason = fields.text("stopReason").unwrap_or_default();
     match reason.as_str() {
         "end_turn" => StopReason::EndTurn,
@@ -183,7 +183,7 @@ fn capabilities(mut fields: Fields) -> AgentCapabilities {
 }
 
 /// Decodes a way to authenticate. Its id is called `methodId` in version 2.
-pub(in super::super) fn auth_method(mut fields: Fields) -> Option<AuthMethod> {
+pub fn auth_method(mut fields: Fields) -> Option<AuthMethod> {
     let id = fields.text("id").or_else(|| fields.text("methodId"))?;
     let kind = match fields.text("type").as_deref() {
         None | Some("agent") => AuthKind::Agent,

@@ -56,7 +56,7 @@ pub fn decode(method: Method, params: Option<&str>) -> Result<IncomingRequest, R
 }
 
 /// Takes a text that has to be there.
-pub(in super::super) fn required(params: &mut Fields, key: &str) -> Result<String, Refusal> {
+pub fn required(params: &mut Fields, key: &str) -> Result<String, Refusal> {
     params.text(key).ok_or_else(|| Refusal::invalid_params(format!("{key} must be a string")))
 }
 
@@ -118,7 +118,7 @@ fn permission(params: &mut Fields) -> Result<PermissionRequest, Refusal> {
 }
 
 /// Decodes an option of a permission request; `None` if it has no id.
-pub(in super::super) fn option(mut fields: Fields) -> Option<PermissionOption> {
+pub fn option(mut fields: Fields) -> Option<PermissionOption> {
     let id = fields.text("optionId")?;
     let name = fields.text("name").unwrap_or_else(|| id.clone());
     let kind = match fields.text("kind").as_deref() {

@@ -25,13 +25,14 @@ pub struct Row {
 
 impl Row {
     /// Adds what enables an unstable name.
-    pub(in super::super) const fn gated_by(self, gate: &'static str) -> Self {
+    #[must_use]
+    pub const fn gated_by(self, gate: &'static str) -> Self {
         Self { gate: Some(gate), ..self }
     }
 }
 
 /// Creates the row of a name that is handled.
-pub(in super::super) const fn handled(name: &'static str) -> Row {
+pub const fn handled(name: &'static str) -> Row {
     Row { name, support: Support::Handled, gate: None }
 }
 
@@ -40,7 +41,7 @@ const fn refused(name: &'static str, why: &'static str) -> Row {
 }
 
 /// Creates the row of a name that is ignored, with the reason.
-pub(in super::super) const fn ignored(name: &'static str, why: &'static str) -> Row {
+pub const fn ignored(name: &'static str, why: &'static str) -> Row {
     Row { name, support: Support::Ignored(why), gate: None }
 }
 

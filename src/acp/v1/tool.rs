@@ -29,7 +29,7 @@ pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
 }
 
 /// Returns the kind with this name.
-pub(in super::super) fn tool_kind(kind: &str) -> ToolKind {
+pub fn tool_kind(kind: &str) -> ToolKind {
     match kind {
         "read" => ToolKind::Read,
         "edit" => ToolKind::Edit,
@@ -46,7 +46,7 @@ pub(in super::super) fn tool_kind(kind: &str) -> ToolKind {
 
 /// Decodes a status. Version 1 has neither `cancelled`, which agents send, nor `paused`. An unknown one leaves the status
 /// unchanged.
-pub(in super::super) fn tool_status(status: &str) -> Option<ToolStatus> {
+pub fn tool_status(status: &str) -> Option<ToolStatus> {
     Some(match status {
         "pending" | "paused" => ToolStatus::Pending,
         "in_progress" => ToolStatus::InProgress,
@@ -65,7 +65,7 @@ fn item(value: Value) -> ToolContent {
 }
 
 /// Decodes an item of content whose `type` field has been taken out already.
-pub(in super::super) fn item_of_kind(kind: String, mut fields: Fields) -> ToolContent {
+pub fn item_of_kind(kind: String, mut fields: Fields) -> ToolContent {
     let known = match kind.as_str() {
         "content" => fields.any("content").map(|block| ToolContent::Content(content::block(block))),
         "diff" => diff(&mut fields).map(ToolContent::Diff),
@@ -88,7 +88,7 @@ fn diff(fields: &mut Fields) -> Option<Diff> {
 }
 
 /// Decodes a location; `None` if it has no path.
-pub(in super::super) fn location(mut fields: Fields) -> Option<Location> {
+pub fn location(mut fields: Fields) -> Option<Location> {
     let path = PathBuf::from(fields.text("path")?);
     let line = fields.whole("line").and_then(|line| u32::try_from(line).ok());
     Some(Location { path, line: line.filter(|line| *line > 0) })

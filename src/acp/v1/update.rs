@@ -30,7 +30,7 @@ pub fn notification(params: &str, last: &mut LastIds) -> Option<(SessionId, Upda
 }
 
 /// Decodes the `update` of a notification.
-pub(in super::super) fn update_of(mut fields: Fields) -> Update {
+pub fn update_of(mut fields: Fields) -> Update {
     let Some(tag) = fields.text("sessionUpdate") else {
         return malformed("", "no sessionUpdate");
     };
@@ -67,12 +67,12 @@ pub(in super::super) fn update_of(mut fields: Fields) -> Update {
 }
 
 /// Returns what stands for an update that makes no sense.
-pub(in super::super) fn malformed(tag: &str, problem: &str) -> Update {
+pub fn malformed(tag: &str, problem: &str) -> Update {
     Update::Unknown { tag: tag.to_owned(), problem: Some(problem.to_owned()) }
 }
 
 /// Returns the update, or what stands for one that makes no sense.
-pub(in super::super) fn or_malformed(update: Option<Update>, tag: &str, problem: &str) -> Update {
+pub fn or_malformed(update: Option<Update>, tag: &str, problem: &str) -> Update {
     update.unwrap_or_else(|| malformed(tag, problem))
 }
 

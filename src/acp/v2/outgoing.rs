@@ -117,7 +117,7 @@ pub fn answer(id: &RawValue, answer: &Answer) -> Result<String, EncodeError> {
 }
 
 /// Returns the params of `initialize` for agents of both versions: each reads the fields of its own.
-pub(in super::super) fn offer() -> Result<Value, Error> {
+pub fn offer() -> Result<Value, Error> {
     let name = "rat.nvim";
     let info = v2::Implementation::new(name, env!("CARGO_PKG_VERSION")).title(name);
     let params = v2::InitializeRequest::new(ProtocolVersion::V2, info).capabilities(capabilities());

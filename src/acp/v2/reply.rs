@@ -2,8 +2,9 @@
 
 use crate::acp::dialect::CallKind;
 use crate::acp::fields::{Fields, json};
+use crate::acp::options;
+use crate::acp::quirks;
 use crate::acp::v1::reply;
-use crate::acp::{options, quirks};
 use crate::core::messages::agent::{CallError, Reply};
 use crate::session::agent::{AgentCapabilities, AgentInfo, Capability};
 use crate::session::ids::SessionId;
@@ -34,7 +35,7 @@ pub(super) fn commands(result: &str) -> Option<(Option<SessionId>, Update)> {
 }
 
 /// Decodes what an agent says about itself in its answer to `initialize`.
-pub(in super::super) fn initialized(mut fields: Fields) -> AgentInfo {
+pub fn initialized(mut fields: Fields) -> AgentInfo {
     let mut about = fields.object("info").unwrap_or_default();
     let name = about.text("name");
     let auth_methods: Vec<_> = fields

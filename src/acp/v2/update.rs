@@ -1,11 +1,12 @@
 //! Decodes `session/update`. One notification may become several updates.
 
 use super::tool;
+use crate::acp::content;
 use crate::acp::fields::{Fields, json};
+use crate::acp::plan;
 use crate::acp::v1::chunk::{self, LastIds};
 use crate::acp::v1::reply;
 use crate::acp::v1::update::{malformed, or_malformed, update_of};
-use crate::acp::{content, plan};
 use crate::core::messages::agent::CallError;
 use crate::session::content::{About, Content};
 use crate::session::ids::{SessionId, TerminalId, ToolCallId};
