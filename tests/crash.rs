@@ -216,7 +216,7 @@ fn stderr_is_in_the_log_without_secrets() {
     assert!(!log.contains("hunter2"), "{log}");
     chat.nvim.command("RatLog fake");
     chat.nvim.poll_screen("loading plugins with [redacted]");
-    let names = chat.nvim.eval("getcompletion('RatLog ', 'cmdline')");
+    let names = chat.nvim.eval("vim.fn.getcompletion('RatLog ', 'cmdline')");
     assert_eq!(names, json!(["fake"]));
     chat.nvim.command("RatLog nobody");
     chat.nvim.poll_screen("The log of nobody is empty");

@@ -111,7 +111,7 @@ mod tests {
                 "claude: no-such is not on PATH",
                 Some("npm install -g @agentclientprotocol/claude-agent-acp"),
             ),
-            line(false, "empty: agents.empty.command is not set", None),
+            line(false, "empty: agents.empty has neither command nor url", None),
             line(true, "mine: /bin/sh", None),
             line(true, "tour: /bin/true", None),
         ];

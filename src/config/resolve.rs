@@ -62,7 +62,7 @@ pub fn resolve(
         (agent.command, agent.install_hint) = (None, configured.install_hint.clone());
     }
     let problem = (agent.command.is_none() && matches!(remote, Ok(None)))
-        .then(|| invalid.unwrap_or_else(|| format!("agents.{name}.command is not set")));
+        .then(|| invalid.unwrap_or_else(|| format!("agents.{name} has neither command nor url")));
     let protocol = agent.dialect.as_deref().map(|dialect| protocol(&name, dialect)).transpose();
     let problem = problem.or_else(|| protocol.as_ref().err().cloned());
     let problem = problem.or_else(|| remote.as_ref().err().cloned());
