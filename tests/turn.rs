@@ -218,6 +218,8 @@ fn an_error_shows_what_the_agent_said_of_it() {
             "fake could not answer: no quota until Friday (error -32603). Your prompt is in the prompt buffer again."
         )
     );
+    let facts = (&error["origin"], &error["code"], &error["retryable"]);
+    assert_eq!(facts, (&json!("agent"), &json!(-32603), &json!(true)));
     let lines = chat.transcript().join("\n");
     assert!(lines.contains(r#"{"plan":"free"}"#), "{lines}");
 }

@@ -18,6 +18,7 @@ mod terminals;
 pub mod state;
 
 pub mod dispatch;
+mod failures;
 pub mod frame;
 mod handlers;
 mod panics;

@@ -3,6 +3,7 @@
 
 use crate::core::chat::Phase;
 use crate::core::event_subject::EventSubject;
+use crate::core::failures;
 use crate::core::messages::agent::INTERNAL_ERROR;
 use crate::core::messages::editor::Level;
 use crate::core::messages::effect::{AgentCommand, AgentEffect, Answer, Effect};
@@ -35,7 +36,7 @@ impl State {
             self.answer_after_panic(subject.agent, token);
         }
         for id in chats {
-            self.fail(id, REASON, Vec::new());
+            self.fail(id, &failures::of_ours(REASON.to_owned()), Vec::new());
         }
         self.notify(Level::Error, NOTIFICATION);
     }

@@ -357,7 +357,7 @@ impl World {
             }
             EditorMessage::Notify(level, text) => self.told.push((level, text)),
             EditorMessage::Autocommand(UserAutocmd::Error(_, why)) => {
-                self.told.push((Level::Error, why));
+                self.told.push((Level::Error, why.message));
             }
             _ => {}
         }

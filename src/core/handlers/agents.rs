@@ -5,10 +5,12 @@ use crate::core::chat::Replay;
 use crate::core::chat::StartupStep;
 use crate::core::chat::{Chat, Phase};
 use crate::core::connection::{AgentConnection, ConnectionStage};
+use crate::core::failures;
 use crate::core::messages::agent::{CallError, Exit};
 use crate::core::messages::call::Call;
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::AgentCommand;
+use crate::core::messages::failure::Failure;
 use crate::core::messages::ids::AgentId;
 use crate::core::messages::policy::FilePolicy;
 use crate::core::messages::user::SessionTarget;
@@ -224,7 +226,9 @@ impl State {
     pub(in crate::core) fn start_failed(&mut self, id: ChatId, step: &str, error: &CallError) {
         let Some(chat) = self.chats.get(&id) else { return };
         let why = user_messages::start(&chat.config, step, error);
-        self.fail_and_notify(id, why, user_messages::data(error));
+        let failure = failures::of_call(why, error);
+        self.fail(id, &failure, user_messages::data(error));
+        self.notify(Level::Error, failure.message);
     }
 
     /// The handshake has failed, so the agent cannot be used.
@@ -236,36 +240,32 @@ impl State {
     ) {
         let Some(connection) = self.connections.get(&agent) else { return };
         let why = user_messages::start(&connection.config, step, error);
-        self.fail_connection(agent, &why, &user_messages::data(error));
+        self.fail_connection(agent, &failures::of_call(why, error), &user_messages::data(error));
     }
 
-    /// Ends the chat's use of its agent and tells the user why.
-    fn fail_and_notify(&mut self, id: ChatId, why: String, details: Vec<String>) {
-        self.fail(id, &why, details);
-        self.notify(Level::Error, why);
-    }
-
-    /// Like [`Self::fail_and_notify`], but without a notification.
-    pub(in crate::core) fn fail(&mut self, id: ChatId, why: &str, details: Vec<String>) {
+    /// Ends the chat's use of its agent. The user is not notified.
+    pub(in crate::core) fn fail(&mut self, id: ChatId, failure: &Failure, details: Vec<String>) {
         self.detach(id, ToolStatus::Failed);
-        self.enter_failed(id, why, details);
+        self.enter_failed(id, failure, details);
     }
 
-    fn fail_connection(&mut self, agent: AgentId, why: &str, details: &[String]) {
+    fn fail_connection(&mut self, agent: AgentId, failure: &Failure, details: &[String]) {
         for id in self.end_connection(agent, ToolStatus::Failed) {
-            self.enter_failed(id, why, details.to_vec());
+            self.enter_failed(id, failure, details.to_vec());
         }
-        self.notify(Level::Error, why);
+        self.notify(Level::Error, failure.message.clone());
     }
 
-    fn enter_failed(&mut self, id: ChatId, why: &str, details: Vec<String>) {
+    fn enter_failed(&mut self, id: ChatId, failure: &Failure, details: Vec<String>) {
+        let why = &failure.message;
         if let Some(chat) = self.chats.get_mut(&id) {
-            chat.transcript.note(Severity::Error, why, details);
+            chat.transcript.note(Severity::Error, why.clone(), details);
             chat.queue.paused = true;
             chat.losses.given_up();
         }
-        self.enter_phase(id, Phase::Failed(why.to_owned()));
-        self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::Error(id, why.to_owned())));
+        self.enter_phase(id, Phase::Failed(why.clone()));
+        let told = UserAutocmd::Error(id, failure.clone());
+        self.after_draw.push(EditorMessage::Autocommand(told));
     }
 
     pub(in crate::core) fn exited(&mut self, agent: AgentId, exit: &Exit) {
@@ -274,7 +274,11 @@ impl State {
             return self.reconnect(agent, exit, after);
         }
         let why = user_messages::ended(&connection.config, &exit.cause);
-        self.fail_connection(agent, &why, &user_messages::exit_details(exit));
+        self.fail_connection(
+            agent,
+            &failures::of_exit(why, exit),
+            &user_messages::exit_details(exit),
+        );
     }
 
     /// Closes the chat's session. Stops the agent as well if no other chat uses it.
@@ -302,7 +306,7 @@ impl State {
             let name =
                 self.chats.get(&other).map(|chat| chat.name().to_owned()).unwrap_or_default();
             let why = format!("{name} was stopped from another chat. {}", user_messages::RESTART);
-            self.enter_failed(other, &why, Vec::new());
+            self.enter_failed(other, &failures::of_ours(why), Vec::new());
         }
         self.stop(id);
     }

@@ -6,6 +6,7 @@ use crate::core::chat::LoginStage;
 use crate::core::chat::Phase;
 use crate::core::chat::StartupStep;
 use crate::core::connection::ConnectionStage;
+use crate::core::failures;
 use crate::core::messages::agent::{AUTH_REQUIRED, CallError, Reply};
 use crate::core::messages::call::Call;
 use crate::core::messages::editor::{EditorMessage, Level};
@@ -191,7 +192,7 @@ impl State {
                 chat.transcript.note(Severity::Error, why, details.to_vec());
                 self.enter_phase(id, Phase::Ready);
             } else {
-                self.fail(id, why, details.to_vec());
+                self.fail(id, &failures::of_ours(why.to_owned()), details.to_vec());
             }
         }
         self.notify(Level::Error, why);

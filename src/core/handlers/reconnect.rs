@@ -3,6 +3,7 @@
 
 use crate::core::chat::{Chat, Phase, StartupStep};
 use crate::core::connection::ConnectionStage;
+use crate::core::failures;
 use crate::core::messages::agent::{Exit, ExitCause};
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::Effect;
@@ -96,7 +97,7 @@ impl State {
             }
             self.enter_phase(id, Phase::Starting(StartupStep::Reconnecting));
             if is_first {
-                let told = UserAutocmd::Error(id, why.clone());
+                let told = UserAutocmd::Error(id, failures::of_exit(why.clone(), exit));
                 self.after_draw.push(EditorMessage::Autocommand(told));
             }
             self.effects.push(Effect::Timer { timer: Timer::Reconnect(id, number), after });

@@ -3,6 +3,7 @@
 use super::login;
 use crate::core::chat::Replay;
 use crate::core::chat::{Chat, Phase};
+use crate::core::failures;
 use crate::core::messages::agent::CallError;
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::{AgentCommand, Effect};
@@ -253,7 +254,8 @@ impl State {
         }
         let details = user_messages::data(error);
         chat.transcript.note(Severity::Error, why.clone(), details);
-        self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::Error(id, why.clone())));
+        let told = UserAutocmd::Error(id, failures::of_call(why.clone(), error));
+        self.after_draw.push(EditorMessage::Autocommand(told));
         self.notify(Level::Error, why);
         self.end_turn(id, true, "error");
     }

@@ -3,6 +3,7 @@
 use crate::core::messages::checkpoint::KeptTurn;
 use crate::core::messages::content::ContentOffer;
 use crate::core::messages::elicitation::ElicitationUpdate;
+use crate::core::messages::failure::Failure;
 use crate::core::messages::files::{FileChange, ProposedWrite};
 use crate::core::messages::page::{ScratchPage, View};
 use crate::core::messages::review::{ComparedFile, ListedChange, PendingFile};
@@ -245,6 +246,6 @@ pub enum UserAutocmd {
     FileChanged(ChatId, FileChange),
     /// Other changes may be pending than before.
     ReviewChanged,
-    /// Something failed; holds the message.
-    Error(ChatId, String),
+    /// Something failed.
+    Error(ChatId, Failure),
 }

@@ -8,6 +8,7 @@ pub mod editor;
 pub mod effect;
 pub mod elicitation;
 pub mod event;
+pub mod failure;
 pub mod file_scope;
 pub mod files;
 pub mod ids;

@@ -104,6 +104,10 @@
 ---@field deleted? boolean For `RatFileChanged`: whether the file was deleted.
 ---@field via? string For `RatFileChanged`: `protocol` or `disk`.
 ---@field message? string For `RatError`: what failed.
+---@field origin? string For `RatError`: `transport` (on the way to the agent), `agent`, or `client` (here).
+---@field code? integer For `RatError`: the code of the agent's error.
+---@field retryable? boolean For `RatError`: whether the same may succeed if it is tried again.
+---@field last_messages? string[] For `RatError`: short descriptions of the last messages before a connection ended, oldest first.
 
 --- A form or an address that waits for the user.
 ---@class (exact) rat.msg.ElicitationRequest

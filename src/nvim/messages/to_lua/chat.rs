@@ -85,6 +85,14 @@ pub(in crate::nvim) struct EventData {
     via: Option<Word>,
     /// For `RatError`: what failed.
     message: Option<Label>,
+    /// For `RatError`: `transport` (on the way to the agent), `agent`, or `client` (here).
+    origin: Option<Word>,
+    /// For `RatError`: the code of the agent's error.
+    code: Option<i64>,
+    /// For `RatError`: whether the same may succeed if it is tried again.
+    retryable: Option<bool>,
+    /// For `RatError`: short descriptions of the last messages before a connection ended, oldest first.
+    last_messages: Option<Vec<Label>>,
 }
 
 /// One of our own questions.
@@ -210,10 +218,19 @@ impl From<UserAutocmd> for Event {
                 },
             ),
             UserAutocmd::ReviewChanged => ("RatReviewChanged", EventData::default()),
-            UserAutocmd::Error(chat, message) => {
-                let message = Some(Label::new(message));
-                ("RatError", EventData { message, ..EventData::of(chat.0) })
-            }
+            UserAutocmd::Error(chat, failure) => (
+                "RatError",
+                EventData {
+                    message: Some(Label::new(failure.message)),
+                    origin: Some(Word::new(failure.origin.name())),
+                    code: failure.code,
+                    retryable: Some(failure.is_retryable),
+                    last_messages: Some(
+                        failure.last_messages.into_iter().map(Label::new).collect(),
+                    ),
+                    ..EventData::of(chat.0)
+                },
+            ),
         };
         Self { name: Word::new(name), data }
     }

@@ -5,6 +5,7 @@ use super::*;
 use crate::core::messages::checkpoint::{KeptTurn, TurnRef};
 use crate::core::messages::content::{ContentAction, ContentOffer};
 use crate::core::messages::editor::{Level, SessionItem, UserAutocmd};
+use crate::core::messages::failure::{Failure, Origin};
 use crate::core::messages::files::{FileChange, ProposedWrite};
 use crate::core::messages::page::View;
 use crate::core::messages::page::{PageId, ScratchPage};
@@ -92,7 +93,16 @@ fn chats() -> Vec<EditorMessage> {
         UserAutocmd::Elicitation(chat, 2, "url"),
         UserAutocmd::FileChanged(chat, change),
         UserAutocmd::ReviewChanged,
-        UserAutocmd::Error(chat, hostile_text()),
+        UserAutocmd::Error(
+            chat,
+            Failure {
+                message: hostile_text(),
+                origin: Origin::Agent,
+                code: Some(-32603),
+                is_retryable: true,
+                last_messages: vec![hostile_text()],
+            },
+        ),
     ];
     let mut all = vec![
         EditorMessage::Chat {
