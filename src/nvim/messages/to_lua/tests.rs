@@ -35,6 +35,16 @@ fn hostile_text() -> String {
     "a\u{1b}[2J\nb".to_owned()
 }
 
+fn failure() -> Failure {
+    Failure {
+        message: hostile_text(),
+        origin: Origin::Agent,
+        code: Some(-32603),
+        is_retryable: true,
+        last_messages: vec![hostile_text()],
+    }
+}
+
 fn chats() -> Vec<EditorMessage> {
     let chat = ChatId(1);
     let status = ChatStatus {
@@ -93,16 +103,7 @@ fn chats() -> Vec<EditorMessage> {
         UserAutocmd::Elicitation(chat, 2, "url"),
         UserAutocmd::FileChanged(chat, change),
         UserAutocmd::ReviewChanged,
-        UserAutocmd::Error(
-            chat,
-            Failure {
-                message: hostile_text(),
-                origin: Origin::Agent,
-                code: Some(-32603),
-                is_retryable: true,
-                last_messages: vec![hostile_text()],
-            },
-        ),
+        UserAutocmd::Error(chat, failure()),
     ];
     let mut all = vec![
         EditorMessage::Chat {
