@@ -391,6 +391,8 @@ end
 ---@param buf integer
 ---@param win integer?
 local function finish(buf, win)
+  -- The page may show what became of a decision before anything else tells of it.
+  decisions.settle()
   if #review.page.parts == 0 then
     scratch.fill(buf, { "Nothing is pending. q closes." })
   end
