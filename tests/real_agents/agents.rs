@@ -140,11 +140,16 @@ pub(crate) struct Chat {
 /// How the agent is configured that runs `program` with these variables in its place, and what it needs for that.
 fn configured(program: &Path, env: &Json, project: &Path, home: &Path) -> (Json, Option<Gateway>) {
     match Place::chosen() {
-        Place::Here => (json!({"command": program, "args": [], "env": env}), None),
+        Place::Here => {
+            (json!({"command": program, "args": [], "env": env, "reconnect": "prompt"}), None)
+        }
         Place::Container => {
             let args = json!(["-m", "sh", "-c", IN_CONTAINER, "sh", project, program]);
             let paths = json!({ project.to_str().expect("UTF-8"): WORKSPACE });
-            (json!({"command": "unshare", "args": args, "env": env, "paths": paths}), None)
+            (
+                json!({"command": "unshare", "args": args, "env": env, "paths": paths, "reconnect": "prompt"}),
+                None,
+            )
         }
         Place::WebSocket => {
             let variables = env.as_object().expect("an object").iter();
@@ -154,7 +159,7 @@ fn configured(program: &Path, env: &Json, project: &Path, home: &Path) -> (Json,
                 std::iter::once("env".to_owned()).chain(variables).collect();
             command.push(program.to_str().expect("UTF-8").to_owned());
             let gateway = Gateway::start(Way::WebSocket, command, home);
-            (json!({"url": gateway.url}), Some(gateway))
+            (json!({"url": gateway.url, "reconnect": "prompt"}), Some(gateway))
         }
     }
 }
@@ -208,7 +213,8 @@ impl Chat {
     pub(crate) fn ask(&mut self, prompt: &str) {
         self.focus();
         let keys = prompt.replace('<', "<lt>").replace('\n', "<CR>");
-        self.nvim.input(&format!("<Esc>i{keys}<Esc><CR>"));
+        // The prompt of a turn that failed is there again.
+        self.nvim.input(&format!("<Esc>gg\"_dGi{keys}<Esc><CR>"));
         self.turns += 1;
     }
 
