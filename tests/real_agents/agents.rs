@@ -134,34 +134,34 @@ pub(crate) struct Chat {
     agent: Json,
     settings: Json,
     _home: TempFolder,
-    _gateway: Option<Gateway>,
+    gateway: Option<Gateway>,
 }
 
 /// How the agent is configured that runs `program` with these variables in its place, and what it needs for that.
-fn configured(program: &Path, env: &Json, project: &Path, home: &Path) -> (Json, Option<Gateway>) {
-    match Place::chosen() {
-        Place::Here => {
-            (json!({"command": program, "args": [], "env": env, "reconnect": "prompt"}), None)
-        }
+fn configured(program: &Path, env: &Json, nvim: &Nvim, home: &Path) -> (Json, Option<Gateway>) {
+    let mut gateway = None;
+    let mut agent = match Place::chosen() {
+        Place::Here => json!({"command": program, "args": [], "env": env}),
         Place::Container => {
+            let project = nvim.cwd();
             let args = json!(["-m", "sh", "-c", IN_CONTAINER, "sh", project, program]);
             let paths = json!({ project.to_str().expect("UTF-8"): WORKSPACE });
-            (
-                json!({"command": "unshare", "args": args, "env": env, "paths": paths, "reconnect": "prompt"}),
-                None,
-            )
+            json!({"command": "unshare", "args": args, "env": env, "paths": paths})
         }
         Place::WebSocket => {
             let variables = env.as_object().expect("an object").iter();
             let variables = variables
                 .map(|(name, value)| format!("{name}={}", value.as_str().expect("a text")));
-            let mut command: Vec<String> =
-                std::iter::once("env".to_owned()).chain(variables).collect();
+            let mut command = vec!["env".to_owned(), nvim.processes().variable()];
+            command.extend(variables);
             command.push(program.to_str().expect("UTF-8").to_owned());
-            let gateway = Gateway::start(Way::WebSocket, command, home);
-            (json!({"url": gateway.url, "reconnect": "prompt"}), Some(gateway))
+            let gateway = gateway.insert(Gateway::start(Way::WebSocket, command, home));
+            json!({"url": gateway.url})
         }
-    }
+    };
+    // Tests end agents and look at what is said before they start them again.
+    agent["reconnect"] = json!("prompt");
+    (agent, gateway)
 }
 
 impl Chat {
@@ -184,13 +184,13 @@ impl Chat {
             "ACP_HOME": home.folder("agent"),
             "MOCK_URL": format!("http://127.0.0.1:{}", model.port),
         });
-        let (agent, gateway) = configured(&kind.command(), &env, nvim.cwd(), home.path());
+        let (agent, gateway) = configured(&kind.command(), &env, &nvim, home.path());
         prepare(&mut nvim, kind, &agent, &settings);
         if let Some((name, _)) = files.first() {
             nvim.command(&format!("edit {name}"));
         }
         let mut chat =
-            Self { nvim, kind, turns: 0, model, agent, settings, _home: home, _gateway: gateway };
+            Self { nvim, kind, turns: 0, model, agent, settings, _home: home, gateway };
         chat.focus();
         chat.wait_for("ready");
         chat
@@ -359,9 +359,26 @@ impl Chat {
 
     /// The process of the agent.
     pub(crate) fn agent_pid(&mut self) -> u32 {
+        *self.agent_pids().last().expect("a started agent")
+    }
+
+    /// The processes of the agent that were started one after the other.
+    pub(crate) fn agent_pids(&mut self) -> Vec<u32> {
+        if let Some(gateway) = &self.gateway {
+            return gateway.pids();
+        }
         let log = self.log();
-        let pgid = log.rsplit_once("pgid=").expect("a started agent").1;
-        pgid.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a pid")
+        let pids = log.split("pgid=").skip(1);
+        pids.map(|rest| rest.split_whitespace().next().unwrap_or_default().parse().expect("a pid"))
+            .collect()
+    }
+
+    /// What the user reads when that process was killed.
+    pub(crate) fn was_killed(&self) -> String {
+        match self.gateway {
+            None => format!("{} was killed by SIGKILL", self.kind.name()),
+            Some(_) => format!("{} closed the connection", self.kind.name()),
+        }
     }
 
     /// The bodies of what the agent has asked of its model, as JSON text.

@@ -119,7 +119,7 @@ fn two_sessions_share_the_agent(kind: Kind) {
     chat.ask_and_wait("[[say Two.]]");
     let transcript = chat.transcript();
     assert!(transcript.ends_with("Two.") && !transcript.contains("One."), "{transcript}");
-    assert_eq!(chat.log().matches("pgid=").count(), 1, "one process");
+    assert_eq!(chat.agent_pids().len(), 1, "one process");
     chat.nvim.command("RatSessions");
     chat.until("the sessions", |chat| (chat.filetype() == "ratselect").then_some(()));
     chat.nvim.input("<Esc>");

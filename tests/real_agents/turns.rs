@@ -60,7 +60,7 @@ fn a_killed_agent_is_explained_and_goes_on(kind: Kind) {
     Processes::signal(chat.agent_pid(), "KILL");
     chat.ends("error");
     chat.wait_for("failed");
-    let why = format!("{} was killed by SIGKILL", kind.name());
+    let why = chat.was_killed();
     assert!(chat.transcript().contains(&why), "{}", chat.transcript());
     assert_eq!(chat.nvim.events("RatError").len(), 1);
     chat.nvim.command("RatRestart");

@@ -23,9 +23,14 @@ impl Processes {
         Self { mark: mark.into() }
     }
 
+    /// The variable that marks them, as `NAME=VALUE`.
+    pub fn variable(&self) -> String {
+        format!("{MARK}={}", self.mark)
+    }
+
     /// The pids of those that live now, in rising order.
     pub fn living(&self) -> Vec<u32> {
-        let wanted = format!("{MARK}={}", self.mark);
+        let wanted = self.variable();
         let mut pids =
             if cfg!(target_os = "linux") { from_proc(&wanted) } else { from_ps(&wanted) };
         pids.retain(|pid| Self::is_alive(*pid));

@@ -56,6 +56,8 @@ struct Shared {
     budget: Mutex<Option<usize>>,
     /// The requests that have come.
     seen: Mutex<Vec<Head>>,
+    /// The programs that were started.
+    pids: Mutex<Vec<u32>>,
     /// What every request is answered with instead.
     answer: Mutex<Option<String>>,
     /// Whether answers wait.
@@ -97,6 +99,7 @@ impl Gateway {
             cuts: watch::Sender::new(0),
             budget: Mutex::default(),
             seen: Mutex::default(),
+            pids: Mutex::default(),
             answer: Mutex::default(),
             holds: watch::Sender::new(false),
             last_event: Mutex::default(),
@@ -163,6 +166,11 @@ impl Gateway {
     /// The requests that have come.
     pub fn requests(&self) -> Vec<Head> {
         locked(&self.shared.seen).clone()
+    }
+
+    /// The pids of the programs that were started, one for each connection.
+    pub fn pids(&self) -> Vec<u32> {
+        locked(&self.shared.pids).clone()
     }
 }
 

@@ -6,25 +6,41 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 use tokio::sync::mpsc;
 
+use super::{Shared, locked};
+
 /// How many lines of the program may wait.
 const ROOM: usize = 16;
 
-/// A running program. It ends when this is dropped.
+/// A running program. It ends when this is dropped, and what it has started with it.
 pub(super) struct Process {
     pub(super) stdin: mpsc::UnboundedSender<String>,
     pub(super) stdout: mpsc::Receiver<String>,
 }
 
+/// The group of processes that a program leads. It is killed when this is dropped.
+struct Group(u32);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let group = format!("-{}", self.0);
+        let _ = std::process::Command::new("kill").args(["-KILL", "--", &group]).output();
+    }
+}
+
 impl Process {
     /// Starts the program.
-    pub(super) fn start(command: &[String]) -> Self {
+    pub(super) fn start(shared: &Shared) -> Self {
+        let command = &shared.command;
         let mut child = Command::new(&command[0])
             .args(&command[1..])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
+            .process_group(0)
             .spawn()
             .expect("start the agent behind a gateway");
+        let group = child.id().map(Group);
+        locked(&shared.pids).extend(child.id());
         let mut input = child.stdin.take().expect("stdin");
         let mut output = BufReader::with_capacity(1 << 20, child.stdout.take().expect("stdout"));
         let (stdin, mut lines_in) = mpsc::unbounded_channel::<String>();
@@ -37,7 +53,7 @@ impl Process {
             }
         });
         tokio::spawn(async move {
-            let _child = child;
+            let _child = (group, child);
             loop {
                 let mut line = String::new();
                 let read = tokio::select! {
