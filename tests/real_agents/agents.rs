@@ -189,8 +189,7 @@ impl Chat {
         if let Some((name, _)) = files.first() {
             nvim.command(&format!("edit {name}"));
         }
-        let mut chat =
-            Self { nvim, kind, turns: 0, model, agent, settings, _home: home, gateway };
+        let mut chat = Self { nvim, kind, turns: 0, model, agent, settings, _home: home, gateway };
         chat.focus();
         chat.wait_for("ready");
         chat

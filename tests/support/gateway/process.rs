@@ -1,11 +1,11 @@
 //! A program behind the gateway, as lines in and out.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::process::Command;
 use tokio::sync::mpsc;
 
+use super::super::Processes;
 use super::{Shared, locked};
 
 /// How many lines of the program may wait.
@@ -17,13 +17,19 @@ pub(super) struct Process {
     pub(super) stdout: mpsc::Receiver<String>,
 }
 
-/// The group of processes that a program leads. It is killed when this is dropped.
+/// The group of processes that a program leads. When this is dropped they are asked to end, as a server should do, for a
+/// program may have started others outside its group. Those that do not are killed.
 struct Group(u32);
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let group = format!("-{}", self.0);
-        let _ = std::process::Command::new("kill").args(["-KILL", "--", &group]).output();
+        let (leader, group) = (self.0, format!("-{}", self.0));
+        let end = move |signal| Command::new("kill").args([signal, "--", &group]).output();
+        let _ = end("-TERM");
+        std::thread::spawn(move || {
+            Processes::is_gone(leader);
+            let _ = end("-KILL");
+        });
     }
 }
 
@@ -31,11 +37,10 @@ impl Process {
     /// Starts the program.
     pub(super) fn start(shared: &Shared) -> Self {
         let command = &shared.command;
-        let mut child = Command::new(&command[0])
+        let mut child = tokio::process::Command::new(&command[0])
             .args(&command[1..])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .kill_on_drop(true)
             .process_group(0)
             .spawn()
             .expect("start the agent behind a gateway");
