@@ -1,6 +1,7 @@
 //! The interface between the peer and what an agent speaks: converts between the messages of `core` and JSON. The peer uses
 //! the dialect that the agent's answer to `initialize` chose (`handshake`) and does not depend on any.
 
+use super::fields::{Fields, json};
 use crate::core::messages::agent::{
     AgentEvent, AgentRequest, CallError, INVALID_PARAMS, METHOD_NOT_FOUND, Reply,
 };
@@ -73,7 +74,7 @@ pub trait Dialect: fmt::Debug + Send {
         Err(Refusal::unknown_method(method))
     }
 
-    /// Decodes a notification and appends its events to `events`. Unknown ones are ignored (ACP extensibility).
+    /// Decodes a notification and appends its events to `events`.
     fn notification(&mut self, method: &str, params: &str, events: &mut Vec<AgentEvent>);
 
     /// Decodes the result of a call that was about `session`.
@@ -104,6 +105,19 @@ pub trait Dialect: fmt::Debug + Send {
 
     /// The agent has sent nothing for that long.
     fn fell_silent(&mut self, _events: &mut Vec<AgentEvent>) {}
+}
+
+/// Returns what tells the user of a notification that the dialect does not know; `None` for extensions (ACP extensibility)
+/// and for what is about no session.
+pub fn unknown_notification(method: &str, params: &str) -> Option<AgentEvent> {
+    tracing::debug!(target: "acp", method, "ignored");
+    if method.starts_with(['_', '$']) {
+        return None;
+    }
+    let mut params = json(params).and_then(Fields::of)?;
+    let session = params.text("sessionId").or_else(|| params.text("session_id"))?.into();
+    let update = Update::Unknown { tag: method.to_owned(), problem: None };
+    Some(AgentEvent::Update { session, update })
 }
 
 /// The kinds of calls that differ in how their results are decoded.

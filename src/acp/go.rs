@@ -2,7 +2,7 @@
 //! else. It reads lines of limited length, and a cancellation only after the turn.
 
 use super::content;
-use super::dialect::{CallKind, Dialect, EncodeError};
+use super::dialect::{CallKind, Dialect, EncodeError, unknown_notification};
 use super::fields::{Fields, json};
 use super::plan;
 use super::tool_data;
@@ -74,7 +74,7 @@ impl Dialect for Go {
 
     fn notification(&mut self, method: &str, params: &str, events: &mut Vec<AgentEvent>) {
         if method != "session/update" {
-            tracing::debug!(target: "acp", method, "ignored");
+            events.extend(unknown_notification(method, params));
             return;
         }
         let Some(mut params) = json(params).and_then(Fields::of) else { return };
@@ -140,7 +140,7 @@ fn parts(blocks: &[Content]) -> Vec<Value> {
 }
 
 fn decoded(mut update: Fields) -> Update {
-    let tag = update.text("type").unwrap_or_default();
+    let tag = update.text("type").or_else(|| update.text("sessionUpdate")).unwrap_or_default();
     let known = match tag.as_str() {
         "messageChunk" => chunk(&mut update),
         "toolCall" => update.object("toolCall").and_then(tool_call),

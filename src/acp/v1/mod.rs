@@ -11,7 +11,9 @@ pub mod table;
 pub mod tool;
 pub mod update;
 
-use super::dialect::{CallKind, Dialect, EncodeError, IncomingRequest, Method, Refusal};
+use super::dialect::{
+    CallKind, Dialect, EncodeError, IncomingRequest, Method, Refusal, unknown_notification,
+};
 use crate::core::messages::agent::{AgentEvent, CallError, Reply};
 use crate::core::messages::call::Call;
 use crate::core::messages::effect::Answer;
@@ -84,7 +86,7 @@ impl Dialect for V1 {
             "elicitation/complete" => {
                 events.extend(elicitation::complete(params).map(AgentEvent::ElicitationComplete));
             }
-            _ => tracing::debug!(target: "acp", method, "ignored"),
+            _ => events.extend(unknown_notification(method, params)),
         }
     }
 

@@ -32,7 +32,8 @@ pub fn notification(params: &str, last: &mut LastIds) -> Option<(SessionId, Upda
 /// Decodes the `update` of a notification.
 pub fn update_of(mut fields: Fields) -> Update {
     let Some(tag) = fields.text("sessionUpdate") else {
-        return malformed("", "no sessionUpdate");
+        let tag = fields.text("type").unwrap_or_default();
+        return malformed(&tag, "no sessionUpdate, so not of the protocol this agent chose");
     };
     if let Some(role) = chunk::role(&tag) {
         return chunk_of(role, fields).unwrap_or_else(|| malformed(&tag, "no content"));

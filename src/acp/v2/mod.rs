@@ -11,6 +11,7 @@ pub mod update;
 
 use super::dialect::{
     CallKind, Dialect, ElicitationOwner, EncodeError, IncomingRequest, Method, Refusal,
+    unknown_notification,
 };
 use super::v1::chunk::LastIds;
 use super::v1::{elicitation, meta};
@@ -105,7 +106,7 @@ impl Dialect for V2 {
             "elicitation/complete" => {
                 events.extend(elicitation::complete(params).map(AgentEvent::ElicitationComplete));
             }
-            _ => tracing::debug!(target: "acp", method, "ignored"),
+            _ => events.extend(unknown_notification(method, params)),
         }
     }
 

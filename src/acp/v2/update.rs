@@ -75,7 +75,8 @@ pub fn notification(params: &str, last: &mut LastIds, plans: &mut Plans) -> Opti
 }
 
 fn tag_of(update: &Fields) -> &str {
-    update.peek("sessionUpdate").and_then(Value::as_str).unwrap_or_default()
+    let tag = update.peek("sessionUpdate").or_else(|| update.peek("type"));
+    tag.and_then(Value::as_str).unwrap_or_default()
 }
 
 fn updates(session: &SessionId, mut fields: Fields, plans: &mut Plans) -> Vec<Update> {
