@@ -223,8 +223,13 @@ fn openoxide_creates(agent: &mut Agent, id: &str) {
 }
 
 fn in_openoxide() -> (Nvim, Agent) {
-    let config =
+    in_openoxide_with(&json!({}))
+}
+
+fn in_openoxide_with(options: &Json) -> (Nvim, Agent) {
+    let mut config =
         json!({"dialect": "openoxide", "options": {"model": "large"}, "timeouts": {"cancel": 200}});
+    config.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
     let (mut nvim, mut agent) = Chat::builder().agent(config).launch();
     assert_eq!(agent.unexpected(), [""; 0], "before it is ready");
     openoxide_session(&mut agent);
@@ -292,6 +297,54 @@ fn openoxide_is_restarted_and_resumed_if_it_does_not_obey() {
     nvim.poll_screen("did not stop, so it was ended");
 }
 
+/// Holds (Dialects): With `on_cancel_timeout = "ask"` an agent that does not obey is not ended without a question.
+#[test]
+fn openoxide_is_not_restarted_without_a_question_where_that_is_chosen() {
+    let (mut nvim, mut agent) = in_openoxide_with(&json!({"on_cancel_timeout": "ask"}));
+    prompt(&mut nvim, "go");
+    agent.expect_request("prompt/send");
+    nvim.command("RatCancel");
+    nvim.poll_screen("has not stopped yet");
+    event(&mut agent, json!({"type": "done"}));
+    nvim.poll_state("ready");
+    assert_eq!(agent.unexpected().len(), 1, "the cancellation only");
+}
+
+/// Holds (Dialects): OpenOxide forks a session after the turn the user chooses; the fork shows the conversation up to there.
+#[test]
+fn openoxide_forks_after_an_earlier_turn() {
+    let (mut nvim, mut agent) = in_openoxide();
+    for (words, answer) in [("one", "uno"), ("two", "due"), ("three", "tre")] {
+        prompt(&mut nvim, words);
+        let request = agent.expect_request("prompt/send");
+        event(&mut agent, json!({"type": "text_delta", "text": answer}));
+        agent.reply(&request, json!({}));
+        event(&mut agent, json!({"type": "done"}));
+        nvim.poll_screen(answer);
+        nvim.poll_state("ready");
+    }
+    for (row, point) in [
+        (2, json!({"source_session_id": "o1", "branch_at_turn": 2})),
+        (1, json!({"source_session_id": "o1"})),
+    ] {
+        nvim.command("1wincmd w");
+        nvim.command("buffer rat://fake/1");
+        nvim.command("RatFork");
+        nvim.poll_screen("Fork after which prompt?");
+        nvim.poll_screen("1  three");
+        nvim.choose(row);
+        let request = agent.expect_request("session/fork");
+        assert_eq!(request.params, point);
+        agent.reply(&request, json!({"session_id": format!("o{}", 4 - row)}));
+        nvim.poll_state("ready");
+    }
+    nvim.poll("the forks", |nvim| {
+        let fork = nvim.buffer_lines("rat://fake/2").join("\n");
+        fork.contains("due") && !fork.contains("three") && fork.contains("Forked: ")
+    });
+    assert!(nvim.buffer_lines("rat://fake/3").join("\n").contains("tre"));
+}
+
 /// ACP 156.
 /// Holds (Dialects): Where OpenOxide refuses to resume a session, the user is told, and a new one begins.
 #[test]
@@ -317,4 +370,31 @@ fn an_unknown_dialect_is_named() {
     nvim.poll_state("failed");
     let detail = nvim.detail();
     assert!(detail.contains("it can be 1, 2, 0.1.1, go, openoxide"), "{detail}");
+}
+
+/// Holds (Dialects): An agent that changes its dialect in the middle of a session is told of in the chat; nothing of the turn is lost.
+#[test]
+fn an_agent_changes_its_dialect_in_the_middle_of_a_session() {
+    let mut chat = Chat::builder().start();
+    chat.nvim.send("go");
+    chat.expect_prompt();
+    chat.say("Before. ");
+    let chunk = json!({"type": "text", "text": "In Go."});
+    go_update(
+        &mut chat.agent,
+        "s1",
+        json!({"type": "messageChunk", "role": "agent", "chunk": chunk}),
+    );
+    let oxide = json!({"type": "text_delta", "text": "In Oxide."});
+    chat.agent.notify("event", json!({"session_id": "s1", "event": oxide}));
+    let state = json!({"sessionUpdate": "state_change", "state": {"type": "idle"}});
+    chat.update(state);
+    chat.say("After.");
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    let shown = chat.nvim.screen().text();
+    assert!(shown.contains("Before.") && shown.contains("After."), "{shown}");
+    for tag in ["messageChunk", "event", "state_change"] {
+        assert_eq!(shown.matches(&format!("\"{tag}\"")).count(), 1, "{shown}");
+    }
 }

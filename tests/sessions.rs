@@ -326,6 +326,24 @@ fn a_fork_begins_with_what_was_said() {
     assert!(!transcript(&mut nvim, 1).contains("another way"));
 }
 
+/// Holds (Sessions): `:RatFork` says where an agent forks whole sessions only, or none at all.
+#[test]
+fn a_fork_at_an_earlier_turn_is_not_pretended() {
+    let (mut nvim, mut agent) = used(&can(true, &["fork"]));
+    converse(&mut nvim, &mut agent, "s1", "and then", "the rest");
+    nvim.command("RatFork");
+    let request = agent.expect_request("session/fork");
+    assert_eq!(request.params["sessionId"], json!("s1"));
+    nvim.poll_screen("forks whole sessions only");
+    agent.reply(&request, json!({"sessionId": "s2"}));
+    nvim.poll("the fork", |nvim| nvim.status()["session_id"] == json!("s2"));
+    assert!(transcript(&mut nvim, 2).contains("the rest"));
+    let (mut nvim, mut agent) = used(&can(true, &[]));
+    nvim.command("RatFork");
+    nvim.poll_screen("cannot fork sessions");
+    assert_eq!(agent.unexpected(), [""; 0]);
+}
+
 /// ACP 48, 52.
 /// Holds (Sessions): A deleted session is closed first, and its chat opens a new one.
 #[test]

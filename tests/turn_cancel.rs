@@ -114,6 +114,26 @@ fn the_next_prompt_after_a_cancel_works() {
     assert_eq!(end["stop_reason"], json!("end_turn"));
 }
 
+/// Holds (Turns): With `on_cancel_timeout = "restart"` any agent that does not stop is ended, started again and its session resumed.
+#[test]
+fn an_agent_that_does_not_stop_is_restarted_where_that_is_chosen() {
+    let capabilities = json!({"sessionCapabilities": {"resume": {}}});
+    let config = json!({"timeouts": {"cancel": 50}, "on_cancel_timeout": "restart"});
+    let initialized = json!({"agentCapabilities": capabilities});
+    let mut chat = Chat::builder().agent(config).initialized(initialized.clone()).start();
+    chat.nvim.send("go");
+    chat.expect_prompt();
+    cancel(&mut chat);
+    chat.agent.expect_start();
+    chat.agent.initialize(initialized);
+    let resumed = chat.agent.expect_request("session/resume");
+    assert_eq!(resumed.params["sessionId"], "s1");
+    chat.agent.reply(&resumed, json!({}));
+    chat.nvim.poll_state("ready");
+    chat.nvim.poll_screen("did not stop, so it was ended");
+    assert_eq!(chat.nvim.poll_events("RatTurnEnd", 1)["stop_reason"], json!("cancelled"));
+}
+
 /// ACP 71.
 /// Holds (Turns): The user may end an agent that does not answer a cancel.
 #[test]

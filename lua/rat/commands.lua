@@ -149,6 +149,10 @@ function M.RatRestart()
   end
 end
 
+function M.RatFork()
+  send("fork")
+end
+
 function M.RatSessions(args)
   local act = args.args ~= "" and args.args or "open"
   local sessions = require("rat.chat.sessions")

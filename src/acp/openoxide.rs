@@ -11,6 +11,7 @@ use crate::core::messages::call::{Call, SessionParams};
 use crate::jsonrpc::outgoing::{notification, request as encoded};
 use crate::session::agent::{AgentCapabilities, AgentInfo, Capability, Quirks};
 use crate::session::content::Content;
+use crate::session::fork::ForkPoint;
 use crate::session::ids::SessionId;
 use crate::session::protocol::Protocol;
 use crate::session::turn::{Activity, StopReason};
@@ -70,7 +71,8 @@ impl OpenOxide {
             title: about.text("title"),
             version: about.text("version"),
             capabilities: AgentCapabilities::of(&[Capability::Resume])
-                .with(Capability::Fork, can_fork),
+                .with(Capability::Fork, can_fork)
+                .with(Capability::ForkAtTurn, can_fork),
             auth_methods: Vec::new(),
             quirks: Quirks::default(),
         };
@@ -152,8 +154,12 @@ impl Dialect for OpenOxide {
                 "session/resume",
                 json!({ "session_id": session.as_str(), "workingDir": cwd(place)? }),
             ),
-            Call::Fork(session, _) => {
-                ("session/fork", json!({ "source_session_id": session.as_str() }))
+            Call::Fork(ForkPoint { session, turns }, _) => {
+                let mut params = json!({ "source_session_id": session.as_str() });
+                if let Some(turns) = turns {
+                    params["branch_at_turn"] = json!(turns);
+                }
+                ("session/fork", params)
             }
             Call::Prompt { session, blocks } => {
                 self.last = Some(session.clone());

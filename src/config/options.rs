@@ -49,6 +49,8 @@ pub struct AgentOptions {
     pub dialect: Option<String>,
     /// When to get it back after it was lost: `now` or with the next `prompt`.
     pub reconnect: Option<String>,
+    /// What to do when it has not stopped after a cancel: `ask` or `restart`.
+    pub on_cancel_timeout: Option<String>,
     /// How long to wait for answers.
     pub timeouts: TimeoutOptions,
 }
@@ -66,7 +68,7 @@ pub struct TimeoutOptions {
     pub session: Option<u64>,
     /// For anything else that is answered at once, in milliseconds.
     pub request: Option<u64>,
-    /// From a cancel until the user is offered to end the agent, in milliseconds.
+    /// From a cancel until `on_cancel_timeout`, in milliseconds.
     pub cancel: Option<u64>,
 }
 
@@ -115,6 +117,7 @@ impl AgentOptions {
         self.shared = over.shared.or(self.shared);
         self.dialect = over.dialect.or(self.dialect);
         self.reconnect = over.reconnect.or(self.reconnect);
+        self.on_cancel_timeout = over.on_cancel_timeout.or(self.on_cancel_timeout);
         self.timeouts = TimeoutOptions {
             initialize: over.timeouts.initialize.or(self.timeouts.initialize),
             authenticate: over.timeouts.authenticate.or(self.timeouts.authenticate),

@@ -6,7 +6,7 @@ use super::presets;
 use super::remote::remote;
 use super::settings::Settings;
 use crate::process::program;
-use crate::session::agent::{AgentConfig, McpServer, Reconnect, Timeouts};
+use crate::session::agent::{AgentConfig, McpServer, OnCancelTimeout, Reconnect, Timeouts};
 use crate::session::paths::{AgentDisk, PathMap};
 use crate::session::protocol::{Offered, Protocol};
 use std::collections::BTreeMap;
@@ -66,11 +66,11 @@ pub fn resolve(
     let protocol = agent.dialect.as_deref().map(|dialect| protocol(&name, dialect)).transpose();
     let problem = problem.or_else(|| protocol.as_ref().err().cloned());
     let problem = problem.or_else(|| remote.as_ref().err().cloned());
-    let reconnect = agent.reconnect.as_deref().map_or(Ok(Reconnect::Now), |word| {
-        let problem = || format!("agents.{name}.reconnect is {word:?}; it can be now or prompt");
-        Reconnect::named(word).ok_or_else(problem)
-    });
+    let reconnect = one_of(&name, "reconnect", agent.reconnect.as_deref(), Reconnect::WORDS);
     let problem = problem.or_else(|| reconnect.as_ref().err().cloned());
+    let word = agent.on_cancel_timeout.as_deref();
+    let on_cancel_timeout = one_of(&name, "on_cancel_timeout", word, OnCancelTimeout::WORDS);
+    let problem = problem.or_else(|| on_cancel_timeout.as_ref().err().cloned());
     let disk = disk(&name, &agent, &environment);
     let problem = problem.or_else(|| disk.as_ref().err().cloned());
     let disk = disk.unwrap_or_default();
@@ -89,7 +89,8 @@ pub fn resolve(
         command: expand_home(agent.command.unwrap_or_default(), &environment),
         args: args.unwrap_or_default(),
         remote: remote.ok().flatten(),
-        reconnect: reconnect.unwrap_or_default(),
+        reconnect: reconnect.ok().flatten().unwrap_or(Reconnect::Now),
+        on_cancel_timeout: on_cancel_timeout.ok().flatten(),
         env: agent.env.into_iter().collect(),
         mcp_servers: servers.filter_map(|(name, server)| mcp_server(name, server, &find)).collect(),
         base_env: environment
@@ -104,6 +105,20 @@ pub fn resolve(
         offered: protocol.ok().flatten().map_or(by_default, Offered::Only),
         problem,
     }
+}
+
+/// Returns what the option `key` of the agent `name` means, whose values are `words`; or what is wrong with it.
+fn one_of<T: Copy>(
+    name: &str,
+    key: &str,
+    word: Option<&str>,
+    words: [(&str, T); 2],
+) -> Result<Option<T>, String> {
+    let Some(word) = word else { return Ok(None) };
+    let found = words.into_iter().find(|(known, _)| *known == word);
+    let [(one, _), (other, _)] = words;
+    let problem = || format!("agents.{name}.{key} is {word:?}; it can be {one} or {other}");
+    found.map(|(_, value)| Some(value)).ok_or_else(problem)
 }
 
 /// Returns the protocol that is configured for the agent `name`, or what is wrong with it.

@@ -12,6 +12,7 @@ use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
 use crate::session::author::ChatId;
+use crate::session::fork::ForkPoint;
 
 impl State {
     /// Processes an event and returns the effects to carry out.
@@ -198,6 +199,7 @@ impl State {
             UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),
             UserAction::Stop(chat) => self.with_chat(chat, Self::stop),
             UserAction::Restart(chat) => self.with_chat(chat, Self::restart),
+            UserAction::Fork(chat) => self.with_chat(chat, Self::fork),
             UserAction::SetOption { chat, option, value } => {
                 self.with_chat(chat, |state, id| state.set_option(id, &option, &value));
             }
@@ -265,6 +267,9 @@ impl State {
                 self.write_answered(chat, token, &write, index);
             }
             Question::UnsavedText(chat, _) => self.unsaved_text_answered(chat, index),
+            Question::Fork(chat, session, turns) => {
+                self.fork_answered(chat, ForkPoint::whole(session), turns, index);
+            }
             Question::Undo(chat, plan) => self.undo_answered(chat, plan, index),
         }
     }

@@ -4,7 +4,7 @@ use crate::core::messages::checkpoint::UndoPlan;
 use crate::core::messages::files::ProposedWrite;
 use crate::core::messages::ids::RequestToken;
 use crate::session::author::ChatId;
-use crate::session::ids::AuthMethodId;
+use crate::session::ids::{AuthMethodId, SessionId};
 use std::path::PathBuf;
 
 /// A question we ask the user.
@@ -22,6 +22,8 @@ pub(super) enum Question {
     Write { chat: ChatId, token: RequestToken, write: Box<ProposedWrite> },
     /// What to do about unsaved text before the prompt of this turn is sent?
     UnsavedText(ChatId, u64),
+    /// After which of the turns of this session, which has so many, to fork it?
+    Fork(ChatId, SessionId, usize),
     /// Undo or redo this turn?
     Undo(ChatId, Box<UndoPlan>),
 }
@@ -36,6 +38,7 @@ impl Question {
             | Self::Write { chat, .. }
             | Self::DirtyWrite(chat, _)
             | Self::UnsavedText(chat, _)
+            | Self::Fork(chat, ..)
             | Self::Undo(chat, _) => *chat,
         }
     }
@@ -50,7 +53,11 @@ impl Question {
         match self {
             Self::OutsidePath { waiting, .. } => waiting,
             Self::DirtyWrite(_, token) | Self::Write { token, .. } => std::slice::from_ref(token),
-            Self::EndAgent(..) | Self::Login(..) | Self::UnsavedText(..) | Self::Undo(..) => &[],
+            Self::EndAgent(..)
+            | Self::Login(..)
+            | Self::UnsavedText(..)
+            | Self::Fork(..)
+            | Self::Undo(..) => &[],
         }
     }
 }

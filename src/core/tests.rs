@@ -43,6 +43,7 @@ fn config() -> AgentConfig {
         args: Vec::new(),
         remote: None,
         reconnect: Reconnect::default(),
+        on_cancel_timeout: None,
         env: Vec::new(),
         base_env: Vec::new(),
         mcp_servers: Vec::new(),

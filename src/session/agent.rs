@@ -20,6 +20,8 @@ pub struct AgentConfig {
     pub remote: Option<RemoteAgent>,
     /// When to get it back after it was lost.
     pub reconnect: Reconnect,
+    /// What to do when it does not obey a cancellation; `None` if the protocol decides.
+    pub on_cancel_timeout: Option<OnCancelTimeout>,
     /// Variables that are set on top of `base_env`.
     pub env: Vec<(String, String)>,
     /// Neovim's environment without the variables that Neovim sets for itself, such as
@@ -52,6 +54,7 @@ impl AgentConfig {
             args: Vec::new(),
             remote: None,
             reconnect: Reconnect::default(),
+            on_cancel_timeout: None,
             env: Vec::new(),
             base_env: Vec::new(),
             mcp_servers: Vec::new(),
@@ -72,6 +75,20 @@ impl AgentConfig {
     }
 }
 
+/// What to do when an agent does not obey a cancellation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnCancelTimeout {
+    /// Offer to end it.
+    Ask,
+    /// End it, start it again and resume the session.
+    Restart,
+}
+
+impl OnCancelTimeout {
+    /// What each value of the option means.
+    pub const WORDS: [(&str, Self); 2] = [("ask", Self::Ask), ("restart", Self::Restart)];
+}
+
 /// When to get an agent back that was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reconnect {
@@ -83,14 +100,8 @@ pub enum Reconnect {
 }
 
 impl Reconnect {
-    /// Returns what an option with this value means.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "now" => Some(Self::Now),
-            "prompt" => Some(Self::Prompt),
-            _ => None,
-        }
-    }
+    /// What each value of the option means.
+    pub const WORDS: [(&str, Self); 2] = [("now", Self::Now), ("prompt", Self::Prompt)];
 }
 
 /// An agent that runs elsewhere.
@@ -259,6 +270,8 @@ pub enum Capability {
     List,
     /// `session/fork`.
     Fork,
+    /// `session/fork` after an earlier turn.
+    ForkAtTurn,
     /// `session/close`.
     Close,
     /// `session/delete`.
@@ -276,11 +289,12 @@ pub enum Capability {
 }
 
 impl Capability {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Load,
         Self::Resume,
         Self::List,
         Self::Fork,
+        Self::ForkAtTurn,
         Self::Close,
         Self::Delete,
         Self::Directories,

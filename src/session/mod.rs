@@ -19,6 +19,7 @@ pub mod update;
 
 pub mod elicitation;
 pub mod entry;
+pub mod fork;
 pub mod permission;
 pub mod prompt;
 pub mod saved;

@@ -11,6 +11,7 @@ use rat_nvim::core::messages::status::ChatState;
 use rat_nvim::core::messages::user::{PermissionChoice, SessionTarget, UserAction};
 use rat_nvim::session::agent::{AgentCapabilities, Capability, McpServer};
 use rat_nvim::session::content::{About, Content};
+use rat_nvim::session::fork::ForkPoint;
 use rat_nvim::session::permission::Outcome;
 use serde_json::{Value as Json, json};
 
@@ -232,7 +233,7 @@ fn we_say_nothing_the_protocol_has_no_word_for() {
         Call::NewSession(place.clone()),
         Call::Load("s".into(), place.clone()),
         Call::Resume("s".into(), place.clone()),
-        Call::Fork("s".into(), place),
+        Call::Fork(ForkPoint::whole("s"), place),
         Call::List("/project".into(), Some("cursor".into())),
         Call::Prompt { session: "s".into(), blocks },
     ];

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use rat_nvim::core::messages::editor::Level;
 use rat_nvim::core::messages::status::ChatState;
 use rat_nvim::core::messages::user::{SessionAction, SessionTarget, UserAction};
+use rat_nvim::session::fork::ForkPoint;
 use serde_json::{Value as Json, json};
 
 /// A call of ours, and how it comes about.
@@ -55,7 +56,7 @@ fn forking() -> World {
     let capabilities = json!({"sessionCapabilities": {"fork": {}}});
     let mut world = initialized(&capabilities);
     world.answer("session/new", &json!({"sessionId": "old"}));
-    world.start_chat("/project", SessionTarget::Fork("old".into()));
+    world.start_chat("/project", SessionTarget::Fork(ForkPoint::whole("old")));
     world
 }
 

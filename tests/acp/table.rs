@@ -10,6 +10,7 @@ use rat_nvim::core::messages::agent::METHOD_NOT_FOUND;
 use rat_nvim::core::messages::agent::Reply;
 use rat_nvim::core::messages::call::{Call, SessionParams};
 use rat_nvim::session::agent::{AgentCapabilities, AuthKind, Capability, McpServer};
+use rat_nvim::session::fork::ForkPoint;
 use rat_nvim::session::turn::StopReason;
 use rat_nvim::session::update::{OptionValue, Update};
 use serde_json::{Value as Json, json};
@@ -95,7 +96,7 @@ pub(crate) fn calls() -> Vec<Call> {
         Call::Load("s".into(), place()),
         Call::Resume("s".into(), place()),
         Call::List(place().cwd, None),
-        Call::Fork("s".into(), place()),
+        Call::Fork(ForkPoint::whole("s"), place()),
         Call::Close("s".into()),
         Call::Delete("s".into()),
         Call::Prompt { session: "s".into(), blocks: Vec::new() },

@@ -90,6 +90,7 @@ impl World {
             args: Vec::new(),
             remote: None,
             reconnect: Reconnect::default(),
+            on_cancel_timeout: None,
             env: Vec::new(),
             base_env: Vec::new(),
             mcp_servers: Vec::new(),

@@ -184,6 +184,7 @@ pub(crate) fn program(command: &str, args: &[&str]) -> AgentConfig {
         args: args.iter().map(ToString::to_string).collect(),
         remote: None,
         reconnect: Reconnect::default(),
+        on_cancel_timeout: None,
         env: Vec::new(),
         base_env: std::env::vars().collect(),
         mcp_servers: Vec::new(),

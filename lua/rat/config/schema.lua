@@ -118,6 +118,14 @@ local agent = {
       .. " session, a program at most three times in a row. `prompt`: when you send a prompt.",
   },
   {
+    name = "on_cancel_timeout",
+    type = "string",
+    choices = { "ask", "restart" },
+    doc = "What to do when it has not stopped after a cancel. `ask`: offer to end it. `restart`: end it, start"
+      .. " it again and resume the session. Unset: `restart` for the dialects `go` and `openoxide`, which may"
+      .. " not read a cancel during a turn, otherwise `ask`.",
+  },
+  {
     name = "timeouts",
     type = "table",
     doc = "How long to wait for the agent's answers, in milliseconds; 0 waits forever.",
@@ -126,7 +134,7 @@ local agent = {
       timeout("authenticate", 0, "A login, often in a browser."),
       timeout("session", 120000, "Starting or loading a session."),
       timeout("request", 30000, "Any other request that should be answered at once."),
-      timeout("cancel", 10000, "From a cancel until you are offered to end the agent."),
+      timeout("cancel", 10000, "From a cancel until |rat-option-agents.name.on_cancel_timeout|."),
     },
   },
 }

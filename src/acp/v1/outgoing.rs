@@ -6,6 +6,7 @@ use crate::core::messages::effect::Answer;
 use crate::jsonrpc::outgoing::{self, notification, request, result};
 use crate::session::agent::{AgentCapabilities, Capability, McpServer};
 use crate::session::content::Content;
+use crate::session::fork::ForkPoint;
 use crate::session::ids::SessionId;
 use crate::session::permission::Outcome;
 use crate::session::terminal::TerminalExit;
@@ -48,7 +49,7 @@ pub fn call(id: i64, call: &Call, agent: AgentCapabilities) -> Result<String, Er
             (params.cwd, params.cursor) = (Some(cwd.clone()), cursor.clone());
             request(id, method, &params)
         }
-        Call::Fork(session, place) => {
+        Call::Fork(ForkPoint { session, .. }, place) => {
             let params = v1::ForkSessionRequest::new(session.to_string(), &place.cwd)
                 .additional_directories(directories(place, agent))
                 .mcp_servers(mcp_servers(place, agent));

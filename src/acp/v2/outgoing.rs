@@ -7,6 +7,7 @@ use crate::core::messages::effect::Answer;
 use crate::jsonrpc::outgoing::{notification, request, result};
 use crate::session::agent::{AgentCapabilities, Capability, McpServer};
 use crate::session::content::Content;
+use crate::session::fork::ForkPoint;
 use crate::session::ids::SessionId;
 use crate::session::permission::Outcome;
 use crate::session::update::OptionValue;
@@ -37,7 +38,7 @@ pub fn call(id: i64, call: &Call, agent: AgentCapabilities) -> Result<String, En
         Call::Resume(session, place) => {
             request(id, "session/resume", &resume(session, place, agent))
         }
-        Call::Fork(session, place) => {
+        Call::Fork(ForkPoint { session, .. }, place) => {
             let params = v2::ForkSessionRequest::new(session.to_string(), place.cwd.clone())
                 .additional_directories(directories(place, agent))
                 .mcp_servers(mcp_servers(place, agent));

@@ -15,14 +15,16 @@ use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::ids::AgentId;
 use crate::core::messages::page::View;
 use crate::core::messages::policy::ReviewMode;
-use crate::session::agent::{AgentConfig, AgentInfo};
+use crate::session::agent::{AgentConfig, AgentInfo, OnCancelTimeout};
 use crate::session::author::{ChatId, SessionKey};
 use crate::session::ids::SessionId;
+use crate::session::protocol::Protocol;
 use crate::session::saved::StoreKey;
 use crate::session::transcript::Transcript;
 use crate::session::update::Usage;
 use crate::view::scene::Scene;
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub(super) use decisions::Decisions;
 pub(super) use losses::Losses;
@@ -197,6 +199,22 @@ impl Chat {
     /// Whether it waits until its agent is tried again.
     pub(super) fn is_reconnecting(&self) -> bool {
         matches!(self.phase, Phase::Starting(StartupStep::Reconnecting))
+    }
+
+    /// What to do when the agent does not obey a cancellation.
+    pub(super) fn on_cancel_timeout(&self) -> OnCancelTimeout {
+        let by_protocol = || match self.info.protocol.and_then(Protocol::cancel_limit) {
+            Some(_) => OnCancelTimeout::Restart,
+            None => OnCancelTimeout::Ask,
+        };
+        self.config.on_cancel_timeout.unwrap_or_else(by_protocol)
+    }
+
+    /// How long the agent has to obey a cancellation.
+    pub(super) fn time_to_obey(&self) -> Duration {
+        let limit = self.info.protocol.and_then(Protocol::cancel_limit);
+        let limit = limit.filter(|_| self.on_cancel_timeout() == OnCancelTimeout::Restart);
+        self.config.timeouts.cancel.min(limit.unwrap_or(Duration::MAX))
     }
 
     /// The running turn, if any.

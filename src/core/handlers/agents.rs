@@ -19,6 +19,7 @@ use crate::core::user_messages;
 use crate::session::agent::{AgentConfig, AgentInfo, AuthKind, Capability};
 use crate::session::author::ChatId;
 use crate::session::entry::Entry;
+use crate::session::fork::ForkPoint;
 use crate::session::ids::SessionId;
 use crate::session::label;
 use crate::session::tool_call::ToolStatus;
@@ -66,7 +67,8 @@ impl State {
         if existing.is_none() {
             match target {
                 SessionTarget::Last => self.find_last_session(id),
-                SessionTarget::Existing(session) | SessionTarget::Fork(session) => {
+                SessionTarget::Existing(session)
+                | SessionTarget::Fork(ForkPoint { session, .. }) => {
                     self.load_transcript(id, session, false);
                 }
                 SessionTarget::Current | SessionTarget::New => {}

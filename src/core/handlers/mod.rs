@@ -6,6 +6,7 @@ mod content;
 mod elicitations;
 mod file_changes;
 mod files;
+mod forks;
 mod login;
 mod meta;
 mod options;

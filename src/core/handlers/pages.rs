@@ -62,6 +62,7 @@ impl State {
             ("resume", takes.has(Capability::Resume)),
             ("list", takes.has(Capability::List)),
             ("fork", takes.has(Capability::Fork)),
+            ("fork after a turn", takes.has(Capability::ForkAtTurn)),
             ("close", takes.has(Capability::Close)),
             ("delete", takes.has(Capability::Delete)),
             ("directories", takes.has(Capability::Directories)),

@@ -1,4 +1,4 @@
-//! Opening sessions (ACP session setup): new, load, resume and fork.
+//! Opening sessions (ACP session setup).
 
 use super::login;
 use crate::core::calls::ExpectedReply;
@@ -49,14 +49,10 @@ impl State {
                     chat.transcript.note(Severity::Info, note, Vec::new());
                 }
             }
-            (SessionTarget::Fork(session), _) if can.has(Capability::Fork) => {
+            (SessionTarget::Fork(point), _) if can.has(Capability::Fork) => {
                 // It remains the target until it is open, because a login may be required first.
-                chat.opening.target = SessionTarget::Fork(session.clone());
-                return self.open_with(
-                    id,
-                    |params| Call::Fork(session, params),
-                    ExpectedReply::Fork,
-                );
+                chat.opening.target = SessionTarget::Fork(point.clone());
+                return self.open_with(id, |params| Call::Fork(point, params), ExpectedReply::Fork);
             }
             (SessionTarget::Fork(_), _) => {
                 chat.forget_past(&mut self.effects);
@@ -109,23 +105,6 @@ impl State {
         }
     }
 
-    /// A fork was opened: starts its transcript with that of its source.
-    fn start_fork(&mut self, id: ChatId, session: &SessionId) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        let source =
-            self.find_open(&chat.store_key(session.clone())).and_then(|id| self.chats.get(&id));
-        let said = source.map(|source| source.transcript.entries().to_vec());
-        let Some(chat) = self.chats.get_mut(&id) else { return };
-        let past = said.unwrap_or_else(|| std::mem::take(&mut chat.opening.saved));
-        if !past.is_empty() {
-            chat.transcript = Transcript::restore(past);
-            chat.replay = Replay::MayFollowFork;
-            chat.redraw_all();
-        }
-        chat.saving.rewrite = true;
-        chat.transcript.note(Severity::Info, "Forked: a new session starts here", Vec::new());
-    }
-
     fn open_with(
         &mut self,
         id: ChatId,
@@ -145,10 +124,10 @@ impl State {
         setup: SessionSetup,
     ) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        if let SessionTarget::Fork(source) =
+        if let SessionTarget::Fork(point) =
             std::mem::replace(&mut chat.opening.target, SessionTarget::New)
         {
-            self.start_fork(id, &source);
+            self.start_fork(id, &point);
         }
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.transcript.begin_session();

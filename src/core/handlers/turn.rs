@@ -12,18 +12,17 @@ use crate::core::messages::ids::CallId;
 use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
+use crate::session::agent::OnCancelTimeout;
 use crate::session::author::ChatId;
 use crate::session::content::Content;
 use crate::session::entry::Note;
 use crate::session::ids::ToolCallId;
 use crate::session::prompt::Prompt;
-use crate::session::protocol::Protocol;
 use crate::session::tool_call::{ToolCallPatch, ToolKind, ToolStatus};
 use crate::session::transcript::Transcript;
 use crate::session::turn::StopReason;
 use crate::session::update::{Role, Severity, Update};
 use std::path::PathBuf;
-use std::time::Duration;
 
 impl State {
     pub(in crate::core) fn prompt(&mut self, chat: Option<ChatId>, prompt: Prompt) {
@@ -116,8 +115,7 @@ impl State {
         turn.cancelled = true;
         chat.redraw.status = true;
         chat.queue.pause_if(true);
-        let limit = chat.info.protocol.and_then(Protocol::cancel_limit);
-        let after = chat.config.timeouts.cancel.min(limit.unwrap_or(Duration::MAX));
+        let after = chat.time_to_obey();
         if let (Some(agent), Some(session)) = (agent, session) {
             self.send_to_agent(agent, AgentCommand::Cancel(session));
         }
@@ -134,11 +132,11 @@ impl State {
     pub(in crate::core) fn cancel_grace_over(&mut self, id: ChatId, number: u64) {
         let turn = self.chats.get(&id).and_then(Chat::turn);
         if turn.is_some_and(|turn| turn.number == number && turn.cancelled) {
-            let protocol = self.chats.get(&id).and_then(|chat| chat.info.protocol);
-            if protocol.and_then(Protocol::cancel_limit).is_some() {
-                return self.restart_deaf_agent(id);
+            match self.chats.get(&id).map(Chat::on_cancel_timeout) {
+                Some(OnCancelTimeout::Restart) => self.restart_deaf_agent(id),
+                Some(OnCancelTimeout::Ask) => self.offer_to_end_agent(id, number),
+                None => {}
             }
-            self.offer_to_end_agent(id, number);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::session::agent::McpServer;
 use crate::session::content::Content;
+use crate::session::fork::ForkPoint;
 use crate::session::ids::{AuthMethodId, SessionId};
 use crate::session::update::OptionValue;
 use std::path::PathBuf;
@@ -23,8 +24,8 @@ pub enum Call {
     Resume(SessionId, SessionParams),
     /// `session/list` for a working directory, starting at this cursor; `None` is the first page.
     List(PathBuf, Option<String>),
-    /// `session/fork`.
-    Fork(SessionId, SessionParams),
+    /// `session/fork`. Only for agents that can do it is it after an earlier turn.
+    Fork(ForkPoint, SessionParams),
     /// `session/close`.
     Close(SessionId),
     /// `session/delete`.

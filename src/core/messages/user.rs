@@ -9,6 +9,7 @@ use crate::core::messages::review::{EditedDiff, ReviewList, ReviewRequest};
 use crate::session::agent::AgentConfig;
 use crate::session::author::ChatId;
 use crate::session::content::ContentId;
+use crate::session::fork::ForkPoint;
 use crate::session::ids::{AgentName, OptionId, SessionId, TerminalId, ToolCallId};
 use crate::session::prompt::Prompt;
 use std::path::PathBuf;
@@ -66,6 +67,8 @@ pub enum UserAction {
     Stop(Option<ChatId>),
     /// `:RatRestart`.
     Restart(Option<ChatId>),
+    /// `:RatFork`.
+    Fork(Option<ChatId>),
     /// Set an option of the session, its mode or its model.
     SetOption {
         /// The chat.
@@ -214,8 +217,8 @@ pub enum SessionTarget {
     New,
     /// This one.
     Existing(SessionId),
-    /// A fork of this one.
-    Fork(SessionId),
+    /// A fork.
+    Fork(ForkPoint),
 }
 
 /// What to do with a session the user chooses.

@@ -5,6 +5,7 @@ use crate::core::messages::agent::NOT_FOUND;
 use crate::core::messages::editor::Level;
 use crate::core::messages::user::SessionAction;
 use crate::session::agent::{AgentCapabilities, AuthKind, AuthMethod, Capability};
+use crate::session::fork::ForkPoint;
 use crate::session::saved::{SavedSession, SavedTranscript};
 
 fn transcript(world: &World, chat: u32) -> String {
@@ -55,7 +56,7 @@ fn a_fork_is_retried_after_a_login() {
     let mut world = ready_with_capabilities();
     world.handle(prompt("go"));
     world.reply();
-    open_second_chat(&mut world, SessionTarget::Fork("s".into()));
+    open_second_chat(&mut world, SessionTarget::Fork(ForkPoint::whole("s")));
     assert!(matches!(world.calls[..], [(_, Call::Fork(..))]), "{:?}", world.calls);
     world.reply_with_error(login_required());
     assert!(matches!(world.reply(), Some(Call::Authenticate(_))));
@@ -81,7 +82,7 @@ fn a_replay_after_a_fork_is_not_shown_twice() {
     world.handle(prompt("go"));
     world.agent_sends(chunk("s", Role::Agent, "went"));
     world.reply();
-    open_second_chat(&mut world, SessionTarget::Fork("s".into()));
+    open_second_chat(&mut world, SessionTarget::Fork(ForkPoint::whole("s")));
     // Replayed both before the reply and after it.
     world.agent_sends(chunk("s2", Role::User, "go with a note"));
     world.reply();

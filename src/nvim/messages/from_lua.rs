@@ -47,6 +47,8 @@ pub(in crate::nvim) enum FromLua {
     Stop(Stop),
     /// `:RatRestart`: restarts the agent of a chat.
     Restart(Restart),
+    /// `:RatFork`: forks the session of a chat.
+    Fork(Fork),
     /// The user sets an option of the session, its mode or its model.
     Option(session::SetOption),
     /// `:RatLogin`: logs in.
@@ -152,6 +154,7 @@ impl FromLua {
             Self::Cancel(Cancel { chat }) => UserAction::Cancel(chat.map(ChatId)),
             Self::Stop(Stop { chat }) => UserAction::Stop(chat.map(ChatId)),
             Self::Restart(Restart { chat }) => UserAction::Restart(chat.map(ChatId)),
+            Self::Fork(Fork { chat }) => UserAction::Fork(chat.map(ChatId)),
             Self::Option(option) => option.into(),
             Self::Login(login) => login.into(),
             Self::LoginEnded(ended) => ended.into(),
@@ -222,6 +225,8 @@ about_a_chat!(
     Stop,
     /// Restarts the agent of a chat.
     Restart,
+    /// Forks the session of a chat.
+    Fork,
     /// Logs out.
     Logout,
     /// Resumes a paused queue.

@@ -34,6 +34,7 @@
 ---@field shared? boolean Whether it has the same files as we; unset counts as true.
 ---@field dialect? string The protocol it speaks, if that does not follow from its answers: `1`, `2`, `0.1.1`, `go` or `openoxide`.
 ---@field reconnect? string When to get it back after it was lost: `now` or with the next `prompt`.
+---@field on_cancel_timeout? string What to do when it has not stopped after a cancel: `ask` or `restart`.
 ---@field timeouts? rat.notify.TimeoutOptions How long to wait for answers.
 
 --- An MCP server: one with `url` is reached over HTTP, any other is a program.
@@ -51,7 +52,7 @@
 ---@field authenticate? integer For a login, in milliseconds.
 ---@field session? integer For a session to start or load, in milliseconds.
 ---@field request? integer For anything else that is answered at once, in milliseconds.
----@field cancel? integer From a cancel until the user is offered to end the agent, in milliseconds.
+---@field cancel? integer From a cancel until `on_cancel_timeout`, in milliseconds.
 
 --- What to do about unsaved text when a prompt is sent.
 ---@alias rat.notify.Unsaved "note"|"embed"|"save"|"ask"|"ignore"
@@ -106,6 +107,10 @@
 
 --- Restarts the agent of a chat.
 ---@class (exact) rat.notify.Restart
+---@field chat? integer The chat; without it, the one used last.
+
+--- Forks the session of a chat.
+---@class (exact) rat.notify.Fork
 ---@field chat? integer The chat; without it, the one used last.
 
 --- Sets an option of the session.
@@ -327,6 +332,7 @@
 ---@field cancel rat.notify.Cancel `:RatCancel`: cancels the running turn.
 ---@field stop rat.notify.Stop `:RatStop`: closes the chat's session.
 ---@field restart rat.notify.Restart `:RatRestart`: restarts the agent of a chat.
+---@field fork rat.notify.Fork `:RatFork`: forks the session of a chat.
 ---@field option rat.notify.SetOption The user sets an option of the session, its mode or its model.
 ---@field login rat.notify.Login `:RatLogin`: logs in.
 ---@field login_ended rat.notify.LoginEnded The login program that ran in a terminal has ended.

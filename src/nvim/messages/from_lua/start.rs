@@ -5,6 +5,7 @@ use crate::config::resolve::AgentSelection;
 use crate::core::messages::policy::{self, FilePolicy};
 use crate::core::messages::user::SessionTarget;
 use crate::nvim::value::ReadError;
+use crate::session::fork::ForkPoint;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -145,7 +146,7 @@ impl TryFrom<Start> for StartRequest {
             Some(Wish::Last) => SessionTarget::Last,
             Some(Wish::New) => SessionTarget::New,
             Some(Wish::Session) => SessionTarget::Existing(session()?),
-            Some(Wish::Fork) => SessionTarget::Fork(session()?),
+            Some(Wish::Fork) => SessionTarget::Fork(ForkPoint::whole(session()?)),
             Some(Wish::Never) | None => SessionTarget::Current,
         };
         Ok(Self {

@@ -67,6 +67,7 @@ fn all() -> Vec<(&'static str, Json)> {
         ("elicitation", json!({"chat": 1, "id": 2, "action": "check", "entered": entered()})),
         ("answer", json!({"id": 1, "index": 1})),
         ("diff", json!({"chat": 1, "id": 2, "tool_call": "t"})),
+        ("fork", json!({"chat": 1})),
         ("turns", json!({"chat": 1, "request": 2, "entry": 3})),
         ("show_write", json!({"id": 1})),
         ("decide_write", json!({"id": 1, "lines": ["a"]})),
