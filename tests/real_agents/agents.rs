@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::support::{Gateway, Nvim, Options, TempFolder, Way, poll_for};
+use crate::support::{DEADLINE, Gateway, Nvim, Options, Processes, TempFolder, Way, poll_for};
 
 /// How long anything may take: these programs need seconds to start, and the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -134,12 +134,25 @@ pub(crate) struct Chat {
     agent: Json,
     settings: Json,
     _home: TempFolder,
-    gateway: Option<Gateway>,
+    server: Option<Server>,
+}
+
+/// The server through which an agent is reached.
+struct Server {
+    gateway: Gateway,
+    processes: Processes,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Agents put commands into sessions of their own; where they run elsewhere, those are not ours to end.
+        self.processes.kill();
+    }
 }
 
 /// How the agent is configured that runs `program` with these variables in its place, and what it needs for that.
-fn configured(program: &Path, env: &Json, nvim: &Nvim, home: &Path) -> (Json, Option<Gateway>) {
-    let mut gateway = None;
+fn configured(program: &Path, env: &Json, nvim: &Nvim, home: &Path) -> (Json, Option<Server>) {
+    let mut server = None;
     let mut agent = match Place::chosen() {
         Place::Here => json!({"command": program, "args": [], "env": env}),
         Place::Container => {
@@ -149,19 +162,20 @@ fn configured(program: &Path, env: &Json, nvim: &Nvim, home: &Path) -> (Json, Op
             json!({"command": "unshare", "args": args, "env": env, "paths": paths})
         }
         Place::WebSocket => {
+            let processes = nvim.processes().of_server();
             let variables = env.as_object().expect("an object").iter();
             let variables = variables
                 .map(|(name, value)| format!("{name}={}", value.as_str().expect("a text")));
-            let mut command = vec!["env".to_owned(), nvim.processes().variable()];
+            let mut command = vec!["env".to_owned(), processes.variable()];
             command.extend(variables);
             command.push(program.to_str().expect("UTF-8").to_owned());
-            let gateway = gateway.insert(Gateway::start(Way::WebSocket, command, home));
-            json!({"url": gateway.url})
+            let gateway = Gateway::start(Way::WebSocket, command, home);
+            json!({"url": server.insert(Server { gateway, processes }).gateway.url})
         }
     };
     // Tests end agents and look at what is said before they start them again.
     agent["reconnect"] = json!("prompt");
-    (agent, gateway)
+    (agent, server)
 }
 
 impl Chat {
@@ -184,12 +198,12 @@ impl Chat {
             "ACP_HOME": home.folder("agent"),
             "MOCK_URL": format!("http://127.0.0.1:{}", model.port),
         });
-        let (agent, gateway) = configured(&kind.command(), &env, &nvim, home.path());
+        let (agent, server) = configured(&kind.command(), &env, &nvim, home.path());
         prepare(&mut nvim, kind, &agent, &settings);
         if let Some((name, _)) = files.first() {
             nvim.command(&format!("edit {name}"));
         }
-        let mut chat = Self { nvim, kind, turns: 0, model, agent, settings, _home: home, gateway };
+        let mut chat = Self { nvim, kind, turns: 0, model, agent, settings, _home: home, server };
         chat.focus();
         chat.wait_for("ready");
         chat
@@ -363,8 +377,8 @@ impl Chat {
 
     /// The processes of the agent that were started one after the other.
     pub(crate) fn agent_pids(&mut self) -> Vec<u32> {
-        if let Some(gateway) = &self.gateway {
-            return gateway.pids();
+        if let Some(server) = &self.server {
+            return server.gateway.pids();
         }
         let log = self.log();
         let pids = log.split("pgid=").skip(1);
@@ -372,9 +386,24 @@ impl Chat {
             .collect()
     }
 
+    /// The processes among which a command of the agent is.
+    pub(crate) fn agent_processes(&self) -> &Processes {
+        self.server.as_ref().map_or(self.nvim.processes(), |server| &server.processes)
+    }
+
+    /// Waits until nothing that we have started is left, and until a server has ended the agent.
+    pub(crate) fn all_gone(&self) {
+        if let Err(left) = self.nvim.processes().wait_until_gone(DEADLINE) {
+            panic!("still alive:\n{left}");
+        }
+        for pid in self.server.iter().flat_map(|server| server.gateway.pids()) {
+            assert!(Processes::is_gone(pid), "the agent is still connected");
+        }
+    }
+
     /// What the user reads when that process was killed.
     pub(crate) fn was_killed(&self) -> String {
-        match self.gateway {
+        match self.server {
             None => format!("{} was killed by SIGKILL", self.kind.name()),
             Some(_) => format!("{} closed the connection", self.kind.name()),
         }

@@ -16,7 +16,8 @@ fn busy(kind: Kind) -> Chat {
     chat.ask("[[shell mkdir running && tail -f /dev/null]]");
     chat.answer("allow_once");
     chat.until("the command", |chat| {
-        let living = chat.nvim.processes().living();
+        let mut living = chat.nvim.processes().living();
+        living.extend(chat.agent_processes().living());
         living.iter().any(|pid| command_line(*pid) == "tail -f /dev/null").then_some(())
     });
     chat
@@ -30,23 +31,16 @@ fn command_line(pid: u32) -> String {
         .unwrap_or_default()
 }
 
-fn all_gone(chat: &Chat) {
-    let processes = chat.nvim.processes();
-    if let Err(left) = processes.wait_until_gone(crate::support::DEADLINE) {
-        panic!("still alive:\n{left}");
-    }
-}
-
 fn nothing_outlives_quitting(kind: Kind) {
     let mut chat = busy(kind);
     chat.nvim.quit();
-    all_gone(&chat);
+    chat.all_gone();
 }
 
 fn nothing_outlives_a_killed_neovim(kind: Kind) {
     let mut chat = busy(kind);
     chat.nvim.kill();
-    all_gone(&chat);
+    chat.all_gone();
 }
 
 fn nothing_outlives_a_killed_binary(kind: Kind) {

@@ -23,6 +23,11 @@ impl Processes {
         Self { mark: mark.into() }
     }
 
+    /// Those of a server that runs beside these and outlives them.
+    pub fn of_server(&self) -> Self {
+        Self::marked(format!("{}-server", self.mark))
+    }
+
     /// The variable that marks them, as `NAME=VALUE`.
     pub fn variable(&self) -> String {
         format!("{MARK}={}", self.mark)

@@ -22,7 +22,7 @@ static NEXT: AtomicUsize = AtomicUsize::new(1);
 
 /// Lines in both directions.
 pub(super) async fn unix(stream: Stream, shared: &Shared) -> io::Result<()> {
-    let Process { stdin, mut stdout } = Process::start(&shared);
+    let Process { stdin, mut stdout } = Process::start(shared);
     let (mut reader, mut writer) = tokio::io::split(stream);
     let up = async {
         let mut lines = tokio::io::BufReader::new(&mut reader).lines();
@@ -55,7 +55,7 @@ pub(super) async fn websocket(mut stream: Stream, head: &Head, shared: &Shared) 
     let limits = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
     let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(limits)).await;
     let (mut sink, mut messages) = socket.split();
-    let Process { stdin, mut stdout } = Process::start(&shared);
+    let Process { stdin, mut stdout } = Process::start(shared);
     let down = async {
         while let Some(line) = stdout.recv().await {
             if sink.send(Message::text(line)).await.is_err() {
@@ -127,7 +127,7 @@ pub(super) async fn post(
 ) -> io::Result<()> {
     let message: Json = serde_json::from_str(&body).unwrap_or_default();
     if message["method"] == "initialize" {
-        let Process { stdin, mut stdout } = Process::start(&shared);
+        let Process { stdin, mut stdout } = Process::start(shared);
         let _ = stdin.send(body);
         let Some(first) = stdout.recv().await else {
             return answer(stream, "500 Internal Server Error", "", "").await;
@@ -215,7 +215,7 @@ fn log(shared: &Shared, anew: bool) -> Arc<Log> {
     if let Some(log) = current.as_ref().filter(|_| !anew) {
         return log.clone();
     }
-    let Process { stdin, mut stdout } = Process::start(&shared);
+    let Process { stdin, mut stdout } = Process::start(shared);
     let log = Arc::new(Log {
         to_agent: stdin,
         events: Mutex::default(),
