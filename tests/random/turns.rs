@@ -101,6 +101,16 @@ impl Turns {
         self.edges.runner.run(Effect::Checkpoint(command));
     }
 
+    /// The words that a turn has moved into another line and that need not be in the old one once it is undone: where a
+    /// place stays; and those that somebody else had taken out of the old line before the undo of another turn brought them
+    /// back in the new one.
+    fn moved(&self, (turn, index): (u64, usize), stays: bool, is_redo: bool) -> HashSet<String> {
+        let others = || self.returned.iter().filter(|((of, at), _)| *of != turn && *at == index);
+        let came_back = |word: &String| others().any(|(_, words)| words.contains(word));
+        let words = self.in_lines.get(&(turn, index)).into_iter().flatten();
+        words.filter(|word| stays || !is_redo && came_back(word)).cloned().collect()
+    }
+
     /// Waits for an event.
     async fn event<T>(&mut self, is_it: impl Fn(Event) -> Option<T>) -> T {
         within(async {
@@ -410,17 +420,17 @@ impl World {
                 |why: String| Err(format!("{}, undo: {why}\n{}", path.display(), shown(was, &now)));
             let (before, after) = (words(was.kept()), words(now.kept()));
             let Some(turns) = &mut self.turns else { return Ok(()) };
-            let (gives, takes) = if plan.redoes.is_some() {
+            let (is_redo, stays) = (plan.redoes.is_some(), outcome.conflicts > 0);
+            let moved = turns.moved((turn, index), stays, is_redo);
+            let (gives, takes) = if is_redo {
                 (&mut turns.brought, &turns.returned)
             } else {
                 (&mut turns.returned, &turns.brought)
             };
-            // A word that the turn has moved into another line is not back where a place stays.
             let is_in = |words: Option<&HashSet<String>>, word: &str| {
                 words.is_some_and(|words| words.contains(word))
             };
-            let (takes, moved) = (takes.get(&(turn, index)), turns.in_lines.get(&(turn, index)));
-            let moved = moved.filter(|_| outcome.conflicts > 0);
+            let (takes, moved) = (takes.get(&(turn, index)), Some(&moved));
             let meanwhile = turns.meanwhile.get(&(turn, index)).filter(|_| plan.force);
             let may_go =
                 |word: &str| [takes, moved, meanwhile].into_iter().any(|words| is_in(words, word));
