@@ -123,7 +123,7 @@ impl<O> Record<O> {
                 let is_selected = rows.contains(row);
                 *row += 1;
                 let brought = self.bringers_of(id).filter(|_| is_alive);
-                let steps = brought.chain(line.dead).filter(|_| is_selected);
+                let steps = brought.chain(self.weave.takers(id)).filter(|_| is_selected);
                 let steps = steps.filter(|step| self.is_pending(id, *step) && is_chosen(*step));
                 changes.extend(steps.map(|step| (id, step)));
             }
@@ -144,13 +144,13 @@ impl<O> Record<O> {
     fn steps_of(&self, id: LineId) -> impl Iterator<Item = StepId> {
         let line = self.weave.line(id);
         let revivals = self.weave.revivals(id).iter();
-        let revivals = revivals.flat_map(|revival| [revival.away, revival.back]);
+        let revivals = revivals.flat_map(|revival| revival.away.into_iter().chain(revival.back));
         std::iter::once(line.born).chain(revivals).chain(line.dead)
     }
 
     /// Returns the steps that brought a line.
     fn bringers_of(&self, id: LineId) -> impl Iterator<Item = StepId> {
-        let revivals = self.weave.revivals(id).iter().map(|revival| revival.back);
+        let revivals = self.weave.revivals(id).iter().filter_map(|revival| revival.back);
         std::iter::once(self.weave.line(id).born).chain(revivals)
     }
 
@@ -178,7 +178,7 @@ impl<O> Record<O> {
         &self,
         changes: impl Iterator<Item = &'a (LineId, StepId)>,
     ) -> Vec<(LineId, StepId)> {
-        let gone = changes.filter(|(id, step)| self.weave.line(*id).dead == Some(*step));
+        let gone = changes.filter(|(id, step)| self.weave.takers(*id).any(|by| by == *step));
         let gone: HashSet<(StepId, &str)> =
             gone.map(|(id, step)| (*step, self.weave.text(*id))).collect();
         if gone.is_empty() {
@@ -209,8 +209,7 @@ impl<O> Record<O> {
     /// Finds a pending step that was not chosen and whose lines a chosen one replaced.
     fn step_below(&self, cluster: &Cluster, changes: &HashSet<(LineId, StepId)>) -> Option<StepId> {
         cluster.lines.iter().find_map(|&id| {
-            let line = self.weave.line(id);
-            let is_replaced = line.dead.is_some_and(|dead| changes.contains(&(id, dead)));
+            let is_replaced = self.weave.takers(id).any(|by| changes.contains(&(id, by)));
             let is_left =
                 |step: &StepId| self.is_pending(id, *step) && !changes.contains(&(id, *step));
             self.bringers_of(id).find(is_left).filter(|_| is_replaced)
@@ -237,10 +236,10 @@ impl<O> Record<O> {
             stay.extend(held);
         }
         let lines = || go.iter().flat_map(|cluster| &cluster.lines);
-        let came_and_went = lines().filter_map(|&id| {
-            let &Line { born, dead, .. } = self.weave.line(id);
-            let is_chosen = |step| choice.changes.contains(&(id, step));
-            dead.filter(|dead| is_chosen(born) && is_chosen(*dead)).map(|dead| (id, dead))
+        let came_and_went = lines().flat_map(|&id| {
+            let came = (id, self.weave.line(id).born);
+            let went = self.weave.takers(id).map(move |step| (id, step));
+            went.filter(move |went| choice.changes.contains(&came) && choice.changes.contains(went))
         });
         let came_and_went = came_and_went.collect();
         let fates: Vec<_> = lines().filter_map(|&id| Some((id, self.fate(id, choice)?))).collect();
@@ -281,13 +280,14 @@ impl<O> Record<O> {
     /// Whether somebody else has put lines in place of chosen ones.
     fn is_replaced(&self, cluster: &Cluster, choice: &Choice) -> bool {
         let lines = || cluster.lines.iter().map(|&id| (id, self.weave.line(id)));
-        let replacing = |(id, line): (LineId, &Line)| {
-            let is_chosen = self.bringers_of(id).any(|by| choice.changes.contains(&(id, by)));
-            line.dead.filter(|dead| is_chosen && !choice.changes.contains(&(id, *dead)))
+        let is_brought = |id| self.bringers_of(id).any(|by| choice.changes.contains(&(id, by)));
+        let replacing = |(id, _): (LineId, &Line)| {
+            let takers = self.weave.takers(id).filter(move |_| is_brought(id));
+            takers.filter(move |by| !choice.changes.contains(&(id, *by)))
         };
-        let by: HashSet<StepId> = lines().filter_map(replacing).collect();
-        let is_there = |(id, line): (LineId, &Line)| {
-            line.is_alive() || line.dead.is_some_and(|dead| choice.changes.contains(&(id, dead)))
+        let by: HashSet<StepId> = lines().flat_map(replacing).collect();
+        let is_there = |(id, _): (LineId, &Line)| {
+            self.weave.takers(id).all(|by| choice.changes.contains(&(id, by)))
         };
         !by.is_empty() && lines().any(|(id, line)| by.contains(&line.born) && is_there((id, line)))
     }

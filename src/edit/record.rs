@@ -338,7 +338,7 @@ impl<O> Record<O> {
         let is_users = line.born != BASE && self.origin(line.born).is_none();
         let is_pending = |step| self.is_pending(id, step);
         let mut revivals = self.weave.revivals(id).iter();
-        !is_users && !is_pending(line.born) && !revivals.any(|it| is_pending(it.back))
+        !is_users && !is_pending(line.born) && !revivals.any(|it| it.back.is_some_and(is_pending))
     }
 
     pub(super) fn keep_pending(
@@ -376,7 +376,7 @@ impl<O> Record<O> {
         let hunks = self.runs().into_iter().map(|run| {
             let step = |id: &LineId| {
                 let line = self.weave.line(*id);
-                let revived = self.weave.revivals(*id).iter().rev().map(|it| it.back);
+                let revived = self.weave.revivals(*id).iter().rev().filter_map(|it| it.back);
                 let came = std::iter::once(line.born).chain(revived);
                 if line.is_alive() {
                     came.into_iter().find(|it| self.is_pending(*id, *it))

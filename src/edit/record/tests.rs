@@ -310,6 +310,7 @@ fn an_empty_file_that_was_created_is_pending() {
 enum Act {
     Agent(bool, Vec<u8>),
     User(Vec<u8>),
+    PutBack(Option<bool>, prop::sample::Index),
     GoTo(prop::sample::Index),
     Keep(bool),
     Reject(Option<bool>),
@@ -321,6 +322,7 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         5 => (any::<bool>(), ops()).prop_map(|(by, ops)| Act::Agent(by, ops)),
         4 => ops().prop_map(Act::User),
+        2 => any::<(Option<bool>, prop::sample::Index)>().prop_map(|(by, it)| Act::PutBack(by, it)),
         3 => any::<prop::sample::Index>().prop_map(Act::GoTo),
         1 => any::<bool>().prop_map(Act::Keep),
         2 => any::<Option<bool>>().prop_map(Act::Reject),
@@ -371,6 +373,13 @@ fn play(acts: Vec<Act>) {
                 let new = edited(world.now(), &ops, "user", &mut count);
                 world.user(&new);
             }
+            Act::PutBack(by, index) => {
+                let old = world.history[index.index(world.history.len())].0.file_content();
+                match by {
+                    Some(by) => world.agent(name(by), &old),
+                    None => world.user(&old),
+                }
+            }
             Act::GoTo(index) => {
                 let state = index.index(world.history.len());
                 world.goes_to(state);
@@ -383,9 +392,9 @@ fn play(acts: Vec<Act>) {
             Act::Reject(by) => {
                 let choice =
                     world.record.choose(None, |origin| by.is_none_or(|by| *origin == name(by)));
-                let (base, before) = (world.record.base(), world.now().clone());
-                let at = world.at;
+                let (base, before, at) = (world.record.base(), world.now().clone(), world.at);
                 let conflicts = world.reject(&choice);
+                assert_eq!(world.record.base(), base, "what is not pending stays what it is");
                 // What is rejected may not show in the text.
                 decisions += usize::from(world.at == at);
                 world.check_users_lines(&base, &before);
@@ -398,6 +407,7 @@ fn play(acts: Vec<Act>) {
                 let choice = world.record.choose(Some(&(row..row + 1)), |_| true);
                 let (base, before, at) = (world.record.base(), world.now().clone(), world.at);
                 world.reject(&choice);
+                assert_eq!(world.record.base(), base, "what is not pending stays what it is");
                 decisions += usize::from(world.at == at);
                 world.check_users_lines(&base, &before);
             }

@@ -57,19 +57,20 @@ impl Line {
     }
 }
 
-/// That a line was taken away by one step and put back by another.
+/// That a line was taken away by one step and put back by another. One of the two is missing where it was rejected: a line that
+/// came by several steps then is there until all of them are rejected, and one that went by several comes back only then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Revival {
     /// The step that took it away.
-    pub(crate) away: StepId,
+    pub(crate) away: Option<StepId>,
     /// The one that put it back.
-    pub(crate) back: StepId,
+    pub(crate) back: Option<StepId>,
 }
 
 /// Whether a line is there, and how that came.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Life {
-    /// [`Line::dead`].
+    /// [`Line::dead`], the last one that took it away.
     pub(crate) dead: Option<StepId>,
     /// Its revivals before, in their order.
     pub(crate) revivals: Vec<Revival>,
@@ -77,7 +78,12 @@ pub(crate) struct Life {
 
 impl Life {
     fn comes_back(&mut self, back: StepId) {
-        self.revivals.extend(self.dead.take().map(|away| Revival { away, back }));
+        self.revivals.push(Revival { away: self.dead.take(), back: Some(back) });
+    }
+
+    fn goes(&mut self, away: StepId) {
+        let before = self.dead.replace(away);
+        self.revivals.extend(before.map(|before| Revival { away: Some(before), back: None }));
     }
 }
 
@@ -185,21 +191,34 @@ impl Weave {
         self.revivals.get(&id).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// The steps that took a line away since it came last.
+    pub(crate) fn takers(&self, id: LineId) -> impl Iterator<Item = StepId> {
+        let before = self.revivals(id).iter().rev().take_while(|it| it.back.is_none());
+        self.line(id).dead.into_iter().chain(before.filter_map(|it| it.away))
+    }
+
     pub(crate) fn life(&self, id: LineId) -> Life {
         Life { dead: self.line(id).dead, revivals: self.revivals(id).to_vec() }
     }
 
     /// Returns the life that a line would have without some steps. Without the one that brought it, that one took it away.
     pub(crate) fn life_without(&self, id: LineId, is_left_out: impl Fn(StepId) -> bool) -> Life {
-        let dead = Some(self.line(id).born).filter(|step| is_left_out(*step));
-        let mut life = Life { dead, revivals: Vec::new() };
-        for &Revival { away, back } in self.revivals(id) {
-            life.dead = life.dead.or(Some(away).filter(|step| !is_left_out(*step)));
-            if !is_left_out(back) {
+        let &Line { born, dead, .. } = self.line(id);
+        let unborn = Some(born).filter(|step| is_left_out(*step));
+        let mut life = Life { dead: unborn, revivals: Vec::new() };
+        let last = Revival { away: dead, back: None };
+        for &Revival { away, back } in self.revivals(id).iter().chain([&last]) {
+            // What has not come cannot go.
+            let is_unborn = unborn.is_some() && life.dead == unborn;
+            if let Some(away) = away.filter(|step| !is_unborn && !is_left_out(*step)) {
+                life.goes(away);
+            }
+            // No rejection takes away a line that has been there from the beginning, whoever else has put it back.
+            let is_sure = born == BASE && life.dead.is_none() && life.revivals.is_empty();
+            if let Some(back) = back.filter(|step| !is_sure && !is_left_out(*step)) {
                 life.comes_back(back);
             }
         }
-        life.dead = life.dead.or(self.line(id).dead.filter(|step| !is_left_out(*step)));
         life
     }
 

@@ -86,3 +86,61 @@ fn a_line_the_user_has_put_back_is_not_pending_when_it_is_kept_no_longer() {
     assert_eq!(world.reject(&world.choose("a")), []);
     assert_eq!(*world.now(), Text::parse("1\n2\na\n"));
 }
+
+/// Agents and the user by turns put one line in place of another and back.
+fn taken_and_put_back() -> World {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\na\n3\n");
+    world.keeps("a");
+    world.agent("b", "1\n2\n3\n");
+    world.agent("c", "1\na\n3\n");
+    world.user("1\n2\n3\n");
+    assert_eq!(world.pending(), []);
+    world
+}
+
+#[test]
+fn what_the_user_has_put_back_stays_theirs_when_what_took_it_away_is_rejected() {
+    for order in [["b", "c"], ["c", "b"]] {
+        let mut world = taken_and_put_back();
+        for by in order {
+            assert_eq!(world.reject(&world.choose(by)), []);
+            world.check();
+            assert_eq!(world.pending(), [], "{by} of {order:?}");
+            assert_eq!(*world.now(), Text::parse("1\n2\n3\n"), "{by} of {order:?}");
+        }
+    }
+}
+
+#[test]
+fn a_line_that_two_agents_have_put_back_stays_until_both_are_rejected() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\n3\n");
+    world.keeps("a");
+    world.agent("b", "1\n2\n3\n");
+    world.agent("c", "1\n3\n");
+    world.agent("d", "1\n2\n3\n");
+    for (by, text) in [("c", "1\n2\n3\n"), ("b", "1\n2\n3\n"), ("d", "1\n3\n")] {
+        assert_eq!(world.reject(&world.choose(by)), []);
+        world.check();
+        assert_eq!(*world.now(), Text::parse(text), "{by}");
+    }
+}
+
+#[test]
+fn a_line_that_two_agents_have_taken_away_comes_back_once_both_are_rejected() {
+    for order in [["a", "c"], ["c", "a"]] {
+        let mut world = World::new("1\n2\n3\n");
+        world.agent("a", "1\n3\n");
+        world.agent("b", "1\n2\n3\n");
+        world.agent("c", "1\n3\n");
+        assert_eq!(world.reject(&world.choose("b")), []);
+        assert_eq!(world.pending(), one("2", ""));
+        assert_eq!(world.reject(&world.choose(order[0])), []);
+        assert_eq!(*world.now(), Text::parse("1\n3\n"), "{order:?}");
+        world.check();
+        assert_eq!(world.reject(&world.choose(order[1])), []);
+        assert_eq!(*world.now(), Text::parse("1\n2\n3\n"), "{order:?}");
+        world.check();
+    }
+}
