@@ -1,0 +1,124 @@
+//! Whatever agents and the user do one after the other, in a property test.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[derive(Debug, Clone)]
+enum Act {
+    Agent(bool, Vec<u8>),
+    User(Vec<u8>),
+    PutBack(Option<bool>, prop::sample::Index),
+    GoTo(prop::sample::Index),
+    Keep(bool),
+    Reject(Option<bool>),
+    RejectLines(prop::sample::Index),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let ops = || prop::collection::vec(prop_oneof![5 => Just(0_u8), 1 => 1_u8..5], 12);
+    prop_oneof![
+        5 => (any::<bool>(), ops()).prop_map(|(by, ops)| Act::Agent(by, ops)),
+        4 => ops().prop_map(Act::User),
+        2 => any::<(Option<bool>, prop::sample::Index)>().prop_map(|(by, it)| Act::PutBack(by, it)),
+        3 => any::<prop::sample::Index>().prop_map(Act::GoTo),
+        1 => any::<bool>().prop_map(Act::Keep),
+        2 => any::<Option<bool>>().prop_map(Act::Reject),
+        1 => any::<prop::sample::Index>().prop_map(Act::RejectLines),
+    ]
+}
+
+/// Some lines replaced, removed, repeated, moved to the end or followed by a new one.
+fn edited(old: &Text, ops: &[u8], name: &str, count: &mut u32) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut moved = Vec::new();
+    let mut new = || {
+        *count += 1;
+        format!("{name}{count}")
+    };
+    for (line, op) in old.lines().zip(ops.iter().chain(std::iter::repeat(&0))) {
+        match op {
+            1 => lines.push(new()),
+            2 => {}
+            3 => lines.extend([line.to_owned(), new()]),
+            4 => moved.push(line.to_owned()),
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.append(&mut moved);
+    if lines.is_empty() {
+        lines.push(new());
+    }
+    lines.join("\n") + "\n"
+}
+
+fn name(by: bool) -> &'static str {
+    if by { "a" } else { "b" }
+}
+
+fn play(acts: Vec<Act>) {
+    let mut world = World::new("1\n2\n3\n4\n5\n6\n");
+    let mut count = 0;
+    let mut decisions = 0;
+    let mut pending_at = HashMap::new();
+    for act in acts {
+        match act {
+            Act::Agent(by, ops) => {
+                let new = edited(world.now(), &ops, name(by), &mut count);
+                world.agent(name(by), &new);
+            }
+            Act::User(ops) => {
+                let new = edited(world.now(), &ops, "user", &mut count);
+                world.user(&new);
+            }
+            Act::PutBack(by, index) => {
+                let old = world.history[index.index(world.history.len())].0.file_content();
+                match by {
+                    Some(by) => world.agent(name(by), &old),
+                    None => world.user(&old),
+                }
+            }
+            Act::GoTo(index) => {
+                let state = index.index(world.history.len());
+                world.goes_to(state);
+            }
+            Act::Keep(by) => {
+                world.record.keep(&world.choose(name(by)));
+                assert!(world.choose(name(by)).is_empty());
+                decisions += 1;
+            }
+            Act::Reject(by) => {
+                let choice =
+                    world.record.choose(None, |origin| by.is_none_or(|by| *origin == name(by)));
+                let (base, before, at) = (world.record.base(), world.now().clone(), world.at);
+                let conflicts = world.reject(&choice);
+                assert_eq!(world.record.base(), base, "what is not pending stays what it is");
+                // What is rejected may not show in the text.
+                decisions += usize::from(world.at == at);
+                world.check_users_lines(&base, &before);
+                if by.is_none() && conflicts.is_empty() {
+                    assert_eq!(*world.now(), base);
+                }
+            }
+            Act::RejectLines(index) => {
+                let row = index.index(world.now().len().max(1));
+                let choice = world.record.choose(Some(&(row..row + 1)), |_| true);
+                let (base, before, at) = (world.record.base(), world.now().clone(), world.at);
+                world.reject(&choice);
+                assert_eq!(world.record.base(), base, "what is not pending stays what it is");
+                decisions += usize::from(world.at == at);
+                world.check_users_lines(&base, &before);
+            }
+        }
+        world.check();
+        let before = pending_at.insert((world.at, decisions), world.pending());
+        assert!(before.is_none_or(|before| before == world.pending()), "as it was in this state");
+    }
+}
+
+proptest! {
+    #[test]
+    fn base_and_pending_hunks_give_the_text_whatever_happens(acts in prop::collection::vec(act(), 1..25)) {
+        play(acts);
+    }
+}
