@@ -36,14 +36,12 @@ pub struct Rejection {
     pub conflicts: Vec<Range<usize>>,
     /// What becomes of lines.
     fates: Vec<(LineId, Fate)>,
-    /// Lines that came and went by what is rejected, with the steps that took them away.
-    came_and_went: Vec<(LineId, StepId)>,
 }
 
 /// What becomes of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Fate {
-    /// It goes.
+    /// It goes, and does not come back with what may have taken it away before.
     Goes,
     /// It has the life it would have had without what was rejected.
     Had(Life),
@@ -235,14 +233,8 @@ impl<O> Record<O> {
             (held, go) = go.into_iter().partition(takes);
             stay.extend(held);
         }
-        let lines = || go.iter().flat_map(|cluster| &cluster.lines);
-        let came_and_went = lines().flat_map(|&id| {
-            let came = (id, self.weave.line(id).born);
-            let went = self.weave.takers(id).map(move |step| (id, step));
-            went.filter(move |went| choice.changes.contains(&came) && choice.changes.contains(went))
-        });
-        let came_and_went = came_and_went.collect();
-        let fates: Vec<_> = lines().filter_map(|&id| Some((id, self.fate(id, choice)?))).collect();
+        let lines = go.iter().flat_map(|cluster| &cluster.lines);
+        let fates: Vec<_> = lines.filter_map(|&id| Some((id, self.fate(id, choice)?))).collect();
         let mut conflicts: Vec<_> = stay.into_iter().map(|cluster| cluster.rows).collect();
         conflicts.sort_unstable_by_key(|rows| (rows.start, rows.end));
         let hunks = self.hunks_of(&fates);
@@ -252,7 +244,7 @@ impl<O> Record<O> {
             let is_left = self.current().len() > hunks.iter().map(|hunk| hunk.removed).sum();
             Form { exists: base.exists || is_left, ..base }
         });
-        Rejection { hunks, form, conflicts, fates, came_and_went }
+        Rejection { hunks, form, conflicts, fates }
     }
 
     /// Returns the lines that come in a place, or those that go, when a choice is rejected there.
@@ -272,7 +264,9 @@ impl<O> Record<O> {
         let had = self.weave.life_without(id, is_chosen);
         // If somebody else has put it back, it is theirs.
         if is_chosen(line.born) && had.dead == Some(line.born) {
-            return line.is_alive().then_some(Fate::Goes);
+            // Also if it is gone already: it must not come back with what has taken it away.
+            let is_gone = self.weave.takers(id).any(|step| self.origin(step).is_none());
+            return (!is_gone).then_some(Fate::Goes);
         }
         (had != self.weave.life(id)).then_some(Fate::Had(had))
     }
@@ -304,6 +298,10 @@ impl<O> Record<O> {
                     clusters.push(Cluster { lines: std::mem::take(&mut lines), rows: start..row });
                 }
                 lines.clear();
+                // What had taken it away before somebody put it back.
+                if chosen.contains(id) {
+                    clusters.push(Cluster { lines: vec![id], rows: row..row + 1 });
+                }
                 row += 1;
                 start = row;
                 continue;
@@ -353,17 +351,12 @@ impl<O> Record<O> {
         let mut transition = Transition::default();
         for (id, fate) in &rejection.fates {
             match fate {
-                Fate::Goes => transition.kill(&self.weave, *id, step),
+                Fate::Goes => transition.take(&self.weave, *id, step),
                 Fate::Had(life) => transition.set_life(&self.weave, *id, life.clone()),
             }
         }
         self.weave.redo(&transition);
         self.push_state(step, transition, rejection.form.unwrap_or(self.forms().text));
-        // If the coming of a line had been kept, it would be in the base without its going.
-        let came_and_went = rejection.came_and_went.iter().copied();
-        let is_kept = |(id, _): &(LineId, StepId)| !self.is_pending(*id, self.weave.line(*id).born);
-        let of_kept: Vec<_> = came_and_went.filter(is_kept).collect();
-        self.keep_pending(of_kept, false);
         if rejection.form.is_some() {
             self.keep_pending([], true);
         }

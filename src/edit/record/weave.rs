@@ -106,9 +106,16 @@ pub(crate) struct Transition {
 
 impl Transition {
     /// Has a line leave the text.
-    pub(crate) fn kill(&mut self, weave: &Weave, line: LineId, by: StepId) {
+    fn kill(&mut self, weave: &Weave, line: LineId, by: StepId) {
         let (before, after) = (weave.line(line).dead, Some(by));
         self.fates.push(Fate { line, before, after, revivals: None });
+    }
+
+    /// Takes a line away, even if another step has done so before.
+    pub(crate) fn take(&mut self, weave: &Weave, id: LineId, by: StepId) {
+        let mut life = weave.life(id);
+        life.goes(by);
+        self.set_life(weave, id, life);
     }
 
     /// Has a line come back to the text.

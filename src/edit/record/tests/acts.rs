@@ -12,6 +12,7 @@ enum Act {
     GoTo(prop::sample::Index),
     Keep(bool),
     Reject(Option<bool>),
+    Undo(bool),
     RejectLines(prop::sample::Index),
 }
 
@@ -24,6 +25,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => any::<prop::sample::Index>().prop_map(Act::GoTo),
         1 => any::<bool>().prop_map(Act::Keep),
         2 => any::<Option<bool>>().prop_map(Act::Reject),
+        1 => any::<bool>().prop_map(Act::Undo),
         1 => any::<prop::sample::Index>().prop_map(Act::RejectLines),
     ]
 }
@@ -56,12 +58,48 @@ fn name(by: bool) -> &'static str {
     if by { "a" } else { "b" }
 }
 
+fn has_pending(record: &Record<&'static str>, by: &str) -> bool {
+    let mut steps = record.pending().into_iter().flat_map(|hunk| hunk.steps);
+    steps.any(|step| record.origin(step).is_some_and(|origin| *origin == by))
+}
+
+/// Rejects what is pending, which never changes the base.
+fn rejects(world: &mut World, choice: &Choice) -> Vec<(usize, usize)> {
+    let (base, before) = (world.record.base(), world.now().clone());
+    let conflicts = world.reject(choice);
+    assert_eq!(world.record.base(), base, "what is not pending stays what it is");
+    world.check_users_lines(&base, &before);
+    conflicts
+}
+
+/// Undoes what an agent did, whether it was kept or not. Then the base is what it would be had nothing of that been kept.
+fn undoes(world: &mut World, by: &'static str) {
+    let planned = world.record.clone().as_if_pending(|origin| *origin == by);
+    let (base, before) = (planned.base(), world.now().clone());
+    let rejection = planned.plan_rejection(&planned.choose(None, |origin| *origin == by));
+    world.becomes(apply(&rejection.hunks, world.now()));
+    let after = world.version();
+    world.record.reject(&rejection, &after);
+    world.check_users_lines(&base, &before);
+    if rejection.conflicts.is_empty() {
+        assert_eq!(world.record.base(), base);
+        assert!(!has_pending(&world.record, by));
+    }
+}
+
 fn play(acts: Vec<Act>) {
     let mut world = World::new("1\n2\n3\n4\n5\n6\n");
     let mut count = 0;
     let mut decisions = 0;
     let mut pending_at = HashMap::new();
+    // Whose changes are all rejected.
+    let mut gone = HashSet::new();
     for act in acts {
+        match &act {
+            Act::Agent(by, _) | Act::PutBack(Some(by), _) => drop(gone.remove(by)),
+            Act::GoTo(_) => gone.clear(),
+            _ => {}
+        }
         match act {
             Act::Agent(by, ops) => {
                 let new = edited(world.now(), &ops, name(by), &mut count);
@@ -90,29 +128,35 @@ fn play(acts: Vec<Act>) {
             Act::Reject(by) => {
                 let choice =
                     world.record.choose(None, |origin| by.is_none_or(|by| *origin == name(by)));
-                let (base, before, at) = (world.record.base(), world.now().clone(), world.at);
-                let conflicts = world.reject(&choice);
-                assert_eq!(world.record.base(), base, "what is not pending stays what it is");
+                let (base, at) = (world.record.base(), world.at);
+                let conflicts = rejects(&mut world, &choice);
                 // What is rejected may not show in the text.
                 decisions += usize::from(world.at == at);
-                world.check_users_lines(&base, &before);
-                if by.is_none() && conflicts.is_empty() {
-                    assert_eq!(*world.now(), base);
+                if conflicts.is_empty() {
+                    assert!(by.is_some() || *world.now() == base);
+                    gone.extend(by);
+                    gone.extend(by.is_none().then_some([true, false]).into_iter().flatten());
                 }
             }
             Act::RejectLines(index) => {
                 let row = index.index(world.now().len().max(1));
                 let choice = world.record.choose(Some(&(row..row + 1)), |_| true);
-                let (base, before, at) = (world.record.base(), world.now().clone(), world.at);
-                world.reject(&choice);
-                assert_eq!(world.record.base(), base, "what is not pending stays what it is");
+                let at = world.at;
+                rejects(&mut world, &choice);
                 decisions += usize::from(world.at == at);
-                world.check_users_lines(&base, &before);
+            }
+            Act::Undo(by) => {
+                let at = world.at;
+                undoes(&mut world, name(by));
+                decisions += usize::from(world.at == at);
             }
         }
         world.check();
         let before = pending_at.insert((world.at, decisions), world.pending());
         assert!(before.is_none_or(|before| before == world.pending()), "as it was in this state");
+        for &by in &gone {
+            assert!(!has_pending(&world.record, name(by)), "what was rejected does not come back");
+        }
     }
 }
 

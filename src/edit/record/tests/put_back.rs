@@ -144,3 +144,57 @@ fn a_line_that_two_agents_have_taken_away_comes_back_once_both_are_rejected() {
         world.check();
     }
 }
+
+#[test]
+fn what_the_user_has_taken_away_stays_away_when_what_put_it_back_is_rejected() {
+    for (order, text) in [(["b", "a"], "1\na\n3\n"), (["a", "b"], "1\n3\n")] {
+        let mut world = World::new("1\n2\n3\n");
+        world.agent("a", "1\na\n3\n");
+        world.agent("b", "1\n2\n3\n");
+        world.user("1\n3\n");
+        // What "b" replaced is there again, for nothing is in its place.
+        assert_eq!(world.reject(&world.choose(order[0])), []);
+        assert_eq!(*world.now(), Text::parse(text), "{order:?}");
+        world.check();
+        assert_eq!(world.reject(&world.choose(order[1])), []);
+        assert_eq!(*world.now(), Text::parse("1\n3\n"), "{order:?}");
+        world.check();
+    }
+}
+
+#[test]
+fn a_rejected_line_that_another_had_taken_away_stays_away_when_that_is_rejected_too() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\n2\na\n3\n");
+    world.agent("b", "1\n2\n3\n");
+    assert_eq!(world.reject(&world.choose("a")), []);
+    assert!(world.record.plan_rejection(&world.choose("a")).is_empty(), "it is done");
+    assert_eq!(world.reject(&world.choose("b")), []);
+    world.check();
+    assert_eq!(*world.now(), Text::parse("1\n2\n3\n"));
+}
+
+#[test]
+fn a_kept_line_that_is_undone_stays_away_when_what_took_it_away_is_rejected() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\n2\na\n3\n");
+    world.keeps("a");
+    world.agent("b", "1\n2\n3\n");
+    assert_eq!(world.pending(), one("a", ""));
+    world.undo("a");
+    assert_eq!(world.pending(), []);
+    assert_eq!(world.reject(&world.choose("b")), []);
+    assert_eq!(*world.now(), Text::parse("1\n2\n3\n"));
+}
+
+#[test]
+fn a_rejected_deletion_does_not_come_back_when_what_had_put_the_line_back_is_undone() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\n3\n");
+    world.agent("b", "1\n2\n3\n");
+    world.keeps("b");
+    assert_eq!(world.reject(&world.choose("a")), []);
+    world.undo("b");
+    assert_eq!(world.pending(), []);
+    assert_eq!(*world.now(), Text::parse("1\n2\n3\n"));
+}
