@@ -120,7 +120,7 @@ fn unknown_notifications_and_unknown_answers_change_nothing() {
     let mut peer = new_peer();
     let lines = [
         r#"{"method":"_auth/status_update","params":{}}"#,
-        r#"{"method":"fs/read_text_file","params":{"sessionId":"s","path":"/a"}}"#,
+        r#"{"method":"_auth/status_update","params":{"sessionId":"s"}}"#,
         r#"{"method":"session/update","params":7}"#,
         r#"{"method":"$/cancel_request","params":{"requestId":5}}"#,
         r#"{"method":"$/cancel_request"}"#,
@@ -131,6 +131,18 @@ fn unknown_notifications_and_unknown_answers_change_nothing() {
     for line in lines {
         let out = receive(&mut peer, line);
         assert!(out.events.is_empty() && out.lines.is_empty(), "{line}: {out:?}");
+    }
+}
+
+/// ACP 10.
+#[test]
+fn an_unknown_notification_about_a_session_is_told() {
+    for method in ["event", "fs/read_text_file"] {
+        let line = format!(r#"{{"method":"{method}","params":{{"sessionId":"s","path":"/a"}}}}"#);
+        let out = receive(&mut new_peer(), &line);
+        let update = Update::Unknown { tag: method.to_owned(), problem: None };
+        assert_eq!(out.events, [AgentEvent::Update { session: "s".into(), update }]);
+        assert!(out.lines.is_empty());
     }
 }
 
