@@ -181,12 +181,48 @@ fn obstacles_are_told() {
                     If you trust that server, set agents.fake.url to it.";
     assert_eq!(failure(&mut nvim), expected);
     drop(gateway);
+    // So that it is not waited for.
+    let entry = json!({"url": url, "timeouts": {"initialize": 500}});
+    nvim.setup(json!({"agents": {"fake": entry}, "default_agent": "fake"}));
     let expected = format!(
         "fake could not be reached: Connection refused (os error 111). Check that it is running at {url}. \
          Send a prompt or :RatRestart to try again."
     );
     let found = failure(&mut nvim).replace("(os error 61)", "(os error 111)");
     assert_eq!(found, expected);
+}
+
+/// Holds (Transports): An agent that is not there yet is waited for, whether nothing listens or a server says that it is not ready.
+#[test]
+fn an_agent_that_comes_up_slowly_is_waited_for() {
+    for way in [Way::Unix, Way::WebSocket, Way::Streamable] {
+        let (mut nvim, mut agent, gateway) = configured(way, json!({}));
+        let url = gateway.url.clone();
+        let folder = nvim.folder().path().to_owned();
+        let gateway = if way == Way::Unix {
+            drop(gateway);
+            std::fs::remove_file(folder.join("gateway")).unwrap();
+            None
+        } else {
+            gateway.answer(&["HTTP/1.1 503 Service Unavailable"]);
+            Some(gateway)
+        };
+        nvim.command("RatStart");
+        nvim.poll_screen("Trying again for up to 60 s; :RatStop ends that.");
+        assert_eq!(nvim.status()["state"], json!("starting"));
+        assert_eq!(nvim.events("RatError").len(), 1);
+        let gateway = match gateway {
+            Some(gateway) => {
+                gateway.serve();
+                gateway
+            }
+            None => Gateway::start(way, agent.command(), &folder),
+        };
+        assert_eq!(gateway.url, url);
+        agent.expect_start();
+        agent.handshake();
+        nvim.poll_state("ready");
+    }
 }
 
 /// Holds (Transports): A certificate that is not trusted is told, and the option that helps.

@@ -91,6 +91,13 @@ fn unreachable(config: &AgentConfig, obstacle: Obstacle, detail: &str) -> String
     format!("{name} could not be reached: {detail}. {advice}")
 }
 
+/// Says that the agent could not be reached, and for how long that is tried.
+pub(super) fn not_there_yet(config: &AgentConfig, detail: &str) -> String {
+    let time = config.timeouts.initialize.map(|limit| format!(" for up to {} s", limit.as_secs()));
+    let (name, time) = (&config.name, time.unwrap_or_default());
+    format!("{name} could not be reached: {detail}. Trying again{time}; :RatStop ends that.")
+}
+
 /// Says that the agent was lost, and is going to be reached again.
 pub(super) fn lost(config: &AgentConfig, cause: &ExitCause) -> String {
     let why = ended(config, cause);

@@ -9,6 +9,8 @@ pub(in crate::core) struct Losses {
     pub number: u64,
     /// Whether the agent has not been got back yet.
     lasts: bool,
+    /// Whether what lasts is a start: there was no session to lose.
+    is_start: bool,
 }
 
 impl Losses {
@@ -17,9 +19,16 @@ impl Losses {
         !self.lasts
     }
 
-    /// The agent was lost, or could not be got back. Another attempt will follow.
-    pub(in crate::core) fn began(&mut self) {
-        self.lasts = true;
+    /// Whether the agent has not been reached since it was started, so that it may still be coming up.
+    pub(in crate::core) fn is_start(&self) -> bool {
+        self.lasts && self.is_start
+    }
+
+    /// The agent was lost, could not be got back, or, if `is_start`, was not there yet. Another attempt will follow.
+    pub(in crate::core) fn began(&mut self, is_start: bool) {
+        if !self.lasts {
+            (self.lasts, self.is_start) = (true, is_start);
+        }
         self.attempts = self.attempts.saturating_add(1);
         self.number += 1;
     }

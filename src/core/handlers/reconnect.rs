@@ -1,5 +1,5 @@
-//! Connections that are lost: they are made again after a while, and their sessions resumed. What was lost with them is told,
-//! and never sent again by itself.
+//! Connections that are lost, or whose agent is not there yet: they are made again after a while, and their sessions resumed.
+//! What was lost with them is told, and never sent again by itself.
 
 use crate::core::chat::{Chat, Phase, StartupStep};
 use crate::core::connection::ConnectionStage;
@@ -47,12 +47,17 @@ impl State {
             return None;
         }
         let was_ready = !matches!(connection.stage, ConnectionStage::Initializing);
+        // What was reached once is waited for without end, what is only started for as long as for its first answer.
+        let is_start = chats().all(|chat| chat.losses.is_over() || chat.losses.is_start());
+        let waited: Duration = (0..=attempts).map(wait).sum();
+        let limit = connection.config.timeouts.initialize;
+        let may_come_up = !is_start || limit.is_none_or(|limit| waited <= limit);
         match cause {
             ExitCause::Lost(_) | ExitCause::HungUp(_) => {
-                (was_ready || attempts > 0).then(|| wait(attempts))
+                (was_ready || attempts > 0 && may_come_up).then(|| wait(attempts))
             }
             ExitCause::Unreachable { obstacle, .. } => {
-                (attempts > 0 && obstacle.may_pass()).then(|| wait(attempts))
+                (obstacle.may_pass() && may_come_up).then(|| wait(attempts))
             }
             // With the status 0 it has ended as it wanted to.
             ExitCause::NotStarted { .. } | ExitCause::Status(0) => None,
@@ -65,7 +70,13 @@ impl State {
     /// Ends a connection and has it made again after a time. The first loss is told, and what was lost with it.
     pub(in crate::core) fn reconnect(&mut self, agent: AgentId, exit: &Exit, after: Duration) {
         let Some(connection) = self.connections.get(&agent) else { return };
-        let why = user_messages::lost(&connection.config, &exit.cause);
+        let is_start = matches!(connection.stage, ConnectionStage::Initializing);
+        let why = match &exit.cause {
+            ExitCause::Unreachable { detail, .. } if is_start => {
+                user_messages::not_there_yet(&connection.config, detail)
+            }
+            cause => user_messages::lost(&connection.config, cause),
+        };
         let details = user_messages::exit_details(exit);
         let lost: Vec<_> = self
             .chats_on(agent)
@@ -80,7 +91,7 @@ impl State {
             let prompt = lost.iter().find(|(chat, _)| *chat == id).map(|(_, prompt)| prompt);
             let Some(chat) = self.chats.get_mut(&id) else { continue };
             let is_first = chat.losses.is_over();
-            chat.losses.began();
+            chat.losses.began(is_start);
             let number = chat.losses.number;
             if is_first {
                 is_news = true;

@@ -53,8 +53,12 @@ pub(super) fn lose(world: &mut World) {
     ends(world, ExitCause::Lost("broken pipe".to_owned()));
 }
 
+fn unreachable_by(obstacle: Obstacle) -> ExitCause {
+    ExitCause::Unreachable { obstacle, detail: "no".to_owned() }
+}
+
 fn unreachable(world: &mut World, obstacle: Obstacle) {
-    ends(world, ExitCause::Unreachable { obstacle, detail: "no".to_owned() });
+    ends(world, unreachable_by(obstacle));
 }
 
 /// Takes the timer that was set last for another attempt, and its time.
@@ -198,18 +202,58 @@ fn all_chats_of_a_connection_come_back_on_one() {
     );
 }
 
+/// Starts an agent elsewhere that does not answer yet.
+fn start_unanswered(reconnect: Reconnect) -> World {
+    let mut world = World::default();
+    let mut event = start();
+    if let Event::User(UserAction::Start { config, .. }) = &mut event {
+        config.reconnect = reconnect;
+    }
+    world.handle(event);
+    world
+}
+
+/// Holds (Transports): An agent that is not there yet is waited for as long as for its first answer; the user is told once.
 #[test]
-fn what_was_never_reached_is_not_tried_again() {
-    for cause in [
-        ExitCause::Lost("broken pipe".to_owned()),
-        ExitCause::Unreachable { obstacle: Obstacle::NoAnswer, detail: "no".to_owned() },
-    ] {
-        let mut world = World::default();
-        let mut event = start();
-        if let Event::User(UserAction::Start { config, .. }) = &mut event {
-            config.reconnect = Reconnect::Now;
+fn an_agent_may_come_up_slowly() {
+    let mut world = start_unanswered(Reconnect::Now);
+    let mut waited = Duration::ZERO;
+    loop {
+        world.calls.clear();
+        unreachable(&mut world, Obstacle::NoAnswer);
+        if !waits(&world) {
+            break;
         }
-        world.handle(event);
+        let (timer, after) = attempt(&mut world);
+        waited += after;
+        world.handle(Event::Timer(timer));
+    }
+    assert_eq!(waited, Duration::from_secs(31), "one more would be after more than 60 s");
+    assert_eq!(world.chat_state(), ChatState::Failed);
+    let said = transcript(&world);
+    let news = "could not be reached: no. Trying again for up to 60 s; :RatStop ends that.";
+    assert_eq!(said.matches(news).count(), 1, "{said}");
+    // Started anew by the user, it is waited for as long again, and its session is opened when it is there.
+    world.handle(Event::User(UserAction::Restart(Some(ChatId(1)))));
+    world.calls.clear();
+    unreachable(&mut world, Obstacle::NoAnswer);
+    let (timer, after) = attempt(&mut world);
+    assert_eq!(after, Duration::from_secs(1));
+    world.handle(Event::Timer(timer));
+    world.calls.drain(..world.calls.len() - 1);
+    initialized(&mut world);
+    world.reply();
+    assert_eq!(world.chat_state(), ChatState::Ready);
+}
+
+#[test]
+fn what_will_not_come_up_is_not_tried_again() {
+    for (reconnect, cause) in [
+        (Reconnect::Now, ExitCause::Lost("broken pipe".to_owned())),
+        (Reconnect::Now, unreachable_by(Obstacle::Credentials)),
+        (Reconnect::Prompt, unreachable_by(Obstacle::NoAnswer)),
+    ] {
+        let mut world = start_unanswered(reconnect);
         ends(&mut world, cause);
         assert_eq!(world.chat_state(), ChatState::Failed);
     }
