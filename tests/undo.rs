@@ -327,26 +327,34 @@ fn what_somebody_else_may_have_changed_is_undone_only_if_asked_for() {
     assert_eq!((text(&chat, "a.txt"), text(&chat, "b.txt")), ("one\n".into(), "one\n".into()));
 }
 
-/// Holds (Review): A new file that an agent writes itself before it writes it through Neovim is reviewed and undone.
+/// Holds (Review): A new file that an agent writes itself before it writes it through Neovim is reviewed and undone, whether it was looked at before or after.
 #[test]
 fn a_new_file_that_is_written_twice_is_undone() {
-    let mut chat = Chat::builder().file("a.txt", "one\n").start();
-    chat.prompt("change it all");
-    chat.nvim.poll_state("running");
-    let path = chat.path("new.txt");
-    fs::write(&path, "new\n").unwrap();
-    chat.tool_call(json!({"toolCallId": "c1", "title": "Write new.txt", "kind": "edit",
-        "status": "in_progress", "locations": [{"path": path}]}));
-    // Once that is on the screen, the file has been looked at.
-    chat.nvim.poll_screen("Write new.txt");
-    chat.request("fs/write_text_file", json!({"path": path, "content": "new\n"})).unwrap();
-    chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
-    chat.end_turn("end_turn");
-    chat.nvim.poll_state("ready");
-    chat.nvim.command("RatReview");
-    chat.nvim.poll_screen("new.txt (new file)  +1 -0");
-    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
-    assert!(!path.exists());
+    for is_announced_first in [true, false] {
+        let mut chat = Chat::builder().file("a.txt", "one\n").start();
+        chat.prompt("change it all");
+        chat.nvim.poll_state("running");
+        let path = chat.path("new.txt");
+        let write = || fs::write(&path, "new\n").unwrap();
+        if !is_announced_first {
+            write();
+        }
+        chat.tool_call(json!({"toolCallId": "c1", "title": "Write new.txt", "kind": "edit",
+            "status": "in_progress", "locations": [{"path": path}]}));
+        // Once that is on the screen, the file has been looked at.
+        chat.nvim.poll_screen("Write new.txt");
+        if is_announced_first {
+            write();
+        }
+        chat.request("fs/write_text_file", json!({"path": path, "content": "new\n"})).unwrap();
+        chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
+        chat.end_turn("end_turn");
+        chat.nvim.poll_state("ready");
+        chat.nvim.command("RatReview");
+        chat.nvim.poll_screen("new.txt (new file)  +1 -0");
+        answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+        assert!(!path.exists());
+    }
 }
 
 /// Holds (Review): A file that an agent names only after it has written it is reviewed and undone like any other.

@@ -2,7 +2,7 @@
 //! prompt and without losing what the user wrote. Writes a file only if the agent has overwritten it with a text that
 //! it had sent us and that was merged already.
 
-use super::agent_view::{AgentView, SentText};
+use super::agent_view::{AgentView, SentLate, SentText};
 use super::blocking::run_blocking;
 use super::change::{AgentChange, Origin, Via};
 use super::disk_text::DiskText;
@@ -11,6 +11,7 @@ use super::editor::Then;
 use super::error::DocumentError;
 use super::facts::DiskFacts;
 use super::limits::{MAX_PRELOAD_SIZE, MAX_TEXT_SIZE};
+use super::requests::WriteRequest;
 use super::write::difference;
 use crate::edit::{
     ExternalMerge, Hunk, Snapshot, Text, Version, common_lines, merge_external, refine,
@@ -188,18 +189,29 @@ impl Document {
         Ok(Some(AgentChange { deleted: true, ..change }))
     }
 
-    /// Follows a change of a file that is not loaded, if its text was known, before the agent's write to it.
+    /// Follows a change of a file that is not loaded, if it is known what was there, before the agent's write to it.
     pub(super) async fn follow_unloaded_before_write(
         &mut self,
-        by: &Author,
+        request: &WriteRequest,
     ) -> Result<Option<AgentChange>, DocumentError> {
-        let Some(known) = self.baseline.as_ref().map(|baseline| baseline.facts) else {
-            return Ok(None);
-        };
-        if self.facts().await? == Some(known) {
+        let known = self.baseline.as_ref().map(|baseline| baseline.facts);
+        if known.is_none() && !self.was_missing || self.facts().await? == known {
             return Ok(None);
         }
-        self.follow_unloaded(by).await
+        if known.is_none() {
+            self.find_own_creation(request).await?;
+        }
+        self.follow_unloaded(&request.by).await
+    }
+
+    /// Notes whether a file that was missing has the text that the session is sending: then it has written that itself.
+    async fn find_own_creation(&mut self, request: &WriteRequest) -> Result<(), DocumentError> {
+        let file = self.read_file(None).await?;
+        let is_sent = |file: &DiskText| *file.text == Text::matching(&request.content, &file.text);
+        let late =
+            |file: DiskText| SentLate { by: request.by.clone(), base: None, facts: file.facts };
+        self.sent_late = file.filter(is_sent).map(late);
+        Ok(())
     }
 
     /// Whether a file as it was known so far may have been changed by an agent before it was first looked at.

@@ -38,7 +38,7 @@ impl Document {
                     self.write_loaded(request, &loaded, file, &mut disk_change).await
                 }
                 None => {
-                    let change = self.follow_unloaded_before_write(&request.by).await?;
+                    let change = self.follow_unloaded_before_write(request).await?;
                     disk_change = change.or(disk_change);
                     self.write_unloaded(request).await.map(Some)
                 }
