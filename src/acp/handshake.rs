@@ -14,7 +14,7 @@ use crate::core::messages::agent::{
 };
 use crate::core::messages::call::Call;
 use crate::jsonrpc::outgoing::request;
-use crate::session::agent::{AgentCapabilities, AgentConfig, AgentInfo};
+use crate::session::agent::{AgentConfig, AgentInfo, ClientCapabilities};
 use crate::session::ids::AgentName;
 use crate::session::paths::PathMap;
 use crate::session::protocol::{Offered, Protocol};
@@ -37,6 +37,8 @@ pub struct Handshake {
     paths: PathMap,
     /// The agent's name in the configuration.
     agent: AgentName,
+    /// What it may ask of us.
+    capabilities: ClientCapabilities,
     offer: Offer,
     /// Why the first offer was refused.
     first_refusal: Option<CallError>,
@@ -76,6 +78,7 @@ impl Handshake {
             options: config.options.clone(),
             paths: config.disk.paths.clone(),
             agent: config.name.clone(),
+            capabilities: config.capabilities,
             offer,
             first_refusal: None,
         }
@@ -91,14 +94,25 @@ impl Handshake {
         self.offered == Offered::Only(Protocol::OpenOxide)
     }
 
+    /// Whether the agent may call this method. One that was switched off is unknown to it.
+    pub fn allows(&self, method: &str) -> bool {
+        let ours = self.capabilities;
+        match method {
+            "fs/read_text_file" => ours.read,
+            "fs/write_text_file" => ours.write,
+            "elicitation/create" => ours.elicitation,
+            _ => ours.terminal || !method.starts_with("terminal/"),
+        }
+    }
+
     /// Encodes the current offer.
     pub fn offer(&self, id: i64) -> Result<String, EncodeError> {
-        let call = Call::Initialize;
-        match self.offer {
-            Offer::Second => v2::outgoing::call(id, &call, AgentCapabilities::default()),
-            Offer::First => Ok(outgoing::call(id, &call, AgentCapabilities::default())?),
-            Offer::Text => Ok(request(id, call.method(), &text_offer())?),
-        }
+        let method = Call::Initialize.method();
+        Ok(match self.offer {
+            Offer::Second => request(id, method, &v2::outgoing::offer(self.capabilities)?)?,
+            Offer::First => request(id, method, &outgoing::initialize(self.capabilities))?,
+            Offer::Text => request(id, method, &text_offer(self.capabilities))?,
+        })
     }
 
     /// The agent has answered the current offer. `has_version` says whether the message named the version of JSON-RPC.
@@ -205,15 +219,15 @@ fn described(mut answer: Fields) -> String {
     }
 }
 
-fn text_offer() -> Value {
+fn text_offer(ours: ClientCapabilities) -> Value {
     let name = "rat.nvim";
     serde_json::json!({
         "protocolVersion": STRING_VERSION,
         "clientInfo": { "name": name, "version": env!("CARGO_PKG_VERSION") },
         "capabilities": {
-            "terminal": true,
-            "fs.readTextFile": true,
-            "fs.writeTextFile": true,
+            "terminal": ours.terminal,
+            "fs.readTextFile": ours.read,
+            "fs.writeTextFile": ours.write,
             "diff_rendering": true,
             "terminal_display": true,
             "slash_commands": true,

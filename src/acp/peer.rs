@@ -283,7 +283,11 @@ impl Peer {
             return;
         }
         let token = self.tokens.next();
-        let decoded = self.dialect.request(method, params.map(RawValue::get));
+        let decoded = if self.handshake.allows(method) {
+            self.dialect.request(method, params.map(RawValue::get))
+        } else {
+            Err(Refusal::unknown_method(method))
+        };
         let decoded =
             decoded.and_then(|(method, request)| Ok((method, self.request_event(token, request)?)));
         match decoded {

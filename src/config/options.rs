@@ -51,8 +51,25 @@ pub struct AgentOptions {
     pub reconnect: Option<String>,
     /// What to do when it has not stopped after a cancel: `ask` or `restart`.
     pub on_cancel_timeout: Option<String>,
+    /// What it may ask of us.
+    pub capabilities: CapabilityOptions,
     /// How long to wait for answers.
     pub timeouts: TimeoutOptions,
+}
+
+/// What an agent may ask of us; unset counts as true.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(default, expecting = "a table")]
+pub struct CapabilityOptions {
+    /// Reading files.
+    pub read: Option<bool>,
+    /// Writing files.
+    pub write: Option<bool>,
+    /// Running commands.
+    pub terminal: Option<bool>,
+    /// Forms to fill in and addresses to open.
+    pub elicitation: Option<bool>,
 }
 
 /// How long to wait, in milliseconds; 0 waits for ever.
@@ -118,6 +135,12 @@ impl AgentOptions {
         self.dialect = over.dialect.or(self.dialect);
         self.reconnect = over.reconnect.or(self.reconnect);
         self.on_cancel_timeout = over.on_cancel_timeout.or(self.on_cancel_timeout);
+        self.capabilities = CapabilityOptions {
+            read: over.capabilities.read.or(self.capabilities.read),
+            write: over.capabilities.write.or(self.capabilities.write),
+            terminal: over.capabilities.terminal.or(self.capabilities.terminal),
+            elicitation: over.capabilities.elicitation.or(self.capabilities.elicitation),
+        };
         self.timeouts = TimeoutOptions {
             initialize: over.timeouts.initialize.or(self.timeouts.initialize),
             authenticate: over.timeouts.authenticate.or(self.timeouts.authenticate),

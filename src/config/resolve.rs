@@ -1,12 +1,14 @@
 //! Resolves the configuration of an agent to start. Options from `setup()` override the settings file, which overrides the
 //! preset.
 
-use super::options::{AgentOptions, McpServerOptions, TimeoutOptions};
+use super::options::{AgentOptions, CapabilityOptions, McpServerOptions, TimeoutOptions};
 use super::presets;
 use super::remote::remote;
 use super::settings::Settings;
 use crate::process::program;
-use crate::session::agent::{AgentConfig, McpServer, OnCancelTimeout, Reconnect, Timeouts};
+use crate::session::agent::{
+    AgentConfig, ClientCapabilities, McpServer, OnCancelTimeout, Reconnect, Timeouts,
+};
 use crate::session::paths::{AgentDisk, PathMap};
 use crate::session::protocol::{Offered, Protocol};
 use std::collections::BTreeMap;
@@ -102,6 +104,7 @@ pub fn resolve(
         timeouts: timeouts(agent.timeouts),
         install_hint: agent.install_hint,
         disk,
+        capabilities: capabilities(agent.capabilities),
         offered: protocol.ok().flatten().map_or(by_default, Offered::Only),
         problem,
     }
@@ -139,7 +142,14 @@ fn disk(
         (expand_home(ours.clone(), environment).into(), PathBuf::from(theirs))
     });
     let paths = PathMap::new(pairs).map_err(|problem| format!("agents.{name}.paths: {problem}"))?;
-    Ok(AgentDisk { paths, is_separate: agent.shared == Some(false) })
+    let is_separate = agent.shared == Some(false);
+    let CapabilityOptions { read, write, .. } = agent.capabilities;
+    if is_separate && [read, write].contains(&Some(false)) {
+        return Err(format!(
+            "agents.{name}.shared is false, so it needs capabilities.read and capabilities.write"
+        ));
+    }
+    Ok(AgentDisk { paths, is_separate })
 }
 
 fn preset(name: &str, configured: &AgentOptions, this_program: &Path) -> Option<AgentOptions> {
@@ -199,6 +209,17 @@ fn mcp_server(
         args: server.args.unwrap_or_default(),
         env: server.env.into_iter().collect(),
     })
+}
+
+fn capabilities(options: CapabilityOptions) -> ClientCapabilities {
+    let is_on = |option: Option<bool>| option.unwrap_or(true);
+    ClientCapabilities {
+        read: is_on(options.read),
+        write: is_on(options.write),
+        terminal: is_on(options.terminal),
+        elicitation: is_on(options.elicitation),
+        terminal_login: true,
+    }
 }
 
 fn timeouts(options: TimeoutOptions) -> Timeouts {

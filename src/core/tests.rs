@@ -20,14 +20,12 @@ use crate::core::messages::user::{PermissionChoice, SessionTarget, UserAction};
 use crate::core::state::State;
 use crate::edit::unified::FileDiff;
 use crate::edit::{Revision, Text};
-use crate::session::agent::{AgentConfig, AgentInfo, AuthKind, AuthMethod, Reconnect, Timeouts};
+use crate::session::agent::{AgentConfig, AgentInfo, AuthKind, AuthMethod, Reconnect};
 use crate::session::author::ChatId;
 use crate::session::content::Content;
 use crate::session::ids::SessionId;
-use crate::session::paths::AgentDisk;
 use crate::session::permission::{OptionKind, Outcome, PermissionOption, PermissionRequest};
 use crate::session::prompt::Prompt;
-use crate::session::protocol::Offered;
 use crate::session::tool_call::{ToolCallPatch, ToolStatus};
 use crate::session::turn::StopReason;
 use crate::session::update::{Role, Update};
@@ -37,24 +35,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 fn config() -> AgentConfig {
-    AgentConfig {
-        name: "fake".into(),
-        command: "fake-agent".to_owned(),
-        args: Vec::new(),
-        remote: None,
-        reconnect: Reconnect::default(),
-        on_cancel_timeout: None,
-        env: Vec::new(),
-        base_env: Vec::new(),
-        mcp_servers: Vec::new(),
-        auth_method: None,
-        options: Vec::new(),
-        timeouts: Timeouts::default(),
-        install_hint: None,
-        offered: Offered::All,
-        disk: AgentDisk::default(),
-        problem: None,
-    }
+    AgentConfig::new("fake".into(), "fake-agent".to_owned())
 }
 
 fn start() -> Event {

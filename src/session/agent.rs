@@ -41,16 +41,18 @@ pub struct AgentConfig {
     pub offered: Offered,
     /// Its files.
     pub disk: AgentDisk,
+    /// What it may ask of us.
+    pub capabilities: ClientCapabilities,
     /// Why it cannot be started, if its configuration already says so.
     pub problem: Option<String>,
 }
 
 impl AgentConfig {
-    /// Returns the configuration of an agent that cannot be started because of `problem`.
-    pub fn unusable(name: AgentName, problem: String) -> Self {
+    /// Returns the configuration of an agent that is a program, with nothing else set.
+    pub fn new(name: AgentName, command: String) -> Self {
         Self {
             name,
-            command: String::new(),
+            command,
             args: Vec::new(),
             remote: None,
             reconnect: Reconnect::default(),
@@ -64,14 +66,41 @@ impl AgentConfig {
             install_hint: None,
             offered: Offered::All,
             disk: AgentDisk::default(),
-            problem: Some(problem),
+            capabilities: ClientCapabilities::default(),
+            problem: None,
         }
+    }
+
+    /// Returns the configuration of an agent that cannot be started because of `problem`.
+    pub fn unusable(name: AgentName, problem: String) -> Self {
+        Self { problem: Some(problem), ..Self::new(name, String::new()) }
     }
 
     /// Returns a variable of the environment the agent is started in.
     pub fn variable(&self, name: &str) -> Option<&str> {
         let set = self.env.iter().rev().chain(&self.base_env);
         set.filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).next()
+    }
+}
+
+/// What an agent may ask of us (ACP client capabilities). Anything else that we can do is always offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientCapabilities {
+    /// Reading files.
+    pub read: bool,
+    /// Writing files.
+    pub write: bool,
+    /// Running commands in terminals.
+    pub terminal: bool,
+    /// Asking the user to fill in forms and open addresses.
+    pub elicitation: bool,
+    /// Logging the user in by a program in a terminal.
+    pub terminal_login: bool,
+}
+
+impl Default for ClientCapabilities {
+    fn default() -> Self {
+        Self { read: true, write: true, terminal: true, elicitation: true, terminal_login: true }
     }
 }
 

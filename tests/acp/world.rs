@@ -17,13 +17,11 @@ use rat_nvim::core::messages::terminal::{TerminalCommand, TerminalEvent};
 use rat_nvim::core::messages::user::{PermissionChoice, SessionTarget, UserAction};
 use rat_nvim::core::state::State;
 use rat_nvim::jsonrpc::incoming;
-use rat_nvim::session::agent::{AgentConfig, Reconnect, Timeouts};
+use rat_nvim::session::agent::AgentConfig;
 use rat_nvim::session::author::ChatId;
 use rat_nvim::session::ids::TerminalId;
-use rat_nvim::session::paths::AgentDisk;
 use rat_nvim::session::permission::OptionKind;
 use rat_nvim::session::prompt::Prompt;
-use rat_nvim::session::protocol::Offered;
 use rat_nvim::session::saved::SavedTranscript;
 use rat_nvim::session::terminal::TerminalExit;
 use rat_nvim::view::line::Line;
@@ -84,24 +82,7 @@ impl World {
 
     /// The user wants a session in this folder.
     pub(crate) fn start_chat(&mut self, cwd: &str, target: SessionTarget) {
-        let config = AgentConfig {
-            name: "fake".into(),
-            command: "fake-agent".to_owned(),
-            args: Vec::new(),
-            remote: None,
-            reconnect: Reconnect::default(),
-            on_cancel_timeout: None,
-            env: Vec::new(),
-            base_env: Vec::new(),
-            mcp_servers: Vec::new(),
-            auth_method: None,
-            timeouts: Timeouts::default(),
-            install_hint: None,
-            offered: Offered::All,
-            disk: AgentDisk::default(),
-            problem: None,
-            options: Vec::new(),
-        };
+        let config = AgentConfig::new("fake".into(), "fake-agent".to_owned());
         self.user(UserAction::Start {
             config: Box::new(config),
             problems: Vec::new(),

@@ -9,9 +9,7 @@ use rat_nvim::core::messages::effect::{AgentCommand, AgentEffect, Answer};
 use rat_nvim::core::messages::ids::{AgentId, CallId, RequestToken};
 use rat_nvim::process::group::Watchdog;
 use rat_nvim::secrets::Secrets;
-use rat_nvim::session::agent::{AgentConfig, Reconnect, Timeouts};
-use rat_nvim::session::paths::AgentDisk;
-use rat_nvim::session::protocol::Offered;
+use rat_nvim::session::agent::AgentConfig;
 use rat_nvim::session::update::Update;
 use std::path::Path;
 use std::sync::Arc;
@@ -179,22 +177,9 @@ pub(crate) fn python(script: &str) -> AgentConfig {
 
 pub(crate) fn program(command: &str, args: &[&str]) -> AgentConfig {
     AgentConfig {
-        name: "test".into(),
-        command: command.to_owned(),
         args: args.iter().map(ToString::to_string).collect(),
-        remote: None,
-        reconnect: Reconnect::default(),
-        on_cancel_timeout: None,
-        env: Vec::new(),
         base_env: std::env::vars().collect(),
-        mcp_servers: Vec::new(),
-        auth_method: None,
-        options: Vec::new(),
-        timeouts: Timeouts::default(),
-        install_hint: None,
-        offered: Offered::All,
-        disk: AgentDisk::default(),
-        problem: None,
+        ..AgentConfig::new("test".into(), command.to_owned())
     }
 }
 

@@ -126,6 +126,23 @@ local agent = {
       .. " not read a cancel during a turn, otherwise `ask`.",
   },
   {
+    name = "capabilities",
+    type = "table",
+    doc = "What it may ask of Neovim. What is off is not offered to it, and refused if it asks nevertheless."
+      .. " An agent may still have tools of its own for the same.",
+    fields = {
+      { name = "read", type = "boolean", default = true, doc = "Reading files." },
+      { name = "write", type = "boolean", default = true, doc = "Writing files." },
+      { name = "terminal", type = "boolean", default = true, doc = "Running commands." },
+      {
+        name = "elicitation",
+        type = "boolean",
+        default = true,
+        doc = "Forms for you to fill in, and addresses to open.",
+      },
+    },
+  },
+  {
     name = "timeouts",
     type = "table",
     doc = "How long to wait for the agent's answers, in milliseconds; 0 waits forever.",

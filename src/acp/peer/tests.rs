@@ -3,7 +3,7 @@
 use super::*;
 use crate::core::messages::agent::AgentRequest;
 use crate::jsonrpc::incoming::parse;
-use crate::session::agent::AgentConfig;
+use crate::session::agent::{AgentConfig, ClientCapabilities};
 use crate::session::permission;
 use crate::session::protocol::{Offered, Protocol};
 use crate::session::turn::StopReason;
@@ -51,6 +51,47 @@ fn an_agent_that_is_never_ready_fails_within_its_timeout() {
     let out = with(|out| peer.expire(CallId(1), timeout, out));
     assert_eq!(out.events, [failed_call(CallId(1), CallError::Timeout(timeout))]);
     assert!(with(|out| peer.fell_silent(out)).lines.is_empty(), "given up");
+}
+
+/// Holds (Configuration): What is switched off for an agent is not offered to it, and refused if it asks nevertheless.
+#[test]
+fn a_capability_that_is_off_is_neither_offered_nor_granted() {
+    let off = ClientCapabilities {
+        write: false,
+        terminal: false,
+        elicitation: false,
+        ..ClientCapabilities::default()
+    };
+    for offered in [Offered::Acp, Offered::Only(Protocol::V1), Offered::Only(Protocol::Go)] {
+        let config = AgentConfig::new("fake".into(), String::new());
+        let config = AgentConfig { capabilities: off, offered, ..config };
+        let mut peer = Peer::new(Tokens::default(), Handshake::new(&config));
+        let out = with(|out| peer.call(CallId(1), &Call::Initialize, out));
+        let params = serde_json::from_str::<Value>(&out.lines[0]).unwrap()["params"].clone();
+        if offered == Offered::Only(Protocol::Go) {
+            let ours = &params["capabilities"];
+            assert_eq!(ours["terminal"], json!(false));
+            assert_eq!(
+                (&ours["fs.readTextFile"], &ours["fs.writeTextFile"]),
+                (&json!(true), &json!(false))
+            );
+            continue;
+        }
+        let ours = &params["clientCapabilities"];
+        assert_eq!(ours["fs"], json!({"readTextFile": true, "writeTextFile": false}));
+        assert_eq!((&ours["terminal"], &ours["elicitation"]), (&json!(false), &Value::Null));
+        assert_eq!(params["capabilities"]["elicitation"], Value::Null);
+        for method in
+            ["fs/write_text_file", "terminal/create", "terminal/kill", "elicitation/create"]
+        {
+            let line = format!(r#"{{"id":1,"method":"{method}","params":{{"sessionId":"s"}}}}"#);
+            let out = receive(&mut peer, &line);
+            assert!(out.events.is_empty(), "{method}: {:?}", out.events);
+            assert!(out.lines[0].contains("-32601"), "{method}: {:?}", out.lines);
+        }
+        let read = receive(&mut peer, &format!(r#"{{"id":2,{READ}}}"#));
+        assert_eq!(read.events.len(), 1);
+    }
 }
 
 /// ACP 8.

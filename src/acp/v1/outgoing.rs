@@ -4,7 +4,7 @@ use super::elicitation;
 use crate::core::messages::call::{Call, SessionParams};
 use crate::core::messages::effect::Answer;
 use crate::jsonrpc::outgoing::{self, notification, request, result};
-use crate::session::agent::{AgentCapabilities, Capability, McpServer};
+use crate::session::agent::{AgentCapabilities, Capability, ClientCapabilities, McpServer};
 use crate::session::content::Content;
 use crate::session::fork::ForkPoint;
 use crate::session::ids::SessionId;
@@ -21,7 +21,7 @@ use std::path::PathBuf;
 pub fn call(id: i64, call: &Call, agent: AgentCapabilities) -> Result<String, Error> {
     let method = call.method();
     match call {
-        Call::Initialize => request(id, method, &initialize()),
+        Call::Initialize => request(id, method, &initialize(ClientCapabilities::default())),
         Call::Authenticate(auth) => {
             request(id, method, &v1::AuthenticateRequest::new(auth.to_string()))
         }
@@ -137,26 +137,26 @@ fn exit_status(exit: &TerminalExit) -> v1::TerminalExitStatus {
 }
 
 /// Returns the params of `initialize`.
-pub fn initialize() -> v1::InitializeRequest {
+pub fn initialize(ours: ClientCapabilities) -> v1::InitializeRequest {
     let name = "rat.nvim";
     v1::InitializeRequest::new(ProtocolVersion::V1)
         .client_info(v1::Implementation::new(name, env!("CARGO_PKG_VERSION")).title(name))
-        .client_capabilities(capabilities())
+        .client_capabilities(capabilities(ours))
 }
 
 /// Returns the capabilities to advertise, all of which are implemented. `terminal_output` makes agents send the output of the
 /// commands that they run themselves.
-fn capabilities() -> v1::ClientCapabilities {
+fn capabilities(ours: ClientCapabilities) -> v1::ClientCapabilities {
+    let files = v1::FileSystemCapabilities::new();
+    let elicitation = v1::ElicitationCapabilities::new()
+        .form(v1::ElicitationFormCapabilities::new())
+        .url(v1::ElicitationUrlCapabilities::new());
     v1::ClientCapabilities::new()
-        .fs(v1::FileSystemCapabilities::new().read_text_file(true).write_text_file(true))
-        .terminal(true)
+        .fs(files.read_text_file(ours.read).write_text_file(ours.write))
+        .terminal(ours.terminal)
         .meta(v1::Meta::from_iter([("terminal_output".to_owned(), true.into())]))
-        .elicitation(
-            v1::ElicitationCapabilities::new()
-                .form(v1::ElicitationFormCapabilities::new())
-                .url(v1::ElicitationUrlCapabilities::new()),
-        )
-        .auth(v1::AuthCapabilities::new().terminal(true))
+        .elicitation(ours.elicitation.then_some(elicitation))
+        .auth(v1::AuthCapabilities::new().terminal(ours.terminal_login))
         .session(
             v1::ClientSessionCapabilities::new()
                 .config_options(

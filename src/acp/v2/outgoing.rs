@@ -5,7 +5,7 @@ use crate::acp::v1;
 use crate::core::messages::call::{Call, SessionParams};
 use crate::core::messages::effect::Answer;
 use crate::jsonrpc::outgoing::{notification, request, result};
-use crate::session::agent::{AgentCapabilities, Capability, McpServer};
+use crate::session::agent::{AgentCapabilities, Capability, ClientCapabilities, McpServer};
 use crate::session::content::Content;
 use crate::session::fork::ForkPoint;
 use crate::session::ids::SessionId;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// out. There are no modes, no models and no `session/load`: a session that is loaded is resumed with a replay.
 pub fn call(id: i64, call: &Call, agent: AgentCapabilities) -> Result<String, EncodeError> {
     Ok(match call {
-        Call::Initialize => request(id, "initialize", &offer()?),
+        Call::Initialize => request(id, "initialize", &offer(ClientCapabilities::default())?),
         Call::Authenticate(method) => {
             request(id, "auth/login", &v2::LoginAuthRequest::new(method.to_string()))
         }
@@ -118,12 +118,13 @@ pub fn answer(id: &RawValue, answer: &Answer) -> Result<String, EncodeError> {
 }
 
 /// Returns the params of `initialize` for agents of both versions: each reads the fields of its own.
-pub fn offer() -> Result<Value, Error> {
+pub fn offer(ours: ClientCapabilities) -> Result<Value, Error> {
     let name = "rat.nvim";
     let info = v2::Implementation::new(name, env!("CARGO_PKG_VERSION")).title(name);
-    let params = v2::InitializeRequest::new(ProtocolVersion::V2, info).capabilities(capabilities());
+    let params =
+        v2::InitializeRequest::new(ProtocolVersion::V2, info).capabilities(capabilities(ours));
     let mut offer = serde_json::to_value(params)?;
-    let first = serde_json::to_value(v1::outgoing::initialize())?;
+    let first = serde_json::to_value(v1::outgoing::initialize(ours))?;
     if let (Some(offer), Value::Object(first)) = (offer.as_object_mut(), first) {
         for (key, value) in first {
             offer.entry(key).or_insert(value);
@@ -133,14 +134,14 @@ pub fn offer() -> Result<Value, Error> {
 }
 
 /// Returns the capabilities to advertise, all of which are implemented.
-fn capabilities() -> v2::ClientCapabilities {
+fn capabilities(ours: ClientCapabilities) -> v2::ClientCapabilities {
+    let elicitation = v2::ElicitationCapabilities::new()
+        .form(v2::ElicitationFormCapabilities::new())
+        .url(v2::ElicitationUrlCapabilities::new());
+    let login = v2::ClientAuthCapabilities::new().terminal(v2::TerminalAuthCapabilities::new());
     v2::ClientCapabilities::new()
-        .elicitation(
-            v2::ElicitationCapabilities::new()
-                .form(v2::ElicitationFormCapabilities::new())
-                .url(v2::ElicitationUrlCapabilities::new()),
-        )
-        .auth(v2::ClientAuthCapabilities::new().terminal(v2::TerminalAuthCapabilities::new()))
+        .elicitation(ours.elicitation.then_some(elicitation))
+        .auth(ours.terminal_login.then_some(login))
 }
 
 fn directories(place: &SessionParams, agent: AgentCapabilities) -> Vec<PathBuf> {

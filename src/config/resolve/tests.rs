@@ -123,3 +123,18 @@ fn a_tilde_in_a_command_is_expanded() {
     );
     assert_eq!(agent("nobody", serde_json::json!({})).command, "");
 }
+
+/// Holds (Configuration): Capabilities are on unless they are switched off, one by one; an agent without our files needs those for files.
+#[test]
+fn capabilities_are_switched_off_one_by_one() {
+    let config =
+        agent("mine", serde_json::json!({"command": "x", "capabilities": {"terminal": false}}));
+    let expected = ClientCapabilities { terminal: false, ..ClientCapabilities::default() };
+    assert_eq!((config.capabilities, config.problem), (expected, None));
+    let entry =
+        serde_json::json!({"command": "x", "shared": false, "capabilities": {"write": false}});
+    let problem = agent("mine", entry).problem.unwrap();
+    let expected =
+        "agents.mine.shared is false, so it needs capabilities.read and capabilities.write";
+    assert_eq!(problem, expected);
+}

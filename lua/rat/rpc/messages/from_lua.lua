@@ -35,6 +35,7 @@
 ---@field dialect? string The protocol it speaks, if that does not follow from its answers: `1`, `2`, `0.1.1`, `go` or `openoxide`.
 ---@field reconnect? string When to get it back after it was lost: `now` or with the next `prompt`.
 ---@field on_cancel_timeout? string What to do when it has not stopped after a cancel: `ask` or `restart`.
+---@field capabilities? rat.notify.CapabilityOptions What it may ask of us.
 ---@field timeouts? rat.notify.TimeoutOptions How long to wait for answers.
 
 --- An MCP server: one with `url` is reached over HTTP, any other is a program.
@@ -45,6 +46,13 @@
 ---@field env? table<string, string> Variables to set in its environment.
 ---@field url? string The address of the server.
 ---@field headers? table<string, string> Headers to send with each request.
+
+--- What an agent may ask of us; unset counts as true.
+---@class (exact) rat.notify.CapabilityOptions
+---@field read? boolean Reading files.
+---@field write? boolean Writing files.
+---@field terminal? boolean Running commands.
+---@field elicitation? boolean Forms to fill in and addresses to open.
 
 --- How long to wait, in milliseconds; 0 waits for ever.
 ---@class (exact) rat.notify.TimeoutOptions
