@@ -2,7 +2,7 @@
 //! layers, never from higher ones; `tests/architecture.rs` enforces this.
 //!
 //! ```text
-//!                 bridge                 the event loop for Neovim: events -> State -> effects
+//!              exec  bridge               the event loops, for scripts and for Neovim: events -> State -> effects
 //!            ┌───────┴──────┐
 //!           app             │             runs effects, independent of the editor
 //!        ┌───┴────┬──────┐  │
@@ -16,6 +16,7 @@
 //! ```
 
 pub mod bridge;
+pub mod exec;
 
 pub mod app;
 

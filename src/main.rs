@@ -3,6 +3,7 @@
 
 use clap::{Parser, Subcommand};
 use rat_nvim::config::report::report;
+use rat_nvim::exec;
 use rat_nvim::process::program;
 use std::process::ExitCode;
 
@@ -13,7 +14,7 @@ const VERSION: &str = if option_env!("RAT_RELEASE_BUILD").is_some() {
     concat!(env!("CARGO_PKG_VERSION"), " (built from source)")
 };
 
-/// The backend of rat.nvim. Neovim starts it; only `tour` is useful by hand.
+/// The backend of rat.nvim. Neovim starts it; only `exec` and `tour` are useful by hand.
 #[derive(Debug, Parser)]
 #[command(name = "rat-nvim", version = VERSION)]
 struct Arguments {
@@ -25,6 +26,8 @@ struct Arguments {
 enum Command {
     /// Plays the built-in tour: an agent on stdin and stdout that needs no key and no network.
     Tour,
+    /// Sends one prompt to an agent and prints what it answers, for scripts.
+    Exec(Box<exec::arguments::Arguments>),
     /// Reports whether the configured agents can be started, for `:checkhealth rat`.
     #[command(hide = true)]
     CheckAgents,
@@ -54,6 +57,7 @@ fn check_agents() -> ExitCode {
 fn main() -> ExitCode {
     match Arguments::parse().command {
         None => rat_nvim::bridge::run(),
+        Some(Command::Exec(arguments)) => exec::run(*arguments),
         Some(Command::Tour) => rat_nvim::tour::run(),
         Some(Command::CheckAgents) => check_agents(),
         Some(Command::WatchGroup { group, mark }) => {

@@ -36,6 +36,7 @@ const HEADINGS: &[&str] = &[
     "Messages between Lua and the binary",
     "Installation",
     "Configuration",
+    "Scripts",
 ];
 
 const BEGIN: &str = "<!-- Written by `make index` from the tests. Do not edit. -->\n";

@@ -10,6 +10,7 @@ mod acp_remote;
 mod annotations;
 mod architecture;
 mod build;
+mod exec;
 mod index;
 mod release;
 mod tour;

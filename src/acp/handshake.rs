@@ -98,8 +98,8 @@ impl Handshake {
     pub fn allows(&self, method: &str) -> bool {
         let ours = self.capabilities;
         match method {
-            "fs/read_text_file" => ours.read,
-            "fs/write_text_file" => ours.write,
+            "fs/read_text_file" => ours.files.read,
+            "fs/write_text_file" => ours.files.write,
             "elicitation/create" => ours.elicitation,
             _ => ours.terminal || !method.starts_with("terminal/"),
         }
@@ -226,8 +226,8 @@ fn text_offer(ours: ClientCapabilities) -> Value {
         "clientInfo": { "name": name, "version": env!("CARGO_PKG_VERSION") },
         "capabilities": {
             "terminal": ours.terminal,
-            "fs.readTextFile": ours.read,
-            "fs.writeTextFile": ours.write,
+            "fs.readTextFile": ours.files.read,
+            "fs.writeTextFile": ours.files.write,
             "diff_rendering": true,
             "terminal_display": true,
             "slash_commands": true,

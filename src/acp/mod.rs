@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use trace::Trace;
+use trace::{Tap, Trace};
 use transport::Transport;
 
 /// Events of one agent, in order.
@@ -83,6 +83,7 @@ pub struct Agents {
     secrets: Secrets,
     tokens: Tokens,
     stderr_folder: Option<PathBuf>,
+    tap: Option<Tap>,
     handles: HashMap<AgentId, Handle>,
 }
 
@@ -104,8 +105,14 @@ impl Agents {
         secrets: Secrets,
     ) -> Self {
         let (tokens, handles) = (Tokens::default(), HashMap::new());
-        let stderr_folder = None;
-        Self { out, transport, grace_periods, secrets, tokens, stderr_folder, handles }
+        let (stderr_folder, tap) = (None, None);
+        Self { out, transport, grace_periods, secrets, tokens, stderr_folder, tap, handles }
+    }
+
+    /// Passes every message of every agent to `tap`.
+    #[must_use]
+    pub fn with_tap(self, tap: Tap) -> Self {
+        Self { tap: Some(tap), ..self }
     }
 
     /// Has what agents write to stderr kept in this folder, in a file for each.
@@ -123,7 +130,8 @@ impl Agents {
             (None, AgentCommand::Start { config, cwd }) => {
                 self.drop_exited();
                 self.secrets.learn(&config);
-                let trace = Arc::new(Mutex::new(Trace::new(Redactor::new(self.secrets.clone()))));
+                let trace = Trace::new(Redactor::new(self.secrets.clone()));
+                let trace = Arc::new(Mutex::new(trace.with_tap(self.tap.clone())));
                 let (commands, queue) = mpsc::unbounded_channel();
                 let (gone_tx, gone) = oneshot::channel();
                 tokio::spawn(connection::run(connection::Setup {

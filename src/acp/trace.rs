@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -47,8 +48,30 @@ pub struct Trace {
     frames: VecDeque<Frame>,
     /// How many bytes all `frames` have.
     bytes: usize,
+    /// Gets every message as it was sent, without the line end.
+    tap: Option<Tap>,
     /// Unanswered requests, for the log: whether they are ours and the id, to the method and the time since `start`.
     requests: HashMap<(bool, String), (String, Duration)>,
+}
+
+/// Gets messages of the protocol while they are sent and received.
+#[derive(Clone)]
+pub struct Tap(Arc<Sink>);
+
+/// What a tap does with a message.
+type Sink = dyn Fn(&[u8]) + Send + Sync;
+
+impl Tap {
+    /// Creates a tap that passes messages to `sink`, which must not wait.
+    pub fn new(sink: impl Fn(&[u8]) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(sink))
+    }
+}
+
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tap")
+    }
 }
 
 #[derive(Debug)]
@@ -112,12 +135,21 @@ impl Trace {
     /// Creates an empty trace that starts now.
     pub fn new(redactor: Redactor) -> Self {
         let (frames, requests) = (VecDeque::new(), HashMap::new());
-        Self { start: Instant::now(), redactor, frames, bytes: 0, requests }
+        Self { start: Instant::now(), redactor, frames, bytes: 0, tap: None, requests }
+    }
+
+    /// Passes every message to `tap` as well, with its secrets.
+    #[must_use]
+    pub fn with_tap(self, tap: Option<Tap>) -> Self {
+        Self { tap, ..self }
     }
 
     /// Records a line of the agent's stdout. `message` is `None` if it could not be parsed.
     pub fn record_received(&mut self, bytes: &[u8], message: Option<&Message<'_>>) {
         let direction = if message.is_some() { Direction::FromAgent } else { Direction::Stray };
+        if let Some(Tap(tap)) = self.tap.as_ref().filter(|_| message.is_some()) {
+            tap(bytes);
+        }
         if let Some(message) = message.filter(|_| is_logged()) {
             self.log(direction, Head::of(message), bytes.len());
         }
@@ -127,6 +159,9 @@ impl Trace {
 
     /// Records a line that we sent.
     pub fn record_sent(&mut self, line: &str) {
+        if let Some(Tap(tap)) = &self.tap {
+            tap(line.as_bytes());
+        }
         if is_logged() {
             self.log(Direction::ToAgent, Head::of_sent(line), line.len());
         }

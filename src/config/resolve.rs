@@ -7,7 +7,8 @@ use super::remote::remote;
 use super::settings::Settings;
 use crate::process::program;
 use crate::session::agent::{
-    AgentConfig, ClientCapabilities, McpServer, OnCancelTimeout, Reconnect, Timeouts,
+    AgentConfig, ClientCapabilities, FileCapabilities, McpServer, OnCancelTimeout, Reconnect,
+    Timeouts,
 };
 use crate::session::paths::{AgentDisk, PathMap};
 use crate::session::protocol::{Offered, Protocol};
@@ -214,8 +215,7 @@ fn mcp_server(
 fn capabilities(options: CapabilityOptions) -> ClientCapabilities {
     let is_on = |option: Option<bool>| option.unwrap_or(true);
     ClientCapabilities {
-        read: is_on(options.read),
-        write: is_on(options.write),
+        files: FileCapabilities { read: is_on(options.read), write: is_on(options.write) },
         terminal: is_on(options.terminal),
         elicitation: is_on(options.elicitation),
         terminal_login: true,

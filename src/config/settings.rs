@@ -20,6 +20,8 @@ pub struct Settings {
     pub mcp_servers: BTreeMap<String, McpServerOptions>,
     /// The problems of agents whose entry is invalid, by name.
     pub invalid_agents: BTreeMap<String, String>,
+    /// The agent that stands first in the file.
+    pub first_agent: Option<String>,
 }
 
 /// Reads a settings file. It blocks. A missing file counts as empty. Invalid entries are skipped; the second result has one
@@ -62,10 +64,12 @@ pub fn parse(text: &str) -> (Settings, Vec<String>) {
             Map::new()
         }
     };
+    let first_agent = file.get("agent_servers").and_then(Value::as_object);
+    let first_agent = first_agent.and_then(|agents| agents.keys().next().cloned());
     let (agents, invalid_agents) = section(&mut file, "agent_servers", &mut problems);
     let (mcp_servers, invalid_servers) = section(&mut file, "mcp_servers", &mut problems);
     problems.extend(invalid_agents.values().chain(invalid_servers.values()).cloned());
-    (Settings { agents, mcp_servers, invalid_agents }, problems)
+    (Settings { agents, mcp_servers, invalid_agents, first_agent }, problems)
 }
 
 /// Puts the location first, as in "line 3, column 10: expected ident".

@@ -59,10 +59,17 @@ pub struct State {
     /// Messages that go before and after the drawing of a frame.
     pub(super) before_draw: Vec<EditorMessage>,
     pub(super) after_draw: Vec<EditorMessage>,
+    /// Whether nobody wants to see views.
+    pub(super) is_blind: bool,
     last_id: u64,
 }
 
 impl State {
+    /// Creates a state for a client that shows no views. Its frames draw nothing.
+    pub fn without_views() -> Self {
+        Self { is_blind: true, ..Self::default() }
+    }
+
     /// Finds the chat that has this session of the agent open.
     pub(super) fn chat_of(&self, agent: AgentId, session: &SessionId) -> Option<ChatId> {
         let has_session =

@@ -86,10 +86,8 @@ impl AgentConfig {
 /// What an agent may ask of us (ACP client capabilities). Anything else that we can do is always offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientCapabilities {
-    /// Reading files.
-    pub read: bool,
-    /// Writing files.
-    pub write: bool,
+    /// Using files.
+    pub files: FileCapabilities,
     /// Running commands in terminals.
     pub terminal: bool,
     /// Asking the user to fill in forms and open addresses.
@@ -98,9 +96,19 @@ pub struct ClientCapabilities {
     pub terminal_login: bool,
 }
 
+/// What an agent may do with files through us (ACP file system capabilities).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileCapabilities {
+    /// Reading them.
+    pub read: bool,
+    /// Writing them.
+    pub write: bool,
+}
+
 impl Default for ClientCapabilities {
     fn default() -> Self {
-        Self { read: true, write: true, terminal: true, elicitation: true, terminal_login: true }
+        let files = FileCapabilities { read: true, write: true };
+        Self { files, terminal: true, elicitation: true, terminal_login: true }
     }
 }
 

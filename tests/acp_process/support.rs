@@ -21,7 +21,7 @@ use tokio::time::timeout;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What every agent here begins with.
-const PRELUDE: &str = r#"
+pub(crate) const PRELUDE: &str = r#"
 import json, os, signal, subprocess, sys, time
 def send(message):
     sys.stdout.write(json.dumps(message) + "\n")

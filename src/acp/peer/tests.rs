@@ -3,7 +3,7 @@
 use super::*;
 use crate::core::messages::agent::AgentRequest;
 use crate::jsonrpc::incoming::parse;
-use crate::session::agent::{AgentConfig, ClientCapabilities};
+use crate::session::agent::{AgentConfig, ClientCapabilities, FileCapabilities};
 use crate::session::permission;
 use crate::session::protocol::{Offered, Protocol};
 use crate::session::turn::StopReason;
@@ -57,7 +57,7 @@ fn an_agent_that_is_never_ready_fails_within_its_timeout() {
 #[test]
 fn a_capability_that_is_off_is_neither_offered_nor_granted() {
     let off = ClientCapabilities {
-        write: false,
+        files: FileCapabilities { read: true, write: false },
         terminal: false,
         elicitation: false,
         ..ClientCapabilities::default()

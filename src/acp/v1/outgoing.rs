@@ -152,7 +152,7 @@ fn capabilities(ours: ClientCapabilities) -> v1::ClientCapabilities {
         .form(v1::ElicitationFormCapabilities::new())
         .url(v1::ElicitationUrlCapabilities::new());
     v1::ClientCapabilities::new()
-        .fs(files.read_text_file(ours.read).write_text_file(ours.write))
+        .fs(files.read_text_file(ours.files.read).write_text_file(ours.files.write))
         .terminal(ours.terminal)
         .meta(v1::Meta::from_iter([("terminal_output".to_owned(), true.into())]))
         .elicitation(ours.elicitation.then_some(elicitation))

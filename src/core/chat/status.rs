@@ -9,6 +9,7 @@ use crate::session::label;
 use crate::session::tool_call::ToolStatus;
 use crate::session::update::PlanStatus;
 use crate::view::{permission, title};
+use std::path::Path;
 
 impl Chat {
     /// The name of the state, for the editor and for scripts.
@@ -102,6 +103,9 @@ impl Chat {
                 })
                 .unwrap_or_default(),
             kind: entry.map_or("tool", |entry| title::kind(entry.call.kind)),
+            tool_kind: entry.map(|entry| entry.call.kind).unwrap_or_default(),
+            files: entry
+                .map_or_else(Vec::new, |entry| entry.call.paths().map(Path::to_owned).collect()),
             command: entry
                 .and_then(|entry| entry.call.input.as_ref())
                 .and_then(|input| input.command.clone()),

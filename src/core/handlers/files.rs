@@ -10,7 +10,7 @@ use crate::core::messages::effect::{Answer, Effect};
 use crate::core::messages::file_scope::AllowedPath;
 use crate::core::messages::files::FileOutcome;
 use crate::core::messages::ids::{AgentId, RequestToken};
-use crate::core::messages::policy::WriteDirty;
+use crate::core::messages::policy::{Outside, WriteDirty};
 use crate::core::questions::Question;
 use crate::core::requests::PendingRequest;
 use crate::core::state::State;
@@ -173,6 +173,14 @@ impl State {
         if chat.turn().is_some_and(|turn| turn.cancelled) {
             return self.respond(token, cancelled());
         }
+        let request = self.requests.get(&token).and_then(|request| request.file.as_ref());
+        match (chat.access.policy.outside, request) {
+            (Outside::Ask, _) => {}
+            (Outside::Read, Some(Effect::Read { .. })) => {
+                return self.retry_with(id, &[token], Some(AllowedPath::File(file)));
+            }
+            _ => return self.respond(token, refusal(&file)),
+        }
         let open = self.questions.values_mut().find_map(|question| match question {
             Question::OutsidePath { chat, file: asked, waiting, .. }
                 if *chat == id && *asked == file =>
@@ -281,7 +289,13 @@ impl State {
 
     /// Runs reads and writes again with the paths the agent may use now.
     fn retry(&mut self, id: ChatId, tokens: &[RequestToken]) {
-        let Some(now) = self.chats.get(&id).map(Chat::file_scope) else { return };
+        self.retry_with(id, tokens, None);
+    }
+
+    /// Like `retry`, with one more path for these requests only.
+    fn retry_with(&mut self, id: ChatId, tokens: &[RequestToken], more: Option<AllowedPath>) {
+        let Some(mut now) = self.chats.get(&id).map(Chat::file_scope) else { return };
+        now.allowed.extend(more);
         for token in tokens {
             let Some(mut effect) =
                 self.requests.get(token).and_then(|request| request.file.clone())

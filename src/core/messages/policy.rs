@@ -9,6 +9,20 @@ pub struct FilePolicy {
     pub write_dirty: WriteDirty,
     /// The option `review`.
     pub review: ReviewMode,
+    /// What to do about files outside the roots.
+    pub outside: Outside,
+}
+
+/// What to do when an agent wants to use a file outside the roots through us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Outside {
+    /// Ask the user.
+    #[default]
+    Ask,
+    /// Refuse it.
+    Refuse,
+    /// Let it be read, and refuse to write it.
+    Read,
 }
 
 /// How much the user wants to see of what agents have changed.

@@ -2,7 +2,9 @@
 
 use crate::session::author::ChatId;
 use crate::session::permission::PermissionOption;
+use crate::session::tool_call::ToolKind;
 use crate::session::update::Usage;
+use std::path::PathBuf;
 
 /// The state of a chat (`require("rat").status().state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,6 +83,10 @@ pub struct WaitingPermission {
     pub title: String,
     /// The kind of tool, in one word.
     pub kind: &'static str,
+    /// The kind of tool.
+    pub tool_kind: ToolKind,
+    /// The files that the tool call names, as the agent sent them.
+    pub files: Vec<PathBuf>,
     /// The complete command, if it runs one.
     pub command: Option<String>,
     /// Everything the user has to decide about, in several lines.

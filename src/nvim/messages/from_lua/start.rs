@@ -163,6 +163,7 @@ impl TryFrom<Start> for StartRequest {
                 unsaved: start.unsaved.into(),
                 write_dirty: start.write_dirty.into(),
                 review: start.review.into(),
+                outside: policy::Outside::Ask,
             },
             target,
             focus: start.focus,

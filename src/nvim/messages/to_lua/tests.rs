@@ -22,7 +22,7 @@ use crate::session::content::ContentId;
 use crate::session::elicitation::{ElicitationKind, Field, FieldValue, Form, Kind};
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::prompt::{Attachment, Body, Prompt};
-use crate::session::tool_call::Diff;
+use crate::session::tool_call::{Diff, ToolKind};
 use crate::session::update::{Choice, Command, ConfigOption, Meta, OptionValue, Usage};
 use crate::view::line::{Highlight, Line};
 use crate::view::patch::{Op, Patch};
@@ -45,6 +45,26 @@ fn failure() -> Failure {
     }
 }
 
+fn waiting_permission() -> WaitingPermission {
+    WaitingPermission {
+        id: 2,
+        tool_call: "t".to_owned(),
+        title: hostile_text(),
+        kind: "edit",
+        tool_kind: ToolKind::Edit,
+        files: Vec::new(),
+        command: Some(hostile_text()),
+        asks: hostile_text(),
+        revision: 3,
+        options: vec![PermissionOption {
+            id: "o".into(),
+            name: hostile_text(),
+            kind: OptionKind::AllowOnce,
+        }],
+        diffs: 1,
+    }
+}
+
 fn chats() -> Vec<EditorMessage> {
     let chat = ChatId(1);
     let status = ChatStatus {
@@ -56,21 +76,7 @@ fn chats() -> Vec<EditorMessage> {
         detail: Some(hostile_text()),
         queued: vec![hostile_text()],
         queue_paused: true,
-        permissions: vec![WaitingPermission {
-            id: 2,
-            tool_call: "t".to_owned(),
-            title: hostile_text(),
-            kind: "edit",
-            command: Some(hostile_text()),
-            asks: hostile_text(),
-            revision: 3,
-            options: vec![PermissionOption {
-                id: "o".into(),
-                name: hostile_text(),
-                kind: OptionKind::AllowOnce,
-            }],
-            diffs: 1,
-        }],
+        permissions: vec![waiting_permission()],
         elicitations: vec![WaitingElicitation { id: 4, mode: "form", message: hostile_text() }],
         usage: Some(Usage { used: 5, size: 6, cost: Some((0.5, hostile_text())) }),
         mode: Some(hostile_text()),

@@ -1,0 +1,120 @@
+//! The command line of `rat-nvim exec`.
+
+use crate::session::tool_call::ToolKind;
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// What the exit codes mean, for the help.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0    the turn has ended
+  1    the agent has failed
+  2    the command line, the prompt or the settings make no sense
+  3    the agent could not be started or reached
+  4    the agent refuses to answer the prompt
+  124  the time set by --timeout is over
+  130  cancelled by Ctrl-C
+  141  nobody reads the output any more";
+
+/// Sends one prompt to an agent and prints what it answers. Without --write nothing is changed.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub struct Arguments {
+    /// The agent: a name in the settings file or a known one. Default: the first in the settings file.
+    #[arg(short, long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// What to print: the answer with lines for plans, tool calls and diffs (text), the answer alone (simple), or every
+    /// message of the protocol (jsonl).
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub output: Format,
+    /// The same as --output jsonl.
+    #[arg(short, long, conflicts_with = "output")]
+    pub jsonl: bool,
+    /// The folder to work in. Default: the current one.
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// The settings file. Default: rat.json in Neovim's configuration folder.
+    #[arg(long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
+    /// Go on with this session.
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub resume: Option<String>,
+    /// Write the id of the session to this file.
+    #[arg(long, value_name = "FILE")]
+    pub save_session: Option<PathBuf>,
+    /// What to print instead of an answer.
+    #[command(flatten)]
+    pub lists: Lists,
+    /// What the agent may do.
+    #[command(flatten)]
+    pub allowed: Allowed,
+    /// End after this time.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: Option<u64>,
+    /// The prompt. Without it, or if it is `-`, the prompt is read from stdin.
+    #[arg(allow_hyphen_values = false)]
+    pub prompt: Option<String>,
+}
+
+/// Lists that can be printed instead of an answer.
+#[derive(Debug, Args)]
+pub struct Lists {
+    /// Print the agent's slash commands instead of sending a prompt.
+    #[arg(long, conflicts_with_all = ["list_sessions", "prompt"])]
+    pub list_commands: bool,
+    /// Print the agent's sessions of the folder instead of sending a prompt.
+    #[arg(long, conflicts_with_all = ["prompt", "resume"])]
+    pub list_sessions: bool,
+}
+
+/// What the agent may do besides reading in the folder.
+#[derive(Debug, Args)]
+pub struct Allowed {
+    /// Allow this kind of tool call, too. Can be given several times.
+    #[arg(long, value_name = "KIND", value_enum)]
+    pub allow: Vec<Kind>,
+    /// Allow the agent to change files in the folder.
+    #[arg(long)]
+    pub write: bool,
+    /// Allow everything but changes outside of the folder, such as commands and reading any file.
+    #[arg(long)]
+    pub yolo: bool,
+}
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// The answer, and a line for each plan, tool call, diff and list of commands.
+    Text,
+    /// The answer alone.
+    Simple,
+    /// Every message in both directions, as it was sent.
+    #[value(alias = "json")]
+    Jsonl,
+}
+
+/// A kind of tool call that can be allowed (ACP `ToolKind`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Running commands.
+    Execute,
+    /// Fetching from the network.
+    Fetch,
+    /// Switching the session's mode.
+    SwitchMode,
+    /// Anything that has no kind.
+    Other,
+}
+
+impl Kind {
+    /// The kind of the protocol.
+    pub fn tool_kind(self) -> ToolKind {
+        match self {
+            Self::Execute => ToolKind::Execute,
+            Self::Fetch => ToolKind::Fetch,
+            Self::SwitchMode => ToolKind::SwitchMode,
+            Self::Other => ToolKind::Other,
+        }
+    }
+}

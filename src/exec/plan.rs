@@ -1,0 +1,157 @@
+//! Reads the command line, the settings and the prompt: everything that can be wrong before an agent is started.
+
+use super::arguments::{Arguments, Format, Kind};
+use super::policy::Policy;
+use super::{End, Exit};
+use crate::config::presets;
+use crate::config::resolve::{AgentSelection, resolve};
+use crate::config::settings::{self, Settings};
+use crate::process::program;
+use crate::session::agent::{AgentConfig, ClientCapabilities, FileCapabilities, Reconnect};
+use crate::session::ids::SessionId;
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What to do.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) config: AgentConfig,
+    pub(super) policy: Policy,
+    pub(super) task: Task,
+    pub(super) format: Format,
+    pub(super) resume: Option<SessionId>,
+    pub(super) save_session: Option<PathBuf>,
+    pub(super) timeout: Option<Duration>,
+}
+
+/// What is wanted of the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Task {
+    Prompt(String),
+    ListCommands,
+    ListSessions,
+}
+
+fn usage(why: impl Into<String>) -> End {
+    End::new(Exit::Usage, why)
+}
+
+/// Returns what to do, or how the program ends at once. It blocks.
+pub(super) fn plan(arguments: Arguments) -> Result<Plan, End> {
+    let cwd = arguments.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+    let root = cwd.canonicalize().map_err(|error| usage(format!("{}: {error}", cwd.display())))?;
+    if !root.is_dir() {
+        return Err(usage(format!("{} is not a folder", cwd.display())));
+    }
+    let policy = Policy {
+        root,
+        writes: arguments.allowed.write || arguments.allowed.yolo,
+        all: arguments.allowed.yolo,
+        kinds: arguments.allowed.allow.iter().copied().map(Kind::tool_kind).collect(),
+    };
+    let environment = std::env::vars_os();
+    let environment: BTreeMap<String, String> = environment
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let settings = settings(arguments.settings, &environment)?;
+    let config = agent(arguments.agent, settings, environment, &policy)?;
+    let task = if arguments.lists.list_commands {
+        Task::ListCommands
+    } else if arguments.lists.list_sessions {
+        Task::ListSessions
+    } else {
+        Task::Prompt(prompt(arguments.prompt)?)
+    };
+    let format = if arguments.jsonl { Format::Jsonl } else { arguments.output };
+    Ok(Plan {
+        config,
+        policy,
+        task,
+        format,
+        resume: arguments.resume.map(SessionId::from),
+        save_session: arguments.save_session,
+        timeout: arguments.timeout.map(Duration::from_secs),
+    })
+}
+
+/// Reads the settings: from the file that was named, which has to be there, or from the user's own, if there is one.
+fn settings(
+    named: Option<PathBuf>,
+    environment: &BTreeMap<String, String>,
+) -> Result<Settings, End> {
+    if let Some(path) = named.as_ref().filter(|path| !path.exists()) {
+        return Err(usage(format!("{}: there is no such file", path.display())));
+    }
+    let Some(path) = named.or_else(|| default_settings(environment)) else {
+        return Ok(Settings::default());
+    };
+    let (settings, problems) = settings::load(&path);
+    match problems.first() {
+        Some(problem) => Err(usage(format!("{}: {problem}", path.display()))),
+        None => Ok(settings),
+    }
+}
+
+/// The user's settings file, where Neovim has its configuration (`:help $NVIM_APPNAME`).
+fn default_settings(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
+    let folder = set("XDG_CONFIG_HOME").map(PathBuf::from);
+    let folder = folder.or_else(|| Some(Path::new(set("HOME")?).join(".config")))?;
+    let name = set("NVIM_APPNAME").map_or("nvim", String::as_str);
+    Some(folder.join(name).join("rat.json"))
+}
+
+/// Returns how the agent is started. It may ask only for what is allowed: nobody is there who could fill in a form.
+fn agent(
+    name: Option<String>,
+    settings: Settings,
+    environment: BTreeMap<String, String>,
+    policy: &Policy,
+) -> Result<AgentConfig, End> {
+    let name = name.or_else(|| settings.first_agent.clone());
+    let name = name.ok_or_else(|| {
+        usage("no agent: name one with --agent, or list some in rat.json or the file of --settings")
+    })?;
+    let is_known = settings.agents.contains_key(&name) || presets::find(&name).is_some();
+    if !is_known && name != "tour" {
+        let mut names: Vec<_> = settings.agents.keys().map(String::as_str).collect();
+        names.extend(presets::PRESETS.iter().map(|preset| preset.name));
+        return Err(usage(format!("no agent is named {name}; there are {}", names.join(", "))));
+    }
+    let selection = AgentSelection { name, environment, ..AgentSelection::default() };
+    let mut config = resolve(selection, settings, &policy.root, &program::this_program());
+    if let Some(problem) = &config.problem {
+        return Err(usage(problem.clone()));
+    }
+    config.reconnect = Reconnect::Prompt;
+    let configured = config.capabilities;
+    config.capabilities = ClientCapabilities {
+        files: FileCapabilities {
+            write: configured.files.write && policy.writes,
+            ..configured.files
+        },
+        terminal: configured.terminal && policy.executes(),
+        elicitation: false,
+        terminal_login: false,
+    };
+    Ok(config)
+}
+
+/// Returns the prompt, from stdin if none or `-` is given.
+fn prompt(given: Option<String>) -> Result<String, End> {
+    let text = match given.filter(|text| text != "-") {
+        Some(text) => text,
+        None => {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().lock().read_to_end(&mut bytes);
+            read.map_err(|error| usage(format!("the prompt on stdin: {error}")))?;
+            String::from_utf8(bytes).map_err(|_| usage("the prompt on stdin is not UTF-8"))?
+        }
+    };
+    if text.trim().is_empty() {
+        return Err(usage("the prompt is empty"));
+    }
+    Ok(text)
+}

@@ -1,0 +1,438 @@
+//! The event loop of one run: like that for Neovim, it passes events to `State` and effects to the `Runner`.
+
+use super::arguments::Format;
+use super::no_editor::NoEditor;
+use super::output::{self, Output};
+use super::plan::{Plan, Task};
+use super::policy::Policy;
+use super::signals::{Signals, Wanted};
+use super::stdout::Stdout;
+use super::{End, Exit};
+use crate::acp::trace::Tap;
+use crate::acp::transport::any::AnyTransport;
+use crate::acp::transport::child::ChildProcesses;
+use crate::acp::{Agents, Batch, GracePeriods};
+use crate::app::runner::Runner;
+use crate::core::messages::agent::AgentEvent;
+use crate::core::messages::editor::{EditorMessage, SessionItem, UserAutocmd};
+use crate::core::messages::event::Event;
+use crate::core::messages::failure::{Failure, Origin};
+use crate::core::messages::policy::{FilePolicy, Outside, ReviewMode, Unsaved};
+use crate::core::messages::status::{ChatState, ChatStatus, WaitingPermission};
+use crate::core::messages::terminal::TerminalEvent;
+use crate::core::messages::user::{PermissionChoice, SessionAction, SessionTarget, UserAction};
+use crate::core::state::State;
+use crate::host::checkpoints::Checkpoints;
+use crate::host::checkpoints::limits::Limits;
+use crate::host::store::Store;
+use crate::host::terminals::Terminals;
+use crate::process::group::Watchdog;
+use crate::secrets::Secrets;
+use crate::session::ids::{SessionId, TerminalId};
+use crate::session::label;
+use crate::session::permission::OptionKind;
+use crate::session::prompt::Prompt;
+use std::collections::HashSet;
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+/// Capacity of the channels from agents, in batches, and from terminals, in pieces of output.
+const CHANNEL_CAPACITY: usize = 16;
+
+/// How long the list of commands is waited for once the session is open.
+const COMMANDS_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a cancelled turn may take to end when the time is over.
+const CANCEL_LIMIT: Duration = Duration::from_secs(2);
+
+pub(super) fn run(plan: Plan) -> End {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => return End::new(Exit::Failed, error.to_string()),
+    };
+    let (stdout, writer) = Stdout::new(std::io::stdout());
+    let end = runtime.block_on(async { Run::new(plan, stdout).run().await });
+    // Does not wait for blocking file operations, which may never return.
+    runtime.shutdown_background();
+    writer.finish(!matches!(end.exit, Exit::TimedOut | Exit::Cancelled));
+    end
+}
+
+/// What the run is waiting for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// For the session to be open.
+    Starting,
+    /// For the agent's commands, or its sessions, until that time.
+    Listing(Instant),
+    /// For the end of the turn.
+    InTurn,
+    /// For the end of a cancelled turn, until that time; then it ends like this.
+    Cancelling(Option<Instant>, Exit),
+}
+
+struct Run {
+    state: State,
+    runner: Runner,
+    from_agents: mpsc::Receiver<Batch>,
+    from_terminals: mpsc::Receiver<(TerminalId, TerminalEvent)>,
+    from_effects: mpsc::UnboundedReceiver<Event>,
+    plan: Plan,
+    stage: Stage,
+    stdout: Stdout,
+    output: Output,
+    /// The permission requests that were answered.
+    answered: HashSet<u64>,
+    /// What failed last.
+    failure: Option<Failure>,
+    /// Whether the agent is gone.
+    has_failed: bool,
+    session: Option<String>,
+}
+
+impl Run {
+    /// Must be called inside a tokio runtime.
+    fn new(plan: Plan, stdout: Stdout) -> Self {
+        let secrets = Secrets::of_environment();
+        let (agents_sender, from_agents) = mpsc::channel(CHANNEL_CAPACITY);
+        let (terminals_sender, from_terminals) = mpsc::channel(CHANNEL_CAPACITY);
+        let (effects_sender, from_effects) = mpsc::unbounded_channel();
+        let watchdog = Watchdog::of_this_program().ok();
+        let transport = Arc::new(AnyTransport::new(ChildProcesses::new(watchdog.clone())));
+        let grace = GracePeriods::default();
+        let mut agents = Agents::new(agents_sender, transport, grace, secrets.clone());
+        if plan.format == Format::Jsonl {
+            let stdout = stdout.clone();
+            agents = agents.with_tap(Tap::new(move |message| {
+                stdout.write([message, b"\n"].concat());
+            }));
+        }
+        let terminals = Terminals::new(terminals_sender, watchdog);
+        let checkpoints = Checkpoints::open(None, secrets.clone(), Limits::default());
+        let store = Store::open(None, secrets);
+        let editor = Arc::new(NoEditor);
+        let runner = Runner::new(editor, agents, terminals, store, checkpoints, effects_sender);
+        let output = Output::new(plan.format, std::io::stdout().is_terminal());
+        Self {
+            state: State::without_views(),
+            runner,
+            from_agents,
+            from_terminals,
+            from_effects,
+            plan,
+            stage: Stage::Starting,
+            stdout,
+            output,
+            answered: HashSet::new(),
+            failure: None,
+            has_failed: false,
+            session: None,
+        }
+    }
+
+    async fn run(mut self) -> End {
+        let mut signals = Signals::listen();
+        let over = self.plan.timeout.map(|timeout| Instant::now() + timeout);
+        self.start();
+        let end = loop {
+            if let Some(end) = self.take_frames() {
+                break end;
+            }
+            if self.stdout.is_closed() {
+                break Exit::OutputClosed.into();
+            }
+            let wake = [over.filter(|_| !self.is_cancelling()), self.limit()];
+            let wake = wake.into_iter().flatten().min();
+            tokio::select! {
+                biased;
+                wanted = signals.next() => {
+                    if wanted == Wanted::End || self.is_cancelling() || !self.cancel(None, Exit::Cancelled) {
+                        break Exit::Cancelled.into();
+                    }
+                }
+                () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {
+                    if let Some(end) = self.time_is_over() {
+                        break end;
+                    }
+                }
+                () = self.stdout.changed() => {}
+                Some(event) = self.from_effects.recv() => self.handle(event),
+                Some((agent, batch)) = self.from_agents.recv(), if !self.stdout.is_full() => {
+                    for from in batch {
+                        self.print(&from);
+                        self.handle(Event::Agent(agent, from));
+                    }
+                }
+                Some((terminal, event)) = self.from_terminals.recv() => {
+                    self.handle(Event::Terminal(terminal, event));
+                }
+            }
+        };
+        self.stdout.write(self.output.end().into());
+        for effect in self.state.prepare_exit() {
+            self.runner.run(effect);
+        }
+        self.runner.shutdown().await;
+        end
+    }
+
+    fn start(&mut self) {
+        if self.plan.format == Format::Jsonl {
+            let params = serde_json::json!({
+                "name": self.plan.config.name.as_str(),
+                "command": self.plan.config.command,
+            });
+            let line = serde_json::json!({
+                "jsonrpc": "2.0", "method": "client/selected_agent", "params": params,
+            });
+            self.stdout.write(format!("{line}\n").into());
+        }
+        let policy = FilePolicy {
+            unsaved: Unsaved::Ignore,
+            review: ReviewMode::Off,
+            outside: if self.plan.policy.all { Outside::Read } else { Outside::Refuse },
+            ..FilePolicy::default()
+        };
+        let session = self.plan.resume.clone();
+        self.handle(Event::User(UserAction::Start {
+            config: Box::new(self.plan.config.clone()),
+            problems: Vec::new(),
+            cwd: self.plan.policy.root.clone(),
+            directories: Vec::new(),
+            policy,
+            target: session.map_or(SessionTarget::New, SessionTarget::Existing),
+            focus: false,
+        }));
+    }
+
+    fn handle(&mut self, event: Event) {
+        for effect in self.state.handle(event) {
+            self.runner.run(effect);
+        }
+    }
+
+    fn print(&mut self, event: &AgentEvent) {
+        if let (Stage::InTurn | Stage::Cancelling(..), AgentEvent::Update { update, .. }) =
+            (self.stage, event)
+        {
+            let text = self.output.update(update);
+            if !text.is_empty() {
+                self.stdout.write(text.into());
+            }
+        }
+    }
+
+    /// Takes what the core has to say. Returns how the run ends, if it does.
+    fn take_frames(&mut self) -> Option<End> {
+        while self.state.has_frame() {
+            let frame = self.state.take_frame();
+            for effect in frame.effects {
+                self.runner.run(effect);
+            }
+            let mut end = None;
+            for message in frame.messages {
+                end = end.or(self.told(message));
+            }
+            if end.is_some() {
+                return end;
+            }
+            if self.has_failed {
+                return Some(self.failed().into());
+            }
+        }
+        None
+    }
+
+    /// How the run ends if the agent is gone. Why was told.
+    fn failed(&self) -> Exit {
+        match &self.failure {
+            Some(failure) if failure.origin != Origin::Agent && self.stage == Stage::Starting => {
+                Exit::NoAgent
+            }
+            _ => Exit::Failed,
+        }
+    }
+
+    fn told(&mut self, message: EditorMessage) -> Option<End> {
+        match message {
+            EditorMessage::Status(status) => return self.status_changed(*status),
+            EditorMessage::Autocommand(UserAutocmd::TurnEnd(_, reason, _)) => {
+                return Some(self.turn_ended(&reason));
+            }
+            EditorMessage::Autocommand(UserAutocmd::Error(_, failure)) => {
+                output::tell(&without_commands(&failure.message));
+                self.failure = Some(failure);
+            }
+            EditorMessage::Commands(_, commands) if self.plan.task == Task::ListCommands => {
+                self.list(output::list_of_commands(&commands));
+                return Some(Exit::Done.into());
+            }
+            EditorMessage::Sessions { items, more, .. } => {
+                if more {
+                    self.handle(Event::User(UserAction::MoreSessions));
+                    return None;
+                }
+                self.list(items.iter().map(listed).collect());
+                return Some(Exit::Done.into());
+            }
+            EditorMessage::Ask { id, title, .. } => {
+                output::tell(&title);
+                self.handle(Event::User(UserAction::Answer { id, index: None }));
+            }
+            EditorMessage::Login { title, .. } => {
+                let why = format!("{} needs a login ({title}); log in first", self.name());
+                return Some(End::new(Exit::Failed, why));
+            }
+            EditorMessage::Notify(_, text) if !self.is_told(&text) => {
+                output::tell(&without_commands(&text));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Whether this was told as a failure.
+    fn is_told(&self, text: &str) -> bool {
+        self.failure.as_ref().is_some_and(|failure| failure.message == text)
+    }
+
+    fn list(&self, text: String) {
+        if self.plan.format != Format::Jsonl {
+            self.stdout.write(text.into());
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.plan.config.name.as_str()
+    }
+
+    fn status_changed(&mut self, status: ChatStatus) -> Option<End> {
+        for waiting in status.permissions {
+            if self.answered.insert(waiting.id) {
+                self.decide(waiting);
+            }
+        }
+        self.session = status.session;
+        match status.state {
+            ChatState::Ready if self.stage == Stage::Starting => self.begin(),
+            ChatState::Failed | ChatState::Stopped => {
+                self.has_failed = true;
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// The session is open.
+    fn begin(&mut self) -> Option<End> {
+        let wanted = self.plan.resume.as_ref().map(SessionId::as_str);
+        if wanted.is_some() && wanted != self.session.as_deref() {
+            return Some(End::new(Exit::Failed, "the session could not be resumed"));
+        }
+        if let (Some(file), Some(session)) = (&self.plan.save_session, &self.session)
+            && let Err(error) = std::fs::write(file, format!("{session}\n"))
+        {
+            return Some(End::new(Exit::Usage, format!("{}: {error}", file.display())));
+        }
+        match self.plan.task.clone() {
+            Task::Prompt(text) => {
+                self.stage = Stage::InTurn;
+                let prompt = Prompt { text, attachments: Vec::new() };
+                self.handle(Event::User(UserAction::Prompt { chat: None, prompt }));
+            }
+            Task::ListCommands => self.stage = Stage::Listing(Instant::now() + COMMANDS_LIMIT),
+            Task::ListSessions => {
+                self.stage = Stage::Listing(Instant::now() + COMMANDS_LIMIT);
+                let (act, cwd) = (SessionAction::Open, self.plan.policy.root.clone());
+                self.handle(Event::User(UserAction::ListSessions { act, cwd }));
+            }
+        }
+        None
+    }
+
+    fn turn_ended(&mut self, reason: &str) -> End {
+        match (self.stage, reason) {
+            (Stage::Cancelling(_, exit), _) => exit.into(),
+            (_, "refusal") => End::new(Exit::Refused, format!("{} refuses", self.name())),
+            // The reason was told.
+            (_, "error") => Exit::Failed.into(),
+            (_, "end_turn") => Exit::Done.into(),
+            (_, reason) => End::new(Exit::Done, format!("the turn has ended: {reason}")),
+        }
+    }
+
+    fn decide(&mut self, waiting: WaitingPermission) {
+        let allows = self.plan.policy.allows(waiting.tool_kind, &waiting.files);
+        let options = &waiting.options;
+        let option = Policy::option(options, allows);
+        if option.is_none() || !allows {
+            let what = waiting.title.trim_end_matches('?');
+            let hint = self.plan.policy.hint(waiting.tool_kind, &waiting.files);
+            output::tell(&format!("refused: {what}{hint}"));
+        }
+        let always = options.iter().find(|option| option.kind == OptionKind::RejectAlways);
+        let choice = match option.or_else(|| Policy::option(options, false)).or(always) {
+            Some(option) => PermissionChoice::Option(option.id.clone()),
+            None => PermissionChoice::Deny(None),
+        };
+        let (id, revision) = (Some(waiting.id), None);
+        self.handle(Event::User(UserAction::Permission { chat: None, id, revision, choice }));
+    }
+
+    fn is_cancelling(&self) -> bool {
+        matches!(self.stage, Stage::Cancelling(..))
+    }
+
+    /// Cancels the turn. Returns `false` if there is none.
+    fn cancel(&mut self, until: Option<Instant>, exit: Exit) -> bool {
+        if self.stage != Stage::InTurn {
+            return false;
+        }
+        self.stage = Stage::Cancelling(until, exit);
+        self.handle(Event::User(UserAction::Cancel(None)));
+        true
+    }
+
+    fn limit(&self) -> Option<Instant> {
+        match self.stage {
+            Stage::Listing(until) => Some(until),
+            Stage::Cancelling(until, _) => until,
+            Stage::Starting | Stage::InTurn => None,
+        }
+    }
+
+    /// The next limit is reached. Returns how the run ends, if it does.
+    fn time_is_over(&mut self) -> Option<End> {
+        if let Stage::Listing(until) = self.stage
+            && until <= Instant::now()
+        {
+            // An agent without commands says nothing about them.
+            return Some(Exit::Done.into());
+        }
+        let told = || End::new(Exit::TimedOut, "the time is over");
+        if self.is_cancelling() || !self.cancel(Some(Instant::now() + CANCEL_LIMIT), Exit::TimedOut)
+        {
+            return Some(told());
+        }
+        None
+    }
+}
+
+/// Returns a text for a user of Neovim without the sentences that only make sense there.
+fn without_commands(text: &str) -> String {
+    let is_for_all =
+        |sentence: &&str| !sentence.contains(":Rat") && !sentence.contains("prompt buffer");
+    let sentences: Vec<_> = text.split_inclusive(". ").filter(is_for_all).collect();
+    sentences.concat().trim_end().to_owned()
+}
+
+/// Returns a line of the list of sessions: its id, a tab, when it last changed, a tab, its title.
+fn listed(item: &SessionItem) -> String {
+    let cleaned = |text: Option<&str>| label::line(text.unwrap_or_default()).into_owned();
+    let updated = cleaned(item.updated_at.as_deref());
+    format!("{}\t{updated}\t{}\n", label::line(item.id.as_str()), cleaned(item.title.as_deref()))
+}

@@ -1,0 +1,104 @@
+//! stdout, written on a thread of its own: whoever reads it may be slow, which must stop neither signals nor timeouts.
+
+use parking_lot::Mutex;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How many bytes may wait before no more is taken from agents.
+const MAX_WAITING: usize = 4 << 20;
+
+/// How long the last bytes are waited for when a run is broken off.
+const LAST_BYTES: Duration = Duration::from_secs(1);
+
+/// The way to stdout.
+#[derive(Debug, Clone)]
+pub(super) struct Stdout {
+    bytes: Sender<Vec<u8>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: usize,
+    is_closed: bool,
+}
+
+/// Ends when everything is written.
+#[derive(Debug)]
+pub(super) struct Writer(Receiver<()>);
+
+impl Stdout {
+    /// Starts the thread that writes to `out`.
+    pub(super) fn new(out: impl Write + Send + 'static) -> (Self, Writer) {
+        let (bytes, queue) = channel();
+        let (done, written) = channel();
+        let shared = Arc::new(Shared::default());
+        let own = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            let _ = write(out, &queue, &own);
+            own.state.lock().is_closed = true;
+            own.changed.notify_one();
+            let _ = done.send(());
+        });
+        (Self { bytes, shared }, Writer(written))
+    }
+
+    /// Writes these bytes after all that came before. It does not wait.
+    pub(super) fn write(&self, bytes: Vec<u8>) {
+        self.shared.state.lock().waiting += bytes.len();
+        // Fails only once nobody reads any more.
+        let _ = self.bytes.send(bytes);
+    }
+
+    /// Whether so much waits that nothing more should come.
+    pub(super) fn is_full(&self) -> bool {
+        let state = self.shared.state.lock();
+        state.waiting > MAX_WAITING && !state.is_closed
+    }
+
+    /// Whether nobody reads any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.shared.state.lock().is_closed
+    }
+
+    /// Waits until some of it is written or nobody reads any more.
+    pub(super) async fn changed(&self) {
+        self.shared.changed.notified().await;
+    }
+}
+
+impl Writer {
+    /// Waits until all is written; for a run that was broken off only for a moment.
+    pub(super) fn finish(self, is_whole: bool) {
+        // Nothing is left to do if the thread has panicked or takes too long.
+        if is_whole {
+            let _ = self.0.recv();
+        } else {
+            let _ = self.0.recv_timeout(LAST_BYTES);
+        }
+    }
+}
+
+fn write(mut out: impl Write, queue: &Receiver<Vec<u8>>, shared: &Shared) -> io::Result<()> {
+    while let Ok(bytes) = queue.recv() {
+        out.write_all(&bytes)?;
+        shared.state.lock().waiting -= bytes.len();
+        // What follows at once is written with it.
+        for more in queue.try_iter() {
+            out.write_all(&more)?;
+            shared.state.lock().waiting -= more.len();
+        }
+        out.flush()?;
+        shared.changed.notify_one();
+    }
+    Ok(())
+}
