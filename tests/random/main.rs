@@ -1,6 +1,6 @@
 //! Random worlds: agents, a user and a second editor change the same files in every way there is, and nothing is lost. Some
 //! are in a real Neovim (`$NVIM_BIN`, else `nvim`), very many in an editor in memory. `RAT_SEED` and `RAT_STEPS` in the
-//! environment choose other worlds.
+//! environment choose other worlds; with `RAT_FROM`, those of the first so many steps are left out.
 
 // Helpers of tests are tests; the lint knows only functions marked so.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -123,25 +123,29 @@ async fn play_worlds(place: Place, steps: usize) {
     let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let seed = number("RAT_SEED").unwrap_or(SEED);
     let steps = number("RAT_STEPS").map_or(steps, |steps| usize::try_from(steps).unwrap());
+    let from = number("RAT_FROM").map_or(0, |from| usize::try_from(from).unwrap());
     // Not captured, so that it can be read while the test runs and when it hangs.
     let mut out = std::io::stderr();
-    writeln!(out, "{place:?}: RAT_SEED={seed} RAT_STEPS={steps}").unwrap();
+    writeln!(out, "{place:?}: RAT_SEED={seed} RAT_STEPS={steps} RAT_FROM={from}").unwrap();
     let began = Instant::now();
     let mut dice = Dice::new(seed);
     // The first is the seed itself, so that a world can be played alone.
     let worlds = std::iter::once(seed).chain(std::iter::repeat_with(|| dice.next()));
-    let worlds: Vec<u64> = worlds.take(steps.div_ceil(STEPS_OF_A_WORLD)).collect();
+    let worlds = worlds.take(steps.div_ceil(STEPS_OF_A_WORLD));
+    let worlds: Vec<u64> = worlds.skip(from.div_ceil(STEPS_OF_A_WORLD)).collect();
+    let mut before = from.next_multiple_of(STEPS_OF_A_WORLD);
     for abreast in worlds.chunks(ABREAST) {
         let worlds = abreast.iter().map(|&seed| tokio::spawn(world(place, seed, habits(seed))));
         let worlds: Vec<_> = worlds.collect();
         for world in worlds {
             if let Err(why) = world.await.unwrap() {
-                panic!("{why}");
+                panic!("{why}, the one after {before} steps of {seed}");
             }
+            before += STEPS_OF_A_WORLD;
         }
     }
-    let took = began.elapsed();
-    writeln!(out, "{place:?}: {steps} steps in {took:.1?}").unwrap();
+    let (took, played) = (began.elapsed(), steps.saturating_sub(from));
+    writeln!(out, "{place:?}: {played} steps in {took:.1?}").unwrap();
 }
 
 /// In half of the worlds the user keeps and rejects what agents have changed; in half of all, turns are undone.
