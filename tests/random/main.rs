@@ -13,6 +13,7 @@ mod dice;
 mod disk;
 mod headless;
 mod late;
+mod left;
 mod memory;
 mod model;
 mod neovim;
@@ -107,6 +108,7 @@ const FOUND_WITH_HABITS: &[u64] = &[
     8_591_920_327_449_922_728,
     1_009_801_588_834_629_620,
     17_239_459_903_117_759_360,
+    13_180_401_984_415_465_778,
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

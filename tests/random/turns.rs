@@ -24,6 +24,7 @@ use tokio::time::{Duration, Instant};
 use super::desk::Desk;
 use super::disk;
 use super::headless::Edges;
+use super::left::Left;
 use super::model::{Checked, Look, shown};
 use super::nvim::within;
 use super::words::{each, gone, lines, words};
@@ -54,6 +55,7 @@ pub(crate) struct Turns {
     /// The words that came on disk while nobody had the file open, and were nobody's when that was followed: what was there
     /// before was not known, or not to the turn of who followed. The next look of a turn that knows it finds them.
     pub(crate) nobodys: HashMap<usize, HashSet<String>>,
+    pub(crate) left: Left,
 }
 
 impl Drop for Turns {
@@ -90,6 +92,7 @@ impl Turns {
             in_lines,
             meanwhile,
             nobodys,
+            left: Left::default(),
         }
     }
 
@@ -103,12 +106,14 @@ impl Turns {
 
     /// The words that a turn has moved into another line and that need not be in the old one once it is undone: where a
     /// place stays; and those that somebody else had taken out of the old line before the undo of another turn brought them
-    /// back in the new one.
+    /// back in the new one, or that the undo of another turn has left in the new one only.
     fn moved(&self, (turn, index): (u64, usize), stays: bool, is_redo: bool) -> HashSet<String> {
         let others = || self.returned.iter().filter(|((of, at), _)| *of != turn && *at == index);
         let came_back = |word: &String| others().any(|(_, words)| words.contains(word));
+        let was_left = |word: &String| self.left.by_others((turn, index), word);
+        let may_go = |word: &&String| stays || !is_redo && (came_back(word) || was_left(word));
         let words = self.in_lines.get(&(turn, index)).into_iter().flatten();
-        words.filter(|word| stays || !is_redo && came_back(word)).cloned().collect()
+        words.filter(may_go).cloned().collect()
     }
 
     /// Waits for an event.
@@ -440,6 +445,9 @@ impl World {
             }
             let back = gone(&after, &before).into_iter().map(str::to_owned);
             gives.entry((turn, index)).or_default().extend(back);
+            if is_redo {
+                turns.left.comes_back((turn, index), (was, &now));
+            }
             if !was.modified && now.modified {
                 return failed("it is modified now".to_owned());
             }
@@ -450,6 +458,9 @@ impl World {
             let is_of_turn = plan.files.iter().any(|file| file.path == path);
             let is_whole = is_of_turn && outcome.conflicts == 0 && !is_left(&path);
             let is_whole = is_whole && plan.redoes.is_none();
+            if is_whole {
+                self.has_left((turn, index), plan.force, &now).await;
+            }
             self.check_record(index)
                 .await
                 .and(if is_whole {

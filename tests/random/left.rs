@@ -1,0 +1,49 @@
+//! Words that an undo has left in the text although the turn had brought them, since another turn has put another line with
+//! them in place of that turn's line. They are there by that other turn alone from then on: when it is undone as well, its
+//! line goes, and what it replaced does not come back, since that was the first one's. A redo of the first turn brings back
+//! only what its undo has changed in the text, and that line was not in it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::model::Look;
+use super::nvim::within;
+use super::words::{each, gone, lines, words};
+use super::world::World;
+
+/// By turn and file.
+#[derive(Debug, Default)]
+pub(crate) struct Left(HashMap<(u64, usize), HashSet<String>>);
+
+impl Left {
+    /// Whether another turn than this one had brought a word of a file and has left it there.
+    pub(crate) fn by_others(&self, (turn, index): (u64, usize), word: &str) -> bool {
+        let mut others = self.0.iter().filter(|((of, at), _)| *of != turn && *at == index);
+        others.any(|(_, words)| words.contains(word))
+    }
+
+    /// A turn was redone: what is in the lines that came back is there by it again.
+    pub(crate) fn comes_back(&mut self, of: (u64, usize), (was, now): (&Look, &Look)) {
+        let Some(left) = self.0.get_mut(&of) else { return };
+        let (was, now) = (lines(was.kept()), lines(now.kept()));
+        for word in gone(&now, &was).into_iter().flat_map(each) {
+            left.remove(word);
+        }
+    }
+}
+
+impl World {
+    /// A turn was undone in a file, and nothing of it stayed because others have changed it since.
+    pub(crate) async fn has_left(&mut self, (turn, index): (u64, usize), force: bool, now: &Look) {
+        let path = &self.files[index].path;
+        let record = within(self.desk.documents().record(path)).await.ok().flatten();
+        // What is not certain stays the turn's unless it is undone by force.
+        let is_undone = record.is_some_and(|record| {
+            let mut of_turn = record.origins().filter(|origin| origin.by.turn == turn);
+            of_turn.all(|origin| force || origin.is_certain)
+        });
+        let Some(turns) = self.turns.as_mut().filter(|_| is_undone) else { return };
+        let (now, brought) = (words(now.kept()), turns.brought.get(&(turn, index)));
+        let left = brought.into_iter().flatten().filter(|word| now.contains_key(*word));
+        turns.left.0.insert((turn, index), left.cloned().collect());
+    }
+}
