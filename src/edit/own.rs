@@ -20,7 +20,8 @@ pub fn without_own(before: &Text, after: &Text, own: &Turnover<'_>) -> Option<Te
     let is_taken = covers(own.taken.iter().copied(), gone);
     let is_brought = covers(own.brought.iter().copied(), new);
     let is_own = |hunk: &Hunk| removed(hunk, before).all(&is_taken) && added(hunk).all(&is_brought);
-    let (changed, is_anothers) = (changed_lines(before, own), came_otherwise(before, &hunks, own));
+    let changed = changed_lines(before, own);
+    let is_anothers = came_otherwise(before, &hunks, &is_own, own);
     let of_others = |line: &str| {
         let changed = changed.get(line).map(|line| (*line).to_owned());
         if is_anothers(line) { Some(line.to_owned()) } else { changed }
@@ -58,14 +59,15 @@ fn changed_lines<'a>(before: &Text, own: &Turnover<'a>) -> HashMap<&'a str, &'a 
 }
 
 /// Returns whether a line came more often than the author brought it without taking it away. Then the author has moved one
-/// of another's.
+/// of another's. A line that went with something of another's stays away from there, so that is none the author has moved.
 fn came_otherwise<'a>(
     before: &'a Text,
     hunks: &'a [Hunk],
+    is_own: impl Fn(&Hunk) -> bool,
     own: &Turnover<'a>,
 ) -> impl Fn(&str) -> bool {
     let mut otherwise: HashMap<&str, isize> = HashMap::new();
-    let gone = hunks.iter().flat_map(|hunk| removed(hunk, before));
+    let gone = hunks.iter().filter(|hunk| is_own(hunk)).flat_map(|hunk| removed(hunk, before));
     let new = hunks.iter().flat_map(added);
     new.chain(own.taken.iter().copied()).for_each(|line| *otherwise.entry(line).or_default() += 1);
     gone.chain(own.brought.iter().copied())

@@ -52,3 +52,11 @@ fn a_line_of_anothers_that_the_author_has_moved_stays() {
     assert_eq!(without("a\nb\n", "C\na\nb\n", &["C", "C"], &["C"]), None, "the author's own");
     assert_eq!(without("a\nb\nc\n", "b\nc\na\n", &["a"], &["a"]), None, "of before");
 }
+
+#[test]
+fn a_line_that_both_have_moved_is_in_one_of_the_places() {
+    let found = without("a\nmine\nb\nc\n", "x\nb\nmine\nc\n", &["mine"], &["mine"]);
+    assert_eq!(found.as_deref(), Some("x\nb\nmine\nc\n"));
+    let found = without("a\nb\nc\nd\n", "x\nc\nd\nb\n", &["b"], &[]);
+    assert_eq!(found.as_deref(), Some("x\nc\nd\n"), "the author's, while another's went");
+}
