@@ -53,17 +53,16 @@ pub(super) struct SentLate {
     /// The text that it was made from; `None` if the session knew of none.
     pub(super) base: Option<Arc<Text>>,
     /// The file with the text.
-    pub(super) facts: DiskFacts,
+    pub(super) file: DiskText,
 }
 
 impl SentLate {
-    /// Whether it has made this file out of what is known now to have been there before.
-    pub(super) fn made(&self, file: &DiskText, before: Option<&DiskText>) -> bool {
-        let is_base = match (&self.base, before) {
+    /// Whether it was made from what is known now to have been there before.
+    pub(super) fn is_made_from(&self, before: Option<&DiskText>) -> bool {
+        match (&self.base, before) {
             (Some(base), Some(before)) => base.same_lines(&before.text),
             (base, before) => base.is_none() && before.is_none(),
-        };
-        is_base && self.facts == file.facts
+        }
     }
 }
 

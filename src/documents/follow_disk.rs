@@ -208,8 +208,7 @@ impl Document {
     async fn find_own_creation(&mut self, request: &WriteRequest) -> Result<(), DocumentError> {
         let file = self.read_file(None).await?;
         let is_sent = |file: &DiskText| *file.text == Text::matching(&request.content, &file.text);
-        let late =
-            |file: DiskText| SentLate { by: request.by.clone(), base: None, facts: file.facts };
+        let late = |file: DiskText| SentLate { by: request.by.clone(), base: None, file };
         self.sent_late = file.filter(is_sent).map(late);
         Ok(())
     }
@@ -236,7 +235,11 @@ impl Document {
             return Ok(None);
         };
         let late = self.sent_late.take();
-        let late = late.filter(|sent| sent.made(&file, self.baseline.as_ref()));
+        let mut late = late.filter(|sent| sent.is_made_from(self.baseline.as_ref()));
+        if let Some(sent) = late.take_if(|sent| sent.file.facts != file.facts) {
+            // Others have changed the file since.
+            self.record_sent_late(sent).await?;
+        }
         let by = late.as_ref().map_or(by, |sent| &sent.by);
         let session = &by.session;
         self.consume_sent(&file, by);
@@ -272,6 +275,22 @@ impl Document {
         self.record_unopened_change(&before, &file.text);
         let change = self.disk_change(by, before, file.text, hunks);
         Ok(is_news.then_some(AgentChange { created, ..change }))
+    }
+
+    /// Records a text that was on disk already when it was sent, once it is known what it was made from.
+    async fn record_sent_late(&mut self, sent: SentLate) -> Result<(), DocumentError> {
+        let Some(before) = self.baseline.as_ref().map(|file| file.text.clone()) else {
+            return Ok(());
+        };
+        let after = sent.file.text.clone();
+        let hunks = difference(&before, &after).await?;
+        if hunks.is_empty() {
+            return Ok(());
+        }
+        self.baseline = Some(sent.file);
+        let origin = Origin { by: sent.by, via: Via::Protocol, is_certain: true };
+        self.record_unopened_change(&before, &after);
+        self.record_change(origin, Version::of_file(before), Version::of_file(after), &hunks).await
     }
 
     /// Records that an agent has deleted a file that is not loaded, if its text was known.

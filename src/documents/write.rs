@@ -333,8 +333,8 @@ impl Document {
             if is_late {
                 // What it was before, the checkpoint may know. Another session may be the first to look there.
                 self.preloaded = file.as_ref().map(|file| file.facts);
-                let late = |facts| SentLate { by: request.by.clone(), base, facts };
-                self.sent_late = self.preloaded.map(late);
+                let late = |file| SentLate { by: request.by.clone(), base, file };
+                self.sent_late = file.map(late);
                 return Ok(self.change_by(request, &before, &after, hunks));
             }
         }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rat_nvim::core::messages::files::Consent;
 use rat_nvim::core::messages::policy::WriteDirty;
+use rat_nvim::core::messages::review::ChangeScope;
 use rat_nvim::documents::{Documents, ReadRequest, Touched, WriteRequest};
 use rat_nvim::session::author::Author;
 
@@ -20,6 +21,21 @@ fn author(session: usize, turn: u64) -> Author {
 async fn reads(documents: &Documents, path: &Path) -> String {
     let request = ReadRequest { session: key(0), path: path.into(), line: None, limit: None };
     within(documents.read(request)).await.unwrap()
+}
+
+/// First on disk and then through us.
+async fn writes_twice(documents: &Documents, path: &Path, by: &Author, content: &str) {
+    disk::overwrite(path, content);
+    let request = WriteRequest {
+        by: by.clone(),
+        path: path.to_owned(),
+        content: content.to_owned(),
+        base: None,
+        dirty: WriteDirty::default(),
+        repeats: true,
+        consent: Consent::NotNeeded,
+    };
+    within(documents.write(request)).await.unwrap();
 }
 
 /// Holds (Review): What was redone stays where its agent, which does not know of that, writes the file from what it has read.
@@ -56,17 +72,7 @@ async fn what_was_sent_once_it_was_on_disk_is_its_senders_change() {
     let path = desk.put("a.txt", before);
     let (sender, other) = (author(0, 1), author(1, 2));
     reads(documents, &path).await;
-    disk::overwrite(&path, after);
-    let request = WriteRequest {
-        by: sender.clone(),
-        path: path.clone(),
-        content: after.to_owned(),
-        base: None,
-        dirty: WriteDirty::default(),
-        repeats: true,
-        consent: Consent::NotNeeded,
-    };
-    within(documents.write(request)).await.unwrap();
+    writes_twice(documents, &path, &sender, after).await;
 
     within(documents.set_before(&path, Some(before.into()), None)).await.unwrap();
     within(documents.disk_changed(&path, &other)).await.unwrap();
@@ -74,4 +80,28 @@ async fn what_was_sent_once_it_was_on_disk_is_its_senders_change() {
     assert_eq!(touched(&other).await.unwrap(), Touched::No);
     let by = sender.clone();
     assert_eq!(touched(&sender).await.unwrap(), Touched::Yes { by, is_certain: true });
+}
+
+/// Holds (Review): What an agent has written on disk and then sent is its change, even if another has changed the file since.
+#[tokio::test]
+async fn what_was_sent_once_it_was_on_disk_is_its_senders_change_whatever_came_since() {
+    let desk = Memory::new(1);
+    let documents = desk.documents();
+    let (before, sent) = ("1\n2\n3\n4\n", "1\ntwo\n3\n4\n");
+    let path = desk.put("a.txt", before);
+    let (sender, other) = (author(0, 1), author(1, 2));
+    reads(documents, &path).await;
+    writes_twice(documents, &path, &sender, sent).await;
+    disk::overwrite(&path, "1\ntwo\n3\nfour\n");
+
+    within(documents.set_before(&path, Some(before.into()), None)).await.unwrap();
+    within(documents.disk_changed(&path, &other)).await.unwrap();
+    let touched = |by| within(documents.touched(&path, by));
+    for by in [&sender, &other] {
+        let is_certain = true;
+        assert_eq!(touched(by).await.unwrap(), Touched::Yes { by: by.clone(), is_certain });
+    }
+    let scope = ChangeScope { session: Some(key(1)), ..ChangeScope::default() };
+    within(documents.reject(&path, scope)).await.unwrap();
+    assert_eq!(desk.look(&path).await.kept(), sent);
 }
