@@ -345,8 +345,9 @@ impl World {
         let kept = result.map(kept).unwrap_or_default();
         file.expected.is_taken_to_bring(&mut file.knows[session], was);
         file.expected.by_session(SESSIONS[session], &mut file.knows[session], was, now)?;
-        // What comes may be the report of an earlier change only.
-        if result.is_some() && was.kept() != now.kept() {
+        // What comes may be the report of an earlier change only. Where all files are followed, what came of one is not known, but
+        // nothing else changes a text meanwhile.
+        if was.kept() != now.kept() {
             file.knows[session].is_taken_to_know(&was.disk);
         } else if result.is_some() || now.text.is_none() {
             file.knows[session].may_be_taken_to_know(&was.disk);
