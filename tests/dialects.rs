@@ -174,8 +174,10 @@ fn an_agent_of_release_0_1_1() {
     assert_eq!(request.params["mcpServers"].as_array().unwrap().len(), 1);
     assert_eq!(request.params["mcpServers"][0]["name"], "near");
     agent.send(&json!({"id": request.id, "result": {"sessionId": "s1"}}));
-    nvim.poll_screen("cannot use these MCP servers: far");
     nvim.poll_state("ready");
+    nvim.poll_screen("does not support: far");
+    let shown = nvim.buffer_lines("rat://fake/1").join("\n");
+    assert_eq!(shown.matches("far").count(), 1, "said once: {shown}");
     prompt(nvim, "go");
     let request = agent.expect_request("session/prompt");
     let path = nvim.cwd().join("a.txt");

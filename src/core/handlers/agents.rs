@@ -21,14 +21,10 @@ use crate::session::author::ChatId;
 use crate::session::entry::Entry;
 use crate::session::fork::ForkPoint;
 use crate::session::ids::SessionId;
-use crate::session::label;
 use crate::session::tool_call::ToolStatus;
 use crate::session::update::Severity;
 use std::collections::HashSet;
 use std::path::PathBuf;
-
-/// How much of the name of an MCP server is shown, in characters.
-const MAX_SERVER_NAME: usize = 40;
 
 impl State {
     pub(in crate::core) fn start(
@@ -189,16 +185,6 @@ impl State {
             let folder = chat.cwd.file_name().unwrap_or(chat.cwd.as_os_str()).to_string_lossy();
             let banner = format!("{} {release} in {folder}", chat.agent_title());
             chat.transcript.push(Entry::Banner(banner.replace("  ", " ")));
-            let servers = chat.config.mcp_servers.iter();
-            let left_out: Vec<_> = servers
-                .filter(|server| !chat.info.takes(server))
-                .map(|server| label::short(server.name(), MAX_SERVER_NAME))
-                .collect();
-            if !left_out.is_empty() {
-                let title = chat.agent_title();
-                let note = format!("{title} cannot use these MCP servers: {}", left_out.join(", "));
-                chat.transcript.note(Severity::Warning, note, Vec::new());
-            }
             if chat.config.disk.is_separate {
                 let (severity, note) =
                     user_messages::separate_disk(&chat.agent_title(), chat.info.protocol);

@@ -14,11 +14,15 @@ use crate::core::messages::page::View;
 use crate::core::messages::user::SessionTarget;
 use crate::core::state::State;
 use crate::core::user_messages;
-use crate::session::agent::{AgentCapabilities, Capability, McpServer};
+use crate::session::agent::Capability;
 use crate::session::author::ChatId;
 use crate::session::ids::SessionId;
+use crate::session::label;
 use crate::session::transcript::Transcript;
 use crate::session::update::Severity;
+
+/// How much of the name of an MCP server is shown, in characters.
+const MAX_SERVER_NAME: usize = 40;
 
 impl State {
     /// Opens the session that the chat wants. If the agent cannot open it, opens a new one.
@@ -237,7 +241,7 @@ fn apply_setup(chat: &mut Chat, setup: SessionSetup) {
 /// Returns the parameters for opening the chat's session, without what the agent does not support (ACP session setup).
 fn session_params(chat: &Chat) -> SessionParams {
     let takes = chat.info.capabilities;
-    let servers = chat.config.mcp_servers.iter().filter(|server| supports_transport(server, takes));
+    let servers = chat.config.mcp_servers.iter().filter(|server| chat.info.takes(server));
     SessionParams {
         cwd: chat.cwd.clone(),
         directories: if takes.has(Capability::Directories) {
@@ -249,22 +253,14 @@ fn session_params(chat: &Chat) -> SessionParams {
     }
 }
 
-/// Whether the agent supports the server's transport.
-fn supports_transport(server: &McpServer, takes: AgentCapabilities) -> bool {
-    match server {
-        McpServer::Stdio { .. } => true,
-        McpServer::Http { .. } => takes.has(Capability::McpHttp),
-        McpServer::Sse { .. } => takes.has(Capability::McpSse),
-    }
-}
-
 /// Notes in the transcript which MCP servers and folders the session has, and which the agent does not support.
 fn note_session_params(chat: &mut Chat) {
     let takes = chat.info.capabilities;
     let names = |taken: bool| {
         let servers = chat.config.mcp_servers.iter();
-        let names = servers.filter(|server| supports_transport(server, takes) == taken);
-        names.map(McpServer::name).collect::<Vec<_>>().join(", ")
+        let names = servers.filter(|server| chat.info.takes(server) == taken);
+        let names = names.map(|server| label::short(server.name(), MAX_SERVER_NAME));
+        names.collect::<Vec<_>>().join(", ")
     };
     let (used, left_out, title) = (names(true), names(false), chat.agent_title());
     if !used.is_empty() {
