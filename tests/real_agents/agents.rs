@@ -1,5 +1,6 @@
 //! The real agents, the scripted model they ask, and a chat with one of them as a user has it: by commands, by keys and
-//! by looking. It judges nothing.
+//! by looking. It judges nothing. The agents on SDKs are ours, but what they read and write is decoded and encoded by
+//! code of others; they play the prompt without a model.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,17 +9,22 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::support::{DEADLINE, Gateway, Nvim, Options, Processes, TempFolder, Way, poll_for};
+use crate::support::{
+    DEADLINE, Gateway, Nvim, Options, Processes, TempFolder, Way, poll_for, repository,
+};
 
 /// How long anything may take: these programs need seconds to start, and the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An agent that nobody in this project wrote.
+/// An agent that nobody in this project wrote, or one on an SDK that nobody in this project wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     OpenCode,
     Claude,
     Gemini,
+    Crate011,
+    Python,
+    TypeScript,
 }
 
 impl Kind {
@@ -28,11 +34,22 @@ impl Kind {
             Self::OpenCode => "opencode",
             Self::Claude => "claude",
             Self::Gemini => "gemini",
+            Self::Crate011 => "crate_0_1_1",
+            Self::Python => "python",
+            Self::TypeScript => "typescript",
         }
     }
 
-    /// The program that speaks the protocol, in `$ACP_AGENTS`.
+    /// Whether it is one of ours on an SDK of others.
+    pub(crate) fn is_on_sdk(self) -> bool {
+        matches!(self, Self::Crate011 | Self::Python | Self::TypeScript)
+    }
+
+    /// The program that speaks the protocol: here or in `$ACP_AGENTS`.
     fn command(self) -> PathBuf {
+        if self.is_on_sdk() {
+            return repository().join("tests/real_agents/sdk").join(self.name()).join("run");
+        }
         agents_folder().join(format!("run_{}.sh", self.name()))
     }
 }
@@ -42,21 +59,26 @@ fn agents_folder() -> PathBuf {
     std::env::var_os("ACP_AGENTS").expect("ACP_AGENTS: the folder of the agents' scripts").into()
 }
 
-/// The scripted model on a port of its own; ends when dropped.
+/// The scripted model on a port of its own; ends when dropped. Agents without one note what they would ask of it.
 struct Model {
-    child: Child,
-    port: u16,
+    server: Option<(Child, u16)>,
     log: PathBuf,
 }
 
 impl Model {
-    fn start(folder: &Path) -> Self {
-        let (log, port_file) = (folder.join("requests.jsonl"), folder.join("port"));
+    fn of(kind: Kind, folder: &Path) -> Self {
+        let log = folder.join("requests.jsonl");
+        let server = (!kind.is_on_sdk()).then(|| Self::start(folder, &log));
+        Self { server, log }
+    }
+
+    fn start(folder: &Path, log: &Path) -> (Child, u16) {
+        let port_file = folder.join("port");
         let child = Command::new("python3")
             .arg(agents_folder().join("mock_llm.py"))
             .args(["--port", "0", "--verbose"])
             .arg("--log")
-            .arg(&log)
+            .arg(log)
             .arg("--port-file")
             .arg(&port_file)
             .stdin(Stdio::null())
@@ -65,8 +87,14 @@ impl Model {
             .spawn()
             .expect("start the model: python3 is needed");
         let port = || std::fs::read_to_string(&port_file).ok()?.parse().ok();
-        let port = poll_for(PATIENCE, port).expect("the model's port");
-        Self { child, port, log }
+        (child, poll_for(PATIENCE, port).expect("the model's port"))
+    }
+
+    /// The variables by which agents find it.
+    fn variables(&self) -> [(&str, String); 2] {
+        let port = self.server.as_ref().map_or(0, |(_, port)| *port);
+        let log = self.log.to_str().expect("UTF-8").to_owned();
+        [("MOCK_URL", format!("http://127.0.0.1:{port}")), ("AGENT_LOG", log)]
     }
 
     /// All that agents have asked of it.
@@ -78,8 +106,10 @@ impl Model {
 
 impl Drop for Model {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some((child, _)) = &mut self.server {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
@@ -187,17 +217,16 @@ impl Chat {
     /// The same with these options of the plugin.
     pub(crate) fn open_with(kind: Kind, files: &[(&str, &str)], settings: Json) -> Self {
         let home = TempFolder::new();
-        let model = Model::start(home.path());
+        let model = Model::of(kind, home.path());
         let mut nvim = Nvim::start(Options { columns: 110, lines: 50, ..Options::default() });
         for (name, text) in files {
             nvim.folder().file(&format!("project/{name}"), text);
         }
         let agents = std::env::var("ACP_AGENTS_DIR").expect("ACP_AGENTS_DIR: where agents are");
-        let env = json!({
-            "ACP_AGENTS_DIR": agents,
-            "ACP_HOME": home.folder("agent"),
-            "MOCK_URL": format!("http://127.0.0.1:{}", model.port),
-        });
+        let mut env = json!({"ACP_AGENTS_DIR": agents, "ACP_HOME": home.folder("agent")});
+        for (name, value) in model.variables() {
+            env[name] = json!(value);
+        }
         let (agent, server) = configured(&kind.command(), &env, &nvim, home.path());
         prepare(&mut nvim, kind, &agent, &settings);
         if let Some((name, _)) = files.first() {
@@ -413,6 +442,17 @@ impl Chat {
     pub(crate) fn asked_of_model(&self) -> Vec<String> {
         let bodies = self.model.requests();
         bodies.iter().filter_map(|request| request.get("body")).map(Json::to_string).collect()
+    }
+
+    /// The lines of the page that `:RatTrace` opens, once it is there.
+    pub(crate) fn traffic(&mut self) -> Option<String> {
+        let code = r#"
+            for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+              if vim.api.nvim_buf_get_name(buf):match("^rat://.*/trace$") then
+                return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
+              end
+            end"#;
+        self.nvim.lua(code, json!([])).as_str().map(str::to_owned)
     }
 
     /// What the log says.

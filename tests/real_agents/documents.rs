@@ -91,10 +91,11 @@ impl Desk {
         self.chat.ask("[[read a.py]][[edit a.py|two|2]]");
     }
 
-    /// Made from what is on disk, of which it knows nothing else.
+    /// Made from what is on disk, of which it knows nothing else: what is read through us has the unsaved text.
     fn write(&mut self) {
         let edited = self.edited.replace('\n', "\\n");
-        self.chat.ask(&format!("[[read a.py]][[write a.py|{edited}]]"));
+        let read = if self.chat.kind.is_on_sdk() { "" } else { "[[read a.py]]" };
+        self.chat.ask(&format!("{read}[[write a.py|{edited}]]"));
     }
 
     fn command(&mut self) {
@@ -173,6 +174,12 @@ impl Desk {
 
     /// The user's line stays, marked, against the agent's on disk.
     fn is_in_conflict(&mut self) {
+        // An agent may end its turn before we have seen what its command did.
+        let changes = self.chat.until("the change", |chat| {
+            Some(chat.nvim.events("RatFileChanged")).filter(|changes| !changes.is_empty())
+        });
+        let conflicts: Vec<_> = changes.iter().map(|change| &change["conflicts"]).collect();
+        assert_eq!(conflicts, [&json!(1)], "{changes:?}");
         let list = self.chat.nvim.lua(
             r#"return vim.tbl_map(function(conflict)
                 return { conflict.ours, conflict.theirs }
@@ -180,9 +187,6 @@ impl Desk {
             json!([]),
         );
         assert_eq!(list, json!([[["mine"], ["2"]]]));
-        let changes = self.chat.nvim.events("RatFileChanged");
-        let conflicts: Vec<_> = changes.iter().map(|change| &change["conflicts"]).collect();
-        assert_eq!(conflicts, [&json!(1)], "{changes:?}");
         self.chat.nvim.poll_screen("changed the same lines as you in a.py");
         assert_eq!(self.chat.file("a.py").unwrap(), self.edited);
     }
@@ -192,14 +196,7 @@ impl Desk {
         self.chat.nvim.command("RatTrace");
         let refusal = "line 2 changed in the editor (not saved yet) since you read it";
         self.chat.until("the refusal in the traffic", |chat| {
-            let code = r#"
-                for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-                  if vim.api.nvim_buf_get_name(buf):match("^rat://.*/trace$") then
-                    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n")
-                  end
-                end"#;
-            let traffic = chat.nvim.lua(code, json!([]));
-            traffic.as_str().is_some_and(|traffic| traffic.contains(refusal)).then_some(())
+            chat.traffic().is_some_and(|traffic| traffic.contains(refusal)).then_some(())
         });
         self.chat.nvim.command("bwipeout!");
     }
@@ -213,12 +210,12 @@ fn strings(list: &Json) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()
 }
 
-/// Holds (Changes on disk): Edits and commands of Claude, Gemini and OpenCode give the right text, file, undo, 'modified' and marks, and language servers are told.
+/// Holds (Changes on disk): Edits and commands of Claude, Gemini, OpenCode and of agents on SDKs give the right text, file, undo, 'modified' and marks, and language servers are told.
 fn an_edit_of_saved_text(kind: Kind) {
     saved_text(kind, Desk::edit);
 }
 
-/// Holds (Changes on disk): Edits and commands of Claude, Gemini and OpenCode give the right text, file, undo, 'modified' and marks, and language servers are told.
+/// Holds (Changes on disk): Edits and commands of Claude, Gemini, OpenCode and of agents on SDKs give the right text, file, undo, 'modified' and marks, and language servers are told.
 fn a_command_on_saved_text(kind: Kind) {
     saved_text(kind, Desk::command);
 }
@@ -263,17 +260,17 @@ fn an_edit_of_a_file_opened_right_before(kind: Kind) {
     chat.finish();
 }
 
-/// Holds (Changes on disk): Edits and commands of Claude, Gemini and OpenCode leave unsaved text of the user as it is.
+/// Holds (Changes on disk): Edits and commands of Claude, Gemini, OpenCode and of agents on SDKs leave unsaved text of the user as it is.
 fn an_edit_beside_unsaved_text(kind: Kind) {
     beside_unsaved_text(kind, Desk::edit);
 }
 
-/// Holds (Changes on disk): Edits and commands of Claude, Gemini and OpenCode leave unsaved text of the user as it is.
+/// Holds (Changes on disk): Edits and commands of Claude, Gemini, OpenCode and of agents on SDKs leave unsaved text of the user as it is.
 fn a_whole_text_beside_unsaved_text(kind: Kind) {
     beside_unsaved_text(kind, Desk::write);
 }
 
-/// Holds (Changes on disk): Edits and commands of Claude, Gemini and OpenCode leave unsaved text of the user as it is.
+/// Holds (Changes on disk): Edits and commands of Claude, Gemini, OpenCode and of agents on SDKs leave unsaved text of the user as it is.
 fn a_command_beside_unsaved_text(kind: Kind) {
     beside_unsaved_text(kind, Desk::command);
 }
@@ -309,7 +306,11 @@ fn an_edit_of_the_line_the_user_types_in(kind: Kind) {
     desk.chat.permission();
     desk.change(2, "mine");
     desk.allow();
-    if kind == Kind::Gemini {
+    if kind.is_on_sdk() {
+        assert_eq!(desk.chat.file("a.py").unwrap(), SIX);
+        let told = "line 2 changed in the editor (not saved yet) since you read it";
+        desk.chat.wait_for_text(told);
+    } else if kind == Kind::Gemini {
         assert_eq!(desk.chat.file("a.py").unwrap(), SIX);
         // It makes "[object Object]" of the error it is told.
         let told = desk.chat.asked_of_model().pop().unwrap();

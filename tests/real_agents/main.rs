@@ -1,4 +1,4 @@
-//! Real agents with a scripted model, driven in real Neovim by what a user types. Run by `make test-agents`.
+//! Real agents with a scripted model, and agents on SDKs that play a script, driven in real Neovim by what a user types. Run by `make test-agents`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
 
 mod agents;
@@ -11,17 +11,25 @@ mod forms;
 mod images;
 mod review;
 mod review_before;
+mod sdks;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
 mod turns;
 
-/// Makes a test of each of the functions for each of the agents.
+/// Makes a test of each of the functions for each of the agents; of those after `later` for the agents that speak what
+/// came after ACP 0.1.1.
 macro_rules! with_each_agent {
     ($($test:ident),* $(,)?) => {
-        with_each_agent!(@ opencode OpenCode $($test)*);
-        with_each_agent!(@ claude Claude $($test)*);
-        with_each_agent!(@ gemini Gemini $($test)*);
+        with_each_agent!($($test),*; later);
+    };
+    ($($test:ident),*; later $($later:ident),* $(,)?) => {
+        with_each_agent!(@ opencode OpenCode $($test)* $($later)*);
+        with_each_agent!(@ claude Claude $($test)* $($later)*);
+        with_each_agent!(@ gemini Gemini $($test)* $($later)*);
+        with_each_agent!(@ crate_0_1_1 Crate011 $($test)*);
+        with_each_agent!(@ python Python $($test)* $($later)*);
+        with_each_agent!(@ typescript TypeScript $($test)* $($later)*);
     };
     (@ $name:ident $kind:ident $($test:ident)*) => {
         mod $name {

@@ -113,13 +113,13 @@ fn answer(chat: &mut Chat, command: &str, question: &str, done: &str) {
     chat.until(done, |chat| chat.nvim.messages().contains(done).then_some(()));
 }
 
-/// Holds (Review): What Claude, Gemini and OpenCode edit gives the same review, and undo, redo and rejection of the turn are exact.
+/// Holds (Review): What Claude, Gemini, OpenCode and agents on SDKs edit gives the same review, and undo, redo and rejection of the turn are exact.
 fn edits_are_reviewed_and_undone(kind: Kind) {
     let words = ["closed.txt", "new.txt", "rm old.txt", "open.txt", "open.txt"];
     reviewed_and_undone(kind, EDITS, words);
 }
 
-/// Holds (Review): What a command of Claude, Gemini and OpenCode changes gives the same review as edits, and undo, redo and rejection of the turn are exact.
+/// Holds (Review): What a command of Claude, Gemini, OpenCode or an agent on an SDK changes gives the same review as edits, and undo, redo and rejection of the turn are exact.
 fn a_command_is_reviewed_and_undone(kind: Kind) {
     reviewed_and_undone(kind, COMMAND, ["sed -i"; 5]);
 }

@@ -8,9 +8,9 @@ use crate::with_each_agent;
 with_each_agent!(
     goes_on_after_a_restart_of_neovim,
     is_loaded_where_our_transcript_is_gone,
-    has_its_mode_set,
+    two_sessions_share_the_agent;
+    later has_its_mode_set,
     has_its_commands_completed_and_sent,
-    two_sessions_share_the_agent,
 );
 
 /// Gemini loses a session that is loaded in the minute it was begun in: then the user is told.
@@ -58,13 +58,14 @@ fn has_its_mode_set(kind: Kind) {
         Kind::OpenCode => ("plan", "plan"),
         Kind::Claude => ("acceptEdits", "Accept edits"),
         Kind::Gemini => ("autoEdit", "Auto Edit"),
+        _ => ("plan", "Plan"),
     };
     chat.nvim.command(&format!("RatMode {mode}"));
     chat.until("the mode", |chat| (chat.nvim.status()["mode"] == json!(shown)).then_some(()));
     let model = match kind {
         Kind::OpenCode => Some("mock/mock-small"),
         Kind::Gemini => Some("gemini-2.5-pro"),
-        Kind::Claude => None,
+        _ => None,
     };
     if let Some(model) = model {
         chat.nvim.command(&format!("RatOption model {model}"));
@@ -83,9 +84,9 @@ fn has_its_commands_completed_and_sent(kind: Kind) {
     let mut chat = Chat::open(kind, &[("a.py", "one\n")]);
     chat.ask_and_wait("[[say First.]]");
     let (typed, command) = match kind {
-        Kind::OpenCode => ("/ini", "/init"),
         Kind::Claude => ("/cont", "/context"),
         Kind::Gemini => ("/memory sh", "/memory show"),
+        _ => ("/ini", "/init"),
     };
     chat.focus();
     let code = "return vim.tbl_map(function(one) return '/' .. one.name end,
