@@ -13,13 +13,14 @@ nvim = $$(tests/support/nvim.sh)
 # If `python3` is a shim of a version manager, starting it takes longer than most tests, so the real one comes first on PATH.
 python := $(shell python3 -c 'import os, sys; print(os.path.dirname(sys.executable))')
 export PATH := $(if $(python),$(python):)$(PATH)
+sdks = crate_0_1_1 python typescript
 nvim-tests = --test in_neovim --test alone --test random
 lua = $(wildcard lua plugin tests build.lua)
 # With cargo-nextest the tests of all binaries run in parallel; .config/nextest.toml says which must run alone. SHARE=2/3
 # runs the second third of them; without cargo-nextest, SHARE is ignored.
 ifneq ($(shell command -v cargo-nextest),)
 run-tests = $(CARGO) nextest run --locked --no-fail-fast $(if $(SHARE),--partition hash:$(SHARE)) $(1)
-agent-tests = $(call run-tests,--test real_agents --test-threads 3)
+agent-tests = $(call run-tests,--test real_agents --test-threads 3) --
 else
 measuring = terminals::flood:: documents::speed:: documents::large::
 run-tests = $(CARGO) test --locked --no-fail-fast $(1) -- $(measuring:%=--skip %) \
@@ -87,7 +88,7 @@ test-plugins: ## Run the tests with other plugins (RAT_PLUGINS: a folder with a 
 	fi
 
 .PHONY: test-agents
-test-agents: ## Run the tests with real agents (ACP_AGENTS: folder of their scripts, ACP_AGENTS_DIR: where they are installed)
+test-agents: ## Run the tests with real agents and with agents on SDKs (ACP_AGENTS: folder of scripts, ACP_AGENTS_DIR: where they are installed)
 	@if [ ! -x "$(ACP_AGENTS)/run_opencode.sh" ]; then \
 	  echo "left out: the tests against real agents, there is no $(ACP_AGENTS)/run_opencode.sh (set ACP_AGENTS)"; \
 	elif [ ! -d "$$ACP_AGENTS_DIR" ]; then \
@@ -95,7 +96,12 @@ test-agents: ## Run the tests with real agents (ACP_AGENTS: folder of their scri
 	else \
 	  nvim=$(nvim) || exit 1; \
 	  export ACP_AGENTS="$$(cd "$(ACP_AGENTS)" && pwd)" NVIM_BIN="$$nvim"; \
-	  $(agent-tests); \
+	  tests/real_agents/sdk/setup.sh "$$ACP_AGENTS_DIR"; \
+	  missing=; \
+	  for sdk in $(sdks); do \
+	    [ -e "$$ACP_AGENTS_DIR/sdk/$$sdk/ready" ] || missing="$$missing --skip ::$$sdk"; \
+	  done; \
+	  $(agent-tests) $$missing; \
 	fi
 
 .PHONY: test-agents-elsewhere
