@@ -12,6 +12,8 @@ from acp.schema import PermissionOption, ToolCallLocation, ToolCallUpdate
 
 from script import Step, parse
 
+# How long a model would think between two calls, in which the client finds what the first one did on disk.
+MODEL_TIME = 0.1
 STEPS = ("Look at the file", "Change the file", "Tell the user")
 
 
@@ -67,6 +69,7 @@ class Turn:
                 raise acp.RequestError(int(argument), f"mock error {argument}")
             else:
                 result = (await asyncio.gather(*(self.call(step) for step in group)))[-1]
+                await self.wait(MODEL_TIME)
         if result is not None:
             result = re.sub(r"\s+", " ", result)
             await self.say(f"All {self.calls} steps done. Last tool result: {result}")

@@ -6,6 +6,8 @@ const { setTimeout: after } = require("node:timers/promises");
 const acp = require("@agentclientprotocol/sdk");
 const { parse } = require("./script.js");
 
+/** How long a model would think between two calls, in which the client finds what the first one did on disk. */
+const MODEL_TIME = 100;
 const STEPS = ["Look at the file", "Change the file", "Tell the user"];
 const { client: calls } = acp.methods;
 
@@ -67,6 +69,7 @@ exports.Turn = class {
           throw new acp.RequestError(Number(argument), `mock error ${argument}`);
         default:
           result = (await Promise.all(group.map((step) => this.call(step)))).at(-1);
+          await this.wait(MODEL_TIME);
       }
     }
     if (result !== undefined) {

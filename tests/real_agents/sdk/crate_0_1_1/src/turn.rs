@@ -12,6 +12,9 @@ use serde_json::{Value as Json, json};
 use crate::script::{self, Step};
 use crate::{Session, Shared, store};
 
+/// How long a model would think between two calls, in which the client finds what the first one did on disk.
+const MODEL_TIME: Duration = Duration::from_millis(100);
+
 /// How a tool call ended.
 enum Outcome {
     Completed(String, Vec<acp::ToolCallContent>),
@@ -86,6 +89,9 @@ impl Turn<'_> {
                             Outcome::Completed(result, _) | Outcome::Failed(result) => result,
                             Outcome::Cancelled => return Ok(acp::StopReason::Cancelled),
                         });
+                    }
+                    if tokio::time::timeout(MODEL_TIME, self.cancelled()).await.is_ok() {
+                        return Ok(acp::StopReason::Cancelled);
                     }
                 }
             }
