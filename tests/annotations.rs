@@ -44,10 +44,13 @@ impl<T> Annotations<T> {
         let mut all = Self { found: Vec::new(), problems: Vec::new() };
         let lua = Path::new(name).extension().is_some_and(|extension| extension == "lua");
         let (comment, other) = if lua { ("--- ", "--") } else { ("/// ", "///") };
-        // A macro makes tests of these functions.
-        let listed =
-            text.split_once("with_each_agent!(").and_then(|(_, rest)| rest.split(')').next());
-        let listed: Vec<_> = listed.unwrap_or_default().split(',').map(str::trim).collect();
+        // Macros make tests of these functions.
+        let lists = ["with_each_agent!(", "with_each_sdk!("].into_iter();
+        let lists = lists.filter_map(|call| text.split_once(call)?.1.split(')').next());
+        let listed: Vec<_> = lists
+            .flat_map(|list| list.split([',', ';']))
+            .map(|name| name.trim().trim_start_matches("later "))
+            .collect();
         let (mut pending, mut is_test) = (Vec::new(), lua);
         for (index, line) in text.lines().map(str::trim).enumerate() {
             match line.strip_prefix(comment).and_then(&read) {

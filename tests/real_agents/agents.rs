@@ -25,6 +25,7 @@ pub(crate) enum Kind {
     Crate011,
     Python,
     TypeScript,
+    TypeScriptV2,
 }
 
 impl Kind {
@@ -37,11 +38,17 @@ impl Kind {
             Self::Crate011 => "crate_0_1_1",
             Self::Python => "python",
             Self::TypeScript => "typescript",
+            Self::TypeScriptV2 => "typescript_v2",
         }
     }
 
     /// Whether it is one of ours on an SDK of others.
     pub(crate) fn is_on_sdk(self) -> bool {
+        self.is_served() || self == Self::TypeScriptV2
+    }
+
+    /// Whether it is one of those and reads and writes files through us, which version 2 cannot.
+    pub(crate) fn is_served(self) -> bool {
         matches!(self, Self::Crate011 | Self::Python | Self::TypeScript)
     }
 
@@ -386,6 +393,13 @@ impl Chat {
         self.until(&format!("{text:?} in {name}"), |chat| {
             (chat.buffer(name) == text).then_some(())
         });
+    }
+
+    /// The changes of files that were reported, once there are any: a turn may end before its change is seen on disk.
+    pub(crate) fn file_changes(&mut self) -> Vec<Json> {
+        self.until("a change of a file", |chat| {
+            Some(chat.nvim.events("RatFileChanged")).filter(|changes| !changes.is_empty())
+        })
     }
 
     /// Runs Lua with a file's buffer as the current one.

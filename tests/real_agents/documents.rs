@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::agents::{Chat, Kind};
-use crate::with_each_agent;
+use crate::{with_agent, with_each_agent};
 
 with_each_agent!(
     an_edit_of_saved_text,
@@ -94,7 +94,7 @@ impl Desk {
     /// Made from what is on disk, of which it knows nothing else: what is read through us has the unsaved text.
     fn write(&mut self) {
         let edited = self.edited.replace('\n', "\\n");
-        let read = if self.chat.kind.is_on_sdk() { "" } else { "[[read a.py]]" };
+        let read = if self.chat.kind.is_served() { "" } else { "[[read a.py]]" };
         self.chat.ask(&format!("{read}[[write a.py|{edited}]]"));
     }
 
@@ -174,10 +174,7 @@ impl Desk {
 
     /// The user's line stays, marked, against the agent's on disk.
     fn is_in_conflict(&mut self) {
-        // An agent may end its turn before we have seen what its command did.
-        let changes = self.chat.until("the change", |chat| {
-            Some(chat.nvim.events("RatFileChanged")).filter(|changes| !changes.is_empty())
-        });
+        let changes = self.chat.file_changes();
         let conflicts: Vec<_> = changes.iter().map(|change| &change["conflicts"]).collect();
         assert_eq!(conflicts, [&json!(1)], "{changes:?}");
         let list = self.chat.nvim.lua(
@@ -254,7 +251,7 @@ fn an_edit_of_a_file_opened_right_before(kind: Kind) {
     chat.ends("end_turn");
     chat.wait_for_buffer("a.py", &SIX.replace("two", "2"));
     assert!(!chat.is_modified("a.py"));
-    let changes = chat.nvim.events("RatFileChanged");
+    let changes = chat.file_changes();
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert_eq!(changes[0]["conflicts"], json!(0), "{changes:?}");
     chat.finish();
@@ -306,7 +303,7 @@ fn an_edit_of_the_line_the_user_types_in(kind: Kind) {
     desk.chat.permission();
     desk.change(2, "mine");
     desk.allow();
-    if kind.is_on_sdk() {
+    if kind.is_served() {
         assert_eq!(desk.chat.file("a.py").unwrap(), SIX);
         let told = "line 2 changed in the editor (not saved yet) since you read it";
         desk.chat.wait_for_text(told);
@@ -319,7 +316,7 @@ fn an_edit_of_the_line_the_user_types_in(kind: Kind) {
         // The agent's own tool has written the file.
         desk.is_in_conflict();
     }
-    if kind != Kind::Claude {
+    if !matches!(kind, Kind::Claude | Kind::TypeScriptV2) {
         desk.agent_is_told();
     }
     the_users_line_stays(desk);

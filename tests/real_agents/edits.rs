@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::agents::{Chat, Kind};
-use crate::with_each_agent;
+use crate::{with_agent, with_each_agent};
 
 with_each_agent!(a_rejected_edit_changes_nothing, a_new_file_in_a_new_folder,);
 

@@ -2,7 +2,7 @@
 
 use crate::agents::{Chat, Kind};
 use crate::support::Processes;
-use crate::with_each_agent;
+use crate::{with_agent, with_each_agent};
 
 with_each_agent!(
     nothing_outlives_quitting,

@@ -1,7 +1,7 @@
 //! Images in prompts: each of these agents takes them, and hands them on to its model.
 
 use crate::agents::{Chat, Kind};
-use crate::with_each_agent;
+use crate::{with_agent, with_each_agent};
 
 with_each_agent!(sees_an_image);
 

@@ -24,14 +24,28 @@ macro_rules! with_each_agent {
         with_each_agent!($($test),*; later);
     };
     ($($test:ident),*; later $($later:ident),* $(,)?) => {
-        with_each_agent!(@ opencode OpenCode $($test)* $($later)*);
-        with_each_agent!(@ claude Claude $($test)* $($later)*);
-        with_each_agent!(@ gemini Gemini $($test)* $($later)*);
-        with_each_agent!(@ crate_0_1_1 Crate011 $($test)*);
-        with_each_agent!(@ python Python $($test)* $($later)*);
-        with_each_agent!(@ typescript TypeScript $($test)* $($later)*);
+        with_agent!(opencode OpenCode $($test)* $($later)*);
+        with_agent!(claude Claude $($test)* $($later)*);
+        with_agent!(gemini Gemini $($test)* $($later)*);
+        with_agent!(crate_0_1_1 Crate011 $($test)*);
+        with_agent!(python Python $($test)* $($later)*);
+        with_agent!(typescript TypeScript $($test)* $($later)*);
+        with_agent!(typescript_v2 TypeScriptV2 $($test)* $($later)*);
     };
-    (@ $name:ident $kind:ident $($test:ident)*) => {
+}
+
+/// The same for the agents on SDKs only.
+macro_rules! with_each_sdk {
+    ($($test:ident),* $(,)?) => {
+        with_agent!(crate_0_1_1 Crate011 $($test)*);
+        with_agent!(python Python $($test)*);
+        with_agent!(typescript TypeScript $($test)*);
+        with_agent!(typescript_v2 TypeScriptV2 $($test)*);
+    };
+}
+
+macro_rules! with_agent {
+    ($name:ident $kind:ident $($test:ident)*) => {
         mod $name {
             $(#[test]
             fn $test() {
@@ -40,4 +54,4 @@ macro_rules! with_each_agent {
         }
     };
 }
-use with_each_agent;
+use {with_agent, with_each_agent, with_each_sdk};

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use crate::agents::{Chat, Kind};
 use crate::support::files_below;
-use crate::with_each_agent;
+use crate::{with_agent, with_each_agent};
 
 with_each_agent!(edits_are_reviewed_and_undone, a_command_is_reviewed_and_undone);
 

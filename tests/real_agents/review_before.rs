@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::agents::{Chat, Kind};
-use crate::with_each_agent;
+use crate::{with_agent, with_each_agent};
 
 with_each_agent!(an_allowed_edit_is_made_without_a_second_question);
 

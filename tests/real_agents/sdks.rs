@@ -3,23 +3,7 @@
 use serde_json::json;
 
 use crate::agents::{Chat, Kind};
-
-/// Makes a test of each of the functions for each of the agents on an SDK.
-macro_rules! with_each_sdk {
-    ($($test:ident),* $(,)?) => {
-        with_each_sdk!(@ crate_0_1_1 Crate011 $($test)*);
-        with_each_sdk!(@ python Python $($test)*);
-        with_each_sdk!(@ typescript TypeScript $($test)*);
-    };
-    (@ $name:ident $kind:ident $($test:ident)*) => {
-        mod $name {
-            $(#[test]
-            fn $test() {
-                super::$test($crate::agents::Kind::$kind);
-            })*
-        }
-    };
-}
+use crate::{with_agent, with_each_sdk};
 
 with_each_sdk!(
     is_recognized,
@@ -29,11 +13,15 @@ with_each_sdk!(
     is_asked_for_nothing_it_does_not_know,
 );
 
-/// Holds (Dialects): An agent on the crate agent-client-protocol 0.1.1 is recognized, and those on the newest packages of Python and TypeScript are spoken to in ACP 1.
+/// Holds (Dialects): An agent on the crate agent-client-protocol 0.1.1 is recognized, and those on the newest packages of Python and TypeScript are spoken to in ACP 1, or in ACP 2 if they can.
 fn is_recognized(kind: Kind) {
     let mut chat = Chat::open(kind, &[]);
     chat.nvim.command("RatInfo");
-    let protocol = if kind == Kind::Crate011 { "ACP 0.1.1" } else { "ACP 1" };
+    let protocol = match kind {
+        Kind::Crate011 => "ACP 0.1.1",
+        Kind::TypeScriptV2 => "ACP 2 (draft)",
+        _ => "ACP 1",
+    };
     chat.nvim.poll_screen(&format!("protocol      {protocol}"));
     chat.nvim.command("bwipeout!");
     chat.finish();

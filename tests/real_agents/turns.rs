@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::agents::{Chat, Kind};
 use crate::support::Processes;
-use crate::with_each_agent;
+use crate::{with_agent, with_each_agent};
 
 with_each_agent!(
     cancelled_in_the_middle_of_the_text,
