@@ -23,7 +23,8 @@ python() {
 typescript() {
   is_installed typescript package-lock.json && return
   cp "$here/typescript/package.json" "$here/typescript/package-lock.json" "$into/typescript" &&
-    npm ci --silent --no-fund --no-audit --ignore-scripts --prefix "$into/typescript"
+    npm ci --silent --no-fund --no-audit --ignore-scripts --prefix "$into/typescript" &&
+    NODE_PATH=$into/typescript/node_modules node -e 'require("@agentclientprotocol/sdk")'
 }
 
 for sdk in crate_0_1_1 python typescript; do
