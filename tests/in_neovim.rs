@@ -64,6 +64,7 @@ mod transports;
 mod turn;
 mod turn_cancel;
 mod undo;
+mod undo_deleted;
 mod undo_elsewhere;
 mod undo_later;
 mod unsaved;

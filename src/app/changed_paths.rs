@@ -80,7 +80,7 @@ impl ChangedPath {
 
 fn kind(state: &State) -> String {
     match state.kind {
-        Kind::File => format!("binary file, {} bytes", grouped(state.size)),
+        Kind::File => format!("file, {} bytes", grouped(state.size)),
         _ => kind_name(state).to_owned(),
     }
 }

@@ -294,7 +294,8 @@ impl Turns {
         };
         let is_users = matches!(self.documents.touched(path, by).await, Ok(Touched::No));
         if !is_users {
-            self.changed.changed(root, change, followed.is_ok(), &author);
+            let is_text = followed.is_ok() && !self.documents.is_deleted_under_buffer(path).await;
+            self.changed.changed(root, change, is_text, &author);
         }
         match followed {
             Ok(change) => change.iter().flat_map(all_changes).collect(),

@@ -199,6 +199,11 @@ impl Undo {
             return Way::Leave(AS_BEFORE.to_owned());
         }
         let is_as_left = now.as_ref().is_ok_and(|now| *now == change.after);
+        // A buffer that outlived its file has unsaved changes, which the file's return does not touch.
+        if loaded.is_some() && is_as_left && change.after.is_none() {
+            let is_kept = self.is_kept(turn, change).await;
+            return if is_kept { Way::Disk } else { Way::Leave(NOT_KEPT.to_owned()) };
+        }
         if let Some(without) = without {
             if without.hunks == 0 {
                 let why = if without.conflicts > 0 { CONTESTED } else { AS_BEFORE };
@@ -326,16 +331,11 @@ impl Undo {
                     let path = below.under(root);
                     let undone = author.as_ref().filter(|_| rejecting.contains(&below));
                     let followed = self.documents.was_restored(&path, by.get(&below), undone).await;
-                    let change = turn.changes.iter().find(|change| change.path == below);
-                    if let Some(change) = change {
+                    if let Some(change) = turn.changes.iter().find(|change| change.path == below) {
+                        let is_text = followed.is_ok()
+                            && !self.documents.is_deleted_under_buffer(&path).await;
                         let redone_by = by.get(&below);
-                        self.rows_follow(
-                            root,
-                            change,
-                            redone_by,
-                            author.as_ref(),
-                            followed.is_ok(),
-                        );
+                        self.rows_follow(root, change, redone_by, author.as_ref(), is_text);
                     }
                     if let Err(error) = followed {
                         tracing::debug!(path = %path.display(), %error, "a restored file was not followed");
@@ -394,13 +394,13 @@ impl Undo {
         change: &FileChange,
         redone_by: Option<&Author>,
         undone: Option<&Author>,
-        is_followed: bool,
+        is_text: bool,
     ) {
         if let Some(by) = redone_by {
             let (before, after) = (change.after.clone(), change.before.clone());
             let redone = FileChange { before, after, ..change.clone() };
             let by = ChangeAuthor { by: by.clone(), is_certain: true };
-            self.changed.changed(root, &redone, is_followed, &by);
+            self.changed.changed(root, &redone, is_text, &by);
         }
         self.changed.restored(&change.path.under(root), change.before.clone(), undone);
     }

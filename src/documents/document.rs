@@ -60,6 +60,8 @@ pub(super) struct Document {
     pub(super) partial_read: Option<PartialRead>,
     /// The file did not exist when an agent was about to change it.
     pub(super) was_missing: bool,
+    /// Who has deleted the file while it was loaded. Its lines are still in the buffer, so the record knows nothing of it.
+    pub(super) deleted_by: Option<Origin>,
     /// The file as it was read because an agent was about to change it, or had changed it already: that cannot be told.
     pub(super) preloaded: Option<DiskFacts>,
     /// What a session sent that was on disk already, when nothing was known of the file yet.
@@ -140,6 +142,7 @@ impl Document {
             unreported: None,
             partial_read: None,
             was_missing: false,
+            deleted_by: None,
             preloaded: None,
             sent_late: None,
             coarse_turn: None,

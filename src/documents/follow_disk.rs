@@ -184,6 +184,7 @@ impl Document {
             return Ok(None);
         }
         self.editor.file_gone(loaded.buffer.id).await?;
+        self.deleted_by = Some(self.on_disk(by));
         let text = loaded.text.clone();
         let change = self.disk_change(by, text.clone(), text, Vec::new());
         Ok(Some(AgentChange { deleted: true, ..change }))

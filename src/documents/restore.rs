@@ -8,6 +8,7 @@ use super::blocking::run_blocking;
 use super::change::Origin;
 use super::disk_text::DiskText;
 use super::document::{Document, LoadedBuffer, MAX_TRIES};
+use super::editor::Then;
 use super::error::DocumentError;
 use super::facts::DiskFacts;
 use super::registry::{Documents, run_to_completion};
@@ -113,6 +114,11 @@ impl Document {
 
     /// Returns what is known of who changed the file in a turn. The tool call in `by` does not count.
     pub(super) async fn touched(&mut self, by: &Author) -> Result<Touched, DocumentError> {
+        if let Some(origin) = self.deleted_by().await?
+            && turn_of(by).includes(&origin.author())
+        {
+            return Ok(Touched::Yes { is_certain: origin.is_certain, by: origin.by });
+        }
         let Some(record) = &self.record else {
             let is_known = self.baseline.is_some() || self.find().await?.is_some();
             return Ok(if is_known { Touched::No } else { Touched::Unknown });
@@ -122,6 +128,14 @@ impl Document {
         let is_certain = steps().all(|origin| origin.is_certain);
         let last = steps().last();
         Ok(last.map_or(Touched::No, |origin| Touched::Yes { by: origin.by.clone(), is_certain }))
+    }
+
+    /// Returns who has deleted the file while it was loaded, if it has not come back since.
+    pub(super) async fn deleted_by(&mut self) -> Result<Option<Origin>, DocumentError> {
+        if self.deleted_by.is_some() && !self.is_missing().await? {
+            self.deleted_by = None;
+        }
+        Ok(self.deleted_by.clone())
     }
 
     /// Returns what the file would be without these changes, as far as they are still pending. `None` if there are none.
@@ -295,8 +309,18 @@ impl Document {
             self.baseline = self.read_file(None).await.ok().flatten();
             self.was_missing = self.baseline.is_none();
             self.unopened_change = None;
-        } else if let Some(file) = self.read_file(None).await? {
-            self.update_timestamp(&file).await?;
+        } else if let Some((loaded, Some(file))) = self.buffer_and_file().await? {
+            let shape = loaded.text.shape();
+            let is_whole = loaded.text.same_lines(&file.text) && shape == file.text.shape();
+            if is_whole && loaded.buffer.modified {
+                // It was all that was left of the file.
+                let (facts, encoding) = (file.facts, file.encoding.clone());
+                let unresolved = Vec::new();
+                let then = Then::FollowDisk { facts, shape, encoding, modified: false, unresolved };
+                self.apply_edits(&loaded, Vec::new(), then).await?;
+            } else {
+                self.update_timestamp(&file).await?;
+            }
             self.baseline = Some(file);
         }
         Ok(())
@@ -339,6 +363,14 @@ impl Documents {
         let Some(document) = self.known_document(path) else { return Ok(Touched::Unknown) };
         let by = by.clone();
         run_to_completion(async move { document.lock().await.touched(&by).await }).await
+    }
+
+    /// Whether a file was deleted while it was loaded, so that its lines are still in the buffer.
+    pub async fn is_deleted_under_buffer(&self, path: &Path) -> bool {
+        let Some(document) = self.known_document(path) else { return false };
+        let deleted =
+            run_to_completion(async move { document.lock().await.deleted_by().await }).await;
+        deleted.is_ok_and(|by| by.is_some())
     }
 
     /// Returns what a file would be without these changes, as far as they are still pending. `None` if there are none.

@@ -77,7 +77,7 @@ end
 ---@param file rat.call.File
 local function allow_quiet_write(buf, file)
   local group = api.nvim_create_augroup("rat_external_change_" .. buf, {})
-  local read = track.stamp(buf)
+  local read = track.read_stamp(buf)
   if not read then
     return
   end
@@ -178,7 +178,7 @@ end
 ---@param buf integer
 ---@return string? problem
 function M.gone(buf)
-  track.note_stamp(buf)
+  track.note_gone(buf)
   return check_time_soon(buf, function()
     return vim.uv.fs_stat(api.nvim_buf_get_name(buf)) == nil
   end)

@@ -31,6 +31,9 @@ local logs = {}
 --- Time and size of each buffer's file when Neovim last read or wrote it.
 ---@type table<integer, rat.call.Stamp>
 local stamps = {}
+--- The same of files that are gone: Neovim still compares with that time if the file comes back.
+---@type table<integer, rat.call.Stamp>
+local stamps_of_gone = {}
 --- Time and size of each buffer's file when Neovim was about to read it.
 ---@type table<integer, rat.call.Stamp>
 local stamps_before_read = {}
@@ -108,6 +111,19 @@ end
 ---@return rat.call.Stamp?
 function M.stamp(buf)
   return stamps[buf]
+end
+
+--- Records that a buffer's file is gone.
+---@param buf integer
+function M.note_gone(buf)
+  stamps[buf], stamps_of_gone[buf] = nil, M.read_stamp(buf)
+end
+
+--- Returns time and size of a buffer's file when Neovim last read or wrote it, also if it was gone since.
+---@param buf integer
+---@return rat.call.Stamp?
+function M.read_stamp(buf)
+  return stamps[buf] or stamps_of_gone[buf]
 end
 
 --- Records that a buffer was written to its file, and reports it unless it was written for an agent.
@@ -224,7 +240,7 @@ function M.start()
     end
   end)
   on("BufWipeout", function(buf)
-    stamps[buf], stamps_before_read[buf], clean_at[buf] = nil, nil, nil
+    stamps[buf], stamps_of_gone[buf], stamps_before_read[buf], clean_at[buf] = nil, nil, nil, nil
   end)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local normal = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
