@@ -208,7 +208,7 @@ fn an_agent_that_comes_up_slowly_is_waited_for() {
             Some(gateway)
         };
         nvim.command("RatStart");
-        nvim.poll_screen("Trying again for up to 60 s; :RatStop ends that.");
+        nvim.poll_screen("Trying again for up to 60 s; :RatStop stops it.");
         assert_eq!(nvim.status()["state"], json!("starting"));
         assert_eq!(nvim.events("RatError").len(), 1);
         let gateway = match gateway {
@@ -250,11 +250,11 @@ fn what_is_misconfigured_is_told() {
     for (entry, expected) in [
         (
             json!({"url": "ftp://host"}),
-            "agents.fake.url begins with ftp:; it can begin with unix://, ws://, wss://, http:// or https://",
+            "agents.fake.url begins with ftp:; it must begin with unix://, ws://, wss://, http:// or https://",
         ),
         (
             json!({"url": "ws://host", "command": "x"}),
-            "agents.fake has both command and url; it can have one",
+            "agents.fake has both command and url; set only one",
         ),
         (
             json!({"url": "ws://host", "headers": {"Authorization": "Bearer ${RAT_NO_TOKEN}"}}),

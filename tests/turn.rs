@@ -150,7 +150,7 @@ fn the_prompt_of_a_failed_turn_is_back() {
     chat.poll_draft(&["one", "", "half written"]);
 }
 
-/// Holds (Turns): The queue pauses after a cancelled turn, an error and a refusal.
+/// Holds (Turns): The queue pauses after a cancelled turn, an error and a refusal, and stays paused where another prompt is sent first.
 #[test]
 fn the_queue_pauses_after_a_refusal() {
     let mut chat = Chat::start();
@@ -161,6 +161,8 @@ fn the_queue_pauses_after_a_refusal() {
     chat.nvim.command("RatSend three");
     expect_prompt(&mut chat, "three");
     chat.end_turn("end_turn");
+    expect_paused(&mut chat);
+    chat.nvim.input("<CR>");
     expect_prompt(&mut chat, "two");
 }
 

@@ -21,7 +21,7 @@ pub(super) fn remote(
 ) -> Result<Option<RemoteAgent>, String> {
     let Some(given) = &options.url else { return Ok(None) };
     if options.command.is_some() {
-        return Err(format!("agents.{name} has both command and url; it can have one"));
+        return Err(format!("agents.{name} has both command and url; set only one"));
     }
     let mut secrets = Vec::new();
     let mut headers = Vec::new();
@@ -66,7 +66,7 @@ fn web(
     headers: &mut Vec<(String, String)>,
     secrets: &mut Vec<String>,
 ) -> Result<String, String> {
-    const SCHEMES: &str = "it can begin with unix://, ws://, wss://, http:// or https://";
+    const SCHEMES: &str = "it must begin with unix://, ws://, wss://, http:// or https://";
     // The address is not repeated, because it may hold a password.
     let mut url = Url::parse(given)
         .map_err(|error| format!("agents.{name}.url is not an address ({error}); {SCHEMES}"))?;
@@ -184,11 +184,11 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_told_in_one_line() {
         use serde_json::json;
-        let schemes = "it can begin with unix://, ws://, wss://, http:// or https://";
+        let schemes = "it must begin with unix://, ws://, wss://, http:// or https://";
         for (json, expected) in [
             (
                 json!({"url": "ws://h", "command": "x"}),
-                "agents.a has both command and url; it can have one",
+                "agents.a has both command and url; set only one",
             ),
             (
                 json!({"url": "ftp://me:pw@h"}),

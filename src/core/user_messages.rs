@@ -95,7 +95,7 @@ fn unreachable(config: &AgentConfig, obstacle: Obstacle, detail: &str) -> String
 pub(super) fn not_there_yet(config: &AgentConfig, detail: &str) -> String {
     let time = config.timeouts.initialize.map(|limit| format!(" for up to {} s", limit.as_secs()));
     let (name, time) = (&config.name, time.unwrap_or_default());
-    format!("{name} could not be reached: {detail}. Trying again{time}; :RatStop ends that.")
+    format!("{name} could not be reached: {detail}. Trying again{time}; :RatStop stops it.")
 }
 
 /// Says that the agent was lost, and is going to be reached again.

@@ -78,7 +78,7 @@ fn is_plain(path: &Path) -> bool {
 fn checked(path: &Path) -> Result<PathBuf, String> {
     let shown = path.display();
     if !path.is_absolute() {
-        return Err(format!("{shown} is not an absolute path"));
+        return Err(format!("\"{shown}\" is not an absolute path"));
     }
     if !is_plain(path) {
         return Err(format!("{shown} contains \"..\""));
@@ -135,7 +135,7 @@ mod tests {
         let problem = |pairs| map(pairs).unwrap_err();
         assert_eq!(problem(&[("/a", "/w"), ("/b", "/w/")]), "/w would be both /a and /b");
         assert_eq!(problem(&[("/a", "/w"), ("/a/", "/v")]), "/a is there twice");
-        assert_eq!(problem(&[("a", "/w")]), "a is not an absolute path");
+        assert_eq!(problem(&[("a", "/w")]), "\"a\" is not an absolute path");
         assert_eq!(problem(&[("/a", "/w/../v")]), "/w/../v contains \"..\"");
     }
 

@@ -54,7 +54,12 @@ local function describe(fields, path, lines)
   for _, option in ipairs(fields) do
     local name = path .. option.name
     local tag = ("*rat-option-%s*"):format(name:gsub("{", ""):gsub("}", ""))
-    vim.list_extend(lines, { name .. (" "):rep(math.max(1, 78 - #name - #tag)) .. tag })
+    local room = 78 - #name - #tag
+    if room > 0 then
+      vim.list_extend(lines, { name .. (" "):rep(room) .. tag })
+    else
+      vim.list_extend(lines, { (" "):rep(78 - #tag) .. tag, name })
+    end
     vim.list_extend(lines, wrap(kind(option) .. default(option)))
     vim.list_extend(lines, wrap(option.doc))
     lines[#lines + 1] = ""

@@ -115,7 +115,8 @@ local agent = {
     type = "string",
     choices = { "now", "prompt" },
     doc = "When to get it back after it crashed or its connection was lost. `now`: at once and with its"
-      .. " session, a program at most three times in a row. `prompt`: when you send a prompt.",
+      .. " session, a program at most three times in a row. `prompt`: when you send a prompt; then an agent"
+      .. " at a `url` is not waited for at its start either.",
   },
   {
     name = "on_cancel_timeout",
@@ -226,7 +227,8 @@ return {
       doc = "What happens to what agents change in files. `after`: signs show it until you accept or"
         .. " reject it, and each turn can be undone with `:RatUndo`. `before`: in addition, you are"
         .. " asked before an agent writes a file through Neovim, and can edit what it writes"
-        .. " (|rat-review-before|). `off`: no signs, and nothing is kept of your files.",
+        .. " (|rat-review-before|); what you allow there counts as accepted. `off`: no signs, and nothing is"
+        .. " kept of your files.",
     },
     {
       name = "permission",

@@ -273,7 +273,8 @@ impl State {
         self.cancel_permissions(id);
         self.end_elicitations(id);
         if let Some(chat) = self.chats.get_mut(&id) {
-            chat.queue.pause_if(pause);
+            // What was paused before this turn waits for the user still.
+            chat.queue.pause_if(pause || chat.queue.paused);
             // Gemini sends no further update for a tool call the user has rejected.
             chat.transcript.settle_tools(ToolStatus::Cancelled);
         }
