@@ -34,8 +34,7 @@ fn lines(chat: &mut Chat) -> Vec<String> {
 fn a_file_that_was_open_is_undone() {
     let remove = |root: &Path| fs::remove_file(root.join("open.txt")).unwrap();
     let rename = |root: &Path| fs::rename(root.join("open.txt"), root.join("other.txt")).unwrap();
-    let commands: [(fn(&Path), usize); 2] = [(remove, 1), (rename, 2)];
-    for (command, files) in commands {
+    for (command, files) in [(remove as fn(&Path), 1), (rename, 2)] {
         let before = tree(in_project().nvim.cwd());
         let mut chat = after(command);
         let deleted = tree(chat.nvim.cwd());

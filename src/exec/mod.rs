@@ -3,7 +3,6 @@
 
 pub mod arguments;
 mod exit;
-
 mod no_editor;
 mod output;
 mod plan;
