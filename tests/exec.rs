@@ -246,8 +246,8 @@ fn an_interrupt_cancels_and_a_second_one_ends() {
 #[test]
 fn each_end_has_its_exit_code() {
     for (script, code, told) in [
-        ("answer({'stopReason': 'max_tokens'})", 0, "the turn has ended: max_tokens"),
-        ("answer({'stopReason': 'refusal'})", 4, "z refuses"),
+        ("answer({'stopReason': 'max_tokens'})", 0, "the turn ended: max_tokens"),
+        ("answer({'stopReason': 'refusal'})", 4, "z refused the prompt"),
         (
             "send({'jsonrpc': '2.0', 'id': id, 'error': {'code': 7, 'message': 'no money'}})",
             1,
@@ -262,7 +262,7 @@ fn each_end_has_its_exit_code() {
     }
     let desk = Desk::new("subprocess.run(['sleep', '600'])");
     let run = desk.run(&["--timeout", "1", "go"]);
-    assert_eq!((run.code, &*run.err), (Some(124), "rat-nvim: the time is over\n"));
+    assert_eq!((run.code, &*run.err), (Some(124), "rat-nvim: timed out\n"));
     let missing = desk.run(&["-a", "a", "go"]);
     assert_eq!((missing.code, &*missing.out), (Some(3), ""));
     assert!(

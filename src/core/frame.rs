@@ -96,7 +96,7 @@ impl State {
     /// Whether the chat has changes that can be drawn.
     fn is_undrawn(&self, chat: &Chat) -> bool {
         let has_panicked = self.drawn.get(&chat.id).is_some_and(|drawn| drawn.has_panicked);
-        !self.is_blind && !has_panicked && DrawnChat::is_behind(chat)
+        !self.is_headless && !has_panicked && DrawnChat::is_behind(chat)
     }
 
     /// Takes the next frame. What does not fit is left for the frame after it.
@@ -105,7 +105,7 @@ impl State {
         let mut room = MAX_FRAME_BYTES;
         let mut broken = Vec::new();
         for chat in self.chats.values_mut() {
-            if !self.is_blind {
+            if !self.is_headless {
                 let drawn = self.drawn.entry(chat.id).or_default();
                 let drawing = || drawn.draw(chat, room, &mut frame);
                 match catch_unwind(AssertUnwindSafe(drawing)) {

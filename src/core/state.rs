@@ -59,15 +59,15 @@ pub struct State {
     /// Messages that go before and after the drawing of a frame.
     pub(super) before_draw: Vec<EditorMessage>,
     pub(super) after_draw: Vec<EditorMessage>,
-    /// Whether nobody wants to see views.
-    pub(super) is_blind: bool,
+    /// Whether the client shows no views, so that nothing is drawn.
+    pub(super) is_headless: bool,
     last_id: u64,
 }
 
 impl State {
     /// Creates a state for a client that shows no views. Its frames draw nothing.
     pub fn without_views() -> Self {
-        Self { is_blind: true, ..Self::default() }
+        Self { is_headless: true, ..Self::default() }
     }
 
     /// Finds the chat that has this session of the agent open.

@@ -8,14 +8,14 @@ use std::path::PathBuf;
 /// What the exit codes mean, for the help.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0    the turn has ended
-  1    the agent has failed
-  2    the command line, the prompt or the settings make no sense
+  0    the turn ended
+  1    the agent failed
+  2    the command line, the prompt or the settings are invalid
   3    the agent could not be started or reached
-  4    the agent refuses to answer the prompt
-  124  the time set by --timeout is over
-  130  cancelled by Ctrl-C
-  141  nobody reads the output any more";
+  4    the agent refused the prompt
+  124  timed out (--timeout)
+  130  cancelled with Ctrl-C
+  141  the output was closed";
 
 /// Sends one prompt to an agent and prints what it answers. Without --write nothing is changed.
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub struct Arguments {
     /// The settings file. Default: rat.json in Neovim's configuration folder.
     #[arg(long, value_name = "FILE")]
     pub settings: Option<PathBuf>,
-    /// Go on with this session.
+    /// Resume this session.
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub resume: Option<String>,
     /// Write the id of the session to this file.
@@ -49,7 +49,7 @@ pub struct Arguments {
     /// What the agent may do.
     #[command(flatten)]
     pub allowed: Allowed,
-    /// End after this time.
+    /// Cancel the turn and exit after this time.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: Option<u64>,
     /// The prompt. Without it, or if it is `-`, the prompt is read from stdin.

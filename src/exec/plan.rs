@@ -118,7 +118,7 @@ fn agent(
     if !is_known && name != "tour" {
         let mut names: Vec<_> = settings.agents.keys().map(String::as_str).collect();
         names.extend(presets::PRESETS.iter().map(|preset| preset.name));
-        return Err(usage(format!("no agent is named {name}; there are {}", names.join(", "))));
+        return Err(usage(format!("no agent is named {name}; known agents: {}", names.join(", "))));
     }
     let selection = AgentSelection { name, environment, ..AgentSelection::default() };
     let mut config = resolve(selection, settings, &policy.root, &program::this_program());

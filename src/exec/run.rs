@@ -45,7 +45,7 @@ const CHANNEL_CAPACITY: usize = 16;
 /// How long the list of commands is waited for once the session is open.
 const COMMANDS_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a cancelled turn may take to end when the time is over.
+/// How long a cancelled turn may take to end when timed out.
 const CANCEL_LIMIT: Duration = Duration::from_secs(2);
 
 pub(super) fn run(plan: Plan) -> End {
@@ -357,11 +357,13 @@ impl Run {
     fn turn_ended(&mut self, reason: &str) -> End {
         match (self.stage, reason) {
             (Stage::Cancelling(_, exit), _) => exit.into(),
-            (_, "refusal") => End::new(Exit::Refused, format!("{} refuses", self.name())),
+            (_, "refusal") => {
+                End::new(Exit::Refused, format!("{} refused the prompt", self.name()))
+            }
             // The reason was told.
             (_, "error") => Exit::Failed.into(),
             (_, "end_turn") => Exit::Done.into(),
-            (_, reason) => End::new(Exit::Done, format!("the turn has ended: {reason}")),
+            (_, reason) => End::new(Exit::Done, format!("the turn ended: {reason}")),
         }
     }
 
@@ -413,7 +415,7 @@ impl Run {
             // An agent without commands says nothing about them.
             return Some(Exit::Done.into());
         }
-        let told = || End::new(Exit::TimedOut, "the time is over");
+        let told = || End::new(Exit::TimedOut, "timed out");
         if self.is_cancelling() || !self.cancel(Some(Instant::now() + CANCEL_LIMIT), Exit::TimedOut)
         {
             return Some(told());
