@@ -208,6 +208,8 @@ fn of_what_a_dead_agent_wrote_the_transcript_has_the_last_lines_and_the_log_all(
 fn stderr_is_in_the_log_without_secrets() {
     let fake = json!({"env": {"MY_API_KEY": "hunter2hunter2"}});
     let mut chat = Chat::builder().agent(fake).start();
+    chat.nvim.command("RatLog fake");
+    chat.nvim.poll_screen("The log of fake is empty");
     chat.agent.stderr("loading plugins with hunter2hunter2");
     chat.nvim.poll("the line in the log", |nvim| {
         nvim.log().contains("stderr: loading plugins with [redacted]")

@@ -377,7 +377,7 @@ fn a_request_the_agent_withdraws_is_closed_and_answered() {
     chat.agent.notify("$/cancel_request", json!({"requestId": 0}));
     assert_eq!(chat.answer(pending), cancelled());
     chat.nvim.poll_no("<CR> choose");
-    chat.nvim.poll_screen("cancelled before you decided");
+    chat.nvim.poll_screen("not answered");
     chat.nvim.poll_no("? Edit");
     assert_eq!(chat.nvim.waiting(), 0);
     assert_eq!(chat.nvim.status()["state"], json!("running"));

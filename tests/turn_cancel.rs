@@ -154,6 +154,20 @@ fn an_agent_that_does_not_stop_can_be_ended() {
     chat.nvim.poll_state("ready");
 }
 
+/// Holds (Turns): Before an agent is ended that other chats use as well, the user is told so.
+#[test]
+fn the_offer_to_end_the_agent_names_the_other_chats_that_end_with_it() {
+    let config = json!({"timeouts": {"cancel": 50}});
+    let mut chat = Chat::builder().agent(config).start();
+    chat.nvim.command("RatStart! fake");
+    chat.agent.open("s2");
+    chat.session = "s2".to_owned();
+    chat.nvim.send("go");
+    chat.expect_prompt();
+    cancel(&mut chat);
+    chat.nvim.poll_screen("1  End the agent, and 1 other chat that uses it");
+}
+
 #[test]
 fn the_offer_to_end_the_agent_can_be_turned_down() {
     let mut chat = in_a_tool_call(50);

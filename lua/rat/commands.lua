@@ -372,7 +372,7 @@ function M.RatLog(args)
   if args.args ~= "" then
     path = vim.fs.joinpath(rpc.agent_logs(), args.args .. ".log")
   end
-  if not vim.uv.fs_stat(path) then
+  if ((vim.uv.fs_stat(path) or {}).size or 0) == 0 then
     local whose = args.args == "" and "The log" or ("The log of " .. args.args)
     return notify.info(whose .. " is empty")
   end

@@ -58,9 +58,6 @@ impl State {
     /// Ends a chat whose drawing panicked: it would panic again with every frame.
     pub(super) fn fail_drawing(&mut self, id: ChatId) {
         let _ = catch_unwind(AssertUnwindSafe(|| self.detach(id, ToolStatus::Failed)));
-        if let Some(chat) = self.chats.get_mut(&id) {
-            chat.queue.paused = true;
-        }
         self.enter_phase(id, Phase::Failed(REASON.to_owned()));
         self.notify(Level::Error, NOTIFICATION);
     }

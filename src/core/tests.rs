@@ -304,7 +304,7 @@ proptest! {
         let sent = format!("{:?}", world.sent);
         let chats = world.state.chats.values();
         let queued: String =
-            chats.flat_map(|chat| &chat.queue.prompts).map(|prompt| prompt.text.clone()).collect();
+            chats.flat_map(|chat| chat.queue.texts()).collect();
         let back: String = world.messages.iter().filter_map(|told| match told {
             EditorMessage::Draft { prompt, .. } => Some(prompt.text.as_str()),
             _ => None,

@@ -30,9 +30,10 @@ struct FormattedHunk {
 
 impl FileDiff {
     /// Compares `old` with `new`, where `None` means that the file does not exist. Returns `None`
-    /// if there is nothing to show.
+    /// if there is nothing to show. An absolute path stays absolute, without `a/` and `b/`.
     pub fn new(path: &str, old: Option<&Text>, new: Option<&Text>) -> Option<Self> {
         let name = |side: char, text: Option<&Text>| match text {
+            Some(_) if path.starts_with('/') => path.to_owned(),
             Some(_) => format!("{side}/{path}"),
             None => "/dev/null".to_owned(),
         };

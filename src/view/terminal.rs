@@ -216,10 +216,7 @@ mod tests {
                 );
                 let rows = own_rows(status, Some("Reject always"), updates);
                 assert_eq!(rows, ["  └ ✗ Reject always · never ran"]);
-                assert_eq!(
-                    own_rows(status, Some(""), updates),
-                    ["  └ cancelled before you decided"]
-                );
+                assert_eq!(own_rows(status, Some(""), updates), ["  └ not answered"]);
             }
         }
         let explained = [wrote("You said no.\n"), exited(Some(1))];

@@ -293,7 +293,7 @@ fn add_decision(
         Decision::Chosen(id) => asked.options.iter().find(|option| option.id == *id),
     };
     let (text, highlight) = match chosen {
-        None => ("cancelled before you decided".to_owned(), Highlight::Dim),
+        None => ("not answered".to_owned(), Highlight::Dim),
         Some(PermissionOption { kind, name, .. }) => match kind {
             OptionKind::RejectOnce | OptionKind::RejectAlways => {
                 let mut terminals = call.terminals().filter_map(|id| transcript.terminal(id));

@@ -92,4 +92,25 @@ case("a turn shows how long it has been running, and that it lives", function()
   same(nvim:screen():find("running %d") == nil, true, "the next turn begins anew")
 end)
 
+case(
+  "a question about this chat is not counted as elsewhere, and keys for requests name it",
+  function()
+    local nvim = check.start({ columns = 160 })
+    nvim:lua("require('rat').setup({ permission = { open = 'never' } })")
+    nvim:open_chat({ state = "cancelling" })
+    nvim:say("ask", {
+      id = 9,
+      chat = 1,
+      title = "Claude has not stopped yet",
+      items = { "End the agent", "Wait" },
+      by_user = false,
+      lasting = true,
+    })
+    same(nvim:lua("return require('rat').statusline()"), "claude cancelling · 1 to answer")
+    check.contains(nvim:screen(), ":RatPermission answer · :RatStop stop agent")
+    nvim:input("g1")
+    nvim:told("A question is waiting: :RatPermission shows it")
+  end
+)
+
 check.finish()

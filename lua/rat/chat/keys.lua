@@ -7,6 +7,7 @@ local location = require("rat.view.location")
 local notify = require("rat.util.notify")
 local permission = require("rat.ask.permission")
 local prompt = require("rat.chat.prompt")
+local question_list = require("rat.ask.question_list")
 local registry = require("rat.chat.registry")
 local request_diff = require("rat.diff.request")
 local rpc = require("rat.rpc")
@@ -87,6 +88,7 @@ local function request_meant(chat)
     local several = #chat.status.permissions > 1
     notify.info(
       several and "Several requests are waiting. Put the cursor on one, or use :RatPermission."
+        or question_list.count(chat) > 0 and "A question is waiting: :RatPermission shows it"
         or "No permission request is waiting"
     )
   end

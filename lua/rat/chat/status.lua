@@ -236,7 +236,8 @@ end
 local function current_keys(chat)
   local status = chat.status
   local count = #status.permissions + question_list.count(chat)
-  local cancel = { "<C-c>", "cancel" }
+  local cancel = status.state == "cancelling" and { ":RatStop", "stop agent" }
+    or { "<C-c>", "cancel" }
   if count == 1 and question_list.writes(chat)[1] then
     return { { "ga", "write" }, { "gr", "reject" }, cancel }
   elseif count > 1 or count == 1 and #status.permissions == 0 then
@@ -305,7 +306,9 @@ function M.statusline(chat, waiting)
   ---@type string[]
   local parts = { escape(chat.agent) .. " " .. escape(state_words[chat.status.state] or "") }
   if waiting > 0 then
-    local here = chat.status.state == "waiting" or #chat.status.elicitations > 0
+    local here = chat.status.state == "waiting"
+      or #chat.status.elicitations > 0
+      or question_list.count(chat) > 0
     parts[2] = ("%d to answer%s"):format(waiting, here and "" or " elsewhere")
   end
   vim.list_extend(parts, { conflict_hint() or nil })

@@ -34,8 +34,8 @@ impl Chat {
             session: self.session.as_ref().map(ToString::to_string),
             state: self.state(),
             detail: self.detail(),
-            queued: self.queue.prompts.iter().map(|prompt| prompt.text.clone()).collect(),
-            queue_paused: self.queue.paused && !self.queue.prompts.is_empty(),
+            queued: self.queue.texts().map(str::to_owned).collect(),
+            queue_paused: self.queue.is_paused(),
             permissions: self
                 .awaiting_user
                 .permissions

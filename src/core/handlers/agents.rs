@@ -73,8 +73,6 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         if chat.agent.is_none() {
             chat.config = config;
-            // A paused queue stays paused; an empty one takes new prompts.
-            chat.queue.pause_if(chat.queue.paused);
             self.connect(id);
         }
     }
@@ -248,7 +246,6 @@ impl State {
         let why = &failure.message;
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.transcript.note(Severity::Error, why.clone(), details);
-            chat.queue.paused = true;
             chat.losses.given_up();
         }
         self.enter_phase(id, Phase::Failed(why.clone()));
@@ -279,7 +276,6 @@ impl State {
                 "Stopped. :RatRestart starts it again.",
                 Vec::new(),
             );
-            chat.queue.paused = true;
             chat.losses.given_up();
         }
         self.enter_phase(id, Phase::Stopped);
@@ -305,9 +301,6 @@ impl State {
         let chats = agent
             .map_or_else(|| vec![id], |agent| self.end_connection(agent, ToolStatus::Cancelled));
         for id in chats {
-            if let Some(chat) = self.chats.get_mut(&id) {
-                chat.queue.paused = false;
-            }
             self.connect(id);
         }
     }
@@ -345,7 +338,7 @@ impl State {
             && turn.is_unsent()
         {
             // It was not sent, so it is sent first once there is an agent again.
-            chat.queue.prompts.push_front(turn.prompt.clone());
+            chat.queue.push_ahead(turn.prompt.clone());
         }
         chat.transcript.settle_tools(tools);
         self.end_terminals(id);

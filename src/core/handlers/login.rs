@@ -188,7 +188,7 @@ impl State {
         for id in self.waiting_for_login(id) {
             let Some(chat) = self.chats.get_mut(&id) else { continue };
             if chat.phase.has_session() {
-                chat.queue.pause_if(true);
+                chat.queue.pause();
                 chat.transcript.note(Severity::Error, why, details.to_vec());
                 self.enter_phase(id, Phase::Ready);
             } else {

@@ -106,7 +106,7 @@ impl State {
     /// sent as the next prompt.
     pub(super) fn send_reason(&mut self, id: ChatId, reason: String) {
         if let Some(chat) = self.chats.get_mut(&id) {
-            chat.queue.prompts.push_front(Prompt { text: reason, attachments: Vec::new() });
+            chat.queue.push_ahead(Prompt { text: reason, attachments: Vec::new() });
             chat.redraw.status = true;
         }
     }

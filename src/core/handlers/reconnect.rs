@@ -100,7 +100,7 @@ impl State {
             if let Some(prompt) = prompt {
                 let note = format!("This turn was lost with it. {}", user_messages::PROMPT_IS_BACK);
                 chat.transcript.note(Severity::Error, note, Vec::new());
-                chat.queue.pause_if(true);
+                chat.queue.pause();
                 if !prompt.text.is_empty() {
                     let prompt = prompt.clone();
                     self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });

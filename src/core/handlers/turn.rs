@@ -34,13 +34,12 @@ impl State {
         match &chat.phase {
             Phase::Ready => self.start_turn(id, prompt),
             Phase::Running(_) | Phase::Starting(_) if !chat.is_reconnecting() => {
-                chat.queue.prompts.push_back(prompt);
+                chat.queue.push(prompt);
                 chat.redraw.status = true;
             }
             Phase::Running(_) | Phase::Starting(_) | Phase::Failed(_) => {
                 // A prompt restarts a dead agent.
-                chat.queue.prompts.push_front(prompt);
-                chat.queue.paused = false;
+                chat.queue.push_ahead(prompt);
                 self.connect(id);
             }
             Phase::Stopped => {
@@ -59,17 +58,17 @@ impl State {
     /// Sends the next queued prompt if the agent is ready.
     pub(in crate::core) fn send_next_prompt(&mut self, id: ChatId) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        if chat.phase != Phase::Ready || chat.queue.paused {
+        if chat.phase != Phase::Ready {
             return;
         }
-        if let Some(prompt) = chat.queue.prompts.pop_front() {
+        if let Some(prompt) = chat.queue.next() {
             self.start_turn(id, prompt);
         }
     }
 
     pub(in crate::core) fn take_queued(&mut self, id: ChatId, index: usize) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        if let Some(prompt) = chat.queue.prompts.remove(index) {
+        if let Some(prompt) = chat.queue.remove(index) {
             chat.redraw.status = true;
             self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: true });
         }
@@ -77,9 +76,10 @@ impl State {
 
     pub(in crate::core) fn drop_queued(&mut self, id: ChatId, text: &str) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        match chat.queue.prompts.iter().position(|prompt| prompt.text == text) {
+        let index = chat.queue.texts().position(|queued| queued == text);
+        match index {
             Some(index) => {
-                chat.queue.prompts.remove(index);
+                chat.queue.remove(index);
                 chat.redraw.status = true;
             }
             None => self.notify(Level::Info, "That prompt is not queued any more"),
@@ -88,7 +88,7 @@ impl State {
 
     pub(in crate::core) fn resume_queue(&mut self, id: ChatId) {
         if let Some(chat) = self.chats.get_mut(&id) {
-            chat.queue.paused = false;
+            chat.queue.resume();
             chat.redraw.status = true;
         }
         self.send_next_prompt(id);
@@ -114,7 +114,7 @@ impl State {
         }
         turn.cancelled = true;
         chat.redraw.status = true;
-        chat.queue.pause_if(true);
+        chat.queue.pause();
         let after = chat.time_to_obey();
         if let (Some(agent), Some(session)) = (agent, session) {
             self.send_to_agent(agent, AgentCommand::Cancel(session));
@@ -149,7 +149,7 @@ impl State {
         self.end_turn(id, true, "cancelled");
         self.restart(id);
         if let Some(chat) = self.chats.get_mut(&id) {
-            chat.queue.pause_if(true);
+            chat.queue.pause();
         }
     }
 
@@ -160,7 +160,13 @@ impl State {
         }
         let Some(chat) = self.chats.get(&id) else { return };
         let title = format!("{} has not stopped yet", chat.agent_title());
-        self.ask(question, title, vec!["End the agent".to_owned(), "Wait".to_owned()]);
+        let others = chat.agent.map_or(0, |agent| self.chats_on(agent).len().saturating_sub(1));
+        let end = match others {
+            0 => "End the agent".to_owned(),
+            1 => "End the agent, and 1 other chat that uses it".to_owned(),
+            _ => format!("End the agent, and {others} other chats that use it"),
+        };
+        self.ask(question, title, vec![end, "Wait".to_owned()]);
     }
 
     pub(in crate::core) fn end_agent_answered(
@@ -236,11 +242,10 @@ impl State {
             return self.end_turn(id, true, "cancelled");
         }
         if login::is_required(error) {
-            chat.queue.prompts.push_front(turn.prompt);
             chat.transcript.note(Severity::Warning, "Login required", Vec::new());
             self.end_turn(id, true, "error");
             if let Some(chat) = self.chats.get_mut(&id) {
-                chat.queue.paused = false;
+                chat.queue.push_ahead(turn.prompt);
             }
             return self.login(id);
         }
@@ -273,8 +278,9 @@ impl State {
         self.cancel_permissions(id);
         self.end_elicitations(id);
         if let Some(chat) = self.chats.get_mut(&id) {
-            // What was paused before this turn waits for the user still.
-            chat.queue.pause_if(pause || chat.queue.paused);
+            if pause {
+                chat.queue.pause();
+            }
             // Gemini sends no further update for a tool call the user has rejected.
             chat.transcript.settle_tools(ToolStatus::Cancelled);
         }

@@ -111,7 +111,7 @@ fn a_lost_connection_is_made_again() {
     assert_eq!(world.chat_state(), ChatState::Ready);
     assert_eq!(world.sent.len(), 1, "a prompt was sent by itself");
     let queue = &world.state.chats[&ChatId(1)].queue;
-    assert!(queue.paused && queue.prompts.len() == 1);
+    assert!(queue.is_paused() && queue.texts().count() == 1);
 }
 
 /// Holds (Transports): Attempts to connect again are made after 1 s and at most 30 s, until one succeeds or cannot succeed.

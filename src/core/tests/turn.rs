@@ -112,6 +112,40 @@ fn the_end_of_a_turn_says_whether_a_queued_prompt_follows() {
     assert_eq!(ends(&world)[2..], [("cancelled".to_owned(), false)]);
 }
 
+/// Holds (Turns): A queue that a cancel has paused stays paused when the agent is started again, by a restart or by a new prompt.
+#[test]
+fn a_paused_queue_stays_paused_when_the_agent_starts_again() {
+    let queued = |world: &World| {
+        let queue = &world.state.chats[&ChatId(1)].queue;
+        queue.texts().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let start_again = |world: &mut World| {
+        world.reply();
+        world.reply();
+    };
+    let mut world = World::ready();
+    world.handle(prompt("go"));
+    world.handle(prompt("later"));
+    world.handle(Event::User(UserAction::Cancel(None)));
+    world.handle(Event::User(UserAction::Restart(None)));
+    start_again(&mut world);
+    assert_eq!((world.chat_state(), queued(&world)), (ChatState::Ready, vec!["later".to_owned()]));
+    let exit = Exit {
+        cause: ExitCause::ClosedPipe,
+        stderr: Vec::new(),
+        stderr_lines: 0,
+        messages: Vec::new(),
+    };
+    world.agent_sends(AgentEvent::Exited(exit));
+    assert_eq!(world.chat_state(), ChatState::Failed);
+    world.handle(prompt("now"));
+    start_again(&mut world);
+    world.context_collected(0);
+    assert_eq!(world.chat_state(), ChatState::Running, "it was sent");
+    world.reply();
+    assert_eq!((world.chat_state(), queued(&world)), (ChatState::Ready, vec!["later".to_owned()]));
+}
+
 /// Holds (Review): While the first look at a large folder takes long, the chat says how far it is.
 #[test]
 fn the_progress_of_a_long_first_scan_is_shown() {

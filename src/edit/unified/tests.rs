@@ -52,6 +52,13 @@ fn created_and_deleted_files_are_compared_with_dev_null() {
 }
 
 #[test]
+fn an_absolute_path_stays_absolute() {
+    let (one, two) = (Text::parse("1\n"), Text::parse("2\n"));
+    let diff = FileDiff::new("/tmp/x", Some(&one), Some(&two)).unwrap().to_text();
+    assert!(diff.starts_with("--- /tmp/x\n+++ /tmp/x\n"), "{diff}");
+}
+
+#[test]
 fn hunks_that_do_not_fit_are_counted() {
     let old = Text::parse(&"line\n".repeat(100));
     let new = Text::parse(&("first\n".to_owned() + &"line\n".repeat(100) + &"last\n".repeat(500)));
