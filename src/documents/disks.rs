@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -27,6 +27,10 @@ const SHORT_TIMEOUT: Duration = Duration::from_secs(1);
 /// thread.
 const MAX_CALLS: usize = 8;
 
+/// A file that has changed more recently is still being written, perhaps. Many programs write a file in place, in several
+/// steps, and take a few milliseconds.
+const SETTLING_TIME: Duration = Duration::from_millis(25);
+
 /// How long the list of mounts is cached.
 const MOUNTS_MAX_AGE: Duration = Duration::from_secs(2);
 
@@ -38,6 +42,7 @@ pub struct Disks {
     mount_of: MountFinder,
     /// Normal and short timeout.
     timeouts: [Duration; 2],
+    settling_time: Duration,
     by_mount: Mutex<HashMap<PathBuf, Arc<FileSystem>>>,
 }
 
@@ -113,7 +118,21 @@ impl Disks {
         mount_of: impl Fn(&Path) -> PathBuf + Send + Sync + 'static,
         timeouts: [Duration; 2],
     ) -> Self {
-        Self { mount_of: Box::new(mount_of), timeouts, by_mount: Mutex::default() }
+        let (settling_time, by_mount) = (SETTLING_TIME, Mutex::default());
+        Self { mount_of: Box::new(mount_of), timeouts, settling_time, by_mount }
+    }
+
+    /// Does not wait for files to settle, where they are known to be written in one step.
+    #[must_use]
+    pub fn without_settling(self) -> Self {
+        Self { settling_time: Duration::ZERO, ..self }
+    }
+
+    /// Returns how long a file has to stay unchanged until it is read, if it was changed at `modified`. `None` if it can be
+    /// read at once, also if its time is in the future.
+    pub(super) fn time_to_settle(&self, modified: SystemTime, now: SystemTime) -> Option<Duration> {
+        let age = now.duration_since(modified).ok()?;
+        self.settling_time.checked_sub(age).filter(|left| !left.is_zero())
     }
 
     /// Runs `work`, which may block on the file system of `path`. Gives it up and returns an error once it has reported
@@ -244,6 +263,19 @@ mod tests {
     fn disks() -> Disks {
         let first = |path: &Path| path.components().take(2).collect();
         Disks::new(first, [SHORT, SHORT])
+    }
+
+    #[test]
+    fn a_file_settles_once_it_has_not_changed_for_a_moment() {
+        let (disks, now) = (disks(), SystemTime::now());
+        let left = |age| disks.time_to_settle(now - age, now);
+        assert_eq!(left(Duration::ZERO), Some(SETTLING_TIME));
+        assert_eq!(left(Duration::from_millis(5)), Some(SETTLING_TIME - Duration::from_millis(5)));
+        assert_eq!(left(SETTLING_TIME), None);
+        assert_eq!(left(Duration::from_secs(1000)), None);
+        assert_eq!(disks.time_to_settle(now + SETTLING_TIME, now), None, "in the future");
+        let at_once = super::Disks::default().without_settling();
+        assert_eq!(at_once.time_to_settle(now, now), None);
     }
 
     /// Starts a call that hangs until the returned sender is dropped, and waits until it is given up.

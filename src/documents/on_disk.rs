@@ -1,6 +1,9 @@
 //! Reads, encodes and repairs the file of a document on disk. Everything that may block goes through `disks`.
 
 use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use tokio::time::{Instant, sleep};
 
 use super::blocking::run_blocking;
 use super::disk::{self, Bytes};
@@ -15,6 +18,9 @@ use super::limits::MAX_TEXT_SIZE;
 use super::transcode;
 use crate::edit::{Hunk, Snapshot, Text};
 
+/// How long a file that changes all the time is waited for.
+const LONGEST_SETTLING: Duration = Duration::from_millis(100);
+
 impl Document {
     /// Runs `work`, which may block on the file system of the document.
     pub(super) async fn call_disk<T: Send + 'static>(
@@ -28,6 +34,22 @@ impl Document {
     /// Returns the facts of the file. `None` if it does not exist or is not a regular file.
     pub(super) async fn facts(&self) -> Result<Option<DiskFacts>, DocumentError> {
         self.call_disk(|path, _| disk::facts(path)).await
+    }
+
+    /// Like [`Self::facts`], once the file has not been changed for a moment, so that its writer has probably written all of
+    /// it. One that is written again and again is not waited for.
+    pub(super) async fn settled_facts(&self) -> Result<Option<DiskFacts>, DocumentError> {
+        let deadline = Instant::now() + LONGEST_SETTLING;
+        loop {
+            let facts = self.facts().await?;
+            let known = self.baseline.as_ref().map(|baseline| baseline.facts);
+            let Some(found) = facts.filter(|_| facts != known) else { return Ok(facts) };
+            let left = self.disks.time_to_settle(found.time.to_system_time(), SystemTime::now());
+            match left {
+                Some(left) if Instant::now() + left < deadline => sleep(left).await,
+                _ => return Ok(facts),
+            }
+        }
     }
 
     /// Whether nothing exists at the document's path.

@@ -1,9 +1,15 @@
 //! What is kept of a buffer that changes: always its text.
 
+use std::fs::{self, File};
+use std::io::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rat_nvim::documents::Documents;
 use rat_nvim::documents::editor::Editor;
 use rmpv::Value;
 
-use super::nvim::{Nvim, lines};
+use super::nvim::{Nvim, author, lines};
 
 /// All that a user does to lines, at random; the seed is in the message.
 const STEPS: &str = r#"
@@ -115,4 +121,42 @@ async fn the_binary_is_told_in_order() {
     nvim.write(&path, "user\ntwo\n").await.unwrap();
     nvim.type_until("xu", "vim.bo.modified", "false").await;
     nvim.wait_for(TOLD, "buffer read a.txt, buffer saved a.txt, buffer clean a.txt").await;
+}
+
+/// Holds (Files): A file is read only once its writer has probably written all of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_being_written_is_not_read_half() {
+    let nvim = Nvim::start("follow-half").await;
+    let files = Documents::new(Arc::clone(&nvim.editor) as Arc<dyn Editor>);
+    let path = nvim.edit("a.txt", lines(1000)).await;
+    let path = fs::canonicalize(path).unwrap();
+    files.disk_changed(&path, &author()).await.unwrap();
+    let shortest = "_G.shortest = 1000
+        vim.api.nvim_buf_attach(0, false, { on_lines = function(_, buf)
+          _G.shortest = math.min(_G.shortest, vim.api.nvim_buf_line_count(buf))
+        end })";
+    nvim.lua(shortest).await;
+    for attempt in 0.. {
+        let text = lines(1000).replacen("\n", &format!(" {attempt}\n"), 1);
+        let (start, end) = text.split_at(text.len() / 2);
+        let mut file = File::create(&path).unwrap();
+        file.write_all(start.as_bytes()).unwrap();
+        let begun = Instant::now();
+        let author = author();
+        let followed = files.disk_changed(&path, &author);
+        let (followed, written) = tokio::join!(followed, async {
+            nvim.eval("1").await;
+            file.write_all(end.as_bytes()).unwrap();
+            begun.elapsed()
+        });
+        followed.unwrap();
+        // A slow machine takes too long over the second half.
+        if written < Duration::from_millis(10) {
+            break;
+        }
+        files.disk_changed(&path, &author).await.unwrap();
+        nvim.lua("_G.shortest = 1000").await;
+        assert!(attempt < 100, "{written:?}");
+    }
+    assert_eq!(nvim.eval("_G.shortest").await, "1000");
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rat_nvim::bridge::editor::NvimEditor;
 use rat_nvim::core::messages::files::Consent;
 use rat_nvim::core::messages::policy::WriteDirty;
+use rat_nvim::documents::disks::Disks;
 use rat_nvim::documents::editor::Editor;
 use rat_nvim::documents::{AgentChange, DocumentError, Documents, ReadRequest, WriteRequest};
 use rat_nvim::nvim::client::{Client, NvimEvent};
@@ -108,7 +109,10 @@ impl Nvim {
         let (stdout, stdin) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
         let client = Client::connect(stdout, stdin, sender);
         let editor = Arc::new(NvimEditor::new(client.clone()));
-        let files = Arc::new(Documents::new(Arc::clone(&editor) as Arc<dyn Editor>));
+        let files = Arc::new(Documents::with_disks(
+            Arc::clone(&editor) as Arc<dyn Editor>,
+            Disks::default().without_settling(),
+        ));
         let nvim = Self { files, editor, client, child, folder, owns_folder: false, _inbox: inbox };
         nvim.lua(PRELUDE).await;
         nvim

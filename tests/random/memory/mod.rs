@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
 use rat_nvim::documents::Documents;
+use rat_nvim::documents::disks::Disks;
 use rat_nvim::documents::editor::{
     Buffer, BufferId, Editor, EditorError, Encoded, Found, Lines, Outcome, Then,
 };
@@ -68,7 +69,10 @@ impl Memory {
     fn in_folder(folder: Arc<Folder>, autoread: bool, seed: u64) -> Self {
         let inner = Inner::new(folder.0.clone(), autoread, seed);
         let shared = Shared(Arc::new(Mutex::new(inner)));
-        let files = Arc::new(Documents::new(Arc::new(shared.clone())));
+        let files = Arc::new(Documents::with_disks(
+            Arc::new(shared.clone()),
+            Disks::default().without_settling(),
+        ));
         Self { files, shared, folder }
     }
 }
