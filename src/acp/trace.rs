@@ -117,20 +117,6 @@ pub struct Entry {
     pub message: Value,
 }
 
-impl Entry {
-    /// Returns the direction, method and id in a few words; `None` if it is not a message.
-    fn summary(&self) -> Option<String> {
-        let arrow = match self.direction {
-            Direction::ToAgent => "→",
-            Direction::FromAgent => "←",
-            Direction::Stray | Direction::Stderr => return None,
-        };
-        let what = self.method.as_deref().unwrap_or("answer");
-        let id = self.id.as_ref().map_or_else(String::new, |id| format!(" {id}"));
-        Some(format!("{arrow} {what}{id}"))
-    }
-}
-
 impl Trace {
     /// Creates an empty trace that starts now.
     pub fn new(redactor: Redactor) -> Self {
@@ -193,8 +179,7 @@ impl Trace {
 
     /// Returns the last `count` messages in a few words each, oldest first. [`Trace::jsonl`] has all of them in full.
     pub fn summaries(&self, count: usize) -> Vec<String> {
-        let entries = self.last(usize::MAX);
-        let messages = entries.iter().rev().filter_map(Entry::summary).take(count);
+        let messages = self.frames.iter().rev().filter_map(Frame::summary).take(count);
         let mut summaries: Vec<String> = messages.collect();
         summaries.reverse();
         summaries
@@ -278,6 +263,19 @@ impl Head {
 }
 
 impl Frame {
+    /// Returns the direction, method and id in a few words; `None` if it is not a message.
+    fn summary(&self) -> Option<String> {
+        let arrow = match self.direction {
+            Direction::ToAgent => "→",
+            Direction::FromAgent => "←",
+            Direction::Stray | Direction::Stderr => return None,
+        };
+        let head = self.head();
+        let what = head.method.as_deref().unwrap_or("answer");
+        let id = head.id.as_ref().map_or_else(String::new, |id| format!(" {id}"));
+        Some(format!("{arrow} {what}{id}"))
+    }
+
     fn head(&self) -> Head {
         if let Some(head) = &self.head {
             return head.clone();

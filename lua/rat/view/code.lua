@@ -113,16 +113,56 @@ local function schedule_step(wait)
   end
 end
 
---- Computes highlights of a few lines of the first block in the queue, and schedules the next step.
-function step()
-  local job = queue[1]
-  if not job then
-    return
-  end
-  local block = blocks[job.buf] and blocks[job.buf][job.id]
-  if not block or not api.nvim_buf_is_loaded(job.buf) or not next(block.wanted) then
+--- Whether a window shows any of these rows.
+---@param buf integer
+---@param from integer from 0
+---@param to integer end exclusive
+---@return boolean
+local function is_on_screen(buf, from, to)
+  return vim.iter(vim.fn.win_findbuf(buf)):any(function(win)
+    local info = vim.fn.getwininfo(win)[1]
+    -- The last line may be shown in part.
+    return info.topline <= to and from <= info.botline
+  end)
+end
+
+--- Finds the next lines to highlight. In a flood most of the wanted ones have left the screen; they are forgotten, since
+--- they will be wanted again when they come back.
+---@return rat.Block? block
+---@return integer buf
+---@return string id of the block
+---@return integer first row of the block
+---@return integer from index of the first of the lines, of which there are BATCH
+local function next_wanted()
+  while queue[1] do
+    local job = queue[1]
+    local block = blocks[job.buf] and blocks[job.buf][job.id]
+    -- Rows move when text above them changes; the line's format says where in the block it is.
+    local code = block and api.nvim_buf_is_loaded(job.buf) and line_format.code(job.buf, job.row)
+    local is_there = code and code.block == job.id
+    while is_there and next(block.wanted) do
+      local first = job.row - code.index
+      local from = math.floor(next(block.wanted) / BATCH) * BATCH
+      if is_on_screen(job.buf, first + from, first + from + BATCH) then
+        return block, job.buf, job.id, first, from
+      end
+      for index = from, from + BATCH - 1 do
+        block.wanted[index] = nil
+      end
+    end
+    if block then
+      block.wanted = {}
+    end
     table.remove(queue, 1)
-    return schedule_step(0)
+  end
+  return nil, 0, "", 0, 0
+end
+
+--- Computes highlights of a few lines, and schedules the next step.
+function step()
+  local block, buf, id, first, from = next_wanted()
+  if not block then
+    return
   end
   if language.queries[block.language] == nil then
     if uv.now() - last_draw < QUIET_MS then
@@ -131,26 +171,15 @@ function step()
     language.compile(block.language)
     return schedule_step(0)
   end
-  -- Rows move when text above them changes; the line's format says where in the block it is.
-  local row = job.row
-  local code = line_format.code(job.buf, row)
-  if not code or code.block ~= job.id then
-    block.wanted = {}
-    table.remove(queue, 1)
-    return schedule_step(0)
-  end
-  local first = row - code.index
   if not block.tree or uv.now() - block.parsed >= REPARSE_MS then
-    parse(block, job.buf, first, job.id)
+    parse(block, buf, first, id)
   end
-  local index = next(block.wanted)
-  local from = math.floor(index / BATCH) * BATCH
-  local rows = api.nvim_buf_get_lines(job.buf, first + from, first + from + BATCH, false)
+  local rows = api.nvim_buf_get_lines(buf, first + from, first + from + BATCH, false)
   highlight(block, from, from + BATCH, rows)
   for i = from, from + BATCH - 1 do
     block.wanted[i] = nil
   end
-  line_format.redraw(job.buf, first + from, first + from + BATCH)
+  line_format.redraw(buf, first + from, first + from + BATCH)
   schedule_step(1)
 end
 
