@@ -27,8 +27,8 @@ const SHORT_TIMEOUT: Duration = Duration::from_secs(1);
 /// thread.
 const MAX_CALLS: usize = 8;
 
-/// A file that has changed more recently is still being written, perhaps. Many programs write a file in place, in several
-/// steps, and take a few milliseconds.
+/// A file that has changed more recently may still be written. Many programs write a file in place, in several steps,
+/// which take a few milliseconds.
 const SETTLING_TIME: Duration = Duration::from_millis(25);
 
 /// How long the list of mounts is cached.
@@ -122,7 +122,7 @@ impl Disks {
         Self { mount_of: Box::new(mount_of), timeouts, settling_time, by_mount }
     }
 
-    /// Does not wait for files to settle, where they are known to be written in one step.
+    /// Never waits for the rest of a file, where files are known to be written in one step.
     #[must_use]
     pub fn without_settling(self) -> Self {
         Self { settling_time: Duration::ZERO, ..self }

@@ -43,7 +43,7 @@ impl Document {
 
     async fn follow_disk(&mut self, by: &Author) -> Result<Option<AgentChange>, DocumentError> {
         let session = &by.session;
-        let facts = self.settled_facts().await?;
+        let facts = self.facts().await?;
         if facts.is_some() && facts == self.baseline.as_ref().map(|baseline| baseline.facts) {
             return Ok(None);
         }

@@ -36,22 +36,6 @@ impl Document {
         self.call_disk(|path, _| disk::facts(path)).await
     }
 
-    /// Like [`Self::facts`], once the file has not been changed for a moment, so that its writer has probably written all of
-    /// it. One that is written again and again is not waited for.
-    pub(super) async fn settled_facts(&self) -> Result<Option<DiskFacts>, DocumentError> {
-        let deadline = Instant::now() + LONGEST_SETTLING;
-        loop {
-            let facts = self.facts().await?;
-            let known = self.baseline.as_ref().map(|baseline| baseline.facts);
-            let Some(found) = facts.filter(|_| facts != known) else { return Ok(facts) };
-            let left = self.disks.time_to_settle(found.time.to_system_time(), SystemTime::now());
-            match left {
-                Some(left) if Instant::now() + left < deadline => sleep(left).await,
-                _ => return Ok(facts),
-            }
-        }
-    }
-
     /// Whether nothing exists at the document's path.
     pub(super) async fn is_missing(&self) -> Result<bool, DocumentError> {
         self.call_disk(|path, _| disk::is_missing(path)).await
@@ -66,8 +50,36 @@ impl Document {
         self.read_file_up_to(MAX_TEXT_SIZE, buffer).await
     }
 
-    /// Like [`Self::read_file`], for a file of at most `max_size` bytes.
+    /// Like [`Self::read_file`], for a file of at most `max_size` bytes. Waits a moment for the rest of a file that seems to
+    /// be written just now.
     pub(super) async fn read_file_up_to(
+        &self,
+        max_size: u64,
+        buffer: Option<&Buffer>,
+    ) -> Result<Option<DiskText>, DocumentError> {
+        let deadline = Instant::now() + LONGEST_SETTLING;
+        loop {
+            let file = self.read_once(max_size, buffer).await?;
+            let Some(unfinished) = file.as_ref().filter(|file| self.looks_unfinished(file)) else {
+                return Ok(file);
+            };
+            let modified = unfinished.facts.time.to_system_time();
+            match self.disks.time_to_settle(modified, SystemTime::now()) {
+                Some(left) if Instant::now() + left < deadline => sleep(left).await,
+                _ => return Ok(file),
+            }
+        }
+    }
+
+    /// Whether a file that was written in place may have been read before all of it was there: it is empty, or ends within a
+    /// line although the last version of it did not.
+    fn looks_unfinished(&self, file: &DiskText) -> bool {
+        let baseline = self.baseline.as_ref().filter(|baseline| baseline.facts != file.facts);
+        let ended = baseline.is_some_and(|baseline| baseline.text.shape().final_newline);
+        file.text.is_empty() || ended && !file.text.shape().final_newline
+    }
+
+    async fn read_once(
         &self,
         max_size: u64,
         buffer: Option<&Buffer>,

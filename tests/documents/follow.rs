@@ -136,27 +136,31 @@ async fn a_file_that_is_being_written_is_not_read_half() {
           _G.shortest = math.min(_G.shortest, vim.api.nvim_buf_line_count(buf))
         end })";
     nvim.lua(shortest).await;
-    for attempt in 0.. {
-        let text = lines(1000).replacen("\n", &format!(" {attempt}\n"), 1);
-        let (start, end) = text.split_at(text.len() / 2);
-        let mut file = File::create(&path).unwrap();
-        file.write_all(start.as_bytes()).unwrap();
-        let begun = Instant::now();
-        let author = author();
-        let followed = files.disk_changed(&path, &author);
-        let (followed, written) = tokio::join!(followed, async {
-            nvim.eval("1").await;
-            file.write_all(end.as_bytes()).unwrap();
-            begun.elapsed()
-        });
-        followed.unwrap();
-        // A slow machine takes too long over the second half.
-        if written < Duration::from_millis(10) {
-            break;
+    let author = author();
+    // At first the file is empty, then it ends within a line.
+    for written in [0, 4003] {
+        for attempt in 0.. {
+            let text = lines(1000).replacen('\n', &format!(" {written} {attempt}\n"), 1);
+            let (start, end) = text.split_at(written);
+            assert!(!start.ends_with('\n'));
+            let mut file = File::create(&path).unwrap();
+            file.write_all(start.as_bytes()).unwrap();
+            let begun = Instant::now();
+            let followed = files.disk_changed(&path, &author);
+            let (followed, took) = tokio::join!(followed, async {
+                nvim.eval("1").await;
+                file.write_all(end.as_bytes()).unwrap();
+                begun.elapsed()
+            });
+            followed.unwrap();
+            // A slow machine takes too long over the second half.
+            if took < Duration::from_millis(10) {
+                break;
+            }
+            files.disk_changed(&path, &author).await.unwrap();
+            nvim.lua("_G.shortest = 1000").await;
+            assert!(attempt < 100, "{took:?}");
         }
-        files.disk_changed(&path, &author).await.unwrap();
-        nvim.lua("_G.shortest = 1000").await;
-        assert!(attempt < 100, "{written:?}");
     }
     assert_eq!(nvim.eval("_G.shortest").await, "1000");
 }
