@@ -206,9 +206,7 @@ fn an_entry_of_the_settings_file_that_makes_no_sense_is_named_and_the_others_cou
     nvim.folder().file("config/nvim/rat.json", json!({"agent_servers": servers}).to_string());
     nvim.command("RatStart mine");
     agent.expect_start();
-    nvim.poll("the entry", |nvim| {
-        nvim.messages().contains("rat.json: agent_servers.bad.command: expected a string")
-    });
+    nvim.poll_screen("agent_servers.bad.command: expected a string");
     nvim.command("RatStart bad");
     nvim.poll_screen("bad cannot be started: agent_servers.bad");
 }
@@ -227,7 +225,7 @@ fn checkhealth_says_of_each_configured_agent_whether_it_can_be_started() {
         "here: /",
         "gone: no-such-agent is not on PATH",
         "npm install -g ghost",
-        "rat.json: agent_servers.bad.args: expected a list, got an integer",
+        "rat.json: line 1, column 36: agent_servers.bad.args: expected a list",
     ] {
         nvim.poll_screen(line);
     }

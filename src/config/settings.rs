@@ -1,15 +1,22 @@
 //! The settings file: JSON with `agent_servers` and `mcp_servers`, in the format of other ACP clients. Only a file in the
 //! user's own configuration is read, since a file in a project must not be able to start programs.
 
+mod place;
+
+use self::place::Step;
 use super::options::{AgentOptions, McpServerOptions};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use serde_path_to_error::Segment;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
 /// The largest settings file that is read, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The section of MCP servers, which some clients write as a list.
+const MCP_SERVERS: &str = "mcp_servers";
 
 /// The contents of a settings file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,6 +66,10 @@ pub fn parse(text: &str) -> (Settings, Vec<String>) {
             problems.push("line 1, column 1: expected an object".to_owned());
             Map::new()
         }
+        Err(_) if text.trim().is_empty() => {
+            problems.push("the file is empty".to_owned());
+            Map::new()
+        }
         Err(error) => {
             problems.push(syntax_problem(&error));
             Map::new()
@@ -66,9 +77,13 @@ pub fn parse(text: &str) -> (Settings, Vec<String>) {
     };
     let first_agent = file.get("agent_servers").and_then(Value::as_object);
     let first_agent = first_agent.and_then(|agents| agents.keys().next().cloned());
-    let (agents, invalid_agents) = section(&mut file, "agent_servers", &mut problems);
-    let (mcp_servers, invalid_servers) = section(&mut file, "mcp_servers", &mut problems);
-    problems.extend(invalid_agents.values().chain(invalid_servers.values()).cloned());
+    let mut agents = Section::new("agent_servers");
+    agents.read(&mut file);
+    let mut servers = Section::new(MCP_SERVERS);
+    servers.read(&mut file);
+    problems.extend(agents.problems(text).chain(servers.problems(text)));
+    let invalid_agents = agents.problems_by_name();
+    let (agents, mcp_servers) = (agents.valid, servers.valid);
     (Settings { agents, mcp_servers, invalid_agents, first_agent }, problems)
 }
 
@@ -80,60 +95,150 @@ fn syntax_problem(error: &serde_json::Error) -> String {
     format!("line {}, column {}: {reason}", error.line(), error.column())
 }
 
-/// Removes a section from `file`. Returns its valid entries, and the problems of the others, by name.
-fn section<T: DeserializeOwned>(
-    file: &mut Map<String, Value>,
-    key: &str,
-    problems: &mut Vec<String>,
-) -> (BTreeMap<String, T>, BTreeMap<String, String>) {
-    let entries = match file.remove(key) {
-        None | Some(Value::Null) => return Default::default(),
-        // Some tools, such as Lua libraries, write an empty object as a list.
-        Some(Value::Array(entries)) if entries.is_empty() => return Default::default(),
-        Some(Value::Object(entries)) => entries,
-        Some(_) => {
-            problems.push(format!("{key}: expected an object with names as keys"));
-            return Default::default();
+/// A part of the file that has entries with names.
+struct Section<T> {
+    key: &'static str,
+    valid: BTreeMap<String, T>,
+    invalid: Vec<Problem>,
+}
+
+/// What is wrong with an entry.
+struct Problem {
+    /// `None` for the section as a whole.
+    entry: Option<String>,
+    path: Vec<Step>,
+    what: String,
+}
+
+impl Problem {
+    fn new(entry: Option<&str>, path: Vec<Step>, what: impl Into<String>) -> Self {
+        Self { entry: entry.map(str::to_owned), path, what: what.into() }
+    }
+
+    /// Describes it by the path to the value.
+    fn describe(&self) -> String {
+        let mut keys = String::new();
+        for step in &self.path {
+            match step {
+                Step::Key(key) if keys.is_empty() => keys.push_str(key),
+                Step::Key(key) => keys.extend([".", key]),
+                Step::Index(index) => keys.push_str(&format!("[{index}]")),
+            }
         }
-    };
-    let (mut valid, mut invalid) = (BTreeMap::new(), BTreeMap::new());
-    for (name, entry) in entries {
+        format!("{keys}: {}", self.what)
+    }
+}
+
+impl<T: DeserializeOwned> Section<T> {
+    fn new(key: &'static str) -> Self {
+        Self { key, valid: BTreeMap::new(), invalid: Vec::new() }
+    }
+
+    /// The problems, each with its place in the text of the file.
+    fn problems(&self, text: &str) -> impl Iterator<Item = String> {
+        let describe = |it: &Problem| format!("{}: {}", place::of(text, &it.path), it.describe());
+        self.invalid.iter().map(describe)
+    }
+
+    fn problems_by_name(&self) -> BTreeMap<String, String> {
+        let named = |problem: &Problem| Some((problem.entry.clone()?, problem.describe()));
+        self.invalid.iter().filter_map(named).collect()
+    }
+
+    /// Takes the section out of the file.
+    fn read(&mut self, file: &mut Map<String, Value>) {
+        let path = vec![Step::Key(self.key.to_owned())];
+        match file.remove(self.key) {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(entries)) => {
+                for (name, entry) in entries {
+                    self.read_entry(name, entry);
+                }
+            }
+            // Some tools, such as Lua libraries, write an empty object as a list.
+            Some(Value::Array(entries)) if entries.is_empty() => {}
+            Some(Value::Array(entries)) if self.key == MCP_SERVERS => self.read_list(entries),
+            Some(_) => {
+                let what = "expected an object with names as keys";
+                self.invalid.push(Problem::new(None, path, what));
+            }
+        }
+    }
+
+    /// Reads a list whose items have a `name`.
+    fn read_list(&mut self, entries: Vec<Value>) {
+        for (index, mut entry) in entries.into_iter().enumerate() {
+            let path = vec![Step::Key(self.key.to_owned()), Step::Index(index)];
+            let what = match entry.as_object_mut().and_then(|entry| entry.remove("name")) {
+                Some(Value::String(name)) if self.valid.contains_key(&name) => {
+                    format!("a second entry is named {name:?}")
+                }
+                Some(Value::String(name)) => {
+                    self.read_entry(name, entry);
+                    continue;
+                }
+                Some(_) => "expected a string as its `name`".to_owned(),
+                None if entry.is_object() => "expected a `name`".to_owned(),
+                None => format!("expected an object, got {}", type_of(&entry)),
+            };
+            self.invalid.push(Problem::new(None, path, what));
+        }
+    }
+
+    fn read_entry(&mut self, name: String, entry: Value) {
         if entry.is_null() {
-            continue;
+            return;
         }
         let entry = without_nulls(entry);
-        if let Some(path) = misplaced_list(&entry) {
-            let problem = format!("{key}.{name}{path}: expected an object, got a list");
-            invalid.insert(name, problem);
-            continue;
+        let mut path = vec![Step::Key(self.key.to_owned()), Step::Key(name.clone())];
+        if let Some(more) = misplaced_list(&entry) {
+            path.extend(more);
+            let what = "expected an object, got a list";
+            return self.invalid.push(Problem::new(Some(&name), path, what));
         }
         match serde_path_to_error::deserialize(entry) {
             Ok(entry) => {
-                valid.insert(name, entry);
+                self.valid.insert(name, entry);
             }
             Err(error) => {
-                let path = error.path().to_string();
-                let path = if path == "." { String::new() } else { format!(".{path}") };
-                let problem = without_value(&error.inner().to_string());
-                let problem = format!("{key}.{name}{path}: {problem}");
-                invalid.insert(name, problem);
+                path.extend(error.path().iter().filter_map(|segment| match segment {
+                    Segment::Map { key } => Some(Step::Key(key.clone())),
+                    Segment::Seq { index } => Some(Step::Index(*index)),
+                    Segment::Enum { .. } | Segment::Unknown => None,
+                }));
+                let what = without_value(&error.inner().to_string());
+                self.invalid.push(Problem::new(Some(&name), path, what));
             }
         }
     }
-    (valid, invalid)
 }
 
 /// Returns the path of a list that stands where an object belongs. Serde would take its items for the object's fields.
-fn misplaced_list(entry: &Value) -> Option<String> {
+fn misplaced_list(entry: &Value) -> Option<Vec<Step>> {
     let is_list = |value: &Value| value.as_array().is_some_and(|items| !items.is_empty());
+    let key = |name: &str| Step::Key(name.to_owned());
     if is_list(entry) {
-        return Some(String::new());
+        return Some(Vec::new());
     }
-    if is_list(&entry["timeouts"]) {
-        return Some(".timeouts".to_owned());
+    for name in ["timeouts", "capabilities"] {
+        if is_list(&entry[name]) {
+            return Some(vec![key(name)]);
+        }
     }
     let mut servers = entry["mcp_servers"].as_object().into_iter().flatten();
-    servers.find(|(_, server)| is_list(server)).map(|(name, _)| format!(".mcp_servers.{name}"))
+    let (name, _) = servers.find(|(_, server)| is_list(server))?;
+    Some(vec![key("mcp_servers"), key(name)])
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
 }
 
 /// Rewrites serde's message about a wrong type in terms of JSON and without the value, which may be a secret.
@@ -174,68 +279,4 @@ fn without_nulls(value: Value) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Holds (Configuration): What is wrong in the settings file is reported with its place, and the rest counts.
-    #[test]
-    fn a_file_in_the_format_of_other_clients_is_read_without_its_invalid_entries() {
-        let text = r#"{
-            "theme": "One Dark",
-            "agent_servers": {
-                "mine": {"type": "custom", "command": "my-agent", "args": ["acp"], "env": {"A": "b", "B": null}, "cwd": null},
-                "bad": {"command": 7},
-                "worse": {"env": {"A": ["b"]}},
-                "worst": {"env": "A=b"},
-                "none": 5,
-                "absent": null,
-                "listed": ["sh"],
-                "timed": {"timeouts": [5]},
-                "early": {"timeouts": {"request": -1}}
-            },
-            "mcp_servers": {"docs": {"url": "http://localhost:1/mcp"}}
-        }"#;
-        let (settings, problems) = parse(text);
-        let mine = &settings.agents["mine"];
-        assert_eq!(mine.command.as_deref(), Some("my-agent"));
-        assert_eq!(mine.args, Some(vec!["acp".to_owned()]));
-        assert_eq!(mine.env["A"], "b");
-        assert_eq!(settings.agents.len(), 1, "invalid entries are skipped");
-        assert_eq!(settings.mcp_servers["docs"].url.as_deref(), Some("http://localhost:1/mcp"));
-        let expected = [
-            "agent_servers.bad.command: expected a string, got an integer",
-            "agent_servers.early.timeouts.request: expected a whole number of at least 0, got an integer",
-            "agent_servers.listed: expected an object, got a list",
-            "agent_servers.none: expected an object, got an integer",
-            "agent_servers.timed.timeouts: expected an object, got a list",
-            "agent_servers.worse.env.A: expected a string, got a list",
-            "agent_servers.worst.env: expected an object, got text",
-        ];
-        assert_eq!(problems, expected);
-    }
-
-    /// Holds (Configuration): What is wrong in the settings file is reported with its place, and the rest counts.
-    #[test]
-    fn malformed_json_is_reported_with_line_and_column() {
-        let (settings, problems) = parse("{\n  \"agent_servers\": {\n    \"a\": nope\n  }\n}");
-        assert_eq!(settings, Settings::default());
-        assert_eq!(problems, ["line 3, column 11: expected ident"]);
-        assert_eq!(parse("\u{feff}{}"), Default::default(), "a byte order mark is no error");
-        for text in ["", "[", "{", "{\"a\"", "7", "\"x\"", "null"] {
-            assert_eq!(parse(text).1.len(), 1, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_list_of_servers_without_names_is_reported() {
-        let (_, problems) = parse(r#"{"mcp_servers": [{"name": "docs", "command": "x"}]}"#);
-        assert_eq!(problems, ["mcp_servers: expected an object with names as keys"]);
-        assert_eq!(parse(r#"{"mcp_servers": [], "agent_servers": {}}"#), Default::default());
-    }
-
-    #[test]
-    fn a_missing_file_is_no_problem() {
-        assert_eq!(load(Path::new("/no/such/file")), Default::default());
-        assert_eq!(load(Path::new("/")).1.len(), 1);
-    }
-}
+mod tests;

@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(left(SETTLING_TIME), None);
         assert_eq!(left(Duration::from_secs(1000)), None);
         assert_eq!(disks.time_to_settle(now + SETTLING_TIME, now), None, "in the future");
-        let at_once = super::Disks::default().without_settling();
+        let at_once = Disks::default().without_settling();
         assert_eq!(at_once.time_to_settle(now, now), None);
     }
 

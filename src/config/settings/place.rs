@@ -1,0 +1,102 @@
+//! Finds the place of a value in the text of a settings file. It judges nothing.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A step from a value into it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The value of a key. In a list, the item with this `name`.
+    Key(String),
+    /// An item of a list, from 0.
+    Index(usize),
+}
+
+/// A place in a text, both counted from 1, the column in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    line: usize,
+    column: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// Returns where the value at this path begins in `text`, which has to be JSON. For a path that leads nowhere, the place
+/// of the last value on the way.
+pub(super) fn of(text: &str, path: &[Step]) -> Place {
+    let mut value = text.trim_ascii_start();
+    for step in path {
+        match child(value, step) {
+            Some(found) => value = found,
+            None => break,
+        }
+    }
+    // All of them are slices of the text.
+    let before = &text[..value.as_ptr().addr() - text.as_ptr().addr()];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    Place {
+        line: before.matches('\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+    }
+}
+
+fn child<'a>(value: &'a str, step: &Step) -> Option<&'a str> {
+    match step {
+        Step::Index(index) => items(value).get(*index).copied(),
+        Step::Key(key) if value.starts_with('[') => {
+            items(value).into_iter().find(|item| name(item).as_deref() == Some(key))
+        }
+        Step::Key(key) => {
+            let fields: BTreeMap<Cow<'a, str>, &'a RawValue> = serde_json::from_str(value).ok()?;
+            fields.get(key.as_str()).map(|field| field.get())
+        }
+    }
+}
+
+fn items(list: &str) -> Vec<&str> {
+    let items: Vec<&RawValue> = serde_json::from_str(list).unwrap_or_default();
+    items.into_iter().map(RawValue::get).collect()
+}
+
+fn name(item: &str) -> Option<String> {
+    let item: Value = serde_json::from_str(item).ok()?;
+    item.get("name")?.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn key(key: &str) -> Step {
+        Step::Key(key.to_owned())
+    }
+
+    #[test]
+    fn the_place_of_a_value_is_where_it_begins() {
+        let text = "\n{\"a\": {\n  \"ü\": [1, {\"name\": \"x\", \"b\\u0063\": 7}]}}";
+        let place = |path: &[Step]| of(text, path).to_string();
+        assert_eq!(place(&[]), "line 2, column 1");
+        assert_eq!(place(&[key("a")]), "line 2, column 7");
+        assert_eq!(place(&[key("a"), key("ü")]), "line 3, column 8");
+        assert_eq!(place(&[key("a"), key("ü"), Step::Index(1)]), "line 3, column 12");
+        assert_eq!(place(&[key("a"), key("ü"), key("x"), key("bc")]), "line 3, column 37");
+        assert_eq!(place(&[key("a"), key("no"), key("x")]), "line 2, column 7");
+    }
+
+    proptest! {
+        /// Any text that is no JSON has a place, too.
+        #[test]
+        fn any_text_and_path_have_a_place(text in "[\\[\\]{}\",:a\\n ]{0,30}", index in 0_usize..3) {
+            let place = of(&text, &[key("a"), Step::Index(index)]);
+            prop_assert!(place.line >= 1 && place.column >= 1);
+        }
+    }
+}
