@@ -8,14 +8,16 @@ local api = vim.api
 local M = {}
 
 local FOOTER = " <CR> done · <C-c> back "
+local FOOTER_OF_DRAFT = " <CR> done · <C-c> keep as a draft "
 
 --- Largest height of the window; longer texts scroll.
 local MAX_HEIGHT = 6
 
 ---@param buf integer
 ---@param title string
+---@param footer string
 ---@return integer win
-local function open_window(buf, title)
+local function open_window(buf, title, footer)
   local parent = api.nvim_get_current_win()
   local row = api.nvim_win_get_cursor(parent)[1] - 1
   local function place()
@@ -28,7 +30,7 @@ local function open_window(buf, title)
       width = math.max(20, api.nvim_win_get_width(parent) - 6),
       height = math.min(api.nvim_buf_line_count(buf), MAX_HEIGHT),
       title = " " .. title .. " ",
-      footer = FOOTER,
+      footer = footer,
       zindex = 60,
     }
   end
@@ -42,8 +44,8 @@ local function open_window(buf, title)
 end
 
 ---@class rat.Input
----@field submit fun() closes it and returns its text through `on_done`
----@field close fun() closes it; `on_done` is not called
+---@field submit fun() closes it and passes its text to `on_done`
+---@field close fun() closes it; nothing is called
 
 --- Leaves Insert mode by feeding keys: |:stopinsert| takes effect later, and a message before that would cause the
 --- hit-enter prompt.
@@ -59,15 +61,17 @@ end
 --- Opens the window and starts Insert mode in it.
 ---@param title string
 ---@param text string initial text
----@param on_done fun(text: string) not called if the user cancels
+---@param on_done fun(text: string) not called if the user goes back
+---@param on_back? fun(text: string) called then, with what they have typed, to keep it as a draft
 ---@return rat.Input
-function M.open(title, text, on_done)
+function M.open(title, text, on_done, on_back)
   local back = api.nvim_get_current_win()
   local buf = api.nvim_create_buf(false, true)
   scratch.set_options(buf, "ratinput", true)
   vim.bo[buf].bufhidden = "wipe"
   scratch.fill(buf, vim.split(text, "\n", { plain = true }))
-  local win = open_window(buf, title)
+  local win = open_window(buf, title, on_back and FOOTER_OF_DRAFT or FOOTER)
+  api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
   local open = true
   ---@type string[]?
   local lines_on_leave
@@ -80,27 +84,28 @@ function M.open(title, text, on_done)
       end
     end
   end
-  local function finish(submit)
+  ---@param tell? fun(text: string)
+  local function finish(tell)
     if not open then
       return
     end
     open = false
-    local lines = submit and (lines_on_leave or api.nvim_buf_get_lines(buf, 0, -1, false))
+    local lines = tell and (lines_on_leave or api.nvim_buf_get_lines(buf, 0, -1, false))
     leave_insert(win)
     close_window()
-    if lines then
-      on_done(table.concat(lines, "\n"))
+    if tell and lines then
+      tell(table.concat(lines, "\n"))
     end
   end
-  local function map(modes, lhs, doc, submit)
+  local function map(modes, lhs, doc, tell)
     vim.keymap.set(modes, lhs, function()
-      finish(submit)
+      finish(tell)
     end, { buffer = buf, nowait = true, desc = "rat: " .. doc })
   end
-  map({ "n", "i" }, "<CR>", "done", true)
-  map({ "n", "i" }, "<C-c>", "back", false)
-  map("n", "<Esc>", "back", false)
-  map("n", "q", "back", false)
+  map({ "n", "i" }, "<CR>", "done", on_done)
+  map({ "n", "i" }, "<C-c>", "back", on_back)
+  map("n", "<Esc>", "back", on_back)
+  map("n", "q", "back", on_back)
   api.nvim_create_autocmd("TextChangedI", {
     buffer = buf,
     callback = function()
@@ -114,17 +119,17 @@ function M.open(title, text, on_done)
       -- Leaving the window submits its text. It cannot be closed during WinLeave, and later the buffer may be gone.
       lines_on_leave = api.nvim_buf_get_lines(buf, 0, -1, false)
       vim.schedule(function()
-        finish(true)
+        finish(on_done)
       end)
     end,
   })
   vim.cmd.startinsert({ bang = true })
   return {
     submit = function()
-      finish(true)
+      finish(on_done)
     end,
     close = function()
-      finish(false)
+      finish()
     end,
   }
 end

@@ -1,10 +1,13 @@
---- Comments on lines of a review, which go to the agent together, in one prompt.
+--- Comments on lines of a review: written, changed and removed by the user, shown below the lines, and put into the prompt
+--- together. What was typed and not taken stays as a draft. It changes no file.
 local buffers = require("rat.chat.buffers")
 local current_chat = require("rat.chat.current")
+local groups = require("rat.view.groups")
 local input = require("rat.ask.input")
 local notify = require("rat.util.notify")
 local prompt = require("rat.chat.prompt")
 local registry = require("rat.chat.registry")
+local review_page = require("rat.review.page")
 local window = require("rat.view.window")
 
 local api = vim.api
@@ -16,83 +19,247 @@ local NAMESPACE = api.nvim_create_namespace("rat_comments")
 ---@field path string
 ---@field first integer line in the file, from 1
 ---@field last integer
----@field lines string[] of the diff
----@field text string
+---@field lines string[] of the diff; none if it is about the whole file
+---@field text string empty as long as there is only a draft
+---@field draft? string what was typed and not taken
+---@field mark? integer where it is shown
 
 ---@type rat.Comment[]
 local comments = {}
 
----@param buf integer
----@param row integer
----@param text string
-local function mark(buf, row, text)
-  local shown = vim.tbl_map(function(line)
-    return { { "  ▏ " .. line, "RatComment" } }
-  end, vim.split(text, "\n", { plain = true }))
-  api.nvim_buf_set_extmark(buf, NAMESPACE, row, 0, { virt_lines = shown })
+--- The review that shows them.
+---@type {page: rat.ReviewPage, buf: integer}?
+local shown
+
+---@param comment rat.Comment
+---@return integer? row
+local function row_of(comment)
+  local page = shown and shown.page
+  if not (page and shown) then
+    return nil
+  elseif #comment.lines > 0 then
+    local text = comment.lines[#comment.lines]
+    return review_page.row_of(page, shown.buf, comment.path, comment.last - 1, text)
+  end
+  for _, part in ipairs(page.parts) do
+    if not part.start and not part.group and part.path == comment.path then
+      return part.row
+    end
+  end
 end
 
---- Asks for a comment and shows it below a row.
----@param buf integer
----@param row integer
 ---@param comment rat.Comment
-function M.ask(buf, row, comment)
-  local title = ("Comment on %s:%d"):format(vim.fn.fnamemodify(comment.path, ":."), comment.first)
-  input.open(title, "", function(text)
-    if vim.trim(text) == "" then
-      return
+---@return [string, string][][]
+local function rows_of(comment)
+  local rows = {}
+  local function add(text, group, label)
+    for index, line in ipairs(vim.split(text, "\n", { plain = true })) do
+      rows[#rows + 1] = { { ("  ▏ %s%s"):format(index == 1 and label or "", line), group } }
     end
-    comment.text = vim.trim(text)
+  end
+  if comment.text ~= "" then
+    add(comment.text, "RatComment", "")
+  end
+  if comment.draft then
+    add(comment.draft, "RatHint", "draft: ")
+  end
+  return rows
+end
+
+local function redraw()
+  if not (shown and api.nvim_buf_is_valid(shown.buf)) then
+    return
+  end
+  groups.define()
+  api.nvim_buf_clear_namespace(shown.buf, NAMESPACE, 0, -1)
+  for _, comment in ipairs(comments) do
+    local row = row_of(comment)
+    comment.mark = row
+      and api.nvim_buf_set_extmark(shown.buf, NAMESPACE, row, 0, { virt_lines = rows_of(comment) })
+  end
+end
+
+--- Shows the comments in a review that has arrived or changed.
+---@param page rat.ReviewPage
+---@param buf integer
+function M.show(page, buf)
+  shown = { page = page, buf = buf }
+  redraw()
+end
+
+--- Returns a comment on rows of a review, still without a text.
+---@param page rat.ReviewPage
+---@param buf integer
+---@param first integer row
+---@param last integer row, inclusive
+---@return rat.Comment? comment
+---@return string? problem why they cannot be commented on
+local function new_comment(page, buf, first, last)
+  local from, to = review_page.index(page, first), review_page.index(page, last)
+  local head = page.parts[from]
+  if not head or head.group and from == to then
+    return nil, "Comments are on files and their lines. There is none here."
+  elseif not head.start and from < to and page.parts[from + 1].start then
+    from, first = from + 1, page.parts[from + 1].row
+  end
+  for index = from + 1, to do
+    if not page.parts[index].start then
+      return nil, "You have selected more than one file. Select lines of one to comment on them."
+    end
+  end
+  local part = page.parts[from]
+  if not part.start then
+    return { path = part.path, first = 1, last = 1, lines = {}, text = "" }
+  end
+  local end_of_last = review_page.last_row(page, buf, to)
+  if first == part.row then
+    last = first == last and end_of_last or last
+    first = first + 1
+  end
+  last = math.min(last, end_of_last)
+  local _, file_first = review_page.file_row(page, buf, first)
+  local _, file_last = review_page.file_row(page, buf, last)
+  return {
+    path = part.path,
+    first = file_first + 1,
+    last = file_last + 1,
+    lines = api.nvim_buf_get_lines(buf, first, last + 1, true),
+    text = "",
+  }
+end
+
+--- Returns the comment that is there already, or else the last one that is shown below a row.
+---@param new rat.Comment
+---@param row? integer
+---@return rat.Comment?
+local function find(new, row)
+  local below
+  for _, comment in ipairs(comments) do
+    local is_same = comment.path == new.path
+      and comment.first == new.first
+      and comment.last == new.last
+      and vim.deep_equal(comment.lines, new.lines)
+    if is_same then
+      return comment
+    elseif row and comment.mark and shown then
+      local at = api.nvim_buf_get_extmark_by_id(shown.buf, NAMESPACE, comment.mark, {})
+      below = at[1] == row and comment or below
+    end
+  end
+  return below
+end
+
+--- Returns the name of its lines in messages and in the prompt.
+---@param comment rat.Comment
+---@return string
+local function name_of(comment)
+  local range = comment.first == comment.last and tostring(comment.first)
+    or ("%d-%d"):format(comment.first, comment.last)
+  return ("%s:%s"):format(vim.fn.fnamemodify(comment.path, ":."), range)
+end
+
+---@param comment rat.Comment
+local function keep(comment)
+  if not vim.list_contains(comments, comment) then
     comments[#comments + 1] = comment
-    if api.nvim_buf_is_valid(buf) then
-      mark(buf, row, comment.text)
-    end
+  end
+end
+
+---@param comment rat.Comment
+---@return boolean was_there
+local function remove(comment)
+  local count = #comments
+  comments = vim.tbl_filter(function(other)
+    return other ~= comment
+  end, comments)
+  return #comments < count
+end
+
+---@param comment rat.Comment
+---@param text string
+local function take(comment, text)
+  comment.text, comment.draft = vim.trim(text), nil
+  if comment.text ~= "" then
+    keep(comment)
+  elseif remove(comment) then
+    notify.info(("Removed the comment on %s"):format(name_of(comment)))
+  end
+  redraw()
+end
+
+---@param comment rat.Comment
+---@param text string
+local function put_off(comment, text)
+  local is_draft = vim.trim(text) ~= "" and vim.trim(text) ~= comment.text
+  comment.draft = is_draft and text or nil
+  if is_draft then
+    keep(comment)
+    notify.info("Kept as a draft, which is not sent. c opens it again.")
+  elseif comment.text == "" then
+    remove(comment)
+  end
+  redraw()
+end
+
+--- Opens a comment on rows of a review: the one that is there, or else a new one.
+---@param page rat.ReviewPage
+---@param buf integer
+---@param first integer row
+---@param last integer row, inclusive
+---@param is_selection boolean whether the user has selected the rows, and so means just these
+function M.write(page, buf, first, last, is_selection)
+  local new, problem = new_comment(page, buf, first, last)
+  if not new then
+    return notify.info(problem --[[@as string]])
+  end
+  local comment = find(new, not is_selection and last or nil) or new
+  input.open("Comment on " .. name_of(comment), comment.draft or comment.text, function(text)
+    take(comment, text)
+  end, function(text)
+    put_off(comment, text)
   end)
 end
 
---- Shows the comments in an updated review.
----@param buf integer
----@param row_of fun(path: string, file_row: integer): integer? the row that is about a row of a file
-function M.show(buf, row_of)
-  api.nvim_buf_clear_namespace(buf, NAMESPACE, 0, -1)
-  for _, comment in ipairs(comments) do
-    local row = row_of(comment.path, comment.last - 1)
-    if row then
-      mark(buf, row, comment.text)
-    end
-  end
-end
-
---- Writes all comments into the prompt and forgets them here.
+--- Writes all comments into the prompt and forgets them here. Drafts stay.
 ---@param of_review integer? the chat that the review is about
 function M.send(of_review)
   local chat = of_review and registry.get(of_review) or current_chat.get()
+  local out, drafts = {}, {}
+  for _, comment in ipairs(comments) do
+    if comment.text ~= "" then
+      out[#out + 1] = name_of(comment)
+      if #comment.lines > 0 then
+        vim.list_extend(out, { "```diff" })
+        vim.list_extend(out, comment.lines)
+        vim.list_extend(out, { "```" })
+      end
+      vim.list_extend(out, vim.split(comment.text, "\n", { plain = true }))
+      out[#out + 1] = ""
+    end
+    if comment.draft then
+      drafts[#drafts + 1] = comment
+    end
+  end
   if #comments == 0 then
     return notify.info("No comments yet. c writes one.")
+  elseif #out == 0 then
+    return notify.info("Only drafts yet. c opens one, and <CR> there makes it a comment.")
   elseif not chat then
     return notify.warn("No agent is running. :RatStart starts one.")
   end
-  local out = {}
-  for _, comment in ipairs(comments) do
-    local path = vim.fn.fnamemodify(comment.path, ":.")
-    local range = comment.first == comment.last and tostring(comment.first)
-      or ("%d-%d"):format(comment.first, comment.last)
-    out[#out + 1] = ("%s:%s"):format(path, range)
-    if #comment.lines > 0 then
-      vim.list_extend(out, { "```diff" })
-      vim.list_extend(out, comment.lines)
-      vim.list_extend(out, { "```" })
-    end
-    vim.list_extend(out, vim.split(comment.text, "\n", { plain = true }))
-    out[#out + 1] = ""
+  for _, comment in ipairs(drafts) do
+    comment.text = ""
   end
-  comments = {}
+  comments = drafts
   out[#out] = nil
-  api.nvim_buf_clear_namespace(0, NAMESPACE, 0, -1)
+  redraw()
   prompt.give_back(chat, table.concat(out, "\n"))
-  local shown = vim.fn.win_findbuf(buffers.get(chat, "prompt"))[1]
-  if shown then
-    api.nvim_set_current_win(shown)
+  if #drafts > 0 then
+    notify.info(("Drafts are not sent: %d in the review"):format(#drafts))
+  end
+  local prompt_win = vim.fn.win_findbuf(buffers.get(chat, "prompt"))[1]
+  if prompt_win then
+    api.nvim_set_current_win(prompt_win)
   else
     window.open(chat, true)
   end

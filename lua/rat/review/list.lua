@@ -105,21 +105,27 @@ local function set_winbar(win, title)
   window_options.set(win, { winbar = bar })
 end
 
+--- Returns the selected rows and ends the selection, or else the row of the cursor.
+---@return integer first
+---@return integer last inclusive
+---@return boolean is_selection
+local function selected()
+  local row, other = vim.fn.line(".") - 1, vim.fn.line("v") - 1
+  if not vim.fn.mode():match("[vV\22]") then
+    return row, row, false
+  end
+  api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
+  return math.min(row, other), math.max(row, other), true
+end
+
 ---@param keep boolean
 local function decide_here(keep)
   return function()
-    local is_selection = vim.fn.mode():match("[vV\22]") ~= nil
-    local row, other = vim.fn.line(".") - 1, vim.fn.line("v") - 1
-    if is_selection then
-      api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
-    else
-      other = row
-    end
+    local first, last, is_selection = selected()
     if review.arriving then
       return notify.info("The review is being updated. Try again.")
     end
-    local buf, first, last = api.nvim_get_current_buf(), math.min(row, other), math.max(row, other)
-    decisions.decide(review, buf, first, last, keep, is_selection)
+    decisions.decide(review, api.nvim_get_current_buf(), first, last, keep, is_selection)
   end
 end
 
@@ -178,32 +184,8 @@ local function compare()
 end
 
 local function comment()
-  local buf, row = api.nvim_get_current_buf(), api.nvim_win_get_cursor(0)[1] - 1
-  local other = vim.fn.line("v") - 1
-  if vim.fn.mode():match("[vV\22]") then
-    api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
-  else
-    other = row
-  end
-  local first, last = math.min(row, other), math.max(row, other)
-  local page = review.page
-  local index = review_page.index(page, first)
-  local part = page.parts[index]
-  if not part or part.group then
-    return
-  end
-  if first == last and first == part.row and part.start then
-    first, last = part.row + 1, review_page.last_row(page, buf, index)
-  end
-  local path, file_first = review_page.file_row(page, buf, first)
-  local _, file_last = review_page.file_row(page, buf, last)
-  comments.ask(buf, last, {
-    path = path --[[@as string]],
-    first = file_first + 1,
-    last = file_last + 1,
-    lines = part.start and api.nvim_buf_get_lines(buf, first, last + 1, true) or {},
-    text = "",
-  })
+  local first, last, is_selection = selected()
+  comments.write(review.page, api.nvim_get_current_buf(), first, last, is_selection)
 end
 
 --- Lists the hunks in the quickfix window.
@@ -234,7 +216,7 @@ local KEYS = {
   { { "n", "x" }, "a", decide_here(true), "accept the hunk, file or selection" },
   { { "n", "x" }, "r", decide_here(false), "reject the hunk, file or selection" },
   { { "n" }, "u", decisions.take_back, "take the last decision back" },
-  { { "n", "x" }, "c", comment, "comment on the hunk or selection" },
+  { { "n", "x" }, "c", comment, "comment on the hunk or selection, or change the comment" },
   { { "n" }, "C", send_comments, "put all comments into the prompt" },
   { { "n" }, "<CR>", compare, "compare the file, before and after" },
   { { "n" }, "o", open_file, "go to the line in the file" },
@@ -399,9 +381,7 @@ local function finish(buf, win)
   if win then
     go_back_to(win, buf)
   end
-  comments.show(buf, function(path, file_row)
-    return review_page.row_of(review.page, buf, path, file_row)
-  end)
+  comments.show(review.page, buf)
   review.asked, review.arriving = false, false
   if review.stale then
     update()

@@ -180,14 +180,15 @@ function M.file_row(page, buf, row)
   return part.path, at
 end
 
---- Returns the last row of the review that is about a row of a file.
+--- Returns the row of the review that is about a row of a file: the last one with this text, or else the last one.
 ---@param page rat.ReviewPage
 ---@param buf integer
 ---@param path string
 ---@param file_row integer
+---@param text string
 ---@return integer?
-function M.row_of(page, buf, path, file_row)
-  local found
+function M.row_of(page, buf, path, file_row, text)
+  local found, is_same
   for index, part in ipairs(page.parts) do
     -- A hunk has at most three unchanged lines around it.
     local is_near = part.start
@@ -198,8 +199,8 @@ function M.row_of(page, buf, path, file_row)
       local last = M.last_row(page, buf, index)
       local at = first_file_row(buf, part)
       for offset, line in ipairs(api.nvim_buf_get_lines(buf, part.row + 1, last + 1, true)) do
-        if at == file_row then
-          found = part.row + offset
+        if at == file_row and (line == text or not is_same) then
+          found, is_same = part.row + offset, line == text
         end
         at = at + (line:sub(1, 1) == "-" and 0 or 1)
       end

@@ -1,0 +1,176 @@
+//! Comments in `:RatReview`: written, changed, removed and sent, and never lost by accident.
+
+use crate::support::{Chat, DEADLINE, Nvim, PROMPT, poll_for};
+use serde_json::json;
+
+/// A review of two files with a hunk each. The cursor is on the first of them.
+fn reviewed() -> Chat {
+    let mut chat = Chat::builder().file("a.txt", "1\n2\n3\n").file("b.txt", "1\n2\n3\n").in_turn();
+    for (name, content) in [("a.txt", "1\ntwo\nthree\n"), ("b.txt", "1\nTWO\n3\n")] {
+        let path = chat.path(name);
+        chat.request("fs/write_text_file", json!({"path": path, "content": content})).unwrap();
+    }
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("Review · 2 files, 2 hunks");
+    chat.nvim.poll_screen("+TWO");
+    chat
+}
+
+/// Goes to the first line of the review that begins like this.
+fn go_to(chat: &mut Chat, line: &str) {
+    let code = r"vim.fn.cursor(1, 1) return vim.fn.search('^\\V' .. ..., 'cW')";
+    let found = chat.nvim.lua(code, json!([line]));
+    assert_ne!(found, json!(0), "there is no {line}");
+}
+
+/// The comments as they are shown: the text of the row they are below, and theirs.
+fn comments(chat: &mut Chat) -> Vec<String> {
+    let code = r#"
+        local namespace = vim.api.nvim_get_namespaces().rat_comments
+        local shown = {}
+        for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })) do
+          local row = vim.api.nvim_buf_get_lines(0, mark[2], mark[2] + 1, true)[1]
+          for _, line in ipairs(mark[4].virt_lines) do
+            row = row .. "|" .. vim.trim((line[1][1]:gsub("▏", "")))
+          end
+          shown[#shown + 1] = row
+        end
+        return shown"#;
+    let found = chat.nvim.lua(code, json!([]));
+    let all = found.as_array().cloned().unwrap_or_default();
+    all.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect()
+}
+
+fn poll_comments(chat: &mut Chat, wanted: &[&str]) {
+    let in_review = |chat: &mut Chat| chat.nvim.eval("vim.bo.filetype") == json!("ratreview");
+    let found = poll_for(DEADLINE, || {
+        (in_review(chat) && comments(chat) == wanted && !chat.nvim.mode_is_blocked()).then_some(())
+    });
+    if found.is_none() {
+        let shown = comments(chat);
+        chat.nvim.fail(&format!("the comments are {shown:?}, not {wanted:?}"));
+    }
+}
+
+fn poll_message(chat: &mut Chat, text: &str) {
+    chat.nvim.poll(text, |nvim| nvim.messages().contains(text));
+}
+
+/// Opens the comment at the cursor, which begins with this text.
+fn open(chat: &mut Chat, keys: &str, text: &str) {
+    chat.nvim.input(keys);
+    chat.nvim.poll("the comment", |nvim| {
+        nvim.eval("{ vim.bo.filetype, vim.fn.mode(), vim.fn.join(vim.fn.getline(1, '$'), '|') }")
+            == json!(["ratinput", "i", text])
+    });
+}
+
+fn write(chat: &mut Chat, line: &str, text: &str) {
+    go_to(chat, line);
+    open(chat, "c", "");
+    chat.nvim.input(&format!("{text}<CR>"));
+}
+
+/// Holds (Review): A comment is opened again where it is shown, an emptied one is removed, and all go into the prompt.
+#[test]
+fn a_comment_is_changed_and_removed() {
+    let mut chat = reviewed();
+    write(&mut chat, "+two", "shorter");
+    poll_comments(&mut chat, &["+two|shorter"]);
+    // The hunk is another place, though its last row has the comment below it that is about itself.
+    go_to(&mut chat, "@@");
+    open(&mut chat, "c", "");
+    chat.nvim.input("why<CR>");
+    poll_comments(&mut chat, &["+two|shorter", "+three|why"]);
+    go_to(&mut chat, "+three");
+    open(&mut chat, "c", "why");
+    chat.nvim.input(" not<CR>");
+    poll_comments(&mut chat, &["+two|shorter", "+three|why not"]);
+    // Just these rows.
+    open(&mut chat, "Vc", "");
+    chat.nvim.input("see above<CR>");
+    poll_comments(&mut chat, &["+two|shorter", "+three|why not", "+three|see above"]);
+    go_to(&mut chat, "+two");
+    open(&mut chat, "c", "shorter");
+    chat.nvim.input("<C-u><CR>");
+    poll_comments(&mut chat, &["+three|why not", "+three|see above"]);
+    poll_message(&mut chat, "Removed the comment on a.txt:2");
+    chat.nvim.input("C");
+    let prompt = "a.txt:1-3\n```diff\n 1\n-2\n-3\n+two\n+three\n```\nwhy not\n\n\
+                  a.txt:3\n```diff\n+three\n```\nsee above";
+    chat.nvim.poll("the prompt", |nvim| nvim.buffer_lines(PROMPT).join("\n") == prompt);
+}
+
+/// Holds (Review): What was typed as a comment is never lost: left without `<CR>`, it is a draft, which is shown, opened again and not sent.
+#[test]
+fn what_was_typed_as_a_comment_stays() {
+    let mut chat = reviewed();
+    for keys in ["<C-c>", "<Esc><C-c>", "<Esc><Esc>", "<Esc>q"] {
+        go_to(&mut chat, "+two");
+        open(&mut chat, "c", "");
+        chat.nvim.input(&format!("half{keys}"));
+        poll_comments(&mut chat, &["+two|draft: half"]);
+        chat.nvim.input("C");
+        poll_message(&mut chat, "Only drafts yet");
+        open(&mut chat, "c", "half");
+        chat.nvim.input("<C-u><C-c>");
+        poll_comments(&mut chat, &[]);
+        chat.nvim.command("messages clear");
+    }
+    for keys in ["<CR>", "<Esc>:q<CR>", "<Esc><C-w>c", "<Esc><C-w>p", "<Esc>:bdelete<CR>"] {
+        go_to(&mut chat, "+two");
+        open(&mut chat, "c", "");
+        chat.nvim.input(&format!("whole{keys}"));
+        poll_comments(&mut chat, &["+two|whole"]);
+        open(&mut chat, "c", "whole");
+        chat.nvim.input("<C-u><CR>");
+        poll_comments(&mut chat, &[]);
+    }
+    write(&mut chat, "+two", "first");
+    poll_comments(&mut chat, &["+two|first"]);
+    open(&mut chat, "c", "first");
+    chat.nvim.input(" and more<C-c>");
+    poll_comments(&mut chat, &["+two|first|draft: first and more"]);
+    chat.nvim.input("C");
+    poll_message(&mut chat, "Drafts are not sent: 1 in the review");
+    let sent = |nvim: &mut Nvim| nvim.buffer_lines(PROMPT).join("|").ends_with("```|first");
+    chat.nvim.poll("the prompt", sent);
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("RatReview");
+    poll_comments(&mut chat, &["+two|draft: first and more"]);
+    go_to(&mut chat, "+two");
+    open(&mut chat, "c", "first and more");
+}
+
+/// Holds (Review): A comment stays below its lines, and a selection in more than one file is refused in one line.
+#[test]
+fn a_comment_is_where_it_was_written() {
+    let mut chat = reviewed();
+    write(&mut chat, "-2", "gone");
+    poll_comments(&mut chat, &["-2|gone"]);
+    write(&mut chat, "b.txt", "all of it");
+    poll_comments(&mut chat, &["-2|gone", "b.txt  +1 -1|all of it"]);
+    // An update of the page.
+    go_to(&mut chat, "+TWO");
+    chat.nvim.input("Va");
+    chat.nvim
+        .poll("the update", |nvim| !nvim.buffer_lines("rat://review").contains(&"+TWO".to_owned()));
+    poll_comments(&mut chat, &["-2|gone", "b.txt  +0 -1|all of it"]);
+    chat.nvim.input("u");
+    poll_comments(&mut chat, &["-2|gone", "b.txt  +1 -1|all of it"]);
+    go_to(&mut chat, "+two");
+    chat.nvim.input("VGc");
+    poll_message(&mut chat, "You have selected more than one file");
+    poll_comments(&mut chat, &["-2|gone", "b.txt  +1 -1|all of it"]);
+    // The row that names the file is not a line of it.
+    chat.nvim.input("gg");
+    go_to(&mut chat, "-3");
+    open(&mut chat, "Vggc", "");
+    chat.nvim.input("both<CR>");
+    poll_comments(&mut chat, &["-2|gone", "-3|both", "b.txt  +1 -1|all of it"]);
+    chat.nvim.input("C");
+    let both = "a.txt:1-2|```diff| 1|-2|-3|```|both";
+    chat.nvim.poll("the prompt", |nvim| nvim.buffer_lines(PROMPT).join("|").ends_with(both));
+}
