@@ -52,6 +52,7 @@ mod review;
 mod review_before;
 mod review_comments;
 mod review_layout;
+mod review_moves;
 mod review_page;
 mod review_states;
 mod same_session;

@@ -3,6 +3,7 @@ local notify = require("rat.util.notify")
 local paths = require("rat.document.paths")
 local review_page = require("rat.review.page")
 local rpc = require("rat.rpc")
+local view = require("rat.review.view")
 
 local api = vim.api
 local M = {}
@@ -10,6 +11,7 @@ local M = {}
 ---@class rat.Decision
 ---@field all rat.notify.Review[] one for each file
 ---@field keep boolean
+---@field place? rat.ReviewPlace of its first row
 ---@field before table<string, integer> where the loaded files were in their undo histories before it, see |changenr()|
 ---@field after table<string, integer> and once it was carried out
 
@@ -129,7 +131,8 @@ function M.decide(review, buf, first, last, keep, is_selection)
     end
   end
   if #order > 0 then
-    local decision = { all = order, keep = keep, before = {}, after = {} }
+    local place = view.place_of_hunk(page, buf, first)
+    local decision = { all = order, keep = keep, place = place, before = {}, after = {} }
     decision.before = states(decision)
     history[#history + 1] = decision
   end
@@ -147,10 +150,12 @@ function M.settle()
 end
 
 --- Takes the last decision back: what was accepted is pending again, and in loaded files a rejection is undone.
+---@return rat.ReviewPlace? place where it had been made
 function M.take_back()
   local last = table.remove(history)
   if not last then
-    return notify.info("There is no decision to take back")
+    notify.info("There is no decision to take back")
+    return nil
   end
   local is_left = false
   for _, one in ipairs(last.all) do
@@ -176,6 +181,7 @@ function M.take_back()
   if is_left then
     notify.warn("Not all of it can be taken back here. :RatRedo and :RatUndo act on whole turns.")
   end
+  return last.place
 end
 
 return M

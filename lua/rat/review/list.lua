@@ -13,6 +13,7 @@ local scratch = require("rat.view.scratch")
 local splits = require("rat.view.splits")
 local statusline_escape = require("rat.util.text").statusline_escape
 local syntax = require("rat.review.syntax")
+local view = require("rat.review.view")
 local window_options = require("rat.view.window_options")
 
 local api = vim.api
@@ -24,14 +25,13 @@ local NAMESPACE = api.nvim_create_namespace("rat_review")
 --- Of the colours of a diff; those of the code are above them.
 local PRIORITY = 100
 
----@alias rat.ReviewPlace {path: string, state?: boolean, nth: integer, offset: integer, line: integer}
-
 ---@class rat.Review
 ---@field scope rat.notify.Scope
 ---@field chat? integer
 ---@field number integer of the page, whose pieces arrive one after the other
 ---@field page rat.ReviewPage
 ---@field place? rat.ReviewPlace where the cursor was before an update
+---@field back? {place: rat.ReviewPlace, line: integer} where a decision that was taken back had been made, and the line of the cursor as long as nobody has moved it
 ---@field unfolded integer index of the first part that is not folded yet
 ---@field closed table<string, true> files that stay folded in an update
 ---@field asked? boolean whether an update has been asked for
@@ -48,50 +48,6 @@ local GROUP = { ["+"] = "RatReviewAdd", ["-"] = "RatReviewDelete", ["@"] = "RatR
 local function window_of(buf)
   local here = buf and vim.fn.bufwinid(buf) or -1
   return here ~= -1 and here or buf and vim.fn.win_findbuf(buf)[1] or nil
-end
-
---- Remembers the hunk under the cursor, to find it again in an updated review.
----@param win integer
----@return rat.ReviewPlace?
-local function place_of(win)
-  local line = api.nvim_win_get_cursor(win)[1]
-  local index = review_page.index(review.page, line - 1)
-  local part = review.page.parts[index]
-  if not part then
-    return nil
-  end
-  local nth = index - review_page.head_of(review.page, index)
-  return {
-    path = part.path,
-    state = part.state,
-    nth = nth,
-    offset = line - 1 - part.row,
-    line = line,
-  }
-end
-
---- Goes to where the cursor was before an update, or to what has taken its place.
----@param win integer
----@param buf integer
-local function go_back_to(win, buf)
-  local place = review.place
-  review.place = nil
-  if not place then
-    return
-  end
-  local line = place.line
-  local page = review.page
-  for index, part in ipairs(page.parts) do
-    if not part.start and part.path == place.path and part.state == place.state then
-      local nth = math.min(index + place.nth, review_page.last_of_file(page, index))
-      local is_same = nth - index == place.nth
-      line = page.parts[nth].row + 1 + (is_same and place.offset or 0)
-      line = math.min(line, review_page.last_row(page, buf, nth) + 1)
-      break
-    end
-  end
-  local last = api.nvim_buf_line_count(buf)
-  api.nvim_win_set_cursor(win, { math.max(1, math.min(line, last)), 0 })
 end
 
 ---@param win integer
@@ -125,8 +81,14 @@ local function decide_here(keep)
     if review.arriving then
       return notify.info("The review is being updated. Try again.")
     end
+    review.back = nil
     decisions.decide(review, api.nvim_get_current_buf(), first, last, keep, is_selection)
   end
+end
+
+local function take_back()
+  local place = decisions.take_back()
+  review.back = place and { place = place, line = api.nvim_win_get_cursor(0)[1] }
 end
 
 --- Goes to another hunk or file.
@@ -215,7 +177,7 @@ end
 local KEYS = {
   { { "n", "x" }, "a", decide_here(true), "accept the hunk, file or selection" },
   { { "n", "x" }, "r", decide_here(false), "reject the hunk, file or selection" },
-  { { "n" }, "u", decisions.take_back, "take the last decision back" },
+  { { "n" }, "u", take_back, "take the last decision back" },
   { { "n", "x" }, "c", comment, "comment on the hunk or selection, or change the comment" },
   { { "n" }, "C", send_comments, "put all comments into the prompt" },
   { { "n" }, "<CR>", compare, "compare the file, before and after" },
@@ -370,6 +332,21 @@ local function fold(win, buf, last, is_last)
   end
 end
 
+--- Goes to where the cursor was before an update, or to what the user has taken back.
+---@param win integer
+---@param buf integer
+local function show_place(win, buf)
+  if review.place then
+    view.go_to(win, review.page, buf, review.place)
+    review.place = nil
+  end
+  if review.back then
+    view.return_to(win, review.page, buf, review.back.place)
+    review.back.line = api.nvim_win_get_cursor(win)[1]
+  end
+  view.fill(win)
+end
+
 ---@param buf integer
 ---@param win integer?
 local function finish(buf, win)
@@ -378,10 +355,10 @@ local function finish(buf, win)
   if #review.page.parts == 0 then
     scratch.fill(buf, { "Nothing is pending. q closes." })
   end
-  if win then
-    go_back_to(win, buf)
-  end
   comments.show(review.page, buf)
+  if win then
+    show_place(win, buf)
+  end
   review.asked, review.arriving = false, false
   if review.stale then
     update()
@@ -391,19 +368,21 @@ end
 ---@param payload rat.msg.Review
 ---@param buf integer
 local function start_page(payload, buf)
-  local old = review
+  local old = payload.update and review or nil
   local shown = window_of(buf)
+  local line = old and shown and api.nvim_win_get_cursor(shown)[1]
   review = {
     scope = payload.scope --[[@as rat.notify.Scope]],
     chat = payload.chat,
     number = payload.page,
     page = old and payload.replaces and old.page or review_page.new(),
-    place = payload.update and old and shown and place_of(shown) or nil,
+    place = old and line and view.place(old.page, line - 1) or nil,
+    back = old and old.back and old.back.line == line and old.back or nil,
     unfolded = 1,
     closed = {},
     asked = true,
     arriving = payload.update,
-    stale = payload.update and old and old.stale or false,
+    stale = old and old.stale or false,
   }
 end
 
