@@ -41,6 +41,12 @@ fn poll_page(chat: &mut Chat, hunks: usize) {
     });
 }
 
+/// The line of the cursor.
+fn line(chat: &mut Chat) -> String {
+    let line = chat.nvim.eval("vim.fn.getline('.')");
+    line.as_str().unwrap_or_default().to_owned()
+}
+
 fn poll_line(chat: &mut Chat, wanted: &str) {
     chat.nvim.poll(&format!("the cursor at {wanted}"), |nvim| {
         nvim.eval("vim.fn.getline('.')") == json!(wanted)
@@ -112,6 +118,44 @@ fn the_cursor_returns_with_a_hunk() {
     chat.nvim.poll("the last line", |nvim| {
         nvim.eval("vim.fn.line('.') == vim.fn.line('$')") == json!(true)
     });
+}
+
+/// Holds (Review): Moves from hunk to hunk take a count, and one that is too large leads to the last hunk.
+#[test]
+fn moves_take_a_count() {
+    let mut chat = written();
+    chat.nvim.lua(
+        "vim.keymap.set('n', ']h', '<Plug>(rat-hunk-next)')
+        vim.keymap.set('n', '[h', '<Plug>(rat-hunk-previous)')",
+        json!([]),
+    );
+    chat.nvim.poll("the signs", |nvim| nvim.eval("vim.b.rat_pending") == json!(5));
+    for (keys, wanted) in [
+        ("gg3]h", "new4"),
+        ("gg9]h", "new5"),
+        ("9]h", "new5"),
+        ("]h", "new1"),
+        ("G2[h", "new4"),
+        ("9[h", "new1"),
+        ("9[h", "new1"),
+        ("[h", "new5"),
+    ] {
+        chat.nvim.feed(keys);
+        assert_eq!(line(&mut chat), wanted, "{keys}");
+    }
+    chat.nvim.command("RatReview");
+    poll_page(&mut chat, 6);
+    for (keys, wanted) in [
+        ("gg3]cjjjjj", "+new3"),
+        ("gg9]cjj", "+new6"),
+        ("2[cjjjjj", "+new5"),
+        ("gg9]f", "b.txt  +1 -1"),
+        ("9[f", "a.txt  +5 -5"),
+    ] {
+        chat.nvim.feed(keys);
+        let found = line(&mut chat);
+        assert!(found == wanted, "{keys}: {found}");
+    }
 }
 
 /// Holds (Review): A review that gets shorter fills its window as long as it has the lines.

@@ -229,20 +229,22 @@ function M.rows(buf)
   end, marks)
 end
 
---- Goes to the next or previous pending hunk, from the end to the beginning if 'wrapscan' is set.
+--- Goes to the next or previous pending hunk, or as many on as a count says, but not past the last one. Without a count, that
+--- is followed by the first one if 'wrapscan' is set.
 ---@param step 1|-1
----@return boolean moved
+---@return boolean is_there whether there is any
 function M.go(step)
   local row = api.nvim_win_get_cursor(0)[1] - 1
-  local all = M.rows(0)
+  local all, count = M.rows(0), vim.v.count1
   local following = vim.tbl_filter(function(hunk)
     if step > 0 then
       return hunk.first > row
     end
     return hunk.first < row
   end, all)
-  local hunk = step > 0 and following[1] or following[#following]
-  if not hunk and vim.o.wrapscan then
+  count = math.min(count, #following)
+  local hunk = step > 0 and following[count] or following[#following + 1 - count]
+  if not hunk and vim.o.wrapscan and vim.v.count1 == 1 then
     hunk = step > 0 and all[1] or all[#all]
   end
   if hunk then
@@ -250,7 +252,7 @@ function M.go(step)
     api.nvim_win_set_cursor(0, { hunk.first + 1, 0 })
     vim.cmd("normal! zv")
   end
-  return hunk ~= nil
+  return #all > 0
 end
 
 --- Returns the pending hunk at a row.
