@@ -50,6 +50,7 @@ mod quirks;
 mod random_keys;
 mod review;
 mod review_before;
+mod review_closing;
 mod review_comments;
 mod review_layout;
 mod review_moves;

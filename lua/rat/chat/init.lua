@@ -225,7 +225,8 @@ rpc.on_lost(M.lost)
 --- Fills a rat:// buffer that was opened by name, by `:edit` or from a session file.
 ---@param buf integer
 function M.read(buf)
-  if scratch.is_naming() or terminal.owns(buf) then
+  -- A text of ours that can be written fills itself.
+  if scratch.is_naming() or terminal.owns(buf) or vim.bo[buf].buftype == "acwrite" then
     return
   end
   local chat, view = registry.of(buf)

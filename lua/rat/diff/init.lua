@@ -186,7 +186,10 @@ end
 
 ---@param open_diff rat.OpenDiff
 local function quit(open_diff)
-  if not (open_diff.diff.editable and open_diff.right) or editable.may_close(open_diff.right) then
+  if
+    not (open_diff.diff.editable and open_diff.right)
+    or editable.may_close(open_diff.right, "allows")
+  then
     close(open_diff)
   end
 end
@@ -240,8 +243,8 @@ end
 ---@param open_diff rat.OpenDiff
 local function reject_unanswered(open_diff)
   local request = open_diff.diff.editable and not open_diff.answered and waiting_request(open_diff)
-  if request then
-    permission.decide(request, false)
+  if request and permission.decide(request, false) then
+    editable.say_rejected(open_diff.diff.files[open_diff.at].path)
   end
 end
 

@@ -51,7 +51,7 @@ end
 
 ---@param proposal rat.Proposal
 local function quit(proposal)
-  if editable.may_close(proposal.buf) then
+  if editable.may_close(proposal.buf, "writes") then
     reject(proposal)
   end
 end
@@ -97,7 +97,10 @@ function M.arrived(payload)
   groups.define()
   local proposal ---@type rat.Proposal
   local page = tab_page.open(function()
-    decide(proposal)
+    if open_proposals[proposal.id] then
+      decide(proposal)
+      editable.say_rejected(payload.path)
+    end
   end, true)
   local left = scratch.side(payload.path, "now", payload.before)
   local right = scratch.side(payload.path, "new", payload.after, true)

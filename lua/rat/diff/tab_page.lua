@@ -13,6 +13,8 @@ local M = {}
 ---@field back integer window the user came from
 ---@field is_here fun(): boolean
 ---@field is_editable? boolean
+---@field sides? {left: integer, right: integer} the buffers of a comparison that can be edited
+---@field winbars? {left: string, right: string}
 ---@field closed? boolean
 ---@field on_closed fun()
 
@@ -26,6 +28,15 @@ local function hand_over(win)
   window_options.set(win, { winbar = vim.go.winbar })
 end
 
+---@param sides {left: integer, right: integer}?
+local function wipe(sides)
+  for _, buf in pairs(sides or {}) do
+    if api.nvim_buf_is_valid(buf) then
+      api.nvim_buf_delete(buf, { force = true })
+    end
+  end
+end
+
 ---@param page rat.DiffTabPage
 ---@param go_back boolean whether to return to the window the user came from
 local function close(page, go_back)
@@ -33,10 +44,10 @@ local function close(page, go_back)
     return
   end
   page.closed = true
-  local windows = { page.left, page.right }
-  if page.is_editable and api.nvim_win_is_valid(page.right) then
+  local windows, sides = { page.left, page.right }, page.sides
+  if sides and api.nvim_buf_is_valid(sides.right) then
     -- The user may have split it.
-    vim.list_extend(windows, vim.fn.win_findbuf(api.nvim_win_get_buf(page.right)))
+    vim.list_extend(windows, vim.fn.win_findbuf(sides.right))
   end
   for _, win in ipairs(windows) do
     if api.nvim_win_is_valid(win) and not pcall(api.nvim_win_close, win, true) then
@@ -47,6 +58,7 @@ local function close(page, go_back)
     api.nvim_set_current_win(page.back)
   end
   page.on_closed()
+  wipe(sides)
 end
 
 --- Closes both windows when the user closes one.
@@ -66,22 +78,33 @@ local function close_together(page)
   })
 end
 
---- Ends diff mode in the right window when the user closes the left one, to have more room.
+--- Ends diff mode in the right window when the user closes the left one, to have more room. If they meant to close both and
+--- Neovim has refused to close the right one, the left one comes back.
 ---@param page rat.DiffTabPage
 local function watch_left(page)
   api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(page.left),
     once = true,
     desc = "rat: end diff mode",
-    callback = vim.schedule_wrap(function()
-      if not page.closed and api.nvim_win_is_valid(page.right) then
+    callback = function()
+      local last_error = vim.v.errmsg
+      vim.v.errmsg = ""
+      vim.schedule(function()
+        local is_refused = vim.startswith(vim.v.errmsg, "E37:")
+        vim.v.errmsg = vim.v.errmsg ~= "" and vim.v.errmsg or last_error
+        if page.closed or not api.nvim_win_is_valid(page.right) then
+          return
+        elseif is_refused and page.sides then
+          M.compare(page, page.sides.left, page.sides.right)
+          return M.set_winbars(page, page.winbars.left, page.winbars.right)
+        end
         api.nvim_win_call(page.right, vim.cmd.diffoff)
-      end
-    end),
+      end)
+    end,
   })
 end
 
---- Closes both windows when the user closes the last one with the text on the right.
+--- Closes both windows when the user closes the last one with the text on the right, or lets go of that text.
 ---@param page rat.DiffTabPage
 local function watch_right(page)
   api.nvim_create_autocmd("WinClosed", {
@@ -89,8 +112,8 @@ local function watch_right(page)
     once = true,
     desc = "rat: close both windows of a comparison together",
     callback = function()
-      local buf, go_back = api.nvim_win_get_buf(page.right), page.is_here()
-      local other = vim.iter(vim.fn.win_findbuf(buf)):find(function(win)
+      local go_back = page.is_here()
+      local other = vim.iter(vim.fn.win_findbuf(page.sides.right)):find(function(win)
         return win ~= page.right
       end)
       if other then
@@ -100,6 +123,32 @@ local function watch_right(page)
       -- No window can be closed during WinClosed.
       vim.schedule(function()
         close(page, go_back)
+      end)
+    end,
+  })
+end
+
+---@param page rat.DiffTabPage
+---@param left integer
+---@param right integer
+local function set_sides(page, left, right)
+  local old = page.sides
+  if old and old.right == right then
+    return
+  end
+  page.sides = { left = left, right = right }
+  vim.bo[left].bufhidden = "hide"
+  wipe(old)
+  api.nvim_create_autocmd("BufUnload", {
+    buffer = right,
+    desc = "rat: close a comparison whose text is gone",
+    callback = function()
+      local go_back = page.is_here()
+      vim.schedule(function()
+        -- |:edit| loads it again.
+        if page.sides.right == right and not api.nvim_buf_is_loaded(right) then
+          close(page, go_back)
+        end
       end)
     end,
   })
@@ -147,6 +196,9 @@ function M.compare(page, left, right)
     api.nvim_win_set_buf(win, buf)
     api.nvim_win_call(win, vim.cmd.diffthis)
   end
+  if page.is_editable then
+    set_sides(page, left, right)
+  end
 end
 
 --- Sets the 'winbar' of each side.
@@ -154,6 +206,7 @@ end
 ---@param left string escaped
 ---@param right string escaped
 function M.set_winbars(page, left, right)
+  page.winbars = { left = left, right = right }
   window_options.set(page.left, { winbar = left })
   window_options.set(page.right, { winbar = right })
 end
