@@ -135,6 +135,34 @@ fn another_file_in_the_window_of_a_page() {
     poll_left(&mut chat, &before);
 }
 
+/// Holds (Review): The left side of a write's page shows what becomes of the file, in its buffer or on disk.
+#[test]
+fn the_left_side_follows_the_file() {
+    let mut chat = in_a_turn();
+    let pending = shown(&mut chat, NEW);
+    let sides = "{ vim.fn.join(vim.fn.getbufline(vim.fn.winbufnr(1), 1, '$'), '|'),
+        vim.fn.diff_hlID(1, 1) ~= 0, vim.fn.diff_hlID(5, 1) ~= 0, vim.bo.modified }";
+    let poll = |chat: &mut Chat, left: &str, first: bool, last: bool| {
+        chat.nvim.poll(left, |nvim| nvim.eval(sides) == json!([left, first, last, false]));
+    };
+    poll(&mut chat, "1|2|3|4|5", true, true);
+    let type_into = |chat: &mut Chat, code: &str| {
+        chat.nvim.command(&format!("call win_execute(win_getid(1, 1), '{code}')"));
+    };
+    type_into(&mut chat, "normal! Gccfive");
+    poll(&mut chat, "1|2|3|4|five", true, false);
+    type_into(&mut chat, "undo");
+    poll(&mut chat, "1|2|3|4|5", true, true);
+    type_into(&mut chat, "bwipeout");
+    std::fs::write(chat.path("a.txt"), "one\n2\n3\n4\n5\n").unwrap();
+    chat.nvim.command("doautocmd FocusGained");
+    poll(&mut chat, "one|2|3|4|5", false, true);
+    chat.nvim.command("call bufload(bufadd('a.txt')) | call setbufline('a.txt', 5, 'five')");
+    poll(&mut chat, "one|2|3|4|five", false, false);
+    chat.nvim.input("gr");
+    refused(&mut chat, pending);
+}
+
 /// Holds (Review): The diff of a permission request that can be edited is closed like the page of a write.
 #[test]
 fn an_editable_diff_is_closed_in_every_way() {

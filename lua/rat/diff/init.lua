@@ -6,6 +6,7 @@ local idle = require("rat.util.idle")
 local location = require("rat.view.location")
 local notify = require("rat.util.notify")
 local permission = require("rat.ask.permission")
+local present_text = require("rat.diff.present_text")
 local registry = require("rat.chat.registry")
 local request_diff = require("rat.diff.request")
 local rpc = require("rat.rpc")
@@ -14,9 +15,6 @@ local tab_page = require("rat.diff.tab_page")
 local text_of = require("rat.util.text")
 
 local M = {}
-
---- Largest file, in bytes, that is read to show a fragment in its context.
-local MAX_BYTES = 5 * 1024 * 1024
 
 ---@alias rat.Diff rat.msg.Diff
 
@@ -44,38 +42,6 @@ local open_diffs = {}
 ---@type table<string, rat.Wait>
 local waiting_diffs = {}
 
----@param text string
----@return string[]
-local function lines_of(text)
-  local lines = vim.split(text, "\n", { plain = true })
-  if lines[#lines] == "" and #lines > 1 then
-    lines[#lines] = nil
-  end
-  return lines
-end
-
---- Returns the text of a file from its buffer, else from disk; nil if it does not exist or is larger than MAX_BYTES.
----@param path string
----@param cwd string
----@return string?
-local function current_text(path, cwd)
-  local name = location.resolve(path, cwd)
-  local stat = name and vim.uv.fs_stat(name)
-  if not (name and stat) or stat.type ~= "file" or stat.size > MAX_BYTES then
-    return nil
-  end
-  local buf = location.loaded_buffer(name)
-  if buf then
-    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n") .. "\n"
-  end
-  local file = io.open(name, "rb")
-  local text = file and file:read("*a")
-  if file then
-    file:close()
-  end
-  return text and (text:gsub("\r\n", "\n"))
-end
-
 --- Replaces a part of a text; nil unless the text has it exactly once.
 ---@param text string
 ---@param part string
@@ -96,7 +62,8 @@ end
 ---@return string old
 ---@return string new
 local function sides(file, cwd)
-  local text = current_text(file.path, cwd)
+  local name = location.resolve(file.path, cwd)
+  local text = name and present_text.get(name)
   local new = text and replaced_once(text, file.old, file.new)
   if text and new then
     return text, new
@@ -145,7 +112,7 @@ local function show_file(open_diff, by_itself)
   local next_file = #diff.files > 1 and "  %#RatKey#]f%* next" or ""
   local chat = registry.get(diff.chat)
   local old, new = sides(file, chat and chat.cwd or vim.fn.getcwd())
-  local texts = { old = lines_of(old), new = lines_of(new) }
+  local texts = { old = present_text.lines(old), new = present_text.lines(new) }
   local edits = open_diff.edits[at]
   local bufs = {
     scratch.side(file.path, "left", texts.old),
