@@ -38,9 +38,13 @@ fn show(chat: &mut Chat) {
     assert_eq!(chat.nvim.call("nvim_eval", json!(["&diff"])), json!(1));
 }
 
-fn poll_closed(chat: &mut Chat) {
+fn poll_one_page(chat: &mut Chat) {
     chat.nvim
         .poll("one tab page", |nvim| nvim.call("nvim_eval", json!(["tabpagenr('$')"])) == json!(1));
+}
+
+fn poll_closed(chat: &mut Chat) {
+    poll_one_page(chat);
     assert_eq!(chat.nvim.call("nvim_eval", json!(["expand('%:t')"])), json!("a.txt"));
     assert_eq!(chat.nvim.call("nvim_eval", json!(["&diff"])), json!(0));
     assert_eq!(chat.nvim.call("nvim_eval", json!(["&modified"])), json!(0));
@@ -245,6 +249,7 @@ fn a_waiting_write_meets_typing_and_a_cancel() {
     let lines = chat.nvim.buffer_lines(path.to_str().unwrap());
     assert_eq!(lines, ["1", "2", "mine", "4", "five"]);
     assert_eq!(disk(&chat), "1\n2\n3\n4\nfive\n");
+    poll_one_page(&mut chat);
     chat.nvim.command("silent write");
     let pending = ask(&mut chat, "a.txt", NEW);
     show(&mut chat);
@@ -254,22 +259,79 @@ fn a_waiting_write_meets_typing_and_a_cancel() {
     poll_closed(&mut chat);
 }
 
-/// Holds (Review): Where a write that the user has edited cannot be made, they get their text back.
+/// Holds (Review): A write that cannot be made is told of with the reason, and its page stays, so that the user can try again or reject it.
 #[test]
-fn an_edited_write_that_fails_gives_the_text_back() {
+fn a_write_that_fails_leaves_its_page() {
+    for (keys, wanted) in [
+        ("ga", NEW.to_owned()),
+        ("ggcctyped<Esc>ga", NEW.replace("one", "typed")),
+        ("ggcctyped<Esc>:w<CR>", NEW.replace("one", "typed")),
+        ("ggcctyped<Esc>:wq<CR>", NEW.replace("one", "typed")),
+    ] {
+        let mut chat = in_a_turn();
+        let pending = ask(&mut chat, "a.txt", NEW);
+        show(&mut chat);
+        let set = |chat: &mut Chat, text: &str| {
+            let code = "vim.fn.setbufline('a.txt', 1, ...)";
+            chat.nvim.lua(code, json!([text]));
+        };
+        set(&mut chat, "mine");
+        chat.nvim.input(keys);
+        let told = "Could not write a.txt: line 1 changed in the editor meanwhile (ga tries again, gr rejects it)";
+        chat.nvim.poll_screen(told);
+        let lines: Vec<&str> = wanted.lines().collect();
+        let page = "{ vim.fn.winbufnr(1) ~= vim.fn.winbufnr(2) and vim.fn.getline(1, '$'), vim.wo.diff, \
+                    vim.bo.modified, vim.fn.getbufline(vim.fn.winbufnr(1), 1)[1] }";
+        let is_edited = keys != "ga";
+        chat.nvim.poll(&format!("{keys}: the page"), |nvim| {
+            nvim.eval(page) == json!([lines, true, is_edited, "mine"])
+        });
+        assert!(!chat.agent.is_answered(pending), "{keys}");
+        assert_eq!(disk(&chat), OLD);
+        set(&mut chat, "1");
+        // A page that has opened again takes keys once they have paused.
+        chat.nvim.poll("the keys", |nvim| nvim.eval("vim.fn.maparg('ga', 'n')") != json!(""));
+        chat.nvim.input("ga");
+        let answer = chat.agent.expect_answer(pending);
+        assert_eq!(answer.is_err(), is_edited, "{keys}: {answer:?}");
+        poll_one_page(&mut chat);
+        assert_eq!(disk(&chat), wanted, "{keys}");
+    }
+}
+
+/// Holds (Review): A write that could not be made may be rejected, and is withdrawn with its turn.
+#[test]
+fn a_write_that_failed_is_rejected_or_withdrawn() {
+    let mut chat = in_a_turn();
+    for key in ["gr", ""] {
+        let pending = ask(&mut chat, "a.txt", NEW);
+        show(&mut chat);
+        chat.nvim.command("call setbufline('a.txt', 1, 'mine')");
+        chat.nvim.input("ga");
+        chat.nvim.poll_screen("Could not write a.txt: line 1 changed");
+        chat.nvim
+            .command("call setbufline('a.txt', 1, '1') | call win_execute(bufwinid('a.txt'), 'w')");
+        if key.is_empty() {
+            chat.nvim.command("RatCancel");
+        }
+        chat.nvim.input(key);
+        let told = refusal(&mut chat, pending);
+        assert_eq!(told.contains("the user rejected this change"), key == "gr", "{told}");
+        poll_one_page(&mut chat);
+    }
+    assert_eq!(disk(&chat), OLD);
+}
+
+/// Holds (Review): Without its page, the user is told why a write that they wanted cannot be made, and so is the agent.
+#[test]
+fn a_write_without_a_page_that_fails_is_told_of() {
     let mut chat = in_a_turn();
     let pending = ask(&mut chat, "a.txt", NEW);
-    show(&mut chat);
-    let typed = "local buf = vim.fn.bufnr('a.txt')
-        vim.api.nvim_buf_set_lines(buf, 0, 1, true, { 'mine' })";
-    chat.nvim.lua(typed, json!([]));
-    chat.nvim.input("ggcctyped<Esc>ga");
+    chat.nvim.command("call setbufline('a.txt', 1, 'mine')");
+    chat.nvim.command("RatAllow");
     assert!(refusal(&mut chat, pending).contains("was not written"));
-    chat.nvim.poll_screen("Could not write your version of a.txt");
-    chat.nvim.poll_screen("typed");
+    chat.nvim.poll_screen("Could not write a.txt: line 1 changed in the editor meanwhile");
     assert_eq!(disk(&chat), OLD);
-    let path = chat.path("a.txt");
-    assert_eq!(chat.nvim.buffer_lines(path.to_str().unwrap())[0], "mine");
 }
 
 /// Holds (Review): A change that the agent has asked about is not asked about again, and can be edited in its diff.

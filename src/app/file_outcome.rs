@@ -27,7 +27,8 @@ pub(super) fn write_outcome(
 
 /// Converts an error into an answer to the agent.
 pub(super) fn failure(error: &DocumentError) -> FileOutcome {
-    FileOutcome::Failed { code: error.code(), message: error.to_string() }
+    let (message, reason) = (error.to_string(), error.message_for_user());
+    FileOutcome::Failed { code: error.code(), message, reason }
 }
 
 /// Returns the agent's change, preceded by the external change that was merged before it, if any.

@@ -50,7 +50,8 @@ pub(super) async fn resolve_in_scope(
         Err(PathError::Outside { real, .. }) => real,
         Err(error) => {
             let message = error.to_string();
-            return Err(FileOutcome::Failed { code: INVALID_PARAMS, message });
+            let reason = message.clone();
+            return Err(FileOutcome::Failed { code: INVALID_PARAMS, message, reason });
         }
     };
     let (roots, file) = (scope.roots.clone(), real.clone());
@@ -64,7 +65,8 @@ pub(super) async fn resolve_in_scope(
         None => {
             // The user is asked about regular files only.
             let message = format!("{} is not a regular file", real.display());
-            Err(FileOutcome::Failed { code: INVALID_PARAMS, message })
+            let reason = "it is not a regular file".to_owned();
+            Err(FileOutcome::Failed { code: INVALID_PARAMS, message, reason })
         }
     }
 }

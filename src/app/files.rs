@@ -116,6 +116,7 @@ impl Files {
             let outcome = tokio::spawn(work).await.unwrap_or_else(|error| FileOutcome::Failed {
                 code: INTERNAL_ERROR,
                 message: error.to_string(),
+                reason: error.to_string(),
             });
             Event::File { token, outcome }
         });

@@ -263,7 +263,7 @@ impl State {
                 self.outside_path_answered(chat, (file, folder), &waiting, index);
             }
             Question::DirtyWrite(_, token) => self.dirty_write_answered(token, index),
-            Question::Write { chat, token, write } => {
+            Question::Write { chat, token, write, .. } => {
                 self.write_answered(chat, token, &write, index);
             }
             Question::UnsavedText(chat, _) => self.unsaved_text_answered(chat, index),

@@ -1,6 +1,7 @@
 //! Our own questions that wait for the user.
 
 use crate::core::messages::checkpoint::UndoPlan;
+use crate::core::messages::effect::Effect;
 use crate::core::messages::files::ProposedWrite;
 use crate::core::messages::ids::RequestToken;
 use crate::session::author::ChatId;
@@ -19,13 +20,28 @@ pub(super) enum Question {
     /// May this write also save the user's unsaved changes?
     DirtyWrite(ChatId, RequestToken),
     /// May this write be made? (the option `review = "before"`)
-    Write { chat: ChatId, token: RequestToken, write: Box<ProposedWrite> },
+    Write {
+        chat: ChatId,
+        token: RequestToken,
+        write: Box<ProposedWrite>,
+        /// While it is being made as the user wants it, who still sees its page.
+        attempt: Option<Box<Attempt>>,
+    },
     /// What to do about unsaved text before the prompt of this turn is sent?
     UnsavedText(ChatId, u64),
     /// After which of the turns of this session, which has so many, to fork it?
     Fork(ChatId, SessionId, usize),
     /// Undo or redo this turn?
     Undo(ChatId, Box<UndoPlan>),
+}
+
+/// A write that is being made, to be asked about again if that fails.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Attempt {
+    /// The write as the agent has requested it.
+    pub(super) requested: Effect,
+    /// How many hunks the user has edited; `None` if it is made as the agent wants it.
+    pub(super) edited: Option<usize>,
 }
 
 impl Question {
@@ -43,18 +59,26 @@ impl Question {
         }
     }
 
+    /// Whether it is about this write, which is being made.
+    pub(super) fn is_being_made(&self, write: RequestToken) -> bool {
+        matches!(self, Self::Write { token, attempt: Some(_), .. } if *token == write)
+    }
+
     /// Whether an agent's request or a prompt waits for the answer.
     pub(super) fn holds_turn(&self) -> bool {
         !self.requests().is_empty() || matches!(self, Self::UnsavedText(..))
     }
 
-    /// The requests of an agent that wait for the answer.
+    /// The requests of an agent that wait for the answer, but not a write that is being made.
     pub(super) fn requests(&self) -> &[RequestToken] {
         match self {
             Self::OutsidePath { waiting, .. } => waiting,
-            Self::DirtyWrite(_, token) | Self::Write { token, .. } => std::slice::from_ref(token),
+            Self::DirtyWrite(_, token) | Self::Write { token, attempt: None, .. } => {
+                std::slice::from_ref(token)
+            }
             Self::EndAgent(..)
             | Self::Login(..)
+            | Self::Write { .. }
             | Self::UnsavedText(..)
             | Self::Fork(..)
             | Self::Undo(..) => &[],

@@ -190,6 +190,7 @@ impl State {
         if let Some(request) = self.requests.remove(&token) {
             self.send_to_agent(request.agent, AgentCommand::Answer { token, answer });
         }
+        self.withdraw_questions(|question| question.is_being_made(token));
     }
 
     /// Answers a request whose work may continue: a write that has begun cannot be undone.

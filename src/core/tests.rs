@@ -196,7 +196,11 @@ fn play(world: &mut World, step: Step) {
             if let Some(token) = world.file_requests.pop() {
                 let outcome = match kind {
                     0 => FileOutcome::Text("text".to_owned()),
-                    1 => FileOutcome::Failed { code: -32603, message: "no".to_owned() },
+                    1 => FileOutcome::Failed {
+                        code: -32603,
+                        message: "no".to_owned(),
+                        reason: "no".to_owned(),
+                    },
                     2 => FileOutcome::Outside {
                         file: format!("/elsewhere/{}", world.file_requests.len()).into(),
                         folder: (!world.file_requests.is_empty()).then(|| "/elsewhere".into()),

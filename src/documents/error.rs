@@ -109,7 +109,11 @@ impl DocumentError {
                     .to_owned()
             }
             Self::Large { .. } => "it is too large".to_owned(),
-            Self::Conflict { .. } | Self::Unsaved(_) | Self::Editor(_) => self.to_string(),
+            Self::Conflict { lines, unsaved, .. } => {
+                let place = if *unsaved { "in the editor " } else { "" };
+                format!("{} changed {place}meanwhile", places(lines))
+            }
+            Self::Unsaved(_) | Self::Editor(_) => self.to_string(),
         }
     }
 
@@ -161,7 +165,15 @@ impl From<EditorError> for DocumentError {
 const MAX_PLACES: usize = 8;
 
 fn conflict(path: &std::path::Path, lines: &[Range<usize>], unsaved: bool) -> String {
-    let mut text = format!("{} was not written: ", path.display());
+    let (name, places) = (path.display(), places(lines));
+    let how = if unsaved { "in the editor (not saved yet) " } else { "" };
+    format!(
+        "{name} was not written: {places} changed {how}since you read it: read the file again, then repeat the edit"
+    )
+}
+
+fn places(lines: &[Range<usize>]) -> String {
+    let mut text = String::new();
     if lines.is_empty() {
         text.push_str("its text");
     }
@@ -177,8 +189,7 @@ fn conflict(path: &std::path::Path, lines: &[Range<usize>], unsaved: bool) -> St
     if lines.len() > MAX_PLACES {
         let _ = write!(text, " and {} more places", lines.len() - MAX_PLACES);
     }
-    let how = if unsaved { "in the editor (not saved yet) " } else { "" };
-    text + " changed " + how + "since you read it: read the file again, then repeat the edit"
+    text
 }
 
 #[cfg(test)]

@@ -229,7 +229,11 @@ impl World {
                 let outcome = if path.is_absolute() {
                     FileOutcome::Text("one\ntwo\n".to_owned())
                 } else {
-                    FileOutcome::Failed { code: -32602, message: "not absolute".to_owned() }
+                    FileOutcome::Failed {
+                        code: -32602,
+                        message: "not absolute".to_owned(),
+                        reason: "not absolute".to_owned(),
+                    }
                 };
                 self.events.push_back(Event::File { token, outcome });
             }

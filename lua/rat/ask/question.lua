@@ -32,6 +32,13 @@ function M.on_settled(listener)
   settled_listeners[#settled_listeners + 1] = listener
 end
 
+---@param id integer
+local function tell_settled(id)
+  for _, listener in ipairs(settled_listeners) do
+    listener(id)
+  end
+end
+
 ---@param question rat.Question
 local function remove(question)
   question_list.remove(question)
@@ -44,9 +51,7 @@ local function remove(question)
     text_page.close(question.chat, "undo")
   end
   refresh(question.chat)
-  for _, listener in ipairs(settled_listeners) do
-    listener(question.id)
-  end
+  tell_settled(question.id)
 end
 
 --- Has the binary send what a question is about.
@@ -177,7 +182,24 @@ end
 function M.settled(id)
   local question = find(id)
   if question then
-    remove(question)
+    return remove(question)
+  end
+  tell_settled(id)
+end
+
+--- Takes a question from those that wait, while what the user wants is being done.
+---@param id integer
+---@return fun() ask_again has it wait again
+function M.hold(id)
+  local question = find(id)
+  if not question then
+    return function() end
+  end
+  question_list.remove(question)
+  refresh(question.chat)
+  return function()
+    question_list.add(question)
+    refresh(question.chat)
   end
 end
 

@@ -19,14 +19,12 @@ end
 
 --- Lets the text be closed, or not, as it is now. Neovim asks for a `!` only if the buffer would not stay as a hidden one.
 ---@param buf integer
-local function settle(buf)
+function M.settle(buf)
   if not api.nvim_buf_is_loaded(buf) then
     return
   end
   local changed = is_changed(buf)
-  if not changed then
-    vim.bo[buf].modified = false
-  end
+  vim.bo[buf].modified = changed
   vim.bo[buf].bufhidden = changed and "wipe" or "hide"
 end
 
@@ -46,7 +44,7 @@ local function watch_exit(buf)
       if ok and (command.cmd == "xit" or command.cmd == "exit") then
         vim.bo[buf].modified = true
         vim.schedule(function()
-          settle(buf)
+          M.settle(buf)
         end)
       end
     end,
@@ -63,7 +61,7 @@ local function watch_lines(buf)
 end
 
 ---@param buf integer
----@param accept fun() called when the user writes the buffer
+---@param accept fun() called when the user writes the buffer; `settle` is called if that fails
 function M.attach(buf, accept)
   originals[buf] = api.nvim_buf_get_lines(buf, 0, -1, true)
   vim.bo[buf].buftype = "acwrite"
@@ -85,7 +83,7 @@ function M.attach(buf, accept)
     desc = "rat: |:edit|! brings the text back as it was",
     callback = function()
       scratch.fill(buf, originals[buf])
-      settle(buf)
+      M.settle(buf)
       watch_lines(buf)
     end,
   })
@@ -93,7 +91,7 @@ function M.attach(buf, accept)
     buffer = buf,
     desc = "rat: only a changed text needs a `!` to be closed",
     callback = function()
-      settle(buf)
+      M.settle(buf)
     end,
   })
   api.nvim_create_autocmd("BufWipeout", {

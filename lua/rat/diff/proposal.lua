@@ -18,36 +18,32 @@ local M = {}
 ---@field id integer number of the question
 ---@field page rat.DiffTabPage
 ---@field buf integer the text the file would have
+---@field sent? string[] the text the user wants, while it is being written
+---@field ask_again? fun() once that has failed
 
 ---@type table<integer, rat.Proposal> by the number of the question
 local open_proposals = {}
 
---- Answers the question.
----@param proposal rat.Proposal
----@param lines? string[] the text the file is to have; nil rejects the write
----@param reason? string sent to the agent with a rejection
-local function decide(proposal, lines, reason)
-  if open_proposals[proposal.id] then
-    open_proposals[proposal.id] = nil
-    rpc.notify("decide_write", { id = proposal.id, lines = lines, reason = reason })
-    question.settled(proposal.id)
-  end
-end
-
+--- Has the text written. The page is closed once that is done, and stays if it fails.
 ---@param proposal rat.Proposal
 local function write(proposal)
-  decide(proposal, api.nvim_buf_get_lines(proposal.buf, 0, -1, true))
-  -- |:wq| closes the window itself.
-  vim.schedule(function()
-    tab_page.close(proposal.page)
-  end)
+  if not proposal.sent and api.nvim_buf_is_loaded(proposal.buf) then
+    proposal.sent = api.nvim_buf_get_lines(proposal.buf, 0, -1, true)
+    proposal.ask_again = question.hold(proposal.id)
+    vim.bo[proposal.buf].modifiable = false
+    rpc.notify("decide_write", { id = proposal.id, lines = proposal.sent })
+  end
 end
 
 ---@param proposal rat.Proposal
 ---@param reason? string sent to the agent
 local function reject(proposal, reason)
-  decide(proposal, nil, reason)
-  tab_page.close(proposal.page)
+  if open_proposals[proposal.id] == proposal and not proposal.sent then
+    open_proposals[proposal.id] = nil
+    rpc.notify("decide_write", { id = proposal.id, reason = reason })
+    question.settled(proposal.id)
+    tab_page.close(proposal.page)
+  end
 end
 
 ---@param proposal rat.Proposal
@@ -60,7 +56,13 @@ end
 ---@type {[1]: string, [2]: fun(proposal: rat.Proposal), [3]: string}[] key, action, description
 local KEYS = {
   { "ga", write, "write the text on the right" },
-  { "gr", reject, "reject the write" },
+  {
+    "gr",
+    function(proposal)
+      reject(proposal)
+    end,
+    "reject the write",
+  },
   { "q", quit, "reject the write, unless you have changed the text" },
 }
 
@@ -88,18 +90,17 @@ local function map_keys(buf, proposal)
   vim.keymap.set("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
 end
 
---- Shows a write.
+--- Opens the page of a write.
 ---@param payload rat.msg.Proposal
-function M.arrived(payload)
-  local shown = open_proposals[payload.id]
-  if shown then
-    return api.nvim_set_current_win(shown.page.right)
-  end
+---@param by_itself boolean whether keys are held back until they pause
+---@return rat.Proposal
+local function open(payload, by_itself)
   groups.define()
   local proposal ---@type rat.Proposal
   local page = tab_page.open(function()
-    if open_proposals[proposal.id] then
-      decide(proposal)
+    -- |:wq| closes the page while the text is being written.
+    if open_proposals[proposal.id] == proposal and not proposal.sent then
+      reject(proposal)
       editable.say_rejected(payload.path)
     end
   end, true)
@@ -129,7 +130,7 @@ function M.arrived(payload)
     map_keys(left, proposal)
     map_keys(right, proposal)
   end
-  if question.opened_by_itself(payload.id) then
+  if by_itself then
     auto_open.hold_keys({ left, right }, map_both)
   else
     map_both()
@@ -137,6 +138,29 @@ function M.arrived(payload)
   api.nvim_win_call(page.right, function()
     vim.cmd("silent! normal! gg]c")
   end)
+  return proposal
+end
+
+--- Shows a write that the user asked to see, or one that they wanted and that could not be made.
+---@param payload rat.msg.Proposal
+function M.arrived(payload)
+  local shown = open_proposals[payload.id]
+  local sent = shown and shown.sent
+  if not (shown and sent) then
+    if shown then
+      return api.nvim_set_current_win(shown.page.right)
+    end
+    open(payload, question.opened_by_itself(payload.id))
+    return
+  end
+  shown.sent = nil
+  shown.ask_again()
+  if shown.page.closed then
+    shown = open(payload, true)
+    scratch.fill(shown.buf, sent)
+  end
+  vim.bo[shown.buf].modifiable = true
+  editable.settle(shown.buf)
 end
 
 --- Closes the comparison of a question that was answered elsewhere or withdrawn.

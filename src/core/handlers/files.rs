@@ -121,6 +121,7 @@ impl State {
         match outcome {
             FileOutcome::Text(text) => self.respond(token, Answer::Text(text)),
             FileOutcome::Written { changes, notice } => {
+                self.write_made(token);
                 let answer = self.answer_to_write(token);
                 self.respond(token, answer);
                 self.report_changes(id, changes);
@@ -138,9 +139,11 @@ impl State {
             FileOutcome::Failed { code: NOT_FOUND, .. } if self.reads_missing_as_empty(token) => {
                 self.respond(token, Answer::Text(String::new()));
             }
-            FileOutcome::Failed { code, message } => {
-                self.wanted_write_failed(id, token);
-                self.respond(token, Answer::Error { code, message });
+            FileOutcome::Failed { code, message, reason } => {
+                if !self.may_try_again(id, token, &reason) {
+                    self.wanted_write_failed(id, token, &reason);
+                    self.respond(token, Answer::Error { code, message });
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::core::messages::ids::RequestToken;
 use crate::core::messages::page::PageId;
 use crate::core::messages::policy::ReviewMode;
 use crate::core::messages::review::{EditedDiff, ReviewAction};
-use crate::core::questions::Question;
+use crate::core::questions::{Attempt, Question};
 use crate::core::state::State;
 use crate::edit::unified::{FileDiff, bounded};
 use crate::edit::{Text, diff};
@@ -92,13 +92,16 @@ impl State {
         let verb = if write.exists { "change" } else { "create" };
         let title = format!("{agent} wants to {verb} {short} (+{added} -{removed})");
         let items = ["Write it", "Show the change", "Reject it"].map(str::to_owned).to_vec();
-        self.ask(Question::Write { chat: id, token, write }, title, items);
+        self.ask(Question::Write { chat: id, token, write, attempt: None }, title, items);
         self.count_questions();
     }
 
     /// Shows the change that a question is about.
     pub(in crate::core) fn show_write(&mut self, number: u64) {
-        let Some(Question::Write { chat, write, .. }) = self.questions.get(&number) else { return };
+        let Some(Question::Write { chat, write, attempt: None, .. }) = self.questions.get(&number)
+        else {
+            return;
+        };
         let (chat, write) = (*chat, write.clone());
         if write.before.len().max(write.after.len()) <= MAX_COMPARED_LINES {
             return self.after_draw.push(EditorMessage::Proposal { id: number, chat, write });
@@ -130,32 +133,29 @@ impl State {
         number: u64,
         lines: Result<Vec<String>, Option<String>>,
     ) {
-        let is_write = matches!(self.questions.get(&number), Some(Question::Write { .. }));
-        let Some(question) = is_write.then(|| self.questions.remove(&number)).flatten() else {
+        let Some(Question::Write { chat, token, write, attempt: None }) =
+            self.questions.get(&number)
+        else {
             return;
         };
-        self.after_draw.push(EditorMessage::Unask(number));
-        let Question::Write { chat, token, write } = question else { return };
-        let edited = lines.map(|lines| like(&write.after, &lines));
-        match edited {
+        let (chat, token, write) = (*chat, *token, write.clone());
+        match lines.map(|lines| like(&write.after, &lines)) {
             Ok(edited) if edited == *write.after => {
+                self.attempt_write(number, token, None);
                 self.make_write(token, Consent::Given, None);
             }
             Ok(edited) if edited != *write.before || !write.exists => {
                 let note = note(&write.path, &write.after, &edited);
-                let hunks = diff(&write.after, &edited).len();
-                if let Some(chat) = self.chats.get_mut(&chat) {
-                    // Not all agents show their model the answer to a write.
-                    chat.decisions.edit(&write.path, hunks);
-                }
+                self.attempt_write(number, token, Some(diff(&write.after, &edited).len()));
                 let texts = (write.before.content(), edited.content());
-                self.note_on_card(token, OptionKind::AllowOnce, "You edited this change");
                 // The agent's own text goes into the consent there.
                 let (sent, proposed) = (String::new(), write.after.clone());
                 let consent = Consent::Edited { sent, proposed, note };
                 self.make_write(token, consent, Some(texts));
             }
             other => {
+                self.questions.remove(&number);
+                self.after_draw.push(EditorMessage::Unask(number));
                 self.reject_write(chat, token, &write);
                 if let Err(Some(reason)) = other {
                     self.send_reason(chat, reason);
@@ -163,6 +163,51 @@ impl State {
             }
         }
         self.count_questions();
+    }
+
+    /// Remembers a write as the agent has requested it, before it is made as the user wants it.
+    fn attempt_write(&mut self, number: u64, write: RequestToken, edited: Option<usize>) {
+        let file = self.requests.get(&write).and_then(|request| request.file.clone());
+        if let Some(Question::Write { attempt, .. }) = self.questions.get_mut(&number) {
+            *attempt = file.map(|requested| Box::new(Attempt { requested, edited }));
+        }
+    }
+
+    /// Notes what has become of a write that was made as the user wants it.
+    pub(super) fn write_made(&mut self, token: RequestToken) {
+        let made = self.questions.values().find(|question| question.is_being_made(token));
+        let Some(Question::Write { chat, write, attempt: Some(attempt), .. }) = made else {
+            return;
+        };
+        if let Some(hunks) = attempt.edited {
+            let (chat, path) = (*chat, write.path.clone());
+            if let Some(chat) = self.chats.get_mut(&chat) {
+                // Not all agents show their model the answer to a write.
+                chat.decisions.edit(&path, hunks);
+            }
+            self.note_on_card(token, OptionKind::AllowOnce, "You edited this change");
+        }
+    }
+
+    /// Asks the user again about a write that could not be made, unless its page is gone with the question or the turn.
+    pub(super) fn may_try_again(&mut self, id: ChatId, token: RequestToken, reason: &str) -> bool {
+        let is_cancelled =
+            self.chats.get(&id).is_none_or(|chat| chat.turn().is_some_and(|turn| turn.cancelled));
+        let failed = self.questions.iter_mut().find(|(_, question)| question.is_being_made(token));
+        let Some((number, Question::Write { chat, write, attempt, .. })) = failed else {
+            return false;
+        };
+        let (Some(request), false) = (self.requests.get_mut(&token), is_cancelled) else {
+            return false;
+        };
+        request.file = attempt.take().map(|attempt| attempt.requested);
+        let (id, chat, write) = (*number, *chat, write.clone());
+        let name = self.shorten(&write.path);
+        let told = format!("Could not write {name}: {reason} (ga tries again, gr rejects it)");
+        self.notify(Level::Warn, told);
+        self.after_draw.push(EditorMessage::Proposal { id, chat, write });
+        self.count_questions();
+        true
     }
 
     /// Makes a write that the user wants, or turns the text of its base into that they want instead.
@@ -186,7 +231,7 @@ impl State {
     }
 
     /// A write that the user has agreed to could not be made. Gives back the text they have typed.
-    pub(super) fn wanted_write_failed(&mut self, id: ChatId, token: RequestToken) {
+    pub(super) fn wanted_write_failed(&mut self, id: ChatId, token: RequestToken, reason: &str) {
         let request = self.requests.get(&token);
         let Some(Effect::Write { path, content, consent, .. }) =
             request.and_then(|request| request.file.as_ref())
@@ -198,17 +243,14 @@ impl State {
             Consent::Edited { .. } => {
                 let text = content.clone();
                 let told = format!(
-                    "Could not write your version of {name}, so it is shown here. The agent was told why."
+                    "Could not write your version of {name}, so it is shown here: {reason}"
                 );
                 self.notify(Level::Warn, told);
                 let title = format!("Your version of {name}, not written");
                 self.show_text((id, PageId::Turn), &title, "", text, None);
             }
             Consent::Given => {
-                self.notify(
-                    Level::Warn,
-                    format!("Could not write {name}. The agent was told why."),
-                );
+                self.notify(Level::Warn, format!("Could not write {name}: {reason}"));
             }
             Consent::NotNeeded | Consent::Missing => {}
         }

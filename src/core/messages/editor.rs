@@ -74,7 +74,7 @@ pub enum EditorMessage {
         /// The item that answers nothing but shows what the question is about, counted from 0.
         peek: Option<usize>,
     },
-    /// Show a write that waits for the user's consent, so that they can edit it.
+    /// Show a write that waits for the user's consent, so that they can edit it; again if it could not be made then.
     Proposal {
         /// Identifies the question about it.
         id: u64,

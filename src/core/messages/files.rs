@@ -138,7 +138,9 @@ pub enum FileOutcome {
     Failed {
         /// A JSON-RPC or ACP error code.
         code: i64,
-        /// One line.
+        /// One line for the agent.
         message: String,
+        /// What to tell the user who wanted it, without the path.
+        reason: String,
     },
 }

@@ -78,7 +78,7 @@ pub(in crate::nvim) enum ToLua {
     Review(review::Review),
     /// Compare a file with its base.
     Compare(review::Compare),
-    /// Show a write that waits for the user's consent.
+    /// Show a write that waits for the user's consent, or one that they wanted and that could not be made.
     Proposal(review::Proposal),
     /// Show changes in diff mode.
     Diff(content::Diff),

@@ -432,5 +432,5 @@
 ---@field changes rat.msg.Changes The answer to `require("rat").changes()`.
 ---@field review rat.msg.Review Show what is pending in all files.
 ---@field compare rat.msg.Compare Compare a file with its base.
----@field proposal rat.msg.Proposal Show a write that waits for the user's consent.
+---@field proposal rat.msg.Proposal Show a write that waits for the user's consent, or one that they wanted and that could not be made.
 ---@field diff rat.msg.Diff Show changes in diff mode.
