@@ -1,10 +1,13 @@
 //! The command line: runs the bridge that Neovim starts (the default), the tour, the report for `:checkhealth rat`, or the
 //! watchdog of a process group.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
+use clap_mangen::Man;
 use rat_nvim::config::report::report;
 use rat_nvim::exec;
 use rat_nvim::process::program;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// The output of `--version`, which `:checkhealth rat` shows: the version, and whether the binary is a release build.
@@ -28,6 +31,13 @@ enum Command {
     Tour,
     /// Sends one prompt to an agent and prints what it answers, for scripts.
     Exec(Box<exec::arguments::Arguments>),
+    /// Prints the completions of a shell: bash, zsh or fish.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Prints the manual page of `exec`, for `man -l -`.
+    Man,
     /// Reports whether the configured agents can be started, for `:checkhealth rat`.
     #[command(hide = true)]
     CheckAgents,
@@ -47,15 +57,33 @@ fn check_agents() -> ExitCode {
     let environment = environment
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let cwd = std::env::current_dir().unwrap_or_default();
-    let written = serde_json::from_reader(std::io::stdin()).and_then(|configured| {
+    let written = serde_json::from_reader(io::stdin()).and_then(|configured| {
         let lines = report(&configured, &environment.collect(), &cwd, &program::this_program());
-        serde_json::to_writer(std::io::stdout(), &lines)
+        serde_json::to_writer(io::stdout(), &lines)
     });
     if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// Writes the manual page of `exec`.
+fn write_manual(out: &mut impl Write) -> io::Result<()> {
+    let mut command = Arguments::command();
+    command.build();
+    let exec = command.find_subcommand("exec").cloned();
+    exec.map_or(Ok(()), |exec| Man::new(exec).render(out))
+}
+
+fn written(result: io::Result<()>) -> ExitCode {
+    if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 fn main() -> ExitCode {
     match Arguments::parse().command {
+        Some(Command::Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "rat-nvim", &mut script);
+            written(io::stdout().write_all(&script))
+        }
+        Some(Command::Man) => written(write_manual(&mut io::stdout().lock())),
         None => rat_nvim::bridge::run(),
         Some(Command::Exec(arguments)) => exec::run(*arguments),
         Some(Command::Tour) => rat_nvim::tour::run(),

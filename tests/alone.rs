@@ -3,6 +3,7 @@
 
 mod support;
 
+mod exec_speed;
 mod large_files;
 mod many_files;
 mod review_speed;

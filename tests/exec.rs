@@ -42,7 +42,7 @@ while message := hear():
 "#;
 
 /// A folder with settings that have one agent.
-struct Desk {
+pub(crate) struct Desk {
     folder: TempFolder,
     processes: Processes,
 }
@@ -56,7 +56,7 @@ struct Ended {
 
 impl Desk {
     /// The agent runs `prompt` for each prompt; the rest of its conversation is [`SESSION`].
-    fn new(prompt: &str) -> Self {
+    pub(crate) fn new(prompt: &str) -> Self {
         let prompt = prompt.replace('\n', "\n        ");
         Self::with_agent(&format!("{PRELUDE}{}", SESSION.replace("PROMPT", &prompt)))
     }
@@ -71,11 +71,11 @@ impl Desk {
         Self { folder, processes: Processes::marked(mark) }
     }
 
-    fn project(&self) -> PathBuf {
+    pub(crate) fn project(&self) -> PathBuf {
         self.folder.path().join("project")
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rat-nvim"));
         let variable = self.processes.variable();
         let (name, value) = variable.split_once('=').unwrap();

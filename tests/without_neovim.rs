@@ -11,6 +11,8 @@ mod annotations;
 mod architecture;
 mod build;
 mod exec;
+mod exec_shells;
+mod exec_terminal;
 mod index;
 mod release;
 mod tour;

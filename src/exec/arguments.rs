@@ -1,6 +1,6 @@
 //! The command line of `rat-nvim exec`.
 
-use crate::session::tool_call::ToolKind;
+use super::rules::Rule;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -71,9 +71,11 @@ pub struct Lists {
 /// What the agent may do besides reading in the folder.
 #[derive(Debug, Args)]
 pub struct Allowed {
-    /// Allow this kind of tool call, too. Can be given several times.
-    #[arg(long, value_name = "KIND", value_enum)]
-    pub allow: Vec<Kind>,
+    /// Allow these tool calls, too: KIND or KIND:PATTERN, where KIND is read, search, edit, delete, move, execute, fetch,
+    /// switch-mode or other. PATTERN is a glob: for files relative to the folder, such as edit:docs/**, or for a command
+    /// without syntax of the shell, such as "execute:cargo test*". Can be given several times.
+    #[arg(long, value_name = "RULE")]
+    pub allow: Vec<Rule>,
     /// Allow the agent to change files in the folder.
     #[arg(long)]
     pub write: bool,
@@ -92,29 +94,4 @@ pub enum Format {
     /// Every message in both directions, as it was sent.
     #[value(alias = "json")]
     Jsonl,
-}
-
-/// A kind of tool call that can be allowed (ACP `ToolKind`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
-    /// Running commands.
-    Execute,
-    /// Fetching from the network.
-    Fetch,
-    /// Switching the session's mode.
-    SwitchMode,
-    /// Anything that has no kind.
-    Other,
-}
-
-impl Kind {
-    /// The kind of the protocol.
-    pub fn tool_kind(self) -> ToolKind {
-        match self {
-            Self::Execute => ToolKind::Execute,
-            Self::Fetch => ToolKind::Fetch,
-            Self::SwitchMode => ToolKind::SwitchMode,
-            Self::Other => ToolKind::Other,
-        }
-    }
 }

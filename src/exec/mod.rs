@@ -7,9 +7,12 @@ mod no_editor;
 mod output;
 mod plan;
 mod policy;
+mod questions;
+pub mod rules;
 mod run;
 mod signals;
 mod stdout;
+mod terminal;
 
 use arguments::Arguments;
 use exit::Exit;

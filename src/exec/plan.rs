@@ -1,6 +1,7 @@
 //! Reads the command line, the settings and the prompt: everything that can be wrong before an agent is started.
 
-use super::arguments::{Arguments, Format, Kind};
+use super::arguments::{Arguments, Format};
+use super::output;
 use super::policy::Policy;
 use super::{End, Exit};
 use crate::config::presets;
@@ -10,7 +11,7 @@ use crate::process::program;
 use crate::session::agent::{AgentConfig, ClientCapabilities, FileCapabilities, Reconnect};
 use crate::session::ids::SessionId;
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -49,7 +50,7 @@ pub(super) fn plan(arguments: Arguments) -> Result<Plan, End> {
         root,
         writes: arguments.allowed.write || arguments.allowed.yolo,
         all: arguments.allowed.yolo,
-        kinds: arguments.allowed.allow.iter().copied().map(Kind::tool_kind).collect(),
+        rules: arguments.allowed.allow.clone(),
     };
     let environment = std::env::vars_os();
     let environment: BTreeMap<String, String> = environment
@@ -144,6 +145,9 @@ fn prompt(given: Option<String>) -> Result<String, End> {
     let text = match given.filter(|text| text != "-") {
         Some(text) => text,
         None => {
+            if std::io::stdin().is_terminal() {
+                output::tell("type the prompt and end it with Ctrl-D");
+            }
             let mut bytes = Vec::new();
             let read = std::io::stdin().lock().read_to_end(&mut bytes);
             read.map_err(|error| usage(format!("the prompt on stdin: {error}")))?;

@@ -1,12 +1,33 @@
 //! What an agent may do without a user who could be asked.
 
+use super::rules::Rule;
+use crate::core::messages::status::WaitingPermission;
 use crate::host::paths;
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::tool_call::ToolKind;
 use std::path::{Path, PathBuf};
 
+/// What is known of a tool call before it is decided on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub(super) kind: ToolKind,
+    pub(super) files: &'a [PathBuf],
+    pub(super) command: Option<&'a str>,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn of(waiting: &'a WaitingPermission) -> Self {
+        let command = waiting.command.as_deref();
+        Self { kind: waiting.tool_kind, files: &waiting.files, command }
+    }
+}
+
+fn is_change(kind: ToolKind) -> bool {
+    matches!(kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move)
+}
+
 /// What the command line allows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Policy {
     /// The folder the agent works in, as a real path.
     pub(super) root: PathBuf,
@@ -15,36 +36,48 @@ pub(super) struct Policy {
     /// Whether everything is allowed but changes outside of it.
     pub(super) all: bool,
     /// What else is allowed.
-    pub(super) kinds: Vec<ToolKind>,
+    pub(super) rules: Vec<Rule>,
 }
 
 impl Policy {
-    /// Whether the agent may run commands.
+    /// Whether the agent may run any command.
     pub(super) fn executes(&self) -> bool {
-        self.all || self.kinds.contains(&ToolKind::Execute)
+        self.all || self.rules.iter().any(|rule| rule.allows_all(ToolKind::Execute))
     }
 
-    /// Whether a tool call of this kind that names these files is allowed. One that changes files has to name them.
-    pub(super) fn allows(&self, kind: ToolKind, files: &[PathBuf]) -> bool {
-        let are_inside = files.iter().all(|file| self.is_inside(file));
-        match kind {
-            ToolKind::Read | ToolKind::Search | ToolKind::Think => self.all || are_inside,
-            ToolKind::Edit | ToolKind::Delete | ToolKind::Move => {
-                (self.writes || self.all) && are_inside && !files.is_empty()
-            }
-            ToolKind::Execute | ToolKind::Fetch | ToolKind::SwitchMode | ToolKind::Other => {
-                self.all || self.kinds.contains(&kind)
-            }
+    /// Whether a tool call is allowed. One that changes files has to name them.
+    pub(super) fn allows(&self, call: Call<'_>) -> bool {
+        let are_inside = call.files.iter().all(|file| self.is_inside(file));
+        if is_change(call.kind) {
+            let is_allowed = self.writes || self.all || self.has_rule(call);
+            return is_allowed && are_inside && !call.files.is_empty();
         }
+        let is_reading = matches!(call.kind, ToolKind::Read | ToolKind::Search | ToolKind::Think);
+        self.all || is_reading && are_inside || self.has_rule(call)
+    }
+
+    /// Whether somebody may be asked about a tool call: nothing outside of the folder is changed, whoever says so.
+    pub(super) fn may_ask(&self, call: Call<'_>) -> bool {
+        let are_inside = || call.files.iter().all(|file| self.is_inside(file));
+        !is_change(call.kind) || !call.files.is_empty() && are_inside()
+    }
+
+    fn has_rule(&self, call: Call<'_>) -> bool {
+        let real = |file: &PathBuf| paths::real_path(&self.root.join(file)).ok();
+        let files: Option<Vec<PathBuf>> = call.files.iter().map(real).collect();
+        files.is_some_and(|files| {
+            let allows = |rule: &Rule| rule.allows(call.kind, &files, call.command, &self.root);
+            self.rules.iter().any(allows)
+        })
     }
 
     /// Returns which flag would allow that, as the end of a sentence; empty if none would.
-    pub(super) fn hint(&self, kind: ToolKind, files: &[PathBuf]) -> &'static str {
-        let with = |policy: Self| policy.allows(kind, files);
+    pub(super) fn hint(&self, call: Call<'_>) -> &'static str {
+        let with = |policy: Self| policy.allows(call);
         if with(Self { writes: true, ..self.clone() }) {
             " (--write allows it)"
         } else if with(Self { all: true, ..self.clone() }) {
-            match kind {
+            match call.kind {
                 ToolKind::Execute => " (--allow execute allows it)",
                 ToolKind::Fetch => " (--allow fetch allows it)",
                 _ => " (--yolo allows it)",
@@ -71,6 +104,10 @@ impl Policy {
 mod tests {
     use super::*;
 
+    fn call(kind: ToolKind, files: &[PathBuf]) -> Call<'_> {
+        Call { kind, files, command: None }
+    }
+
     /// Holds (Scripts): Without flags an agent may read in its folder, `--write` adds changes there, `--yolo` everything else, and nothing allows changes outside, whatever leads there.
     #[test]
     fn what_is_allowed_depends_on_the_flags_and_on_where_a_path_leads() {
@@ -79,29 +116,45 @@ mod tests {
         let root = base.join("project");
         std::fs::create_dir_all(&root).unwrap();
         std::os::unix::fs::symlink(&base, root.join("out")).unwrap();
-        let policy = |writes, all| Policy { root: root.clone(), writes, all, kinds: Vec::new() };
+        let policy = |writes, all| Policy { root: root.clone(), writes, all, rules: Vec::new() };
         let (none, write, yolo) = (policy(false, false), policy(true, false), policy(true, true));
         let inside = [root.join("a")];
         let relative = [PathBuf::from("b/c")];
         for outside in [root.join("../x"), root.join("out/x"), "/etc/hosts".into(), "../x".into()] {
             let files = [inside[0].clone(), outside];
-            assert!(!none.allows(ToolKind::Read, &files) && yolo.allows(ToolKind::Read, &files));
+            assert!(
+                !none.allows(call(ToolKind::Read, &files))
+                    && yolo.allows(call(ToolKind::Read, &files))
+            );
             for kind in [ToolKind::Edit, ToolKind::Delete, ToolKind::Move] {
-                assert!(!yolo.allows(kind, &files), "{files:?}");
+                assert!(!yolo.allows(call(kind, &files)), "{files:?}");
             }
-            assert_eq!(none.hint(ToolKind::Edit, &files), "");
+            assert_eq!(none.hint(call(ToolKind::Edit, &files)), "");
         }
         for files in [&inside, &relative] {
-            assert!(none.allows(ToolKind::Read, files) && none.allows(ToolKind::Search, files));
-            assert!(!none.allows(ToolKind::Edit, files) && write.allows(ToolKind::Edit, files));
-            assert_eq!(none.hint(ToolKind::Move, files), " (--write allows it)");
+            assert!(
+                none.allows(call(ToolKind::Read, files))
+                    && none.allows(call(ToolKind::Search, files))
+            );
+            assert!(
+                !none.allows(call(ToolKind::Edit, files))
+                    && write.allows(call(ToolKind::Edit, files))
+            );
+            assert_eq!(none.hint(call(ToolKind::Move, files)), " (--write allows it)");
         }
-        assert!(!yolo.allows(ToolKind::Edit, &[]), "it has to say what it changes");
-        assert!(none.allows(ToolKind::Think, &[]) && !write.allows(ToolKind::Execute, &[]));
-        assert!(yolo.allows(ToolKind::Execute, &[]) && yolo.allows(ToolKind::Other, &[]));
-        let allowed = Policy { kinds: vec![ToolKind::Execute], ..none.clone() };
-        assert!(allowed.allows(ToolKind::Execute, &[]) && !allowed.allows(ToolKind::Fetch, &[]));
-        assert_eq!(none.hint(ToolKind::Execute, &[]), " (--allow execute allows it)");
+        assert!(!yolo.allows(call(ToolKind::Edit, &[])), "it has to say what it changes");
+        assert!(
+            none.allows(call(ToolKind::Think, &[])) && !write.allows(call(ToolKind::Execute, &[]))
+        );
+        assert!(
+            yolo.allows(call(ToolKind::Execute, &[])) && yolo.allows(call(ToolKind::Other, &[]))
+        );
+        let allowed = Policy { rules: vec!["execute".parse().unwrap()], ..none.clone() };
+        assert!(
+            allowed.allows(call(ToolKind::Execute, &[]))
+                && !allowed.allows(call(ToolKind::Fetch, &[]))
+        );
+        assert_eq!(none.hint(call(ToolKind::Execute, &[])), " (--allow execute allows it)");
         std::fs::remove_dir_all(base).unwrap();
     }
 }

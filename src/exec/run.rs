@@ -4,7 +4,8 @@ use super::arguments::Format;
 use super::no_editor::NoEditor;
 use super::output::{self, Output};
 use super::plan::{Plan, Task};
-use super::policy::Policy;
+use super::policy::{Call, Policy};
+use super::questions::Questions;
 use super::signals::{Signals, Wanted};
 use super::stdout::Stdout;
 use super::{End, Exit};
@@ -85,8 +86,9 @@ struct Run {
     stage: Stage,
     stdout: Stdout,
     output: Output,
-    /// The permission requests that were answered.
-    answered: HashSet<u64>,
+    /// The permission requests that were answered, or are asked about on the terminal.
+    decided: HashSet<u64>,
+    questions: Questions,
     /// What failed last.
     failure: Option<Failure>,
     /// Whether the agent is gone.
@@ -127,7 +129,8 @@ impl Run {
             stage: Stage::Starting,
             stdout,
             output,
-            answered: HashSet::new(),
+            decided: HashSet::new(),
+            questions: Questions::new(),
             failure: None,
             has_failed: false,
             session: None,
@@ -160,6 +163,10 @@ impl Run {
                     }
                 }
                 () = self.stdout.changed() => {}
+                (waiting, allows) = self.questions.answer() => {
+                    self.answer(&waiting, allows);
+                    self.questions.ask_next(self.plan.config.name.as_str());
+                }
                 Some(event) = self.from_effects.recv() => self.handle(event),
                 Some((agent, batch)) = self.from_agents.recv(), if !self.stdout.is_full() => {
                     for from in batch {
@@ -276,6 +283,12 @@ impl Run {
                     self.handle(Event::User(UserAction::MoreSessions));
                     return None;
                 }
+                if items.is_empty() {
+                    let name = self.name();
+                    output::tell(&format!(
+                        "{name} has no sessions in this folder, or cannot list them"
+                    ));
+                }
                 self.list(items.iter().map(listed).collect());
                 return Some(Exit::Done.into());
             }
@@ -312,7 +325,7 @@ impl Run {
 
     fn status_changed(&mut self, status: ChatStatus) -> Option<End> {
         for waiting in status.permissions {
-            if self.answered.insert(waiting.id) {
+            if self.decided.insert(waiting.id) {
                 self.decide(waiting);
             }
         }
@@ -368,12 +381,20 @@ impl Run {
     }
 
     fn decide(&mut self, waiting: WaitingPermission) {
-        let allows = self.plan.policy.allows(waiting.tool_kind, &waiting.files);
+        let call = Call::of(&waiting);
+        let allows = self.plan.policy.allows(call);
+        if !allows && self.plan.policy.may_ask(call) && self.questions.can_be_asked() {
+            return self.questions.ask(waiting, self.plan.config.name.as_str());
+        }
+        self.answer(&waiting, allows);
+    }
+
+    fn answer(&mut self, waiting: &WaitingPermission, allows: bool) {
         let options = &waiting.options;
         let option = Policy::option(options, allows);
         if option.is_none() || !allows {
             let what = waiting.title.trim_end_matches('?');
-            let hint = self.plan.policy.hint(waiting.tool_kind, &waiting.files);
+            let hint = self.plan.policy.hint(Call::of(waiting));
             output::tell(&format!("refused: {what}{hint}"));
         }
         let always = options.iter().find(|option| option.kind == OptionKind::RejectAlways);
