@@ -56,6 +56,7 @@ mod review_layout;
 mod review_moves;
 mod review_page;
 mod review_states;
+mod review_taken_back;
 mod same_session;
 mod screens;
 mod sessions;

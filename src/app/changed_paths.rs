@@ -184,6 +184,19 @@ impl ChangedPaths {
         self.by_path.lock().remove(path);
     }
 
+    /// A decision on a change was taken back: it is pending again, together with what has happened since.
+    pub(super) fn again(&self, path: &Path, mut changed: ChangedPath) {
+        let mut by_path = self.by_path.lock();
+        if let Some(since) = by_path.remove(path) {
+            changed.after = since.after;
+            changed.is_text &= since.is_text;
+            let new = since.by.into_iter().filter(|by| !changed.by.contains(by));
+            let new: Vec<ChangeAuthor> = new.collect();
+            changed.by.extend(new);
+        }
+        by_path.insert(path.to_owned(), changed);
+    }
+
     /// Returns what is known of a path.
     pub(super) fn get(&self, path: &Path) -> Option<ChangedPath> {
         self.by_path.lock().get(path).cloned()

@@ -10,6 +10,7 @@ mod files;
 mod prompt_context;
 mod renames;
 mod review;
+mod review_history;
 mod review_page;
 mod review_states;
 pub mod runner;

@@ -3,15 +3,16 @@
 
 use super::events::Events;
 use super::file_scope::filter_in_scope;
+use super::review_history::ReviewHistory;
 use super::review_page;
-use super::review_states::ReviewStates;
+use super::review_states::{ReviewStates, StateWayBack};
 use crate::core::messages::event::Event;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::review::{
     ChangeScope, ChangedFile, Review, ReviewAction, ReviewList, ReviewedFile, ReviewedPart,
 };
 use crate::core::messages::review_page::ReviewDraft;
-use crate::documents::{Decided, DocumentError, Documents};
+use crate::documents::{Decided, DocumentError, Documents, WayBack};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -20,24 +21,47 @@ use tokio::sync::Semaphore;
 /// answered in one piece.
 const AT_ONCE: usize = 16;
 
+/// Why a decision on a file is not taken back.
+const CHANGED: &str = "it has changed since";
+
+/// What a decision has done to one file.
+#[derive(Debug)]
+struct Done {
+    file: ReviewedFile,
+    way_back: Back,
+}
+
+/// The way back from there.
+#[derive(Debug)]
+enum Back {
+    Lines(WayBack),
+    State(Box<StateWayBack>),
+}
+
 /// What is pending in documents.
 #[derive(Debug, Clone)]
 pub(super) struct Reviews {
     documents: Arc<Documents>,
     states: ReviewStates,
+    history: Arc<ReviewHistory<Done>>,
     events: Events,
 }
 
 impl Reviews {
     pub(super) fn new(documents: Arc<Documents>, states: ReviewStates, events: Events) -> Self {
-        Self { documents, states, events }
+        Self { documents, states, history: Arc::new(ReviewHistory::new()), events }
     }
 
     /// Keeps or rejects pending changes, in one file after the other.
     pub(super) fn review(&self, review: Review, scope: FileScope) {
         let reviews = self.clone();
+        let this = review.decision.map(|number| self.history.begin(number, review.action));
         self.events.spawn(async move {
-            let Review { action, paths, from, part, changes } = review;
+            let _alone = match &this {
+                Some(this) => Some(this.wait().await),
+                None => None,
+            };
+            let Review { action, paths, from, part, changes, .. } = review;
             let paths: Vec<PathBuf> = paths.into_iter().chain(from.clone()).collect();
             let (mut reviewed, mut failed) = (Vec::new(), Vec::new());
             if part != ReviewedPart::State {
@@ -46,16 +70,14 @@ impl Reviews {
                     paths => paths.to_vec(),
                 };
                 for path in filter_in_scope(reviews.documents.disks(), &scope, of_lines).await {
-                    let decided = reviews.decide_on_lines(action, &path, &changes).await;
-                    match decided {
-                        Ok(decided) => reviewed.push(reviewed_file(path, decided)),
+                    match reviews.decide_on_lines(action, &path, &changes).await {
+                        Ok((decided, back)) => reviewed.push((reviewed_file(path, decided), back)),
                         Err(error) => failed.push((path, error.message_for_user())),
                     }
                 }
             }
             // A mode belongs to no line.
-            let is_whole = changes.lines.is_none() && action != ReviewAction::KeepNoLonger;
-            if part != ReviewedPart::Lines && is_whole {
+            if part != ReviewedPart::Lines && changes.lines.is_none() {
                 for state in reviews.states.list(&scope).await {
                     let is_wanted =
                         |path: &PathBuf| *path == state.path || Some(path) == state.from.as_ref();
@@ -65,19 +87,27 @@ impl Reviews {
                     for path in std::iter::once(state.path).chain(state.from) {
                         match reviews.states.decide(&path, action, &changes).await {
                             None => {}
-                            Some(Ok(())) => {
+                            Some(Ok(back)) => {
                                 let file = reviewed_file(path, Decided::default());
-                                reviewed.push(ReviewedFile { is_whole: true, ..file });
+                                let back = Back::State(Box::new(back));
+                                reviewed
+                                    .push((ReviewedFile { is_whole: true, ..file }, Some(back)));
                             }
                             Some(Err(why)) => failed.push((path, why)),
                         }
                     }
                 }
             }
-            for file in &mut reviewed {
-                file.from.clone_from(&from);
+            let (mut files, mut decided) = (Vec::new(), Vec::new());
+            for (file, way_back) in reviewed {
+                let file = ReviewedFile { from: from.clone(), ..file };
+                decided.extend(way_back.map(|way_back| Done { file: file.clone(), way_back }));
+                files.push(file);
             }
-            Event::Reviewed(action, reviewed, failed)
+            if let Some(this) = this {
+                this.done(decided);
+            }
+            Event::Reviewed(action, files, failed)
         });
     }
 
@@ -86,18 +116,46 @@ impl Reviews {
         action: ReviewAction,
         path: &Path,
         changes: &ChangeScope,
-    ) -> Result<Decided, DocumentError> {
-        match action {
-            ReviewAction::Keep => return self.documents.keep(path, changes.clone()).await,
-            ReviewAction::KeepNoLonger => {
-                return self.documents.keep_no_longer(path, changes.lines.clone()).await;
+    ) -> Result<(Decided, Option<Back>), DocumentError> {
+        if action == ReviewAction::Reject
+            && let Some(back) = self.states.put_back(path, changes).await
+        {
+            let decided = Decided { hunks: 1, ..Decided::default() };
+            return Ok((decided, Some(Back::State(Box::new(back)))));
+        }
+        let mut decided = match action {
+            ReviewAction::Keep => self.documents.keep(path, changes.clone()).await?,
+            ReviewAction::Reject => self.documents.reject(path, changes.clone()).await?,
+        };
+        let back = decided.way_back.take().map(Back::Lines);
+        Ok((decided, back))
+    }
+
+    /// Takes the last decision back that was made in a review, in one file after the other.
+    pub(super) fn take_back(&self) {
+        let reviews = self.clone();
+        self.events.spawn(async move {
+            let _one_at_a_time = reviews.history.taking_back.lock().await;
+            let Some((action, decided)) = reviews.history.take().await else {
+                return Event::TakenBack(None, Vec::new(), Vec::new());
+            };
+            let (mut files, mut left) = (Vec::new(), Vec::new());
+            for Done { file, way_back } in decided {
+                let taken_back = match way_back {
+                    Back::Lines(way_back) => {
+                        let taken = reviews.documents.take_back(&file.path, way_back).await;
+                        let taken = taken.map_err(|error| error.message_for_user());
+                        taken.and_then(|done| done.then_some(()).ok_or(CHANGED.to_owned()))
+                    }
+                    Back::State(way_back) => reviews.states.take_back(&file.path, *way_back).await,
+                };
+                match taken_back {
+                    Ok(()) => files.push(file),
+                    Err(why) => left.push((file.path, why)),
+                }
             }
-            ReviewAction::Reject => {}
-        }
-        if self.states.put_back(path, changes).await {
-            return Ok(Decided { hunks: 1, ..Decided::default() });
-        }
-        self.documents.reject(path, changes.clone()).await
+            Event::TakenBack(Some(action), files, left)
+        });
     }
 
     /// Finds out what is pending in files that are loaded.
@@ -168,9 +226,9 @@ impl Reviews {
 }
 
 fn reviewed_file(path: PathBuf, decided: Decided) -> ReviewedFile {
-    let Decided { hunks, conflicts, sessions } = decided;
+    let Decided { hunks, lines, conflicts, sessions, .. } = decided;
     let conflicts = conflicts.len();
-    ReviewedFile { path, from: None, hunks, is_whole: false, conflicts, sessions }
+    ReviewedFile { path, from: None, hunks, lines, is_whole: false, conflicts, sessions }
 }
 
 /// Returns what is pending in files, in their order.

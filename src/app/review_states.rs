@@ -4,13 +4,35 @@ use super::changed_paths::{ChangedPath, ChangedPaths};
 use super::file_scope::filter_in_scope;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::review::{ChangeScope, ChangedState, ReviewAction};
-use crate::documents::Documents;
+use crate::documents::{Documents, WayBack};
 use crate::host::checkpoints::Checkpoints;
 use crate::host::checkpoints::entry::{Kind, State};
 use crate::host::checkpoints::restore::Restore;
+use crate::host::checkpoints::tree_path::TreePath;
+use crate::session::author::Author;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What it takes to take a decision on a file as a whole back.
+#[derive(Debug)]
+pub(super) struct StateWayBack {
+    /// What was known of it.
+    changed: ChangedPath,
+    /// What the file was, and what a rejection has made of it.
+    restored: Option<(Option<State>, Option<State>)>,
+    /// The folders that were created for the file.
+    folders: Vec<TreePath>,
+    /// The way back for the lines of a text.
+    lines: Option<WayBack>,
+}
+
+impl StateWayBack {
+    /// From a decision that has changed no file.
+    fn without_a_file(changed: ChangedPath) -> Self {
+        Self { changed, restored: None, folders: Vec::new(), lines: None }
+    }
+}
 
 /// The pending changes of files as a whole.
 #[derive(Debug, Clone)]
@@ -79,11 +101,11 @@ impl ReviewStates {
         path: &Path,
         action: ReviewAction,
         scope: &ChangeScope,
-    ) -> Option<Result<(), String>> {
+    ) -> Option<Result<StateWayBack, String>> {
         let changed = self.changed.get(path).filter(|changed| changed.is_in(scope))?;
         if action == ReviewAction::Keep {
             self.changed.decided(path);
-            return Some(Ok(()));
+            return Some(Ok(StateWayBack::without_a_file(changed)));
         }
         let (before, after) = (changed.before.clone(), changed.after.clone());
         let (expected, target) = match (&before, &after) {
@@ -96,23 +118,21 @@ impl ReviewStates {
             }
             _ => (after, before),
         };
-        Some(self.restore(path, &changed, expected, target).await)
+        Some(self.restore(path, changed, expected, target).await)
     }
 
     /// Puts a text file back that was created or deleted, byte for byte and with its mode, if that is exactly what rejecting
-    /// these changes means. Returns whether it was.
-    pub(super) async fn put_back(&self, path: &Path, scope: &ChangeScope) -> bool {
-        let Some(changed) = self.changed.get(path).filter(|changed| changed.is_text) else {
-            return false;
-        };
-        let is_whole = scope.lines.is_none()
-            && changed.before.is_some() != changed.after.is_some()
+    /// these changes means. Returns the way back if it was.
+    pub(super) async fn put_back(&self, path: &Path, scope: &ChangeScope) -> Option<StateWayBack> {
+        let changed = self.changed.get(path).filter(|changed| changed.is_text)?;
+        // Its only hunk is all of it.
+        let is_whole = changed.before.is_some() != changed.after.is_some()
             && changed.by.iter().all(|by| scope.includes(by));
         if !is_whole || !matches!(self.documents.loaded_state(path).await, Ok(None)) {
-            return false;
+            return None;
         }
         let without = self.documents.without(path, scope.clone()).await.ok().flatten();
-        let Some(without) = without.filter(|without| without.conflicts == 0) else { return false };
+        let without = without.filter(|without| without.conflicts == 0)?;
         let is_exact = match changed.before.as_ref().map(|before| before.content) {
             None => !without.exists,
             Some(None) => false,
@@ -125,7 +145,49 @@ impl ReviewStates {
             },
         };
         let (expected, target) = (changed.after.clone(), changed.before.clone());
-        is_exact && self.restore(path, &changed, expected, target).await.is_ok()
+        if !is_exact {
+            return None;
+        }
+        let place = self.documents.place(path).await;
+        let way_back = self.restore(path, changed, expected, target).await.ok()?;
+        let lines = match place {
+            Some(place) => self.documents.way_back(path, place).await,
+            None => None,
+        };
+        Some(StateWayBack { lines, ..way_back })
+    }
+
+    /// Takes a decision on a file back; otherwise says why it is left alone.
+    pub(super) async fn take_back(
+        &self,
+        path: &Path,
+        StateWayBack { changed, restored, folders, lines }: StateWayBack,
+    ) -> Result<(), String> {
+        let Some((mut was, mut is)) = restored else {
+            self.changed.again(path, changed);
+            return Ok(());
+        };
+        if let (Some(was), Some(is)) = (&mut was, &mut is)
+            && changed.is_text
+        {
+            // Only the mode is decided on here, whatever has become of the lines.
+            let now = self.state(&changed).await.filter(|now| now.mode == is.mode);
+            let now = now.ok_or("its mode has changed since")?;
+            (*was, *is) = (State { mode: was.mode, ..now.clone() }, now);
+        }
+        let is_open = matches!(self.documents.loaded_state(path).await, Ok(Some(_)));
+        self.write(&changed, is, was.clone(), folders).await?;
+        // A buffer follows what an agent has made of its file.
+        let by = changed.by.last().map(|by| by.by.clone()).filter(|_| is_open);
+        self.follow(path, by.as_ref()).await;
+        let is_text = changed.is_text && !self.documents.is_deleted_under_buffer(path).await;
+        self.changed.again(path, ChangedPath { is_text, ..changed });
+        self.changed.restored(path, was, None);
+        if let Some(way_back) = lines {
+            let returned = self.documents.return_by(path, &way_back).await;
+            returned.map_err(|error| error.message_for_user())?;
+        }
+        Ok(())
     }
 
     async fn state(&self, changed: &ChangedPath) -> Option<State> {
@@ -137,23 +199,58 @@ impl ReviewStates {
     async fn restore(
         &self,
         path: &Path,
+        changed: ChangedPath,
+        expected: Option<State>,
+        target: Option<State>,
+    ) -> Result<StateWayBack, String> {
+        let folders = self.missing_folders(&changed).await;
+        self.write(&changed, expected.clone(), target.clone(), Vec::new()).await?;
+        self.changed.decided(path);
+        self.changed.restored(path, target.clone(), None);
+        self.follow(path, None).await;
+        Ok(StateWayBack { changed, restored: Some((expected, target)), folders, lines: None })
+    }
+
+    /// Returns the folders of a file that do not exist.
+    async fn missing_folders(&self, changed: &ChangedPath) -> Vec<TreePath> {
+        let mut folders = Vec::new();
+        let mut path = changed.below.clone();
+        while let Some((folder, _)) = path.split().filter(|(folder, _)| !folder.is_root()) {
+            path = folder;
+            folders.push(path.clone());
+        }
+        let states = self.checkpoints.states(changed.root.clone(), folders.clone()).await;
+        let missing = folders.into_iter().zip(states.unwrap_or_default());
+        missing.filter(|(_, state)| state.is_none()).map(|(folder, _)| folder).collect()
+    }
+
+    /// Makes of a file what it is to become, if it is as expected, and removes empty folders; otherwise says why the file was
+    /// left alone.
+    async fn write(
+        &self,
         changed: &ChangedPath,
         expected: Option<State>,
         target: Option<State>,
+        folders: Vec<TreePath>,
     ) -> Result<(), String> {
-        let file =
-            Restore { path: changed.below.clone(), expected, target: target.clone(), bytes: None };
-        let restored = self.checkpoints.restore(changed.root.clone(), vec![file]).await;
+        let file = Restore { path: changed.below.clone(), expected, target, bytes: None };
+        let (kind, content, link) = (Kind::Folder, None, None);
+        let folder = Some(State { kind, mode: 0, size: 0, content, link });
+        let folders = folders.into_iter().map(|path| {
+            let expected = folder.clone();
+            Restore { path, expected, target: None, bytes: None }
+        });
+        let all = std::iter::once(file).chain(folders).collect();
+        let restored = self.checkpoints.restore(changed.root.clone(), all).await;
         let restored = restored.map_err(|error| error.to_string())?;
-        if let Some(left) = restored.left.first() {
-            return Err(left.why.to_string());
-        }
-        self.changed.decided(path);
-        self.changed.restored(path, target, None);
-        if let Err(error) = self.documents.was_restored(path, None, None).await {
+        let left = restored.left.iter().find(|left| left.path == changed.below);
+        left.map_or(Ok(()), |left| Err(left.why.to_string()))
+    }
+
+    async fn follow(&self, path: &Path, by: Option<&Author>) {
+        if let Err(error) = self.documents.was_restored(path, by, None).await {
             tracing::debug!(path = %path.display(), %error, "a restored file was not followed");
         }
-        Ok(())
     }
 }
 

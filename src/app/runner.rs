@@ -90,6 +90,7 @@ impl Runner {
                 self.files.buffer_changed(path, event, scope);
             }
             Effect::Review { review, scope } => self.files.reviews.review(review, scope),
+            Effect::TakeBack => self.files.reviews.take_back(),
             Effect::FindChanges { list, scope } => self.files.reviews.find_changes(list, scope),
             Effect::ComposeReview(draft) => self.files.reviews.compose(draft),
             Effect::FindChange { path, scope } => self.files.reviews.find_change(path, scope),

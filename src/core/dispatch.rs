@@ -37,6 +37,7 @@ impl State {
             }
             Event::Buffer(path, event) => self.buffer_event(path, event),
             Event::Reviewed(action, files, failed) => self.reviewed(action, files, &failed),
+            Event::TakenBack(action, files, left) => self.taken_back(action, files, &left),
             Event::PendingFound(files) => self.pending_found(files),
             Event::FolderScan(chat, files) => self.folder_scanned(chat, files),
             Event::TurnKept(_) => self.review_changed(),
@@ -183,6 +184,7 @@ impl State {
                 self.delete_session(agent, session, cwd);
             }
             UserAction::Review(request) => self.review(request),
+            UserAction::TakeBack => self.effects.push(Effect::TakeBack),
             UserAction::ListTurns { chat, request, entry } => {
                 self.with_chat(chat, |state, id| state.list_turns(id, request, entry));
             }

@@ -8,6 +8,7 @@ use crate::session::label;
 use crate::session::protocol::Protocol;
 use crate::session::turn::StopReason;
 use crate::session::update::Severity;
+use std::path::{Path, PathBuf};
 
 /// Maximum number of an agent's lines shown below an error, and the maximum length of each in characters. The log has
 /// the rest.
@@ -40,6 +41,25 @@ pub(super) fn separate_disk(title: &str, protocol: Option<Protocol>) -> (Severit
             (Severity::Info, note)
         }
     }
+}
+
+/// A text that begins like a sentence.
+pub(super) fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// Names files that were left alone, and why the first one was. `None` if there are none.
+pub(super) fn left_alone(
+    files: &[(PathBuf, String)],
+    shorten: impl Fn(&Path) -> String,
+) -> Option<String> {
+    let ((path, why), more) = files.split_first()?;
+    let more = match more.len() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    Some(format!("left {} alone: {} ({why}){more}", files.len(), shorten(path)))
 }
 
 /// Says why the agent has ended.

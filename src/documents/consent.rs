@@ -8,6 +8,7 @@ use super::document::Document;
 use super::error::DocumentError;
 use super::registry::Documents;
 use super::requests::WriteRequest;
+use super::review::Decided;
 use crate::core::messages::files::{Consent, ProposedWrite};
 use crate::edit::{Snapshot, Text, apply, merge};
 use std::sync::Arc;
@@ -62,7 +63,7 @@ impl Document {
                 let is_this = |origin: &Origin| origin.by == by && origin.via == Via::Protocol;
                 let choice = record.choose(None, is_this);
                 record.keep(&choice);
-                (Vec::new(), false)
+                Decided::default()
             })
             .await?;
         }

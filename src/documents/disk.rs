@@ -4,7 +4,7 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use atomic_write_file::AtomicWriteFile;
@@ -15,6 +15,9 @@ use super::limits::{MAX_EXCERPT_SIZE, MAX_TEXT_LINES, MAX_TEXT_SIZE};
 
 /// How many bytes are read or written between two reports of progress.
 const CHUNK: usize = 256 << 10;
+
+/// The permission bits of a mode.
+const PERMISSIONS: u32 = 0o7777;
 
 /// The result of reading a whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,6 +134,18 @@ pub(super) fn delete(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         deleted => deleted,
     }
+}
+
+/// Creates the missing folders above a file.
+pub(super) fn create_folders(path: &Path) -> io::Result<()> {
+    check_real(path)?;
+    path.parent().map_or(Ok(()), fs::create_dir_all)
+}
+
+/// Gives a file the permissions in `mode`.
+pub(super) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    let file = open(OpenOptions::new().read(true), path)?;
+    file.set_permissions(fs::Permissions::from_mode(mode & PERMISSIONS))
 }
 
 /// Fails if a path is no longer a real path: since access was granted, the file or a folder above it may have been
@@ -255,7 +270,7 @@ fn overwrite(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
     use std::path::PathBuf;
 
     use super::*;

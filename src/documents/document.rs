@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -70,6 +70,8 @@ pub(super) struct Document {
     pub(super) coarse_turn: Option<(SessionKey, u64)>,
     /// What agents have changed since the file was last loaded: the texts before and after.
     pub(super) unopened_change: Option<(Snapshot, Snapshot)>,
+    /// Is alive as long as somebody may take a decision on the file back.
+    pub(super) keeper: Weak<()>,
     cached: Option<CachedText>,
 }
 
@@ -147,6 +149,7 @@ impl Document {
             sent_late: None,
             coarse_turn: None,
             unopened_change: None,
+            keeper: Weak::new(),
             cached: None,
         }
     }
@@ -169,10 +172,11 @@ impl Document {
         !self.views.is_empty() || !self.excerpt_facts.is_empty() || !self.acknowledged.is_empty()
     }
 
-    /// Whether the document can be dropped: no session knows it, nothing is pending, there is no change to report, and none
-    /// to make undoable when the file is opened.
+    /// Whether the document can be dropped: no session knows it, nothing is pending, there is no change to report, none to
+    /// make undoable when the file is opened, and no decision to take back.
     pub(super) fn is_idle(&self) -> bool {
         !self.is_known()
+            && self.keeper.strong_count() == 0
             && self.unopened_change.is_none()
             && self.unreported.is_none()
             && self.record.as_ref().is_none_or(|record| !record.has_pending())

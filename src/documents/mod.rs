@@ -30,8 +30,10 @@ mod review;
 mod revisions;
 mod scans;
 mod session_documents;
+mod taken_back;
 mod transcode;
 pub mod watch;
+mod way_back;
 mod write;
 mod write_plan;
 
@@ -44,3 +46,4 @@ pub use requests::{ReadRequest, WriteRequest};
 pub use restore::{Replaced, Touched, TurnFile, Without, WithoutAgent};
 pub use review::Decided;
 pub use scans::DiskScan;
+pub use way_back::WayBack;

@@ -2,7 +2,6 @@
 //! them.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -144,16 +143,6 @@ impl Documents {
     pub async fn keep(&self, path: &Path, scope: ChangeScope) -> Result<Decided, DocumentError> {
         let document = self.document(path);
         run_to_completion(async move { document.lock().await.keep(&scope).await }).await
-    }
-
-    /// Makes pending again what was kept on these lines of a file, or anywhere in it.
-    pub async fn keep_no_longer(
-        &self,
-        path: &Path,
-        lines: Option<Range<usize>>,
-    ) -> Result<Decided, DocumentError> {
-        let document = self.document(path);
-        run_to_completion(async move { document.lock().await.keep_no_longer(lines).await }).await
     }
 
     /// Keeps the pending hunks of a file that a base with these lines would not have.

@@ -14,6 +14,7 @@ use super::document::{ChangeOutcome, Document, LoadedBuffer, MAX_TRIES};
 use super::editor::Then;
 use super::encoding::Encoding;
 use super::error::DocumentError;
+use super::way_back::WayBack;
 use crate::core::messages::review::{
     ChangeAuthor, ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines, SelectedRows,
 };
@@ -27,10 +28,14 @@ use crate::session::author::SessionKey;
 pub struct Decided {
     /// How many hunks were kept or rejected.
     pub hunks: usize,
+    /// How many lines, if only some of a hunk were.
+    pub lines: Option<usize>,
     /// Lines of the text before (0-based) that stay, because they were changed since.
     pub conflicts: Vec<Range<usize>>,
     /// The sessions whose changes it was about.
     pub sessions: Vec<SessionKey>,
+    /// What it takes to take the decision back, if it had any effect.
+    pub way_back: Option<WayBack>,
 }
 
 impl Document {
@@ -94,30 +99,14 @@ impl Document {
         }
         let now = self.version().await?;
         self.update_record(now).await?;
-        let scope = scope.clone();
+        let (scope, keeper) = (scope.clone(), self.keeper());
         self.change_record(move |record| {
             let choice = choose_pending(record, &scope);
-            record.keep(&choice);
             let is_part = scope.selected.is_some() && !choice.is_empty();
-            (sessions(record.authors(&choice)), is_part)
-        })
-        .await
-    }
-
-    /// Makes pending again what was kept on these lines, or anywhere.
-    pub(super) async fn keep_no_longer(
-        &mut self,
-        lines: Option<Range<usize>>,
-    ) -> Result<Decided, DocumentError> {
-        if self.record.is_none() {
-            return Ok(Decided::default());
-        }
-        let now = self.version().await?;
-        self.update_record(now).await?;
-        self.change_record(move |record| {
-            let all = 0..record.current().len();
-            record.keep_no_longer(&[lines.unwrap_or(all)]);
-            (sessions(record.origins()), false)
+            let lines = is_part.then(|| choice.lines());
+            let sessions = sessions(record.authors(&choice));
+            let way_back = WayBack::of_kept(record.keep(&choice), keeper);
+            Decided { lines, sessions, way_back, ..Decided::default() }
         })
         .await
     }
@@ -155,23 +144,25 @@ impl Document {
                 record.keep(choice);
             }
             record.keep_no_longer(&rows);
-            (sessions(choices.iter().flat_map(|choice| record.authors(choice))), false)
+            let sessions = sessions(choices.iter().flat_map(|choice| record.authors(choice)));
+            Decided { sessions, ..Decided::default() }
         })
         .await
     }
 
-    /// Has the record keep something, or keep it no longer. `change` returns whose it was, and whether it was only a part of a
-    /// hunk, which counts as one.
+    /// Has the record keep something, or keep it no longer. The hunks that `change` was about are counted here; a part of one
+    /// counts as one.
     pub(super) async fn change_record(
         &mut self,
-        change: impl FnOnce(&mut Record<Origin>) -> (Vec<SessionKey>, bool) + Send + 'static,
+        change: impl FnOnce(&mut Record<Origin>) -> Decided + Send + 'static,
     ) -> Result<Decided, DocumentError> {
         let Some(mut record) = self.record.take() else { return Ok(Decided::default()) };
         let kept = run_blocking(move || {
             let before = record.count_pending();
-            let (sessions, is_part) = change(Arc::make_mut(&mut record));
+            let decided = change(Arc::make_mut(&mut record));
+            let is_part = decided.lines.is_some();
             let hunks = before.abs_diff(record.count_pending()).max(usize::from(is_part));
-            (record, Decided { hunks, conflicts: Vec::new(), sessions })
+            (record, Decided { hunks, ..decided })
         });
         let (record, decided) = kept.await?;
         self.record = Some(record);
@@ -182,6 +173,7 @@ impl Document {
     pub(super) async fn reject(&mut self, scope: &ChangeScope) -> Result<Decided, DocumentError> {
         for _ in 0..MAX_TRIES {
             let Some(record) = self.record().await? else { return Ok(Decided::default()) };
+            let (place, is_part) = (record.place(), scope.selected.is_some());
             let scope = scope.clone();
             let planned = run_blocking(move || {
                 let (planned, choice) = choose(record, &scope);
@@ -189,7 +181,9 @@ impl Document {
             });
             let (rejection, sessions) = planned.await?;
             let hunks = rejection.hunks.len().max(usize::from(rejection.form.is_some()));
-            let rejected = Decided { hunks, conflicts: rejection.conflicts.clone(), sessions };
+            let lines = (is_part && hunks > 0).then(|| rejection.lines());
+            let conflicts = rejection.conflicts.clone();
+            let rejected = Decided { hunks, lines, conflicts, sessions, way_back: None };
             if rejection.changes_nothing() {
                 if !rejection.is_empty() {
                     let now = self.version().await?;
@@ -197,12 +191,15 @@ impl Document {
                 }
                 return Ok(rejected);
             }
+            let is_deletion = rejection.form.is_some_and(|form| !form.exists);
+            let deleted = if is_deletion { self.read_file(None).await? } else { None };
             let is_done = match self.buffer_and_file().await? {
                 Some((loaded, file)) => self.reject_loaded(rejection, loaded, file).await?,
                 None => self.reject_unloaded(rejection).await?,
             };
             if is_done {
-                return Ok(rejected);
+                let way_back = self.way_back_from_rejection(place, deleted);
+                return Ok(Decided { way_back, ..rejected });
             }
         }
         Err(DocumentError::Busy(self.path.clone()))
@@ -243,7 +240,8 @@ impl Document {
         // A change on disk that is still to be followed must not be overwritten.
         let can_save = match &file {
             Some(file) => !loaded.buffer.modified && self.is_baseline(&loaded, file).await?,
-            None => false,
+            // A buffer that has outlived its file is modified.
+            None => !loaded.buffer.modified && !is_deletion && self.make_folder().await?,
         };
         let is_deletion = can_save && is_deletion;
         let then = match (can_save, is_deletion) {
@@ -299,7 +297,7 @@ impl Document {
         Ok(true)
     }
 
-    async fn delete_file(&mut self) -> Result<(), DocumentError> {
+    pub(super) async fn delete_file(&mut self) -> Result<(), DocumentError> {
         let deleted = self.call_disk(|path, _| disk::delete(path)).await?;
         deleted.map_err(|error| DocumentError::write_failed(self.path.clone(), &error))?;
         (self.baseline, self.was_missing) = (None, true);

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::hunks::Hunk;
 use super::record::weave::{Life, Line, LineId, Transition};
-use super::record::{Form, Record, StepId, Version};
+use super::record::{Form, Kept, Record, StepId, Version};
 
 /// Pending changes that a decision is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +22,12 @@ impl Choice {
     /// Whether nothing is chosen.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && !self.form
+    }
+
+    /// How many lines are chosen.
+    pub fn lines(&self) -> usize {
+        let lines: HashSet<LineId> = self.changes.iter().map(|(id, _)| *id).collect();
+        lines.len()
     }
 }
 
@@ -57,6 +63,11 @@ impl Rejection {
     /// Whether the text stays as it is.
     pub fn changes_nothing(&self) -> bool {
         self.hunks.is_empty() && self.form.is_none()
+    }
+
+    /// How many lines it is about.
+    pub fn lines(&self) -> usize {
+        self.fates.len()
     }
 
     /// Whether there is nothing to record either.
@@ -153,8 +164,8 @@ impl<O> Record<O> {
     }
 
     /// Makes chosen changes part of the base. Where a chosen step replaced lines of a pending one that was not chosen, that
-    /// one is kept there as well, since neither makes sense alone.
-    pub fn keep(&mut self, choice: &Choice) {
+    /// one is kept there as well, since neither makes sense alone. Returns what it takes to take that back.
+    pub fn keep(&mut self, choice: &Choice) -> Kept {
         let mut changes = choice.changes.clone();
         for cluster in self.clusters(choice) {
             while let Some(step) = self.step_below(&cluster, &changes) {
@@ -167,7 +178,7 @@ impl<O> Record<O> {
         }
         let moved = self.moved_to(changes.difference(&choice.changes));
         changes.extend(moved);
-        self.keep_pending(changes, choice.form);
+        self.keep_pending(changes, choice.form)
     }
 
     /// Finds where steps have put lines that they took away elsewhere. Kept without that, a line would be in neither place

@@ -10,6 +10,7 @@ mod own;
 mod rebase;
 mod record;
 mod revision;
+mod taken_back;
 mod text;
 pub mod unified;
 
@@ -22,6 +23,6 @@ pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
 pub use merge::{Conflict, Merged, merge};
 pub use own::without_own;
 pub use rebase::{Overlap, Spans, rebase, replay};
-pub use record::{Form, PendingHunk, Record, StepId, Turnover, UndoState, Version};
+pub use record::{Form, Kept, PendingHunk, Place, Record, StepId, Turnover, UndoState, Version};
 pub use revision::{Revision, Snapshot};
 pub use text::{LineEnding, Shape, Text};

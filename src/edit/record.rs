@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::hunks::{Hunk, diff};
-use super::revision::Snapshot;
+use super::revision::{Revision, Snapshot};
 use super::text::{Shape, Text};
 pub use weave::StepId;
 use weave::{BASE, Line, LineId, Transition, Weave};
@@ -93,13 +93,13 @@ struct Run {
 
 /// A text on the way, and how it came about.
 #[derive(Debug, Clone)]
-struct State {
+pub(super) struct State {
     parent: usize,
     /// How many states lie before it.
     depth: usize,
     step: StepId,
     transition: Transition,
-    forms: Forms,
+    pub(super) forms: Forms,
 }
 
 /// The forms of the base and of the text.
@@ -111,16 +111,42 @@ pub(super) struct Forms {
     pub(super) by: Option<StepId>,
 }
 
+/// A text that a record has had, and how it came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The text that the record begins with: places of another record mean nothing.
+    pub(super) base: Revision,
+    pub(super) state: usize,
+}
+
+/// What a decision has kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    pub(super) at: Place,
+    pub(super) changes: Vec<(LineId, StepId)>,
+    /// The forms before, if they were kept.
+    pub(super) forms: Option<Forms>,
+}
+
+impl Kept {
+    /// Whether anything was kept.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.forms.is_none()
+    }
+}
+
 /// The history of a file. `O` says where a change of an agent comes from.
 #[derive(Debug, Clone)]
 pub struct Record<O> {
     pub(super) weave: Weave,
+    /// The first text, by which the record is told from others.
+    pub(super) begins_with: Revision,
     /// Who made each step; `None` for the base, and for whoever is no agent.
     origins: Vec<Option<O>>,
     /// A tree whose root is the base.
-    states: Vec<State>,
+    pub(super) states: Vec<State>,
     /// The present state.
-    at: usize,
+    pub(super) at: usize,
     by_undo: HashMap<UndoState, usize>,
     /// The lines whose coming or going by a step of an agent is no longer pending.
     kept: HashSet<(LineId, StepId)>,
@@ -137,6 +163,7 @@ impl<O> Record<O> {
         };
         Self {
             weave: Weave::new(&base.text),
+            begins_with: base.text.revision(),
             origins: vec![None],
             states: vec![root],
             at: 0,
@@ -196,7 +223,7 @@ impl<O> Record<O> {
 
     /// Goes to a state if its text is `current`. The same place in the undo history may have another text, after the user
     /// has typed on or the buffer was loaded again.
-    fn goes_to(&mut self, state: usize, current: &Text) -> bool {
+    pub(super) fn goes_to(&mut self, state: usize, current: &Text) -> bool {
         let from = self.at;
         self.go_to(state);
         let is_there = self.has_lines_of(current);
@@ -237,7 +264,7 @@ impl<O> Record<O> {
         self.current = now.text.clone();
     }
 
-    fn go_to(&mut self, target: usize) {
+    pub(super) fn go_to(&mut self, target: usize) {
         let mut way = Vec::new();
         let (mut from, mut to) = (self.at, target);
         while from != to {
@@ -345,12 +372,15 @@ impl<O> Record<O> {
         &mut self,
         changes: impl IntoIterator<Item = (LineId, StepId)>,
         form: bool,
-    ) {
-        self.kept.extend(changes);
+    ) -> Kept {
+        let is_new = |change: &(LineId, StepId)| self.kept.insert(*change);
+        let changes = changes.into_iter().filter(is_new).collect();
         let forms = &mut self.states[self.at].forms;
+        let before = *forms;
         if form {
-            *forms = Forms { base: forms.text, text: forms.text, by: None };
+            *forms = Forms { base: before.text, text: before.text, by: None };
         }
+        Kept { at: self.place(), changes, forms: form.then_some(before) }
     }
 
     pub(super) fn remove_kept(&mut self, changes: &[(LineId, StepId)]) {

@@ -170,6 +170,7 @@ function M.acknowledge(buf, file)
   if not is_current() then
     return nil -- It has changed again, and Neovim must not consider that change known.
   end
+  track.note_there(buf)
   allow_quiet_write(buf, file)
   return check_time_soon(buf, is_current)
 end

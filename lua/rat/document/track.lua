@@ -119,6 +119,12 @@ function M.note_gone(buf)
   stamps[buf], stamps_of_gone[buf] = nil, M.read_stamp(buf)
 end
 
+--- Records that the file of a buffer is there again, or still.
+---@param buf integer
+function M.note_there(buf)
+  stamps[buf], stamps_of_gone[buf] = M.read_stamp(buf), nil
+end
+
 --- Returns time and size of a buffer's file when Neovim last read or wrote it, also if it was gone since.
 ---@param buf integer
 ---@return rat.call.Stamp?

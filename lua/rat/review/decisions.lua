@@ -1,6 +1,4 @@
---- Decisions on rows of a review: what they mean, and how the last one is taken back.
-local notify = require("rat.util.notify")
-local paths = require("rat.document.paths")
+--- Decisions on rows of a review: what they mean. The binary carries them out and takes them back.
 local review_page = require("rat.review.page")
 local rpc = require("rat.rpc")
 local view = require("rat.review.view")
@@ -8,34 +6,12 @@ local view = require("rat.review.view")
 local api = vim.api
 local M = {}
 
----@class rat.Decision
----@field all rat.notify.Review[] one for each file
----@field keep boolean
----@field place? rat.ReviewPlace of its first row
----@field before table<string, integer> where the loaded files were in their undo histories before it, see |changenr()|
----@field after table<string, integer> and once it was carried out
+--- How many decisions have been made.
+local count = 0
 
----@type rat.Decision[]
-local history = {}
-
----@param buf integer
----@return integer
-local function undo_state(buf)
-  return api.nvim_buf_call(buf, vim.fn.changenr)
-end
-
----@param decision rat.Decision
----@return table<string, integer>
-local function states(decision)
-  local found = {}
-  for _, one in ipairs(decision.all) do
-    local buf = one.path and paths.find(one.path)
-    if buf then
-      found[one.path] = undo_state(buf)
-    end
-  end
-  return found
-end
+--- Where the decisions were made that can be taken back, the last one at the end; false where that is not known.
+---@type (rat.ReviewPlace|false)[]
+local places = {}
 
 --- Returns the rows of the base and of the file that some rows of a hunk are about.
 ---@param buf integer
@@ -111,8 +87,10 @@ function M.decide(review, buf, first, last, keep, is_selection)
   local by_file, order = {}, {}
   for index = from, to do
     local part = page.parts[index]
-    -- The row that names a file stands for all of it only if the range ends there.
-    local is_whole = not part.start and (part.state or to == from or index == to)
+    -- The row that names a file stands for all of it only if the range ends there, or nothing else does.
+    local next_part = page.parts[index + 1]
+    local has_hunks = next_part ~= nil and next_part.start ~= nil
+    local is_whole = not part.start and (to == from or index == to or not has_hunks)
     if part.start or is_whole then
       local key = ("%s %s %s"):format(part.state and "state" or "lines", part.unknown, part.path)
       if not by_file[key] then
@@ -131,57 +109,20 @@ function M.decide(review, buf, first, last, keep, is_selection)
     end
   end
   if #order > 0 then
-    local place = view.place_of_hunk(page, buf, first)
-    local decision = { all = order, keep = keep, place = place, before = {}, after = {} }
-    decision.before = states(decision)
-    history[#history + 1] = decision
+    places[#places + 1] = view.place_of_hunk(page, buf, first) or false
   end
+  count = count + 1
   for _, decision in ipairs(order) do
+    decision.decision = count
     rpc.notify("review", decision)
   end
 end
 
---- Something was carried out, perhaps the last decision.
-function M.settle()
-  local last = history[#history]
-  if last and vim.deep_equal(last.before, last.after) or last and not next(last.after) then
-    last.after = states(last)
-  end
-end
-
---- Takes the last decision back: what was accepted is pending again, and in loaded files a rejection is undone.
+--- Takes the last decision back, in buffers and on disk.
 ---@return rat.ReviewPlace? place where it had been made
 function M.take_back()
-  local last = table.remove(history)
-  if not last then
-    notify.info("There is no decision to take back")
-    return nil
-  end
-  local is_left = false
-  for _, one in ipairs(last.all) do
-    local buf = one.path and paths.find(one.path)
-    local is_lines = one.path and one.part == "lines" and not one.from
-    if is_lines and last.keep then
-      one.again = true
-      rpc.notify("review", one)
-    elseif is_lines and buf and last.before[one.path] ~= last.after[one.path] then
-      if undo_state(buf) == last.after[one.path] then
-        api.nvim_buf_call(buf, function()
-          vim.cmd("silent undo")
-        end)
-        -- There is no TextChanged in a buffer that is not the current one.
-        rpc.notify("buffer", { kind = "changed", path = api.nvim_buf_get_name(buf) })
-      else
-        is_left = true
-      end
-    else
-      is_left = true
-    end
-  end
-  if is_left then
-    notify.warn("Not all of it can be taken back here. :RatRedo and :RatUndo act on whole turns.")
-  end
-  return last.place
+  rpc.notify("take_back", {})
+  return table.remove(places) or nil
 end
 
 return M

@@ -293,7 +293,6 @@ end
 
 --- Asks for the present state of an open review.
 local function update()
-  decisions.settle()
   if not review or not window_of(scratch.find(NAME)) then
     return
   elseif review.asked then
@@ -350,8 +349,6 @@ end
 ---@param buf integer
 ---@param win integer?
 local function finish(buf, win)
-  -- The page may show what became of a decision before anything else tells of it.
-  decisions.settle()
   if #review.page.parts == 0 then
     scratch.fill(buf, { "Nothing is pending. q closes." })
   end

@@ -28,6 +28,15 @@ struct Hunks {
     edited: usize,
 }
 
+impl Hunks {
+    fn of(&mut self, action: ReviewAction) -> &mut usize {
+        match action {
+            ReviewAction::Keep => &mut self.accepted,
+            ReviewAction::Reject => &mut self.rejected,
+        }
+    }
+}
+
 /// A turn that the user has undone or redone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct UndoneTurn {
@@ -37,16 +46,18 @@ struct UndoneTurn {
 
 impl Decisions {
     pub(in crate::core) fn decide(&mut self, path: &Path, action: ReviewAction, hunks: usize) {
-        if action == ReviewAction::KeepNoLonger {
-            if let Some(of_file) = self.files.get_mut(path) {
-                of_file.accepted = of_file.accepted.saturating_sub(hunks);
-            }
-        } else if hunks > 0 {
-            let of_file = self.files.entry(path.to_owned()).or_default();
-            match action {
-                ReviewAction::Keep => of_file.accepted += hunks,
-                ReviewAction::Reject | ReviewAction::KeepNoLonger => of_file.rejected += hunks,
-            }
+        if hunks > 0 {
+            *self.files.entry(path.to_owned()).or_default().of(action) += hunks;
+        }
+    }
+
+    /// The user has taken a decision back.
+    pub(in crate::core) fn take_back(&mut self, path: &Path, action: ReviewAction, hunks: usize) {
+        let Some(of_file) = self.files.get_mut(path) else { return };
+        let count = of_file.of(action);
+        *count = count.saturating_sub(hunks);
+        if *of_file == Hunks::default() {
+            self.files.remove(path);
         }
     }
 
@@ -136,6 +147,11 @@ mod tests {
         .assert_eq(&note(&decisions));
         decisions.undo("fix it", true);
         assert!(!note(&decisions).contains("fix it"));
+        decisions.take_back(Path::new("a"), ReviewAction::Keep, 1);
+        assert!(note(&decisions).contains("a: accepted 1 hunk, rejected 1 hunk"));
+        decisions.take_back(Path::new("a"), ReviewAction::Keep, 1);
+        decisions.take_back(Path::new("a"), ReviewAction::Reject, 1);
+        assert!(!note(&decisions).contains("- a:"));
     }
 
     #[test]

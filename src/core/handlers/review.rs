@@ -1,6 +1,6 @@
 //! The user keeps or rejects what agents have changed, and sees in open files what is pending.
 
-use crate::core::chat::Chat;
+use crate::core::chat::{Chat, Decisions};
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::event::Timer;
@@ -23,7 +23,7 @@ impl State {
             return;
         }
         let ReviewRequest { action, chat, scope, paths, from, .. } = request;
-        let ReviewRequest { part, lines, selected, certainty, .. } = request;
+        let ReviewRequest { part, lines, selected, certainty, decision, .. } = request;
         let changes = match scope {
             DecisionScope::All => ChangeScope::default(),
             DecisionScope::Listed => self.listed.clone(),
@@ -37,7 +37,8 @@ impl State {
             }
         };
         let changes = ChangeScope { lines, selected, certainty, ..changes };
-        let (review, scope) = (Review { action, paths, from, part, changes }, self.all_files());
+        let (review, scope) =
+            (Review { action, paths, from, part, changes, decision }, self.all_files());
         self.effects.push(Effect::Review { review, scope });
     }
 
@@ -95,32 +96,16 @@ impl State {
         files: Vec<ReviewedFile>,
         failed: &[(PathBuf, String)],
     ) {
-        for file in &files {
-            for session in &file.sessions {
-                let chat =
-                    self.chats.values_mut().find(|chat| chat.key().as_ref() == Some(session));
-                if let Some(chat) = chat {
-                    chat.decisions.decide(&file.path, action, file.hunks);
-                }
-            }
-        }
+        self.note_by_session(&files, |decisions, file| {
+            decisions.decide(&file.path, action, file.hunks);
+        });
         if let Some((path, why)) = failed.first() {
             let text = format!("{}: {why}", self.shorten(path));
             self.notify(Level::Error, text);
         }
-        let hunks: usize = files.iter().map(|file| file.hunks).sum();
         let verb = match action {
             ReviewAction::Keep => "Accepted",
             ReviewAction::Reject => "Rejected",
-            ReviewAction::KeepNoLonger => "Pending again:",
-        };
-        let is_changed = |file: &&ReviewedFile| file.hunks > 0 || file.is_whole;
-        let changed: BTreeSet<&PathBuf> =
-            files.iter().filter(is_changed).map(|file| &file.path).collect();
-        let place = match changed.len() {
-            0 => String::new(),
-            1 => changed.first().map(|path| self.shorten(path)).unwrap_or_default(),
-            count => format!("{count} files"),
         };
         let staying: Vec<&ReviewedFile> = files.iter().filter(|file| file.conflicts > 0).collect();
         if let Some(first) = staying.first() {
@@ -132,22 +117,77 @@ impl State {
             );
             self.notify(Level::Warn, text);
         }
-        let is_all = failed.is_empty() && staying.is_empty() && !changed.is_empty();
-        if let Some(from) = files.iter().find_map(|file| file.from.as_ref()).filter(|_| is_all) {
-            let text = format!("{verb} the rename of {}", self.shorten(from));
-            self.notify(Level::Info, text);
-        } else if hunks > 0 {
-            self.notify(
-                Level::Info,
-                format!("{verb} {} in {place}", user_messages::count(hunks, "hunk")),
-            );
-        } else if !changed.is_empty() {
-            self.notify(Level::Info, format!("{verb} the change of {place}"));
-        } else if failed.is_empty() && staying.is_empty() {
+        let is_all = failed.is_empty() && staying.is_empty();
+        if let Some(what) = self.what_was_reviewed(&files, is_all) {
+            self.notify(Level::Info, format!("{verb} {what}"));
+        } else if is_all {
             self.notify(Level::Info, "No pending changes there");
         }
         self.review_changed();
         self.show_pending(files.into_iter().map(|file| file.path).collect());
+    }
+
+    /// The last decision was taken back, and the user is told.
+    pub(in crate::core) fn taken_back(
+        &mut self,
+        action: Option<ReviewAction>,
+        files: Vec<ReviewedFile>,
+        left: &[(PathBuf, String)],
+    ) {
+        let Some(action) = action else {
+            return self.notify(Level::Info, "There is no decision to take back");
+        };
+        self.note_by_session(&files, |decisions, file| {
+            decisions.take_back(&file.path, action, file.hunks);
+        });
+        let done = self.what_was_reviewed(&files, left.is_empty());
+        let done = done.map(|what| format!("Pending again: {what}"));
+        let left = user_messages::left_alone(left, |path| self.shorten(path));
+        let level = if left.is_some() { Level::Warn } else { Level::Info };
+        let parts: Vec<String> = done.into_iter().chain(left).collect();
+        self.notify(level, user_messages::sentence(&parts.join("; ")));
+        self.review_changed();
+        self.show_pending(files.into_iter().map(|file| file.path).collect());
+    }
+
+    /// Notes decisions for the next prompts of the sessions whose changes they were about.
+    fn note_by_session(
+        &mut self,
+        files: &[ReviewedFile],
+        note: impl Fn(&mut Decisions, &ReviewedFile),
+    ) {
+        for file in files {
+            for session in &file.sessions {
+                let chat =
+                    self.chats.values_mut().find(|chat| chat.key().as_ref() == Some(session));
+                if let Some(chat) = chat {
+                    note(&mut chat.decisions, file);
+                }
+            }
+        }
+    }
+
+    /// Says what a decision was about, in a few words; `None` if it was about nothing. `is_all` says that it was carried out
+    /// wherever it was to be.
+    fn what_was_reviewed(&self, files: &[ReviewedFile], is_all: bool) -> Option<String> {
+        let is_changed = |file: &&ReviewedFile| file.hunks > 0 || file.is_whole;
+        let changed = || files.iter().filter(is_changed);
+        let paths: BTreeSet<&PathBuf> = changed().map(|file| &file.path).collect();
+        let place = match paths.len() {
+            0 => return None,
+            1 => paths.first().map(|path| self.shorten(path)).unwrap_or_default(),
+            count => format!("{count} files"),
+        };
+        if let Some(from) = files.iter().find_map(|file| file.from.as_ref()).filter(|_| is_all) {
+            return Some(format!("the rename of {}", self.shorten(from)));
+        }
+        let hunks: usize = files.iter().map(|file| file.hunks).sum();
+        let lines: Option<usize> = changed().map(|file| file.lines).sum();
+        Some(match (lines, hunks) {
+            (Some(lines), _) => format!("{} in {place}", user_messages::count(lines, "line")),
+            (None, 0) => format!("the change of {place}"),
+            (None, hunks) => format!("{} in {place}", user_messages::count(hunks, "hunk")),
+        })
     }
 
     /// A path as the chat whose folder it is in shows it.

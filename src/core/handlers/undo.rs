@@ -103,7 +103,7 @@ impl State {
             Ok(text) => {
                 self.show_text((id, PageId::Turn), "What the turn changed", "diff", text, None);
             }
-            Err(why) => self.notify(Level::Warn, sentence(&why)),
+            Err(why) => self.notify(Level::Warn, user_messages::sentence(&why)),
         }
     }
 
@@ -123,7 +123,7 @@ impl State {
     pub(in crate::core) fn undo_planned(&mut self, id: ChatId, plan: Result<UndoPlan, String>) {
         let plan = match plan {
             Ok(plan) => plan,
-            Err(why) => return self.notify(Level::Info, sentence(&why)),
+            Err(why) => return self.notify(Level::Info, user_messages::sentence(&why)),
         };
         self.withdraw_questions(|question| matches!(question, Question::Undo(..)));
         let verb = if plan.redoes.is_some() { "Redo" } else { "Undo" };
@@ -221,7 +221,7 @@ impl State {
     ) {
         let outcome = match outcome {
             Ok(outcome) => outcome,
-            Err(why) => return self.notify(Level::Error, sentence(&why)),
+            Err(why) => return self.notify(Level::Error, user_messages::sentence(&why)),
         };
         let (done, back) = if plan.redoes.is_some() {
             ("Redid", ":RatUndo takes it back again")
@@ -275,10 +275,4 @@ impl State {
     fn checkpoint(&mut self, command: CheckpointCommand) {
         self.effects.push(Effect::Checkpoint(command));
     }
-}
-
-/// An error as a sentence.
-fn sentence(why: &str) -> String {
-    let mut chars = why.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

@@ -129,6 +129,8 @@ pub enum Effect {
         /// The files that any agent may use.
         scope: FileScope,
     },
+    /// Take the last decision back. `Event::TakenBack` follows.
+    TakeBack,
     /// Find out what is pending in files that are loaded. `Event::PendingFound` follows.
     FindPending {
         /// The files.

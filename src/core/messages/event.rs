@@ -60,6 +60,8 @@ pub enum Event {
     Buffer(PathBuf, BufferEvent),
     /// Pending changes were kept or rejected, or could not be: the reasons, by file.
     Reviewed(ReviewAction, Vec<ReviewedFile>, Vec<(PathBuf, String)>),
+    /// The last decision, if there was one, was taken back in these files, and not in others: the reasons, by file.
+    TakenBack(Option<ReviewAction>, Vec<ReviewedFile>, Vec<(PathBuf, String)>),
     /// How many files the first scan of a chat's folders has read, as it takes long. `None` if it is over.
     FolderScan(ChatId, Option<usize>),
     /// What is pending in loaded files.

@@ -14,8 +14,6 @@ pub enum ReviewAction {
     Keep,
     /// The text is as if they had never been made.
     Reject,
-    /// What was kept is pending again.
-    KeepNoLonger,
 }
 
 /// Whether it is known that an agent made a change. It is not if the change was found on disk and no tool call ran.
@@ -114,6 +112,8 @@ pub struct Review {
     pub part: ReviewedPart,
     /// Which changes.
     pub changes: ChangeScope,
+    /// The number of the decision that it belongs to, if that can be taken back.
+    pub decision: Option<u64>,
 }
 
 /// A decision as the user made it, before it is known which turn was the last.
@@ -137,6 +137,8 @@ pub struct ReviewRequest {
     pub selected: Option<SelectedRows>,
     /// Only what is or is not known to be an agent's.
     pub certainty: Certainty,
+    /// The number of the decision that it belongs to, if that can be taken back.
+    pub decision: Option<u64>,
 }
 
 /// Which pending changes a review shows.
@@ -273,6 +275,8 @@ pub struct ReviewedFile {
     pub from: Option<PathBuf>,
     /// How many hunks were kept or rejected.
     pub hunks: usize,
+    /// How many lines, if only some of a hunk were.
+    pub lines: Option<usize>,
     /// Whether a change that is not one of lines was.
     pub is_whole: bool,
     /// How many places stay as they are, because somebody has changed them since.

@@ -179,6 +179,8 @@ pub enum UserAction {
     ShowTurn(Option<ChatId>, TurnRef),
     /// Undo or redo a turn; with the flag also what somebody else may have changed.
     Undo(Option<ChatId>, UndoTarget, bool),
+    /// Take the last decision of a review back.
+    TakeBack,
     /// See what is pending.
     ListChanges(ReviewList),
     /// Compare a file with its base.

@@ -93,6 +93,7 @@ impl World {
                 | Effect::Preload { .. }
                 | Effect::AgentReadDisk { .. }
                 | Effect::Review { .. }
+                | Effect::TakeBack
                 | Effect::Trace { .. }
                 | Effect::Watch(_) => {}
             }

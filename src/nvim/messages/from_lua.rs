@@ -71,6 +71,8 @@ pub(in crate::nvim) enum FromLua {
     Answer(answer::Answer),
     /// `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
     Review(answer::Review),
+    /// The user takes the last decision of a review back.
+    TakeBack(TakeBack),
     /// `:RatTurns`: the user wants to choose from the turns whose changes are kept.
     Turns(undo::Turns),
     /// The user wants to see what a turn has changed.
@@ -166,6 +168,7 @@ impl FromLua {
             Self::Elicitation(elicitation) => elicitation.into(),
             Self::Answer(answer) => answer.try_into()?,
             Self::Review(review) => review.try_into()?,
+            Self::TakeBack(TakeBack {}) => UserAction::TakeBack,
             Self::Turns(undo::Turns { chat, request, entry }) => {
                 let entry = entry.and_then(|entry| usize::try_from(entry).ok());
                 UserAction::ListTurns { chat: chat.map(ChatId), request, entry }
@@ -232,6 +235,12 @@ about_a_chat!(
     /// Resumes a paused queue.
     QueueGo,
 );
+
+/// Takes the last decision of a review back.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct TakeBack {}
 
 /// Redraws a view completely.
 #[derive(Debug, Deserialize)]

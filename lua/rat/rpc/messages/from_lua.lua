@@ -188,7 +188,6 @@
 ---@class (exact) rat.notify.Review
 ---@field chat? integer The chat.
 ---@field keep boolean Whether to keep the changes instead of rejecting them.
----@field again? boolean Whether to make pending again what was kept.
 ---@field path? string The name of the file's buffer; without it, all files.
 ---@field from? string The path that the file had before, if it was moved.
 ---@field part? rat.notify.Part Which kind of changes; without it, all.
@@ -197,6 +196,7 @@
 ---@field selected? rat.notify.SelectedRows Of the hunks on these lines only some lines.
 ---@field scope rat.notify.DecisionScope Which changes there.
 ---@field unknown? boolean Whether it is about what is not known to be an agent's, or about the rest; without it, about all, but of a turn about the rest.
+---@field decision? integer For a decision in a review, which can be taken back: its number, which all of its parts have.
 
 --- Which kind of changes of a file a decision is about.
 ---@alias rat.notify.Part "lines"|"state"
@@ -210,6 +210,9 @@
 
 --- Which changes a decision is about.
 ---@alias rat.notify.DecisionScope "all"|"turn"|"listed"
+
+--- Takes the last decision of a review back.
+---@class (exact) rat.notify.TakeBack
 
 --- Lists the turns whose changes are kept.
 ---@class (exact) rat.notify.Turns
@@ -352,6 +355,7 @@
 ---@field elicitation rat.notify.Elicitation The user answers an elicitation or has its form validated.
 ---@field answer rat.notify.Answer The user answers one of our own questions.
 ---@field review rat.notify.Review `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
+---@field take_back rat.notify.TakeBack The user takes the last decision of a review back.
 ---@field turns rat.notify.Turns `:RatTurns`: the user wants to choose from the turns whose changes are kept.
 ---@field show_turn rat.notify.ShowTurn The user wants to see what a turn has changed.
 ---@field undo rat.notify.Undo `:RatUndo`, `:RatRedo`: undoes or redoes a turn.

@@ -44,9 +44,6 @@ pub(in crate::nvim) struct Review {
     chat: Option<Chat>,
     /// Whether to keep the changes instead of rejecting them.
     keep: bool,
-    /// Whether to make pending again what was kept.
-    #[serde(default)]
-    again: bool,
     /// The name of the file's buffer; without it, all files.
     path: Option<String>,
     /// The path that the file had before, if it was moved.
@@ -64,6 +61,8 @@ pub(in crate::nvim) struct Review {
     /// Whether it is about what is not known to be an agent's, or about the rest; without it, about all, but of a turn about
     /// the rest.
     unknown: Option<bool>,
+    /// For a decision in a review, which can be taken back: its number, which all of its parts have.
+    decision: Option<u64>,
 }
 
 /// Selected lines of a hunk.
@@ -296,11 +295,8 @@ impl TryFrom<Review> for UserAction {
         // The row after the last one; of an empty range, the first.
         let end = review.last.and_then(|last| usize::try_from(last).ok());
         Ok(Self::Review(ReviewRequest {
-            action: match (review.again, review.keep) {
-                (true, _) => ReviewAction::KeepNoLonger,
-                (false, true) => ReviewAction::Keep,
-                (false, false) => ReviewAction::Reject,
-            },
+            action: if review.keep { ReviewAction::Keep } else { ReviewAction::Reject },
+            decision: review.decision,
             selected: review.selected.map(Into::into),
             chat: review.chat.map(ChatId),
             scope: match review.scope {
