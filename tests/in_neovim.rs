@@ -71,4 +71,5 @@ mod undo;
 mod undo_deleted;
 mod undo_elsewhere;
 mod undo_later;
+mod undo_left;
 mod unsaved;

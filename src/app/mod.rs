@@ -15,5 +15,6 @@ mod review_page;
 mod review_states;
 pub mod runner;
 mod undo;
+mod undo_target;
 mod undone;
 mod unkept;

@@ -29,6 +29,8 @@ const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 /// Why a path is left alone that changed while no tool call ran.
 const NOT_CERTAIN: &str = "it changed outside of any tool call, so you may have done it; \
                            :RatUndo! takes it back, too";
+/// Why a path is left alone that others have deleted.
+const DELETED: &str = "deleted since";
 /// Why a path is left alone that has nothing of the turn any more.
 const AS_BEFORE: &str = "it is as it was before the turn";
 
@@ -37,10 +39,6 @@ const CONTESTED: &str = "the same lines have changed since";
 
 /// Why a path is left alone whose content before the turn is not there.
 const NOT_KEPT: &str = "its content is not kept";
-
-/// Why there is nothing to undo although turns are kept.
-const ALL_UNDONE: &str =
-    "Nothing to undo: all turns in this folder are undone. :RatRedo brings the last one back.";
 
 /// What undoing needs.
 #[derive(Debug)]
@@ -115,61 +113,6 @@ impl Undo {
         })
     }
 
-    /// Returns the turn whose changes are to be taken back, and the one that a redo brings back.
-    async fn find(
-        &self,
-        roots: &[PathBuf],
-        target: UndoTarget,
-    ) -> Result<(TurnRef, Option<TurnRef>), String> {
-        if let UndoTarget::Turn(turn) = target {
-            return Ok((turn, None));
-        }
-        let is_redo = target == UndoTarget::LastUndone;
-        if let Some(why) = self.unkept.why(roots).filter(|_| !is_redo) {
-            return Err(format!(
-                "the last turn is not kept and cannot be undone: {why}. :RatTurns lists others."
-            ));
-        }
-        let mut last: Option<(PathBuf, TurnSummary)> = None;
-        for root in roots {
-            let summaries = self.checkpoints.turns(root.clone()).await;
-            let undone = super::undone::undone(&summaries);
-            let is_ordinary =
-                |id: TurnId| summaries.iter().any(|turn| turn.id == id && turn.undoes.is_none());
-            let is_wanted = |turn: &&TurnSummary| match turn.undoes {
-                None => !is_redo && !undone.contains(&turn.id),
-                // What redoes an undo is one itself.
-                Some(of) => is_redo && !undone.contains(&turn.id) && is_ordinary(of),
-            };
-            let newest = summaries.iter().find(is_wanted);
-            if newest.is_some_and(|turn| last.as_ref().is_none_or(|(_, it)| it.time < turn.time)) {
-                last = newest.map(|turn| (root.clone(), turn.clone()));
-            }
-        }
-        let Some((root, turn)) = last else { return Err(self.nothing(roots, is_redo).await) };
-        let reference = |id: TurnId| TurnRef { root: root.clone(), id: id.to_string() };
-        Ok((reference(turn.id), turn.undoes.map(reference)))
-    }
-
-    /// Says why there is nothing to undo or redo.
-    async fn nothing(&self, roots: &[PathBuf], is_redo: bool) -> String {
-        if is_redo {
-            return "Nothing to redo".to_owned();
-        }
-        for root in roots {
-            if let Err(error) = self.checkpoints.recovered(root.clone()).await {
-                return format!("Nothing to undo: {error}");
-            }
-        }
-        for root in roots {
-            let summaries = self.checkpoints.turns(root.clone()).await;
-            if !super::undone::undone(&summaries).is_empty() {
-                return ALL_UNDONE.to_owned();
-            }
-        }
-        "Nothing to undo: no turn has changed files in this folder".to_owned()
-    }
-
     async fn turn(&self, turn: &TurnRef) -> Result<Turn, String> {
         let id = turn.id.parse::<TurnId>().map_err(|error| error.to_string())?;
         let found = self.checkpoints.turn(turn.root.clone(), id).await;
@@ -197,6 +140,9 @@ impl Undo {
         let is_as_before = now.as_ref().is_ok_and(|now| *now == change.before);
         if loaded != Some(true) && is_as_before && change.before != change.after {
             return Way::Leave(AS_BEFORE.to_owned());
+        }
+        if matches!(now, Ok(None)) && change.after.is_some() {
+            return Way::Leave(DELETED.to_owned());
         }
         let is_as_left = now.as_ref().is_ok_and(|now| *now == change.after);
         // A buffer that outlived its file has unsaved changes, which the file's return does not touch.
