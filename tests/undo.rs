@@ -164,7 +164,7 @@ fn undo_keeps_what_the_user_has_done_since() {
     assert_eq!(text("src/3.txt"), "one\ntwo 3\nthree\nalso mine\n");
     assert_eq!(text("src/4.txt"), "one\nmine too\nthree\n", "the same line has changed");
     assert_eq!(text("src/5.txt"), "one\ntwo 5\nthree\n");
-    let left = "src/4.txt was left alone: the same lines have changed since";
+    let left = "left 1 alone: src/4.txt";
     assert!(chat.nvim.messages().contains(left), "{}", chat.nvim.messages());
 }
 
@@ -414,12 +414,12 @@ fn the_page_of_an_undo_is_read_before_the_question_comes_back() {
     chat.nvim.command("RatUndo");
     chat.nvim.poll_screen("2  Show what would change");
     chat.nvim.input("2<CR>");
-    chat.nvim.poll_screen("Undo: what would change");
+    chat.nvim.poll_screen("What undoing");
     chat.nvim.poll_screen("new.txt: take back, keep what has changed since");
     assert!(!chat.nvim.screen().contains("2  Show what would change"), "it covers the page");
     chat.nvim.input("q");
     chat.nvim.poll_screen("2  Show what would change");
-    assert!(!chat.nvim.screen().contains("Undo: what would change"));
+    assert!(!chat.nvim.screen().contains("What undoing"));
     chat.nvim.input("1<CR>");
     chat.nvim.poll("undone", |nvim| nvim.messages().contains("Undid the turn in 1 file"));
     assert_eq!(fs::read_to_string(chat.path("new.txt")).unwrap(), "mine\n");

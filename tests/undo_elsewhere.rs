@@ -21,7 +21,7 @@ fn lua_reviews_and_undoes() {
     let turns = call(&mut chat, "require('rat').turns(function(t) vim.g.found = t end)");
     assert_eq!(
         (&turns[0]["prompt"], &turns[0]["files"], &turns[0]["undone"]),
-        (&json!("change it all"), &json!(32), &json!(false))
+        (&json!("change it all"), &json!(28), &json!(false))
     );
     let changes = "require('rat').changes({path = 'crlf.txt'}, function(c) vim.g.found = c end)";
     let found = call(&mut chat, changes);

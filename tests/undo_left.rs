@@ -1,10 +1,11 @@
 //! What an undo leaves alone, and how the plan and the result of an undo say what happens to each file, in real Neovim.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::support::Chat;
-use crate::undo::{answer, in_project, turn_with_command};
+use crate::undo::{answer, in_project, poll_kept, turn_with_command};
 use serde_json::json;
 
 /// Asks whether to undo the first turn of the folder.
@@ -71,4 +72,97 @@ fn what_was_deleted_since_stays_deleted() {
     assert_eq!(fs::read_to_string(chat.path("src/1.txt")).unwrap(), "one\nTWO 1\nthree\n");
     assert_eq!(fs::read_to_string(chat.path("open.txt")).unwrap(), "one\nTWO\nthree\n");
     assert!(!chat.path("src/2.txt").exists());
+}
+
+/// Holds (Review): The result of an undo names what it has left alone, and why.
+#[test]
+fn the_result_names_what_was_left_alone() {
+    let mut chat = with_deleted_files();
+    undo_first(&mut chat);
+    let told = "Undid the turn in 1 file; left 3 alone: open.txt (deleted since) and 2 more. \
+                :RatRedo brings it back.";
+    carry_out(&mut chat, told);
+}
+
+/// A turn that has changed files in each way, one of them only in its mode, and made folders.
+fn turn_of_each_kind() -> Chat {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root: &Path| {
+        fs::set_permissions(root.join("src/0.txt"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(root.join("src/1.txt"), "one\n").unwrap();
+        fs::remove_file(root.join("src/2.txt")).unwrap();
+        fs::create_dir_all(root.join("new/empty")).unwrap();
+        fs::write(root.join("new/b.txt"), "new\n").unwrap();
+    });
+    chat
+}
+
+/// Holds (Review): An undo counts folders apart from files, and says of a change of a mode alone that it is one.
+#[test]
+fn folders_and_modes_are_named_as_what_they_are() {
+    let mut chat = turn_of_each_kind();
+    chat.nvim.command("RatTurns");
+    chat.nvim.poll_screen("change it all · 4 files");
+    chat.nvim.input("<Esc>");
+    chat.nvim.poll_no("Turns that changed files");
+    chat.nvim.command("RatUndo");
+    chat.nvim.poll_screen("Undo \"change it all\"? 4 files and 2 folders");
+    let lines = planned(&mut chat);
+    let wanted = [
+        "new/: delete",
+        "new/b.txt: delete",
+        "new/empty/: delete",
+        "src/0.txt: mode 755 to 644",
+        "src/1.txt: restore",
+        "src/2.txt: create",
+    ];
+    assert_eq!(lines[2..8], wanted);
+    carry_out(&mut chat, "Undid the turn in 4 files and 2 folders. :RatRedo brings it back.");
+}
+
+/// Holds (Review): At 80 columns, the titles of a review and of the plan of an undo are whole, whatever the prompt.
+#[test]
+fn titles_fit_into_80_columns() {
+    let mut chat = Chat::builder().screen(80, 24).file("a.txt", "1\n").file("b.txt", "1\n").start();
+    let prompt = "please change every file that there is in this project, and do not ask me again";
+    chat.prompt(prompt);
+    chat.nvim.poll_state("running");
+    chat.tool_call(json!({"toolCallId": "c1", "title": "sed", "kind": "execute",
+        "status": "in_progress"}));
+    for name in ["a.txt", "b.txt"] {
+        fs::write(chat.path(name), "2\n").unwrap();
+    }
+    chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    poll_kept(&mut chat);
+    chat.nvim.command("RatReview tool");
+    chat.nvim.poll_screen("Review · last tool call: 2 files, 2 hunks");
+    chat.nvim.poll_screen("a accept  r reject  u undo");
+    chat.nvim.command("tabclose");
+    fs::remove_file(chat.path("b.txt")).unwrap();
+    chat.nvim.command("RatUndo");
+    chat.nvim.poll_screen("1 file, 1 left alone");
+    chat.nvim.input("2<CR>");
+    chat.nvim.poll_screen("Undo 1 file, 1 left alone ");
+}
+
+/// Holds (Review): A decision on some lines of a hunk says how many lines.
+#[test]
+fn a_decision_on_lines_counts_lines() {
+    let mut chat = Chat::builder().file("a.txt", "1\n2\n3\n").in_turn();
+    let path = chat.path("a.txt");
+    let content = "one\ntwo\nthree\n";
+    chat.request("fs/write_text_file", json!({"path": path, "content": content})).unwrap();
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("+three");
+    for (keys, message) in [
+        ("6GVjr", "Rejected 2 lines in a.txt"),
+        ("u", "Pending again: 2 lines in a.txt"),
+        ("3GVa", "Accepted 1 line in a.txt"),
+    ] {
+        chat.nvim.command("messages clear");
+        chat.nvim.input(keys);
+        chat.nvim.poll(message, |nvim| nvim.messages().contains(message));
+    }
 }

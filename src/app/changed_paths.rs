@@ -135,8 +135,7 @@ impl ChangedPaths {
         if self.restored.lock().remove(&path).is_some_and(|state| state == change.after) {
             return;
         }
-        let is_folder = |state: &State| state.kind == Kind::Folder;
-        if change.before.iter().chain(&change.after).all(is_folder) {
+        if change.is_of_folder() {
             return;
         }
         let mut by_path = self.by_path.lock();

@@ -94,10 +94,14 @@ impl Undo {
                 _ => match (&change.before, &change.after) {
                     (None, Some(_)) => PlannedAction::Delete,
                     (Some(_), None) => PlannedAction::Create,
+                    (Some(before), Some(after)) if differ_in_mode_only(before, after) => {
+                        PlannedAction::Mode { from: after.mode, to: before.mode }
+                    }
                     _ => PlannedAction::Restore,
                 },
             };
-            files.push(PlannedFile { path, action });
+            let is_folder = change.is_of_folder();
+            files.push(PlannedFile { path, is_folder, action });
         }
         let TurnSummary { session, prompt, time, coverage, .. } = turn.summary;
         Ok(UndoPlan {
@@ -414,6 +418,11 @@ impl Undo {
         let target = content(&self.checkpoints, &turn.root, change.before.as_ref()?).await?;
         Some((base, target))
     }
+}
+
+fn differ_in_mode_only(one: &State, other: &State) -> bool {
+    let has_content = one.content.is_some() || one.kind == Kind::Folder;
+    has_content && one.mode != other.mode && *one == State { mode: one.mode, ..other.clone() }
 }
 
 /// Everything that an agent did in a turn, or only what it certainly did.

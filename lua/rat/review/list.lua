@@ -53,11 +53,13 @@ end
 ---@param win integer
 ---@param title string
 local function set_winbar(win, title)
-  local keys = { { "a", "accept" }, { "r", "reject" }, { "c", "comment" }, { "g?", "keys" } }
+  -- What does not fit is cut off at the end.
+  local keys =
+    { { "a", "accept" }, { "r", "reject" }, { "u", "undo" }, { "g?", "keys" }, { "c", "comment" } }
   local hints = vim.tbl_map(function(key)
     return (" %%#RatKey#%s%%* %s "):format(key[1], key[2])
   end, keys)
-  local bar = (" %%#RatBar#%s%%*%%=%%<"):format(statusline_escape(title)) .. table.concat(hints)
+  local bar = (" %%#RatBar#%s%%*%%="):format(statusline_escape(title)) .. table.concat(hints) .. "%<"
   window_options.set(win, { winbar = bar })
 end
 

@@ -2,8 +2,8 @@
 
 use crate::core::chat::{Chat, Turn};
 use crate::core::messages::checkpoint::{
-    CheckpointCommand, KeptTurn, PlannedAction, TurnRef, UndoOutcome, UndoPlan, UndoRequest,
-    UndoTarget,
+    CheckpointCommand, KeptTurn, PlannedAction, PlannedFile, TurnRef, UndoOutcome, UndoPlan,
+    UndoRequest, UndoTarget,
 };
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Effect;
@@ -127,10 +127,9 @@ impl State {
         };
         self.withdraw_questions(|question| matches!(question, Question::Undo(..)));
         let verb = if plan.redoes.is_some() { "Redo" } else { "Undo" };
-        let is_left = |action: &PlannedAction| matches!(action, PlannedAction::Leave(_));
-        let count = plan.files.iter().filter(|file| !is_left(&file.action)).count();
+        let is_left = |file: &PlannedFile| matches!(file.action, PlannedAction::Leave(_));
         let prompt = label::short(&plan.prompt, MAX_PROMPT);
-        if count == 0 {
+        if plan.files.iter().all(is_left) {
             let why = plan.files.iter().find_map(|file| match &file.action {
                 PlannedAction::Leave(why) => Some((self.shorten(&file.path), why)),
                 _ => None,
@@ -139,23 +138,7 @@ impl State {
             let text = format!("Nothing of \"{prompt}\" to {}{why}", verb.to_lowercase());
             return self.notify(Level::Info, text);
         }
-        let mut title = format!("{verb} \"{prompt}\"? {}", user_messages::count(count, "file"));
-        let left = plan.files.len() - count;
-        let conflicts = plan.files.iter().map(|file| match file.action {
-            PlannedAction::Merge(conflicts) => conflicts,
-            _ => 0,
-        });
-        let conflicts: usize = conflicts.sum();
-        // Writing to a string cannot fail.
-        if conflicts > 0 {
-            let _ = write!(title, ", {}", user_messages::count(conflicts, "conflict"));
-        }
-        if left > 0 {
-            let _ = write!(title, ", {left} left alone");
-        }
-        if plan.is_late {
-            title.push_str(", not all covered");
-        }
+        let title = format!("{verb} \"{prompt}\"? {}", extent(&plan));
         let items = vec![verb.to_owned(), "Show what would change".to_owned(), "Cancel".to_owned()];
         self.ask(Question::Undo(id, Box::new(plan)), title, items);
     }
@@ -171,8 +154,7 @@ impl State {
             Some(1) => {
                 let text = self.describe(&plan);
                 let verb = if plan.redoes.is_some() { "Redo" } else { "Undo" };
-                let prompt = label::short(&plan.prompt, MAX_PROMPT);
-                let title = format!("{verb}: what would change · {prompt}");
+                let title = format!("{verb} {}", extent(&plan));
                 self.show_text((id, PageId::Undo), &title, "", text, None);
                 // The editor asks once the page is closed.
                 self.undo_planned(id, Ok(*plan));
@@ -182,11 +164,15 @@ impl State {
     }
 
     fn describe(&self, plan: &UndoPlan) -> String {
-        let mut text = String::new();
+        let verb = if plan.redoes.is_some() { "redoing" } else { "undoing" };
+        let prompt = label::short(&plan.prompt, MAX_PROMPT);
+        let mut text = format!("What {verb} \"{prompt}\" would change:\n\n");
         for file in &plan.files {
             let path = self.shorten(&file.path);
+            let slash = if file.is_folder { "/" } else { "" };
             let what = match &file.action {
                 PlannedAction::Restore => "restore".to_owned(),
+                PlannedAction::Mode { from, to } => format!("mode {from:o} to {to:o}"),
                 PlannedAction::Delete => "delete".to_owned(),
                 PlannedAction::Create => "create".to_owned(),
                 PlannedAction::Merge(0) => "take back, keep what has changed since".to_owned(),
@@ -197,7 +183,7 @@ impl State {
                 PlannedAction::Leave(why) => format!("leave alone: {why}"),
             };
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{path}: {what}");
+            let _ = writeln!(text, "{path}{slash}: {what}");
         }
         if plan.not_covered > 0 {
             let files = user_messages::count(plan.not_covered, "file");
@@ -228,39 +214,44 @@ impl State {
         } else {
             ("Undid", ":RatRedo brings it back")
         };
-        let files = user_messages::count(outcome.changed.len(), "file");
-        if let Some((path, why)) = outcome.left.first() {
-            let more = match outcome.left.len() {
-                1 => String::new(),
-                count => format!(" (and {} more)", count - 1),
-            };
-            let text = format!("{} was left alone: {why}{more}", self.shorten(path));
-            self.notify(Level::Warn, text);
-        }
+        let is_folder =
+            |path: &&PathBuf| plan.files.iter().any(|file| file.is_folder && file.path == **path);
+        let folders = outcome.changed.iter().filter(is_folder).count();
+        let changed = files_and_folders(outcome.changed.len() - folders, folders);
+        let is_done = !outcome.changed.is_empty();
+        let mut parts = vec![if is_done {
+            format!("{done} the turn in {changed}")
+        } else {
+            format!("{done} nothing")
+        }];
+        parts.extend(match &outcome.unsaved[..] {
+            [] => None,
+            [one] => Some(format!("{} is not saved", self.shorten(one))),
+            [one, more @ ..] => {
+                Some(format!("{} and {} more are not saved", self.shorten(one), more.len()))
+            }
+        });
         if outcome.conflicts > 0 {
             let hunks = user_messages::count(outcome.conflicts, "hunk");
-            let text = format!("{hunks} stayed, because the same lines have changed since");
-            self.notify(Level::Warn, text);
+            parts.push(format!("{hunks} stayed, because the same lines have changed since"));
         }
-        if !outcome.changed.is_empty() {
+        parts.extend(user_messages::left_alone(&outcome.left, |path| self.shorten(path)));
+        let mut text = format!("{}.", parts.join("; "));
+        if is_done {
             let session = Some(&plan.session);
             let of_turn = |chat: &&mut Chat| chat.session.as_ref() == session;
             if let Some(chat) = self.chats.values_mut().find(of_turn) {
                 chat.decisions.undo(&plan.prompt, plan.redoes.is_some());
             }
-            let unsaved = match &outcome.unsaved[..] {
-                [] => String::new(),
-                [one] => format!("; {} is not saved", self.shorten(one)),
-                [one, more @ ..] => {
-                    format!("; {} and {} more are not saved", self.shorten(one), more.len())
-                }
+            // Writing to a string cannot fail.
+            let _ = match &outcome.not_kept {
+                Some(why) => write!(text, " It cannot be taken back: {why}."),
+                None => write!(text, " {back}."),
             };
-            let (level, back) = match outcome.not_kept {
-                Some(why) => (Level::Warn, format!("It cannot be taken back: {why}")),
-                None => (Level::Info, back.to_owned()),
-            };
-            self.notify(level, format!("{done} the turn in {files}{unsaved}. {back}."));
         }
+        let is_whole = outcome.not_kept.is_none() && outcome.left.is_empty();
+        let is_whole = is_whole && outcome.conflicts == 0;
+        self.notify(if is_whole { Level::Info } else { Level::Warn }, text);
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.redraw.status = true;
         }
@@ -275,4 +266,38 @@ impl State {
     fn checkpoint(&mut self, command: CheckpointCommand) {
         self.effects.push(Effect::Checkpoint(command));
     }
+}
+
+/// How much a plan would do, in a few words.
+fn extent(plan: &UndoPlan) -> String {
+    let (mut files, mut folders, mut left, mut conflicts) = (0, 0, 0, 0);
+    for file in &plan.files {
+        match file.action {
+            PlannedAction::Leave(_) => left += 1,
+            _ if file.is_folder => folders += 1,
+            _ => files += 1,
+        }
+        if let PlannedAction::Merge(places) = file.action {
+            conflicts += places;
+        }
+    }
+    let mut text = files_and_folders(files, folders);
+    // Writing to a string cannot fail.
+    if conflicts > 0 {
+        let _ = write!(text, ", {}", user_messages::count(conflicts, "conflict"));
+    }
+    if left > 0 {
+        let _ = write!(text, ", {left} left alone");
+    }
+    if plan.is_late {
+        text.push_str(", not all covered");
+    }
+    text
+}
+
+fn files_and_folders(files: usize, folders: usize) -> String {
+    let counted = [(files, "file"), (folders, "folder")];
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    let counted: Vec<_> = counted.map(|(count, what)| user_messages::count(count, what)).collect();
+    counted.join(" and ")
 }

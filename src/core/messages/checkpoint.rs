@@ -86,6 +86,8 @@ pub struct UndoPlan {
 pub struct PlannedFile {
     /// The path.
     pub path: PathBuf,
+    /// Whether it is a folder.
+    pub is_folder: bool,
     /// What happens to it.
     pub action: PlannedAction,
 }
@@ -95,6 +97,13 @@ pub struct PlannedFile {
 pub enum PlannedAction {
     /// It becomes again what it was.
     Restore,
+    /// Only its permissions become again what they were.
+    Mode {
+        /// What they are.
+        from: u32,
+        /// What they were.
+        to: u32,
+    },
     /// It did not exist and is deleted.
     Delete,
     /// It was deleted and comes back.

@@ -110,6 +110,13 @@ pub struct FileChange {
     pub shared: bool,
 }
 
+impl FileChange {
+    /// Whether it is one of a folder.
+    pub fn is_of_folder(&self) -> bool {
+        self.before.iter().chain(&self.after).all(|state| state.kind == Kind::Folder)
+    }
+}
+
 impl Entry {
     /// An entry from what `lstat` or `fstat` says, without content.
     pub(super) fn of(metadata: &Metadata) -> Self {

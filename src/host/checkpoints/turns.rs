@@ -38,7 +38,7 @@ pub struct TurnSummary {
     pub undoes: Option<TurnId>,
     /// What was not covered.
     pub coverage: Coverage,
-    /// How many paths it changed.
+    /// How many paths it changed that are no folders.
     pub files: usize,
     /// How many lines it added.
     #[serde(default)]

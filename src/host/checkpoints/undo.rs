@@ -141,7 +141,7 @@ pub(super) fn log(stored: &mut Stored, turn: PendingTurn) -> io::Result<Option<T
 /// Counts what a turn has changed.
 fn counted(stored: &mut Stored, turn: PendingTurn) -> Turn {
     let PendingTurn { mut summary, changes } = turn;
-    summary.files = changes.len();
+    summary.files = changes.iter().filter(|change| !change.is_of_folder()).count();
     (summary.added, summary.removed) = stored.count_lines(&changes);
     Turn { summary, changes }
 }
