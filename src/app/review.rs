@@ -120,15 +120,38 @@ impl Reviews {
         if action == ReviewAction::Reject
             && let Some(back) = self.states.put_back(path, changes).await
         {
-            let decided = Decided { hunks: 1, ..Decided::default() };
+            let decided = Decided { hunks: 1, sessions: back.sessions(), ..Decided::default() };
             return Ok((decided, Some(Back::State(Box::new(back)))));
         }
         let mut decided = match action {
             ReviewAction::Keep => self.documents.keep(path, changes.clone()).await?,
             ReviewAction::Reject => self.documents.reject(path, changes.clone()).await?,
         };
+        if action == ReviewAction::Reject {
+            self.states.complete(path).await;
+        }
         let back = decided.way_back.take().map(Back::Lines);
         Ok((decided, back))
+    }
+
+    /// Puts a deleted file back whose text the user has put back into its buffer.
+    pub(super) fn put_back(&self, path: PathBuf, scope: FileScope) {
+        let reviews = self.clone();
+        self.events.spawn(async move {
+            let (mut files, mut failed) = (Vec::new(), Vec::new());
+            for path in filter_in_scope(reviews.documents.disks(), &scope, vec![path]).await {
+                match reviews.documents.save_missing(&path).await {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        let sessions = reviews.states.complete(&path).await;
+                        let decided = Decided { hunks: 1, sessions, ..Decided::default() };
+                        files.push(reviewed_file(path, decided));
+                    }
+                    Err(error) => failed.push((path, error.message_for_user())),
+                }
+            }
+            Event::Reviewed(ReviewAction::Reject, files, failed)
+        });
     }
 
     /// Takes the last decision back that was made in a review, in one file after the other.

@@ -9,7 +9,7 @@ use crate::host::checkpoints::Checkpoints;
 use crate::host::checkpoints::entry::{Kind, State};
 use crate::host::checkpoints::restore::Restore;
 use crate::host::checkpoints::tree_path::TreePath;
-use crate::session::author::Author;
+use crate::session::author::{Author, SessionKey};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,6 +31,11 @@ impl StateWayBack {
     /// From a decision that has changed no file.
     fn without_a_file(changed: ChangedPath) -> Self {
         Self { changed, restored: None, folders: Vec::new(), lines: None }
+    }
+
+    /// Whose changes it was about.
+    pub(super) fn sessions(&self) -> Vec<SessionKey> {
+        sessions(&self.changed)
     }
 }
 
@@ -157,6 +162,28 @@ impl ReviewStates {
         Some(StateWayBack { lines, ..way_back })
     }
 
+    /// Gives a file that had been deleted and was saved from its buffer the bytes and the mode it had. Returns whose
+    /// deletion that was.
+    pub(super) async fn complete(&self, path: &Path) -> Vec<SessionKey> {
+        let Some(changed) = self.changed.get(path) else { return Vec::new() };
+        let (Some(before), None) = (&changed.before, &changed.after) else { return Vec::new() };
+        let Some(now) = self.state(&changed).await else { return Vec::new() };
+        let (sessions, before) = (sessions(&changed), before.clone());
+        let content = before.content.map(|id| self.checkpoints.content(changed.root.clone(), id));
+        let content = match content {
+            Some(content) => content.await.ok(),
+            None => None,
+        };
+        let Some(content) = content else { return sessions };
+        if !self.documents.has_lines_of(path, content).await.unwrap_or_default() {
+            return sessions;
+        }
+        if let Err(why) = self.restore(path, changed, Some(now), Some(before)).await {
+            tracing::debug!(path = %path.display(), why, "a file that is back is not as it was");
+        }
+        sessions
+    }
+
     /// Takes a decision on a file back; otherwise says why it is left alone.
     pub(super) async fn take_back(
         &self,
@@ -252,6 +279,16 @@ impl ReviewStates {
             tracing::debug!(path = %path.display(), %error, "a restored file was not followed");
         }
     }
+}
+
+fn sessions(changed: &ChangedPath) -> Vec<SessionKey> {
+    let mut sessions: Vec<SessionKey> = Vec::new();
+    for by in &changed.by {
+        if !sessions.contains(&by.by.session) {
+            sessions.push(by.by.session.clone());
+        }
+    }
+    sessions
 }
 
 /// A change, and where the file was before if it was only moved.

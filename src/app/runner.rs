@@ -97,6 +97,7 @@ impl Runner {
             Effect::KeepAsBase { path, base, scope } => {
                 self.files.reviews.keep_as_base(path, base, scope);
             }
+            Effect::PutBack { path, scope } => self.files.reviews.put_back(path, scope),
             Effect::FindPending { paths, scope } => self.files.reviews.find_pending(paths, scope),
             Effect::CollectPromptContext(request) => self.files.collect_prompt_context(request),
             Effect::TurnEnded { session, reported, taken, reads_buffers } => {

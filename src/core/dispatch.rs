@@ -197,6 +197,7 @@ impl State {
             UserAction::ListChanges(list) => self.list_changes(list),
             UserAction::Compare(path) => self.compare(path),
             UserAction::KeepAsBase(path, base) => self.keep_as_base(path, base),
+            UserAction::PutBack(path) => self.put_back(path),
             UserAction::Prompt { chat, prompt } => self.prompt(chat, prompt),
             UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),
             UserAction::Stop(chat) => self.with_chat(chat, Self::stop),

@@ -14,6 +14,7 @@ use super::document::{ChangeOutcome, Document, LoadedBuffer, MAX_TRIES};
 use super::editor::Then;
 use super::encoding::Encoding;
 use super::error::DocumentError;
+use super::facts::DiskFacts;
 use super::way_back::WayBack;
 use crate::core::messages::review::{
     ChangeAuthor, ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines, SelectedRows,
@@ -295,6 +296,35 @@ impl Document {
             self.record_unopened_change(&before.text, &after);
         }
         Ok(true)
+    }
+
+    /// Saves a buffer whose file does not exist. Returns `false` if there is a file or no buffer.
+    pub(super) async fn save_missing(&mut self) -> Result<bool, DocumentError> {
+        for _ in 0..MAX_TRIES {
+            let Some((loaded, None)) = self.buffer_and_file().await? else { return Ok(false) };
+            self.make_folder().await?;
+            let eol = loaded.text.shape().final_newline;
+            match self.apply_edits(&loaded, Vec::new(), Then::Save { eol }).await? {
+                ChangeOutcome::Done { after, saved, stamp, undo, .. } => {
+                    self.set_saved(saved, stamp, loaded.buffer.encoding).await?;
+                    // Before the user types on.
+                    self.update_record(Version::of_buffer(after, undo)).await?;
+                    return Ok(true);
+                }
+                ChangeOutcome::Retry => {}
+                ChangeOutcome::Failed { reason, .. } => {
+                    return Err(DocumentError::Refused { path: self.path.clone(), reason });
+                }
+            }
+        }
+        Err(DocumentError::Busy(self.path.clone()))
+    }
+
+    /// Whether the text has the lines of a file with these bytes.
+    pub(super) async fn has_lines_of(&mut self, bytes: Vec<u8>) -> Result<bool, DocumentError> {
+        let now = self.version().await?;
+        let file = self.decode_file(bytes, DiskFacts::MISSING, None).await?;
+        Ok(now.text.same_lines(&file.text))
     }
 
     pub(super) async fn delete_file(&mut self) -> Result<(), DocumentError> {

@@ -27,7 +27,7 @@ end
 ---@param path string
 ---@return integer buf
 local function file_buffer(path)
-  local buf = location.loaded_buffer(path) or vim.fn.bufadd(path)
+  local buf = location.buffer_of(path)
   vim.fn.bufload(buf)
   vim.bo[buf].buflisted = true
   return buf
@@ -41,6 +41,24 @@ local function map_close(buf, page)
   end, { buffer = buf, nowait = true, desc = "rat: close" })
 end
 
+--- Has a deleted file put back once its text is in the buffer again.
+---@param buf integer
+---@param path string
+---@param base string[]
+---@return integer autocmd
+local function watch_deleted(buf, path, base)
+  return api.nvim_create_autocmd("TextChanged", {
+    buffer = buf,
+    desc = "rat: put the file back that has its text again",
+    callback = function()
+      local lines = api.nvim_buf_get_lines(buf, 0, -1, true)
+      if not vim.uv.fs_stat(path) and vim.deep_equal(lines, base) then
+        rpc.notify("put_back", { path = path })
+      end
+    end,
+  })
+end
+
 --- Shows a file beside its base.
 ---@param payload rat.msg.Compare
 function M.arrived(payload)
@@ -50,9 +68,15 @@ function M.arrived(payload)
   local file = file_buffer(payload.path)
   local base = scratch.side(payload.path, "base", payload.base, true)
   local tick = api.nvim_buf_get_changedtick(base)
-  local page = tab_page.open()
+  local deleted = not vim.uv.fs_stat(payload.path)
+    and watch_deleted(file, payload.path, payload.base)
+  local page = tab_page.open(function()
+    if deleted then
+      api.nvim_del_autocmd(deleted)
+    end
+  end)
   tab_page.compare(page, base, file)
-  local name = statusline_escape(vim.fn.fnamemodify((payload.path:gsub("%c", " ")), ":."))
+  local name = statusline_escape(payload.name)
   tab_page.set_winbars(
     page,
     (" %%#RatBar#%%<%s%%* before the changes"):format(name),

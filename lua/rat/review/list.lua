@@ -59,7 +59,9 @@ local function set_winbar(win, title)
   local hints = vim.tbl_map(function(key)
     return (" %%#RatKey#%s%%* %s "):format(key[1], key[2])
   end, keys)
-  local bar = (" %%#RatBar#%s%%*%%="):format(statusline_escape(title)) .. table.concat(hints) .. "%<"
+  local bar = (" %%#RatBar#%s%%*%%="):format(statusline_escape(title))
+    .. table.concat(hints)
+    .. "%<"
   window_options.set(win, { winbar = bar })
 end
 

@@ -105,9 +105,10 @@ function M.loaded_buffer(path)
   return buf and vim.api.nvim_buf_is_loaded(buf) and buf or nil
 end
 
+--- Returns the buffer of a file, which may not exist.
 ---@param path string absolute
 ---@return integer buf
-local function buffer_of(path)
+function M.buffer_of(path)
   return known_buffer(path) or vim.fn.bufadd(short_name(path, vim.uv.fs_realpath(path)))
 end
 
@@ -171,7 +172,7 @@ end
 ---@param path string
 ---@return integer
 local function split_window(path)
-  local shown = vim.fn.bufwinid(buffer_of(path))
+  local shown = vim.fn.bufwinid(M.buffer_of(path))
   if shown ~= -1 then
     return shown
   end
@@ -193,7 +194,7 @@ function M.open(place)
   vim.api.nvim_set_current_win(win)
   vim.cmd("normal! m'")
   -- Not before the window is entered: on that, plugins that show folders may wipe out buffers.
-  local buf = buffer_of(path)
+  local buf = M.buffer_of(path)
   vim.bo[buf].buflisted = true
   show(win, buf, place.modelines ~= false)
   local line = place.find and place.find(buf) or place.line

@@ -123,6 +123,11 @@ impl State {
         self.effects.push(Effect::KeepAsBase { path, base, scope });
     }
 
+    pub(in crate::core) fn put_back(&mut self, path: PathBuf) {
+        let scope = self.all_files();
+        self.effects.push(Effect::PutBack { path, scope });
+    }
+
     pub(in crate::core) fn change_found(&mut self, path: &Path, change: Option<ChangedFile>) {
         let name = self.shorten(path);
         let Some(ChangedFile { path, base, text, hunks, .. }) = change else {
@@ -137,7 +142,7 @@ impl State {
             );
             return self.notify(Level::Warn, text);
         }
-        self.after_draw.push(EditorMessage::Compare(ComparedFile { path, base }));
+        self.after_draw.push(EditorMessage::Compare(ComparedFile { path, name, base }));
     }
 
     /// Which changes belong to a scope; `None` if none can.

@@ -163,6 +163,13 @@ pub enum Effect {
         /// The files that any agent may use.
         scope: FileScope,
     },
+    /// Put a deleted file back whose text is in its buffer again. `Event::Reviewed` follows.
+    PutBack {
+        /// The file.
+        path: PathBuf,
+        /// The files that any agent may use.
+        scope: FileScope,
+    },
     /// Write content to a file. `Event::Exported` always follows.
     Export {
         /// The chat.

@@ -262,6 +262,8 @@ pub struct ChangedHunk {
 pub struct ComparedFile {
     /// The file.
     pub path: PathBuf,
+    /// Its name, as the review shows it.
+    pub name: String,
     /// The text without what is pending.
     pub base: Arc<Text>,
 }

@@ -187,6 +187,8 @@ pub enum UserAction {
     Compare(PathBuf),
     /// Keep what is pending in a file where it agrees with these lines, the base as the user has changed it.
     KeepAsBase(PathBuf, Vec<String>),
+    /// Put a deleted file back whose text is in its buffer again.
+    PutBack(PathBuf),
     /// `:RatInfo`.
     ShowInfo(Option<ChatId>),
     /// `:RatTrace`.

@@ -89,6 +89,7 @@ impl World {
                 | Effect::ComposeReview(_)
                 | Effect::Checkpoint(_)
                 | Effect::KeepAsBase { .. }
+                | Effect::PutBack { .. }
                 | Effect::Forget(_)
                 | Effect::Preload { .. }
                 | Effect::AgentReadDisk { .. }

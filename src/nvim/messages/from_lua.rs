@@ -85,6 +85,8 @@ pub(in crate::nvim) enum FromLua {
     Compare(answer::Compare),
     /// The user has changed the base in a comparison, which keeps what agrees with it.
     KeepAsBase(answer::KeepAsBase),
+    /// The user has put the text of a deleted file back in a comparison.
+    PutBack(answer::PutBack),
     /// The user wants to see the write that a question is about.
     ShowWrite(write::ShowWrite),
     /// The user has decided on a write that was shown.
@@ -180,6 +182,7 @@ impl FromLua {
             Self::KeepAsBase(answer::KeepAsBase { path, lines }) => {
                 UserAction::KeepAsBase(path.into(), lines)
             }
+            Self::PutBack(answer::PutBack { path }) => UserAction::PutBack(path.into()),
             Self::ShowWrite(write::ShowWrite { id }) => UserAction::ShowWrite(id),
             Self::DecideWrite(write::DecideWrite { id, lines, reason }) => {
                 UserAction::DecideWrite(id, lines.ok_or(reason))

@@ -253,6 +253,10 @@
 ---@field path string The file.
 ---@field lines string[] The lines of the base.
 
+--- Puts a deleted file back whose text is in its buffer again.
+---@class (exact) rat.notify.PutBack
+---@field path string The file.
+
 --- Shows the write that a question is about.
 ---@class (exact) rat.notify.ShowWrite
 ---@field id integer The number of the question.
@@ -362,6 +366,7 @@
 ---@field list_changes rat.notify.ListChanges `:RatReview`: the user wants to see what is pending.
 ---@field compare rat.notify.Compare The user wants to compare a file with its base.
 ---@field keep_as_base rat.notify.KeepAsBase The user has changed the base in a comparison, which keeps what agrees with it.
+---@field put_back rat.notify.PutBack The user has put the text of a deleted file back in a comparison.
 ---@field show_write rat.notify.ShowWrite The user wants to see the write that a question is about.
 ---@field decide_write rat.notify.DecideWrite The user has decided on a write that was shown.
 ---@field diff_edited rat.notify.DiffEdited The user has edited a change that they are about to allow.

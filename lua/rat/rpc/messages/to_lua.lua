@@ -380,6 +380,7 @@
 --- A file and its base, to be compared in diff mode.
 ---@class (exact) rat.msg.Compare
 ---@field path string The real path.
+---@field name string Its name, as the review shows it.
 ---@field base string[] The lines without what is pending.
 
 --- A write that waits for the user's consent.

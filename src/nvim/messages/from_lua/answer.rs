@@ -152,6 +152,15 @@ pub(in crate::nvim) struct KeepAsBase {
     pub(super) lines: Vec<String>,
 }
 
+/// Puts a deleted file back whose text is in its buffer again.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct PutBack {
+    /// The file.
+    pub(super) path: String,
+}
+
 /// Which changes a review shows.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]

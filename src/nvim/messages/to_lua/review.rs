@@ -122,6 +122,8 @@ impl From<ReviewPage> for Review {
 pub(in crate::nvim) struct Compare {
     /// The real path.
     path: FilePath,
+    /// Its name, as the review shows it.
+    name: Label,
     /// The lines without what is pending.
     base: Vec<BufferText>,
 }
@@ -129,7 +131,8 @@ pub(in crate::nvim) struct Compare {
 impl From<ComparedFile> for Compare {
     fn from(file: ComparedFile) -> Self {
         let lines: Vec<&str> = file.base.lines().collect();
-        Self { path: FilePath::new(&file.path), base: each(lines, BufferText::new) }
+        let (path, name) = (FilePath::new(&file.path), Label::new(&file.name));
+        Self { path, name, base: each(lines, BufferText::new) }
     }
 }
 

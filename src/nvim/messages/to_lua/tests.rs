@@ -375,7 +375,7 @@ fn reviews() -> Vec<EditorMessage> {
         },
         EditorMessage::Review(page),
         EditorMessage::Pending(PendingFile { path: "/a".into(), tick: 7, hunks }),
-        EditorMessage::Compare(ComparedFile { path: "/a".into(), base }),
+        EditorMessage::Compare(ComparedFile { path: "/a".into(), name: "a".into(), base }),
     ]
 }
 
