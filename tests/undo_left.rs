@@ -84,6 +84,21 @@ fn the_result_names_what_was_left_alone() {
     carry_out(&mut chat, told);
 }
 
+/// Holds (Review): The result of an undo names what it has left alone, and why.
+#[test]
+fn what_is_as_it_was_is_named_last() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root: &Path| {
+        for name in ["src/1.txt", "src/2.txt", "src/3.txt"] {
+            fs::write(root.join(name), "one\n").unwrap();
+        }
+    });
+    fs::write(chat.path("src/1.txt"), "one\ntwo 1\nthree\n").unwrap();
+    fs::remove_file(chat.path("src/2.txt")).unwrap();
+    undo_first(&mut chat);
+    carry_out(&mut chat, "left 2 alone: src/2.txt (deleted since) and 1 more.");
+}
+
 /// A turn that has changed files in each way, one of them only in its mode, and made folders.
 fn turn_of_each_kind() -> Chat {
     let mut chat = in_project();

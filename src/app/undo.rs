@@ -296,6 +296,8 @@ impl Undo {
             Err(error) if outcome.changed.is_empty() => return Err(error.to_string()),
             Err(error) => outcome.left.push((root.clone(), error.to_string())),
         }
+        // What is as it was is the least of news.
+        outcome.left.sort_by_key(|(_, why)| why == AS_BEFORE);
         for path in &outcome.changed {
             if self.documents.loaded_state(path).await.ok().flatten() == Some(true) {
                 outcome.unsaved.push(path.clone());
