@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 /// How long anything may take: these programs need seconds to start, and the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An agent that nobody in this project wrote, or one on an SDK that nobody in this project wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Kind {
     }
 
     /// The program that speaks the protocol: here or in `$ACP_AGENTS`.
-    fn command(self) -> PathBuf {
+    pub(crate) fn command(self) -> PathBuf {
         if self.is_on_sdk() {
             return repository().join("tests/real_agents/sdk").join(self.name()).join("run");
         }
@@ -67,13 +67,13 @@ fn agents_folder() -> PathBuf {
 }
 
 /// The scripted model on a port of its own; ends when dropped. Agents without one note what they would ask of it.
-struct Model {
+pub(crate) struct Model {
     server: Option<(Child, u16)>,
     log: PathBuf,
 }
 
 impl Model {
-    fn of(kind: Kind, folder: &Path) -> Self {
+    pub(crate) fn of(kind: Kind, folder: &Path) -> Self {
         let log = folder.join("requests.jsonl");
         let server = (!kind.is_on_sdk()).then(|| Self::start(folder, &log));
         Self { server, log }
@@ -98,14 +98,14 @@ impl Model {
     }
 
     /// The variables by which agents find it.
-    fn variables(&self) -> [(&str, String); 2] {
+    pub(crate) fn variables(&self) -> [(&str, String); 2] {
         let port = self.server.as_ref().map_or(0, |(_, port)| *port);
         let log = self.log.to_str().expect("UTF-8").to_owned();
         [("MOCK_URL", format!("http://127.0.0.1:{port}")), ("AGENT_LOG", log)]
     }
 
     /// All that agents have asked of it.
-    fn requests(&self) -> Vec<Json> {
+    pub(crate) fn requests(&self) -> Vec<Json> {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }

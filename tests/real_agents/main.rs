@@ -7,6 +7,7 @@ mod commands;
 mod documents;
 mod edits;
 mod end;
+mod exec;
 mod forms;
 mod images;
 mod review;
