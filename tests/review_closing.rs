@@ -94,7 +94,7 @@ fn an_edited_page_is_not_closed_by_accident() {
     chat.nvim.input("ccmine<Esc>");
     let page = "{ vim.fn.bufname():match('%a+/%a.txt'), #vim.api.nvim_tabpage_list_wins(0),
         vim.wo[vim.fn.win_getid(1)].diff, vim.wo[vim.fn.win_getid(2)].diff, vim.fn.tabpagenr('$'),
-        vim.wo[vim.fn.win_getid(1)].winbar ~= '', vim.fn.getline(5) }";
+        vim.wo[vim.fn.win_getid(1)].winbar ~= '', vim.fn.getline(1) }";
     let before = chat.nvim.eval(page);
     for (keys, error) in [
         (":q<CR>", "E37"),
@@ -116,7 +116,7 @@ fn an_edited_page_is_not_closed_by_accident() {
     chat.nvim.input("ga");
     chat.agent.expect_answer(pending).unwrap_err();
     let written = std::fs::read_to_string(chat.path("a.txt")).unwrap();
-    assert_eq!(written, NEW.replace("five", "mine"));
+    assert_eq!(written, NEW.replace("one", "mine"));
 }
 
 /// Holds (Review): The user may look at another file in the window of an untouched page and come back to it.

@@ -71,3 +71,28 @@ fn a_comparison_names_the_file_relative_to_the_project() {
         assert!(folder == "/" || name == json!("src/3.txt"), "{name}");
     }
 }
+
+/// Holds (Review): `do` in a comparison saves a file that had no unsaved changes, and keeps unsaved ones unsaved.
+#[test]
+fn a_hunk_rejected_in_a_comparison_is_saved() {
+    for edits in [false, true] {
+        let mut chat = in_project();
+        turn_with_command(&mut chat, |root: &Path| {
+            fs::write(root.join("src/3.txt"), "one\nTWO\nthree\n").unwrap();
+        });
+        compare(&mut chat, "src/3.txt");
+        if edits {
+            chat.nvim.command("call append('$', 'mine')");
+        }
+        chat.nvim.input("]cdo");
+        chat.nvim.poll("the old line", |nvim| nvim.eval("vim.fn.getline(2)") == json!("two 3"));
+        assert_eq!(chat.nvim.eval("vim.bo.modified"), json!(edits));
+        let saved = if edits { "TWO" } else { "two 3" };
+        let text = fs::read_to_string(chat.path("src/3.txt")).unwrap();
+        assert_eq!(text, format!("one\n{saved}\nthree\n"));
+        chat.nvim.input(":q<CR>");
+        chat.nvim.poll_screen("Nothing is pending");
+        chat.nvim.command("edit src/3.txt");
+        assert_eq!(chat.nvim.eval("vim.fn.maparg('do', 'n')"), json!(""));
+    }
+}

@@ -141,9 +141,7 @@ local function show_file(open_diff, by_itself)
     (" %%#RatBar#%%<%s%%*%s%s"):format(name, count, next_file),
     answer_hint(open_diff) .. close_hint .. "  %#RatKey#g?%* keys%<"
   )
-  vim.api.nvim_win_call(open_diff.page.right, function()
-    vim.cmd("silent! normal! gg]c")
-  end)
+  vim.api.nvim_win_call(open_diff.page.right, tab_page.go_to_first_change)
 end
 
 ---@param open_diff rat.OpenDiff

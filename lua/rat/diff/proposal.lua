@@ -135,9 +135,7 @@ local function open(payload, by_itself)
   else
     map_both()
   end
-  api.nvim_win_call(page.right, function()
-    vim.cmd("silent! normal! gg]c")
-  end)
+  api.nvim_win_call(page.right, tab_page.go_to_first_change)
   return proposal
 end
 

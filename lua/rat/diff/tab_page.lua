@@ -217,4 +217,13 @@ function M.close(page)
   close(page, page.is_here())
 end
 
+--- Moves the cursor of the current window, which is in diff mode, to the first change.
+function M.go_to_first_change()
+  vim.cmd("silent! normal! gg")
+  -- |]c| leaves the change that the cursor is in.
+  if vim.fn.diff_hlID(1, 1) == 0 and vim.fn.diff_filler(1) == 0 then
+    vim.cmd("silent! normal! ]c")
+  end
+end
+
 return M

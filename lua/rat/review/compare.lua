@@ -2,6 +2,7 @@
 --- one.
 local groups = require("rat.view.groups")
 local location = require("rat.view.location")
+local notify = require("rat.util.notify")
 local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
 local splits = require("rat.view.splits")
@@ -59,6 +60,31 @@ local function watch_deleted(buf, path, base)
   })
 end
 
+--- Has |do| save a file that had no unsaved changes, as rejecting does elsewhere. Returns what takes that back.
+---@param buf integer
+---@return fun()
+local function save_after_do(buf)
+  local is_free = api.nvim_buf_call(buf, function()
+    return vim.fn.maparg("do", "n", false, true).buffer ~= 1
+  end)
+  if not is_free then
+    return function() end
+  end
+  vim.keymap.set("n", "do", function()
+    local had_changes = vim.bo[buf].modified
+    vim.cmd("normal! " .. (vim.v.count > 0 and vim.v.count or "") .. "do")
+    if not had_changes and vim.bo[buf].modified then
+      local ok, problem = pcall(vim.cmd, "silent write")
+      if not ok then
+        notify.warn(("Rejected, but not saved: %s"):format(problem))
+      end
+    end
+  end, { buffer = buf, desc = "rat: reject the hunk" })
+  return function()
+    pcall(vim.keymap.del, "n", "do", { buffer = buf })
+  end
+end
+
 --- Shows a file beside its base.
 ---@param payload rat.msg.Compare
 function M.arrived(payload)
@@ -68,13 +94,16 @@ function M.arrived(payload)
   local file = file_buffer(payload.path)
   local base = scratch.side(payload.path, "base", payload.base, true)
   local tick = api.nvim_buf_get_changedtick(base)
-  local deleted = not vim.uv.fs_stat(payload.path)
-    and watch_deleted(file, payload.path, payload.base)
-  local page = tab_page.open(function()
-    if deleted then
+  local undo ---@type fun()
+  if vim.uv.fs_stat(payload.path) then
+    undo = save_after_do(file)
+  else
+    local deleted = watch_deleted(file, payload.path, payload.base)
+    undo = function()
       api.nvim_del_autocmd(deleted)
     end
-  end)
+  end
+  local page = tab_page.open(undo)
   tab_page.compare(page, base, file)
   local name = statusline_escape(payload.name)
   tab_page.set_winbars(
