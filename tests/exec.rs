@@ -286,6 +286,19 @@ fn a_closed_output_ends_it() {
     assert_eq!(desk.processes.living(), [0_u32; 0]);
 }
 
+/// Holds (Scripts): A full disk below stdout or the session's file is told, with an exit code that is not 0.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told() {
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for (arguments, code) in [(vec!["go"], 1), (vec!["--save-session", "/dev/full", "go"], 2)] {
+        let desk = Desk::new("say('words')\nend(message)");
+        let run = desk.ended(desk.command(&arguments).stdout(full()).spawn().unwrap());
+        assert_eq!(run.code, Some(code), "{}", run.err);
+        assert!(run.err.contains("No space left on device"), "{}", run.err);
+    }
+}
+
 /// Holds (Scripts): Commands and sessions are listed, a session is resumed without its old words, and its id is saved.
 #[test]
 fn sessions_and_commands_are_listed_and_resumed() {

@@ -34,7 +34,7 @@ use crate::session::label;
 use crate::session::permission::OptionKind;
 use crate::session::prompt::Prompt;
 use std::collections::HashSet;
-use std::io::IsTerminal as _;
+use std::io::{ErrorKind, IsTerminal as _};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -59,8 +59,11 @@ pub(super) fn run(plan: Plan) -> End {
     let end = runtime.block_on(async { Run::new(plan, stdout).run().await });
     // Does not wait for blocking file operations, which may never return.
     runtime.shutdown_background();
-    writer.finish(!matches!(end.exit, Exit::TimedOut | Exit::Cancelled));
-    end
+    match writer.finish(!matches!(end.exit, Exit::TimedOut | Exit::Cancelled)) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::OutputClosed.into(),
+        Err(error) => End::new(Exit::Failed, format!("stdout: {error}")),
+        Ok(()) => end,
+    }
 }
 
 /// What the run is waiting for.

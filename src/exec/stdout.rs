@@ -32,9 +32,9 @@ struct State {
     is_closed: bool,
 }
 
-/// Ends when everything is written.
+/// Ends when everything is written, or cannot be.
 #[derive(Debug)]
-pub(super) struct Writer(Receiver<()>);
+pub(super) struct Writer(Receiver<io::Result<()>>);
 
 impl Stdout {
     /// Starts the thread that writes to `out`.
@@ -44,10 +44,11 @@ impl Stdout {
         let shared = Arc::new(Shared::default());
         let own = Arc::clone(&shared);
         std::thread::spawn(move || {
-            let _ = write(out, &queue, &own);
+            let end = write(out, &queue, &own);
             own.state.lock().is_closed = true;
             own.changed.notify_one();
-            let _ = done.send(());
+            // Nobody waits for it if the run was broken off.
+            let _ = done.send(end);
         });
         (Self { bytes, shared }, Writer(written))
     }
@@ -78,12 +79,11 @@ impl Stdout {
 
 impl Writer {
     /// Waits until all is written; for a run that was broken off only for a moment.
-    pub(super) fn finish(self, is_whole: bool) {
-        // Nothing is left to do if the thread has panicked or takes too long.
+    pub(super) fn finish(self, is_whole: bool) -> io::Result<()> {
         if is_whole {
-            let _ = self.0.recv();
+            self.0.recv().unwrap_or(Ok(()))
         } else {
-            let _ = self.0.recv_timeout(LAST_BYTES);
+            self.0.recv_timeout(LAST_BYTES).unwrap_or(Ok(()))
         }
     }
 }
