@@ -1,5 +1,5 @@
 //! The completions for shells, tried in the shells themselves, and the manual page. A shell that is not installed is named
-//! and left out, unless RAT_SHELLS is set.
+//! and left out, unless `RAT_SHELLS` is set.
 
 use std::process::Command;
 
@@ -23,11 +23,11 @@ const SHELLS: [(&str, &[&str]); 3] = [
         &[
             "-f",
             "-c",
-            r#"
+            r"
             autoload -U compinit && compinit -u -D
             source /dev/stdin
             [[ $_comps[rat-nvim] = _rat-nvim ]] && (( $+functions[_rat-nvim] )) && whence -f _rat-nvim | grep -o -- '--save-session' | head -n 1
-        "#,
+        ",
         ],
     ),
     ("fish", &["--no-config", "-c", "source -; complete -C 'rat-nvim exec --sa'"]),

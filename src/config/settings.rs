@@ -122,7 +122,7 @@ impl Problem {
             match step {
                 Step::Key(key) if keys.is_empty() => keys.push_str(key),
                 Step::Key(key) => keys.extend([".", key]),
-                Step::Index(index) => keys.push_str(&format!("[{index}]")),
+                Step::Index(index) => keys.extend(["[", &index.to_string(), "]"]),
             }
         }
         format!("{keys}: {}", self.what)

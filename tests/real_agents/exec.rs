@@ -53,7 +53,7 @@ impl Desk {
         }
         let agent = json!({"command": kind.command(), "args": [], "env": env});
         let settings = json!({"agent_servers": {kind.name(): agent}});
-        folder.file("settings.json", &settings.to_string());
+        folder.file("settings.json", settings.to_string());
         let processes = Processes::marked(folder.path().display().to_string());
         Self { folder, model, processes }
     }

@@ -73,7 +73,9 @@ mod tests {
 
     fn queue(texts: &[&str]) -> PromptQueue {
         let mut queue = PromptQueue::default();
-        texts.iter().for_each(|text| queue.push(prompt(text)));
+        for text in texts {
+            queue.push(prompt(text));
+        }
         queue
     }
 
