@@ -15,6 +15,7 @@ local M = {}
 
 ---@class rat.Form: rat.msg.ElicitationRequest
 ---@field values table<string, string|boolean|string[]> entered values, by key of the field
+---@field drafts table<string, string> what was typed into fields and not taken, by key
 ---@field touched table<string, true> fields that the user has edited
 ---@field problems table<string, string> error messages of one line, by key of the field
 ---@field tried? boolean whether the user has tried to answer it
@@ -144,7 +145,7 @@ end
 ---@param payload rat.msg.ElicitationRequest
 function M.asked(payload)
   local form = payload --[[@as rat.Form]]
-  form.values, form.touched, form.problems = {}, {}, {}
+  form.values, form.drafts, form.touched, form.problems = {}, {}, {}, {}
   for _, field in ipairs(form.fields or {}) do
     form.values[field.key] = field.value
   end

@@ -167,9 +167,12 @@ local function edit(window, row)
   elseif field.kind == "choice" then
     choose(window, field)
   elseif field.kind ~= "unknown" then
-    local text = form.values[field.key] --[[@as string?]]
-    window.editor = input.open(field.title, text or "", function(new)
+    local drafts, value = form.drafts, form.values[field.key] or "" --[[@as string]]
+    window.editor = input.open(field.title, drafts[field.key] or value, function(new)
+      drafts[field.key] = nil
       enter(window, field, new ~= "" and new or nil)
+    end, function(typed)
+      drafts[field.key] = typed ~= value and typed or nil
     end)
   end
 end

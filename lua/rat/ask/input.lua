@@ -7,17 +7,15 @@ local api = vim.api
 
 local M = {}
 
-local FOOTER = " <CR> done · <C-c> back "
-local FOOTER_OF_DRAFT = " <CR> done · <C-c> keep as a draft "
+local FOOTER = " <CR> done · <C-c> keep as a draft "
 
 --- Largest height of the window; longer texts scroll.
 local MAX_HEIGHT = 6
 
 ---@param buf integer
 ---@param title string
----@param footer string
 ---@return integer win
-local function open_window(buf, title, footer)
+local function open_window(buf, title)
   local parent = api.nvim_get_current_win()
   local row = api.nvim_win_get_cursor(parent)[1] - 1
   local function place()
@@ -30,7 +28,7 @@ local function open_window(buf, title, footer)
       width = math.max(20, api.nvim_win_get_width(parent) - 6),
       height = math.min(api.nvim_buf_line_count(buf), MAX_HEIGHT),
       title = " " .. title .. " ",
-      footer = footer,
+      footer = FOOTER,
       zindex = 60,
     }
   end
@@ -62,7 +60,7 @@ end
 ---@param title string
 ---@param text string initial text
 ---@param on_done fun(text: string) not called if the user goes back
----@param on_back? fun(text: string) called then, with what they have typed, to keep it as a draft
+---@param on_back fun(text: string) called then, with what they have typed, to keep it as a draft
 ---@return rat.Input
 function M.open(title, text, on_done, on_back)
   local back = api.nvim_get_current_win()
@@ -70,7 +68,7 @@ function M.open(title, text, on_done, on_back)
   scratch.set_options(buf, "ratinput", true)
   vim.bo[buf].bufhidden = "wipe"
   scratch.fill(buf, vim.split(text, "\n", { plain = true }))
-  local win = open_window(buf, title, on_back and FOOTER_OF_DRAFT or FOOTER)
+  local win = open_window(buf, title)
   api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
   local open = true
   ---@type string[]?
