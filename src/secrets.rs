@@ -67,6 +67,11 @@ impl Secrets {
         all.dedup();
     }
 
+    /// Returns how many are known. They only become more.
+    pub fn known(&self) -> usize {
+        self.0.read().len()
+    }
+
     /// Replaces each secret in `text` by [`HIDDEN`].
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut clean = Cow::Borrowed(text);

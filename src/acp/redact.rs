@@ -2,7 +2,7 @@
 //! sent to agents is not changed.
 
 use crate::secrets::{HIDDEN, Secrets, is_secret};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// How much of a string a trace shows, in characters.
@@ -27,33 +27,77 @@ impl Redactor {
 
     /// Hides the confidential parts of a message and shortens long strings.
     pub fn json(&self, value: &mut Value) {
+        self.clean(value, true);
+    }
+
+    /// Hides the confidential parts of a message. Returns `false` if there were none: then it is as it was.
+    pub fn whole(&self, value: &mut Value) -> bool {
+        self.clean(value, false)
+    }
+
+    /// Returns how many secrets are known; more may be added later.
+    pub fn known(&self) -> usize {
+        self.secrets.known()
+    }
+
+    fn clean(&self, value: &mut Value, shortens: bool) -> bool {
         match value {
             Value::String(text) => {
                 let clean = self.text(text);
-                *text = shortened(&clean);
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.json(item)),
-            Value::Object(map) => {
-                if map.get("action").is_some_and(|action| action == "accept")
-                    && let Some(content) = map.get_mut("content")
-                {
-                    // The user's input to a form (ACP elicitation).
-                    *content = without_values(content);
+                let hides = matches!(clean, Cow::Owned(_));
+                if shortens {
+                    *text = shortened(&clean);
+                } else if hides {
+                    *text = clean.into_owned();
                 }
-                // The URLs of elicitations and of MCP servers may contain credentials.
-                let has_confidential_url = map.get("mode").is_some_and(|mode| mode == "url")
-                    || map.contains_key("headers");
-                for (key, value) in map {
-                    match key.as_str() {
-                        "url" if has_confidential_url => *value = host_only(value),
-                        "env" | "headers" | "accounts" => hide(value),
-                        key if is_secret(key) && value.is_string() => hide(value),
-                        _ => self.json(value),
-                    }
-                }
+                hides
             }
-            _ => {}
+            Value::Number(number) => {
+                let hides = matches!(self.text(&number.to_string()), Cow::Owned(_));
+                if hides {
+                    *value = HIDDEN.into();
+                }
+                hides
+            }
+            // Not `any`, which stops at the first.
+            Value::Array(items) => {
+                items.iter_mut().fold(false, |hides, item| self.clean(item, shortens) | hides)
+            }
+            Value::Object(map) => self.clean_object(map, shortens),
+            Value::Null | Value::Bool(_) => false,
         }
+    }
+
+    fn clean_object(&self, map: &mut Map<String, Value>, shortens: bool) -> bool {
+        let mut hides = false;
+        if map.keys().any(|key| matches!(self.text(key), Cow::Owned(_))) {
+            let named = std::mem::take(map).into_iter();
+            *map = named.map(|(key, value)| (self.text(&key).into_owned(), value)).collect();
+            hides = true;
+        }
+        if map.get("action").is_some_and(|action| action == "accept")
+            && let Some(content) = map.get_mut("content")
+        {
+            // The user's input to a form (ACP elicitation).
+            *content = without_values(content);
+            hides = true;
+        }
+        // The URLs of elicitations and of MCP servers may contain credentials.
+        let has_confidential_url =
+            map.get("mode").is_some_and(|mode| mode == "url") || map.contains_key("headers");
+        for (key, value) in map {
+            match key.as_str() {
+                "url" if has_confidential_url => *value = host_only(value),
+                "env" | "headers" | "accounts" => hide(value),
+                key if is_secret(key) && value.is_string() => hide(value),
+                _ => {
+                    hides |= self.clean(value, shortens);
+                    continue;
+                }
+            }
+            hides = true;
+        }
+        hides
     }
 }
 
@@ -147,6 +191,26 @@ mod tests {
         let mut value = json!({"content": "key sk-12345678", "sk-12345678": 1});
         Redactor::new(secrets).json(&mut value);
         assert_eq!(value["content"], "key [redacted]");
+    }
+
+    /// ACP 136.
+    #[test]
+    fn what_is_kept_whole_is_as_it_was_but_for_secrets() {
+        let secrets = Secrets::default();
+        secrets.add(["sk-12345678".to_owned(), "1234567890".to_owned()]);
+        let redactor = Redactor::new(secrets);
+        let plain = json!({"text": "x".repeat(5000), "n": [1, 2.5, null], "env": null});
+        let mut value = json!({"a": plain["text"], "n": plain["n"]});
+        assert!(!redactor.whole(&mut value));
+        assert_eq!(value, json!({"a": plain["text"], "n": plain["n"]}));
+        let mut value = json!({
+            "x": "sk-12345678", "sk-12345678": 1, "n": 1_234_567_890, "text": plain["text"],
+            "env": {"A": "b"}, "list": ["sk-12345678", "sk-12345678"],
+        });
+        assert!(redactor.whole(&mut value));
+        let shown = value.to_string();
+        assert!(!shown.contains("12345678") && !shown.contains(r#""b""#), "{shown}");
+        assert_eq!(value["text"], plain["text"]);
     }
 
     #[test]
