@@ -52,7 +52,7 @@ local commands = {
   RatTurns = { desc = "Pick a turn: see or undo what it changed" },
   RatInfo = { desc = "Show the agent, its session and its capabilities" },
   RatLog = { nargs = "?", desc = "Open the log, or that of an agent" },
-  RatTrace = { desc = "Show the protocol traffic" },
+  RatTrace = { bang = true, nargs = "*", desc = "Show or save the protocol traffic" },
 }
 
 for name, options in pairs(commands) do

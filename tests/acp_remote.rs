@@ -376,7 +376,7 @@ async fn secrets_are_in_no_trace() {
     let mut bridge = connected(remote(&gateway.url)).await;
     prompt(&mut bridge, 2, "secret-token");
     turn(&mut bridge).await;
-    let trace = bridge.agents.trace(AGENT).unwrap().lock().jsonl();
+    let trace = bridge.agents.trace(AGENT).unwrap().lock().spool().text();
     assert!(trace.contains("you sent [redacted]"), "{trace}");
     assert!(!trace.contains("secret-token"), "{trace}");
 }

@@ -65,6 +65,7 @@ mod slash;
 mod start;
 mod start_outside;
 mod terminals;
+mod traffic;
 mod transports;
 mod turn;
 mod turn_cancel;

@@ -34,6 +34,7 @@ const HEADINGS: &[&str] = &[
     "Other plugins",
     "Hostile agents",
     "Messages between Lua and the binary",
+    "Traffic",
     "Installation",
     "Configuration",
     "Scripts",

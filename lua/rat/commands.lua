@@ -364,7 +364,7 @@ function M.select_hunk()
 end
 
 function M.RatInfo()
-  send("show", { what = "info" })
+  send("show")
 end
 
 function M.RatLog(args)
@@ -393,8 +393,15 @@ function M.RatLog(args)
   end
 end
 
-function M.RatTrace()
-  send("show", { what = "trace" })
+function M.RatTrace(args)
+  local file = args.args:match("^save%s+(.+)$")
+  if file then
+    local path = vim.fn.fnamemodify(vim.fs.normalize(file), ":p")
+    return send("save_trace", { path = path, replace = args.bang })
+  elseif args.args == "save" then
+    return notify.error(":RatTrace save takes a file")
+  end
+  send("trace", { act = "open", filter = args.args })
 end
 
 return M

@@ -83,6 +83,7 @@ pub struct Agents {
     secrets: Secrets,
     tokens: Tokens,
     stderr_folder: Option<PathBuf>,
+    traffic_folder: Option<PathBuf>,
     tap: Option<Tap>,
     handles: HashMap<AgentId, Handle>,
 }
@@ -105,8 +106,17 @@ impl Agents {
         secrets: Secrets,
     ) -> Self {
         let (tokens, handles) = (Tokens::default(), HashMap::new());
-        let (stderr_folder, tap) = (None, None);
-        Self { out, transport, grace_periods, secrets, tokens, stderr_folder, tap, handles }
+        Self {
+            out,
+            transport,
+            grace_periods,
+            secrets,
+            tokens,
+            stderr_folder: None,
+            traffic_folder: None,
+            tap: None,
+            handles,
+        }
     }
 
     /// Passes every message of every agent to `tap`.
@@ -121,6 +131,12 @@ impl Agents {
         Self { stderr_folder: Some(folder), ..self }
     }
 
+    /// Has the traffic kept in files in this folder, which end with this process, in place of memory.
+    #[must_use]
+    pub fn with_traffic_in(self, folder: PathBuf) -> Self {
+        Self { traffic_folder: Some(folder), ..self }
+    }
+
     /// Runs an effect without waiting; its results are sent to `out`. Must be called inside a tokio runtime.
     ///
     /// `Exited` is the last event of an agent. A call that is made while `Exited` is on its way gets no answer of its own.
@@ -130,7 +146,8 @@ impl Agents {
             (None, AgentCommand::Start { config, cwd }) => {
                 self.drop_exited();
                 self.secrets.learn(&config);
-                let trace = Trace::new(Redactor::new(self.secrets.clone()));
+                let redactor = Redactor::new(self.secrets.clone());
+                let trace = Trace::new(redactor, self.traffic_folder.clone());
                 let trace = Arc::new(Mutex::new(trace.with_tap(self.tap.clone())));
                 let (commands, queue) = mpsc::unbounded_channel();
                 let (gone_tx, gone) = oneshot::channel();

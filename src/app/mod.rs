@@ -14,6 +14,7 @@ mod review_history;
 mod review_page;
 mod review_states;
 pub mod runner;
+mod traces;
 mod undo;
 mod undo_target;
 mod undone;

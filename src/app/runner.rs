@@ -2,6 +2,7 @@
 
 use super::events::Events;
 use super::files::Files;
+use super::traces::Traces;
 use crate::acp::Agents;
 use crate::core::messages::content::{ContentBytes, ExportOutcome, ExportTarget};
 use crate::core::messages::effect::{Effect, StoreCommand};
@@ -28,6 +29,7 @@ pub struct Runner {
     files: Files,
     store: Arc<Store>,
     checkpoints: Arc<Checkpoints>,
+    traces: Traces,
     events: Events,
 }
 
@@ -45,7 +47,8 @@ impl Runner {
         let events = Events::new(events);
         let checkpoints = Arc::new(checkpoints);
         let files = Files::new(editor, Arc::clone(&checkpoints), events.clone());
-        Self { agents, terminals, files, store: Arc::new(store), checkpoints, events }
+        let traces = Traces::new(events.clone());
+        Self { agents, terminals, files, store: Arc::new(store), checkpoints, traces, events }
     }
 
     /// Returns the documents that effects read and change.
@@ -115,10 +118,14 @@ impl Runner {
                     Event::Timer(timer)
                 });
             }
-            Effect::Trace { agent, chat } => {
-                let text = self.agents.trace(agent).map(|trace| trace.lock().jsonl());
-                self.events.send(Event::Trace { chat, text: text.unwrap_or_default() });
+            Effect::Trace { agent, chat, task } => {
+                if let Some(trace) = self.agents.trace(agent) {
+                    let spool = trace.lock().spool().clone();
+                    self.traces.run(chat, spool, task);
+                }
             }
+            Effect::TraceMore(chat) => self.traces.more(chat),
+            Effect::TraceClose(chat) => self.traces.close(chat),
         }
     }
 

@@ -132,6 +132,9 @@ impl Bridge {
         let terminals = Terminals::new(terminals_sender, watchdog);
         let folder = std::env::var_os(STATE_FOLDER).filter(|folder| !folder.is_empty());
         let folder: Option<PathBuf> = folder.map(Into::into);
+        if let Some(folder) = &folder {
+            agents = agents.with_traffic_in(folder.join("traffic"));
+        }
         let kept = folder.as_ref().map(|folder| folder.join("checkpoints"));
         let checkpoints = Checkpoints::open(kept, secrets.clone(), Limits::default());
         let store = Store::open(folder, secrets);

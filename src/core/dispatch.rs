@@ -65,7 +65,8 @@ impl State {
             Event::Timer(Timer::Steady(chat, number)) => self.connection_is_steady(chat, number),
             Event::Timer(Timer::ReviewUpdates) => self.review_updates.release(),
             Event::FrameLost => self.frame_lost(),
-            Event::Trace { chat, text } => self.show_recorded_trace(chat, text),
+            Event::TracePiece(piece) => self.trace_arrived(piece),
+            Event::TraceSaved(path, outcome) => self.trace_saved(&path, &outcome),
             #[cfg(test)]
             Event::Panic(..) => panic!("a handler that breaks"),
         }
@@ -238,7 +239,7 @@ impl State {
                 self.with_chat(chat, |state, chat| state.content(chat, &id, act));
             }
             UserAction::ShowInfo(chat) => self.with_chat(chat, Self::show_info),
-            UserAction::ShowTrace(chat) => self.with_chat(chat, Self::show_trace),
+            UserAction::Trace(chat, command) => self.trace(chat, command),
             UserAction::Answer { id, index } => self.question_answered(id, index),
             UserAction::ShowWrite(question) => self.show_write(question),
             UserAction::DecideWrite(question, lines) => {

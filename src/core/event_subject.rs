@@ -3,6 +3,7 @@
 use crate::core::messages::agent::AgentEvent;
 use crate::core::messages::event::Event;
 use crate::core::messages::ids::{AgentId, RequestToken};
+use crate::core::messages::trace::TracePiece;
 use crate::session::author::ChatId;
 use crate::session::ids::SessionId;
 
@@ -38,7 +39,9 @@ impl EventSubject {
             | Event::Exported(chat, ..)
             | Event::LastSession(chat, _)
             | Event::TranscriptLoaded(chat, _)
-            | Event::Trace { chat, .. } => Self { chat: Some(*chat), ..Self::default() },
+            | Event::TracePiece(TracePiece { chat, .. }) => {
+                Self { chat: Some(*chat), ..Self::default() }
+            }
             #[cfg(test)]
             Event::Panic(agent, token) => {
                 Self { agent: Some(*agent), token: Some(*token), ..Self::default() }

@@ -83,6 +83,9 @@ impl State {
             chat.redraw.status = true;
         }
         self.review_page.forget();
+        for id in self.chats.keys().copied().collect::<Vec<_>>() {
+            self.follow_trace(id, false);
+        }
     }
 
     /// Whether there is anything to tell the editor.

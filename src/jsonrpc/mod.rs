@@ -1,5 +1,6 @@
-//! JSON-RPC 2.0, one message per line, for the connection to agents and for the built-in agent of
-//! the tour. It does no I/O and knows nothing of ACP.
+//! JSON-RPC 2.0, one message per line, for the connection to agents and for the built-in agents, the
+//! tour and the replay. It does no I/O and knows nothing of ACP.
 
 pub mod incoming;
 pub mod outgoing;
+pub mod recording;

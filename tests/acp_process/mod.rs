@@ -80,7 +80,7 @@ garbage(b"no line end")
     assert!(bridge.reply().await.1.is_ok());
     assert_eq!(bridge.exit().await.cause, ExitCause::Status(0));
     let trace = bridge.agents.trace(AGENT).unwrap();
-    let trace = trace.lock().jsonl();
+    let trace = trace.lock().spool().text();
     let strays = trace.lines().filter(|line| line.contains(r#""direction":"stray""#)).count();
     assert_eq!(strays, 9, "{trace}");
 }

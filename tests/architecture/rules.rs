@@ -96,6 +96,7 @@ const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/review/comments.lua", "shows the user's comments below lines of a review"),
     ("lua/rat/view/decoration.lua", "marks the lines being drawn, for that moment only"),
     ("lua/rat/view/margin.lua", "puts the binary's signs before lines of the view buffers"),
+    ("lua/rat/view/trace_page.lua", "marks the messages on its page, and adds answers to them"),
     ("lua/rat/view/fold.lua", "marks where folds are in the view buffers"),
     ("lua/rat/view/code.lua", "marks code in the lines being drawn, for that moment only"),
     ("lua/rat/view/scratch.lua", "makes and fills buffers for reading: information, log, traffic"),

@@ -175,7 +175,7 @@ fn no_window_lets_a_sequence_through() {
         ("RatPlan", "p-step"),
         ("RatTools", "p-title"),
         ("RatInfo", "p-version"),
-        ("RatTrace", "initialize"),
+        ("RatTrace", "session/update"),
     ] {
         viewer.open(command, text);
     }

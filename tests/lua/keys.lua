@@ -204,7 +204,7 @@ case("scratch buffers show in a split and close with q", function()
   local nvim = check.start()
   nvim:open_chat()
   nvim:command("RatInfo")
-  same(nvim:heard("show"), { chat = 1, what = "info" })
+  same(nvim:heard("show"), { chat = 1 })
   nvim:say("scratch", {
     chat = 1,
     kind = "info",

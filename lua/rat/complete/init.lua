@@ -30,6 +30,11 @@ function M.command(lead, line)
     local words = vim.split(vim.trim(line:sub(1, #line - #lead)), "%s+")
     local option = name == "RatMode" and "mode" or words[2]
     return starting_with(lead, require("rat.chat.options").words(option))
+  elseif name == "RatTrace" then
+    if line:match("^%S*RatTrace!?%s+save%s") then
+      return vim.fn.getcompletion(lead, "file")
+    end
+    return require("rat.complete.trace").words(lead)
   elseif name == "RatLog" then
     return starting_with(lead, require("rat.rpc").logged_agents())
   elseif name == "RatSend" then

@@ -183,6 +183,11 @@ function handlers.proposal(payload)
   require("rat.diff.proposal").arrived(payload)
 end
 
+---@param payload rat.msg.Trace
+function handlers.trace(payload)
+  require("rat.view.trace_page").arrived(payload)
+end
+
 ---@param payload rat.msg.Diff
 function handlers.diff(payload)
   require("rat.diff").arrived(payload)
@@ -192,6 +197,7 @@ end
 --- defers opening by itself.
 local opens_window = {
   scratch = true,
+  trace = true,
   terminal = true,
   diff = true,
   proposal = true,

@@ -52,6 +52,8 @@ pub(super) struct Chat {
     pub agent: Option<AgentId>,
     /// The most recent agent process, so that `:RatTrace` still works after it has ended.
     pub last_agent: Option<AgentId>,
+    /// The filter of the page of `:RatTrace`; `None` if it is not open.
+    pub trace_filter: Option<String>,
     /// What the agent reported about itself in `initialize`.
     pub info: AgentInfo,
     /// The lifecycle phase.
@@ -107,6 +109,7 @@ impl Chat {
             access: FileAccess::default(),
             agent: None,
             last_agent: None,
+            trace_filter: None,
             info: AgentInfo::default(),
             phase: Phase::Stopped,
             losses: Losses::default(),

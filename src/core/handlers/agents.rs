@@ -137,6 +137,7 @@ impl State {
         self.enter_phase(id, Phase::Starting(StartupStep::Initializing));
         if running.is_none() {
             self.send_to_agent(agent, AgentCommand::Start { config, cwd });
+            self.follow_trace(id, false);
             self.call_for(
                 CallOwner::Agent(agent),
                 Call::Initialize,

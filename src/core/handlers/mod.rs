@@ -21,5 +21,6 @@ mod review_list;
 mod session_list;
 mod sessions;
 mod terminals;
+mod trace;
 mod turn;
 mod undo;

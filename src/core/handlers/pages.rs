@@ -1,6 +1,5 @@
-//! The pages of `:RatInfo`, `:RatTrace` and tool call output, as text.
+//! The pages of `:RatInfo` and tool call output, as text.
 
-use crate::core::messages::effect::Effect;
 use crate::core::messages::file_scope::AllowedPath;
 use crate::core::messages::page::PageId;
 use crate::core::state::State;
@@ -88,19 +87,6 @@ impl State {
         }
         let title = format!("{} · info", chat.agent_title());
         self.show_text((id, PageId::Info), &title, "ratinfo", out, None);
-    }
-
-    pub(in crate::core) fn show_trace(&mut self, id: ChatId) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        if let Some(agent) = chat.last_agent {
-            self.effects.push(Effect::Trace { agent, chat: id });
-        }
-    }
-
-    pub(in crate::core) fn show_recorded_trace(&mut self, id: ChatId, text: String) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        let title = format!("{} · trace", chat.agent_title());
-        self.show_text((id, PageId::Trace), &title, "json", text, None);
     }
 
     pub(in crate::core) fn show_output(&mut self, id: ChatId, tool_call: &ToolCallId) {

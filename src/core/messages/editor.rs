@@ -9,6 +9,7 @@ use crate::core::messages::page::{ScratchPage, View};
 use crate::core::messages::review::{ComparedFile, ListedChange, PendingFile};
 use crate::core::messages::review_page::ReviewPage;
 use crate::core::messages::status::ChatStatus;
+use crate::core::messages::trace::TracePiece;
 use crate::core::messages::user::SessionAction;
 use crate::session::author::ChatId;
 use crate::session::content::ContentId;
@@ -96,6 +97,8 @@ pub enum EditorMessage {
     },
     /// Withdraw a question.
     Unask(u64),
+    /// Show a piece of the traffic with an agent: its title, and what to show.
+    Trace(String, TracePiece),
     /// Show a text in a scratch buffer.
     Scratch(ScratchPage),
     /// Output for a terminal buffer.

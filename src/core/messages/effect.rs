@@ -11,6 +11,7 @@ use crate::core::messages::policy::{Unsaved, WriteDirty};
 use crate::core::messages::review::{Review, ReviewList};
 use crate::core::messages::review_page::ReviewDraft;
 use crate::core::messages::terminal::TerminalCommand;
+use crate::core::messages::trace::TraceTask;
 use crate::session::agent::AgentConfig;
 use crate::session::author::{Author, ChatId, SessionKey};
 use crate::session::content::ContentId;
@@ -194,13 +195,19 @@ pub enum Effect {
         /// The delay.
         after: Duration,
     },
-    /// Get the recorded protocol messages of an agent. `Event::Trace` follows.
+    /// Do something with the recorded traffic of an agent.
     Trace {
         /// The agent.
         agent: AgentId,
-        /// The chat to show them in.
+        /// The chat it is for.
         chat: ChatId,
+        /// What to do.
+        task: TraceTask,
     },
+    /// Send the next piece of a chat's page of traffic once there is one.
+    TraceMore(ChatId),
+    /// Send no more of a chat's page of traffic.
+    TraceClose(ChatId),
 }
 
 /// A command for the store of saved sessions.

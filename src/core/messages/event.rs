@@ -11,6 +11,7 @@ use crate::core::messages::review::{
 };
 use crate::core::messages::review_page::{ReviewPage, ReviewSection};
 use crate::core::messages::terminal::TerminalEvent;
+use crate::core::messages::trace::{TracePiece, TraceSaved};
 use crate::core::messages::user::UserAction;
 use crate::session::author::ChatId;
 use crate::session::content::ContentId;
@@ -110,13 +111,10 @@ pub enum Event {
     /// Makes a handler panic; for the test of how that is handled.
     #[cfg(test)]
     Panic(AgentId, RequestToken),
-    /// The recorded protocol messages of an agent.
-    Trace {
-        /// The chat to show them in.
-        chat: ChatId,
-        /// As JSON Lines.
-        text: String,
-    },
+    /// A piece of a page of traffic.
+    TracePiece(TracePiece),
+    /// The traffic of an agent was to be saved to this file.
+    TraceSaved(PathBuf, TraceSaved),
 }
 
 /// What a timer is for.

@@ -18,4 +18,5 @@ pub mod review;
 pub mod review_page;
 pub mod status;
 pub mod terminal;
+pub mod trace;
 pub mod user;

@@ -9,8 +9,6 @@ use crate::session::ids::ToolCallId;
 pub enum PageId {
     /// `:RatInfo`: facts about the agent.
     Info,
-    /// `:RatTrace`: the recorded protocol messages.
-    Trace,
     /// The output of a tool call.
     Output(ToolCallId),
     /// A piece of content.

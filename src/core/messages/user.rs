@@ -6,6 +6,7 @@ use crate::core::messages::elicitation::ElicitationChoice;
 use crate::core::messages::page::View;
 use crate::core::messages::policy::FilePolicy;
 use crate::core::messages::review::{EditedDiff, ReviewList, ReviewRequest};
+use crate::core::messages::trace::TraceCommand;
 use crate::session::agent::AgentConfig;
 use crate::session::author::ChatId;
 use crate::session::content::ContentId;
@@ -192,7 +193,7 @@ pub enum UserAction {
     /// `:RatInfo`.
     ShowInfo(Option<ChatId>),
     /// `:RatTrace`.
-    ShowTrace(Option<ChatId>),
+    Trace(Option<ChatId>, TraceCommand),
     /// Answer one of our own questions.
     Answer {
         /// The question.

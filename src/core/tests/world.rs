@@ -96,6 +96,8 @@ impl World {
                 | Effect::Review { .. }
                 | Effect::TakeBack
                 | Effect::Trace { .. }
+                | Effect::TraceMore(_)
+                | Effect::TraceClose(_)
                 | Effect::Watch(_) => {}
             }
         }

@@ -101,8 +101,12 @@ pub(in crate::nvim) enum FromLua {
     Terminal(content::ShowTerminal),
     /// The user does something with a piece of content.
     Content(content::Content),
-    /// `:RatInfo`, `:RatTrace`: shows a page about the agent.
+    /// `:RatInfo`: shows what is known of the agent.
     Show(content::Show),
+    /// `:RatTrace`: the user wants to see the traffic with the agent, or its page wants more or is closed.
+    Trace(content::Trace),
+    /// `:RatTrace save`: saves the traffic with the agent.
+    SaveTrace(content::SaveTrace),
     /// The buffer of a view was created again, so the view has to be redrawn completely.
     Redraw(Redraw),
     /// The connection was established, or the options have changed.
@@ -193,6 +197,8 @@ impl FromLua {
             Self::Terminal(terminal) => terminal.into(),
             Self::Content(content) => content.try_into()?,
             Self::Show(show) => show.into(),
+            Self::Trace(trace) => trace.into(),
+            Self::SaveTrace(save) => save.into(),
             Self::Redraw(Redraw { chat, view }) => UserAction::Redraw(ChatId(chat), view.into()),
             Self::Configure(Configure { log_level }) => {
                 return Ok(LuaMessage::Configure { log_level });

@@ -10,6 +10,7 @@ mod session;
 mod status;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 use crate::core::messages::editor::EditorMessage;
 use crate::core::messages::elicitation::ElicitationUpdate;
@@ -52,6 +53,8 @@ pub(in crate::nvim) enum ToLua {
     Sessions(session::Sessions),
     /// Show a text in a scratch buffer.
     Scratch(content::Scratch),
+    /// Show a piece of the traffic with an agent.
+    Trace(trace::Trace),
     /// Output for a terminal buffer.
     Terminal(content::TerminalOutput),
     /// Return a prompt to the user.
@@ -120,6 +123,7 @@ fn message(message: EditorMessage) -> Value {
             ToLua::Sessions(session::Sessions::new(act, &cwd, items, more))
         }
         EditorMessage::Scratch(scratch) => ToLua::Scratch(scratch.into()),
+        EditorMessage::Trace(title, piece) => ToLua::Trace(trace::Trace::new(&title, piece)),
         EditorMessage::Terminal { chat, terminal, title, open, bytes, over } => ToLua::Terminal(
             content::TerminalOutput::new(chat.0, terminal, &title, open, bytes, over),
         ),

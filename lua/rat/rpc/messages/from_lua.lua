@@ -304,13 +304,24 @@
 --- What to do with a piece of content.
 ---@alias rat.notify.Act "offer"|"show"|"write"
 
---- Shows a page about an agent.
+--- Shows what is known of an agent: its name, version, capabilities and state.
 ---@class (exact) rat.notify.Show
 ---@field chat? integer The chat; without it, the one used last.
----@field what rat.notify.About The page.
 
---- The pages about an agent.
----@alias rat.notify.About "info"|"trace"
+--- Is about the page of the traffic with an agent.
+---@class (exact) rat.notify.Trace
+---@field chat? integer The chat; without it, the one used last.
+---@field act rat.notify.TraceAct What about it.
+---@field filter? string For `open`: the filter, as the user has typed it.
+
+--- What happens with a page of traffic.
+---@alias rat.notify.TraceAct "open"|"more"|"close"
+
+--- Saves the traffic with an agent.
+---@class (exact) rat.notify.SaveTrace
+---@field chat? integer The chat; without it, the one used last.
+---@field path string The absolute path of the file.
+---@field replace? boolean Whether to overwrite an existing file.
 
 --- Redraws a view completely.
 ---@class (exact) rat.notify.Redraw
@@ -374,7 +385,9 @@
 ---@field output rat.notify.ShowOutput The user wants to see the complete output of a tool call.
 ---@field terminal rat.notify.ShowTerminal The user wants to see a terminal in a terminal buffer, or has wiped out that buffer.
 ---@field content rat.notify.Content The user does something with a piece of content.
----@field show rat.notify.Show `:RatInfo`, `:RatTrace`: shows a page about the agent.
+---@field show rat.notify.Show `:RatInfo`: shows what is known of the agent.
+---@field trace rat.notify.Trace `:RatTrace`: the user wants to see the traffic with the agent, or its page wants more or is closed.
+---@field save_trace rat.notify.SaveTrace `:RatTrace save`: saves the traffic with the agent.
 ---@field redraw rat.notify.Redraw The buffer of a view was created again, so the view has to be redrawn completely.
 ---@field configure rat.notify.Configure The connection was established, or the options have changed.
 ---@field problem rat.notify.Problem There was an error in Lua, which is to be logged.

@@ -207,7 +207,24 @@
 ---@field focus boolean Whether to focus the window.
 
 --- What a text is.
----@alias rat.msg.PageKind "info"|"trace"|"output"|"content"|"turn"|"undo"
+---@alias rat.msg.PageKind "info"|"output"|"content"|"turn"|"undo"
+
+--- A piece of the page of the traffic with an agent. The page asks for the next one with `trace`.
+---@class (exact) rat.msg.Trace
+---@field chat integer The chat.
+---@field title string The title above the text.
+---@field reset boolean Whether it replaces what the page has shown.
+---@field focus boolean Whether to focus the window.
+---@field more boolean Whether more of what was recorded when the page was opened follows.
+---@field items rat.msg.Item[] The messages of the protocol, oldest first.
+
+--- A message of the protocol.
+---@class (exact) rat.msg.Item
+---@field number integer Its number; 0 for a note.
+---@field request? integer For an answer to a shown request: the number of that.
+---@field answered? string What the line of that request ends with from now on.
+---@field line string What it is, in one line.
+---@field body string[] The message.
 
 --- Output for a terminal buffer.
 ---@class (exact) rat.msg.TerminalOutput
@@ -420,6 +437,7 @@
 ---@field unask rat.msg.Unask Withdraw a question.
 ---@field sessions rat.msg.Sessions The session list that was requested.
 ---@field scratch rat.msg.Scratch Show a text in a scratch buffer.
+---@field trace rat.msg.Trace Show a piece of the traffic with an agent.
 ---@field terminal rat.msg.TerminalOutput Output for a terminal buffer.
 ---@field draft rat.msg.Draft Return a prompt to the user.
 ---@field login rat.msg.Login Log in with a program in a terminal of the editor.

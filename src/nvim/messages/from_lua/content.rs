@@ -2,6 +2,7 @@
 
 use super::Chat;
 use crate::core::messages::content::{ContentCommand, ExportTarget};
+use crate::core::messages::trace::{TraceCommand, TraceFile};
 use crate::core::messages::user::UserAction;
 use crate::nvim::value::ReadError;
 use crate::session::author::ChatId;
@@ -81,26 +82,54 @@ pub(in crate::nvim) enum Act {
     Write,
 }
 
-/// Shows a page about an agent.
+/// Shows what is known of an agent: its name, version, capabilities and state.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::nvim) struct Show {
     /// The chat; without it, the one used last.
     chat: Option<Chat>,
-    /// The page.
-    what: About,
 }
 
-/// The pages about an agent.
+/// Is about the page of the traffic with an agent.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Trace {
+    /// The chat; without it, the one used last.
+    chat: Option<Chat>,
+    /// What about it.
+    act: TraceAct,
+    /// For `open`: the filter, as the user has typed it.
+    #[serde(default)]
+    filter: String,
+}
+
+/// What happens with a page of traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub(in crate::nvim) enum About {
-    /// Its name, version, capabilities and state.
-    Info,
-    /// The recorded protocol messages.
-    Trace,
+pub(in crate::nvim) enum TraceAct {
+    /// It is opened, or gets another filter.
+    Open,
+    /// It has shown a piece and takes the next one.
+    More,
+    /// It is closed.
+    Close,
+}
+
+/// Saves the traffic with an agent.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct SaveTrace {
+    /// The chat; without it, the one used last.
+    chat: Option<Chat>,
+    /// The absolute path of the file.
+    path: String,
+    /// Whether to overwrite an existing file.
+    #[serde(default)]
+    replace: bool,
 }
 
 impl From<ShowDiff> for UserAction {
@@ -140,10 +169,25 @@ impl TryFrom<Content> for UserAction {
 }
 
 impl From<Show> for UserAction {
-    fn from(Show { chat, what }: Show) -> Self {
-        match what {
-            About::Info => Self::ShowInfo(chat.map(ChatId)),
-            About::Trace => Self::ShowTrace(chat.map(ChatId)),
-        }
+    fn from(Show { chat }: Show) -> Self {
+        Self::ShowInfo(chat.map(ChatId))
+    }
+}
+
+impl From<Trace> for UserAction {
+    fn from(Trace { chat, act, filter }: Trace) -> Self {
+        let command = match act {
+            TraceAct::Open => TraceCommand::Open(filter),
+            TraceAct::More => TraceCommand::More,
+            TraceAct::Close => TraceCommand::Close,
+        };
+        Self::Trace(chat.map(ChatId), command)
+    }
+}
+
+impl From<SaveTrace> for UserAction {
+    fn from(SaveTrace { chat, path, replace }: SaveTrace) -> Self {
+        let file = TraceFile { path: path.into(), replace };
+        Self::Trace(chat.map(ChatId), TraceCommand::Save(file))
     }
 }

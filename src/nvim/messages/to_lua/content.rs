@@ -46,8 +46,6 @@ pub(in crate::nvim) struct Scratch {
 pub(in crate::nvim) enum PageKind {
     /// Facts about the agent.
     Info,
-    /// The recorded protocol messages.
-    Trace,
     /// The output of a tool call.
     Output,
     /// A piece of content.
@@ -167,7 +165,6 @@ impl From<ScratchPage> for Scratch {
     fn from(it: ScratchPage) -> Self {
         let (kind, id) = match it.page {
             PageId::Info => (PageKind::Info, None),
-            PageId::Trace => (PageKind::Trace, None),
             PageId::Turn => (PageKind::Turn, None),
             PageId::Undo => (PageKind::Undo, None),
             PageId::Output(tool_call) => (PageKind::Output, Some(Handle::new(tool_call))),

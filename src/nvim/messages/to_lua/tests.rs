@@ -14,6 +14,7 @@ use crate::core::messages::review::{
 };
 use crate::core::messages::review_page::{HeadKind, ReviewHead, ReviewHunk, ReviewPage};
 use crate::core::messages::status::{ChatState, ChatStatus, WaitingElicitation, WaitingPermission};
+use crate::core::messages::trace::{TraceItem, TracePiece};
 use crate::core::messages::user::SessionAction;
 use crate::edit::Text;
 use crate::session::address::{self, Address};
@@ -279,12 +280,20 @@ fn shown() -> Vec<EditorMessage> {
         Some(Address::File { path: "/a".into(), line: Some(3) }),
         Some(Address::Web(page())),
     ];
-    let pages =
-        [PageId::Info, PageId::Trace, PageId::Output("t".into()), PageId::Content(content.clone())];
+    let pages = [PageId::Info, PageId::Output("t".into()), PageId::Content(content.clone())];
     let diff = Diff { path: "/a\u{1b}b".into(), old: None, new: hostile_text() };
     let mut all: Vec<EditorMessage> =
         pages.map(|page| EditorMessage::Scratch(scratch(page))).into_iter().collect();
     all.extend(addresses.map(|address| EditorMessage::Offer(Box::new(offer(address)))));
+    let answers = Some((1, hostile_text()));
+    let item = |answers| {
+        let body = vec![hostile_text()];
+        TraceItem { number: 2, answers, line: hostile_text(), body }
+    };
+    let items = vec![item(None), item(answers)];
+    let filter = hostile_text();
+    let piece = TracePiece { chat, filter, reset: true, focus: true, more: true, items };
+    all.push(EditorMessage::Trace(hostile_text(), piece));
     all.extend([
         EditorMessage::Exported {
             chat,

@@ -1,0 +1,209 @@
+//! The traffic with an agent: its live page in real Neovim, its filter, and the files it is saved to.
+
+use crate::support::{Chat, Nvim, Options, TRANSCRIPT, TempFolder};
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+
+const PAGE: &str = "rat://fake/1/trace";
+
+/// The lines of the page that are on the screen, as a closed fold is one.
+fn shown(nvim: &mut Nvim) -> Vec<String> {
+    let code = "local buf = vim.fn.bufnr('^' .. ... .. '$')
+        local win, lines = vim.fn.bufwinid(buf), {}
+        if win == -1 then
+          return lines
+        end
+        return vim.api.nvim_win_call(win, function()
+          local row = 1
+          while row <= vim.fn.line('$') do
+            lines[#lines + 1] = vim.fn.getline(row)
+            local last = vim.fn.foldclosedend(row)
+            row = (last == -1 and row or last) + 1
+          end
+          return lines
+        end)";
+    let lines = nvim.lua(code, json!([PAGE]));
+    lines
+        .as_array()
+        .map(|lines| lines.iter().map(|it| it.as_str().unwrap().to_owned()).collect())
+        .unwrap_or_default()
+}
+
+fn poll_shown(nvim: &mut Nvim, what: &str, is_it: impl Fn(&[String]) -> bool) -> Vec<String> {
+    nvim.poll_for(what, |nvim| Some(shown(nvim)).filter(|lines| is_it(lines)))
+}
+
+fn save(nvim: &mut Nvim, path: &Path) {
+    nvim.command(&format!("RatTrace save {}", path.display()));
+    nvim.poll("the saved file", |nvim| nvim.messages().contains("Saved the traffic as"));
+}
+
+/// Holds (Traffic): The page of the traffic follows it live, one line for each message, and a request has its answer in its fold.
+#[test]
+fn the_page_follows_the_traffic() {
+    let mut chat = Chat::in_turn();
+    chat.nvim.command("RatTrace");
+    let lines = poll_shown(&mut chat.nvim, "the prompt", |lines| {
+        lines.iter().any(|line| line.contains("> session/prompt"))
+    });
+    assert!(
+        lines.iter().any(|line| line.contains("> initialize") && line.contains(" ms")),
+        "{lines:#?}"
+    );
+    assert!(!lines.iter().any(|line| line.contains("answer to")), "{lines:#?}");
+    chat.say("Hello");
+    let lines = poll_shown(&mut chat.nvim, "the update", |lines| {
+        lines.last().is_some_and(|line| line.contains("< session/update"))
+    });
+    assert!(lines.last().unwrap().ends_with("· agent_message_chunk · Hello"), "{lines:#?}");
+    let at_end = "return vim.fn.foldclosedend('.') == vim.fn.line('$')";
+    assert_eq!(chat.nvim.lua(at_end, json!([])), true);
+
+    chat.nvim.input("gg");
+    let top = "return { vim.fn.line('.'), vim.fn.line('w0') }";
+    chat.nvim.poll("the first line", |nvim| nvim.lua(top, json!([])) == json!([1, 1]));
+    for number in 0..100 {
+        chat.say(&format!("piece {number}"));
+    }
+    chat.end_turn("end_turn");
+    let lines = poll_shown(&mut chat.nvim, "the answer", |lines| {
+        lines.iter().any(|line| line.contains("> session/prompt") && line.ends_with("· end_turn"))
+            && lines.last().is_some_and(|line| line.ends_with("piece 99"))
+    });
+    assert!(lines.iter().all(|line| line.starts_with(' ') && !line.contains('{')), "{lines:#?}");
+    assert_eq!(chat.nvim.lua(top, json!([])), json!([1, 1]), "a reader is left alone");
+
+    chat.nvim.lua("vim.fn.search('> session/prompt')", json!([]));
+    chat.nvim.input("zo");
+    chat.nvim.poll("the message", |nvim| {
+        let lines = shown(nvim).join("\n");
+        lines.contains(r#"      "text": "go""#) && lines.contains(r#""stopReason": "end_turn""#)
+    });
+    chat.nvim.command("split");
+    let closed = "return vim.fn.foldclosed(1)";
+    assert_eq!(chat.nvim.lua(closed, json!([])), 1, "another window has the folds");
+}
+
+/// Holds (Traffic): A filter of the traffic's page takes methods, directions and any text, and their negation.
+#[test]
+fn the_page_is_filtered() {
+    let mut chat = Chat::in_turn();
+    chat.say("an apple");
+    chat.say("a pear");
+    chat.end_turn("end_turn");
+    let all = |lines: &[String], part: &str| lines.iter().all(|line| line.contains(part));
+    let mut filtered = |filter: &str, count: usize, what: &str| {
+        chat.nvim.command(&format!("RatTrace {filter}"));
+        poll_shown(&mut chat.nvim, filter, |lines| lines.len() == count && all(lines, what))
+    };
+    filtered("session/update apple", 1, "an apple");
+    filtered("session/update", 2, "< session/update");
+    let sent = filtered("> !session/update", 3, "> ");
+    assert!(sent[2].contains("session/prompt") && sent[2].contains("end_turn"), "{sent:#?}");
+    filtered("\"a pear\"", 1, "a pear");
+    // The filter holds for what comes, too.
+    chat.prompt("more");
+    chat.say("a plum");
+    chat.say("a pear tree");
+    poll_shown(&mut chat.nvim, "the pear tree", |lines| {
+        lines.len() == 2 && lines[1].ends_with("a pear tree")
+    });
+    chat.nvim.poll_screen("trace · \"a pear\"");
+    let words = |nvim: &mut Nvim, line: &str| {
+        nvim.lua("return vim.fn.getcompletion(..., 'cmdline')", json!([line]))
+    };
+    let methods = words(&mut chat.nvim, "RatTrace !session/up");
+    assert_eq!(methods, json!(["!session/update"]));
+    assert_eq!(words(&mut chat.nvim, "RatTrace sa"), json!(["save"]));
+}
+
+/// Counts what the binary sends for the page.
+const COUNT: &str = r#"
+    local trace_page = require("rat.view.trace_page")
+    local arrived = trace_page.arrived
+    Pieces = {}
+    trace_page.arrived = function(payload)
+      Pieces[#Pieces + 1] = vim.uv.now()
+      arrived(payload)
+    end"#;
+
+/// Holds (Traffic): Traffic is sent to Neovim only while its page is open, ten times a second at most.
+#[test]
+fn nothing_is_sent_to_a_closed_page() {
+    let mut chat = Chat::in_turn();
+    chat.nvim.lua(COUNT, json!([]));
+    chat.nvim.command("RatTrace");
+    let first = poll_shown(&mut chat.nvim, "the page", |lines| !lines.is_empty()).len();
+    for number in 0..300 {
+        chat.say(&format!("piece {number} "));
+    }
+    poll_shown(&mut chat.nvim, "the last piece", |lines| {
+        lines.len() == first + 300 && lines.last().is_some_and(|line| line.contains("piece 299"))
+    });
+    let gaps = "local least = math.huge
+        for index = 3, #Pieces do
+          least = math.min(least, Pieces[index] - Pieces[index - 1])
+        end
+        return least == math.huge and 1000 or least";
+    let least = chat.nvim.lua(gaps, json!([])).as_u64().unwrap();
+    assert!(least >= 95, "{least} ms between two pieces");
+    chat.nvim.input("q");
+    chat.nvim
+        .poll("the closed page", |nvim| nvim.eval("vim.fn.bufexists('rat://fake/1/trace')") == 0);
+    let before = chat.nvim.eval("#Pieces");
+    chat.say("Farewell");
+    chat.nvim
+        .poll("the last words", |nvim| nvim.buffer_lines(TRANSCRIPT).concat().contains("Farewell"));
+    chat.end_turn("end_turn");
+    assert_eq!(chat.nvim.eval("#Pieces"), before);
+}
+
+/// ACP 136.
+/// Holds (Traffic): No secret is in a saved file of traffic, nor an answer to a form; texts are whole.
+#[test]
+fn no_secret_is_in_a_saved_file() {
+    let server = json!({"command": "server", "env": {"ANY": "of-a-server"}});
+    let options = Options {
+        env: vec![("SOME_API_KEY".to_owned(), "of-the-environment".to_owned())],
+        ..Options::wide()
+    };
+    let mut chat = Chat::builder()
+        .options(options)
+        .agent(json!({"env": {"MY_TOKEN": "of-the-agent"}, "mcp_servers": {"s": server}}))
+        .start();
+    chat.prompt("go");
+    let long = "x".repeat(100_000);
+    chat.say(&format!("of-the-environment, of-the-agent, of-a-server. {long}"));
+    chat.agent.stderr("stderr of-the-agent");
+    let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+    let asked = json!({"mode": "form", "message": "Who?", "requestedSchema": schema});
+    let pending = chat.ask("elicitation/create", asked);
+    chat.nvim.poll_events("RatElicitation", 1);
+    let answer = "require('rat.rpc').notify('elicitation', ...)";
+    let id = chat.nvim.events("RatElicitation")[0]["id"].clone();
+    let entered = json!([{"key": "name", "value": "of-a-form"}]);
+    chat.nvim.lua(answer, json!([{"chat": 1, "id": id, "action": "accept", "entered": entered}]));
+    assert_eq!(chat.answer(pending)["content"]["name"], "of-a-form");
+    chat.end_turn("end_turn");
+    let folder = TempFolder::new();
+    let file = folder.path().join("session.jsonl");
+    save(&mut chat.nvim, &file);
+    let saved = fs::read_to_string(&file).unwrap();
+    assert!(
+        saved.contains(&long)
+            && saved.contains("elicitation/create")
+            && saved.contains("\"accept\"")
+    );
+    for secret in ["of-the-environment", "of-the-agent", "of-a-server", "of-a-form"] {
+        assert!(!saved.contains(secret), "{secret} is in the file");
+    }
+    chat.nvim.command(&format!("RatTrace save {}", file.display()));
+    chat.nvim.poll("the refusal", |nvim| {
+        nvim.messages().contains("exists. :RatTrace! save overwrites it.")
+    });
+    fs::write(&file, "").unwrap();
+    chat.nvim.command(&format!("RatTrace! save {}", file.display()));
+    chat.nvim
+        .poll("the file", |_| fs::read_to_string(&file).is_ok_and(|text| text.contains(&long)));
+}
