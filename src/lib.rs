@@ -38,5 +38,6 @@ pub mod edit;
 pub mod session;
 
 pub mod log;
+pub mod replay;
 pub mod secrets;
 pub mod tour;

@@ -1,4 +1,4 @@
-//! The command line: runs the bridge that Neovim starts (the default), the tour, the report for `:checkhealth rat`, or the
+//! The command line: runs the bridge that Neovim starts (the default), the tour, a replay, the report for `:checkhealth rat`, or the
 //! watchdog of a process group.
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -8,6 +8,7 @@ use rat_nvim::config::report::report;
 use rat_nvim::exec;
 use rat_nvim::process::program;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The output of `--version`, which `:checkhealth rat` shows: the version, and whether the binary is a release build.
@@ -17,7 +18,7 @@ const VERSION: &str = if option_env!("RAT_RELEASE_BUILD").is_some() {
     concat!(env!("CARGO_PKG_VERSION"), " (built from source)")
 };
 
-/// The backend of rat.nvim. Neovim starts it; only `exec` and `tour` are useful by hand.
+/// The backend of rat.nvim. Neovim starts it; only `exec`, `replay` and `tour` are useful by hand.
 #[derive(Debug, Parser)]
 #[command(name = "rat-nvim", version = VERSION)]
 struct Arguments {
@@ -29,6 +30,11 @@ struct Arguments {
 enum Command {
     /// Plays the built-in tour: an agent on stdin and stdout that needs no key and no network.
     Tour,
+    /// Plays a session saved by `:RatTrace save`, as an agent on stdin and stdout.
+    Replay {
+        /// The file.
+        file: PathBuf,
+    },
     /// Sends one prompt to an agent and prints what it answers, for scripts.
     Exec(Box<exec::arguments::Arguments>),
     /// Prints the completions of a shell: bash, zsh or fish.
@@ -86,6 +92,7 @@ fn main() -> ExitCode {
         Some(Command::Man) => written(write_manual(&mut io::stdout().lock())),
         None => rat_nvim::bridge::run(),
         Some(Command::Exec(arguments)) => exec::run(*arguments),
+        Some(Command::Replay { file }) => rat_nvim::replay::run(&file),
         Some(Command::Tour) => rat_nvim::tour::run(),
         Some(Command::CheckAgents) => check_agents(),
         Some(Command::WatchGroup { group, mark }) => {

@@ -1,9 +1,10 @@
-//! The traffic with an agent: its live page in real Neovim, its filter, and the files it is saved to.
+//! The traffic with an agent: its live page in real Neovim, its filter, the files it is saved to and that they can be played.
 
-use crate::support::{Chat, Nvim, Options, TRANSCRIPT, TempFolder};
+use crate::support::{Chat, Nvim, Options, TRANSCRIPT, TempFolder, binary, text, yes_or_no};
 use serde_json::json;
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 const PAGE: &str = "rat://fake/1/trace";
 
@@ -159,6 +160,67 @@ fn nothing_is_sent_to_a_closed_page() {
     assert_eq!(chat.nvim.eval("#Pieces"), before);
 }
 
+/// Everything an agent may do in a conversation of some length.
+fn converse(chat: &mut Chat) {
+    chat.nvim.file("notes.txt", "one\ntwo\n");
+    let notes = chat.path("notes.txt");
+    chat.prompt("Read the notes");
+    chat.think("Where are they?");
+    let read = chat.request("fs/read_text_file", json!({"path": notes}));
+    assert_eq!(read.unwrap()["content"], "one\ntwo\n");
+    chat.tool_call(json!({"toolCallId": "c1", "title": "Write the notes", "kind": "edit",
+        "status": "pending", "locations": [{"path": notes}]}));
+    let call = json!({"toolCallId": "c1", "title": "Write the notes"});
+    let pending = chat.ask_permission(call, yes_or_no());
+    chat.nvim.command("RatAllow");
+    chat.answer(pending);
+    let write = chat.request("fs/write_text_file", json!({"path": notes, "content": "one\n2\n"}));
+    write.unwrap();
+    chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed",
+        "content": [{"type": "content", "content": text("written")}]}));
+    let made =
+        chat.request("terminal/create", json!({"command": "echo", "args": ["from a command"]}));
+    let terminal = made.unwrap()["terminalId"].clone();
+    chat.tool_call(json!({"toolCallId": "c2", "title": "echo", "kind": "execute",
+        "status": "in_progress", "content": [{"type": "terminal", "terminalId": terminal}]}));
+    chat.request("terminal/wait_for_exit", json!({"terminalId": terminal})).unwrap();
+    chat.tool_call_update(json!({"toolCallId": "c2", "status": "completed"}));
+    chat.request("terminal/release", json!({"terminalId": terminal})).unwrap();
+    chat.say(&format!("Done. {}", "A long answer. ".repeat(5000)));
+    chat.end_turn("end_turn");
+    chat.prompt("Thank you");
+    chat.say("You are **welcome**.");
+    chat.end_turn("end_turn");
+}
+
+/// Holds (Traffic): A session that was saved with `:RatTrace save` draws the same transcript when `rat-nvim replay` plays it.
+#[test]
+fn a_saved_session_draws_the_same_transcript_when_it_is_played() {
+    let mut chat = Chat::builder().file("notes.txt", "one\ntwo\n").start();
+    converse(&mut chat);
+    let folder = TempFolder::new();
+    let file = folder.path().join("session.jsonl");
+    save(&mut chat.nvim, &file);
+    let told = chat.transcript();
+    assert!(told.join("\n").contains("You are"), "{told:#?}");
+    chat.nvim.file("notes.txt", "one\ntwo\n");
+
+    let mut nvim =
+        Nvim::start(Options { cwd: Some(chat.nvim.cwd().to_owned()), ..Options::wide() });
+    let command = json!({"command": binary(), "args": ["replay", file], "reconnect": "prompt"});
+    nvim.setup(json!({"agents": {"fake": command}, "default_agent": "fake"}));
+    nvim.command("RatStart! fake");
+    nvim.poll_state("ready");
+    nvim.send("Read the notes");
+    nvim.poll_events("RatPermission", 1);
+    nvim.command("RatAllow");
+    nvim.poll_events("RatTurnEnd", 1);
+    nvim.send("Thank you");
+    nvim.poll_events("RatTurnEnd", 2);
+    nvim.poll("the transcript", |nvim| nvim.buffer_lines(TRANSCRIPT).len() >= told.len());
+    assert_eq!(nvim.buffer_lines(TRANSCRIPT), told);
+}
+
 /// ACP 136.
 /// Holds (Traffic): No secret is in a saved file of traffic, nor an answer to a form; texts are whole.
 #[test]
@@ -206,4 +268,31 @@ fn no_secret_is_in_a_saved_file() {
     chat.nvim.command(&format!("RatTrace! save {}", file.display()));
     chat.nvim
         .poll("the file", |_| fs::read_to_string(&file).is_ok_and(|text| text.contains(&long)));
+}
+
+/// Holds (Traffic): A file that cannot be played is told in one line, with the number of the wrong line, and exit code 2.
+#[test]
+fn a_file_that_cannot_be_played_is_told_in_one_line() {
+    let folder = TempFolder::new();
+    let header = "{\"rat_trace\":1}\n";
+    let files = [
+        (
+            folder.file("other.jsonl", "{\"type\":\"session\"}\n"),
+            "line 1: not a session saved by rat.nvim",
+        ),
+        (
+            folder.file("cut.jsonl", format!("{header}{{\"t\":0,")),
+            "line 2: not a record of a session",
+        ),
+        (folder.file("new.jsonl", "{\"rat_trace\":2}\n"), "line 1: has version 2"),
+        (folder.path().join("none.jsonl"), "cannot be read"),
+    ];
+    for (file, why) in files {
+        let mut command = Command::new(binary());
+        let ended = command.arg("replay").arg(&file).stdin(Stdio::null()).output().unwrap();
+        let told = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!((ended.status.code(), told.lines().count()), (Some(2), 1), "{told}");
+        assert!(told.contains(why) && told.contains(&file.display().to_string()), "{told}");
+        assert!(ended.stdout.is_empty());
+    }
 }

@@ -53,6 +53,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("config", &["process", "session"]),
     ("log", &["secrets"]),
     ("secrets", &["session"]),
+    ("replay", &["jsonrpc"]),
     ("tour", &["jsonrpc"]),
 ];
 
