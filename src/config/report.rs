@@ -102,8 +102,10 @@ mod tests {
             text: text.to_owned(),
             hint: hint.map(str::to_owned),
         };
-        let bad =
-            format!("{}: agent_servers.bad.args: expected a list, got an integer", file.display());
+        let bad = format!(
+            "{}: line 1, column 63: agent_servers.bad.args: expected a list, got an integer",
+            file.display()
+        );
         let expected = [
             line(false, &bad, None),
             line(
