@@ -74,7 +74,7 @@ local function save_after_do(buf)
     local had_changes = vim.bo[buf].modified
     vim.cmd("normal! " .. (vim.v.count > 0 and vim.v.count or "") .. "do")
     if not had_changes and vim.bo[buf].modified then
-      local ok, problem = pcall(vim.cmd, "silent write")
+      local ok, problem = pcall(api.nvim_command, "silent write")
       if not ok then
         notify.warn(("Rejected, but not saved: %s"):format(problem))
       end

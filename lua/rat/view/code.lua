@@ -141,7 +141,7 @@ local function next_wanted()
     local code = block and api.nvim_buf_is_loaded(job.buf) and line_format.code(job.buf, job.row)
     local is_there = code and code.block == job.id
     while is_there and next(block.wanted) do
-      local first = job.row - code.index
+      local first = job.row - code.index --[[@as integer]]
       local from = math.floor(next(block.wanted) / BATCH) * BATCH
       if is_on_screen(job.buf, first + from, first + from + BATCH) then
         return block, job.buf, job.id, first, from
