@@ -26,6 +26,7 @@ while True:
     seen += more
     if answers and seen.endswith(answers[0][0].encode()):
         os.write(terminal, answers.pop(0)[1].encode())
+        open("typed", "w").close()
 print(seen.decode().replace("\r\n", "\n"))
 print("exit", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 "#;
@@ -57,6 +58,15 @@ fn somebody_at_the_terminal_is_asked() {
     let shown = in_terminal(&desk, &["go"], &[[QUESTION, "y\n"], [QUESTION, "\n"]]);
     assert_eq!(shown.matches("z asks: Do it").count(), 2, "{shown}");
     assert!(shown.contains("allow_once reject_once") && shown.contains("exit 0"), "{shown}");
+}
+
+/// Holds (Scripts): What was typed before a question is no answer to it.
+#[test]
+fn typing_ahead_answers_nothing() {
+    let wait = "import os\nsay('wait\\n')\nwhile not os.path.exists('typed'):\n    pass\n";
+    let desk = Desk::new(&format!("{wait}say(permit('execute'))\nend(message)"));
+    let shown = in_terminal(&desk, &["go"], &[["wait\r\n", "y\n"], [QUESTION, "n\n"]]);
+    assert!(shown.contains("reject_once") && shown.contains("exit 0"), "{shown}");
 }
 
 /// Holds (Scripts): Nobody is asked to allow a change outside of the folder, or what a flag allows.

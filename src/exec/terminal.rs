@@ -1,6 +1,7 @@
 //! Asks the person at the terminal. Only one question is open at a time. It decides nothing.
 
 use crate::session::label;
+use nix::sys::termios::{FlushArg, tcflush};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
 use tokio::sync::oneshot;
@@ -27,6 +28,8 @@ impl Terminal {
 
     /// Asks a question, which is answered with yes or no. `details` are lines that belong to it.
     pub(super) fn ask(&mut self, question: &str, details: &[&str]) {
+        // What was typed before the question was there is no answer to it.
+        let _ = File::open("/dev/tty").map(|tty| tcflush(tty, FlushArg::TCIFLUSH));
         let mut stderr = std::io::stderr();
         // If it cannot be seen, the answer is no.
         for detail in details {
