@@ -35,6 +35,7 @@ mod hostile;
 mod hung;
 mod keys;
 mod leaving;
+mod listeners;
 mod login;
 mod lua;
 mod meta;

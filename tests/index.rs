@@ -38,6 +38,7 @@ const HEADINGS: &[&str] = &[
     "Installation",
     "Configuration",
     "Scripts",
+    "Scripts in Lua",
 ];
 
 const BEGIN: &str = "<!-- Written by `make index` from the tests. Do not edit. -->\n";

@@ -110,6 +110,16 @@ local function chat_number()
   return chat and chat.id
 end
 
+--- Calls a function with each event of a conversation, |rat.on()|; for "*" with all, the name first.
+---@generic K: keyof rat.event.Payloads
+---@param event K
+---@param listener fun(data: rat.event.Payloads[K])
+---@return fun() remove
+---@overload fun(event: "*", listener: fun(name: string, data: table)): fun()
+function M.on(event, listener)
+  return require("rat.rpc.listeners").add(event --[[@as string]], listener)
+end
+
 --- Passes the turns of the current chat's folder whose changes are kept to a callback, the newest first, |rat.turns()|.
 ---@param callback fun(turns: rat.msg.ListedTurn[])
 function M.turns(callback)

@@ -92,6 +92,7 @@ impl State {
     pub fn has_frame(&self) -> bool {
         !self.before_draw.is_empty()
             || !self.after_draw.is_empty()
+            || self.listening.is_behind()
             || self.has_terminal_output()
             || self.chats.values().any(|chat| chat.redraw.status || self.is_undrawn(chat))
     }
@@ -147,6 +148,7 @@ impl State {
                 other => other,
             });
         }
+        frame.extend(self.listening.take());
         let effects = std::mem::take(&mut self.effects);
         Frame { messages: frame, bytes: MAX_FRAME_BYTES - room, effects }
     }

@@ -8,6 +8,7 @@ mod chat;
 mod connection;
 mod drawn;
 mod event_subject;
+mod listening;
 mod questions;
 mod requests;
 mod review_updates;

@@ -6,6 +6,7 @@ use crate::core::calls::ExpectedReply;
 use crate::core::chat::{Chat, Phase};
 use crate::core::connection::AgentConnection;
 use crate::core::drawn::DrawnChat;
+use crate::core::listening::Listening;
 use crate::core::messages::call::Call;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::{AgentCommand, AgentEffect, Answer, Effect};
@@ -55,6 +56,8 @@ pub struct State {
     pub(super) review_page: SentReview,
     /// What the editor shows of each chat.
     pub(super) drawn: BTreeMap<ChatId, DrawnChat>,
+    /// What scripts listen to.
+    pub(super) listening: Listening,
     pub(super) effects: Vec<Effect>,
     /// Messages that go before and after the drawing of a frame.
     pub(super) before_draw: Vec<EditorMessage>,

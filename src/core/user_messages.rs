@@ -6,7 +6,6 @@ use crate::core::messages::agent::{
 use crate::session::agent::{AgentConfig, RemoteAgent};
 use crate::session::label;
 use crate::session::protocol::Protocol;
-use crate::session::turn::StopReason;
 use crate::session::update::Severity;
 use std::path::{Path, PathBuf};
 
@@ -221,18 +220,6 @@ pub(super) fn reason(error: &CallError) -> String {
         CallError::Malformed(what) => format!("malformed answer: {what}"),
         CallError::NotSent(why) => format!("not sent: {why}"),
         CallError::UnknownProtocol(answered) => format!("it answered with {answered}"),
-    }
-}
-
-/// The stop reason as autocommands receive it.
-pub(super) fn stop_reason(stop: &StopReason) -> &str {
-    match stop {
-        StopReason::EndTurn => "end_turn",
-        StopReason::MaxTokens => "max_tokens",
-        StopReason::MaxTurnRequests => "max_turn_requests",
-        StopReason::Refusal => "refusal",
-        StopReason::Cancelled => "cancelled",
-        StopReason::Unknown(word) => word,
     }
 }
 

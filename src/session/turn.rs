@@ -27,3 +27,17 @@ pub enum StopReason {
     /// A reason we do not know.
     Unknown(String),
 }
+
+impl StopReason {
+    /// Its name in the protocol.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::MaxTokens => "max_tokens",
+            Self::MaxTurnRequests => "max_turn_requests",
+            Self::Refusal => "refusal",
+            Self::Cancelled => "cancelled",
+            Self::Unknown(word) => word,
+        }
+    }
+}

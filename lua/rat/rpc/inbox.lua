@@ -62,6 +62,11 @@ function handlers.event(payload)
   notify.event(payload.name, data)
 end
 
+---@param payload rat.msg.Happened
+function handlers.update(payload)
+  require("rat.rpc.listeners").tell(payload.name, payload.data)
+end
+
 ---@param payload rat.msg.Commands
 function handlers.commands(payload)
   local chat = require("rat.chat.registry").get(payload.chat)

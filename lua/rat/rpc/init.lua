@@ -98,6 +98,15 @@ local function drop()
   return dropped
 end
 
+---@type fun()[]
+local connected_listeners = {}
+
+--- Calls a listener whenever a binary is ready, before what was queued for it.
+---@param listener fun()
+function M.on_connected(listener)
+  connected_listeners[#connected_listeners + 1] = listener
+end
+
 ---@type fun(reason: string)[]
 local lost_listeners = {}
 
@@ -226,6 +235,9 @@ function M.connected(hello)
   own.timer:stop()
   own.ready = true
   send_options()
+  for _, listener in ipairs(connected_listeners) do
+    listener()
+  end
   for _, message in ipairs(own.queue) do
     send(message[1], message[2])
   end

@@ -9,7 +9,6 @@ use crate::session::label;
 use crate::session::tool_call::ToolStatus;
 use crate::session::update::PlanStatus;
 use crate::view::{permission, title};
-use std::path::Path;
 
 impl Chat {
     /// The name of the state, for the editor and for scripts.
@@ -92,6 +91,12 @@ impl Chat {
         Some(format!("needs approval: {}", title::request(&entry.call, &self.scene())))
     }
 
+    /// Returns what the status says of the request with this number, while it waits.
+    pub(in crate::core) fn waiting_permission(&self, id: u64) -> Option<WaitingPermission> {
+        let waiting = self.awaiting_user.permissions.iter().find(|waiting| waiting.id == id)?;
+        Some(self.permission_status(waiting))
+    }
+
     fn permission_status(&self, waiting: &PendingPermission) -> WaitingPermission {
         let entry = self.incoming().find_tool(&waiting.tool_call);
         WaitingPermission {
@@ -104,8 +109,10 @@ impl Chat {
                 .unwrap_or_default(),
             kind: entry.map_or("tool", |entry| title::kind(entry.call.kind)),
             tool_kind: entry.map(|entry| entry.call.kind).unwrap_or_default(),
-            files: entry
-                .map_or_else(Vec::new, |entry| entry.call.paths().map(Path::to_owned).collect()),
+            // Some agents send paths relative to the session's working directory.
+            files: entry.map_or_else(Vec::new, |entry| {
+                entry.call.paths().map(|path| self.cwd.join(path)).collect()
+            }),
             command: entry
                 .and_then(|entry| entry.call.input.as_ref())
                 .and_then(|input| input.command.clone()),

@@ -3,7 +3,6 @@
 
 use crate::core::chat::{Phase, Turn};
 use crate::core::messages::agent::{CallError, INTERNAL_ERROR};
-use crate::core::messages::editor::{EditorMessage, UserAutocmd};
 use crate::core::messages::ids::CallId;
 use crate::core::state::State;
 use crate::session::author::ChatId;
@@ -58,6 +57,6 @@ impl State {
         let mut turn = Turn::new(chat.turns, Prompt::default(), entry);
         turn.ends_by_update = true;
         self.enter_phase(id, Phase::Running(turn));
-        self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::TurnStart(id)));
+        self.tell_turn_start(id, None);
     }
 }

@@ -352,11 +352,7 @@ impl State {
         self.count_questions();
         if self.chats.get(&id).and_then(Chat::turn).is_some() {
             let why = if tools == ToolStatus::Failed { "error" } else { "cancelled" };
-            self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::TurnEnd(
-                id,
-                why.to_owned(),
-                false,
-            )));
+            self.tell_turn_end(id, why, false);
         }
     }
 

@@ -7,6 +7,7 @@ mod elicitations;
 mod file_changes;
 mod files;
 mod forks;
+mod listening;
 mod login;
 mod meta;
 mod options;

@@ -2,7 +2,7 @@
 
 use crate::core::chat::Chat;
 use crate::core::chat::PendingPermission;
-use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
+use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Answer;
 use crate::core::messages::ids::{AgentId, RequestToken};
 use crate::core::messages::user::PermissionChoice;
@@ -50,8 +50,7 @@ impl State {
             revision: 0,
         });
         self.preload(id, &tool_call, &named);
-        let happened = UserAutocmd::Permission(id, number, title.unwrap_or_default());
-        self.after_draw.push(EditorMessage::Autocommand(happened));
+        self.tell_permission_asked(id, number, title.unwrap_or_default());
     }
 
     pub(in crate::core) fn permission_answered(
@@ -158,6 +157,11 @@ impl State {
         };
         chat.incoming_mut().decide(&waiting.tool_call, waiting.id, decision);
         chat.redraw.tool_calls.insert(waiting.tool_call.clone());
+        let option = match &outcome {
+            Outcome::Selected(option) => Some(option),
+            Outcome::Cancelled => None,
+        };
+        self.tell_permission_decided(id, waiting, option);
         self.respond(waiting.token, Answer::Permission(outcome));
     }
 

@@ -5,7 +5,7 @@ use crate::core::calls::ExpectedReply;
 use crate::core::chat::Replay;
 use crate::core::chat::{Chat, Phase, Turn};
 use crate::core::messages::call::Call;
-use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
+use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::{CollectPromptContext, Effect};
 use crate::core::messages::files::{PromptContext, ReportedChange, UnsavedFile};
 use crate::core::messages::policy::Unsaved;
@@ -109,8 +109,9 @@ impl State {
         chat.turns += 1;
         chat.access.edited.clear();
         let (number, policy) = (chat.turns, chat.access.policy);
+        let text = prompt.text.clone();
         self.enter_phase(id, Phase::Running(Turn::new(number, prompt, entry)));
-        self.after_draw.push(EditorMessage::Autocommand(UserAutocmd::TurnStart(id)));
+        self.tell_turn_start(id, Some(text));
         // Even if nothing goes with the prompt, it waits for the checkpoint of its folders.
         self.collect_context(id, policy.unsaved);
     }

@@ -220,7 +220,7 @@ impl State {
         }
         let pause = cancelled || *stop == StopReason::Refusal;
         self.report_turn_end(id, *stop != StopReason::Refusal);
-        self.end_turn(id, pause, user_messages::stop_reason(stop));
+        self.end_turn(id, pause, stop.word());
     }
 
     /// Handles an error reply to the prompt.
@@ -294,16 +294,13 @@ impl State {
         self.save(id);
         let chat = self.chats.get(&id);
         let next = chat.is_some_and(|chat| chat.queue.is_ready());
-        let ended = UserAutocmd::TurnEnd(id, stop_reason.to_owned(), next);
-        self.after_draw.push(EditorMessage::Autocommand(ended));
+        self.tell_turn_end(id, stop_reason, next);
         self.send_next_prompt(id);
     }
 
-    pub(in crate::core) fn update(&mut self, id: ChatId, update: Update) {
+    /// Applies an update of a session that is not shown already.
+    pub(super) fn apply_update(&mut self, id: ChatId, update: Update) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        if chat.is_replayed(&update) {
-            return;
-        }
         match update {
             Update::Chunk { role, message, content } => {
                 chat.chunk(role, message.as_ref(), &content);
@@ -446,7 +443,7 @@ impl Chat {
     }
 
     /// Whether an update replays what is already shown. After a fork, the replay starts with the first user message.
-    fn is_replayed(&mut self, update: &Update) -> bool {
+    pub(super) fn is_replayed(&mut self, update: &Update) -> bool {
         let of_user = match update {
             Update::Chunk { role, .. } | Update::Message { role, .. } => *role == Role::User,
             _ => false,

@@ -2,6 +2,7 @@
 
 use crate::core::messages::checkpoint::KeptTurn;
 use crate::core::messages::content::ContentOffer;
+use crate::core::messages::conversation::ConversationEvent;
 use crate::core::messages::elicitation::ElicitationUpdate;
 use crate::core::messages::failure::Failure;
 use crate::core::messages::files::{FileChange, ProposedWrite};
@@ -56,6 +57,8 @@ pub enum EditorMessage {
     Notify(Level, String),
     /// Trigger a `User` autocommand.
     Autocommand(UserAutocmd),
+    /// Something that scripts listen to.
+    Conversation(ChatId, Box<ConversationEvent>),
     /// A change to the elicitation with this number.
     Elicitation(ChatId, u64, ElicitationUpdate),
     /// Ask the user one of our own questions.

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod call;
 pub mod checkpoint;
 pub mod content;
+pub mod conversation;
 pub mod editor;
 pub mod effect;
 pub mod elicitation;

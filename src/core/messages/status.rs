@@ -85,7 +85,7 @@ pub struct WaitingPermission {
     pub kind: &'static str,
     /// The kind of tool.
     pub tool_kind: ToolKind,
-    /// The files that the tool call names, as the agent sent them.
+    /// The absolute paths of the files that the tool call names, as the agent wrote them.
     pub files: Vec<PathBuf>,
     /// The complete command, if it runs one.
     pub command: Option<String>,

@@ -2,6 +2,7 @@
 
 use crate::core::messages::checkpoint::{TurnRef, UndoTarget};
 use crate::core::messages::content::ContentCommand;
+use crate::core::messages::conversation::EventKind;
 use crate::core::messages::elicitation::ElicitationChoice;
 use crate::core::messages::page::View;
 use crate::core::messages::policy::FilePolicy;
@@ -122,6 +123,8 @@ pub enum UserAction {
         /// The answer.
         choice: PermissionChoice,
     },
+    /// Listen to events of these kinds from now on, and to no others.
+    Listen(Vec<EventKind>),
     /// Answer an elicitation, or validate its form.
     Elicitation {
         /// The chat.

@@ -2,6 +2,7 @@
 
 mod answer;
 mod content;
+mod listen;
 mod prompt;
 mod session;
 pub mod start;
@@ -111,6 +112,8 @@ pub(in crate::nvim) enum FromLua {
     Redraw(Redraw),
     /// The connection was established, or the options have changed.
     Configure(Configure),
+    /// Which events scripts listen to, after that has changed.
+    Listen(listen::Listen),
     /// There was an error in Lua, which is to be logged.
     Problem(Problem),
     /// Something has happened to the buffer of a file.
@@ -199,6 +202,7 @@ impl FromLua {
             Self::Show(show) => show.into(),
             Self::Trace(trace) => trace.into(),
             Self::SaveTrace(save) => save.into(),
+            Self::Listen(listen) => listen.into(),
             Self::Redraw(Redraw { chat, view }) => UserAction::Redraw(ChatId(chat), view.into()),
             Self::Configure(Configure { log_level }) => {
                 return Ok(LuaMessage::Configure { log_level });

@@ -9,6 +9,7 @@ use super::applied::FrameAnswer;
 use super::calls::{self, Call};
 use super::from_lua::FromLua;
 use super::to_lua::ToLua;
+use super::to_lua::event::SessionEvent;
 use expect_test::expect_file;
 use model::{Group, Kind, Type};
 use schemars::generate::SchemaSettings;
@@ -43,6 +44,10 @@ fn to_lua() -> Group {
     Group::of_messages("rat.msg", &written::<ToLua>())
 }
 
+fn events() -> Group {
+    Group::of_messages("rat.event", &written::<SessionEvent>())
+}
+
 fn from_lua() -> Group {
     Group::of_messages("rat.notify", &read::<FromLua>())
 }
@@ -75,6 +80,12 @@ fn annotations_for_lua_match_the_types() {
             Some(to_lua()),
         ),
         (
+            "events",
+            "What listeners of `require(\"rat\").on` are told, by the fields of each event.",
+            events(),
+            Some(to_lua()),
+        ),
+        (
             "calls",
             "What the binary hands to functions of Lua, and what they answer.",
             called(),
@@ -87,15 +98,32 @@ fn annotations_for_lua_match_the_types() {
     }
 }
 
+/// Lua knows the names of the events at runtime, to refuse others.
+#[test]
+fn the_names_of_events_match_the_types() {
+    let path = in_project("lua/rat/rpc/event_names.lua");
+    let names: Vec<String> = events().messages.into_iter().map(|event| event.name).collect();
+    expect_file![path].assert_eq(&lua::names(&names));
+}
+
+#[test]
+fn every_event_can_be_listened_to() {
+    let group = from_lua();
+    let Some(Kind::Words { words, .. }) = group.get("EventName") else { panic!("no words") };
+    let words: Vec<_> = words.iter().map(|(word, _)| word.clone()).collect();
+    let events: Vec<_> = events().messages.into_iter().map(|event| event.name).collect();
+    assert_eq!(words, events);
+}
+
 #[test]
 fn the_messages_page_matches_the_types() {
-    let page = markdown::page(&to_lua(), &from_lua(), &called());
+    let page = markdown::page(&to_lua(), &from_lua(), &called(), &events());
     expect_file![in_project("doc/messages.md")].assert_eq(&page);
 }
 
 #[test]
 fn every_message_and_field_is_documented() {
-    for group in [to_lua(), from_lua(), called()] {
+    for group in [to_lua(), from_lua(), called(), events()] {
         for message in &group.messages {
             assert!(
                 message.doc.ends_with('.'),
@@ -118,7 +146,7 @@ fn every_message_and_field_is_documented() {
 /// If two types had the same name, schemars would append a number to the second.
 #[test]
 fn type_names_are_unique_within_a_group() {
-    for group in [to_lua(), from_lua(), called()] {
+    for group in [to_lua(), from_lua(), called(), events()] {
         for (name, _) in &group.types {
             assert!(!name.ends_with(|it: char| it.is_ascii_digit()), "{}.{name}", group.prefix);
         }
@@ -129,9 +157,9 @@ fn type_names_are_unique_within_a_group() {
 /// Holds (Messages between Lua and the binary): No text goes to Lua without saying how it is shown.
 #[test]
 fn every_text_for_lua_has_a_type_that_says_how_it_is_handled() {
-    let group = to_lua();
+    let (group, events) = (to_lua(), events());
     let open = |ty: &Type| ty.any(&|ty| matches!(ty, Type::Plain("string")));
-    for (name, kind) in &group.types {
+    for (name, kind) in group.types.iter().chain(&events.types) {
         match kind {
             Kind::Table { fields, .. } => {
                 for field in fields {

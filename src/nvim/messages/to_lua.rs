@@ -4,6 +4,7 @@
 mod chat;
 mod content;
 mod draw;
+pub(super) mod event;
 mod form;
 mod review;
 mod session;
@@ -39,6 +40,8 @@ pub(in crate::nvim) enum ToLua {
     Notify(chat::Notify),
     /// Trigger a `User` autocommand.
     Event(chat::Event),
+    /// Something that scripts listen to has happened in a conversation. Sent only if there is a listener.
+    Update(#[cfg_attr(test, schemars(with = "event::Happened"))] event::SessionEvent),
     /// An agent asks the user to fill in a form or to open an address.
     Elicitation(form::ElicitationRequest),
     /// The result of validating a form.
@@ -103,6 +106,9 @@ fn message(message: EditorMessage) -> Value {
         EditorMessage::Status(status) => ToLua::Status(Box::new((*status).into())),
         EditorMessage::Notify(level, text) => ToLua::Notify(chat::Notify::new(level, &text)),
         EditorMessage::Autocommand(happened) => ToLua::Event(happened.into()),
+        EditorMessage::Conversation(chat, event) => {
+            ToLua::Update(event::SessionEvent::new(chat.0, *event))
+        }
         EditorMessage::Elicitation(chat, id, news) => match news {
             ElicitationUpdate::Asked(message, wants) => {
                 ToLua::Elicitation(form::ElicitationRequest::new(chat.0, id, &message, wants))

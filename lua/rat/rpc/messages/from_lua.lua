@@ -335,6 +335,13 @@
 ---@class (exact) rat.notify.Configure
 ---@field log_level? string The log level, as in the option of the same name.
 
+--- Tells which events are listened to. No others are sent.
+---@class (exact) rat.notify.Listen
+---@field events rat.notify.EventName[] All events that have a listener.
+
+--- The name of an event.
+---@alias rat.notify.EventName "chunk"|"message"|"tool_call"|"tool_content"|"terminal"|"plan"|"commands"|"mode"|"options"|"session_info"|"usage"|"notice"|"compaction"|"compaction_chunk"|"meta"|"activity"|"unknown"|"permission"|"turn_start"|"turn_end"
+
 --- An error in Lua.
 ---@class (exact) rat.notify.Problem
 ---@field text string The error message.
@@ -390,5 +397,6 @@
 ---@field save_trace rat.notify.SaveTrace `:RatTrace save`: saves the traffic with the agent.
 ---@field redraw rat.notify.Redraw The buffer of a view was created again, so the view has to be redrawn completely.
 ---@field configure rat.notify.Configure The connection was established, or the options have changed.
+---@field listen rat.notify.Listen Which events scripts listen to, after that has changed.
 ---@field problem rat.notify.Problem There was an error in Lua, which is to be logged.
 ---@field buffer rat.notify.Buffer Something has happened to the buffer of a file.

@@ -109,6 +109,11 @@
 ---@field retryable? boolean For `RatError`: whether the same may succeed if it is tried again.
 ---@field last_messages? string[] For `RatError`: short descriptions of the last messages before a connection ended, oldest first.
 
+--- How an event stands in a message.
+---@class (exact) rat.msg.Happened
+---@field name string The name of the event.
+---@field data table The event, with the fields that its class `rat.event` has.
+
 --- A form or an address that waits for the user.
 ---@class (exact) rat.msg.ElicitationRequest
 ---@field chat integer The chat.
@@ -430,6 +435,7 @@
 ---@field draw rat.msg.Draw The content of a view has changed. Encoded by hand, because most of the data is in these messages.
 ---@field notify rat.msg.Notify Notify the user.
 ---@field event rat.msg.Event Trigger a `User` autocommand.
+---@field update rat.msg.Happened Something that scripts listen to has happened in a conversation. Sent only if there is a listener.
 ---@field elicitation rat.msg.ElicitationRequest An agent asks the user to fill in a form or to open an address.
 ---@field problems rat.msg.FormProblems The result of validating a form.
 ---@field browse rat.msg.Browse The user has agreed to open an address.

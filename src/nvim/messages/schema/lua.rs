@@ -48,6 +48,18 @@ pub(super) fn file(what: &str, group: &Group, other: Option<&Group>) -> String {
     out
 }
 
+/// Generates a file that returns names.
+pub(super) fn names(names: &[String]) -> String {
+    let mut out = "--- The names of the events that can be listened to. Written from the types in `src/nvim/messages` by \
+                   `make messages`.\nreturn {\n"
+        .to_owned();
+    for name in names {
+        let _ = writeln!(out, "  \"{name}\",");
+    }
+    out.push_str("}\n");
+    out
+}
+
 fn line(group: &Group, field: &Field) -> String {
     let mark = if field.optional { "?" } else { "" };
     format!("---@field {}{mark} {} {}\n", field.name, ty(group, &field.ty), field.doc)

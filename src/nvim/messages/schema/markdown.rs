@@ -15,7 +15,7 @@ payload is refused as a whole, and logged with the path of the field: `start: ag
 got text`.
 ";
 
-pub(super) fn page(to_lua: &Group, from_lua: &Group, calls: &Group) -> String {
+pub(super) fn page(to_lua: &Group, from_lua: &Group, calls: &Group, events: &Group) -> String {
     let mut page = INTRODUCTION.to_owned();
     page.push_str(
         "\n## To Lua\n\nSent in frames: `require(\"rat.rpc.inbox\").apply` is called with a list of pairs of a name and a \
@@ -45,6 +45,10 @@ pub(super) fn page(to_lua: &Group, from_lua: &Group, calls: &Group) -> String {
         table(&mut page, calls, &call.payload);
     }
     types(&mut page, calls, &BTreeSet::new());
+    page.push_str(
+        "\n## Events\n\nWhat listeners of `require(\"rat\").on` are told, in messages `update` with the name and the table.\n",
+    );
+    messages(&mut page, events);
     page
 }
 

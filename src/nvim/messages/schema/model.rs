@@ -82,9 +82,13 @@ impl Group {
         let mut group = Self::new(prefix);
         group.add_types(schema.as_value());
         for variant in list(schema.as_value(), "oneOf") {
-            let (name, payload) = table(variant, "properties").iter().next().unwrap();
+            let properties = table(variant, "properties");
+            let (name, payload) = match (properties.get("name"), properties.get("data")) {
+                (Some(name), Some(payload)) => (name["const"].as_str().unwrap(), payload),
+                _ => properties.iter().next().map(|(name, it)| (name.as_str(), it)).unwrap(),
+            };
             let (Type::Named(payload), false) = read(payload) else { panic!("{name}: no struct") };
-            let (name, doc) = (name.clone(), doc(variant));
+            let (name, doc) = (name.to_owned(), doc(variant));
             group.messages.push(Message { name, doc, payload, answer: None });
         }
         group
@@ -205,6 +209,7 @@ fn read(schema: &Value) -> (Type, bool) {
             Type::Tuple(list(schema, "prefixItems").iter().map(|one| read(one).0).collect())
         }
         ["array"] => Type::List(Box::new(read(&schema["items"]).0)),
+        ["object"] if schema.get("additionalProperties").is_none() => Type::Plain("table"),
         ["object"] => Type::Map(Box::new(read(&schema["additionalProperties"]).0)),
         other => panic!("{other:?} in {schema}"),
     };

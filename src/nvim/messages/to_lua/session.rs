@@ -269,11 +269,16 @@ impl Commands {
     /// Leaves out commands whose name would be displayed differently, because the user could not type them.
     pub(super) fn new(chat: Chat, commands: Vec<update::Command>) -> Self {
         let commands = commands.into_iter().filter(|command| label::is_plain(&command.name));
-        let command = |command: update::Command| Command {
+        Self { chat, commands: each(commands, Into::into) }
+    }
+}
+
+impl From<update::Command> for Command {
+    fn from(command: update::Command) -> Self {
+        Self {
             name: Label::new(command.name),
             description: Prose::new(command.description),
             hint: command.hint.map(Label::new),
-        };
-        Self { chat, commands: each(commands, command) }
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::Chat;
 use crate::core::messages::status::{self, ChatStatus};
 use crate::nvim::text::{Handle, Label, Prose, Word, each};
 use crate::session::permission;
+use crate::session::tool_call;
 use crate::session::update;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -110,6 +111,23 @@ pub(in crate::nvim) struct WaitingPermission {
     diffs: usize,
 }
 
+/// What a tool does, in the protocol's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum ToolKind {
+    Read,
+    Edit,
+    Delete,
+    Move,
+    Search,
+    Execute,
+    Think,
+    Fetch,
+    SwitchMode,
+    Other,
+}
+
 /// An option to answer a permission request with.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -205,6 +223,23 @@ impl From<status::WaitingPermission> for WaitingPermission {
             revision: it.revision,
             options: each(it.options, Into::into),
             diffs: it.diffs,
+        }
+    }
+}
+
+impl From<tool_call::ToolKind> for ToolKind {
+    fn from(kind: tool_call::ToolKind) -> Self {
+        match kind {
+            tool_call::ToolKind::Read => Self::Read,
+            tool_call::ToolKind::Edit => Self::Edit,
+            tool_call::ToolKind::Delete => Self::Delete,
+            tool_call::ToolKind::Move => Self::Move,
+            tool_call::ToolKind::Search => Self::Search,
+            tool_call::ToolKind::Execute => Self::Execute,
+            tool_call::ToolKind::Think => Self::Think,
+            tool_call::ToolKind::Fetch => Self::Fetch,
+            tool_call::ToolKind::SwitchMode => Self::SwitchMode,
+            tool_call::ToolKind::Other => Self::Other,
         }
     }
 }

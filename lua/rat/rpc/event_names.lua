@@ -1,0 +1,23 @@
+--- The names of the events that can be listened to. Written from the types in `src/nvim/messages` by `make messages`.
+return {
+  "chunk",
+  "message",
+  "tool_call",
+  "tool_content",
+  "terminal",
+  "plan",
+  "commands",
+  "mode",
+  "options",
+  "session_info",
+  "usage",
+  "notice",
+  "compaction",
+  "compaction_chunk",
+  "meta",
+  "activity",
+  "unknown",
+  "permission",
+  "turn_start",
+  "turn_end",
+}
