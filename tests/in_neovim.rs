@@ -46,6 +46,7 @@ mod permission_chooser;
 mod permission_pickers;
 mod pictures;
 mod plugins;
+mod provider;
 mod queued;
 mod quirks;
 mod random_keys;

@@ -163,6 +163,7 @@ fn each_update_arrives_with_the_fields_of_its_class() {
         (&json!("asked"), &json!("make"))
     );
     assert_eq!(data(last - 2)["chosen"]["kind"], "allow_once");
+    assert_eq!(data(last - 2)["automatic"], false);
     assert_eq!(data(last - 1)["stop_reason"], "end_turn");
 }
 

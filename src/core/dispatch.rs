@@ -222,6 +222,9 @@ impl State {
             UserAction::Permission { chat, id, revision, choice } => {
                 self.permission_answered(chat, id, revision, choice);
             }
+            UserAction::PermissionProvided { chat, id, revision, choice } => {
+                self.permission_provided(chat, id, revision, choice);
+            }
             UserAction::Listen(kinds) => self.listening.listen(kinds),
             UserAction::Elicitation { chat, id, choice } => {
                 self.elicitation_answered(chat, id, choice);

@@ -108,6 +108,9 @@ pub struct PermissionEntry {
     pub options: Vec<PermissionOption>,
     /// Its outcome so far.
     pub decision: Decision,
+    /// Whether the user's permission provider answered it in place of the user.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_automatic: bool,
 }
 
 /// The outcome of a permission request.

@@ -178,7 +178,7 @@ mod tests {
             transcript.ask(
                 &"c".into(),
                 patch,
-                PermissionEntry { id: 1, question: None, options, decision },
+                PermissionEntry { id: 1, question: None, options, decision, is_automatic: false },
             );
         } else {
             transcript.tool(&"c".into(), patch);

@@ -306,6 +306,8 @@ fn add_decision(
             OptionKind::Unknown => (name.clone(), Highlight::Dim),
         },
     };
+    let by = if asked.is_automatic { " · answered by your permission provider" } else { "" };
+    let text = text + by;
     // The last line of a card always has an action.
     let ran = |id: &&TerminalId| {
         transcript.terminal(id).is_some_and(|terminal| !terminal::is_denied(entry, terminal))

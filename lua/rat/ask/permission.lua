@@ -4,6 +4,7 @@ local auto_open = require("rat.ask.auto_open")
 local config = require("rat.config")
 local current_chat = require("rat.chat.current")
 local notify = require("rat.util.notify")
+local provider = require("rat.ask.provider")
 local question = require("rat.ask.question")
 local question_list = require("rat.ask.question_list")
 local registry = require("rat.chat.registry")
@@ -33,6 +34,14 @@ local answered = {}
 --- Choosers that are open or wait to open, with the revision of the request they show.
 ---@type table<string, {handle: rat.ChooserHandle, revision: integer}>
 local choosers = {}
+
+--- The revisions of the listed requests when their last change was offered to the provider or the user.
+---@type table<string, integer>
+local seen_revision = {}
+
+--- Requests that the user was asked about.
+---@type table<string, true>
+local told_user = {}
 
 ---@type fun(name: string)[]
 local decision_listeners = {}
@@ -126,13 +135,15 @@ end
 --- Answers a request with one of its options.
 ---@param request rat.Request
 ---@param option string id of the option
-function M.choose(request, option)
+---@param automatic? boolean whether the user's provider answers
+function M.choose(request, option, automatic)
   answered[key(request)] = request.permission.revision
   rpc.notify("permission", {
     chat = request.chat.id,
     id = request.permission.id,
     revision = request.permission.revision,
     option = option,
+    automatic = automatic,
   })
 end
 
@@ -255,6 +266,38 @@ local function open_by_itself(request)
   end
 end
 
+--- Asks the user's provider about a request, and the user if there is none or it wants that.
+---@param request rat.Request
+local function offer(request)
+  local name, permission = key(request), request.permission
+  local function ask_user()
+    if not told_user[name] then
+      told_user[name] = true
+      open_by_itself(request)
+    elseif choosers[name] and choosers[name].revision ~= permission.revision then
+      -- The request has changed while its chooser was open.
+      show(request, true)
+    end
+  end
+  seen_revision[name] = permission.revision
+  local is_asked = provider.ask(request.chat, permission, {
+    is_waiting = function()
+      local now = M.request(request.chat, permission.id)
+      return now ~= nil and now.permission.revision == permission.revision
+    end,
+    choose = function(option)
+      M.choose(request, option, true)
+    end,
+    reject = function(reason)
+      M.decide(request, false, reason, true)
+    end,
+    ask_user = ask_user,
+  })
+  if not is_asked then
+    ask_user()
+  end
+end
+
 --- Closes the chooser of a request.
 ---@param name string see `request_diff.key`
 function M.close(name)
@@ -273,15 +316,15 @@ function M.update()
     if not arrival[name] then
       arrivals = arrivals + 1
       arrival[name] = arrivals
-      open_by_itself(request)
-    elseif choosers[name] and choosers[name].revision ~= request.permission.revision then
-      -- The request has changed while its chooser was open.
-      show(request, true)
+    end
+    if seen_revision[name] ~= request.permission.revision then
+      offer(request)
     end
   end
   for name in pairs(arrival) do
     if not seen[name] then
       arrival[name], answered[name] = nil, nil
+      seen_revision[name], told_user[name] = nil, nil
       M.close(name)
       request_diff.forget(name)
       for _, listener in ipairs(decision_listeners) do
@@ -304,8 +347,9 @@ end
 ---@param request rat.Request
 ---@param allow boolean
 ---@param reason? string sent to the agent with a rejection
+---@param automatic? boolean whether the user's provider answers
 ---@return boolean decided if false, the user was told why
-function M.decide(request, allow, reason)
+function M.decide(request, allow, reason, automatic)
   local once, always = "reject_once", "reject_always"
   if allow then
     once, always = "allow_once", "allow_always"
@@ -327,6 +371,7 @@ function M.decide(request, allow, reason)
     revision = request.permission.revision,
     allow = allow,
     reason = reason,
+    automatic = automatic,
   })
   return true
 end

@@ -2,7 +2,7 @@
 
 ---@class rat.Option
 ---@field name? string key in the enclosing table
----@field type "string"|"boolean"|"number"|"integer"|"list"|"map"|"table"
+---@field type "string"|"boolean"|"number"|"integer"|"function"|"list"|"map"|"table"
 ---@field default? any nil if the option is unset by default
 ---@field choices? string[] the only values a string may have; the first is the default
 ---@field range? integer[] smallest and, optionally, largest number
@@ -242,6 +242,12 @@ return {
           doc = "When the chooser or a form (|rat-forms|) opens by itself. `chat`: while you are in a"
             .. " window of the chat and not typing. `always`: whenever Normal mode is idle."
             .. " `never`: only when you ask for it.",
+        },
+        {
+          name = "provider",
+          type = "function",
+          doc = "Called with each request and a function to answer it with, before you are asked. See"
+            .. " |rat-provider|.",
         },
       },
     },

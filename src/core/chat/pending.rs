@@ -53,6 +53,8 @@ pub(in crate::core) struct PendingPermission {
     pub options: Vec<PermissionOption>,
     /// How many times the tool call has changed in a way that matters to the decision.
     pub revision: u64,
+    /// Whether the user's permission provider answers it.
+    pub is_automatic: bool,
 }
 
 /// Everything in a chat that waits for the user.

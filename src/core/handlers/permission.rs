@@ -31,7 +31,13 @@ impl State {
         let cancelled = chat.turn().is_some_and(|turn| turn.cancelled);
         let decision = if cancelled { Decision::Cancelled } else { Decision::Waiting };
         let PermissionRequest { tool_call, patch, question, options } = request;
-        let asked = PermissionEntry { id: number, question, options: options.clone(), decision };
+        let asked = PermissionEntry {
+            id: number,
+            question,
+            options: options.clone(),
+            decision,
+            is_automatic: false,
+        };
         let before = chat.call_awaiting_permission(&tool_call);
         let named = chat.paths_of_call(&tool_call);
         let tool_call = chat.incoming_mut().ask(&tool_call, *patch, asked);
@@ -48,6 +54,7 @@ impl State {
             tool_call: tool_call.clone(),
             options,
             revision: 0,
+            is_automatic: false,
         });
         self.preload(id, &tool_call, &named);
         self.tell_permission_asked(id, number, title.unwrap_or_default());
@@ -71,11 +78,36 @@ impl State {
             let text = "The request has changed since you saw it. Look at it and answer again.";
             return self.notify(Level::Warn, text);
         }
+        self.decide_permission(id, &waiting, choice);
+    }
+
+    /// The user's permission provider answers a request. What the user has answered first is left as it is, and the
+    /// provider is asked again about a request that has changed.
+    pub(in crate::core) fn permission_provided(
+        &mut self,
+        chat: ChatId,
+        request: u64,
+        revision: u64,
+        choice: PermissionChoice,
+    ) {
+        let found = self.find_permission(Some(chat), Some(request));
+        if let Some((id, mut waiting)) = found.filter(|(_, waiting)| waiting.revision == revision) {
+            waiting.is_automatic = true;
+            self.decide_permission(id, &waiting, choice);
+        }
+    }
+
+    fn decide_permission(
+        &mut self,
+        id: ChatId,
+        waiting: &PendingPermission,
+        choice: PermissionChoice,
+    ) {
         let offers = |kind| waiting.options.iter().find(|option| option.kind == kind);
         let option = match &choice {
             PermissionChoice::Option(option) => {
                 if waiting.options.iter().any(|offered| offered.id == *option) {
-                    self.answer_permission(id, &waiting, Some(option));
+                    self.answer_permission(id, waiting, Some(option));
                 }
                 return;
             }
@@ -95,7 +127,7 @@ impl State {
                 once
             }
         };
-        self.answer_permission(id, &waiting, option.as_ref());
+        self.answer_permission(id, waiting, option.as_ref());
         if let PermissionChoice::Deny(Some(reason)) = choice {
             self.send_reason(id, reason);
         }
@@ -136,7 +168,8 @@ impl State {
     ) {
         let alike = option.map_or_else(Vec::new, |option| self.settled_by(id, waiting, option));
         self.close_permission(id, waiting, option.cloned());
-        for other in alike {
+        for mut other in alike {
+            other.is_automatic = waiting.is_automatic;
             self.close_permission(id, &other, option.cloned());
         }
     }
@@ -155,7 +188,8 @@ impl State {
             Some(option) => (Decision::Chosen(option.clone()), Outcome::Selected(option)),
             None => (Decision::Cancelled, Outcome::Cancelled),
         };
-        chat.incoming_mut().decide(&waiting.tool_call, waiting.id, decision);
+        let is_automatic = waiting.is_automatic;
+        chat.incoming_mut().decide(&waiting.tool_call, waiting.id, decision, is_automatic);
         chat.redraw.tool_calls.insert(waiting.tool_call.clone());
         let option = match &outcome {
             Outcome::Selected(option) => Some(option),

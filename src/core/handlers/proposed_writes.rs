@@ -277,8 +277,13 @@ impl State {
         let Some(call) = by.tool_call.clone() else { return };
         let option = PermissionOption { id: words.into(), name: words.to_owned(), kind };
         let decision = Decision::Chosen(option.id.clone());
-        let decided =
-            PermissionEntry { id: number, question: None, options: vec![option], decision };
+        let decided = PermissionEntry {
+            id: number,
+            question: None,
+            options: vec![option],
+            decision,
+            is_automatic: false,
+        };
         chat.incoming_mut().note_decision(&call, decided);
         chat.redraw.tool_calls.insert(call);
     }

@@ -30,6 +30,8 @@ pub enum ConversationEvent {
         title: String,
         /// The chosen option; `None` if the request was cancelled.
         option: Option<PermissionOption>,
+        /// Whether the user's permission provider has chosen it.
+        is_automatic: bool,
     },
     /// A turn has started.
     TurnStart {

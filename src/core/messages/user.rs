@@ -123,6 +123,17 @@ pub enum UserAction {
         /// The answer.
         choice: PermissionChoice,
     },
+    /// The user's permission provider answers a request.
+    PermissionProvided {
+        /// The chat.
+        chat: ChatId,
+        /// The number of the request.
+        id: u64,
+        /// The revision the provider has seen.
+        revision: u64,
+        /// The answer.
+        choice: PermissionChoice,
+    },
     /// Listen to events of these kinds from now on, and to no others.
     Listen(Vec<EventKind>),
     /// Answer an elicitation, or validate its form.

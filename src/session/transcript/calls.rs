@@ -60,13 +60,20 @@ impl Transcript {
         duplicate
     }
 
-    /// Sets the outcome of a permission request.
-    pub fn decide(&mut self, id: &ToolCallId, request: u64, decision: Decision) {
+    /// Sets the outcome of a permission request, and whether the user's permission provider has chosen it.
+    pub fn decide(
+        &mut self,
+        id: &ToolCallId,
+        request: u64,
+        decision: Decision,
+        is_automatic: bool,
+    ) {
         let index = self.tool_index(id);
         if let Some(asked) = &mut self.tool_at(index).asked
             && asked.id == request
         {
             asked.decision = decision;
+            asked.is_automatic = is_automatic;
             self.mark_changed(index);
         }
     }
@@ -115,7 +122,13 @@ mod tests {
     }
 
     fn asked(id: u64) -> PermissionEntry {
-        PermissionEntry { id, question: None, options: Vec::new(), decision: Decision::Waiting }
+        PermissionEntry {
+            id,
+            question: None,
+            options: Vec::new(),
+            decision: Decision::Waiting,
+            is_automatic: false,
+        }
     }
 
     /// Holds (Sessions): An id in a new session below an old transcript never means an entry of the old one.
@@ -168,12 +181,12 @@ mod tests {
         let second = transcript.ask(&id, titled("rm b"), asked(2));
         assert_eq!(titles(&transcript), ["rm a", "rm b"]);
         let chosen = Decision::Chosen(OptionId::from("yes"));
-        transcript.decide(&id, 1, chosen.clone());
+        transcript.decide(&id, 1, chosen.clone(), false);
         let decisions = |transcript: &Transcript| {
             transcript.tools().map(|tool| tool.asked.clone().unwrap().decision).collect::<Vec<_>>()
         };
         assert_eq!(decisions(&transcript), [chosen.clone(), Decision::Waiting]);
-        transcript.decide(&second, 2, Decision::Cancelled);
+        transcript.decide(&second, 2, Decision::Cancelled, false);
         assert_eq!(decisions(&transcript), [chosen, Decision::Cancelled]);
         transcript.tool(&id, done());
         assert!(transcript.tools().all(|tool| tool.call.status == ToolStatus::Completed));

@@ -50,7 +50,7 @@
 ---@field replayed boolean Whether it is from earlier, and the agent repeats it because the session is loaded.
 
 --- What a tool does, in the protocol's words.
----@alias rat.event.ToolKind "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other"
+---@alias rat.event.ToolKind rat.msg.ToolKind
 
 --- The status of a tool call.
 ---@alias rat.event.ToolStatus "pending"|"in_progress"|"completed"|"failed"|"cancelled"
@@ -220,6 +220,7 @@
 ---@field paths? string[] If it waits: the files it names.
 ---@field options? rat.event.PermissionOption[] If it waits: the options to choose from.
 ---@field chosen? rat.event.PermissionOption If it was answered: the chosen option; missing if the request was cancelled.
+---@field automatic? boolean If it was answered: whether the permission provider has chosen.
 
 --- Whether a permission request waits or was answered.
 ---@alias rat.event.PermissionState "asked"|"decided"

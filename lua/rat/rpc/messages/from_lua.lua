@@ -163,6 +163,7 @@
 ---@field option? string The id of the chosen option.
 ---@field allow? boolean Whether to allow it once instead of rejecting it once.
 ---@field reason? string The reason for rejecting it, for the agent.
+---@field automatic? boolean Whether the permission provider answers, in place of the user. Then `chat`, `id` and `revision` are there.
 
 --- Answers an elicitation or validates its form.
 ---@class (exact) rat.notify.Elicitation

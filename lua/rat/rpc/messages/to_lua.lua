@@ -35,11 +35,16 @@
 ---@field tool_call string The tool call's id.
 ---@field title string The tool call's title.
 ---@field kind string The kind of tool, in one word.
+---@field tool rat.msg.ToolKind What the tool does, in the protocol's word.
+---@field paths string[] The absolute paths of the files that the tool call names, as the agent wrote them: with `..` and links.
 ---@field command? string The complete command, if it runs one.
 ---@field asks string Everything the user has to decide about, in several lines.
 ---@field revision integer Incremented whenever what the user has to decide about changes.
 ---@field options rat.msg.PermissionOption[] The options to choose from.
 ---@field diffs integer Number of diffs in the tool call.
+
+--- What a tool does, in the protocol's words.
+---@alias rat.msg.ToolKind "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other"
 
 --- An option to answer a permission request with.
 ---@class (exact) rat.msg.PermissionOption

@@ -33,6 +33,9 @@ pub(in crate::nvim) struct Permission {
     allow: bool,
     /// The reason for rejecting it, for the agent.
     reason: Option<String>,
+    /// Whether the permission provider answers, in place of the user. Then `chat`, `id` and `revision` are there.
+    #[serde(default)]
+    automatic: bool,
 }
 
 /// Decides on what agents have changed, in one file or in all.
@@ -337,7 +340,14 @@ impl From<Permission> for UserAction {
             (None, true) => PermissionChoice::Allow,
             (None, false) => PermissionChoice::Deny(it.reason.filter(|it| !it.is_empty())),
         };
-        Self::Permission { chat: it.chat.map(ChatId), id: it.id, revision: it.revision, choice }
+        match (it.automatic, it.chat, it.id, it.revision) {
+            (true, Some(chat), Some(id), Some(revision)) => {
+                Self::PermissionProvided { chat: ChatId(chat), id, revision, choice }
+            }
+            (_, chat, id, revision) => {
+                Self::Permission { chat: chat.map(ChatId), id, revision, choice }
+            }
+        }
     }
 }
 

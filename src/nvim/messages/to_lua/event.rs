@@ -227,6 +227,8 @@ events! {
         options: Option<Vec<PermissionOption>>,
         /// If it was answered: the chosen option; missing if the request was cancelled.
         chosen: Option<PermissionOption>,
+        /// If it was answered: whether the permission provider has chosen.
+        automatic: Option<bool>,
     }
     /// A prompt was sent to the agent, or it has started a turn by itself.
     TurnStart {

@@ -2,7 +2,7 @@
 
 use super::Chat;
 use crate::core::messages::status::{self, ChatStatus};
-use crate::nvim::text::{Handle, Label, Prose, Word, each};
+use crate::nvim::text::{FilePath, Handle, Label, Prose, Word, each};
 use crate::session::permission;
 use crate::session::tool_call;
 use crate::session::update;
@@ -99,6 +99,10 @@ pub(in crate::nvim) struct WaitingPermission {
     title: Label,
     /// The kind of tool, in one word.
     kind: Word,
+    /// What the tool does, in the protocol's word.
+    tool: ToolKind,
+    /// The absolute paths of the files that the tool call names, as the agent wrote them: with `..` and links.
+    paths: Vec<FilePath>,
     /// The complete command, if it runs one.
     command: Option<Prose>,
     /// Everything the user has to decide about, in several lines.
@@ -218,6 +222,8 @@ impl From<status::WaitingPermission> for WaitingPermission {
             tool_call: Handle::new(it.tool_call),
             title: Label::new(it.title),
             kind: Word::new(it.kind),
+            tool: it.tool_kind.into(),
+            paths: each(it.files, |path| FilePath::new(&path)),
             command: it.command.map(Prose::new),
             asks: Prose::new(it.asks),
             revision: it.revision,

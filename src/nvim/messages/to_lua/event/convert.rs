@@ -27,7 +27,7 @@ impl SessionEvent {
             ConversationEvent::PermissionAsked(asked) => {
                 Self::Permission(Box::new(Permission::asked(chat, *asked)))
             }
-            ConversationEvent::PermissionDecided { id, tool_call, title, option } => {
+            ConversationEvent::PermissionDecided { id, tool_call, title, option, is_automatic } => {
                 Self::Permission(Box::new(Permission {
                     chat,
                     id,
@@ -39,6 +39,7 @@ impl SessionEvent {
                     paths: None,
                     options: None,
                     chosen: option.map(Into::into),
+                    automatic: Some(is_automatic),
                 }))
             }
             ConversationEvent::TurnStart { prompt } => {
@@ -194,6 +195,7 @@ impl Permission {
             paths: Some(each(asked.files, |path| FilePath::new(&path))),
             options: Some(each(asked.options, Into::into)),
             chosen: None,
+            automatic: None,
         }
     }
 }
