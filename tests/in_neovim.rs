@@ -31,6 +31,7 @@ mod elicitation;
 mod elsewhere;
 mod full_disk;
 mod harness;
+mod help_examples;
 mod hostile;
 mod hung;
 mod keys;
