@@ -82,7 +82,7 @@ fn windows_open_once_nothing_is_locked_any_more() {
         nvim.poll(buffer, |nvim| window_of(nvim, buffer));
     }
     lock(&mut nvim);
-    nvim.lua("require('rat.rpc').notify('show', { what = 'info', chat = 1 })", json!([]));
+    nvim.lua("require('rat.rpc').notify('show', { chat = 1 })", json!([]));
     nvim.poll("a frame that has to wait", |nvim| {
         nvim.eval("require('rat.rpc.inbox').is_waiting()") == json!(true)
     });
@@ -98,7 +98,7 @@ fn the_command_line_window_a_prompt_and_an_operator_lose_nothing() {
     chat.nvim.input("q:");
     chat.nvim.poll("its window", |nvim| nvim.eval("vim.fn.getcmdwintype()") == json!(":"));
     stream(&mut chat, 0..100);
-    chat.nvim.lua("require('rat.rpc').notify('show', { what = 'info', chat = 1 })", json!([]));
+    chat.nvim.lua("require('rat.rpc').notify('show', { chat = 1 })", json!([]));
     poll_lines(&mut chat.nvim, 100);
     assert!(!chat.nvim.screen().contains("capabilities  "));
     chat.nvim.input(":quit<CR>");
