@@ -344,7 +344,9 @@ fn openoxide_forks_after_an_earlier_turn() {
         let fork = nvim.buffer_lines("rat://fake/2").join("\n");
         fork.contains("due") && !fork.contains("three") && fork.contains("Forked: ")
     });
-    assert!(nvim.buffer_lines("rat://fake/3").join("\n").contains("tre"));
+    nvim.poll("the whole fork", |nvim| {
+        nvim.buffer_lines("rat://fake/3").join("\n").contains("tre")
+    });
 }
 
 /// ACP 156.
