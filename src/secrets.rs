@@ -113,13 +113,18 @@ impl Secrets {
     }
 }
 
+/// What the name of a secret contains, without `-` and `_`.
+pub const SECRET_PARTS: [&str; 7] =
+    ["authorization", "apikey", "secret", "passw", "passphrase", "credential", "cookie"];
+
+/// How else it may end.
+pub const SECRET_ENDS: [&str; 4] = ["token", "accesskey", "privatekey", "bearer"];
+
 /// Whether a variable, header or field with this name holds a secret.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace(['-', '_'], "");
-    let parts =
-        ["authorization", "apikey", "secret", "passw", "passphrase", "credential", "cookie"];
-    let ends = ["token", "accesskey", "privatekey", "bearer"];
-    parts.iter().any(|part| name.contains(part)) || ends.iter().any(|end| name.ends_with(end))
+    SECRET_PARTS.iter().any(|part| name.contains(part))
+        || SECRET_ENDS.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]

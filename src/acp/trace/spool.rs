@@ -287,6 +287,9 @@ pub(super) fn cleaned<'a>(
     if !is_message {
         return Value::from(redactor.text(&text)).to_string().into();
     }
+    if memchr::memchr(b'\n', bytes).is_none() && !redactor.may_hide(&text) {
+        return text;
+    }
     let parsed = serde_json::from_str::<Value>(&text);
     if let Ok(mut value) = parsed {
         let is_line = memchr::memchr(b'\n', text.as_bytes()).is_none();
