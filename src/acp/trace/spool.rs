@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// How much is kept.
@@ -37,6 +37,10 @@ pub(super) const LIMITS: Limits =
 
 /// How much is written at once, in bytes, and read at once.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// How long a pause has to be until what came before it is written, and how long that is put off where there is none.
+const PAUSE: Duration = Duration::from_millis(300);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// How long a reader waits until what was recorded before is written.
 const FLUSH_LIMIT: Duration = Duration::from_secs(60);
@@ -246,8 +250,9 @@ impl Store {
 /// Writes what comes, until nobody can record any more.
 fn write(shared: &Shared, queue: &mpsc::Receiver<Job>) {
     while let Ok(first) = queue.recv() {
+        let mut waiting = gather(first, shared, queue).into_iter();
         let (mut text, mut lines, mut taken, mut flushed) = (String::new(), 0, 0, Vec::new());
-        let mut next = Some(first);
+        let mut next = waiting.next();
         while let Some(job) = next {
             match job {
                 Job::Frame(at, direction, bytes) => {
@@ -263,17 +268,33 @@ fn write(shared: &Shared, queue: &mpsc::Receiver<Job>) {
                 }
                 Job::Flush(done) => flushed.push(done),
             }
-            next = (text.len() < PIECE_BYTES).then(|| queue.try_recv().ok()).flatten();
-        }
-        if lines > 0 {
-            shared.append(&text, lines);
-            shared.waiting.fetch_sub(taken, Ordering::Relaxed);
-            shared.changes.send_replace(());
+            next = waiting.next();
+            if lines > 0 && (next.is_none() || text.len() >= PIECE_BYTES) {
+                shared.append(&text, lines);
+                shared.waiting.fetch_sub(taken, Ordering::Relaxed);
+                shared.changes.send_replace(());
+                (text, lines, taken) = (String::new(), 0, 0);
+            }
         }
         for done in flushed {
             let _ = done.send(());
         }
     }
+}
+
+/// Waits until nothing more comes for a moment, so that this does not take time from a turn, and returns all jobs in order.
+fn gather(first: Job, shared: &Shared, queue: &mpsc::Receiver<Job>) -> Vec<Job> {
+    let deadline = Instant::now() + LONGEST_WAIT;
+    let mut jobs = vec![first];
+    while !matches!(jobs.last(), Some(Job::Flush(_)))
+        && shared.waiting.load(Ordering::Relaxed) < shared.limits.waiting / 3
+        && let left = deadline.saturating_duration_since(Instant::now())
+        && !left.is_zero()
+        && let Ok(job) = queue.recv_timeout(left.min(PAUSE))
+    {
+        jobs.push(job);
+    }
+    jobs
 }
 
 /// Returns a line as JSON without secrets, byte for byte if it has none.
