@@ -4,6 +4,7 @@
 pub mod filter;
 mod headline;
 pub mod page;
+mod queue;
 pub mod save;
 pub mod spool;
 
@@ -92,7 +93,7 @@ impl Trace {
             tap(bytes);
         }
         if let Some(message) = message {
-            self.note(direction, Head::of(message), bytes.len());
+            self.note(direction, message, bytes.len());
         }
         self.spool.record(self.start.elapsed(), direction, bytes);
     }
@@ -102,7 +103,7 @@ impl Trace {
         if let Some(Tap(tap)) = &self.tap {
             tap(line.as_bytes());
         }
-        self.note(Direction::ToAgent, Head::of_sent(line), line.len());
+        with_head_of_sent(line, |message| self.note(Direction::ToAgent, message, line.len()));
         self.spool.record(self.start.elapsed(), Direction::ToAgent, line.as_bytes());
     }
 
@@ -127,12 +128,13 @@ impl Trace {
         self.recent.iter().skip(skipped).map(|(direction, head)| head.summary(*direction)).collect()
     }
 
-    fn note(&mut self, direction: Direction, head: Head, size: usize) {
+    fn note(&mut self, direction: Direction, message: &Message<'_>, size: usize) {
+        // Its memory is used again, since this is done for every message.
+        let oldest = if self.recent.len() == RECENT { self.recent.pop_front() } else { None };
+        let (_, mut head) = oldest.unwrap_or((direction, Head::default()));
+        head.set(message);
         if is_logged() {
             self.log(direction, head.clone(), size);
-        }
-        if self.recent.len() == RECENT {
-            self.recent.pop_front();
         }
         self.recent.push_back((direction, head));
     }
@@ -169,21 +171,19 @@ fn is_logged() -> bool {
 
 impl Head {
     fn of(message: &Message<'_>) -> Self {
+        let mut head = Self::default();
+        head.set(message);
+        head
+    }
+
+    fn set(&mut self, message: &Message<'_>) {
         let (method, id) = match message {
             Message::Request { id, method, .. } => (Some(method), Some(id)),
             Message::Notification { method, .. } => (Some(method), None),
             Message::Response { id, .. } => (None, Some(id)),
         };
-        Self { method: method.map(ToString::to_string), id: id.map(|id| id.get().to_owned()) }
-    }
-
-    /// Parses a line that we sent. We write the id and the method first, so the params or the result need not be parsed.
-    fn of_sent(line: &str) -> Self {
-        let line = line.get(..MAX_HEAD_BYTES).unwrap_or(line);
-        let ends = [",\"params\":", ",\"result\":", ",\"error\":"];
-        let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(0);
-        let without_payload = format!("{},\"result\":0}}", &line[..end]);
-        incoming::parse(&without_payload).map(|message| Self::of(&message)).unwrap_or_default()
+        set(&mut self.method, method.map(AsRef::as_ref));
+        set(&mut self.id, id.map(|id| id.get()));
     }
 
     /// Returns the direction, method and id in a few words.
@@ -192,6 +192,25 @@ impl Head {
         let what = self.method.as_deref().unwrap_or("answer");
         let id = self.id.as_ref().map_or_else(String::new, |id| format!(" {id}"));
         format!("{arrow} {what}{id}")
+    }
+}
+
+fn set(text: &mut Option<String>, new: Option<&str>) {
+    match (text.as_mut(), new) {
+        (Some(text), Some(new)) => new.clone_into(text),
+        (_, new) => *text = new.map(str::to_owned),
+    }
+}
+
+/// Parses the beginning of a line that we sent, if it can be. We write the id and the method first, so the params or the result
+/// need not be parsed.
+fn with_head_of_sent(line: &str, run: impl FnOnce(&Message<'_>)) {
+    let line = line.get(..MAX_HEAD_BYTES).unwrap_or(line);
+    let ends = [",\"params\":", ",\"result\":", ",\"error\":"];
+    let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(0);
+    let without_payload = format!("{},\"result\":0}}", &line[..end]);
+    if let Ok(message) = incoming::parse(&without_payload) {
+        run(&message);
     }
 }
 

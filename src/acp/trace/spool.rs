@@ -3,6 +3,7 @@
 //! file can be written, less is kept in memory.
 
 use super::super::redact::Redactor;
+use super::queue::{Batch, Recorder, queue};
 use crate::jsonrpc::incoming::repair_surrogates;
 use crate::jsonrpc::recording::{Direction, line};
 use parking_lot::Mutex;
@@ -14,9 +15,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// How much is kept.
@@ -38,10 +38,6 @@ pub(super) const LIMITS: Limits =
 /// How much is written at once, in bytes, and read at once.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// How long a pause has to be until what came before it is written, and how long that is put off where there is none.
-const PAUSE: Duration = Duration::from_millis(300);
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
-
 /// How long a reader waits until what was recorded before is written.
 const FLUSH_LIMIT: Duration = Duration::from_secs(60);
 
@@ -54,7 +50,7 @@ static NEXT_FILE: AtomicU64 = AtomicU64::new(1);
 /// What is recorded of one agent. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Spool {
-    jobs: mpsc::Sender<Job>,
+    recorder: Arc<Recorder>,
     shared: Arc<Shared>,
 }
 
@@ -64,15 +60,7 @@ struct Shared {
     limits: Limits,
     folder: Option<PathBuf>,
     segments: Mutex<Segments>,
-    waiting: AtomicUsize,
-    /// How many messages were not recorded because too much was waiting.
-    overrun: AtomicU64,
     changes: watch::Sender<()>,
-}
-
-enum Job {
-    Frame(Duration, Direction, Box<[u8]>),
-    Flush(mpsc::Sender<()>),
 }
 
 #[derive(Debug, Default)]
@@ -124,39 +112,32 @@ pub struct Chunk {
 impl Spool {
     /// Starts a spool in this folder, or in memory.
     pub(super) fn start(folder: Option<PathBuf>, redactor: Redactor, limits: Limits) -> Self {
-        let (jobs, queue) = mpsc::channel();
+        let (recorder, taker) = queue(limits.waiting);
         let shared = Arc::new(Shared {
             redactor,
             limits,
             folder,
             segments: Mutex::default(),
-            waiting: AtomicUsize::new(0),
-            overrun: AtomicU64::new(0),
             changes: watch::channel(()).0,
         });
         let own = Arc::clone(&shared);
-        std::thread::spawn(move || write(&own, &queue));
-        Self { jobs, shared }
+        std::thread::spawn(move || {
+            while let Some(batch) = taker.take() {
+                own.write(&batch);
+            }
+        });
+        Self { recorder: Arc::new(recorder), shared }
     }
 
     /// Records a line. It does not wait.
     pub(super) fn record(&self, at: Duration, direction: Direction, bytes: &[u8]) {
-        let waiting = self.shared.waiting.fetch_add(bytes.len(), Ordering::Relaxed);
-        if waiting > self.shared.limits.waiting {
-            self.shared.waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
-            self.shared.overrun.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
-        // Fails only if the thread has panicked.
-        let _ = self.jobs.send(Job::Frame(at, direction, bytes.into()));
+        self.recorder.add(at, direction, bytes);
     }
 
     /// Blocks until what was recorded before is written.
     pub fn flush(&self) {
-        let (done, flushed) = mpsc::channel();
-        if self.jobs.send(Job::Flush(done)).is_ok() {
-            let _ = flushed.recv_timeout(FLUSH_LIMIT);
-        }
+        // Fails only if the thread has panicked or takes too long.
+        let _ = self.recorder.flush().recv_timeout(FLUSH_LIMIT);
     }
 
     /// Returns a receiver that is told when more is written.
@@ -247,56 +228,6 @@ impl Store {
     }
 }
 
-/// Writes what comes, until nobody can record any more.
-fn write(shared: &Shared, queue: &mpsc::Receiver<Job>) {
-    while let Ok(first) = queue.recv() {
-        let mut waiting = gather(first, shared, queue).into_iter();
-        let (mut text, mut lines, mut taken, mut flushed) = (String::new(), 0, 0, Vec::new());
-        let mut next = waiting.next();
-        while let Some(job) = next {
-            match job {
-                Job::Frame(at, direction, bytes) => {
-                    let overrun = shared.overrun.swap(0, Ordering::Relaxed);
-                    if overrun > 0 {
-                        text += &line(at.as_secs_f64(), Direction::Missing, &overrun.to_string());
-                        lines += 1;
-                    }
-                    let message = cleaned(&shared.redactor, direction, &bytes);
-                    text += &line(at.as_secs_f64(), direction, &message);
-                    lines += 1;
-                    taken += bytes.len();
-                }
-                Job::Flush(done) => flushed.push(done),
-            }
-            next = waiting.next();
-            if lines > 0 && (next.is_none() || text.len() >= PIECE_BYTES) {
-                shared.append(&text, lines);
-                shared.waiting.fetch_sub(taken, Ordering::Relaxed);
-                shared.changes.send_replace(());
-                (text, lines, taken) = (String::new(), 0, 0);
-            }
-        }
-        for done in flushed {
-            let _ = done.send(());
-        }
-    }
-}
-
-/// Waits until nothing more comes for a moment, so that this does not take time from a turn, and returns all jobs in order.
-fn gather(first: Job, shared: &Shared, queue: &mpsc::Receiver<Job>) -> Vec<Job> {
-    let deadline = Instant::now() + LONGEST_WAIT;
-    let mut jobs = vec![first];
-    while !matches!(jobs.last(), Some(Job::Flush(_)))
-        && shared.waiting.load(Ordering::Relaxed) < shared.limits.waiting / 3
-        && let left = deadline.saturating_duration_since(Instant::now())
-        && !left.is_zero()
-        && let Ok(job) = queue.recv_timeout(left.min(PAUSE))
-    {
-        jobs.push(job);
-    }
-    jobs
-}
-
 /// Returns a line as JSON without secrets, byte for byte if it has none.
 pub(super) fn cleaned<'a>(
     redactor: &Redactor,
@@ -332,6 +263,33 @@ pub(super) fn cleaned<'a>(
 }
 
 impl Shared {
+    /// Writes lines without their secrets.
+    fn write(&self, batch: &Batch) {
+        let (mut text, mut lines, mut last) = (String::new(), 0, 0.0);
+        for (at, direction, bytes) in batch.lines() {
+            last = at.as_secs_f64();
+            let next = line(last, direction, &cleaned(&self.redactor, direction, bytes));
+            // Apart from a line that may be too long to be kept.
+            if lines > 0 && text.len() + next.len() > PIECE_BYTES {
+                self.append(&text, lines);
+                (text, lines) = (String::new(), 0);
+            }
+            text += &next;
+            lines += 1;
+        }
+        if batch.missing > 0 {
+            text += &line(last, Direction::Missing, &batch.missing.to_string());
+            lines += 1;
+        }
+        if lines > 0 {
+            self.append(&text, lines);
+        }
+        for done in &batch.flushes {
+            // Whoever has asked may have given up.
+            let _ = done.send(());
+        }
+    }
+
     /// Appends lines to the last segment, or to a new one.
     fn append(&self, text: &str, lines: u64) {
         let last = {
@@ -353,6 +311,8 @@ impl Shared {
         if let Some(last) = segments.list.back_mut() {
             last.len += len as u64;
         }
+        drop(segments);
+        self.changes.send_replace(());
     }
 
     /// Begins a segment with these lines and drops one that is too many, but not the first: it has the handshake. Returns how
