@@ -32,7 +32,12 @@ fn a_deleted_file_is_put_back_from_the_comparison() {
     chat.nvim
         .poll("put back", |nvim| nvim.messages().contains("Rejected 1 hunk in old/deep/a.txt"));
     assert_eq!(tree(chat.nvim.cwd()), before);
+    chat.nvim.poll("the file itself", |nvim| nvim.eval("vim.bo.buftype") == json!(""));
     assert_eq!(chat.nvim.eval("vim.bo.modified"), json!(false));
+    // There is nothing to undo that would empty it.
+    chat.nvim.input("u");
+    chat.nvim.command("silent wall");
+    assert_eq!(tree(chat.nvim.cwd()), before);
     // It is an ordinary file again.
     chat.nvim.command("call setline(1, 'mine') | checktime | silent write");
     assert_eq!(fs::read_to_string(&script).unwrap(), "mine\n");
@@ -95,4 +100,139 @@ fn a_hunk_rejected_in_a_comparison_is_saved() {
         chat.nvim.command("edit src/3.txt");
         assert_eq!(chat.nvim.eval("vim.fn.maparg('do', 'n')"), json!(""));
     }
+}
+
+/// Holds (Review): `dp` on a deleted file accepts the deletion, and leaves neither a window nor a buffer.
+#[test]
+fn a_deletion_is_accepted_in_a_comparison() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root: &Path| fs::remove_dir_all(root.join("old")).unwrap());
+    compare(&mut chat, "old/deep/a.txt (deleted)");
+    chat.nvim.input("dp");
+    chat.nvim.poll_screen("Nothing is pending");
+    assert!(chat.nvim.messages().contains("Accepted 1 hunk in old/deep/a.txt"));
+    assert_eq!(chat.nvim.eval("vim.fn.bufexists('old/deep/a.txt')"), json!(0));
+    assert!(!chat.path("old").exists());
+}
+
+/// Holds (Review): `do` on a new file removes it, and `u` in the review brings it back.
+#[test]
+fn a_new_file_is_rejected_in_a_comparison() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root: &Path| fs::write(root.join("new.txt"), "new\n").unwrap());
+    let new = chat.path("new.txt");
+    compare(&mut chat, "new.txt (new file)");
+    chat.nvim.input("do");
+    chat.nvim.poll_screen("Nothing is pending");
+    assert!(!new.exists());
+    assert_eq!(chat.nvim.eval("vim.fn.bufexists('new.txt')"), json!(0));
+    chat.nvim.input("u");
+    chat.nvim.poll_screen("new.txt (new file)");
+    assert_eq!(fs::read_to_string(new).unwrap(), "new\n");
+}
+
+/// Holds (Review): A file that was moved and changed is compared with the old one, and decided on as a whole.
+#[test]
+fn a_moved_file_is_compared_with_what_it_was() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root: &Path| {
+        fs::remove_file(root.join("src/3.txt")).unwrap();
+        fs::write(root.join("src/moved.txt"), "one\ntwo 3\nTHREE\n").unwrap();
+    });
+    compare(&mut chat, "src/3.txt → src/moved.txt");
+    chat.nvim.poll_screen(" src/3.txt before the changes");
+    chat.nvim.poll_screen("three");
+    for keys in ["do", "dp", "<C-w>hdo", "dp"] {
+        chat.nvim.command("messages clear");
+        chat.nvim.input(keys);
+        chat.nvim.poll(keys, |nvim| nvim.messages().contains("as a whole"));
+    }
+    let text = fs::read_to_string(chat.path("src/moved.txt")).unwrap();
+    assert_eq!(text, "one\ntwo 3\nTHREE\n");
+    chat.nvim.input("q");
+    chat.nvim.poll("the review", |nvim| nvim.eval("vim.bo.filetype") == json!("ratreview"));
+    chat.nvim.input("r");
+    chat.nvim.poll_screen("Nothing is pending");
+    assert!(chat.path("src/3.txt").exists() && !chat.path("src/moved.txt").exists());
+}
+
+/// Holds (Review): Decisions in a comparison are about the hunk at the cursor in either window, however fast they follow each other, and `u` in the review takes them back.
+#[test]
+fn decisions_in_a_comparison_are_those_of_the_review() {
+    let mut chat = in_project();
+    let (old, new) = ("one\ntwo 3\nthree\n", "a\nb\none\nc\nd\ntwo 3\ne\nthree\n");
+    turn_with_command(&mut chat, |root: &Path| fs::write(root.join("src/3.txt"), new).unwrap());
+    compare(&mut chat, "src/3.txt");
+    // The second one is rejected before the editor knows what has become of the first one.
+    chat.nvim.lua("vim.api.nvim_feedkeys('ggdo]c]cdo', 'x', false)", json!([]));
+    let text = |chat: &Chat| fs::read_to_string(chat.path("src/3.txt")).unwrap();
+    chat.nvim.poll("both", |nvim| nvim.messages().matches("Rejected 1 hunk").count() == 2);
+    assert_eq!(text(&chat), "one\nc\nd\ntwo 3\nthree\n");
+    chat.nvim.input("gg]c<C-w>hdo");
+    chat.nvim.poll("accepted", |nvim| nvim.messages().contains("Accepted 1 hunk"));
+    let base = "return vim.api.nvim_buf_get_lines(0, 0, -1, true)";
+    chat.nvim.poll("the base", |nvim| {
+        nvim.lua(base, json!([])) == json!(["one", "c", "d", "two 3", "three"])
+    });
+    // What was accepted by mistake is taken back in the base.
+    chat.nvim.input("u");
+    chat.nvim.poll("pending again", |nvim| {
+        nvim.lua(base, json!([])) == json!(old.lines().collect::<Vec<_>>())
+    });
+    chat.nvim.input("q");
+    chat.nvim.poll_screen("1 file, 1 hunk");
+    chat.nvim.input("uuu");
+    chat.nvim.poll_screen("1 file, 3 hunks");
+    assert_eq!(text(&chat), new);
+}
+
+/// Holds (Review): What a range of `:diffput` and `:diffget` does in a comparison counts, too.
+#[test]
+fn some_lines_are_put_into_the_base_by_a_command() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root: &Path| {
+        fs::write(root.join("src/3.txt"), "ONE\ntwo 3\nTHREE\n").unwrap();
+    });
+    compare(&mut chat, "src/3.txt");
+    chat.nvim.command("1,1diffput");
+    chat.nvim.poll("accepted", |nvim| nvim.messages().contains("Accepted 1 hunk in src/3.txt"));
+    chat.nvim.command("3,3diffget | write");
+    chat.nvim.input("<C-w>hq");
+    chat.nvim.poll_screen("Nothing is pending");
+    let text = fs::read_to_string(chat.path("src/3.txt")).unwrap();
+    assert_eq!(text, "ONE\ntwo 3\nthree\n");
+}
+
+/// Holds (Review): A row that is not about lines cannot be compared, and says so.
+#[test]
+fn what_has_no_lines_is_not_compared() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root: &Path| {
+        fs::set_permissions(root.join("open.txt"), fs::Permissions::from_mode(0o755)).unwrap();
+    });
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("open.txt");
+    chat.nvim.input("<CR>");
+    chat.nvim.poll("why not", |nvim| nvim.messages().contains("There are no lines to compare"));
+}
+
+/// Holds (Review): After `<C-w>v` and `<C-w>o` a comparison leaves an ordinary window of the file.
+#[test]
+fn a_split_of_a_comparison_becomes_an_ordinary_window() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root: &Path| {
+        fs::write(root.join("src/3.txt"), "one\n").unwrap();
+    });
+    compare(&mut chat, "src/3.txt");
+    chat.nvim.input("<C-w>v<C-w>o");
+    chat.nvim.poll("no bar", |nvim| nvim.eval("vim.wo.winbar") == json!(""));
+    assert_eq!(chat.nvim.eval("{vim.wo.diff, vim.fn.bufname()}"), json!([false, "src/3.txt"]));
+    // The same in the review: as long as it is shown, nobody leaves it.
+    chat.nvim.command("tabclose | RatReview");
+    chat.nvim.poll("the review", |nvim| nvim.eval("vim.bo.filetype") == json!("ratreview"));
+    let tab = chat.nvim.eval("vim.fn.tabpagenr()");
+    chat.nvim.input("<C-w>s<C-w>W<C-w>c<C-w>s<C-w>c");
+    assert_eq!(chat.nvim.eval("vim.fn.tabpagenr()"), tab);
+    chat.nvim.input("q");
+    chat.nvim.poll("the chat", |nvim| nvim.eval("vim.fn.tabpagenr()") == json!(1));
 }

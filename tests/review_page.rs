@@ -163,3 +163,31 @@ fn a_part_of_a_hunk_is_decided_on_and_a_decision_taken_back() {
     chat.nvim.input("uu");
     chat.nvim.poll("told", |nvim| nvim.messages().contains("There is no decision to take back"));
 }
+
+/// Holds (Review): A decision is about the hunk that the user sees, also if they are faster than the review is updated.
+#[test]
+fn fast_decisions_are_about_what_is_shown() {
+    let old: String = (1..=30).map(|n| format!("{n}\n")).collect();
+    // After every third line two more: each rejection moves all hunks after it.
+    let new: String = (1..=30)
+        .map(|n| if n % 3 == 0 { format!("{n}\nnew {n}\nmore {n}\n") } else { format!("{n}\n") })
+        .collect();
+    let mut chat = Chat::builder().file("a.txt", old).in_turn();
+    let path = chat.path("a.txt");
+    chat.request("fs/write_text_file", json!({"path": path, "content": new})).unwrap();
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("1 file, 10 hunks");
+    // The first, third, fifth and seventh hunk, and each of them twice, before anything can be drawn.
+    let keys = "vim.api.nvim_feedkeys('gg]crr]c]crr]c]crr]c]crr', 'x', false)";
+    chat.nvim.lua(keys, json!([]));
+    chat.nvim.poll("four rejections", |nvim| {
+        let text = nvim.lua("return vim.fn.join(vim.fn.readfile(...), ' ')", json!([path]));
+        let text = text.as_str().unwrap_or_default().to_owned();
+        let left: Vec<u32> =
+            (1..=10).filter(|n| text.contains(&format!("new {} ", 3 * n))).collect();
+        left == [2, 4, 6, 8, 9, 10]
+    });
+    chat.nvim.poll_screen("1 file, 6 hunks");
+}

@@ -276,12 +276,15 @@ local function review(args, keep)
   local payload = { chat = chat.id, keep = keep, scope = scope == "turn" and "turn" or "all" }
   if scope ~= "turn" and scope ~= "all" then
     local buf = vim.api.nvim_get_current_buf()
-    if not require("rat.document.paths").is_document(buf) then
-      return notify.warn(("This buffer is no file. Try :%s turn."):format(args.name))
+    local compared = require("rat.review.compare").path_of(buf, scope == "file")
+    if not compared and not require("rat.document.paths").is_document(buf) then
+      return notify.warn(("This buffer is not a file. Try :%s turn."):format(args.name))
     end
-    payload.path = vim.api.nvim_buf_get_name(buf)
-    if scope ~= "file" then
+    payload.path = compared or vim.api.nvim_buf_get_name(buf)
+    if scope ~= "file" and not compared then
       payload.first, payload.last = args.line1, args.line2
+      -- Lines may have other numbers by the time they are looked at.
+      payload.hunks = require("rat.review.pending").ids(buf, args.line1 - 1, args.line2 - 1)
     end
   end
   rpc.notify("review", payload)

@@ -2,7 +2,7 @@
 //! them. It reads nothing.
 
 use crate::core::messages::review::{ChangedFile, ChangedHunk};
-use crate::edit::{Text, diff};
+use crate::edit::{HunkId, Text, diff};
 use std::sync::Arc;
 
 /// Only so many pairs of files are compared line by line,
@@ -82,13 +82,14 @@ fn is_similar(old: &Text, new: &Text) -> bool {
 }
 
 /// What differs between a file and the one it was renamed from.
-fn renamed(old: &ChangedFile, new: &ChangedFile) -> ChangedFile {
+pub(super) fn renamed(old: &ChangedFile, new: &ChangedFile) -> ChangedFile {
     let by: Vec<usize> = (0..new.authors.len()).collect();
     let mut shift = 0_isize;
     let hunks = diff(&old.base, &new.text).into_iter().map(|hunk| {
         let start = hunk.start.saturating_add_signed(shift);
         shift += hunk.lines.len().cast_signed() - hunk.removed.cast_signed();
-        ChangedHunk { base: hunk.old(), text: start..start + hunk.lines.len(), by: by.clone() }
+        let text = start..start + hunk.lines.len();
+        ChangedHunk { id: HunkId::default(), base: hunk.old(), text, by: by.clone() }
     });
     ChangedFile {
         path: new.path.clone(),

@@ -3,13 +3,15 @@
 
 use super::events::Events;
 use super::file_scope::filter_in_scope;
+use super::renames;
 use super::review_history::ReviewHistory;
 use super::review_page;
 use super::review_states::{ReviewStates, StateWayBack};
 use crate::core::messages::event::Event;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::review::{
-    ChangeScope, ChangedFile, Review, ReviewAction, ReviewList, ReviewedFile, ReviewedPart,
+    ChangeScope, ChangedFile, Comparison, Review, ReviewAction, ReviewList, ReviewedFile,
+    ReviewedPart, SelectedHunks,
 };
 use crate::core::messages::review_page::ReviewDraft;
 use crate::documents::{Decided, DocumentError, Documents, WayBack};
@@ -77,7 +79,7 @@ impl Reviews {
                 }
             }
             // A mode belongs to no line.
-            if part != ReviewedPart::Lines && changes.lines.is_none() {
+            if part != ReviewedPart::Lines && changes.hunks == SelectedHunks::All {
                 for state in reviews.states.list(&scope).await {
                     let is_wanted =
                         |path: &PathBuf| *path == state.path || Some(path) == state.from.as_ref();
@@ -132,26 +134,6 @@ impl Reviews {
         }
         let back = decided.way_back.take().map(Back::Lines);
         Ok((decided, back))
-    }
-
-    /// Puts a deleted file back whose text the user has put back into its buffer.
-    pub(super) fn put_back(&self, path: PathBuf, scope: FileScope) {
-        let reviews = self.clone();
-        self.events.spawn(async move {
-            let (mut files, mut failed) = (Vec::new(), Vec::new());
-            for path in filter_in_scope(reviews.documents.disks(), &scope, vec![path]).await {
-                match reviews.documents.save_missing(&path).await {
-                    Ok(false) => {}
-                    Ok(true) => {
-                        let sessions = reviews.states.complete(&path).await;
-                        let decided = Decided { hunks: 1, sessions, ..Decided::default() };
-                        files.push(reviewed_file(path, decided));
-                    }
-                    Err(error) => failed.push((path, error.message_for_user())),
-                }
-            }
-            Event::Reviewed(ReviewAction::Reject, files, failed)
-        });
     }
 
     /// Takes the last decision back that was made in a review, in one file after the other.
@@ -218,16 +200,19 @@ impl Reviews {
         });
     }
 
-    /// Finds out what is pending in one file.
-    pub(super) fn find_change(&self, path: PathBuf, scope: FileScope) {
+    /// Finds out what is pending in one file; of one that was moved, what differs from the file at its old place.
+    pub(super) fn find_change(&self, comparison: Comparison, scope: FileScope) {
         let documents = Arc::clone(&self.documents);
         self.events.spawn(async move {
-            let real = filter_in_scope(documents.disks(), &scope, vec![path.clone()]).await;
-            let change = match real.first() {
-                Some(path) => documents.changes(path).await.ok().flatten(),
-                None => None,
+            let paths = std::iter::once(comparison.path.clone()).chain(comparison.from.clone());
+            let real = filter_in_scope(documents.disks(), &scope, paths.collect()).await;
+            let found = changes_of(&documents, real).await;
+            let change = match (&found[..], &comparison.from) {
+                ([file], None) => Some(file.clone()),
+                ([file, old], Some(_)) => Some(renames::renamed(old, file)),
+                _ => None,
             };
-            Event::ChangeFound(path, change)
+            Event::ChangeFound(comparison, change)
         });
     }
 

@@ -31,7 +31,7 @@ impl Rendered {
         self.lines.hash(&mut hasher);
         self.heads.hash(&mut hasher);
         for hunk in &self.hunks {
-            hunk.lines.hash(&mut hasher);
+            (hunk.id, &hunk.lines).hash(&mut hasher);
         }
         ReviewSection { hash: hasher.finish(), rows: self.lines.len() }
     }
@@ -210,7 +210,7 @@ fn render(
     for mut part in review::parts(&shown) {
         let row = rendered.lines.len();
         if let Some(hunk) = part.hunk.and_then(|index| hunks.get(index)) {
-            rendered.hunks.push(ReviewHunk { row, lines: hunk.text.clone() });
+            rendered.hunks.push(ReviewHunk { row, id: hunk.id, lines: hunk.text.clone() });
         } else {
             let (path, from) = (file.path.clone(), from.map(|(_, old)| old.path.clone()));
             rendered.heads.push(ReviewHead { row, path, from, kind: HeadKind::File, is_unknown });

@@ -162,26 +162,24 @@ impl ReviewStates {
         Some(StateWayBack { lines, ..way_back })
     }
 
-    /// Gives a file that had been deleted and was saved from its buffer the bytes and the mode it had. Returns whose
-    /// deletion that was.
-    pub(super) async fn complete(&self, path: &Path) -> Vec<SessionKey> {
-        let Some(changed) = self.changed.get(path) else { return Vec::new() };
-        let (Some(before), None) = (&changed.before, &changed.after) else { return Vec::new() };
-        let Some(now) = self.state(&changed).await else { return Vec::new() };
-        let (sessions, before) = (sessions(&changed), before.clone());
+    /// Gives a file that had been deleted and was saved from its buffer the bytes and the mode it had.
+    pub(super) async fn complete(&self, path: &Path) {
+        let Some(changed) = self.changed.get(path) else { return };
+        let (Some(before), None) = (&changed.before, &changed.after) else { return };
+        let Some(now) = self.state(&changed).await else { return };
+        let before = before.clone();
         let content = before.content.map(|id| self.checkpoints.content(changed.root.clone(), id));
         let content = match content {
             Some(content) => content.await.ok(),
             None => None,
         };
-        let Some(content) = content else { return sessions };
+        let Some(content) = content else { return };
         if !self.documents.has_lines_of(path, content).await.unwrap_or_default() {
-            return sessions;
+            return;
         }
         if let Err(why) = self.restore(path, changed, Some(now), Some(before)).await {
             tracing::debug!(path = %path.display(), why, "a file that is back is not as it was");
         }
-        sessions
     }
 
     /// Takes a decision on a file back; otherwise says why it is left alone.

@@ -96,11 +96,12 @@ impl Runner {
             Effect::TakeBack => self.files.reviews.take_back(),
             Effect::FindChanges { list, scope } => self.files.reviews.find_changes(list, scope),
             Effect::ComposeReview(draft) => self.files.reviews.compose(draft),
-            Effect::FindChange { path, scope } => self.files.reviews.find_change(path, scope),
+            Effect::FindChange { comparison, scope } => {
+                self.files.reviews.find_change(comparison, scope);
+            }
             Effect::KeepAsBase { path, base, scope } => {
                 self.files.reviews.keep_as_base(path, base, scope);
             }
-            Effect::PutBack { path, scope } => self.files.reviews.put_back(path, scope),
             Effect::FindPending { paths, scope } => self.files.reviews.find_pending(paths, scope),
             Effect::CollectPromptContext(request) => self.files.collect_prompt_context(request),
             Effect::TurnEnded { session, reported, taken, reads_buffers } => {

@@ -50,7 +50,7 @@ impl State {
             Event::Undone(chat, plan, outcome) => self.undone(chat, &plan, outcome),
             Event::ChangesFound(list, files, states) => self.changes_found(list, files, states),
             Event::ReviewComposed(piece, all) => self.review_composed(*piece, all),
-            Event::ChangeFound(path, change) => self.change_found(&path, change),
+            Event::ChangeFound(comparison, change) => self.change_found(comparison, change),
             Event::DiskChanged(paths) => self.disk_changed(&paths),
             Event::PromptContextCollected { chat, turn, unsaved, context } => {
                 self.context_collected(chat, turn, unsaved, context);
@@ -196,9 +196,8 @@ impl State {
                 self.with_chat(chat, |state, id| state.undo(id, target, force));
             }
             UserAction::ListChanges(list) => self.list_changes(list),
-            UserAction::Compare(path) => self.compare(path),
+            UserAction::Compare(comparison) => self.compare(comparison),
             UserAction::KeepAsBase(path, base) => self.keep_as_base(path, base),
-            UserAction::PutBack(path) => self.put_back(path),
             UserAction::Prompt { chat, prompt } => self.prompt(chat, prompt),
             UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),
             UserAction::Stop(chat) => self.with_chat(chat, Self::stop),

@@ -162,12 +162,6 @@ impl Documents {
         run_to_completion(async move { document.lock().await.reject(&scope).await }).await
     }
 
-    /// Saves the buffer of a file that does not exist. Returns `false` if it does, or there is no buffer.
-    pub async fn save_missing(&self, path: &Path) -> Result<bool, DocumentError> {
-        let document = self.document(path);
-        run_to_completion(async move { document.lock().await.save_missing().await }).await
-    }
-
     /// Whether a file, or its buffer, has the lines of a file with these bytes.
     pub async fn has_lines_of(&self, path: &Path, bytes: Vec<u8>) -> Result<bool, DocumentError> {
         let document = self.document(path);

@@ -17,7 +17,8 @@ use super::error::DocumentError;
 use super::facts::DiskFacts;
 use super::way_back::WayBack;
 use crate::core::messages::review::{
-    ChangeAuthor, ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines, SelectedRows,
+    ChangeAuthor, ChangeScope, ChangedFile, ChangedHunk, PendingFile, PendingLines, SelectedHunks,
+    SelectedRows,
 };
 use crate::edit::{
     Choice, Hunk, PendingHunk, Record, Rejection, Shape, StepId, Text, Version, apply, diff, refine,
@@ -61,9 +62,9 @@ impl Document {
         let (path, tick) = (self.path.clone(), loaded.buffer.tick);
         let hunks = run_blocking(move || {
             let mut hunks = Vec::new();
-            record.each_pending(|base, text| {
+            record.each_pending(|id, base, text| {
                 let (start, count, removed) = (text.start, text.len(), base.len());
-                hunks.push(PendingLines { start, count, removed });
+                hunks.push(PendingLines { id, start, count, removed });
             });
             hunks
         });
@@ -103,7 +104,7 @@ impl Document {
         let (scope, keeper) = (scope.clone(), self.keeper());
         self.change_record(move |record| {
             let choice = choose_pending(record, &scope);
-            let is_part = scope.selected.is_some() && !choice.is_empty();
+            let is_part = is_part(&scope) && !choice.is_empty();
             let lines = is_part.then(|| choice.lines());
             let sessions = sessions(record.authors(&choice));
             let way_back = WayBack::of_kept(record.keep(&choice), keeper);
@@ -174,7 +175,7 @@ impl Document {
     pub(super) async fn reject(&mut self, scope: &ChangeScope) -> Result<Decided, DocumentError> {
         for _ in 0..MAX_TRIES {
             let Some(record) = self.record().await? else { return Ok(Decided::default()) };
-            let (place, is_part) = (record.place(), scope.selected.is_some());
+            let (place, is_part) = (record.place(), is_part(scope));
             let scope = scope.clone();
             let planned = run_blocking(move || {
                 let (planned, choice) = choose(record, &scope);
@@ -298,28 +299,6 @@ impl Document {
         Ok(true)
     }
 
-    /// Saves a buffer whose file does not exist. Returns `false` if there is a file or no buffer.
-    pub(super) async fn save_missing(&mut self) -> Result<bool, DocumentError> {
-        for _ in 0..MAX_TRIES {
-            let Some((loaded, None)) = self.buffer_and_file().await? else { return Ok(false) };
-            self.make_folder().await?;
-            let eol = loaded.text.shape().final_newline;
-            match self.apply_edits(&loaded, Vec::new(), Then::Save { eol }).await? {
-                ChangeOutcome::Done { after, saved, stamp, undo, .. } => {
-                    self.set_saved(saved, stamp, loaded.buffer.encoding).await?;
-                    // Before the user types on.
-                    self.update_record(Version::of_buffer(after, undo)).await?;
-                    return Ok(true);
-                }
-                ChangeOutcome::Retry => {}
-                ChangeOutcome::Failed { reason, .. } => {
-                    return Err(DocumentError::Refused { path: self.path.clone(), reason });
-                }
-            }
-        }
-        Err(DocumentError::Busy(self.path.clone()))
-    }
-
     /// Whether the text has the lines of a file with these bytes.
     pub(super) async fn has_lines_of(&mut self, bytes: Vec<u8>) -> Result<bool, DocumentError> {
         let now = self.version().await?;
@@ -372,7 +351,8 @@ fn changed_file(path: PathBuf, record: &Record<Origin>) -> ChangedFile {
                 by.push(place);
             }
         }
-        hunks.push(ChangedHunk { base: hunk.base, text: hunk.text, by });
+        let PendingHunk { id, base, text, .. } = hunk;
+        hunks.push(ChangedHunk { id, base, text, by });
     }
     let (existed, exists) = record.existence();
     let (base, text) = (Arc::new(record.base()), record.current().clone().into_text());
@@ -406,8 +386,18 @@ pub(super) fn choose(
 }
 
 fn choose_pending(record: &Record<Origin>, scope: &ChangeScope) -> Choice {
-    if let Some(SelectedRows { removed, added }) = &scope.selected {
-        return record.choose_rows(removed, added, |origin| scope.includes(&origin.author()));
+    let is_chosen = |origin: &Origin| scope.includes(&origin.author());
+    match &scope.hunks {
+        SelectedHunks::All => record.choose(None, is_chosen),
+        SelectedHunks::At(lines) => record.choose(Some(lines), is_chosen),
+        SelectedHunks::These(hunks) => record.choose_hunks(hunks, is_chosen),
+        SelectedHunks::Rows(hunk, SelectedRows { removed, added }) => {
+            record.choose_rows(*hunk, removed, added, is_chosen)
+        }
     }
-    record.choose(scope.lines.as_ref(), |origin| scope.includes(&origin.author()))
+}
+
+/// Whether a decision is about some lines of a hunk.
+fn is_part(scope: &ChangeScope) -> bool {
+    matches!(scope.hunks, SelectedHunks::Rows(..))
 }

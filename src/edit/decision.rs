@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::hunks::Hunk;
 use super::record::weave::{Life, Line, LineId, Transition};
-use super::record::{Form, Kept, Record, StepId, Version};
+use super::record::{Form, HunkId, Kept, Record, StepId, Version, hunk_id};
 
 /// Pending changes that a decision is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,43 +87,72 @@ impl<O> Record<O> {
     /// Chooses what is pending of all that the agents for which `is_chosen` did; with `lines` of the text (0-based) only the
     /// hunks that touch them. A hunk that has only removed lines touches the lines before and after it.
     pub fn choose(&self, lines: Option<&Range<usize>>, is_chosen: impl Fn(&O) -> bool) -> Choice {
-        let is_chosen = |step: StepId| self.origin(step).is_some_and(&is_chosen);
-        let changes = |id: LineId| {
-            let line = self.weave.line(id);
-            self.steps_of(id).filter(move |_| line.exists).map(move |step| (id, step))
-        };
-        let is_wanted =
-            |&(id, step): &(LineId, StepId)| self.is_pending(id, step) && is_chosen(step);
-        let Some(lines) = lines else {
-            let ids = self.weave.iter().map(|(id, _)| id);
-            let form = self.forms().by.is_some_and(is_chosen);
-            return Choice { changes: ids.flat_map(changes).filter(is_wanted).collect(), form };
-        };
-        let (mut chosen, mut is_all) = (HashSet::new(), true);
+        match lines {
+            Some(lines) => self.choose_where(|text, _| touches(text, lines), is_chosen),
+            None => self.choose_all(is_chosen),
+        }
+    }
+
+    /// Like [`Self::choose`], with these hunks only. Those that are pending no more are left out.
+    pub fn choose_hunks(&self, hunks: &HashSet<HunkId>, is_chosen: impl Fn(&O) -> bool) -> Choice {
+        self.choose_where(|_, ids| ids.iter().any(|id| hunks.contains(&HunkId(id.0))), is_chosen)
+    }
+
+    fn choose_all(&self, is_chosen: impl Fn(&O) -> bool) -> Choice {
+        let ids = self.weave.iter().map(|(id, _)| id);
+        let changes = ids.flat_map(|id| self.pending_changes(id, &is_chosen)).collect();
+        Choice { changes, form: self.forms().by.is_some_and(|by| self.is_by(by, &is_chosen)) }
+    }
+
+    fn choose_where(
+        &self,
+        is_meant: impl Fn(&Range<usize>, &[LineId]) -> bool,
+        is_chosen: impl Fn(&O) -> bool,
+    ) -> Choice {
+        let (mut changes, mut is_all) = (HashSet::new(), true);
         self.each_run(|_, text, ids| {
-            let is_touched = touches(&text, lines);
-            is_all &= is_touched;
-            if is_touched {
-                chosen.extend(ids.iter().copied().flat_map(changes).filter(is_wanted));
+            let is_meant = is_meant(&text, ids);
+            is_all &= is_meant;
+            if is_meant {
+                changes.extend(ids.iter().flat_map(|id| self.pending_changes(*id, &is_chosen)));
             }
         });
         // Whoever decides on every hunk of a file decides on the whole file.
-        let form = is_all && self.forms().by.is_some_and(&is_chosen);
-        Choice { changes: chosen, form }
+        let form = is_all && self.forms().by.is_some_and(|by| self.is_by(by, &is_chosen));
+        Choice { changes, form }
     }
 
-    /// Chooses of what is pending the coming of some lines of the text and the going of some lines of the base (0-based), as
-    /// far as agents for which `is_chosen` did it.
+    fn is_by(&self, step: StepId, is_chosen: impl Fn(&O) -> bool) -> bool {
+        self.origin(step).is_some_and(is_chosen)
+    }
+
+    /// Returns the pending changes of a line by agents for which `is_chosen` holds.
+    fn pending_changes(
+        &self,
+        id: LineId,
+        is_chosen: impl Fn(&O) -> bool,
+    ) -> impl Iterator<Item = (LineId, StepId)> {
+        let steps = self.steps_of(id).filter(move |_| self.weave.line(id).exists);
+        let pending = steps.filter(move |step| self.is_pending(id, *step));
+        pending.filter(move |step| self.is_by(*step, &is_chosen)).map(move |step| (id, step))
+    }
+
+    /// Chooses of a pending hunk the coming of some lines and the going of others, counted from its first line in the text and
+    /// in the base, as far as agents for which `is_chosen` did it.
     pub fn choose_rows(
         &self,
+        hunk: HunkId,
         removed: &Range<usize>,
         added: &Range<usize>,
         is_chosen: impl Fn(&O) -> bool,
     ) -> Choice {
         let is_chosen = |step: StepId| self.origin(step).is_some_and(&is_chosen);
         let mut changes = HashSet::new();
-        self.each_run(|base, text, ids| {
-            let (mut base_row, mut text_row) = (base.start, text.start);
+        self.each_run(|_, _, ids| {
+            if hunk_id(ids) != hunk {
+                return;
+            }
+            let (mut base_row, mut text_row) = (0, 0);
             for &id in ids {
                 let line = self.weave.line(id);
                 let is_alive = line.is_alive();

@@ -23,6 +23,8 @@ pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
 pub use merge::{Conflict, Merged, merge};
 pub use own::without_own;
 pub use rebase::{Overlap, Spans, rebase, replay};
-pub use record::{Form, Kept, PendingHunk, Place, Record, StepId, Turnover, UndoState, Version};
+pub use record::{
+    Form, HunkId, Kept, PendingHunk, Place, Record, StepId, Turnover, UndoState, Version,
+};
 pub use revision::{Revision, Snapshot};
 pub use text::{LineEnding, Shape, Text};

@@ -62,9 +62,16 @@ pub struct Form {
     pub exists: bool,
 }
 
+/// Identifies a pending hunk of a record, whatever becomes of the lines around it. A part of a hunk on which was decided takes
+/// its identity along, and leaves another to the rest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HunkId(pub u32);
+
 /// Lines that pending changes put in place of others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingHunk {
+    /// Which one it is.
+    pub id: HunkId,
     /// The lines in the base (0-based).
     pub base: Range<usize>,
     /// The lines in the text (0-based).
@@ -396,9 +403,9 @@ impl<O> Record<O> {
         count.max(usize::from(self.forms().by.is_some()))
     }
 
-    /// Passes the lines of each pending hunk in the base and in the text, in their order.
-    pub fn each_pending(&self, mut each: impl FnMut(Range<usize>, Range<usize>)) {
-        self.each_run(|base, text, _| each(base, text));
+    /// Passes each pending hunk with its lines in the base and in the text, in their order.
+    pub fn each_pending(&self, mut each: impl FnMut(HunkId, Range<usize>, Range<usize>)) {
+        self.each_run(|base, text, lines| each(hunk_id(lines), base, text));
     }
 
     /// Returns what is pending, in the order of the text.
@@ -417,7 +424,7 @@ impl<O> Record<O> {
             let mut steps: Vec<StepId> = run.lines.iter().filter_map(step).collect();
             steps.sort_unstable();
             steps.dedup();
-            PendingHunk { base: run.base, text: run.text, steps }
+            PendingHunk { id: hunk_id(&run.lines), base: run.base, text: run.text, steps }
         });
         hunks.collect()
     }
@@ -452,6 +459,11 @@ impl<O> Record<O> {
             each(base_start..base, text_start..text, &lines);
         }
     }
+}
+
+/// Returns the identity of a hunk with these lines, of which there is at least one.
+pub(super) fn hunk_id(lines: &[LineId]) -> HunkId {
+    HunkId(lines[0].0)
 }
 
 fn is_pending<O>(

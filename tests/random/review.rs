@@ -1,7 +1,8 @@
 //! The user keeps or rejects what is pending in a file: none of their own text goes, and a file all of whose changes are
 //! rejected is what it was, unless that is reported.
 
-use rat_nvim::core::messages::review::ChangeScope;
+use rat_nvim::core::messages::review::{ChangeScope, SelectedHunks};
+use rat_nvim::edit::{HunkId, PendingHunk};
 
 use super::model::{Checked, Look, shown};
 use super::nvim::within;
@@ -17,11 +18,12 @@ impl World {
             if self.dice.once_in(2) { self.at } else { self.dice.within(0..self.files.len()) };
         self.follows(index).await?;
         let was = self.look(index).await;
-        let scope = self.scope(&was);
+        let path = self.files[index].path.clone();
+        let pending = within(self.desk.documents().pending(&path)).await;
+        let scope = self.scope(&was, &pending.map_err(|error| error.to_string())?);
         let is_rejected = self.dice.once_in(2);
         let verb = if is_rejected { "rejects" } else { "keeps" };
         self.trail.note(format!("user: {verb} in {} {scope:?}", self.files[index].name));
-        let path = self.files[index].path.clone();
         if is_rejected {
             self.rejects(index, scope, &was).await
         } else {
@@ -41,18 +43,27 @@ impl World {
         }
     }
 
-    fn scope(&mut self, was: &Look) -> ChangeScope {
+    fn scope(&mut self, was: &Look, pending: &[PendingHunk]) -> ChangeScope {
         let lines = was.kept().lines().count();
-        match self.dice.within(0..3) {
+        match self.dice.within(0..4) {
             0 => ChangeScope::default(),
             1 => {
                 let session = key(self.dice.within(0..2));
                 ChangeScope { session: Some(session), ..ChangeScope::default() }
             }
+            2 => {
+                // Some of those that were pending earlier, too.
+                self.shown_hunks.extend(pending.iter().map(|hunk| hunk.id));
+                let shown: Vec<HunkId> = self.shown_hunks.iter().copied().collect();
+                let some = shown.into_iter().filter(|_| self.dice.once_in(3));
+                let hunks = SelectedHunks::These(some.collect());
+                ChangeScope { hunks, ..ChangeScope::default() }
+            }
             _ => {
                 let first = self.dice.within(0..lines + 1);
                 let last = first + self.dice.within(0..4);
-                ChangeScope { lines: Some(first..last), ..ChangeScope::default() }
+                let hunks = SelectedHunks::At(first..last);
+                ChangeScope { hunks, ..ChangeScope::default() }
             }
         }
     }

@@ -1,9 +1,11 @@
 //! One random world: an editor with documents, a second one, some files, two sessions. It plays steps and looks at what
 //! became of them; what is expected is in `model`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rat_nvim::core::messages::files::BufferEvent;
+use rat_nvim::edit::HunkId;
 use rat_nvim::session::author::{ChatId, SessionKey};
 
 use super::desk::{Act, Desk};
@@ -68,6 +70,8 @@ pub(crate) struct World {
     pub(crate) reads_disk: [bool; 2],
     pub(crate) made: usize,
     habits: Habits,
+    /// The hunks that the user has seen in a review, pending or not.
+    pub(crate) shown_hunks: BTreeSet<HunkId>,
     /// `None` if the user undoes none.
     pub(crate) turns: Option<Turns>,
 }
@@ -122,6 +126,7 @@ impl World {
             reads_disk,
             made,
             habits,
+            shown_hunks: BTreeSet::new(),
             turns,
         };
         world.open(0).await;

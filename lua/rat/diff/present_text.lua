@@ -43,27 +43,6 @@ function M.get(name)
   return text and (text:gsub("\r\n", "\n"))
 end
 
---- Replaces the lines of a side that differ, so that its windows stay where they are.
----@param side integer
----@param new string[]
-local function replace(side, new)
-  local old = api.nvim_buf_get_lines(side, 0, -1, true)
-  local fewer, before, after = math.min(#old, #new), 0, 0
-  while before < fewer and old[before + 1] == new[before + 1] do
-    before = before + 1
-  end
-  while after < fewer - before and old[#old - after] == new[#new - after] do
-    after = after + 1
-  end
-  if before + after == #old and #old == #new then
-    return
-  end
-  scratch.splice(side, before, #old - after, vim.list_slice(new, before + 1, #new - after))
-  for _, win in ipairs(vim.fn.win_findbuf(side)) do
-    api.nvim_win_call(win, vim.cmd.diffupdate)
-  end
-end
-
 ---@param path string
 ---@return string
 local function state_on_disk(path)
@@ -85,9 +64,9 @@ function M.follow(side, path)
     end
     local buf = paths.find(path)
     if buf then
-      replace(side, api.nvim_buf_get_lines(buf, 0, -1, true))
+      scratch.update(side, api.nvim_buf_get_lines(buf, 0, -1, true))
     elseif state_on_disk(path) ~= seen then
-      replace(side, M.lines(M.get(path) or ""))
+      scratch.update(side, M.lines(M.get(path) or ""))
     end
     seen = state_on_disk(path)
   end

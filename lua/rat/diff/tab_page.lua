@@ -10,6 +10,7 @@ local M = {}
 ---@class rat.DiffTabPage
 ---@field left integer window
 ---@field right integer window
+---@field tab integer
 ---@field back integer window the user came from
 ---@field is_here fun(): boolean
 ---@field is_editable? boolean
@@ -28,6 +29,23 @@ local function hand_over(win)
   window_options.set(win, { winbar = vim.go.winbar })
 end
 
+--- Turns windows that the user has split off into ordinary ones. They have the options of the one they come from.
+---@param page rat.DiffTabPage
+---@return boolean has_splits
+local function hand_over_splits(page)
+  local bars, has_splits = page.winbars, false
+  if not bars or not api.nvim_tabpage_is_valid(page.tab) then
+    return false
+  end
+  for _, win in ipairs(api.nvim_tabpage_list_wins(page.tab)) do
+    if vim.wo[win].winbar == bars.left or vim.wo[win].winbar == bars.right then
+      hand_over(win)
+      has_splits = true
+    end
+  end
+  return has_splits
+end
+
 ---@param sides {left: integer, right: integer}?
 local function wipe(sides)
   for _, buf in pairs(sides or {}) do
@@ -38,7 +56,7 @@ local function wipe(sides)
 end
 
 ---@param page rat.DiffTabPage
----@param go_back boolean whether to return to the window the user came from
+---@param go_back boolean whether to return to the window the user came from, unless they have split one off
 local function close(page, go_back)
   if page.closed then
     return
@@ -54,7 +72,8 @@ local function close(page, go_back)
       hand_over(win)
     end
   end
-  if go_back and api.nvim_win_is_valid(page.back) then
+  local has_splits = hand_over_splits(page)
+  if go_back and not has_splits and api.nvim_win_is_valid(page.back) then
     api.nvim_set_current_win(page.back)
   end
   page.on_closed()
@@ -170,6 +189,7 @@ function M.open(on_closed, is_editable)
     is_here = own_tab.watch(api.nvim_get_current_tabpage()),
     left = api.nvim_open_win(empty, false, { split = "left", win = right }),
     right = right,
+    tab = api.nvim_get_current_tabpage(),
     back = back,
     on_closed = on_closed or function() end,
   }

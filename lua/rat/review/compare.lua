@@ -1,8 +1,11 @@
 --- Compares a file with its base, the text without what is pending, in native diff mode: |do| rejects a hunk, |dp| accepts
---- one.
+--- one. The binary carries both out, as in the review.
+local decisions = require("rat.review.decisions")
 local groups = require("rat.view.groups")
 local location = require("rat.view.location")
 local notify = require("rat.util.notify")
+local paths = require("rat.document.paths")
+local pending = require("rat.review.pending")
 local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
 local splits = require("rat.view.splits")
@@ -12,123 +15,289 @@ local tab_page = require("rat.diff.tab_page")
 local api = vim.api
 local M = {}
 
+---@class rat.Comparison
+---@field path string
+---@field from? string the path before, if the file was moved
+---@field page rat.DiffTabPage
+---@field base integer buffer
+---@field tick integer 'changedtick' of the base as the binary knows it
+---@field hunks integer[] five numbers for each hunk: the first row and how many rows in the base and in the file; which one it is
+---@field right rat.ComparedSide
+---@field asked? boolean whether an update has been asked for
+---@field stale? boolean whether something has changed since then
+
+--- The side that shows the file.
+---@class rat.ComparedSide
+---@field buf integer the file; an empty one that cannot be changed stands for a deleted file
+---@field is_deleted boolean
+---@field is_ours boolean whether the file was not loaded before
+---@field unmap fun()
+
+--- Those that are shown, by path.
+---@type table<string, rat.Comparison>
+local comparisons = {}
+
 --- The line that the user wants to see, by path.
 ---@type table<string, integer>
 local wanted_line = {}
 
 --- Asks for the base of a file, to compare the two.
 ---@param path string
+---@param from string? the path before, if the file was moved
 ---@param line integer from 1
-function M.open(path, line)
+function M.open(path, from, line)
   wanted_line[path] = line
-  rpc.notify("compare", { path = path })
+  rpc.notify("compare", { path = path, from = from })
 end
 
---- Returns the buffer of a file, loaded; an empty one for a file that does not exist.
----@param path string
----@return integer buf
-local function file_buffer(path)
-  local buf = location.buffer_of(path)
-  vim.fn.bufload(buf)
-  vim.bo[buf].buflisted = true
-  return buf
+--- Returns which hunks are at a row: those that have lines there, or else those that have removed or added lines above it, or
+--- else below it.
+---@param hunks integer[]
+---@param side 1|3 the place of the first row of the side among the numbers of a hunk
+---@param row integer
+---@return integer[] ids
+local function hunks_at(hunks, side, row)
+  local here, above, below = {}, {}, {}
+  for at = 0, #hunks - 1, 5 do
+    local start, count, id = hunks[at + side], hunks[at + side + 1], hunks[at + 5]
+    if start <= row and row < start + count then
+      here[#here + 1] = id
+    elseif count == 0 and start == row then
+      above[#above + 1] = id
+    elseif count == 0 and start == row + 1 then
+      below[#below + 1] = id
+    end
+  end
+  return #here > 0 and here or #above > 0 and above or below
 end
 
+--- Decides on the hunk at the cursor, in whichever window that is.
+---@param comparison rat.Comparison
+---@param keep boolean
+local function decide(comparison, keep)
+  if comparison.from then
+    return notify.info("A moved file is accepted or rejected as a whole: with a or r in :RatReview")
+  end
+  local row, right = api.nvim_win_get_cursor(0)[1] - 1, comparison.right
+  local ids ---@type integer[]?
+  if api.nvim_get_current_buf() == comparison.base then
+    ids = hunks_at(comparison.hunks, 1, row)
+  elseif not right.is_deleted then
+    ids = pending.ids(right.buf, row, row) or hunks_at(comparison.hunks, 3, row)
+  end
+  ---@type rat.notify.Review
+  local payload = {
+    keep = keep,
+    path = comparison.path,
+    scope = "all",
+    part = "lines",
+    hunks = ids,
+    decision = decisions.next_number(),
+  }
+  rpc.notify("review", payload)
+end
+
+--- Maps keys that the user has not mapped in this buffer. Returns what takes that back.
 ---@param buf integer
----@param page rat.DiffTabPage
-local function map_close(buf, page)
-  vim.keymap.set("n", "q", function()
-    tab_page.close(page)
-  end, { buffer = buf, nowait = true, desc = "rat: close" })
+---@param keys table<string, fun()>
+---@return fun()
+local function map(buf, keys)
+  ---@type string[]
+  local mapped = {}
+  for key, run in pairs(keys) do
+    local is_free = api.nvim_buf_call(buf, function()
+      return vim.fn.maparg(key, "n", false, true).buffer ~= 1
+    end)
+    if is_free then
+      mapped[#mapped + 1] = key
+      vim.keymap.set("n", key, run, { buffer = buf, nowait = true, desc = "rat: compare" })
+    end
+  end
+  return function()
+    for _, key in ipairs(mapped) do
+      pcall(vim.keymap.del, "n", key, { buffer = buf })
+    end
+  end
 end
 
---- Has a deleted file put back once its text is in the buffer again.
----@param buf integer
+--- Makes the side that shows the file as it is now.
+---@param comparison rat.Comparison
+---@return rat.ComparedSide
+local function file_side(comparison)
+  local path, loaded = comparison.path, paths.find(comparison.path)
+  local is_deleted = not loaded and not vim.uv.fs_stat(path)
+  local keys = {
+    ["do"] = function()
+      decide(comparison, false)
+    end,
+    dp = function()
+      decide(comparison, true)
+    end,
+  }
+  local buf ---@type integer
+  if is_deleted then
+    buf = scratch.side(path, "deleted", {}, false)
+    keys.q = function()
+      tab_page.close(comparison.page)
+    end
+  else
+    buf = location.buffer_of(path)
+    vim.fn.bufload(buf)
+    vim.bo[buf].buflisted = true
+  end
+  return { buf = buf, is_deleted = is_deleted, is_ours = not loaded, unmap = map(buf, keys) }
+end
+
+--- Unloads the buffer of a file that is gone, and that the user neither had loaded before nor changed.
+---@param side rat.ComparedSide
 ---@param path string
----@param base string[]
----@return integer autocmd
-local function watch_deleted(buf, path, base)
-  return api.nvim_create_autocmd("TextChanged", {
-    buffer = buf,
-    desc = "rat: put the file back that has its text again",
-    callback = function()
-      local lines = api.nvim_buf_get_lines(buf, 0, -1, true)
-      if not vim.uv.fs_stat(path) and vim.deep_equal(lines, base) then
-        rpc.notify("put_back", { path = path })
-      end
+local function forget(side, path)
+  local buf = side.buf
+  local is_unused = api.nvim_buf_is_valid(buf) and #vim.fn.win_findbuf(buf) == 0
+  if is_unused and side.is_ours and not vim.bo[buf].modified and not vim.uv.fs_stat(path) then
+    api.nvim_buf_delete(buf, {})
+  end
+end
+
+--- The base as the binary knows it from now on.
+---@param comparison rat.Comparison
+local function base_is_known(comparison)
+  comparison.tick = api.nvim_buf_get_changedtick(comparison.base)
+  vim.bo[comparison.base].modified = false
+end
+
+---@param comparison rat.Comparison
+local function attach_base(comparison)
+  local base, page = comparison.base, comparison.page
+  base_is_known(comparison)
+  map(base, {
+    q = function()
+      tab_page.close(page)
+    end,
+    -- From here, the other side is the file.
+    ["do"] = function()
+      decide(comparison, true)
+    end,
+    dp = function()
+      decide(comparison, false)
     end,
   })
-end
-
---- Has |do| save a file that had no unsaved changes, as rejecting does elsewhere. Returns what takes that back.
----@param buf integer
----@return fun()
-local function save_after_do(buf)
-  local is_free = api.nvim_buf_call(buf, function()
-    return vim.fn.maparg("do", "n", false, true).buffer ~= 1
-  end)
-  if not is_free then
-    return function() end
-  end
-  vim.keymap.set("n", "do", function()
-    local had_changes = vim.bo[buf].modified
-    vim.cmd("normal! " .. (vim.v.count > 0 and vim.v.count or "") .. "do")
-    if not had_changes and vim.bo[buf].modified then
-      local ok, problem = pcall(api.nvim_command, "silent write")
-      if not ok then
-        notify.warn(("Rejected, but not saved: %s"):format(problem))
-      end
+  -- Accepts what the user puts into the base, with |:diffput| for instance.
+  local function changed()
+    local is_valid = api.nvim_buf_is_valid(base)
+    if is_valid and api.nvim_buf_get_changedtick(base) ~= comparison.tick then
+      base_is_known(comparison)
+      local lines = api.nvim_buf_get_lines(base, 0, -1, true)
+      rpc.notify("keep_as_base", { path = comparison.path, lines = lines })
     end
-  end, { buffer = buf, desc = "rat: reject the hunk" })
-  return function()
-    pcall(vim.keymap.del, "n", "do", { buffer = buf })
+  end
+  api.nvim_buf_attach(base, false, { on_lines = vim.schedule_wrap(changed) })
+end
+
+---@param comparison rat.Comparison
+---@param name string of the base
+local function set_winbars(comparison, name)
+  local left = (" %%#RatBar#%%<%s%%* before the changes"):format(statusline_escape(name))
+  local action = comparison.right.is_deleted and "put back" or "reject"
+  local keys = (" %%#RatKey#do%%* %s  %%#RatKey#dp%%* accept"):format(action)
+  local what = (comparison.from and " moved" or "") .. (comparison.right.is_deleted and " deleted" or "")
+  local moves = "%#RatKey#]c%* next  %#RatKey#:q%* close%<"
+  local right = what .. (comparison.from and "" or keys) .. "  " .. moves
+  tab_page.set_winbars(comparison.page, left, right)
+end
+
+---@param payload rat.msg.Compare
+local function open(payload)
+  local path = payload.path
+  local base = scratch.side(path, "base", payload.base, not payload.from)
+  ---@type rat.Comparison
+  local comparison =
+    { path = path, from = payload.from, base = base, tick = 0, hunks = payload.hunks }
+  comparison.right = file_side(comparison)
+  comparison.page = tab_page.open(function()
+    comparisons[path] = nil
+    comparison.right.unmap()
+    forget(comparison.right, path)
+  end)
+  comparisons[path] = comparison
+  tab_page.compare(comparison.page, base, comparison.right.buf)
+  set_winbars(comparison, payload.name)
+  attach_base(comparison)
+end
+
+--- Shows what has become of a comparison.
+---@param comparison rat.Comparison
+---@param payload rat.msg.Compare
+local function update(comparison, payload)
+  comparison.hunks = payload.hunks
+  local exists = vim.uv.fs_stat(comparison.path) ~= nil
+  if not payload.base and not exists and not vim.bo[comparison.right.buf].modified then
+    return tab_page.close(comparison.page)
+  elseif exists and comparison.right.is_deleted then
+    comparison.right = file_side(comparison)
+    tab_page.compare(comparison.page, comparison.base, comparison.right.buf)
+    set_winbars(comparison, payload.name)
+  end
+  local right = comparison.right.buf
+  scratch.update(comparison.base, payload.base or api.nvim_buf_get_lines(right, 0, -1, true))
+  base_is_known(comparison)
+end
+
+---@param comparison rat.Comparison
+local function ask_for_update(comparison)
+  comparison.stale = comparison.asked
+  if not comparison.asked then
+    comparison.asked = true
+    local path, from = comparison.path, comparison.from
+    rpc.notify("compare", { path = path, from = from, update = true })
   end
 end
 
---- Shows a file beside its base.
+--- Shows a file beside its base, or what has become of that.
 ---@param payload rat.msg.Compare
 function M.arrived(payload)
   groups.define()
-  local line = wanted_line[payload.path] or 1
-  wanted_line[payload.path] = nil
-  local file = file_buffer(payload.path)
-  local base = scratch.side(payload.path, "base", payload.base, true)
-  local tick = api.nvim_buf_get_changedtick(base)
-  local undo ---@type fun()
-  if vim.uv.fs_stat(payload.path) then
-    undo = save_after_do(file)
-  else
-    local deleted = watch_deleted(file, payload.path, payload.base)
-    undo = function()
-      api.nvim_del_autocmd(deleted)
+  local comparison = comparisons[payload.path]
+  if comparison then
+    update(comparison, payload)
+    comparison.asked = comparison.asked and not payload.update
+    if comparison.stale and not comparison.asked then
+      ask_for_update(comparison)
+    end
+  elseif not payload.update then
+    open(payload)
+  end
+  comparison = comparisons[payload.path]
+  if not payload.update and comparison then
+    local win = comparison.page.right
+    splits.enter(win)
+    local line, last = wanted_line[payload.path] or 1, api.nvim_buf_line_count(0)
+    wanted_line[payload.path] = nil
+    api.nvim_win_set_cursor(win, { math.max(1, math.min(line, last)), 0 })
+    vim.cmd("normal! zvzz")
+  end
+end
+
+--- Returns the file that a buffer of a comparison stands for.
+---@param buf integer
+---@param is_whole boolean whether it is about the whole file: the lines of a base are not those of the file
+---@return string? path
+function M.path_of(buf, is_whole)
+  for path, comparison in pairs(comparisons) do
+    local right = comparison.right
+    if right.is_deleted and right.buf == buf or is_whole and comparison.base == buf then
+      return path
     end
   end
-  local page = tab_page.open(undo)
-  tab_page.compare(page, base, file)
-  local name = statusline_escape(payload.name)
-  tab_page.set_winbars(
-    page,
-    (" %%#RatBar#%%<%s%%* before the changes"):format(name),
-    " %#RatKey#do%* reject  %#RatKey#dp%* accept  %#RatKey#]c%* next  %#RatKey#:q%* close%<"
-  )
-  map_close(base, page)
-  api.nvim_create_autocmd("TextChanged", {
-    buffer = base,
-    desc = "rat: accept what the user has put into the base",
-    callback = function()
-      local now = api.nvim_buf_get_changedtick(base)
-      if now ~= tick then
-        tick = now
-        vim.bo[base].modified = false
-        local lines = api.nvim_buf_get_lines(base, 0, -1, true)
-        rpc.notify("keep_as_base", { path = payload.path, lines = lines })
-      end
-    end,
-  })
-  splits.enter(page.right)
-  local last = api.nvim_buf_line_count(file)
-  api.nvim_win_set_cursor(page.right, { math.max(1, math.min(line, last)), 0 })
-  vim.cmd("normal! zvzz")
 end
+
+api.nvim_create_autocmd("User", {
+  pattern = "RatReviewChanged",
+  group = api.nvim_create_augroup("rat_compare", {}),
+  desc = "rat: update comparisons",
+  callback = function()
+    vim.iter(vim.tbl_values(comparisons)):each(ask_for_update)
+  end,
+})
 
 return M

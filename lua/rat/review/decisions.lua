@@ -6,14 +6,14 @@ local view = require("rat.review.view")
 local api = vim.api
 local M = {}
 
---- How many decisions have been made.
-local count = 0
+--- The number of the last decision.
+local number = 0
 
 --- Where the decisions were made that can be taken back, the last one at the end; false where that is not known.
 ---@type (rat.ReviewPlace|false)[]
 local places = {}
 
---- Returns the rows of the base and of the file that some rows of a hunk are about.
+--- Returns which of the lines that a hunk has removed and added are in some rows.
 ---@param buf integer
 ---@param page rat.ReviewPage
 ---@param index integer of the hunk
@@ -23,32 +23,28 @@ local places = {}
 local function selected_rows(buf, page, index, first, last)
   local part = page.parts[index]
   local lines =
-    api.nvim_buf_get_lines(buf, part.row, review_page.last_row(page, buf, index) + 1, true)
-  local removed_at, removed_count, added_at, added_count =
-    lines[1]:match("^@@ %-(%d+),?(%d*) %+(%d+),?(%d*)")
-  -- An empty range has the number of the line before it.
-  local removed = math.floor(tonumber(removed_at) or 1) - (removed_count == "0" and 0 or 1)
-  local added = math.floor(tonumber(added_at) or 1) - (added_count == "0" and 0 or 1)
+    api.nvim_buf_get_lines(buf, part.row + 1, review_page.last_row(page, buf, index) + 1, true)
   ---@type rat.notify.SelectedRows
-  local selected = { removed = removed, removed_count = 0, added = added, added_count = 0 }
-  local is_part = first <= part.row
-  for offset = 1, #lines - 1 do
-    local sign, row = lines[offset + 1]:sub(1, 1), part.row + offset
+  local selected = { removed = 0, removed_count = 0, added = 0, added_count = 0 }
+  local is_part = false
+  local removed, added = 0, 0
+  for offset, line in ipairs(lines) do
+    local sign, row = line:sub(1, 1), part.row + offset
     local is_in = first <= row and row <= last
     if sign == "-" then
       if is_in and selected.removed_count == 0 then
         selected.removed = removed
       end
       selected.removed_count = selected.removed_count + (is_in and 1 or 0)
+      removed = removed + 1
     elseif sign == "+" then
       if is_in and selected.added_count == 0 then
         selected.added = added
       end
       selected.added_count = selected.added_count + (is_in and 1 or 0)
+      added = added + 1
     end
     is_part = is_part or sign ~= " " and not is_in
-    removed = removed + (sign == "+" and 0 or 1)
-    added = added + (sign == "-" and 0 or 1)
   end
   local is_none = selected.removed_count + selected.added_count == 0
   if first <= part.row or is_none or not is_part then
@@ -71,6 +67,14 @@ local function decision_on(part, chat, keep)
     scope = "listed",
     unknown = part.unknown,
   }
+end
+
+--- Numbers a decision that is made elsewhere, so that it can be taken back in the review.
+---@return integer number
+function M.next_number()
+  places[#places + 1] = false
+  number = number + 1
+  return number
 end
 
 --- Decides on rows.
@@ -100,8 +104,8 @@ function M.decide(review, buf, first, last, keep, is_selection)
       local decision = by_file[key]
       -- What became of a file that was moved is decided on as a whole.
       if part.start and not part.from then
-        decision.first = decision.first or part.start + 1
-        decision.last = part.start + part.count
+        decision.hunks = decision.hunks or {}
+        table.insert(decision.hunks, part.id)
         if is_selection and from == to then
           decision.selected = selected_rows(buf, page, index, first, last)
         end
@@ -111,9 +115,9 @@ function M.decide(review, buf, first, last, keep, is_selection)
   if #order > 0 then
     places[#places + 1] = view.place_of_hunk(page, buf, first) or false
   end
-  count = count + 1
+  number = number + 1
   for _, decision in ipairs(order) do
-    decision.decision = count
+    decision.decision = number
     rpc.notify("review", decision)
   end
 end

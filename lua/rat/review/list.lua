@@ -143,9 +143,13 @@ local function open_file()
 end
 
 local function compare()
-  local path, row = review_page.file_row(review.page, 0, api.nvim_win_get_cursor(0)[1] - 1)
-  if path then
-    require("rat.review.compare").open(path, row + 1)
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local part = review.page.parts[review_page.index(review.page, row)]
+  local path, file_row = review_page.file_row(review.page, 0, row)
+  if part and part.state then
+    notify.info("There are no lines to compare here. o goes to the file")
+  elseif part and path and file_row then
+    require("rat.review.compare").open(path, part.from, file_row + 1)
   end
 end
 
@@ -245,24 +249,34 @@ local function set_provider()
   })
 end
 
---- Leads the user back to where they came from, since Neovim goes to the next tab page.
+--- Leads the user back to where they came from once the last window of the page is closed, since Neovim goes to the next tab
+--- page.
 ---@param page integer window
 ---@param back integer window
 local function return_on_close(page, back)
-  local is_here = own_tab.watch(api.nvim_win_get_tabpage(page))
-  api.nvim_create_autocmd("WinClosed", {
-    pattern = tostring(page),
-    once = true,
-    desc = "rat: go back from the review",
-    callback = function()
-      local was_here = is_here()
-      vim.schedule(function()
-        if was_here and api.nvim_win_is_valid(back) then
-          api.nvim_set_current_win(back)
-        end
-      end)
-    end,
-  })
+  local tab, buf = api.nvim_win_get_tabpage(page), api.nvim_win_get_buf(page)
+  local is_here = own_tab.watch(tab)
+  local function watch(win)
+    api.nvim_create_autocmd("WinClosed", {
+      pattern = tostring(win),
+      once = true,
+      desc = "rat: go back from the review",
+      callback = function()
+        local was_here = is_here()
+        vim.schedule(function()
+          local other = vim.iter(vim.fn.win_findbuf(buf)):find(function(split)
+            return api.nvim_win_get_tabpage(split) == tab
+          end)
+          if other then
+            watch(other)
+          elseif was_here and api.nvim_win_is_valid(back) then
+            api.nvim_set_current_win(back)
+          end
+        end)
+      end,
+    })
+  end
+  watch(page)
 end
 
 ---@return integer buf
@@ -286,8 +300,8 @@ local function open_page()
   local back = api.nvim_get_current_win()
   vim.cmd.tabnew()
   local blank = api.nvim_get_current_buf()
-  return_on_close(api.nvim_get_current_win(), back)
   splits.show(0, buf)
+  return_on_close(api.nvim_get_current_win(), back)
   if blank ~= buf then
     api.nvim_buf_delete(blank, { force = true })
   end

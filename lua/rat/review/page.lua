@@ -12,6 +12,7 @@ local M = {}
 ---@field group? boolean whether it is about everything after it, and names no file
 ---@field start? integer first row of the hunk in the file; missing for the line that names the file
 ---@field count? integer how many rows the hunk has in the file
+---@field id? integer which hunk it is
 
 ---@class rat.ReviewPage
 ---@field parts rat.ReviewPart[]
@@ -64,7 +65,7 @@ local function parts_of(payload, before)
     end
   end
   local hunks = payload.hunks
-  for at = 1, #hunks, 3 do
+  for at = 1, #hunks, 4 do
     add_heads(hunks[at])
     parts[#parts + 1] = {
       row = hunks[at],
@@ -73,6 +74,7 @@ local function parts_of(payload, before)
       unknown = unknown,
       start = hunks[at + 1],
       count = hunks[at + 2],
+      id = hunks[at + 3],
     }
   end
   add_heads(math.huge)

@@ -21,7 +21,7 @@ local watched = {}
 local SLICE = 500
 
 ---@class rat.PendingSigns
----@field hunks integer[] three numbers for each hunk: first row or row after removed ones, rows, rows that it replaces
+---@field hunks integer[] four numbers for each hunk: first row or row after removed ones, rows, rows that it replaces, which one it is
 ---@field ids integer[] the marks of the hunks
 ---@field tick integer 'changedtick' when they were placed
 ---@field timer? uv.uv_timer_t while some are still to be placed
@@ -30,13 +30,33 @@ local SLICE = 500
 ---@type table<integer, rat.PendingSigns>
 local shown = {}
 
+--- How many numbers stand for a hunk.
+local NUMBERS = 4
+
+---@param hunks integer[]
+---@param index integer
+---@return integer start
+---@return integer count
+---@return integer removed
+---@return integer id
+local function hunk_at(hunks, index)
+  local last = NUMBERS * index
+  return hunks[last - 3], hunks[last - 2], hunks[last - 1], hunks[last]
+end
+
+---@param hunks integer[]
+---@return integer
+local function count_of(hunks)
+  return math.floor(#hunks / NUMBERS)
+end
+
 --- Returns the row of the sign of a hunk.
 ---@param hunks integer[]
 ---@param index integer
 ---@param last integer row of the buffer
 ---@return integer
 local function sign_row(hunks, index, last)
-  local start, count = hunks[3 * index - 2], hunks[3 * index - 1]
+  local start, count = hunk_at(hunks, index)
   -- Where lines were only removed, the sign is at the line before them, or at the top.
   return math.min(count == 0 and math.max(start - 1, 0) or start, last)
 end
@@ -48,7 +68,7 @@ end
 ---@param id? integer a mark that is at the wrong place
 ---@return integer id
 local function place_sign(buf, hunks, index, last, id)
-  local start, count, removed = hunks[3 * index - 2], hunks[3 * index - 1], hunks[3 * index]
+  local start, count, removed = hunk_at(hunks, index)
   local is_removal = count == 0
   local group = is_removal and "RatPendingDelete"
     or removed > 0 and "RatPendingChange"
@@ -126,18 +146,21 @@ local function show(buf, hunks, tick)
     clear(buf)
     old = { hunks = {}, ids = {}, tick = tick }
   end
-  local count, old_count = math.floor(#hunks / 3), #old.ids
+  local count, old_count = count_of(hunks), #old.ids
   local fewer = math.min(count, old_count)
   local function is_same(index, old_index, shift)
-    return hunks[3 * index - 2] == old.hunks[3 * old_index - 2] + shift
-      and hunks[3 * index - 1] == old.hunks[3 * old_index - 1]
-      and hunks[3 * index] == old.hunks[3 * old_index]
+    local start, rows, removed = hunk_at(hunks, index)
+    local old_start, old_rows, old_removed = hunk_at(old.hunks, old_index)
+    return start == old_start + shift and rows == old_rows and removed == old_removed
   end
   local before, after = 0, 0
   while before < fewer and is_same(before + 1, before + 1, 0) do
     before = before + 1
   end
-  local shift = fewer > 0 and hunks[3 * count - 2] - old.hunks[3 * old_count - 2] or 0
+  local shift = 0
+  if fewer > 0 then
+    shift = hunk_at(hunks, count) - hunk_at(old.hunks, old_count)
+  end
   while after < fewer - before and is_same(count - after, old_count - after, shift) do
     after = after + 1
   end
@@ -201,8 +224,7 @@ function M.arrived(payload)
   end
   groups.define()
   show(buf, payload.hunks, payload.tick)
-  -- Each hunk is three numbers.
-  local count = math.floor(#payload.hunks / 3)
+  local count = count_of(payload.hunks)
   if count > 0 then
     watch(buf)
   end
@@ -217,9 +239,10 @@ function M.rows(buf)
   local signs = shown[buf]
   if signs and signs.tick == api.nvim_buf_get_changedtick(buf) then
     local rows, last = {}, api.nvim_buf_line_count(buf) - 1
-    for index = 1, #signs.hunks / 3 do
+    for index = 1, count_of(signs.hunks) do
       local first = sign_row(signs.hunks, index, last)
-      rows[index] = { first = first, last = first + math.max(signs.hunks[3 * index - 1] - 1, 0) }
+      local _, count = hunk_at(signs.hunks, index)
+      rows[index] = { first = first, last = first + math.max(count - 1, 0) }
     end
     return rows
   end
@@ -227,6 +250,41 @@ function M.rows(buf)
   return vim.tbl_map(function(mark)
     return { first = mark[2], last = math.max(mark[4].end_row or mark[2], mark[2]) }
   end, marks)
+end
+
+--- Returns which hunks touch some rows: what was removed between two touches both.
+---@param buf integer
+---@param first integer from 0
+---@param last integer inclusive; the row before `first` means the place between the two
+---@return integer[]? ids nothing if it is not known yet what is pending
+function M.ids(buf, first, last)
+  local signs = shown[buf]
+  if not signs or signs.timer then
+    return nil
+  end
+  local is_current = signs.tick == api.nvim_buf_get_changedtick(buf)
+  local ids = {}
+  for index = 1, count_of(signs.hunks) do
+    local start, count, _, id = hunk_at(signs.hunks, index)
+    if not is_current then
+      local marks = api.nvim_buf_get_extmark_by_id(buf, NAMESPACE, signs.ids[index], { details = true })
+      local row = marks[1] or -1
+      if count > 0 then
+        start, count = row, (marks[3].end_row or row) - row + 1
+      else
+        -- The sign of removed lines is at the line before them.
+        start = start > 0 and row + 1 or row
+      end
+    end
+    local is_touched = start <= last and first < start + count
+    if count == 0 then
+      is_touched = first <= start and start <= last + 1
+    end
+    if is_touched then
+      ids[#ids + 1] = id
+    end
+  end
+  return ids
 end
 
 --- Goes to the next or previous pending hunk, or as many on as a count says, but not past the last one. Without a count, that

@@ -104,6 +104,27 @@ function M.fill(buf, lines)
   M.splice(buf, 0, -1, lines)
 end
 
+--- Replaces the lines of a buffer that differ, so that its windows stay where they are.
+---@param buf integer
+---@param new string[]
+function M.update(buf, new)
+  local old = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  local fewer, before, after = math.min(#old, #new), 0, 0
+  while before < fewer and old[before + 1] == new[before + 1] do
+    before = before + 1
+  end
+  while after < fewer - before and old[#old - after] == new[#new - after] do
+    after = after + 1
+  end
+  if before + after == #old and #old == #new then
+    return
+  end
+  M.splice(buf, before, #old - after, vim.list_slice(new, before + 1, #new - after))
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    vim.api.nvim_win_call(win, vim.cmd.diffupdate)
+  end
+end
+
 --- Whether a buffer has no text.
 ---@param buf integer
 ---@return boolean

@@ -23,7 +23,7 @@ impl State {
             return;
         }
         let ReviewRequest { action, chat, scope, paths, from, .. } = request;
-        let ReviewRequest { part, lines, selected, certainty, decision, .. } = request;
+        let ReviewRequest { part, hunks, certainty, decision, .. } = request;
         let changes = match scope {
             DecisionScope::All => ChangeScope::default(),
             DecisionScope::Listed => self.listed.clone(),
@@ -36,7 +36,7 @@ impl State {
                 ChangeScope { session: Some(session), turn, ..ChangeScope::default() }
             }
         };
-        let changes = ChangeScope { lines, selected, certainty, ..changes };
+        let changes = ChangeScope { hunks, certainty, ..changes };
         let (review, scope) =
             (Review { action, paths, from, part, changes, decision }, self.all_files());
         self.effects.push(Effect::Review { review, scope });
@@ -99,32 +99,43 @@ impl State {
         self.note_by_session(&files, |decisions, file| {
             decisions.decide(&file.path, action, file.hunks);
         });
-        if let Some((path, why)) = failed.first() {
-            let text = format!("{}: {why}", self.shorten(path));
-            self.notify(Level::Error, text);
-        }
+        let (level, text) = self.tell_decision(action, &files, failed);
+        self.notify(level, text);
+        self.review_changed();
+        self.show_pending(files.into_iter().map(|file| file.path).collect());
+    }
+
+    /// Says in one line what became of a decision: Neovim shows only the last one.
+    fn tell_decision(
+        &self,
+        action: ReviewAction,
+        files: &[ReviewedFile],
+        failed: &[(PathBuf, String)],
+    ) -> (Level, String) {
         let verb = match action {
             ReviewAction::Keep => "Accepted",
             ReviewAction::Reject => "Rejected",
         };
         let staying: Vec<&ReviewedFile> = files.iter().filter(|file| file.conflicts > 0).collect();
-        if let Some(first) = staying.first() {
-            let count: usize = staying.iter().map(|file| file.conflicts).sum();
-            let text = format!(
-                "{} stayed, because you changed the same lines since ({})",
-                user_messages::count(count, "hunk"),
-                self.shorten(&first.path)
-            );
-            self.notify(Level::Warn, text);
-        }
         let is_all = failed.is_empty() && staying.is_empty();
-        if let Some(what) = self.what_was_reviewed(&files, is_all) {
-            self.notify(Level::Info, format!("{verb} {what}"));
-        } else if is_all {
-            self.notify(Level::Info, "No pending changes there");
+        let done = self.what_was_reviewed(files, is_all).map(|what| format!("{verb} {what}"));
+        let stays = staying.first().map(|first| {
+            let count =
+                user_messages::count(staying.iter().map(|file| file.conflicts).sum(), "hunk");
+            let place = self.shorten(&first.path);
+            format!("{count} stayed, because you changed the same lines since ({place})")
+        });
+        let failure = failed.first().map(|(path, why)| format!("{}: {why}", self.shorten(path)));
+        let level = match (&failure, &stays) {
+            (Some(_), _) => Level::Error,
+            (None, Some(_)) => Level::Warn,
+            (None, None) => Level::Info,
+        };
+        let parts: Vec<String> = done.into_iter().chain(stays).chain(failure).collect();
+        if parts.is_empty() {
+            return (level, "No pending changes there".to_owned());
         }
-        self.review_changed();
-        self.show_pending(files.into_iter().map(|file| file.path).collect());
+        (level, parts.join("; "))
     }
 
     /// The last decision was taken back, and the user is told.

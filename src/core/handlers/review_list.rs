@@ -5,8 +5,8 @@ use crate::core::chat::Chat;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::review::{
-    ChangeAuthor, ChangeScope, ChangedFile, ChangedState, ComparedFile, ListPurpose, ListedChange,
-    ReviewList, ReviewScope,
+    ChangeAuthor, ChangeScope, ChangedFile, ChangedState, ComparedFile, Comparison, ListPurpose,
+    ListedChange, ReviewList, ReviewScope,
 };
 use crate::core::messages::review_page::{ReviewDraft, ReviewPage, ReviewSection};
 use crate::core::state::State;
@@ -16,7 +16,7 @@ use crate::session::author::{Author, ChatId};
 use crate::session::ids::ToolCallId;
 use std::collections::HashSet;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What Neovim's diff mode shows without a noticeable delay.
 pub(super) const MAX_COMPARED_LINES: usize = 20_000;
@@ -113,9 +113,9 @@ impl State {
         changes.collect()
     }
 
-    pub(in crate::core) fn compare(&mut self, path: PathBuf) {
+    pub(in crate::core) fn compare(&mut self, comparison: Comparison) {
         let scope = self.all_files();
-        self.effects.push(Effect::FindChange { path, scope });
+        self.effects.push(Effect::FindChange { comparison, scope });
     }
 
     pub(in crate::core) fn keep_as_base(&mut self, path: PathBuf, base: Vec<String>) {
@@ -123,14 +123,17 @@ impl State {
         self.effects.push(Effect::KeepAsBase { path, base, scope });
     }
 
-    pub(in crate::core) fn put_back(&mut self, path: PathBuf) {
-        let scope = self.all_files();
-        self.effects.push(Effect::PutBack { path, scope });
-    }
-
-    pub(in crate::core) fn change_found(&mut self, path: &Path, change: Option<ChangedFile>) {
-        let name = self.shorten(path);
+    pub(in crate::core) fn change_found(
+        &mut self,
+        comparison: Comparison,
+        change: Option<ChangedFile>,
+    ) {
+        let name = self.shorten(comparison.from.as_ref().unwrap_or(&comparison.path));
         let Some(ChangedFile { path, base, text, hunks, .. }) = change else {
+            if comparison.is_update {
+                let file = ComparedFile { comparison, name, base: None, hunks: Vec::new() };
+                return self.after_draw.push(EditorMessage::Compare(file));
+            }
             return self.notify(Level::Info, format!("No pending changes in {name}"));
         };
         let lines = base.len().max(text.len());
@@ -142,7 +145,9 @@ impl State {
             );
             return self.notify(Level::Warn, text);
         }
-        self.after_draw.push(EditorMessage::Compare(ComparedFile { path, name, base }));
+        let comparison = Comparison { path, ..comparison };
+        let file = ComparedFile { comparison, name, base: Some(base), hunks };
+        self.after_draw.push(EditorMessage::Compare(file));
     }
 
     /// Which changes belong to a scope; `None` if none can.

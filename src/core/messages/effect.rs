@@ -8,7 +8,7 @@ use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::files::{BufferEvent, Consent, ReportedChange};
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
 use crate::core::messages::policy::{Unsaved, WriteDirty};
-use crate::core::messages::review::{Review, ReviewList};
+use crate::core::messages::review::{Comparison, Review, ReviewList};
 use crate::core::messages::review_page::ReviewDraft;
 use crate::core::messages::terminal::TerminalCommand;
 use crate::core::messages::trace::TraceTask;
@@ -150,8 +150,8 @@ pub enum Effect {
     ComposeReview(Box<ReviewDraft>),
     /// Find out what is pending in a file, to compare it with its base. `Event::ChangeFound` follows.
     FindChange {
-        /// The file.
-        path: PathBuf,
+        /// What the user wants to compare.
+        comparison: Comparison,
         /// The files that any agent may use.
         scope: FileScope,
     },
@@ -161,13 +161,6 @@ pub enum Effect {
         path: PathBuf,
         /// The lines that the user wants as the base.
         base: Vec<String>,
-        /// The files that any agent may use.
-        scope: FileScope,
-    },
-    /// Put a deleted file back whose text is in its buffer again. `Event::Reviewed` follows.
-    PutBack {
-        /// The file.
-        path: PathBuf,
         /// The files that any agent may use.
         scope: FileScope,
     },

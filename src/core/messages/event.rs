@@ -7,7 +7,7 @@ use crate::core::messages::files::{BufferEvent, FileChange, FileOutcome, PromptC
 use crate::core::messages::ids::{AgentId, RequestToken};
 use crate::core::messages::policy::Unsaved;
 use crate::core::messages::review::{
-    ChangedFile, ChangedState, PendingFile, ReviewAction, ReviewList, ReviewedFile,
+    ChangedFile, ChangedState, Comparison, PendingFile, ReviewAction, ReviewList, ReviewedFile,
 };
 use crate::core::messages::review_page::{ReviewPage, ReviewSection};
 use crate::core::messages::terminal::TerminalEvent;
@@ -93,7 +93,7 @@ pub enum Event {
     /// A piece of the page of a review; with the last one, what is in the whole page.
     ReviewComposed(Box<ReviewPage>, Option<Vec<ReviewSection>>),
     /// What is pending in the file that the user wants to compare with its base; `None` if nothing is.
-    ChangeFound(PathBuf, Option<ChangedFile>),
+    ChangeFound(Comparison, Option<ChangedFile>),
     /// Watched files have changed on disk; holds their real paths.
     DiskChanged(Vec<PathBuf>),
     /// The most recent session of the chat's agent in its folder.

@@ -1,8 +1,9 @@
 //! What agents have changed and nobody has decided on yet, and what the user decides.
 
-use crate::edit::Text;
+use crate::edit::{HunkId, Text};
 use crate::session::author::{Author, ChatId, SessionKey};
 use crate::session::ids::ToolCallId;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,22 +45,34 @@ impl ChangeAuthor {
     }
 }
 
-/// Lines of a hunk that the user has selected (0-based).
+/// Lines of a hunk that the user has selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectedRows {
-    /// Those of the base that the hunk has removed.
+    /// Those that it has removed, counted from its first line in the base.
     pub removed: Range<usize>,
-    /// Those of the text that it has added.
+    /// Those that it has added, counted from its first line in the text.
     pub added: Range<usize>,
+}
+
+/// Which pending hunks of a file something is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum SelectedHunks {
+    /// All.
+    #[default]
+    All,
+    /// Those that touch these lines (0-based).
+    At(Range<usize>),
+    /// These, as far as they are still pending.
+    These(HashSet<HunkId>),
+    /// Some lines of one.
+    Rows(HunkId, SelectedRows),
 }
 
 /// Which pending changes of a file something is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeScope {
-    /// Only the hunks that touch these lines (0-based).
-    pub lines: Option<Range<usize>>,
-    /// Of the hunks only these lines.
-    pub selected: Option<SelectedRows>,
+    /// Only these hunks.
+    pub hunks: SelectedHunks,
     /// Only what this session changed.
     pub session: Option<SessionKey>,
     /// Only what was changed in this turn.
@@ -131,10 +144,8 @@ pub struct ReviewRequest {
     pub from: Option<PathBuf>,
     /// Which kind of changes.
     pub part: ReviewedPart,
-    /// Only the hunks that touch these lines (0-based).
-    pub lines: Option<Range<usize>>,
-    /// Of these hunks only these lines.
-    pub selected: Option<SelectedRows>,
+    /// Only these hunks.
+    pub hunks: SelectedHunks,
     /// Only what is or is not known to be an agent's.
     pub certainty: Certainty,
     /// The number of the decision that it belongs to, if that can be taken back.
@@ -249,6 +260,8 @@ impl ChangedFile {
 /// A pending hunk, and who made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedHunk {
+    /// Which one it is. Those of a renamed file are decided on together.
+    pub id: HunkId,
     /// The lines in the base (0-based).
     pub base: Range<usize>,
     /// The lines in the text (0-based).
@@ -257,15 +270,28 @@ pub struct ChangedHunk {
     pub by: Vec<usize>,
 }
 
+/// A comparison of a file with its base that the user has asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// The file.
+    pub path: PathBuf,
+    /// Where it was before, if it was moved: its base is the one of the old file.
+    pub from: Option<PathBuf>,
+    /// Whether it is shown already, and only to be updated.
+    pub is_update: bool,
+}
+
 /// A file and its base, to be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComparedFile {
-    /// The file.
-    pub path: PathBuf,
-    /// Its name, as the review shows it.
+    /// What was asked for.
+    pub comparison: Comparison,
+    /// The name of the base, as the review shows it.
     pub name: String,
-    /// The text without what is pending.
-    pub base: Arc<Text>,
+    /// The text without what is pending; `None` if nothing is.
+    pub base: Option<Arc<Text>>,
+    /// What is pending.
+    pub hunks: Vec<ChangedHunk>,
 }
 
 /// What became of a decision in one file.
@@ -301,6 +327,8 @@ pub struct PendingFile {
 /// A pending hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PendingLines {
+    /// Which one it is.
+    pub id: HunkId,
     /// Its first line, or the line after removed ones (0-based).
     pub start: usize,
     /// How many lines it has.

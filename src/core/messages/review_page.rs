@@ -1,6 +1,7 @@
 //! The page of a review: what it is composed of, and the pieces in which the editor gets it.
 
 use super::review::{ChangeScope, ChangedFile, ChangedState, ReviewList};
+use crate::edit::HunkId;
 use crate::session::author::Author;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -98,6 +99,8 @@ pub enum HeadKind {
 pub struct ReviewHunk {
     /// The row of its first line (0-based), counted from the beginning of the whole page.
     pub row: usize,
+    /// Which one it is.
+    pub id: HunkId,
     /// Its lines in the file.
     pub lines: Range<usize>,
 }

@@ -6,7 +6,7 @@ use crate::core::messages::conversation::EventKind;
 use crate::core::messages::elicitation::ElicitationChoice;
 use crate::core::messages::page::View;
 use crate::core::messages::policy::FilePolicy;
-use crate::core::messages::review::{EditedDiff, ReviewList, ReviewRequest};
+use crate::core::messages::review::{Comparison, EditedDiff, ReviewList, ReviewRequest};
 use crate::core::messages::trace::TraceCommand;
 use crate::session::agent::AgentConfig;
 use crate::session::author::ChatId;
@@ -199,11 +199,9 @@ pub enum UserAction {
     /// See what is pending.
     ListChanges(ReviewList),
     /// Compare a file with its base.
-    Compare(PathBuf),
+    Compare(Comparison),
     /// Keep what is pending in a file where it agrees with these lines, the base as the user has changed it.
     KeepAsBase(PathBuf, Vec<String>),
-    /// Put a deleted file back whose text is in its buffer again.
-    PutBack(PathBuf),
     /// `:RatInfo`.
     ShowInfo(Option<ChatId>),
     /// `:RatTrace`.

@@ -89,7 +89,6 @@ impl World {
                 | Effect::ComposeReview(_)
                 | Effect::Checkpoint(_)
                 | Effect::KeepAsBase { .. }
-                | Effect::PutBack { .. }
                 | Effect::Forget(_)
                 | Effect::Preload { .. }
                 | Effect::AgentReadDisk { .. }

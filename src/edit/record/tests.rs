@@ -363,6 +363,30 @@ fn what_puts_a_pending_line_back_is_rejected() {
 }
 
 #[test]
+fn a_hunk_is_known_by_its_identity_whatever_becomes_of_others() {
+    let version = |revision, text: &str| {
+        Version::of_file(Snapshot::new(Revision(revision), Text::parse(text)))
+    };
+    let (before, after) = (version(0, "1\n2\n3\n"), version(1, "a\nb\n1\nc\n2\nd\n3\n"));
+    let mut record = Record::new(&before);
+    record.change("agent", &before, &after, &diff(&before.text, &after.text));
+    let [first, second, third] = record.pending().try_into().unwrap();
+    let choose =
+        |record: &Record<_>, hunk: &PendingHunk| record.choose_hunks(&[hunk.id].into(), |_| true);
+    let rejected = record.plan_rejection(&choose(&record, &first));
+    let now = version(2, &apply(&rejected.hunks, record.current()).file_content());
+    record.reject(&rejected, &now);
+    assert!(choose(&record, &first).is_empty(), "it is gone");
+    // Where it was, there is another one.
+    let rejected = record.plan_rejection(&choose(&record, &third));
+    let now = version(3, &apply(&rejected.hunks, record.current()).file_content());
+    record.reject(&rejected, &now);
+    assert_eq!(record.current().file_content(), "1\nc\n2\n3\n");
+    record.keep(&choose(&record, &second));
+    assert_eq!(record.pending(), []);
+}
+
+#[test]
 fn some_lines_of_a_hunk_are_decided_on_alone() {
     let version = |revision, text: &str| {
         Version::of_file(Snapshot::new(Revision(revision), Text::parse(text)))
@@ -370,10 +394,13 @@ fn some_lines_of_a_hunk_are_decided_on_alone() {
     let (before, after) = (version(0, "1\n2\n3\n4\n"), version(1, "1\ntwo\nthree\nmore\n4\n"));
     let mut record = Record::new(&before);
     record.change("agent", &before, &after, &diff(&before.text, &after.text));
-    let first = record.choose_rows(&(1..3), &(1..2), |_| true);
+    let hunk = record.pending()[0].id;
+    let first = record.choose_rows(hunk, &(0..2), &(0..1), |_| true);
     record.keep(&first);
     assert_eq!(record.base().file_content(), "1\ntwo\n4\n");
-    let rejection = record.plan_rejection(&record.choose_rows(&(0..0), &(3..4), |_| true));
+    let left = record.pending()[0].id;
+    assert_eq!(record.choose_rows(hunk, &(0..2), &(0..1), |_| true), Choice::default());
+    let rejection = record.plan_rejection(&record.choose_rows(left, &(0..0), &(1..2), |_| true));
     let text = apply(&rejection.hunks, record.current());
     assert_eq!(text.file_content(), "1\ntwo\nthree\n4\n");
     assert!(rejection.conflicts.is_empty());

@@ -24,7 +24,7 @@ impl StepId {
 
 /// Identifies a line of a weave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct LineId(u32);
+pub(crate) struct LineId(pub(crate) u32);
 
 impl LineId {
     fn index(self) -> usize {

@@ -13,6 +13,7 @@ mod write;
 
 use crate::core::messages::files::BufferEvent;
 use crate::core::messages::page;
+use crate::core::messages::review::Comparison;
 use crate::core::messages::user::UserAction;
 use crate::nvim::value::{self, ReadError};
 use crate::session::author::ChatId;
@@ -86,8 +87,6 @@ pub(in crate::nvim) enum FromLua {
     Compare(answer::Compare),
     /// The user has changed the base in a comparison, which keeps what agrees with it.
     KeepAsBase(answer::KeepAsBase),
-    /// The user has put the text of a deleted file back in a comparison.
-    PutBack(answer::PutBack),
     /// The user wants to see the write that a question is about.
     ShowWrite(write::ShowWrite),
     /// The user has decided on a write that was shown.
@@ -185,11 +184,13 @@ impl FromLua {
             Self::ShowTurn(show) => show.into(),
             Self::Undo(undo) => undo.into(),
             Self::ListChanges(list) => list.into(),
-            Self::Compare(answer::Compare { path }) => UserAction::Compare(path.into()),
+            Self::Compare(answer::Compare { path, from, update }) => {
+                let from = from.map(Into::into);
+                UserAction::Compare(Comparison { path: path.into(), from, is_update: update })
+            }
             Self::KeepAsBase(answer::KeepAsBase { path, lines }) => {
                 UserAction::KeepAsBase(path.into(), lines)
             }
-            Self::PutBack(answer::PutBack { path }) => UserAction::PutBack(path.into()),
             Self::ShowWrite(write::ShowWrite { id }) => UserAction::ShowWrite(id),
             Self::DecideWrite(write::DecideWrite { id, lines, reason }) => {
                 UserAction::DecideWrite(id, lines.ok_or(reason))

@@ -194,7 +194,8 @@
 ---@field part? rat.notify.Part Which kind of changes; without it, all.
 ---@field first? integer The first line, from 1; without it, the whole file.
 ---@field last? integer The last line, inclusive; the line before `first` means the place between the two.
----@field selected? rat.notify.SelectedRows Of the hunks on these lines only some lines.
+---@field hunks? integer[] Only these hunks, if they are still pending.
+---@field selected? rat.notify.SelectedRows Of the only hunk just some lines.
 ---@field scope rat.notify.DecisionScope Which changes there.
 ---@field unknown? boolean Whether it is about what is not known to be an agent's, or about the rest; without it, about all, but of a turn about the rest.
 ---@field decision? integer For a decision in a review, which can be taken back: its number, which all of its parts have.
@@ -204,9 +205,9 @@
 
 --- Selected lines of a hunk.
 ---@class (exact) rat.notify.SelectedRows
----@field removed integer The first selected row of the base that the hunk has removed, from 0.
+---@field removed integer The first selected row that the hunk has removed, counted from its first one in the base, from 0.
 ---@field removed_count integer How many are selected.
----@field added integer The first selected row of the file that it has added, from 0.
+---@field added integer The first selected row that it has added, counted from its first one in the file, from 0.
 ---@field added_count integer How many are selected.
 
 --- Which changes a decision is about.
@@ -248,15 +249,13 @@
 --- Compares a file with its base.
 ---@class (exact) rat.notify.Compare
 ---@field path string The file.
+---@field from? string The path that it had before, if it was moved.
+---@field update? boolean Whether it is shown already, and only to be updated.
 
 --- Keeps what is pending in a file where it agrees with another base.
 ---@class (exact) rat.notify.KeepAsBase
 ---@field path string The file.
 ---@field lines string[] The lines of the base.
-
---- Puts a deleted file back whose text is in its buffer again.
----@class (exact) rat.notify.PutBack
----@field path string The file.
 
 --- Shows the write that a question is about.
 ---@class (exact) rat.notify.ShowWrite
@@ -385,7 +384,6 @@
 ---@field list_changes rat.notify.ListChanges `:RatReview`: the user wants to see what is pending.
 ---@field compare rat.notify.Compare The user wants to compare a file with its base.
 ---@field keep_as_base rat.notify.KeepAsBase The user has changed the base in a comparison, which keeps what agrees with it.
----@field put_back rat.notify.PutBack The user has put the text of a deleted file back in a comparison.
 ---@field show_write rat.notify.ShowWrite The user wants to see the write that a question is about.
 ---@field decide_write rat.notify.DecideWrite The user has decided on a write that was shown.
 ---@field diff_edited rat.notify.DiffEdited The user has edited a change that they are about to allow.

@@ -345,7 +345,7 @@
 ---@class (exact) rat.msg.Pending
 ---@field path string The real path.
 ---@field tick integer 'changedtick' of the buffer that the lines refer to.
----@field hunks integer[] The hunks in the order of the text, three numbers for each: its first row, or the row after removed ones, from 0; how many rows it has; and how many lines it replaces.
+---@field hunks integer[] The hunks in the order of the text, four numbers for each: its first row, or the row after removed ones, from 0; how many rows it has; how many lines it replaces; and which one it is.
 
 --- Turns whose changes are kept, the newest first.
 ---@class (exact) rat.msg.Turns
@@ -394,7 +394,7 @@
 ---@field last boolean Whether this is the last piece.
 ---@field lines string[] The lines.
 ---@field heads rat.msg.ReviewHead[] The lines among them that name a file.
----@field hunks integer[] The hunks among them, three numbers for each: the row in the whole review, from 0; the first row in the file, from 0; and how many rows it has there.
+---@field hunks integer[] The hunks among them, four numbers for each: the row in the whole review, from 0; the first row in the file, from 0; how many rows it has there; and which one it is.
 
 --- A line of a review that names a file.
 ---@class (exact) rat.msg.ReviewHead
@@ -407,8 +407,11 @@
 --- A file and its base, to be compared in diff mode.
 ---@class (exact) rat.msg.Compare
 ---@field path string The real path.
----@field name string Its name, as the review shows it.
----@field base string[] The lines without what is pending.
+---@field update boolean Whether a comparison that is shown is only to be updated.
+---@field from? string The path that it had before, if it was moved.
+---@field name string The name of the base, as the review shows it.
+---@field base? string[] The lines without what is pending; missing if nothing is.
+---@field hunks integer[] The hunks, five numbers for each: the first row, from 0, and how many rows there are, in the base and then in the file; and which one it is.
 
 --- A write that waits for the user's consent.
 ---@class (exact) rat.msg.Proposal

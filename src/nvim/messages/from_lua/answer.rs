@@ -3,9 +3,10 @@
 use super::{Chat, from_zero};
 use crate::core::messages::elicitation::ElicitationChoice;
 use crate::core::messages::review::{
-    self, ListPurpose, ReviewAction, ReviewList, ReviewRequest, ReviewScope,
+    self, ListPurpose, ReviewAction, ReviewList, ReviewRequest, ReviewScope, SelectedHunks,
 };
 use crate::core::messages::user::{PermissionChoice, UserAction};
+use crate::edit::HunkId;
 use crate::nvim::value::ReadError;
 use crate::session::author::ChatId;
 use crate::session::elicitation::FieldValue;
@@ -57,7 +58,9 @@ pub(in crate::nvim) struct Review {
     first: Option<u32>,
     /// The last line, inclusive; the line before `first` means the place between the two.
     last: Option<u32>,
-    /// Of the hunks on these lines only some lines.
+    /// Only these hunks, if they are still pending.
+    hunks: Option<Vec<u32>>,
+    /// Of the only hunk just some lines.
     selected: Option<SelectedRows>,
     /// Which changes there.
     scope: DecisionScope,
@@ -73,11 +76,11 @@ pub(in crate::nvim) struct Review {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(in crate::nvim) struct SelectedRows {
-    /// The first selected row of the base that the hunk has removed, from 0.
+    /// The first selected row that the hunk has removed, counted from its first one in the base, from 0.
     removed: u32,
     /// How many are selected.
     removed_count: u32,
-    /// The first selected row of the file that it has added, from 0.
+    /// The first selected row that it has added, counted from its first one in the file, from 0.
     added: u32,
     /// How many are selected.
     added_count: u32,
@@ -142,6 +145,11 @@ pub(in crate::nvim) struct ListChanges {
 pub(in crate::nvim) struct Compare {
     /// The file.
     pub(super) path: String,
+    /// The path that it had before, if it was moved.
+    pub(super) from: Option<String>,
+    /// Whether it is shown already, and only to be updated.
+    #[serde(default)]
+    pub(super) update: bool,
 }
 
 /// Keeps what is pending in a file where it agrees with another base.
@@ -153,15 +161,6 @@ pub(in crate::nvim) struct KeepAsBase {
     pub(super) path: String,
     /// The lines of the base.
     pub(super) lines: Vec<String>,
-}
-
-/// Puts a deleted file back whose text is in its buffer again.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::nvim) struct PutBack {
-    /// The file.
-    pub(super) path: String,
 }
 
 /// Which changes a review shows.
@@ -309,7 +308,6 @@ impl TryFrom<Review> for UserAction {
         Ok(Self::Review(ReviewRequest {
             action: if review.keep { ReviewAction::Keep } else { ReviewAction::Reject },
             decision: review.decision,
-            selected: review.selected.map(Into::into),
             chat: review.chat.map(ChatId),
             scope: match review.scope {
                 DecisionScope::All => review::DecisionScope::All,
@@ -328,7 +326,15 @@ impl TryFrom<Review> for UserAction {
                 (Some(false), _) | (None, DecisionScope::Turn) => review::Certainty::Certain,
                 (None, _) => review::Certainty::Any,
             },
-            lines: first.map(|first| first..end.map_or(first + 1, |end| end.max(first))),
+            hunks: match (review.hunks, review.selected) {
+                (Some(hunks), Some(rows)) if let [hunk] = hunks[..] => {
+                    SelectedHunks::Rows(HunkId(hunk), rows.into())
+                }
+                (Some(hunks), _) => SelectedHunks::These(hunks.into_iter().map(HunkId).collect()),
+                (None, _) => first.map_or(SelectedHunks::All, |first| {
+                    SelectedHunks::At(first..end.map_or(first + 1, |end| end.max(first)))
+                }),
+            },
         }))
     }
 }

@@ -4,7 +4,7 @@ use super::Chat;
 use crate::core::messages::checkpoint::KeptTurn;
 use crate::core::messages::files::ProposedWrite;
 use crate::core::messages::review::{
-    ComparedFile, ListPurpose, ListedChange, PendingFile, ReviewScope,
+    ChangedHunk, ComparedFile, Comparison, ListPurpose, ListedChange, PendingFile, ReviewScope,
 };
 use crate::core::messages::review_page::{HeadKind, ReviewPage};
 use crate::edit::Text;
@@ -21,15 +21,16 @@ pub(in crate::nvim) struct Pending {
     path: FilePath,
     /// 'changedtick' of the buffer that the lines refer to.
     tick: i64,
-    /// The hunks in the order of the text, three numbers for each: its first row, or the row after removed ones, from 0; how
-    /// many rows it has; and how many lines it replaces.
+    /// The hunks in the order of the text, four numbers for each: its first row, or the row after removed ones, from 0; how
+    /// many rows it has; how many lines it replaces; and which one it is.
     hunks: Vec<usize>,
 }
 
 impl From<PendingFile> for Pending {
     fn from(file: PendingFile) -> Self {
         let hunks = file.hunks.into_iter();
-        let hunks = hunks.flat_map(|hunk| [hunk.start, hunk.count, hunk.removed]);
+        let hunks =
+            hunks.flat_map(|hunk| [hunk.start, hunk.count, hunk.removed, hunk.id.0 as usize]);
         Self { path: FilePath::new(&file.path), tick: file.tick, hunks: hunks.collect() }
     }
 }
@@ -58,8 +59,8 @@ pub(in crate::nvim) struct Review {
     lines: Vec<BufferText>,
     /// The lines among them that name a file.
     heads: Vec<ReviewHead>,
-    /// The hunks among them, three numbers for each: the row in the whole review, from 0; the first row in the file, from
-    /// 0; and how many rows it has there.
+    /// The hunks among them, four numbers for each: the row in the whole review, from 0; the first row in the file, from
+    /// 0; how many rows it has there; and which one it is.
     hunks: Vec<usize>,
 }
 
@@ -93,8 +94,9 @@ impl From<ReviewPage> for Review {
             }),
             unknown: head.is_unknown,
         });
-        let hunks =
-            page.hunks.into_iter().flat_map(|hunk| [hunk.row, hunk.lines.start, hunk.lines.len()]);
+        let hunks = page.hunks.into_iter();
+        let hunks = hunks
+            .flat_map(|hunk| [hunk.row, hunk.lines.start, hunk.lines.len(), hunk.id.0 as usize]);
         Self {
             chat: page.list.chat.map(|chat| chat.0),
             scope: Word::new(match page.list.scope {
@@ -122,17 +124,33 @@ impl From<ReviewPage> for Review {
 pub(in crate::nvim) struct Compare {
     /// The real path.
     path: FilePath,
-    /// Its name, as the review shows it.
+    /// Whether a comparison that is shown is only to be updated.
+    update: bool,
+    /// The path that it had before, if it was moved.
+    from: Option<FilePath>,
+    /// The name of the base, as the review shows it.
     name: Label,
-    /// The lines without what is pending.
-    base: Vec<BufferText>,
+    /// The lines without what is pending; missing if nothing is.
+    base: Option<Vec<BufferText>>,
+    /// The hunks, five numbers for each: the first row, from 0, and how many rows there are, in the base and then in the file;
+    /// and which one it is.
+    hunks: Vec<usize>,
 }
 
 impl From<ComparedFile> for Compare {
     fn from(file: ComparedFile) -> Self {
-        let lines: Vec<&str> = file.base.lines().collect();
-        let (path, name) = (FilePath::new(&file.path), Label::new(&file.name));
-        Self { path, name, base: each(lines, BufferText::new) }
+        let Comparison { path, from, is_update } = file.comparison;
+        let hunks = file.hunks.into_iter().flat_map(|ChangedHunk { base, text, id, .. }| {
+            [base.start, base.len(), text.start, text.len(), id.0 as usize]
+        });
+        Self {
+            path: FilePath::new(&path),
+            update: is_update,
+            from: from.as_deref().map(FilePath::new),
+            name: Label::new(&file.name),
+            base: file.base.map(|base| each(base.lines(), BufferText::new)),
+            hunks: hunks.collect(),
+        }
     }
 }
 

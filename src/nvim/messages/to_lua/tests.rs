@@ -10,13 +10,14 @@ use crate::core::messages::files::{FileChange, ProposedWrite};
 use crate::core::messages::page::View;
 use crate::core::messages::page::{PageId, ScratchPage};
 use crate::core::messages::review::{
-    ComparedFile, ListPurpose, ListedChange, PendingFile, PendingLines, ReviewList, ReviewScope,
+    ChangedHunk, ComparedFile, Comparison, ListPurpose, ListedChange, PendingFile, PendingLines,
+    ReviewList, ReviewScope,
 };
 use crate::core::messages::review_page::{HeadKind, ReviewHead, ReviewHunk, ReviewPage};
 use crate::core::messages::status::{ChatState, ChatStatus, WaitingElicitation, WaitingPermission};
 use crate::core::messages::trace::{TraceItem, TracePiece};
 use crate::core::messages::user::SessionAction;
-use crate::edit::Text;
+use crate::edit::{HunkId, Text};
 use crate::session::address::{self, Address};
 use crate::session::author::{Author, ChatId, SessionKey};
 use crate::session::content::ContentId;
@@ -344,10 +345,13 @@ fn reviews() -> Vec<EditorMessage> {
             kind: HeadKind::State,
             is_unknown: true,
         }],
-        hunks: vec![ReviewHunk { row: 5, lines: 1..3 }],
+        hunks: vec![ReviewHunk { row: 5, id: HunkId(9), lines: 1..3 }],
     };
-    let hunks = vec![PendingLines { start: 1, count: 2, removed: 0 }];
+    let hunks = vec![PendingLines { id: HunkId(9), start: 1, count: 2, removed: 0 }];
     let base = Arc::new(Text::parse(&hostile_text()));
+    let from = Some("/b".into());
+    let hunk = ChangedHunk { id: HunkId(3), base: 1..2, text: 4..6, by: vec![0] };
+    let comparison = Comparison { path: "/a".into(), from, is_update: true };
     let session = SessionKey { chat: ChatId(1), session: "s".into() };
     let change = ListedChange {
         path: "/a".into(),
@@ -384,7 +388,12 @@ fn reviews() -> Vec<EditorMessage> {
         },
         EditorMessage::Review(page),
         EditorMessage::Pending(PendingFile { path: "/a".into(), tick: 7, hunks }),
-        EditorMessage::Compare(ComparedFile { path: "/a".into(), name: "a".into(), base }),
+        EditorMessage::Compare(ComparedFile {
+            comparison,
+            name: "a".into(),
+            base: Some(base),
+            hunks: vec![hunk],
+        }),
     ]
 }
 
