@@ -7,6 +7,7 @@ mod events;
 mod file_outcome;
 mod file_scope;
 mod files;
+mod in_order;
 mod prompt_context;
 mod renames;
 mod review;

@@ -3,6 +3,7 @@
 
 use super::events::Events;
 use super::file_scope::filter_in_scope;
+use super::in_order::InOrder;
 use super::renames;
 use super::review_history::ReviewHistory;
 use super::review_page;
@@ -46,23 +47,24 @@ pub(super) struct Reviews {
     documents: Arc<Documents>,
     states: ReviewStates,
     history: Arc<ReviewHistory<Done>>,
+    /// Decisions, and what takes them back. The next one may be about the text that one has left.
+    in_order: Arc<InOrder>,
     events: Events,
 }
 
 impl Reviews {
     pub(super) fn new(documents: Arc<Documents>, states: ReviewStates, events: Events) -> Self {
-        Self { documents, states, history: Arc::new(ReviewHistory::new()), events }
+        let (history, in_order) = (Arc::new(ReviewHistory::new()), Arc::default());
+        Self { documents, states, history, in_order, events }
     }
 
     /// Keeps or rejects pending changes, in one file after the other.
     pub(super) fn review(&self, review: Review, scope: FileScope) {
         let reviews = self.clone();
         let this = review.decision.map(|number| self.history.begin(number, review.action));
+        let mut ticket = self.in_order.line_up();
         self.events.spawn(async move {
-            let _alone = match &this {
-                Some(this) => Some(this.wait().await),
-                None => None,
-            };
+            ticket.wait().await;
             let Review { action, paths, from, part, changes, .. } = review;
             let paths: Vec<PathBuf> = paths.into_iter().chain(from.clone()).collect();
             let (mut reviewed, mut failed) = (Vec::new(), Vec::new());
@@ -139,8 +141,9 @@ impl Reviews {
     /// Takes the last decision back that was made in a review, in one file after the other.
     pub(super) fn take_back(&self) {
         let reviews = self.clone();
+        let mut ticket = self.in_order.line_up();
         self.events.spawn(async move {
-            let _one_at_a_time = reviews.history.taking_back.lock().await;
+            ticket.wait().await;
             let Some((action, decided)) = reviews.history.take().await else {
                 return Event::TakenBack(None, Vec::new(), Vec::new());
             };
@@ -219,7 +222,9 @@ impl Reviews {
     /// Keeps what is pending in a file where its base has these lines.
     pub(super) fn keep_as_base(&self, path: PathBuf, base: Vec<String>, scope: FileScope) {
         let documents = Arc::clone(&self.documents);
+        let mut ticket = self.in_order.line_up();
         self.events.spawn(async move {
+            ticket.wait().await;
             let real = filter_in_scope(documents.disks(), &scope, vec![path]).await;
             let (mut kept, mut failed) = (Vec::new(), Vec::new());
             for path in real {

@@ -3,8 +3,7 @@
 use crate::core::messages::review::ReviewAction;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::Arc;
-use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, oneshot};
+use tokio::sync::oneshot;
 
 /// How many decisions can be taken back. Each of them holds what is known of its files.
 const MAX_DECISIONS: usize = 100;
@@ -16,27 +15,17 @@ struct Decision<T> {
     action: ReviewAction,
     /// What each of them has done, once it is carried out.
     parts: Vec<oneshot::Receiver<Vec<T>>>,
-    /// Several may be about one file.
-    one_at_a_time: Arc<AsyncMutex<()>>,
 }
 
 /// A part of a decision that is to be carried out.
 #[derive(Debug)]
-pub(super) struct DecisionPart<T> {
-    done: oneshot::Sender<Vec<T>>,
-    one_at_a_time: Arc<AsyncMutex<()>>,
-}
+pub(super) struct DecisionPart<T>(oneshot::Sender<Vec<T>>);
 
 impl<T> DecisionPart<T> {
-    /// Waits for the other parts of the decision.
-    pub(super) async fn wait(&self) -> OwnedMutexGuard<()> {
-        Arc::clone(&self.one_at_a_time).lock_owned().await
-    }
-
     /// The part has been carried out.
     pub(super) fn done(self, what: Vec<T>) {
         // The decision may have been forgotten.
-        let _ = self.done.send(what);
+        let _ = self.0.send(what);
     }
 }
 
@@ -44,13 +33,11 @@ impl<T> DecisionPart<T> {
 #[derive(Debug)]
 pub(super) struct ReviewHistory<T> {
     decisions: Mutex<VecDeque<Decision<T>>>,
-    /// So that two are taken back one after the other.
-    pub(super) taking_back: AsyncMutex<()>,
 }
 
 impl<T> ReviewHistory<T> {
     pub(super) fn new() -> Self {
-        Self { decisions: Mutex::default(), taking_back: AsyncMutex::default() }
+        Self { decisions: Mutex::default() }
     }
 
     /// A part of a decision is about to be carried out.
@@ -58,18 +45,15 @@ impl<T> ReviewHistory<T> {
         let (done, part) = oneshot::channel();
         let mut decisions = self.decisions.lock();
         if decisions.back().is_none_or(|last| last.number != number) {
-            let (parts, one_at_a_time) = (Vec::new(), Arc::default());
-            decisions.push_back(Decision { number, action, parts, one_at_a_time });
+            decisions.push_back(Decision { number, action, parts: Vec::new() });
         }
-        let mut one_at_a_time = Arc::default();
         if let Some(last) = decisions.back_mut() {
             last.parts.push(part);
-            one_at_a_time = Arc::clone(&last.one_at_a_time);
         }
         if decisions.len() > MAX_DECISIONS {
             decisions.pop_front();
         }
-        DecisionPart { done, one_at_a_time }
+        DecisionPart(done)
     }
 
     /// Removes the last decision that has done anything, and returns what: the latest comes first.

@@ -20,7 +20,8 @@ local M = {}
 ---@field from? string the path before, if the file was moved
 ---@field page rat.DiffTabPage
 ---@field base integer buffer
----@field tick integer 'changedtick' of the base as the binary knows it
+---@field is_updating? boolean whether its lines are being replaced by us
+---@field is_changed? boolean whether the user has changed it, of which the binary does not know yet
 ---@field hunks integer[] five numbers for each hunk: the first row and how many rows in the base and in the file; which one it is
 ---@field right rat.ComparedSide
 ---@field asked? boolean whether an update has been asked for
@@ -72,9 +73,10 @@ local function hunks_at(hunks, side, row)
 end
 
 --- Decides on the hunk at the cursor, in whichever window that is.
----@param comparison rat.Comparison
+---@param path string
 ---@param keep boolean
-local function decide(comparison, keep)
+local function decide(path, keep)
+  local comparison = comparisons[path]
   if comparison.from then
     return notify.info("A moved file is accepted or rejected as a whole: with a or r in :RatReview")
   end
@@ -88,7 +90,7 @@ local function decide(comparison, keep)
   ---@type rat.notify.Review
   local payload = {
     keep = keep,
-    path = comparison.path,
+    path = path,
     scope = "all",
     part = "lines",
     hunks = ids,
@@ -121,24 +123,24 @@ local function map(buf, keys)
 end
 
 --- Makes the side that shows the file as it is now.
----@param comparison rat.Comparison
+---@param path string
 ---@return rat.ComparedSide
-local function file_side(comparison)
-  local path, loaded = comparison.path, paths.find(comparison.path)
+local function file_side(path)
+  local loaded = paths.find(path)
   local is_deleted = not loaded and not vim.uv.fs_stat(path)
   local keys = {
     ["do"] = function()
-      decide(comparison, false)
+      decide(path, false)
     end,
     dp = function()
-      decide(comparison, true)
+      decide(path, true)
     end,
   }
   local buf ---@type integer
   if is_deleted then
     buf = scratch.side(path, "deleted", {}, false)
     keys.q = function()
-      tab_page.close(comparison.page)
+      tab_page.close(comparisons[path].page)
     end
   else
     buf = location.buffer_of(path)
@@ -159,39 +161,43 @@ local function forget(side, path)
   end
 end
 
---- The base as the binary knows it from now on.
----@param comparison rat.Comparison
-local function base_is_known(comparison)
-  comparison.tick = api.nvim_buf_get_changedtick(comparison.base)
-  vim.bo[comparison.base].modified = false
-end
-
 ---@param comparison rat.Comparison
 local function attach_base(comparison)
   local base, page = comparison.base, comparison.page
-  base_is_known(comparison)
   map(base, {
     q = function()
       tab_page.close(page)
     end,
     -- From here, the other side is the file.
     ["do"] = function()
-      decide(comparison, true)
+      decide(comparison.path, true)
     end,
     dp = function()
-      decide(comparison, false)
+      decide(comparison.path, false)
     end,
   })
   -- Accepts what the user puts into the base, with |:diffput| for instance.
-  local function changed()
-    local is_valid = api.nvim_buf_is_valid(base)
-    if is_valid and api.nvim_buf_get_changedtick(base) ~= comparison.tick then
-      base_is_known(comparison)
+  local function send()
+    if comparison.is_changed then
+      comparison.is_changed = false
+      vim.bo[base].modified = false
       local lines = api.nvim_buf_get_lines(base, 0, -1, true)
       rpc.notify("keep_as_base", { path = comparison.path, lines = lines })
     end
   end
-  api.nvim_buf_attach(base, false, { on_lines = vim.schedule_wrap(changed) })
+  api.nvim_create_autocmd("BufUnload", {
+    buffer = base,
+    desc = "rat: accept what the user has put into the base at last",
+    callback = send,
+  })
+  api.nvim_buf_attach(base, false, {
+    on_lines = function()
+      if not comparison.is_updating and not comparison.is_changed then
+        comparison.is_changed = true
+        vim.schedule(send)
+      end
+    end,
+  })
 end
 
 ---@param comparison rat.Comparison
@@ -200,7 +206,8 @@ local function set_winbars(comparison, name)
   local left = (" %%#RatBar#%%<%s%%* before the changes"):format(statusline_escape(name))
   local action = comparison.right.is_deleted and "put back" or "reject"
   local keys = (" %%#RatKey#do%%* %s  %%#RatKey#dp%%* accept"):format(action)
-  local what = (comparison.from and " moved" or "") .. (comparison.right.is_deleted and " deleted" or "")
+  local what = (comparison.from and " moved" or "")
+    .. (comparison.right.is_deleted and " deleted" or "")
   local moves = "%#RatKey#]c%* next  %#RatKey#:q%* close%<"
   local right = what .. (comparison.from and "" or keys) .. "  " .. moves
   tab_page.set_winbars(comparison.page, left, right)
@@ -208,19 +215,26 @@ end
 
 ---@param payload rat.msg.Compare
 local function open(payload)
-  local path = payload.path
-  local base = scratch.side(path, "base", payload.base, not payload.from)
-  ---@type rat.Comparison
-  local comparison =
-    { path = path, from = payload.from, base = base, tick = 0, hunks = payload.hunks }
-  comparison.right = file_side(comparison)
-  comparison.page = tab_page.open(function()
+  local path, from = payload.path, payload.from
+  local base = scratch.side(path, "base", payload.base or {}, not from)
+  local right = file_side(path)
+  local page = tab_page.open(function()
+    local closed = comparisons[path]
     comparisons[path] = nil
-    comparison.right.unmap()
-    forget(comparison.right, path)
+    closed.right.unmap()
+    forget(closed.right, path)
   end)
+  ---@type rat.Comparison
+  local comparison = {
+    path = path,
+    from = from,
+    page = page,
+    base = base,
+    hunks = payload.hunks,
+    right = right,
+  }
   comparisons[path] = comparison
-  tab_page.compare(comparison.page, base, comparison.right.buf)
+  tab_page.compare(page, base, right.buf)
   set_winbars(comparison, payload.name)
   attach_base(comparison)
 end
@@ -234,13 +248,16 @@ local function update(comparison, payload)
   if not payload.base and not exists and not vim.bo[comparison.right.buf].modified then
     return tab_page.close(comparison.page)
   elseif exists and comparison.right.is_deleted then
-    comparison.right = file_side(comparison)
+    comparison.right = file_side(comparison.path)
     tab_page.compare(comparison.page, comparison.base, comparison.right.buf)
     set_winbars(comparison, payload.name)
   end
-  local right = comparison.right.buf
-  scratch.update(comparison.base, payload.base or api.nvim_buf_get_lines(right, 0, -1, true))
-  base_is_known(comparison)
+  if not comparison.is_changed then
+    local present = api.nvim_buf_get_lines(comparison.right.buf, 0, -1, true)
+    comparison.is_updating = true
+    scratch.update(comparison.base, payload.base or present)
+    comparison.is_updating = false
+  end
 end
 
 ---@param comparison rat.Comparison

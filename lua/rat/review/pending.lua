@@ -267,7 +267,8 @@ function M.ids(buf, first, last)
   for index = 1, count_of(signs.hunks) do
     local start, count, _, id = hunk_at(signs.hunks, index)
     if not is_current then
-      local marks = api.nvim_buf_get_extmark_by_id(buf, NAMESPACE, signs.ids[index], { details = true })
+      local marks =
+        api.nvim_buf_get_extmark_by_id(buf, NAMESPACE, signs.ids[index], { details = true })
       local row = marks[1] or -1
       if count > 0 then
         start, count = row, (marks[3].end_row or row) - row + 1
