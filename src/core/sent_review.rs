@@ -1,5 +1,6 @@
 //! What the editor shows of the latest review, so that an update of it sends only what differs.
 
+use crate::core::messages::review::ReviewList;
 use crate::core::messages::review_page::ReviewSection;
 use std::sync::Arc;
 
@@ -10,9 +11,21 @@ pub(super) struct SentReview {
     latest: u64,
     /// What is in it, once all of it was composed.
     sections: Option<Arc<Vec<ReviewSection>>>,
+    /// What the user waits for.
+    opening: Option<ReviewList>,
 }
 
 impl SentReview {
+    /// The user has asked for this page, of which nothing has been composed yet.
+    pub(super) fn opens(&mut self, list: ReviewList) {
+        self.opening = Some(list);
+    }
+
+    /// The page that the user waits for, if nothing of it has been composed yet.
+    pub(super) fn opening(&self) -> Option<ReviewList> {
+        self.opening
+    }
+
     /// Begins another page, whose number this returns, with what is in the one it takes the place of. That is nothing if
     /// the editor has only a part of it, or if `is_whole` asks for all lines.
     pub(super) fn begin(&mut self, is_whole: bool) -> (u64, Arc<Vec<ReviewSection>>) {
@@ -21,9 +34,11 @@ impl SentReview {
         (self.latest, sections.unwrap_or_default())
     }
 
-    /// Whether a piece belongs to the latest page.
-    pub(super) fn is_latest(&self, page: u64) -> bool {
-        page == self.latest
+    /// A piece of a page was composed. Returns whether it belongs to the latest page.
+    pub(super) fn is_latest(&mut self, page: u64) -> bool {
+        let is_latest = page == self.latest;
+        self.opening = self.opening.filter(|_| !is_latest);
+        is_latest
     }
 
     /// All of the latest page has been composed.

@@ -331,6 +331,7 @@ mod panics;
 mod persistence;
 mod prompt_context;
 mod reconnect;
+mod reviews;
 mod sessions;
 mod terminals;
 mod turn;

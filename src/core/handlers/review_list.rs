@@ -37,6 +37,7 @@ impl State {
         files: Vec<ChangedFile>,
         states: Vec<ChangedState>,
     ) {
+        let list = self.not_lost(list);
         let chat = self.find_chat(list.chat);
         let scope = self.scope_of(chat, list.scope, (&files, &states));
         let is_included =
@@ -69,11 +70,26 @@ impl State {
         let is_review = |message: &EditorMessage| matches!(message, EditorMessage::Review(_));
         let is_whole = list.purpose == ListPurpose::Open || self.after_draw.iter().any(is_review);
         self.after_draw.retain(|message| !is_review(message));
+        if list.purpose == ListPurpose::Open {
+            self.review_page.opens(list);
+        }
         let (page, shown) = self.review_page.begin(is_whole);
         let of_what = of_what(list.scope);
         let files = named;
         let draft = ReviewDraft { page, list, scope, of_what, files, states, titles, shown };
         self.effects.push(Effect::ComposeReview(Box::new(draft)));
+    }
+
+    /// An update takes the place of a page that the editor does not have yet: if the user has asked for that one, it is what is
+    /// shown.
+    fn not_lost(&self, list: ReviewList) -> ReviewList {
+        let is_open = |list: &ReviewList| list.purpose == ListPurpose::Open;
+        let waiting = self.after_draw.iter().find_map(|message| match message {
+            EditorMessage::Review(page) => Some(page.list).filter(is_open),
+            _ => None,
+        });
+        let waited_for = waiting.or(self.review_page.opening());
+        waited_for.filter(|_| list.purpose == ListPurpose::Update).unwrap_or(list)
     }
 
     /// A piece of a page was composed.

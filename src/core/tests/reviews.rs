@@ -1,0 +1,68 @@
+//! What of a review reaches the editor.
+
+use super::*;
+use crate::core::messages::review::{
+    ChangeAuthor, ChangedState, ListPurpose, ReviewList, ReviewScope,
+};
+use crate::core::messages::review_page::{ReviewDraft, ReviewPage};
+use crate::session::author::{Author, SessionKey};
+
+/// A page was asked for, and something is pending. Returns what is to be composed.
+fn found(world: &mut World, purpose: ListPurpose) -> ReviewDraft {
+    let session = SessionKey { chat: ChatId(1), session: "s".into() };
+    let by = Author { session, turn: 1, tool_call: None };
+    let state = ChangedState {
+        path: "/p/a".into(),
+        from: None,
+        what: "deleted".to_owned(),
+        by: vec![ChangeAuthor { by, is_certain: true }],
+    };
+    let list = ReviewList { chat: None, scope: ReviewScope::All, purpose };
+    let effects = world.state.handle(Event::ChangesFound(list, Vec::new(), vec![state]));
+    let draft = effects.into_iter().find_map(|effect| match effect {
+        Effect::ComposeReview(draft) => Some(*draft),
+        _ => None,
+    });
+    draft.unwrap()
+}
+
+fn compose(world: &mut World, draft: &ReviewDraft) {
+    let piece = ReviewPage {
+        page: draft.page,
+        list: draft.list,
+        title: String::new(),
+        row: 0,
+        replaces: None,
+        is_last: true,
+        lines: Vec::new(),
+        heads: Vec::new(),
+        hunks: Vec::new(),
+    };
+    world.state.handle(Event::ReviewComposed(Box::new(piece), Some(Vec::new())));
+}
+
+#[test]
+fn an_update_does_not_lose_the_review_that_the_user_has_asked_for() {
+    for is_composed in [false, true] {
+        let mut world = World::ready();
+        let first = found(&mut world, ListPurpose::Open);
+        if is_composed {
+            compose(&mut world, &first);
+        }
+        let update = found(&mut world, ListPurpose::Update);
+        assert_eq!(update.list.purpose, ListPurpose::Open, "composed: {is_composed}");
+        compose(&mut world, &first);
+        compose(&mut world, &update);
+        let frame = world.state.take_frame().messages;
+        let pages: Vec<(u64, ListPurpose)> = frame
+            .iter()
+            .filter_map(|message| match message {
+                EditorMessage::Review(page) => Some((page.page, page.list.purpose)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(pages, [(update.page, ListPurpose::Open)]);
+        let later = found(&mut world, ListPurpose::Update);
+        assert_eq!(later.list.purpose, ListPurpose::Update, "the editor has it");
+    }
+}
