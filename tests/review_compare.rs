@@ -106,8 +106,11 @@ fn a_hunk_rejected_in_a_comparison_is_saved() {
 #[test]
 fn a_deletion_is_accepted_in_a_comparison() {
     let mut chat = in_project();
+    let lines: String = (1..=99).map(|number| format!("line {number} of it\n")).collect();
+    fs::write(chat.path("old/deep/a.txt"), lines).unwrap();
     turn_with_command(&mut chat, |root: &Path| fs::remove_dir_all(root.join("old")).unwrap());
     compare(&mut chat, "old/deep/a.txt (deleted)");
+    chat.nvim.poll_screen("line 1 of it");
     chat.nvim.input("dp");
     chat.nvim.poll_screen("Nothing is pending");
     assert!(chat.nvim.messages().contains("Accepted 1 hunk in old/deep/a.txt"));

@@ -11,6 +11,7 @@ local scratch = require("rat.view.scratch")
 local splits = require("rat.view.splits")
 local statusline_escape = require("rat.util.text").statusline_escape
 local tab_page = require("rat.diff.tab_page")
+local window_options = require("rat.view.window_options")
 
 local api = vim.api
 local M = {}
@@ -270,6 +271,26 @@ local function ask_for_update(comparison)
   end
 end
 
+--- Goes to the line that the user wants to see; of a deleted file, to the beginning of what it was.
+---@param comparison rat.Comparison
+local function go_to_wanted_line(comparison)
+  local page = comparison.page
+  local line, last =
+    wanted_line[comparison.path] or 1, api.nvim_buf_line_count(comparison.right.buf)
+  wanted_line[comparison.path] = nil
+  splits.enter(page.right)
+  api.nvim_win_set_cursor(page.right, { math.max(1, math.min(line, last)), 0 })
+  if comparison.right.is_deleted then
+    -- Bound to a window without lines, the other one would show its end.
+    for _, win in ipairs({ page.left, page.right }) do
+      window_options.set(win, { scrollbind = false, cursorbind = false })
+    end
+    api.nvim_win_set_cursor(page.left, { 1, 0 })
+  else
+    vim.cmd("normal! zvzz")
+  end
+end
+
 --- Shows a file beside its base, or what has become of that.
 ---@param payload rat.msg.Compare
 function M.arrived(payload)
@@ -286,12 +307,7 @@ function M.arrived(payload)
   end
   comparison = comparisons[payload.path]
   if not payload.update and comparison then
-    local win = comparison.page.right
-    splits.enter(win)
-    local line, last = wanted_line[payload.path] or 1, api.nvim_buf_line_count(0)
-    wanted_line[payload.path] = nil
-    api.nvim_win_set_cursor(win, { math.max(1, math.min(line, last)), 0 })
-    vim.cmd("normal! zvzz")
+    go_to_wanted_line(comparison)
   end
 end
 
