@@ -48,6 +48,9 @@ pub(crate) struct Turns {
     /// The words that a turn has brought into a file, and those that came back when it was undone.
     pub(crate) brought: HashMap<(u64, usize), HashSet<String>>,
     returned: HashMap<(u64, usize), HashSet<String>>,
+    /// The words in a file of turns that were undone there in part, since another turn had put lines in place of theirs: once
+    /// that one is undone, too, they are gone as well.
+    undone_in_part: HashSet<(u64, usize)>,
     /// The words of lines that a turn has brought, also those that were in other lines before.
     in_lines: HashMap<(u64, usize), HashSet<String>>,
     /// The words that came on disk while a turn was running, whoever wrote them.
@@ -89,11 +92,18 @@ impl Turns {
             kept,
             brought,
             returned,
+            undone_in_part: HashSet::new(),
             in_lines,
             meanwhile,
             nobodys,
             left: Left::default(),
         }
+    }
+
+    /// Whether a turn has brought a word that was to go when the turn was undone, and stayed.
+    fn has_stayed(&self, index: usize, word: &str) -> bool {
+        let turns = self.undone_in_part.iter().filter(|(_, at)| *at == index);
+        turns.filter_map(|turn| self.brought.get(turn)).any(|words| words.contains(word))
     }
 
     fn scope(&self) -> FileScope {
@@ -425,6 +435,8 @@ impl World {
                 |why: String| Err(format!("{}, undo: {why}\n{}", path.display(), shown(was, &now)));
             let (before, after) = (words(was.kept()), words(now.kept()));
             let Some(turns) = &mut self.turns else { return Ok(()) };
+            let stayed: HashSet<String> =
+                before.keys().filter(|word| turns.has_stayed(index, word)).cloned().collect();
             let (is_redo, stays) = (plan.redoes.is_some(), outcome.conflicts > 0);
             let moved = turns.moved((turn, index), stays, is_redo);
             let (gives, takes) = if is_redo {
@@ -437,14 +449,20 @@ impl World {
             };
             let (takes, moved) = (takes.get(&(turn, index)), Some(&moved));
             let meanwhile = turns.meanwhile.get(&(turn, index)).filter(|_| plan.force);
-            let may_go =
-                |word: &str| [takes, moved, meanwhile].into_iter().any(|words| is_in(words, word));
+            let may_go = |word: &str| {
+                [takes, moved, meanwhile, Some(&stayed)].into_iter().any(|words| is_in(words, word))
+            };
             let is_gone = |word: &&String| !after.contains_key(*word) && !may_go(word);
             if let Some(word) = before.keys().find(is_gone) {
                 return failed(format!("{word} is gone, and turn {turn} had not brought it"));
             }
             let back = gone(&after, &before).into_iter().map(str::to_owned);
             gives.entry((turn, index)).or_default().extend(back);
+            if stays && !is_redo {
+                turns.undone_in_part.insert((turn, index));
+            } else {
+                turns.undone_in_part.remove(&(turn, index));
+            }
             if is_redo {
                 turns.left.comes_back((turn, index), (was, &now));
             }
