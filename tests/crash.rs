@@ -263,7 +263,7 @@ fn a_prompt_to_a_stopped_agent_comes_back() {
 }
 
 /// ACP 138.
-/// Holds (Crashes): Draft and queue survive a crash, and the next prompt restarts the agent.
+/// Holds (Crashes): Draft and queue survive a crash, and the next prompt restarts the agent. The queue waits for the user, since what is in it may build on the turn that was lost.
 #[test]
 fn the_next_prompt_after_a_crash_starts_the_agent_again() {
     let mut chat = Chat::start();
@@ -272,6 +272,8 @@ fn the_next_prompt_after_a_crash_starts_the_agent_again() {
     chat.nvim.poll_queue(&["queued"]);
     chat.agent.exit(1, "");
     chat.nvim.poll_state("failed");
+    chat.nvim.poll_screen("This turn was lost with it.");
+    chat.poll_draft(&["one"]);
     chat.nvim.send("two");
     chat.agent.expect_start();
     chat.session = chat.agent.handshake_with(json!({}), json!({"sessionId": "s2"}));
@@ -279,8 +281,34 @@ fn the_next_prompt_after_a_crash_starts_the_agent_again() {
     assert_eq!(second.params["prompt"][0]["text"], json!("two"));
     chat.nvim.poll_screen("cannot resume sessions");
     chat.end_turn("end_turn");
+    chat.nvim.poll("a queue that waits", |nvim| nvim.status()["queue_paused"] == json!(true));
+    chat.nvim.input("<Esc>ggdG<CR>");
     let third = chat.expect_prompt();
     assert_eq!(third.params["prompt"][0]["text"], json!("queued"));
+}
+
+/// Holds (Turns): A turn that is ended by `:RatStop` or `:RatRestart` is marked as cancelled, and the queue waits for the user.
+#[test]
+fn a_turn_that_the_user_ends_with_its_agent_is_cancelled() {
+    for command in ["RatStop", "RatRestart"] {
+        let mut chat = Chat::start();
+        chat.prompt("one");
+        chat.nvim.send("queued");
+        chat.nvim.poll_queue(&["queued"]);
+        chat.nvim.command(command);
+        chat.nvim.poll_screen("Cancelled");
+        if command == "RatStop" {
+            chat.nvim.poll_state("stopped");
+            chat.nvim.command("RatRestart");
+        }
+        chat.agent.expect_start();
+        chat.session = chat.agent.handshake_with(json!({}), json!({"sessionId": "s2"}));
+        chat.nvim.poll_state("ready");
+        assert_eq!(chat.nvim.status()["queue_paused"], json!(true));
+        assert_eq!(chat.nvim.status()["queued"], json!(["queued"]));
+        chat.nvim.input("<CR>");
+        assert_eq!(chat.expect_prompt().params["prompt"][0]["text"], json!("queued"));
+    }
 }
 
 /// ACP 44, 138.

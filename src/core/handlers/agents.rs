@@ -237,8 +237,10 @@ impl State {
     }
 
     fn fail_connection(&mut self, agent: AgentId, failure: &Failure, details: &[String]) {
+        let lost = self.sent_prompts(agent);
         for id in self.end_connection(agent, ToolStatus::Failed) {
             self.enter_failed(id, failure, details.to_vec());
+            self.give_prompt_back(id, &lost);
         }
         self.notify(Level::Error, failure.message.clone());
     }
@@ -350,7 +352,16 @@ impl State {
         }
         self.withdraw_questions(|question| question.chat() == id);
         self.count_questions();
-        if self.chats.get(&id).and_then(Chat::turn).is_some() {
+        if let Some(chat) = self.chats.get_mut(&id)
+            && let Some(turn) = chat.turn()
+        {
+            if !turn.is_unsent() {
+                // What is queued may build on what this turn did not finish.
+                chat.queue.pause();
+                if tools == ToolStatus::Cancelled {
+                    chat.transcript.note(Severity::Info, "Cancelled", Vec::new());
+                }
+            }
             let why = if tools == ToolStatus::Failed { "error" } else { "cancelled" };
             self.tell_turn_end(id, why, false);
         }

@@ -13,8 +13,10 @@ use crate::core::state::State;
 use crate::core::user_messages;
 use crate::session::agent::Reconnect;
 use crate::session::author::ChatId;
+use crate::session::prompt::Prompt;
 use crate::session::tool_call::ToolStatus;
 use crate::session::update::Severity;
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// From what to what the wait before another attempt grows.
@@ -78,17 +80,9 @@ impl State {
             cause => user_messages::lost(&connection.config, cause),
         };
         let details = user_messages::exit_details(exit);
-        let lost: Vec<_> = self
-            .chats_on(agent)
-            .into_iter()
-            .filter_map(|id| {
-                let turn = self.chats.get(&id)?.turn().filter(|turn| !turn.is_unsent())?;
-                Some((id, turn.prompt.clone()))
-            })
-            .collect();
+        let lost = self.sent_prompts(agent);
         let mut is_news = false;
         for id in self.end_connection(agent, ToolStatus::Failed) {
-            let prompt = lost.iter().find(|(chat, _)| *chat == id).map(|(_, prompt)| prompt);
             let Some(chat) = self.chats.get_mut(&id) else { continue };
             let is_first = chat.losses.is_over();
             chat.losses.began(is_start);
@@ -97,15 +91,7 @@ impl State {
                 is_news = true;
                 chat.transcript.note(Severity::Warning, why.clone(), details.clone());
             }
-            if let Some(prompt) = prompt {
-                let note = format!("This turn was lost with it. {}", user_messages::PROMPT_IS_BACK);
-                chat.transcript.note(Severity::Error, note, Vec::new());
-                chat.queue.pause();
-                if !prompt.text.is_empty() {
-                    let prompt = prompt.clone();
-                    self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
-                }
-            }
+            self.give_prompt_back(id, &lost);
             self.enter_phase(id, Phase::Starting(StartupStep::Reconnecting));
             if is_first {
                 let told = UserAutocmd::Error(id, failures::of_exit(why.clone(), exit));
@@ -115,6 +101,26 @@ impl State {
         }
         if is_news {
             self.notify(Level::Warn, why);
+        }
+    }
+
+    /// The prompts that an agent is working on, unless the user has cancelled it.
+    pub(super) fn sent_prompts(&self, agent: AgentId) -> HashMap<ChatId, Prompt> {
+        let turns = self.chats_on(agent).into_iter().filter_map(|id| {
+            let turn = self.chats.get(&id)?.turn()?;
+            (!turn.is_unsent() && !turn.cancelled).then(|| (id, turn.prompt.clone()))
+        });
+        turns.collect()
+    }
+
+    /// Puts the prompt of a turn that was lost with its agent back into the prompt buffer.
+    pub(super) fn give_prompt_back(&mut self, id: ChatId, lost: &HashMap<ChatId, Prompt>) {
+        let Some((chat, prompt)) = self.chats.get_mut(&id).zip(lost.get(&id)) else { return };
+        let note = format!("This turn was lost with it. {}", user_messages::PROMPT_IS_BACK);
+        chat.transcript.note(Severity::Error, note, Vec::new());
+        if !prompt.text.is_empty() {
+            let prompt = prompt.clone();
+            self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
         }
     }
 
