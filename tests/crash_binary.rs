@@ -95,14 +95,15 @@ fn a_killed_binary_fails_the_chats_and_the_next_prompt_starts_it_again() {
     let detail = chat.nvim.detail();
     assert!(detail.contains("rat-nvim exited") && detail.contains("Drafts are kept"), "{detail}");
     assert_eq!(chat.nvim.events("RatState").last().unwrap()["state"], json!("failed"));
-    assert_eq!(chat.draft(), ["a draft"]);
+    // The prompt of the turn that was lost, and what is being written.
+    assert_eq!(chat.draft(), ["one", "", "a draft"]);
     assert!(chat.nvim.screen().contains("Half an ans"), "what was said is gone");
 
     chat.nvim.input("<Esc><CR>");
     chat.agent.expect_start();
     chat.agent.handshake();
     let prompt = chat.expect_prompt();
-    assert_eq!(prompt.params["prompt"], json!([{"type": "text", "text": "a draft"}]));
+    assert_eq!(prompt.params["prompt"], json!([{"type": "text", "text": "one\n\na draft"}]));
     chat.say("Here I am again.");
     chat.nvim.poll_screen("Here I am again.");
     chat.nvim.poll_state("running");

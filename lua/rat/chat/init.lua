@@ -185,12 +185,14 @@ local function is_in_turn(chat)
   return vim.list_contains({ "running", "waiting", "cancelling" }, chat.status.state)
 end
 
---- Puts queued prompts back into the prompt buffer after the binary, which held them, has exited.
+--- Puts prompts back into the prompt buffer after the binary, which held them, has exited: the one that the agent was working
+--- on, and those that were queued.
 ---@param chat rat.Chat
----@param queued string[]
-local function return_queue(chat, queued)
-  for at = #queued, 1, -1 do
-    local text = queued[at]
+---@param status rat.Status
+local function return_prompts(chat, status)
+  local prompts = vim.list_extend({ status.prompt }, status.queued)
+  for at = #prompts, 1, -1 do
+    local text = prompts[at]
     attachment_list.give_back(chat, chat.sent[text] or {})
     chat.sent[text] = nil
     prompt.give_back(chat, text)
@@ -203,10 +205,10 @@ function M.lost(reason)
   launch.finished()
   for _, chat in ipairs(registry.all()) do
     if chat.id then
-      local id, in_turn, queued = chat.id, is_in_turn(chat), chat.status.queued
+      local id, in_turn, status = chat.id, is_in_turn(chat), chat.status
       chat.id = nil
       chat.status = registry.blank_status("failed", reason)
-      return_queue(chat, queued)
+      return_prompts(chat, status)
       M.state_changed(chat, id)
       if in_turn then
         notify.event("RatTurnEnd", { chat = id, stop_reason = "error" })

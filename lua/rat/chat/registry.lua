@@ -13,6 +13,7 @@ local M = {}
 ---@field state rat.msg.State
 ---@field session_id? string
 ---@field detail? string what the agent is doing, or why it failed
+---@field prompt? string the prompt that the agent is working on
 ---@field queued string[] prompts that wait for the end of the turn
 ---@field queue_paused boolean
 ---@field permissions rat.msg.WaitingPermission[]

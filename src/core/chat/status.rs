@@ -10,6 +10,9 @@ use crate::session::tool_call::ToolStatus;
 use crate::session::update::PlanStatus;
 use crate::view::{permission, title};
 
+/// The editor is sent the running prompt with each status, so that it is not lost with this process.
+const MAX_PROMPT_BYTES: usize = 16 * 1024;
+
 impl Chat {
     /// The name of the state, for the editor and for scripts.
     pub(in crate::core) fn state(&self) -> ChatState {
@@ -33,6 +36,10 @@ impl Chat {
             session: self.session.as_ref().map(ToString::to_string),
             state: self.state(),
             detail: self.detail(),
+            prompt: self.turn().filter(|turn| !turn.cancelled).and_then(|turn| {
+                let text = &turn.prompt.text;
+                (text.len() <= MAX_PROMPT_BYTES).then(|| text.clone())
+            }),
             queued: self.queue.texts().map(str::to_owned).collect(),
             queue_paused: self.queue.is_paused(),
             permissions: self

@@ -56,6 +56,8 @@ pub struct ChatStatus {
     pub state: ChatState,
     /// What the agent is doing or why it failed, in one line.
     pub detail: Option<String>,
+    /// The prompt that the agent is working on, unless it is very long or cancelled.
+    pub prompt: Option<String>,
     /// Queued prompts, in the order they will be sent.
     pub queued: Vec<String>,
     /// Whether the queue waits for the user to resume it.

@@ -18,6 +18,7 @@
 ---@field session_id? string The session's id; missing before it is open.
 ---@field state rat.msg.State The state.
 ---@field detail? string What the agent is doing or why it failed, in one line.
+---@field prompt? string The prompt that the agent is working on, unless it is very long or cancelled.
 ---@field queued string[] Queued prompts, in the order they will be sent.
 ---@field queue_paused boolean Whether the queue waits for the user to resume it.
 ---@field permissions rat.msg.WaitingPermission[] Unanswered permission requests, oldest first.

@@ -26,6 +26,8 @@ pub(in crate::nvim) struct Status {
     state: State,
     /// What the agent is doing or why it failed, in one line.
     detail: Option<Label>,
+    /// The prompt that the agent is working on, unless it is very long or cancelled.
+    prompt: Option<Prose>,
     /// Queued prompts, in the order they will be sent.
     queued: Vec<Prose>,
     /// Whether the queue waits for the user to resume it.
@@ -182,6 +184,7 @@ impl From<ChatStatus> for Status {
             session_id: it.session.map(Handle::new),
             state: it.state.into(),
             detail: it.detail.map(Label::new),
+            prompt: it.prompt.map(Prose::new),
             queued: each(it.queued, Prose::new),
             queue_paused: it.queue_paused,
             permissions: each(it.permissions, Into::into),

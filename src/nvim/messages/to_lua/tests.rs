@@ -76,6 +76,7 @@ fn chats() -> Vec<EditorMessage> {
         session: Some("s".to_owned()),
         state: ChatState::Waiting,
         detail: Some(hostile_text()),
+        prompt: Some(hostile_text()),
         queued: vec![hostile_text()],
         queue_paused: true,
         permissions: vec![waiting_permission()],
