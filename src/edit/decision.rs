@@ -204,10 +204,31 @@ impl<O> Record<O> {
                     .flat_map(|id| self.steps_of(*id).filter(|of| *of == step).map(|of| (*id, of)));
                 changes.extend(of_step.collect::<Vec<_>>());
             }
+            changes.extend(self.hidden_below(&cluster, &changes));
         }
         let moved = self.moved_to(changes.difference(&choice.changes));
         changes.extend(moved);
         self.keep_pending(changes, choice.form)
+    }
+
+    /// Finds lines that a pending step has brought and a chosen one has replaced, so that they are in neither text. Not kept,
+    /// they could be rejected without being seen, and would not come back with the undo of the step that replaced them.
+    fn hidden_below(
+        &self,
+        cluster: &Cluster,
+        changes: &HashSet<(LineId, StepId)>,
+    ) -> Vec<(LineId, StepId)> {
+        let of = |id: LineId| self.steps_of(id).map(move |step| (id, step));
+        let chosen = cluster.lines.iter().flat_map(|id| of(*id));
+        let chosen: HashSet<StepId> =
+            chosen.filter(|change| changes.contains(change)).map(|(_, step)| step).collect();
+        let is_hidden = |id: &LineId| {
+            let line = self.weave.line(*id);
+            !line.is_alive() && !self.is_in_base(*id, line)
+        };
+        let is_replaced = |id: &LineId| self.weave.takers(*id).any(|by| chosen.contains(&by));
+        let lines = cluster.lines.iter().filter(|id| is_hidden(id) && is_replaced(id));
+        lines.flat_map(|id| of(*id)).filter(|(id, step)| self.is_pending(*id, *step)).collect()
     }
 
     /// Finds where steps have put lines that they took away elsewhere. Kept without that, a line would be in neither place

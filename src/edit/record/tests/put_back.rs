@@ -198,3 +198,18 @@ fn a_rejected_deletion_does_not_come_back_when_what_had_put_the_line_back_is_und
     assert_eq!(world.pending(), []);
     assert_eq!(*world.now(), Text::parse("1\n2\n3\n"));
 }
+
+/// Of a line that one agent has brought and another has replaced, only what it has become is seen and kept.
+#[test]
+fn a_line_below_a_kept_one_comes_back_once_that_is_undone() {
+    let mut world = World::new("1\n2\n");
+    world.agent("a", "1\na\n2\n");
+    world.agent("b", "1\na b\n2\n");
+    let shown = world.record.pending()[0].id;
+    let choice = world.record.choose_hunks(&[shown].into(), |_| true);
+    world.record.keep(&choice);
+    assert_eq!(world.pending(), []);
+    assert_eq!(world.reject(&world.record.choose(None, |_| true)), []);
+    world.undo("b");
+    assert_eq!(*world.now(), Text::parse("1\na\n2\n"));
+}
