@@ -144,6 +144,25 @@ fn what_was_typed_as_a_comment_stays() {
     open(&mut chat, "c", "first and more");
 }
 
+/// Holds (Review): A comment follows its lines when others are typed above them, and is sent with the lines as they are then.
+#[test]
+fn a_comment_follows_its_lines() {
+    let mut chat = reviewed();
+    write(&mut chat, "+two", "why");
+    poll_comments(&mut chat, &["+two|why"]);
+    chat.nvim.command("tabnew a.txt");
+    chat.nvim.input("ggO0<CR>00<CR>000<Esc>");
+    chat.nvim.command("tabclose");
+    let moved = |nvim: &mut Nvim| {
+        nvim.buffer_lines("rat://review").iter().any(|line| line.starts_with("@@ -2,5"))
+    };
+    chat.nvim.command("RatReview");
+    chat.nvim.poll("the update", moved);
+    poll_comments(&mut chat, &["+two|why"]);
+    chat.nvim.input("C");
+    chat.nvim.poll("the prompt", |nvim| nvim.buffer_lines(PROMPT).iter().any(|it| it == "a.txt:5"));
+}
+
 /// Holds (Review): A comment stays below its lines, and a selection in more than one file is refused in one line.
 #[test]
 fn a_comment_is_where_it_was_written() {

@@ -19,6 +19,7 @@ local NAMESPACE = api.nvim_create_namespace("rat_comments")
 ---@field path string
 ---@field first integer line in the file, from 1
 ---@field last integer
+---@field hunk? {id: integer, start: integer} the hunk that the lines are in, and its first row in the file
 ---@field lines string[] of the diff; none if it is about the whole file
 ---@field text string empty as long as there is only a draft
 ---@field draft? string what was typed and not taken
@@ -79,11 +80,29 @@ local function redraw()
   end
 end
 
+--- Moves comments with their hunks, which other lines of the file have moved.
+---@param page rat.ReviewPage
+local function follow(page)
+  for _, comment in ipairs(comments) do
+    local hunk = comment.hunk
+    local now = hunk
+      and vim.iter(page.parts):find(function(part)
+        return part.id == hunk.id and part.path == comment.path
+      end)
+    if hunk and now then
+      local shift = now.start - hunk.start
+      comment.first, comment.last = comment.first + shift, comment.last + shift
+      hunk.start = now.start
+    end
+  end
+end
+
 --- Shows the comments in a review that has arrived or changed.
 ---@param page rat.ReviewPage
 ---@param buf integer
 function M.show(page, buf)
   shown = { page = page, buf = buf }
+  follow(page)
   redraw()
 end
 
@@ -121,6 +140,7 @@ local function new_comment(page, buf, first, last)
   local _, file_last = review_page.file_row(page, buf, last)
   return {
     path = part.path,
+    hunk = not part.from and { id = part.id, start = part.start } or nil,
     first = file_first + 1,
     last = file_last + 1,
     lines = api.nvim_buf_get_lines(buf, first, last + 1, true),
