@@ -164,6 +164,31 @@ fn a_part_of_a_hunk_is_decided_on_and_a_decision_taken_back() {
     chat.nvim.poll("told", |nvim| nvim.messages().contains("There is no decision to take back"));
 }
 
+/// Holds (Review): A decision on many files is told in one line.
+#[test]
+fn a_decision_on_many_files_is_told_once() {
+    let mut builder = Chat::builder();
+    for number in 0..20 {
+        builder = builder.file(&format!("{number}.txt"), "1\n");
+    }
+    let mut chat = builder.in_turn();
+    for number in 0..20 {
+        let path = chat.path(&format!("{number}.txt"));
+        chat.request("fs/write_text_file", json!({"path": path, "content": "one\n"})).unwrap();
+    }
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("20 files, 20 hunks");
+    chat.nvim.input("ggVGr");
+    chat.nvim.poll_screen("Nothing is pending");
+    let messages = chat.nvim.messages();
+    assert_eq!(messages.matches("Rejected").count(), 1, "{messages}");
+    assert!(messages.contains("Rejected 20 hunks in 20 files"), "{messages}");
+    chat.nvim.input("u");
+    chat.nvim.poll_screen("20 files, 20 hunks");
+}
+
 /// Holds (Review): A decision is about the hunk that the user sees, also if they are faster than the review is updated.
 #[test]
 fn fast_decisions_are_about_what_is_shown() {

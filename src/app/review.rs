@@ -11,8 +11,8 @@ use super::review_states::{ReviewStates, StateWayBack};
 use crate::core::messages::event::Event;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::review::{
-    ChangeScope, ChangedFile, Comparison, Review, ReviewAction, ReviewList, ReviewedFile,
-    ReviewedPart, SelectedHunks,
+    ChangeScope, ChangedFile, Comparison, Review, ReviewAction, ReviewList, ReviewOutcome,
+    ReviewedFile, ReviewedPart, SelectedHunks,
 };
 use crate::core::messages::review_page::ReviewDraft;
 use crate::documents::{Decided, DocumentError, Documents, WayBack};
@@ -65,7 +65,7 @@ impl Reviews {
         let mut ticket = self.in_order.line_up();
         self.events.spawn(async move {
             ticket.wait().await;
-            let Review { action, paths, from, part, changes, .. } = review;
+            let Review { action, paths, from, part, changes, is_last, .. } = review;
             let paths: Vec<PathBuf> = paths.into_iter().chain(from.clone()).collect();
             let (mut reviewed, mut failed) = (Vec::new(), Vec::new());
             if part != ReviewedPart::State {
@@ -111,7 +111,7 @@ impl Reviews {
             if let Some(this) = this {
                 this.done(decided);
             }
-            Event::Reviewed(action, files, failed)
+            Event::Reviewed(ReviewOutcome { action, files, failed, is_last })
         });
     }
 
@@ -226,14 +226,15 @@ impl Reviews {
         self.events.spawn(async move {
             ticket.wait().await;
             let real = filter_in_scope(documents.disks(), &scope, vec![path]).await;
-            let (mut kept, mut failed) = (Vec::new(), Vec::new());
+            let (mut files, mut failed) = (Vec::new(), Vec::new());
             for path in real {
                 match documents.keep_as_base(&path, base.clone()).await {
-                    Ok(decided) => kept.push(reviewed_file(path, decided)),
+                    Ok(decided) => files.push(reviewed_file(path, decided)),
                     Err(error) => failed.push((path, error.message_for_user())),
                 }
             }
-            Event::Reviewed(ReviewAction::Keep, kept, failed)
+            let action = ReviewAction::Keep;
+            Event::Reviewed(ReviewOutcome { action, files, failed, is_last: true })
         });
     }
 }

@@ -36,7 +36,7 @@ impl State {
                 self.content_exported(chat, id, export, outcome);
             }
             Event::Buffer(path, event) => self.buffer_event(path, event),
-            Event::Reviewed(action, files, failed) => self.reviewed(action, files, &failed),
+            Event::Reviewed(outcome) => self.reviewed(outcome),
             Event::TakenBack(action, files, left) => self.taken_back(action, files, &left),
             Event::PendingFound(files) => self.pending_found(files),
             Event::FolderScan(chat, files) => self.folder_scanned(chat, files),

@@ -11,7 +11,7 @@ use crate::core::messages::call::Call;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::{AgentCommand, AgentEffect, Answer, Effect};
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
-use crate::core::messages::review::ChangeScope;
+use crate::core::messages::review::{ChangeScope, ReviewedFile};
 use crate::core::questions::Question;
 use crate::core::requests::PendingRequest;
 use crate::core::review_updates::ReviewUpdates;
@@ -22,6 +22,7 @@ use crate::session::author::ChatId;
 use crate::session::ids::{SessionId, TerminalId};
 use crate::session::update::Update;
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The whole state of the program.
@@ -54,6 +55,8 @@ pub struct State {
     pub(super) review_updates: ReviewUpdates,
     /// The page it was sent as.
     pub(super) review_page: SentReview,
+    /// What has been done, and what could not be, by the parts of a decision that is not carried out yet.
+    pub(super) decided: (Vec<ReviewedFile>, Vec<(PathBuf, String)>),
     /// What the editor shows of each chat.
     pub(super) drawn: BTreeMap<ChatId, DrawnChat>,
     /// What scripts listen to.

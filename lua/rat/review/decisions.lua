@@ -116,8 +116,8 @@ function M.decide(review, buf, first, last, keep, is_selection)
     places[#places + 1] = view.place_of_hunk(page, buf, first) or false
   end
   number = number + 1
-  for _, decision in ipairs(order) do
-    decision.decision = number
+  for index, decision in ipairs(order) do
+    decision.decision, decision.more = number, index < #order
     rpc.notify("review", decision)
   end
 end

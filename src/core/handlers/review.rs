@@ -6,7 +6,8 @@ use crate::core::messages::effect::Effect;
 use crate::core::messages::event::Timer;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::review::{
-    ChangeScope, DecisionScope, PendingFile, Review, ReviewAction, ReviewRequest, ReviewedFile,
+    ChangeScope, DecisionScope, PendingFile, Review, ReviewAction, ReviewOutcome, ReviewRequest,
+    ReviewedFile,
 };
 use crate::core::review_updates::INTERVAL;
 use crate::core::state::State;
@@ -23,7 +24,7 @@ impl State {
             return;
         }
         let ReviewRequest { action, chat, scope, paths, from, .. } = request;
-        let ReviewRequest { part, hunks, certainty, decision, .. } = request;
+        let ReviewRequest { part, hunks, certainty, decision, is_last, .. } = request;
         let changes = match scope {
             DecisionScope::All => ChangeScope::default(),
             DecisionScope::Listed => self.listed.clone(),
@@ -38,7 +39,7 @@ impl State {
         };
         let changes = ChangeScope { hunks, certainty, ..changes };
         let (review, scope) =
-            (Review { action, paths, from, part, changes, decision }, self.all_files());
+            (Review { action, paths, from, part, changes, decision, is_last }, self.all_files());
         self.effects.push(Effect::Review { review, scope });
     }
 
@@ -90,17 +91,19 @@ impl State {
     }
 
     /// Decisions were carried out, and the user is told.
-    pub(in crate::core) fn reviewed(
-        &mut self,
-        action: ReviewAction,
-        files: Vec<ReviewedFile>,
-        failed: &[(PathBuf, String)],
-    ) {
+    pub(in crate::core) fn reviewed(&mut self, outcome: ReviewOutcome) {
+        let ReviewOutcome { action, files, failed, is_last } = outcome;
         self.note_by_session(&files, |decisions, file| {
             decisions.decide(&file.path, action, file.hunks);
         });
-        let (level, text) = self.tell_decision(action, &files, failed);
-        self.notify(level, text);
+        let (all, not_done) = &mut self.decided;
+        all.extend(files.iter().cloned());
+        not_done.extend(failed);
+        if is_last {
+            let (all, not_done) = std::mem::take(&mut self.decided);
+            let (level, text) = self.tell_decision(action, &all, &not_done);
+            self.notify(level, text);
+        }
         self.review_changed();
         self.show_pending(files.into_iter().map(|file| file.path).collect());
     }

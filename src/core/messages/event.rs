@@ -7,7 +7,8 @@ use crate::core::messages::files::{BufferEvent, FileChange, FileOutcome, PromptC
 use crate::core::messages::ids::{AgentId, RequestToken};
 use crate::core::messages::policy::Unsaved;
 use crate::core::messages::review::{
-    ChangedFile, ChangedState, Comparison, PendingFile, ReviewAction, ReviewList, ReviewedFile,
+    ChangedFile, ChangedState, Comparison, PendingFile, ReviewAction, ReviewList, ReviewOutcome,
+    ReviewedFile,
 };
 use crate::core::messages::review_page::{ReviewPage, ReviewSection};
 use crate::core::messages::terminal::TerminalEvent;
@@ -59,8 +60,8 @@ pub enum Event {
     Exported(ChatId, ContentId, ExportTarget, ExportOutcome),
     /// Something has happened to a file's buffer; the path is the buffer's name.
     Buffer(PathBuf, BufferEvent),
-    /// Pending changes were kept or rejected, or could not be: the reasons, by file.
-    Reviewed(ReviewAction, Vec<ReviewedFile>, Vec<(PathBuf, String)>),
+    /// Pending changes were kept or rejected, or could not be.
+    Reviewed(ReviewOutcome),
     /// The last decision, if there was one, was taken back in these files, and not in others: the reasons, by file.
     TakenBack(Option<ReviewAction>, Vec<ReviewedFile>, Vec<(PathBuf, String)>),
     /// How many files the first scan of a chat's folders has read, as it takes long. `None` if it is over.

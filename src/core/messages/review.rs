@@ -127,6 +127,8 @@ pub struct Review {
     pub changes: ChangeScope,
     /// The number of the decision that it belongs to, if that can be taken back.
     pub decision: Option<u64>,
+    /// Whether no other part of the decision follows.
+    pub is_last: bool,
 }
 
 /// A decision as the user made it, before it is known which turn was the last.
@@ -150,6 +152,8 @@ pub struct ReviewRequest {
     pub certainty: Certainty,
     /// The number of the decision that it belongs to, if that can be taken back.
     pub decision: Option<u64>,
+    /// Whether no other part of the decision follows.
+    pub is_last: bool,
 }
 
 /// Which pending changes a review shows.
@@ -292,6 +296,19 @@ pub struct ComparedFile {
     pub base: Option<Arc<Text>>,
     /// What is pending.
     pub hunks: Vec<ChangedHunk>,
+}
+
+/// What became of a decision, or of a part of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewOutcome {
+    /// What was done.
+    pub action: ReviewAction,
+    /// Where.
+    pub files: Vec<ReviewedFile>,
+    /// Where it could not be done, and why.
+    pub failed: Vec<(PathBuf, String)>,
+    /// Whether the other parts of the decision are carried out.
+    pub is_last: bool,
 }
 
 /// What became of a decision in one file.

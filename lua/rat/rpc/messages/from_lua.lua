@@ -199,6 +199,7 @@
 ---@field scope rat.notify.DecisionScope Which changes there.
 ---@field unknown? boolean Whether it is about what is not known to be an agent's, or about the rest; without it, about all, but of a turn about the rest.
 ---@field decision? integer For a decision in a review, which can be taken back: its number, which all of its parts have.
+---@field more? boolean Whether another part of the decision follows.
 
 --- Which kind of changes of a file a decision is about.
 ---@alias rat.notify.Part "lines"|"state"

@@ -69,6 +69,9 @@ pub(in crate::nvim) struct Review {
     unknown: Option<bool>,
     /// For a decision in a review, which can be taken back: its number, which all of its parts have.
     decision: Option<u64>,
+    /// Whether another part of the decision follows.
+    #[serde(default)]
+    more: bool,
 }
 
 /// Selected lines of a hunk.
@@ -308,6 +311,7 @@ impl TryFrom<Review> for UserAction {
         Ok(Self::Review(ReviewRequest {
             action: if review.keep { ReviewAction::Keep } else { ReviewAction::Reject },
             decision: review.decision,
+            is_last: !review.more,
             chat: review.chat.map(ChatId),
             scope: match review.scope {
                 DecisionScope::All => review::DecisionScope::All,
