@@ -7,7 +7,7 @@ use clap_mangen::Man;
 use rat_nvim::config::report::report;
 use rat_nvim::exec;
 use rat_nvim::process::program;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -17,6 +17,12 @@ const VERSION: &str = if option_env!("RAT_RELEASE_BUILD").is_some() {
 } else {
     concat!(env!("CARGO_PKG_VERSION"), " (built from source)")
 };
+
+/// What somebody is told who starts it in a terminal.
+const BY_HAND: &str = "\
+rat-nvim: this is the backend of rat.nvim, which Neovim starts by itself
+rat-nvim: `rat-nvim --help` lists what is useful by hand, such as `exec`
+";
 
 /// The backend of rat.nvim. Neovim starts it; only `exec`, `replay` and `tour` are useful by hand.
 #[derive(Debug, Parser)]
@@ -70,6 +76,15 @@ fn check_agents() -> ExitCode {
     if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// The command line without the commands that are hidden, which completions would offer.
+fn for_people() -> clap::Command {
+    let all = Arguments::command();
+    let shown = all.get_subcommands().filter(|command| !command.is_hide_set());
+    let shown: Vec<_> = shown.cloned().collect();
+    let command = clap::Command::new("rat-nvim").version(VERSION);
+    command.args(all.get_arguments().cloned()).subcommands(shown)
+}
+
 /// Writes the manual page of `exec`.
 fn write_manual(out: &mut impl Write) -> io::Result<()> {
     let mut command = Arguments::command();
@@ -86,10 +101,15 @@ fn main() -> ExitCode {
     match Arguments::parse().command {
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Arguments::command(), "rat-nvim", &mut script);
+            clap_complete::generate(shell, &mut for_people(), "rat-nvim", &mut script);
             written(io::stdout().write_all(&script))
         }
         Some(Command::Man) => written(write_manual(&mut io::stdout().lock())),
+        None if io::stdin().is_terminal() && io::stdout().is_terminal() => {
+            // There is nowhere else to say that stderr is closed.
+            let _ = io::stderr().write_all(BY_HAND.as_bytes());
+            ExitCode::from(2)
+        }
         None => rat_nvim::bridge::run(),
         Some(Command::Exec(arguments)) => exec::run(*arguments),
         Some(Command::Replay { file }) => rat_nvim::replay::run(&file),

@@ -83,3 +83,13 @@ fn the_manual_page_has_flags_and_exit_codes() {
         assert!(page.contains(code), "{code}");
     }
 }
+
+/// Holds (Scripts): Completions offer only the commands that are listed in the help.
+#[test]
+fn completions_offer_no_hidden_command() {
+    for (shell, _) in SHELLS {
+        let script = String::from_utf8(rat(&["completions", shell])).unwrap();
+        assert!(script.contains("replay") && !script.contains("watch-group"), "{shell}");
+        assert!(!script.contains("check-agents") && !script.contains("check__agents"), "{shell}");
+    }
+}
