@@ -48,10 +48,10 @@ pub(crate) struct Desk {
 }
 
 /// How a run has ended.
-struct Ended {
-    code: Option<i32>,
-    out: String,
-    err: String,
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Desk {
@@ -61,7 +61,7 @@ impl Desk {
         Self::with_agent(&format!("{PRELUDE}{}", SESSION.replace("PROMPT", &prompt)))
     }
 
-    fn with_agent(script: &str) -> Self {
+    pub(crate) fn with_agent(script: &str) -> Self {
         let folder = TempFolder::new();
         let agent = json!({"command": "python3", "args": ["-u", "-c", script]});
         let settings = json!({"agent_servers": {"z": agent, "a": {"command": "/no/such/agent"}}});
@@ -82,16 +82,18 @@ impl Desk {
         command.arg("exec").arg("--settings").arg(self.folder.path().join("settings.json"));
         command.args(arguments).current_dir(self.project()).env("HOME", self.folder.path());
         command.env(name, value).env_remove("XDG_CONFIG_HOME").env_remove("RAT_STATE_DIR");
+        // Nobody is asked at the terminal the tests are started in.
+        command.env("CI", "true");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
         self.ended(self.command(arguments).spawn().unwrap())
     }
 
     /// Waits for the end, after which no process may be left.
-    fn ended(&self, child: Child) -> Ended {
+    pub(crate) fn ended(&self, child: Child) -> Ended {
         let output = child.wait_with_output().unwrap();
         assert_eq!(self.processes.living(), [0_u32; 0]);
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -126,7 +128,8 @@ fn the_answer_is_printed() {
         (Some(0), "ä hi\nmoreend\u{1b}[0m\n", "")
     );
     let text = desk.run(&["-a", "z", "hi"]);
-    let expected = "[plan] 0/1 look\nä hi\nmore\n[tool] Look\u{fffd}[31m\n[tool] Look\u{fffd}[31m: done\n[diff] /a +1 -1\nend\u{1b}[0m\n";
+    let expected =
+        "[plan] 0/1 look\nä hi\nmore\n[tool] Look\u{fffd}[31m\n[diff] /a +1 -1\nend\u{1b}[0m\n";
     assert_eq!((text.code, &*text.out, &*text.err), (Some(0), expected, ""));
 }
 
@@ -262,7 +265,7 @@ fn each_end_has_its_exit_code() {
     }
     let desk = Desk::new("subprocess.run(['sleep', '600'])");
     let run = desk.run(&["--timeout", "1", "go"]);
-    assert_eq!((run.code, &*run.err), (Some(124), "rat-nvim: timed out\n"));
+    assert_eq!((run.code, &*run.err), (Some(124), "rat-nvim: timed out after 1 s (--timeout)\n"));
     let missing = desk.run(&["-a", "a", "go"]);
     assert_eq!((missing.code, &*missing.out), (Some(3), ""));
     assert!(

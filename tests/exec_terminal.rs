@@ -32,8 +32,14 @@ print("exit", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 "#;
 
 fn in_terminal(desk: &Desk, arguments: &[&str], answers: &[[&str; 2]]) -> String {
+    in_shell(desk, r#"exec "$@""#, arguments, answers)
+}
+
+/// Runs a script of the shell in the terminal, whose arguments are the command.
+fn in_shell(desk: &Desk, script: &str, arguments: &[&str], answers: &[[&str; 2]]) -> String {
     let run = desk.command(arguments);
-    let mut command = vec![run.get_program().to_str().unwrap().to_owned()];
+    let mut command = ["sh", "-c", script, "sh"].map(str::to_owned).to_vec();
+    command.push(run.get_program().to_str().unwrap().to_owned());
     command.extend(run.get_args().map(|argument| argument.to_str().unwrap().to_owned()));
     let script = serde_json::to_string(&(command, answers)).unwrap();
     let mut python = Command::new("python3");
@@ -44,7 +50,7 @@ fn in_terminal(desk: &Desk, arguments: &[&str], answers: &[[&str; 2]]) -> String
             None => python.env_remove(name),
         };
     }
-    let output = python.output().unwrap();
+    let output = python.env_remove("CI").output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
@@ -88,4 +94,44 @@ fn the_prompt_can_be_typed() {
     let typed = [[typed[0][0].as_str(), typed[0][1].as_str()]];
     let shown = in_terminal(&desk, &["-o", "simple"], &typed);
     assert!(shown.contains("heard hello") && shown.contains("exit 0"), "{shown}");
+}
+
+/// Holds (Scripts): Where the prompt comes through a pipe, the user is asked at the terminal all the same, unless `CI` is set or the job is in the background.
+#[test]
+fn the_terminal_is_asked_while_stdin_is_a_pipe() {
+    let desk = Desk::new("say(text + permit('execute'))\nend(message)");
+    let piped = r#"printf 'go ' | "$@" 2>err | cat"#;
+    let shown = in_shell(&desk, piped, &["-o", "simple"], &[[QUESTION, "y\n"]]);
+    assert!(shown.contains("z asks: Do it") && shown.contains("go allow_once"), "{shown}");
+    let in_ci = r#"printf 'go ' | CI=true "$@" 2>&1 | cat"#;
+    let alone = r#"set -m; printf 'go ' | "$@" 2>&1 | cat & wait"#;
+    for script in [in_ci, alone] {
+        let shown = in_shell(&desk, script, &["-o", "simple"], &[]);
+        assert!(!shown.contains("[y/N]") && shown.contains("go reject_once"), "{script} {shown}");
+    }
+}
+
+/// Holds (Scripts): What stderr says begins a line of its own where it can be seen below the answer, and what a pipe gets stays the answer.
+#[test]
+fn what_is_told_begins_a_line_of_its_own() {
+    let desk = Desk::new(
+        "say('half')\nsay(' ' + permit('edit', '/etc/x') + permit('execute'))\nend(message)",
+    );
+    let refused = "rat-nvim: refused: Do it\n";
+    let both = in_shell(&desk, r#"CI=true "$@" 2>&1 | cat"#, &["-o", "simple", "go"], &[]);
+    assert!(both.contains(&format!("half\n{refused}rat-nvim: refused")), "{both}");
+    let shown = in_terminal(&desk, &["-o", "simple", "go"], &[[QUESTION, "y\n"]]);
+    assert!(shown.contains(&format!("half\n{refused}z asks")), "{shown}");
+    let apart = desk.run(&["-o", "simple", "go"]);
+    assert_eq!(apart.out, "half reject_oncereject_once\n", "{}", apart.err);
+}
+
+/// Holds (Scripts): Started by hand without a command, the binary says what it is and ends.
+#[test]
+fn the_backend_says_what_it_is_in_a_terminal() {
+    let desk = Desk::new("");
+    let bare = format!("exec {}", env!("CARGO_BIN_EXE_rat-nvim"));
+    let shown = in_shell(&desk, &bare, &[], &[]);
+    assert!(shown.contains("--help") && shown.contains("exit 2"), "{shown}");
+    assert_eq!(shown.lines().filter(|line| line.starts_with("rat-nvim: ")).count(), 2, "{shown}");
 }

@@ -13,6 +13,7 @@ mod build;
 mod exec;
 mod exec_shells;
 mod exec_terminal;
+mod exec_told;
 mod index;
 mod release;
 mod tour;

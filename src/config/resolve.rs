@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The name of the built-in agent, and the subcommand that runs it.
-const TOUR: &str = "tour";
+pub const TOUR: &str = "tour";
 
 /// Environment variables that would make a program started by an agent talk to this Neovim or read its files.
 const EDITOR_VARIABLES: &[&str] = &["NVIM", "VIM", "VIMRUNTIME", "MYVIMRC", "NVIM_LISTEN_ADDRESS"];

@@ -5,8 +5,11 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// What the exit codes mean, for the help.
-pub const EXIT_CODES: &str = "\
+/// Who is asked, and what the exit codes mean, for the help.
+pub const AFTER_HELP: &str = "\
+What no flag allows is asked at the terminal, also where stdin is a pipe, and refused where there is no terminal, in the
+background, or where the environment has CI.
+
 Exit codes:
   0    the turn ended
   1    the agent failed
@@ -19,7 +22,7 @@ Exit codes:
 
 /// Sends one prompt to an agent and prints what it answers. Without --write nothing is changed.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = AFTER_HELP)]
 pub struct Arguments {
     /// The agent: a name in the settings file or a known one. Default: the first in the settings file.
     #[arg(short, long, value_name = "NAME")]

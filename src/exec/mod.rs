@@ -18,7 +18,7 @@ use arguments::Arguments;
 use exit::Exit;
 use std::process::ExitCode;
 
-/// Runs the command and returns how it has ended, which [`arguments::EXIT_CODES`] explains. What the agent says goes to
+/// Runs the command and returns how it has ended, which [`arguments::AFTER_HELP`] explains. What the agent says goes to
 /// stdout, and what there is to know beside it to stderr.
 pub fn run(arguments: Arguments) -> ExitCode {
     let end = match plan::plan(arguments) {

@@ -5,9 +5,9 @@ use super::arguments::Format;
 use crate::edit::{Text, diff};
 use crate::session::ids::MessageId;
 use crate::session::label;
-use crate::session::tool_call::{ToolContent, ToolStatus};
+use crate::session::tool_call::{ToolCallPatch, ToolContent, ToolStatus};
 use crate::session::update::{Command, PlanEntry, PlanStatus, Role, Update};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -30,22 +30,25 @@ pub(super) struct Output {
     in_line: bool,
     /// The message that was printed last.
     message: Option<MessageId>,
-    /// The last line that was printed of each tool call.
     tools: HashMap<String, Tool>,
+    /// The tool call that is printed next, once its title is final or something else follows.
+    held: Option<String>,
     plan: String,
 }
 
+/// What was printed of a tool call.
 #[derive(Debug, Default)]
 struct Tool {
     title: String,
     status: ToolStatus,
-    shown: String,
+    is_shown: bool,
+    diffs: HashSet<String>,
 }
 
 impl Output {
     pub(super) fn new(format: Format, is_terminal: bool) -> Self {
-        let (tools, plan) = (HashMap::new(), String::new());
-        Self { format, is_terminal, in_line: false, message: None, tools, plan }
+        let (tools, held, plan) = (HashMap::new(), None, String::new());
+        Self { format, is_terminal, in_line: false, message: None, tools, held, plan }
     }
 
     /// Returns what an update adds.
@@ -63,25 +66,8 @@ impl Output {
                 self.answer(Some(message), &texts.collect::<String>())
             }
             _ if self.format == Format::Simple => String::new(),
-            Update::ToolCall { id, patch } => {
-                let tool = self.tools.entry(id.to_string()).or_default();
-                if let Some(title) = patch.title.as_ref().or(patch.name.as_ref()) {
-                    tool.title.clone_from(title);
-                }
-                tool.status = patch.status.unwrap_or(tool.status);
-                let line = format!("[tool] {}{}", tool.title, ending(tool.status));
-                let is_news = !tool.title.is_empty() && tool.shown != line;
-                let mut text = String::new();
-                if is_news {
-                    tool.shown.clone_from(&line);
-                    text = self.line(&line);
-                }
-                for content in patch.content.iter().flatten() {
-                    text += &self.content(content);
-                }
-                text
-            }
-            Update::ToolContent { content, .. } => self.content(content),
+            Update::ToolCall { id, patch } => self.tool(id.as_str(), patch),
+            Update::ToolContent { id, content, .. } => self.diff(id.as_str(), content),
             Update::Plan(entries) => self.plan(entries),
             Update::Commands(commands) => self.line(&format!("[commands] {}", names(commands))),
             _ => String::new(),
@@ -89,25 +75,76 @@ impl Output {
     }
 
     /// Returns the end of the last line.
-    pub(super) fn end(&mut self) -> &'static str {
+    pub(super) fn end_line(&mut self) -> &'static str {
         if std::mem::take(&mut self.in_line) { "\n" } else { "" }
+    }
+
+    /// Returns what is left to print, and the end of the last line.
+    pub(super) fn end(&mut self) -> String {
+        let held = self.held_tool();
+        held + self.end_line()
     }
 
     /// Returns a piece of a message. Each message begins on a line of its own.
     fn answer(&mut self, message: Option<&MessageId>, text: &str) -> String {
         let Some(last) = text.chars().next_back() else { return String::new() };
+        let held = self.held_tool();
         let is_next =
             message.is_some() && self.message.is_some() && self.message.as_ref() != message;
-        let end = if is_next { self.end() } else { "" };
+        let end = if is_next { self.end_line() } else { "" };
         self.message = message.cloned();
         self.in_line = last != '\n';
-        format!("{end}{}", self.shown(text))
+        format!("{held}{end}{}", self.shown(text))
     }
 
     /// Returns a line of ours, after the end of the line before.
     fn line(&mut self, line: &str) -> String {
-        let end = self.end();
-        format!("{end}{}\n", label::short(line, MAX_LINE_CHARS))
+        let held = self.held_tool();
+        let end = self.end_line();
+        format!("{held}{end}{}\n", label::short(line, MAX_LINE_CHARS))
+    }
+
+    /// Returns a line for a tool call the first time, and another one if it fails. Titles often come in pieces, so a call that
+    /// is pending is printed before whatever follows.
+    fn tool(&mut self, id: &str, patch: &ToolCallPatch) -> String {
+        let other = self.held.as_deref().is_some_and(|held| held != id);
+        let mut text = if other { self.held_tool() } else { String::new() };
+        let tool = self.tools.entry(id.to_owned()).or_default();
+        if let Some(title) = patch.title.as_ref().or(patch.name.as_ref()) {
+            tool.title.clone_from(title);
+        }
+        let status = patch.status.unwrap_or(tool.status);
+        let has_failed = tool.status != status && !failure(status).is_empty();
+        let is_shown = tool.is_shown;
+        tool.status = status;
+        if tool.title.is_empty() {
+            return text;
+        }
+        if is_shown && has_failed {
+            text += &self.tool_line(id);
+        } else if !is_shown {
+            self.held = Some(id.to_owned());
+            if status != ToolStatus::Pending {
+                text += &self.held_tool();
+            }
+        }
+        for content in patch.content.iter().flatten() {
+            text += &self.diff(id, content);
+        }
+        text
+    }
+
+    /// Returns the line of the tool call that is printed next, if there is one.
+    fn held_tool(&mut self) -> String {
+        let held = self.held.take();
+        held.map(|id| self.tool_line(&id)).unwrap_or_default()
+    }
+
+    fn tool_line(&mut self, id: &str) -> String {
+        let Some(tool) = self.tools.get_mut(id) else { return String::new() };
+        tool.is_shown = true;
+        let line = format!("[tool] {}{}", tool.title, failure(tool.status));
+        self.line(&line)
     }
 
     fn shown(&self, text: &str) -> String {
@@ -118,13 +155,16 @@ impl Output {
         text.chars().filter(is_shown).collect()
     }
 
-    fn content(&mut self, content: &ToolContent) -> String {
+    /// Returns a line for a diff, unless the tool call has had the same.
+    fn diff(&mut self, id: &str, content: &ToolContent) -> String {
         let ToolContent::Diff(change) = content else { return String::new() };
         let before = Text::parse(change.old.as_deref().unwrap_or_default());
         let hunks = diff(&before, &Text::parse(&change.new));
         let added: usize = hunks.iter().map(|hunk| hunk.lines.len()).sum();
         let removed: usize = hunks.iter().map(|hunk| hunk.old().len()).sum();
-        self.line(&format!("[diff] {} +{added} -{removed}", change.path.display()))
+        let line = format!("[diff] {} +{added} -{removed}", change.path.display());
+        let tool = self.tools.entry(id.to_owned()).or_default();
+        if tool.diffs.insert(line.clone()) { self.line(&line) } else { String::new() }
     }
 
     fn plan(&mut self, entries: &[PlanEntry]) -> String {
@@ -142,10 +182,10 @@ impl Output {
     }
 }
 
-fn ending(status: ToolStatus) -> &'static str {
+/// What the line of a tool call says of its end.
+fn failure(status: ToolStatus) -> &'static str {
     match status {
-        ToolStatus::Pending | ToolStatus::InProgress => "",
-        ToolStatus::Completed => ": done",
+        ToolStatus::Pending | ToolStatus::InProgress | ToolStatus::Completed => "",
         ToolStatus::Failed => ": failed",
         ToolStatus::Cancelled => ": cancelled",
     }

@@ -5,7 +5,7 @@ use super::output;
 use super::policy::Policy;
 use super::{End, Exit};
 use crate::config::presets;
-use crate::config::resolve::{AgentSelection, resolve};
+use crate::config::resolve::{AgentSelection, TOUR, resolve};
 use crate::config::settings::{self, Settings};
 use crate::process::program;
 use crate::session::agent::{AgentConfig, ClientCapabilities, FileCapabilities, Reconnect};
@@ -116,10 +116,8 @@ fn agent(
         usage("no agent: name one with --agent, or list some in rat.json or the file of --settings")
     })?;
     let is_known = settings.agents.contains_key(&name) || presets::find(&name).is_some();
-    if !is_known && name != "tour" {
-        let mut names: Vec<_> = settings.agents.keys().map(String::as_str).collect();
-        names.extend(presets::PRESETS.iter().map(|preset| preset.name));
-        return Err(usage(format!("no agent is named {name}; known agents: {}", names.join(", "))));
+    if !is_known && name != TOUR {
+        return Err(usage(format!("no agent is named {name}; {}", known(&settings, &environment))));
     }
     let selection = AgentSelection { name, environment, ..AgentSelection::default() };
     let mut config = resolve(selection, settings, &policy.root, &program::this_program());
@@ -138,6 +136,25 @@ fn agent(
         terminal_login: false,
     };
     Ok(config)
+}
+
+/// Names the agents that there are: those in the settings file, the presets and the tour; first those that are installed.
+fn known(settings: &Settings, environment: &BTreeMap<String, String>) -> String {
+    let path = environment.get("PATH").map_or("", String::as_str);
+    let is_here = |command: &str| program::find(command, path, Path::new(".")).is_ok();
+    let configured = settings.agents.iter().map(|(name, agent)| {
+        let preset = presets::find(name).map(|preset| preset.command);
+        let command = agent.command.as_deref().or(preset);
+        (name.as_str(), agent.url.is_some() || command.is_some_and(is_here))
+    });
+    let others = presets::PRESETS.iter().filter(|it| !settings.agents.contains_key(it.name));
+    let others = others.map(|preset| (preset.name, is_here(preset.command)));
+    let all = configured.chain(others).chain([(TOUR, true)]);
+    let (mut here, mut missing) = (Vec::new(), Vec::new());
+    for (name, is_here) in all {
+        if is_here { here.push(name) } else { missing.push(name) }
+    }
+    format!("can be started: {}; not installed: {}", here.join(", "), missing.join(", "))
 }
 
 /// Returns the prompt, from stdin if none or `-` is given.

@@ -1,5 +1,6 @@
 //! The permission requests that the person at the terminal is asked about, one after the other.
 
+use super::stdout::Stdout;
 use super::terminal::Terminal;
 use crate::core::messages::status::WaitingPermission;
 use crate::session::permission::OptionKind;
@@ -21,17 +22,17 @@ impl Questions {
 
     /// Whether there is somebody to ask.
     pub(super) fn can_be_asked(&self) -> bool {
-        self.terminal.is_some()
+        self.terminal.as_ref().is_some_and(Terminal::is_in_foreground)
     }
 
     /// Asks about a request of this agent, once those before it are answered.
-    pub(super) fn ask(&mut self, waiting: WaitingPermission, agent: &str) {
+    pub(super) fn ask(&mut self, waiting: WaitingPermission, agent: &str, stdout: &Stdout) {
         self.waiting.push_back(waiting);
-        self.ask_next(agent);
+        self.ask_next(agent, stdout);
     }
 
     /// Asks about the next request, unless a question is open.
-    pub(super) fn ask_next(&mut self, agent: &str) {
+    pub(super) fn ask_next(&mut self, agent: &str, stdout: &Stdout) {
         let Some(terminal) = self.terminal.as_mut().filter(|terminal| !terminal.is_asking()) else {
             return;
         };
@@ -42,7 +43,7 @@ impl Questions {
             let once = if allows_once { " once" } else { "" };
             let details: Vec<&str> =
                 next.command.as_deref().into_iter().flat_map(str::lines).collect();
-            terminal.ask(&format!("{agent} asks: {what}. Allow it{once}?"), &details);
+            terminal.ask(&format!("{agent} asks: {what}. Allow it{once}?"), &details, stdout);
         }
     }
 

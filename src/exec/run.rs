@@ -7,7 +7,7 @@ use super::plan::{Plan, Task};
 use super::policy::{Call, Policy};
 use super::questions::Questions;
 use super::signals::{Signals, Wanted};
-use super::stdout::Stdout;
+use super::stdout::{self, Stdout};
 use super::{End, Exit};
 use crate::acp::trace::Tap;
 use crate::acp::transport::any::AnyTransport;
@@ -88,6 +88,8 @@ struct Run {
     plan: Plan,
     stage: Stage,
     stdout: Stdout,
+    /// Whether stderr can be seen where stdout can.
+    is_shared: bool,
     output: Output,
     /// The permission requests that were answered, or are asked about on the terminal.
     decided: HashSet<u64>,
@@ -131,6 +133,7 @@ impl Run {
             plan,
             stage: Stage::Starting,
             stdout,
+            is_shared: stdout::is_shared_with_stderr(),
             output,
             decided: HashSet::new(),
             questions: Questions::new(),
@@ -168,7 +171,8 @@ impl Run {
                 () = self.stdout.changed() => {}
                 (waiting, allows) = self.questions.answer() => {
                     self.answer(&waiting, allows);
-                    self.questions.ask_next(self.plan.config.name.as_str());
+                    self.end_line();
+                    self.questions.ask_next(self.plan.config.name.as_str(), &self.stdout);
                 }
                 Some(event) = self.from_effects.recv() => self.handle(event),
                 Some((agent, batch)) = self.from_agents.recv(), if !self.stdout.is_full() => {
@@ -182,7 +186,7 @@ impl Run {
                 }
             }
         };
-        self.stdout.write(self.output.end().into());
+        self.stdout.write(self.output.end().into_bytes());
         for effect in self.state.prepare_exit() {
             self.runner.run(effect);
         }
@@ -236,6 +240,24 @@ impl Run {
         }
     }
 
+    /// Prints a line to stderr. Where that can be seen below the answer, it begins a line of its own.
+    fn tell(&mut self, line: &str) {
+        let line = line.to_owned();
+        if self.is_shared {
+            self.stdout.write(self.output.end_line().into());
+            self.stdout.then(move || output::tell(&line));
+        } else {
+            output::tell(&line);
+        }
+    }
+
+    /// Ends the line of the answer before something else is shown on the terminal. What a pipe or a file gets stays exact.
+    fn end_line(&mut self) {
+        if std::io::stdout().is_terminal() {
+            self.stdout.write(self.output.end_line().into());
+        }
+    }
+
     /// Takes what the core has to say. Returns how the run ends, if it does.
     fn take_frames(&mut self) -> Option<End> {
         while self.state.has_frame() {
@@ -274,7 +296,7 @@ impl Run {
                 return Some(self.turn_ended(&reason));
             }
             EditorMessage::Autocommand(UserAutocmd::Error(_, failure)) => {
-                output::tell(&without_commands(&failure.message));
+                self.tell(&without_commands(&failure.message));
                 self.failure = Some(failure);
             }
             EditorMessage::Commands(_, commands) if self.plan.task == Task::ListCommands => {
@@ -287,8 +309,8 @@ impl Run {
                     return None;
                 }
                 if items.is_empty() {
-                    let name = self.name();
-                    output::tell(&format!(
+                    let name = self.name().to_owned();
+                    self.tell(&format!(
                         "{name} has no sessions in this folder, or cannot list them"
                     ));
                 }
@@ -296,7 +318,7 @@ impl Run {
                 return Some(Exit::Done.into());
             }
             EditorMessage::Ask { id, title, .. } => {
-                output::tell(&title);
+                self.tell(&title);
                 self.handle(Event::User(UserAction::Answer { id, index: None }));
             }
             EditorMessage::Login { title, .. } => {
@@ -304,7 +326,7 @@ impl Run {
                 return Some(End::new(Exit::Failed, why));
             }
             EditorMessage::Notify(_, text) if !self.is_told(&text) => {
-                output::tell(&without_commands(&text));
+                self.tell(&without_commands(&text));
             }
             _ => {}
         }
@@ -372,6 +394,7 @@ impl Run {
 
     fn turn_ended(&mut self, reason: &str) -> End {
         match (self.stage, reason) {
+            (Stage::Cancelling(_, Exit::TimedOut), _) => self.timed_out(),
             (Stage::Cancelling(_, exit), _) => exit.into(),
             (_, "refusal") => {
                 End::new(Exit::Refused, format!("{} refused the prompt", self.name()))
@@ -387,7 +410,8 @@ impl Run {
         let call = Call::of(&waiting);
         let allows = self.plan.policy.allows(call);
         if !allows && self.plan.policy.may_ask(call) && self.questions.can_be_asked() {
-            return self.questions.ask(waiting, self.plan.config.name.as_str());
+            self.end_line();
+            return self.questions.ask(waiting, self.plan.config.name.as_str(), &self.stdout);
         }
         self.answer(&waiting, allows);
     }
@@ -398,7 +422,7 @@ impl Run {
         if option.is_none() || !allows {
             let what = waiting.title.trim_end_matches('?');
             let hint = self.plan.policy.hint(Call::of(waiting));
-            output::tell(&format!("refused: {what}{hint}"));
+            self.tell(&format!("refused: {what}{hint}"));
         }
         let always = options.iter().find(|option| option.kind == OptionKind::RejectAlways);
         let choice = match option.or_else(|| Policy::option(options, false)).or(always) {
@@ -439,12 +463,16 @@ impl Run {
             // An agent without commands says nothing about them.
             return Some(Exit::Done.into());
         }
-        let told = || End::new(Exit::TimedOut, "timed out");
-        if self.is_cancelling() || !self.cancel(Some(Instant::now() + CANCEL_LIMIT), Exit::TimedOut)
-        {
-            return Some(told());
+        let until = Instant::now() + CANCEL_LIMIT;
+        if self.is_cancelling() || !self.cancel(Some(until), Exit::TimedOut) {
+            return Some(self.timed_out());
         }
         None
+    }
+
+    fn timed_out(&self) -> End {
+        let after = self.plan.timeout.unwrap_or_default().as_secs();
+        End::new(Exit::TimedOut, format!("timed out after {after} s (--timeout)"))
     }
 }
 

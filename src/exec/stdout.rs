@@ -1,5 +1,7 @@
-//! stdout, written on a thread of its own: whoever reads it may be slow, which must stop neither signals nor timeouts.
+//! stdout, written on a thread of its own: whoever reads it may be slow, which must stop neither signals nor timeouts. Lines for
+//! stderr wait for it where both can be seen in one place.
 
+use nix::sys::stat::{FileStat, fstat};
 use parking_lot::Mutex;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -16,8 +18,14 @@ const LAST_BYTES: Duration = Duration::from_secs(1);
 /// The way to stdout.
 #[derive(Debug, Clone)]
 pub(super) struct Stdout {
-    bytes: Sender<Vec<u8>>,
+    pieces: Sender<Piece>,
     shared: Arc<Shared>,
+}
+
+/// What the thread does next.
+enum Piece {
+    Bytes(Vec<u8>),
+    Then(Box<dyn FnOnce() + Send>),
 }
 
 #[derive(Debug, Default)]
@@ -39,7 +47,7 @@ pub(super) struct Writer(Receiver<io::Result<()>>);
 impl Stdout {
     /// Starts the thread that writes to `out`.
     pub(super) fn new(out: impl Write + Send + 'static) -> (Self, Writer) {
-        let (bytes, queue) = channel();
+        let (pieces, queue) = channel();
         let (done, written) = channel();
         let shared = Arc::new(Shared::default());
         let own = Arc::clone(&shared);
@@ -50,14 +58,19 @@ impl Stdout {
             // Nobody waits for it if the run was broken off.
             let _ = done.send(end);
         });
-        (Self { bytes, shared }, Writer(written))
+        (Self { pieces, shared }, Writer(written))
     }
 
     /// Writes these bytes after all that came before. It does not wait.
     pub(super) fn write(&self, bytes: Vec<u8>) {
         self.shared.state.lock().waiting += bytes.len();
         // Fails only once nobody reads any more.
-        let _ = self.bytes.send(bytes);
+        let _ = self.pieces.send(Piece::Bytes(bytes));
+    }
+
+    /// Has something done once everything that came before is written; not at all if nobody reads it. It does not wait.
+    pub(super) fn then(&self, done: impl FnOnce() + Send + 'static) {
+        let _ = self.pieces.send(Piece::Then(Box::new(done)));
     }
 
     /// Whether so much waits that nothing more should come.
@@ -88,17 +101,31 @@ impl Writer {
     }
 }
 
-fn write(mut out: impl Write, queue: &Receiver<Vec<u8>>, shared: &Shared) -> io::Result<()> {
-    while let Ok(bytes) = queue.recv() {
-        out.write_all(&bytes)?;
-        shared.state.lock().waiting -= bytes.len();
+fn write(mut out: impl Write, queue: &Receiver<Piece>, shared: &Shared) -> io::Result<()> {
+    while let Ok(first) = queue.recv() {
         // What follows at once is written with it.
-        for more in queue.try_iter() {
-            out.write_all(&more)?;
-            shared.state.lock().waiting -= more.len();
+        for piece in std::iter::once(first).chain(queue.try_iter()) {
+            match piece {
+                Piece::Bytes(bytes) => {
+                    out.write_all(&bytes)?;
+                    shared.state.lock().waiting -= bytes.len();
+                }
+                Piece::Then(done) => {
+                    out.flush()?;
+                    done();
+                }
+            }
         }
         out.flush()?;
         shared.changed.notify_one();
     }
     Ok(())
+}
+
+/// Whether what is written to stderr can be seen in the same place as stdout: both are the same terminal, pipe or file.
+pub(super) fn is_shared_with_stderr() -> bool {
+    let same =
+        |out: &FileStat, err: &FileStat| (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino);
+    let stats = fstat(io::stdout()).ok().zip(fstat(io::stderr()).ok());
+    stats.is_some_and(|(out, err)| same(&out, &err))
 }

@@ -1,24 +1,35 @@
 //! Asks the person at the terminal. Only one question is open at a time. It decides nothing.
+//!
+//! As with ssh, sudo and git, that is the controlling terminal (`/dev/tty`): stdin may be a pipe with the prompt, and stderr a
+//! file. Nobody is there in CI, nor for a job in the background, which reading would stop.
 
+use super::stdout::Stdout;
 use crate::session::label;
 use nix::sys::termios::{FlushArg, tcflush};
-use std::fs::File;
+use nix::unistd::{getpgrp, tcgetpgrp};
+use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
 use tokio::sync::oneshot;
 
 /// The terminal this program was started in.
 #[derive(Debug)]
 pub(super) struct Terminal {
+    tty: File,
     /// The answer that is waited for.
     open: Option<oneshot::Receiver<bool>>,
 }
 
 impl Terminal {
-    /// Returns the terminal if somebody can be asked there: if questions can be seen, and stdin is not used for anything
-    /// else.
+    /// Returns the terminal, if there is one and `CI` is not set.
     pub(super) fn of_this_program() -> Option<Self> {
-        let is_there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        is_there.then_some(Self { open: None })
+        let is_ci = std::env::var("CI").is_ok_and(|ci| !matches!(&*ci, "" | "0" | "false"));
+        let tty = OpenOptions::new().read(true).write(true).open("/dev/tty");
+        tty.ok().filter(|_| !is_ci).map(|tty| Self { tty, open: None })
+    }
+
+    /// Whether what is typed there comes here.
+    pub(super) fn is_in_foreground(&self) -> bool {
+        tcgetpgrp(&self.tty).is_ok_and(|group| group == getpgrp())
     }
 
     /// Whether a question is open.
@@ -26,21 +37,23 @@ impl Terminal {
         self.open.is_some()
     }
 
-    /// Asks a question, which is answered with yes or no. `details` are lines that belong to it.
-    pub(super) fn ask(&mut self, question: &str, details: &[&str]) {
-        // What was typed before the question was there is no answer to it.
-        let _ = File::open("/dev/tty").map(|tty| tcflush(tty, FlushArg::TCIFLUSH));
-        let mut stderr = std::io::stderr();
-        // If it cannot be seen, the answer is no.
-        for detail in details {
-            let _ = writeln!(stderr, "  {}", label::line(detail));
-        }
-        let _ = write!(stderr, "{} [y/N] ", label::line(question));
-        let _ = stderr.flush();
+    /// Asks a question, which is answered with yes or no, below everything that was printed. `details` are lines that belong to
+    /// it.
+    pub(super) fn ask(&mut self, question: &str, details: &[&str], stdout: &Stdout) {
+        let details = details.iter().map(|detail| format!("  {}\n", label::line(detail)));
+        let text = format!("{}{} [y/N] ", details.collect::<String>(), label::line(question));
         let (sender, answer) = oneshot::channel();
-        // Reading cannot be cancelled; the thread ends with the program.
-        std::thread::spawn(move || sender.send(is_yes(read_line().as_deref())));
         self.open = Some(answer);
+        let Ok(tty) = self.tty.try_clone() else { return };
+        // Reading cannot be cancelled; the thread ends with the program.
+        let ask = move || {
+            std::thread::spawn(move || sender.send(is_yes(answered(tty, &text).as_deref())));
+        };
+        if std::io::stdout().is_terminal() {
+            stdout.then(ask);
+        } else {
+            ask();
+        }
     }
 
     /// Waits for the answer to the open question: whether it is yes. Waits for ever if none is open.
@@ -52,10 +65,13 @@ impl Terminal {
     }
 }
 
-/// Reads a line from the terminal itself. `None` at its end.
-fn read_line() -> Option<String> {
+/// Returns the line that is typed after a question. `None` if the question cannot be shown, or at the end of the terminal.
+fn answered(mut tty: File, question: &str) -> Option<String> {
+    // What was typed before the question was there is no answer to it.
+    let _ = tcflush(&tty, FlushArg::TCIFLUSH);
+    tty.write_all(question.as_bytes()).ok()?;
     let mut line = String::new();
-    let read = BufReader::new(File::open("/dev/tty").ok()?).read_line(&mut line).ok()?;
+    let read = BufReader::new(tty).read_line(&mut line).ok()?;
     (read > 0).then_some(line)
 }
 
