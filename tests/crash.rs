@@ -258,7 +258,7 @@ fn a_prompt_to_a_stopped_agent_comes_back() {
     assert!(Processes::is_gone(pid));
     chat.nvim.poll_state("stopped");
     chat.nvim.input("imy words<Esc><CR>");
-    chat.nvim.poll_screen("fake has stopped; :RatRestart starts it again. Your prompt is kept.");
+    chat.nvim.poll_screen("fake has stopped. :RatRestart starts it again. Your prompt is kept.");
     chat.poll_draft(&["my words"]);
     chat.nvim.command("RatRestart");
     chat.agent.expect_start();

@@ -45,3 +45,67 @@ fn a_time_that_runs_out_is_told() {
     let run = silent.run(&["--timeout", "1", "go"]);
     assert_eq!((run.code, &*run.err), (Some(124), "rat-nvim: timed out after 1 s (--timeout)\n"));
 }
+
+/// Holds (Scripts): Of an agent that dies at its start, the last lines on stderr are shown, a few of them and without secrets.
+#[test]
+fn the_last_words_of_an_agent_are_shown() {
+    let desk = Desk::with_agent(
+        "import os, sys\n[print('line', n, file=sys.stderr) for n in range(20)]\n\
+         print('\\x1b[31mno key', os.environ['MY_API_KEY'], file=sys.stderr)\nsys.exit(9)",
+    );
+    let run = desk.ended(desk.command(&["go"]).env("MY_API_KEY", "s3cret-value").spawn().unwrap());
+    let expected = "rat-nvim: z exited with status 9.\nrat-nvim: … 16 earlier lines\nrat-nvim: line 16\n\
+        rat-nvim: line 17\nrat-nvim: line 18\nrat-nvim: line 19\nrat-nvim: no key [redacted]\n";
+    assert_eq!((run.code, &*run.out, &*run.err), (Some(1), "", expected));
+}
+
+/// Holds (Scripts): What is said of an agent's settings names them as they stand in the settings file, with their line.
+#[test]
+fn settings_are_named_as_they_stand_in_the_file() {
+    let desk = Desk::new("");
+    let file = desk.project().join("../settings.json");
+    let text = r#"{"agent_servers": {
+  "gone": {
+    "args": [],
+    "command": "/no/such/agent"
+  },
+  "far": {"url": "ftp://x"},
+  "odd": {"command": "true",
+    "dialect": "latin"},
+  "none": {}
+}}"#;
+    std::fs::write(&file, text).unwrap();
+    for (agent, code, told) in [
+        ("gone", 3, "agent_servers.gone.command (settings.json, line 4)"),
+        ("far", 2, "agent_servers.far.url (settings.json, line 6) begins with ftp:"),
+        ("odd", 2, "agent_servers.odd.dialect (settings.json, line 8) is \"latin\""),
+        ("none", 2, "agent_servers.none (settings.json, line 9) has neither command nor url"),
+    ] {
+        let run = desk.run(&["-a", agent, "go"]);
+        assert_eq!((run.code, &*run.out), (Some(code), ""), "{}", run.err);
+        assert!(run.err.contains(told) && run.err.lines().count() == 1, "{}", run.err);
+    }
+}
+
+/// Holds (Scripts): A session that cannot be resumed is told with the reason, and no other one is opened instead.
+#[test]
+fn a_session_that_cannot_be_resumed_is_told_with_the_reason() {
+    let fails = |can: &str, load: &str| {
+        let start = "while message := hear():\n    method, id = message['method'], message.get('id')\n\
+             \x20   if method == 'initialize':\n        send({'jsonrpc': '2.0', 'id': id, 'result': {'protocolVersion': 1, 'agentCapabilities': CAN}})\n\
+             \x20   elif method == 'session/new':\n        open('new', 'w').close()\n\
+             \x20   else:\n        send({'jsonrpc': '2.0', 'id': id, 'error': LOAD})\n";
+        Desk::with_agent(&format!("{PRELUDE}{}", start.replace("CAN", can).replace("LOAD", load)))
+    };
+    let unknown = "{'code': -32002, 'message': 'Resource not found'}";
+    for (can, load, told) in [
+        ("{'loadSession': True}", unknown, "Resource not found (error -32002)."),
+        ("{}", unknown, "it does not keep sessions."),
+    ] {
+        let desk = fails(can, load);
+        let run = desk.run(&["--resume", "nonsense", "go"]);
+        let expected = format!("rat-nvim: z cannot resume the session nonsense: {told}\n");
+        assert_eq!((run.code, &*run.out, &*run.err), (Some(1), "", &*expected));
+        assert!(!desk.project().join("new").exists());
+    }
+}

@@ -35,12 +35,12 @@ pub enum EncodeError {
         limit: usize,
     },
     /// The agent has no path for a file.
-    #[error("{} is in no folder of agents.{agent}.paths", path.display())]
+    #[error("{} is in no folder of {setting}", path.display())]
     NotMapped {
         /// Our path.
         path: PathBuf,
-        /// The agent's name in the configuration.
-        agent: String,
+        /// The setting that has the folders.
+        setting: String,
     },
     /// The agent's protocol has no such method.
     #[error("this agent's protocol has no {0}")]

@@ -37,6 +37,8 @@ pub struct Handshake {
     paths: PathMap,
     /// The agent's name in the configuration.
     agent: AgentName,
+    /// What `paths` is called where the agent is configured.
+    setting: String,
     /// What it may ask of us.
     capabilities: ClientCapabilities,
     offer: Offer,
@@ -78,6 +80,7 @@ impl Handshake {
             options: config.options.clone(),
             paths: config.disk.paths.clone(),
             agent: config.name.clone(),
+            setting: config.setting("paths"),
             capabilities: config.capabilities,
             offer,
             first_refusal: None,
@@ -119,9 +122,10 @@ impl Handshake {
     pub fn answered(&mut self, outcome: Result<&str, &str>, has_version: bool) -> Step {
         match outcome {
             Ok(result) => match self.chosen(result, has_version) {
-                Ok((dialect, info)) => {
-                    Step::Chosen(Mapped::wrap(dialect, &self.paths, &self.agent), info)
-                }
+                Ok((dialect, info)) => Step::Chosen(
+                    Mapped::wrap(dialect, &self.paths, &self.agent, &self.setting),
+                    info,
+                ),
                 Err(error) => Step::Failed(error),
             },
             Err(error) => self.refused(reply::error(error)),

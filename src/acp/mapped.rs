@@ -23,6 +23,8 @@ pub(super) struct Mapped {
     dialect: Box<dyn Dialect>,
     paths: PathMap,
     agent: AgentName,
+    /// What `paths` is called where the agent is configured.
+    setting: String,
 }
 
 impl Mapped {
@@ -31,17 +33,23 @@ impl Mapped {
         dialect: Box<dyn Dialect>,
         paths: &PathMap,
         agent: &AgentName,
+        setting: &str,
     ) -> Box<dyn Dialect> {
         if paths.is_empty() {
             return dialect;
         }
-        Box::new(Self { dialect, paths: paths.clone(), agent: agent.clone() })
+        Box::new(Self {
+            dialect,
+            paths: paths.clone(),
+            agent: agent.clone(),
+            setting: setting.to_owned(),
+        })
     }
 
     fn to_theirs(&self, path: &Path) -> Result<PathBuf, EncodeError> {
         self.paths.to_theirs(path).ok_or_else(|| EncodeError::NotMapped {
             path: path.to_owned(),
-            agent: self.agent.to_string(),
+            setting: self.setting.clone(),
         })
     }
 

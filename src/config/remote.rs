@@ -12,21 +12,21 @@ const UNIX: &str = "unix://";
 /// The header with credentials (RFC 9110, section 11.6.2).
 const AUTHORIZATION: &str = "authorization";
 
-/// Returns how to reach the agent `name`, if `options` have an address. `variable` looks up the agent's environment. The error
+/// Returns how to reach an agent, if `options` have an address. `variable` looks up the agent's environment. The error
 /// is one line without any secret.
 pub(super) fn remote(
-    name: &str,
+    setting: &dyn Fn(&str) -> String,
     options: &AgentOptions,
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Option<RemoteAgent>, String> {
     let Some(given) = &options.url else { return Ok(None) };
     if options.command.is_some() {
-        return Err(format!("agents.{name} has both command and url; set only one"));
+        return Err(format!("{} has both command and url; set only one", setting("")));
     }
     let mut secrets = Vec::new();
     let mut headers = Vec::new();
     for (header, value) in &options.headers {
-        let problem = |what: &str| format!("agents.{name}.headers.{header} {what}");
+        let problem = |what: &str| format!("{} {what}", setting(&format!("headers.{header}")));
         let value = expanded(value, variable, &mut secrets).map_err(|what| problem(&what))?;
         if header.is_empty() || !header.bytes().all(is_token) {
             return Err(problem("is not the name of a header"));
@@ -37,9 +37,9 @@ pub(super) fn remote(
         headers.push((header.to_ascii_lowercase(), value));
     }
     let url = if given.starts_with(UNIX) {
-        socket(name, given, &headers)?
+        socket(setting, given, &headers)?
     } else {
-        web(name, given, &mut headers, &mut secrets)?
+        web(setting, given, &mut headers, &mut secrets)?
     };
     let home = || variable("HOME");
     let ca_file = options.ca_file.as_ref().map(|path| match path.strip_prefix("~/").zip(home()) {
@@ -49,19 +49,23 @@ pub(super) fn remote(
     Ok(Some(RemoteAgent { url, headers, ca_file, secrets }))
 }
 
-fn socket(name: &str, given: &str, headers: &[(String, String)]) -> Result<String, String> {
+fn socket(
+    setting: &dyn Fn(&str) -> String,
+    given: &str,
+    headers: &[(String, String)],
+) -> Result<String, String> {
     if !given[UNIX.len()..].starts_with('/') {
-        return Err(format!("agents.{name}.url needs an absolute path, as in unix:///run/agent"));
+        return Err(format!("{} needs an absolute path, as in unix:///run/agent", setting("url")));
     }
     if !headers.is_empty() {
-        return Err(format!("agents.{name}.headers cannot be sent to a Unix socket"));
+        return Err(format!("{} cannot be sent to a Unix socket", setting("headers")));
     }
     Ok(given.to_owned())
 }
 
 /// Checks an address of the web. Its user and password become a header.
 fn web(
-    name: &str,
+    setting: &dyn Fn(&str) -> String,
     given: &str,
     headers: &mut Vec<(String, String)>,
     secrets: &mut Vec<String>,
@@ -69,10 +73,10 @@ fn web(
     const SCHEMES: &str = "it must begin with unix://, ws://, wss://, http:// or https://";
     // The address is not repeated, because it may hold a password.
     let mut url = Url::parse(given)
-        .map_err(|error| format!("agents.{name}.url is not an address ({error}); {SCHEMES}"))?;
+        .map_err(|error| format!("{} is not an address ({error}); {SCHEMES}", setting("url")))?;
     if !matches!(url.scheme(), "ws" | "wss" | "http" | "https") {
         let scheme = url.scheme();
-        return Err(format!("agents.{name}.url begins with {scheme}:; {SCHEMES}"));
+        return Err(format!("{} begins with {scheme}:; {SCHEMES}", setting("url")));
     }
     let decoded = |text: &str| {
         let pairs = format!("x={}", text.replace('+', "%2B"));
@@ -126,10 +130,11 @@ fn is_token(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::agent::ConfigSource;
 
     fn resolved(json: serde_json::Value) -> Result<Option<RemoteAgent>, String> {
         let options: AgentOptions = serde_json::from_value(json).unwrap();
-        remote("a", &options, &|name| {
+        remote(&|key| ConfigSource::Options.setting("a", key), &options, &|name| {
             let known = [("TOKEN", "secret-token"), ("EMPTY", ""), ("HOME", "/home/me")];
             known.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         })

@@ -7,8 +7,8 @@ use super::remote::remote;
 use super::settings::Settings;
 use crate::process::program;
 use crate::session::agent::{
-    AgentConfig, ClientCapabilities, FileCapabilities, McpServer, OnCancelTimeout, Reconnect,
-    Timeouts,
+    AgentConfig, ClientCapabilities, ConfigSource, FileCapabilities, McpServer, OnCancelTimeout,
+    Reconnect, Timeouts,
 };
 use crate::session::paths::{AgentDisk, PathMap};
 use crate::session::protocol::{Offered, Protocol};
@@ -46,6 +46,8 @@ pub fn resolve(
 ) -> AgentConfig {
     let AgentSelection { name, options, mcp_servers, environment } = request;
     let invalid = settings.invalid_agents.get(&name).cloned();
+    let source = source(&settings, &name, &options);
+    let setting = |key: &str| source.setting(&name, key);
     let configured = match settings.agents.get(&name) {
         Some(from_file) => from_file.clone().overridden_by(&options),
         None => options,
@@ -60,21 +62,21 @@ pub fn resolve(
     let variable = |name: &str| {
         configured.env.get(name).or_else(|| environment.get(name)).map(ToOwned::to_owned)
     };
-    let remote = remote(&name, &configured, &variable);
+    let remote = remote(&setting, &configured, &variable);
     if !matches!(remote, Ok(None)) {
         (agent.command, agent.install_hint) = (None, configured.install_hint.clone());
     }
     let problem = (agent.command.is_none() && matches!(remote, Ok(None)))
-        .then(|| invalid.unwrap_or_else(|| format!("agents.{name} has neither command nor url")));
-    let protocol = agent.dialect.as_deref().map(|dialect| protocol(&name, dialect)).transpose();
+        .then(|| invalid.unwrap_or_else(|| format!("{} has neither command nor url", setting(""))));
+    let protocol = agent.dialect.as_deref().map(|dialect| protocol(&setting, dialect)).transpose();
     let problem = problem.or_else(|| protocol.as_ref().err().cloned());
     let problem = problem.or_else(|| remote.as_ref().err().cloned());
-    let reconnect = one_of(&name, "reconnect", agent.reconnect.as_deref(), Reconnect::WORDS);
+    let reconnect = one_of(&setting, "reconnect", agent.reconnect.as_deref(), Reconnect::WORDS);
     let problem = problem.or_else(|| reconnect.as_ref().err().cloned());
     let word = agent.on_cancel_timeout.as_deref();
-    let on_cancel_timeout = one_of(&name, "on_cancel_timeout", word, OnCancelTimeout::WORDS);
+    let on_cancel_timeout = one_of(&setting, "on_cancel_timeout", word, OnCancelTimeout::WORDS);
     let problem = problem.or_else(|| on_cancel_timeout.as_ref().err().cloned());
-    let disk = disk(&name, &agent, &environment);
+    let disk = disk(&setting, &agent, &environment);
     let problem = problem.or_else(|| disk.as_ref().err().cloned());
     let disk = disk.unwrap_or_default();
     let is_here = !matches!(remote, Ok(Some(_))) && !disk.is_separate && disk.paths.is_empty();
@@ -88,7 +90,7 @@ pub fn resolve(
     };
     let servers = servers.into_iter();
     AgentConfig {
-        name: name.into(),
+        name: name.as_str().into(),
         command: expand_home(agent.command.unwrap_or_default(), &environment),
         args: args.unwrap_or_default(),
         remote: remote.ok().flatten(),
@@ -107,13 +109,23 @@ pub fn resolve(
         disk,
         capabilities: capabilities(agent.capabilities),
         offered: protocol.ok().flatten().map_or(by_default, Offered::Only),
+        source,
         problem,
     }
 }
 
+/// Returns where the agent `name` is configured: in the settings file, unless `setup()` has options for it, too.
+fn source(settings: &Settings, name: &str, options: &AgentOptions) -> ConfigSource {
+    let is_there = settings.agents.contains_key(name) || settings.invalid_agents.contains_key(name);
+    if !is_there || *options != AgentOptions::default() {
+        return ConfigSource::Options;
+    }
+    ConfigSource::File { name: settings.file.clone(), lines: settings.lines_of(name) }
+}
+
 /// Returns what the option `key` of the agent `name` means, whose values are `words`; or what is wrong with it.
 fn one_of<T: Copy>(
-    name: &str,
+    setting: &dyn Fn(&str) -> String,
     key: &str,
     word: Option<&str>,
     words: [(&str, T); 2],
@@ -121,33 +133,35 @@ fn one_of<T: Copy>(
     let Some(word) = word else { return Ok(None) };
     let found = words.into_iter().find(|(known, _)| *known == word);
     let [(one, _), (other, _)] = words;
-    let problem = || format!("agents.{name}.{key} is {word:?}; it can be {one} or {other}");
+    let problem = || format!("{} is {word:?}; it can be {one} or {other}", setting(key));
     found.map(|(_, value)| Some(value)).ok_or_else(problem)
 }
 
-/// Returns the protocol that is configured for the agent `name`, or what is wrong with it.
-fn protocol(name: &str, dialect: &str) -> Result<Protocol, String> {
+/// Returns the protocol that is configured for an agent, or what is wrong with it.
+fn protocol(setting: &dyn Fn(&str) -> String, dialect: &str) -> Result<Protocol, String> {
     Protocol::named(dialect).ok_or_else(|| {
         let known: Vec<_> = Protocol::ALL.into_iter().map(Protocol::name).collect();
-        format!("agents.{name}.dialect is {dialect:?}; it can be {}", known.join(", "))
+        format!("{} is {dialect:?}; it can be {}", setting("dialect"), known.join(", "))
     })
 }
 
-/// Returns the files of the agent `name`, or what is wrong with how they are configured.
+/// Returns the files of an agent, or what is wrong with how they are configured.
 fn disk(
-    name: &str,
+    setting: &dyn Fn(&str) -> String,
     agent: &AgentOptions,
     environment: &BTreeMap<String, String>,
 ) -> Result<AgentDisk, String> {
     let pairs = agent.paths.iter().map(|(ours, theirs)| {
         (expand_home(ours.clone(), environment).into(), PathBuf::from(theirs))
     });
-    let paths = PathMap::new(pairs).map_err(|problem| format!("agents.{name}.paths: {problem}"))?;
+    let paths =
+        PathMap::new(pairs).map_err(|problem| format!("{}: {problem}", setting("paths")))?;
     let is_separate = agent.shared == Some(false);
     let CapabilityOptions { read, write, .. } = agent.capabilities;
     if is_separate && [read, write].contains(&Some(false)) {
+        let shared = setting("shared");
         return Err(format!(
-            "agents.{name}.shared is false, so it needs capabilities.read and capabilities.write"
+            "{shared} is false, so it needs capabilities.read and capabilities.write"
         ));
     }
     Ok(AgentDisk { paths, is_separate })

@@ -11,9 +11,13 @@ use serde_path_to_error::Segment;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The largest settings file that is read, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The section of agents.
+const AGENT_SERVERS: &str = "agent_servers";
 
 /// The section of MCP servers, which some clients write as a list.
 const MCP_SERVERS: &str = "mcp_servers";
@@ -29,13 +33,29 @@ pub struct Settings {
     pub invalid_agents: BTreeMap<String, String>,
     /// The agent that stands first in the file.
     pub first_agent: Option<String>,
+    /// The name of the file; empty if there is none.
+    pub file: String,
+    text: Arc<str>,
+}
+
+impl Settings {
+    /// Returns the lines of the settings of an agent, by key, and that of its entry, whose key is empty.
+    pub fn lines_of(&self, agent: &str) -> BTreeMap<String, usize> {
+        let entry = [Step::Key(AGENT_SERVERS.to_owned()), Step::Key(agent.to_owned())];
+        place::keys(&self.text, &entry)
+    }
 }
 
 /// Reads a settings file. It blocks. A missing file counts as empty. Invalid entries are skipped; the second result has one
 /// line for each, with its location.
 pub fn load(path: &Path) -> (Settings, Vec<String>) {
     match read(path) {
-        Ok(Some(text)) => parse(&text),
+        Ok(Some(text)) => {
+            let (settings, problems) = parse(&text);
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let text = text.trim_start_matches('\u{feff}').into();
+            (Settings { file, text, ..settings }, problems)
+        }
         Ok(None) => Default::default(),
         Err(problem) => (Settings::default(), vec![problem]),
     }
@@ -75,16 +95,18 @@ pub fn parse(text: &str) -> (Settings, Vec<String>) {
             Map::new()
         }
     };
-    let first_agent = file.get("agent_servers").and_then(Value::as_object);
+    let first_agent = file.get(AGENT_SERVERS).and_then(Value::as_object);
     let first_agent = first_agent.and_then(|agents| agents.keys().next().cloned());
-    let mut agents = Section::new("agent_servers");
+    let mut agents = Section::new(AGENT_SERVERS);
     agents.read(&mut file);
     let mut servers = Section::new(MCP_SERVERS);
     servers.read(&mut file);
     problems.extend(agents.problems(text).chain(servers.problems(text)));
     let invalid_agents = agents.problems_by_name();
     let (agents, mcp_servers) = (agents.valid, servers.valid);
-    (Settings { agents, mcp_servers, invalid_agents, first_agent }, problems)
+    let settings =
+        Settings { agents, mcp_servers, invalid_agents, first_agent, ..Settings::default() };
+    (settings, problems)
 }
 
 /// Puts the location first, as in "line 3, column 10: expected ident".

@@ -257,7 +257,7 @@ impl State {
     fn with_chat(&mut self, chat: Option<ChatId>, action: impl FnOnce(&mut Self, ChatId)) {
         match self.find_chat(chat) {
             Some(id) => action(self, id),
-            None => self.notify(Level::Warn, "No chat is open. :RatStart starts one."),
+            None => self.notify(Level::Warn, user_messages::no_chat()),
         }
     }
 

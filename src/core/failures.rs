@@ -5,19 +5,21 @@ use crate::core::messages::agent::{
     NOT_FOUND,
 };
 use crate::core::messages::failure::{Failure, Origin};
+use crate::core::messages::notice::Notice;
+use crate::core::user_messages;
 
 /// Errors that the same call would get again.
 const LASTING: [i64; 5] =
     [INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, AUTH_REQUIRED, NOT_FOUND];
 
 /// Describes an error of our own.
-pub(super) fn of_ours(message: String) -> Failure {
+pub(super) fn of_ours(message: Notice) -> Failure {
     let (origin, code, last_messages) = (Origin::Client, None, Vec::new());
-    Failure { message, origin, code, is_retryable: false, last_messages }
+    Failure { message, details: Vec::new(), origin, code, is_retryable: false, last_messages }
 }
 
 /// Describes the error of a call, of which the user is told `message`.
-pub(super) fn of_call(message: String, error: &CallError) -> Failure {
+pub(super) fn of_call(message: Notice, error: &CallError) -> Failure {
     let (origin, code, is_retryable) = match error {
         CallError::Rpc { code, .. } => (Origin::Agent, Some(*code), !LASTING.contains(code)),
         CallError::Timeout(_) => (Origin::Agent, None, true),
@@ -25,11 +27,12 @@ pub(super) fn of_call(message: String, error: &CallError) -> Failure {
         CallError::Closed => (Origin::Transport, None, true),
         CallError::NotSent(_) => (Origin::Client, None, false),
     };
-    Failure { message, origin, code, is_retryable, last_messages: Vec::new() }
+    let details = user_messages::data(error);
+    Failure { message, details, origin, code, is_retryable, last_messages: Vec::new() }
 }
 
 /// Describes how an agent was lost, of which the user is told `message`.
-pub(super) fn of_exit(message: String, exit: &Exit) -> Failure {
+pub(super) fn of_exit(message: Notice, exit: &Exit) -> Failure {
     let (origin, is_retryable) = match &exit.cause {
         ExitCause::NotStarted { .. } => (Origin::Client, false),
         ExitCause::Status(_) | ExitCause::Signal(_) | ExitCause::ClosedPipe => {
@@ -38,6 +41,6 @@ pub(super) fn of_exit(message: String, exit: &Exit) -> Failure {
         ExitCause::Unreachable { obstacle, .. } => (Origin::Transport, obstacle.may_pass()),
         ExitCause::Lost(_) | ExitCause::HungUp(_) => (Origin::Transport, true),
     };
-    let last_messages = exit.messages.clone();
-    Failure { message, origin, code: None, is_retryable, last_messages }
+    let (details, last_messages) = (user_messages::stderr_tail(exit), exit.messages.clone());
+    Failure { message, details, origin, code: None, is_retryable, last_messages }
 }

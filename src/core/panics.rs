@@ -8,6 +8,7 @@ use crate::core::messages::agent::INTERNAL_ERROR;
 use crate::core::messages::editor::Level;
 use crate::core::messages::effect::{AgentCommand, AgentEffect, Answer, Effect};
 use crate::core::messages::ids::{AgentId, RequestToken};
+use crate::core::messages::notice::Notice;
 use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::tool_call::ToolStatus;
@@ -36,9 +37,9 @@ impl State {
             self.answer_after_panic(subject.agent, token);
         }
         for id in chats {
-            self.fail(id, &failures::of_ours(REASON.to_owned()), Vec::new());
+            self.fail(id, &failures::of_ours(reason()));
         }
-        self.notify(Level::Error, NOTIFICATION);
+        self.notify(Level::Error, notification());
     }
 
     /// Answers the request whose handler panicked, exactly once, whether or not it was recorded before the panic.
@@ -58,11 +59,17 @@ impl State {
     /// Ends a chat whose drawing panicked: it would panic again with every frame.
     pub(super) fn fail_drawing(&mut self, id: ChatId) {
         let _ = catch_unwind(AssertUnwindSafe(|| self.detach(id, ToolStatus::Failed)));
-        self.enter_phase(id, Phase::Failed(REASON.to_owned()));
-        self.notify(Level::Error, NOTIFICATION);
+        self.enter_phase(id, Phase::Failed(reason().to_string()));
+        self.notify(Level::Error, notification());
     }
 }
 
-const REASON: &str = "Internal error in rat.nvim ended this session. :RatRestart starts it again.";
-const NOTIFICATION: &str =
-    "Internal error in rat.nvim. See :RatLog; :RatRestart starts the session again.";
+fn reason() -> Notice {
+    let text = "Internal error in rat.nvim ended this session.";
+    Notice::from(text).advise(":RatRestart starts it again.")
+}
+
+fn notification() -> Notice {
+    let text = "Internal error in rat.nvim.";
+    Notice::from(text).advise("See :RatLog; :RatRestart starts the session again.")
+}

@@ -11,6 +11,7 @@ use crate::core::messages::call::Call;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::{AgentCommand, AgentEffect, Answer, Effect};
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
+use crate::core::messages::notice::Notice;
 use crate::core::messages::review::{ChangeScope, ReviewedFile};
 use crate::core::questions::Question;
 use crate::core::requests::PendingRequest;
@@ -150,9 +151,10 @@ impl State {
     }
 
     /// Shows the first line of `text` to the user.
-    pub(super) fn notify(&mut self, level: Level, text: impl AsRef<str>) {
-        let text = text.as_ref().lines().next().unwrap_or_default().to_owned();
-        self.after_draw.push(EditorMessage::Notify(level, text));
+    pub(super) fn notify(&mut self, level: Level, notice: impl Into<Notice>) {
+        let mut notice = notice.into();
+        notice.text.truncate(notice.text.lines().next().map_or(0, str::len));
+        self.after_draw.push(EditorMessage::Notify(level, notice));
     }
 
     /// Sends a command to an agent.

@@ -3,7 +3,10 @@
 use crate::core::messages::agent::{
     AUTH_REQUIRED, CallError, Exit, ExitCause, NOT_FOUND, Obstacle, Reply,
 };
+use crate::core::messages::failure::Failure;
+use crate::core::messages::notice::Notice;
 use crate::session::agent::{AgentConfig, RemoteAgent};
+use crate::session::ids::SessionId;
 use crate::session::label;
 use crate::session::protocol::Protocol;
 use crate::session::update::Severity;
@@ -22,6 +25,11 @@ pub(super) const RESTART: &str = "Send a prompt or :RatRestart to restart.";
 
 /// Says where the prompt of a turn that failed is.
 pub(super) const PROMPT_IS_BACK: &str = "Your prompt is in the prompt buffer again.";
+
+/// Says that there is no chat a command could act on.
+pub(super) fn no_chat() -> Notice {
+    Notice::from("No chat is open.").advise(":RatStart starts one.")
+}
 
 /// Says what an agent without our files can do with them.
 pub(super) fn separate_disk(title: &str, protocol: Option<Protocol>) -> (Severity, String) {
@@ -62,87 +70,98 @@ pub(super) fn left_alone(
 }
 
 /// Says why the agent has ended.
-pub(super) fn ended(config: &AgentConfig, cause: &ExitCause) -> String {
+pub(super) fn ended(config: &AgentConfig, cause: &ExitCause) -> Notice {
     let (name, command) = (&config.name, &config.command);
     if let (ExitCause::NotStarted { .. }, Some(problem)) = (cause, &config.problem) {
-        return format!("{name} cannot be started: {problem}");
+        return format!("{name} cannot be started: {problem}").into();
     }
-    match cause {
+    let text = match cause {
         ExitCause::NotStarted { not_found: true, error } => match &config.install_hint {
             Some(hint) => format!("{name}: {error}. Install it: {hint}"),
-            None => format!("{name}: {error}. Install it, or set agents.{name}.command."),
+            None => {
+                format!("{name}: {error}. Install it, or set {}.", config.setting("command"))
+            }
         },
         ExitCause::NotStarted { error, .. } => {
-            format!("{name}: could not start {command} ({error}). Check agents.{name}.command.")
+            let setting = config.setting("command");
+            format!("{name}: could not start {command} ({error}). Check {setting}.")
         }
-        ExitCause::Status(status) => format!("{name} exited with status {status}. {RESTART}"),
-        ExitCause::Signal(signal) => format!("{name} was killed by {signal}. {RESTART}"),
-        ExitCause::ClosedPipe => format!("{name} closed its stdout and was stopped. {RESTART}"),
-        ExitCause::Unreachable { obstacle, detail } => unreachable(config, *obstacle, detail),
-        ExitCause::Lost(detail) => {
-            format!("The connection to {name} was lost: {detail}. {RESTART}")
+        ExitCause::Status(status) => format!("{name} exited with status {status}."),
+        ExitCause::Signal(signal) => format!("{name} was killed by {signal}."),
+        ExitCause::ClosedPipe => format!("{name} closed its stdout and was stopped."),
+        ExitCause::Unreachable { obstacle, detail } => {
+            return unreachable(config, *obstacle, detail);
         }
-        ExitCause::HungUp(reason) if reason.is_empty() => {
-            format!("{name} closed the connection. {RESTART}")
-        }
-        ExitCause::HungUp(reason) => format!("{name} closed the connection ({reason}). {RESTART}"),
-    }
+        ExitCause::Lost(detail) => format!("The connection to {name} was lost: {detail}."),
+        ExitCause::HungUp(reason) if reason.is_empty() => format!("{name} closed the connection."),
+        ExitCause::HungUp(reason) => format!("{name} closed the connection ({reason})."),
+    };
+    let is_started = !matches!(cause, ExitCause::NotStarted { .. });
+    if is_started { Notice::from(text).advise(RESTART) } else { text.into() }
 }
 
 /// Says why an agent that runs elsewhere cannot be used, and what to do about it.
-fn unreachable(config: &AgentConfig, obstacle: Obstacle, detail: &str) -> String {
+fn unreachable(config: &AgentConfig, obstacle: Obstacle, detail: &str) -> Notice {
     let (name, url) = (&config.name, config.remote.as_ref().map_or("", RemoteAgent::shown));
+    let reason = format!("{name} could not be reached: {detail}.");
     let advice = match obstacle {
         Obstacle::NoAnswer => {
-            format!("Check that it is running at {url}. Send a prompt or :RatRestart to try again.")
+            let text = format!("{reason} Check that it is running at {url}.");
+            return Notice::from(text).advise("Send a prompt or :RatRestart to try again.");
         }
+        Obstacle::Configuration => return Notice::from(reason).advise("See :help rat-remote."),
         Obstacle::Certificate => "Whoever runs it has to renew it.".to_owned(),
         Obstacle::UnknownAuthority => {
-            format!(
-                "If you trust it, set agents.{name}.ca_file to a file with its authority's certificate."
-            )
+            let setting = config.setting("ca_file");
+            format!("If you trust it, set {setting} to a file with its authority's certificate.")
         }
-        Obstacle::Credentials => format!("Check agents.{name}.headers."),
-        Obstacle::NotFound | Obstacle::NoAgent => format!("Check agents.{name}.url ({url})."),
-        Obstacle::Redirect => format!("If you trust that server, set agents.{name}.url to it."),
-        Obstacle::Configuration => "See :help rat-remote.".to_owned(),
+        Obstacle::Credentials => format!("Check {}.", config.setting("headers")),
+        Obstacle::NotFound | Obstacle::NoAgent => {
+            format!("Check {} ({url}).", config.setting("url"))
+        }
+        Obstacle::Redirect => {
+            format!("If you trust that server, set {} to it.", config.setting("url"))
+        }
     };
-    format!("{name} could not be reached: {detail}. {advice}")
+    format!("{reason} {advice}").into()
 }
 
 /// Says that the agent could not be reached, and for how long that is tried.
-pub(super) fn not_there_yet(config: &AgentConfig, detail: &str) -> String {
+pub(super) fn not_there_yet(config: &AgentConfig, detail: &str) -> Notice {
     let time = config.timeouts.initialize.map(|limit| format!(" for up to {} s", limit.as_secs()));
     let (name, time) = (&config.name, time.unwrap_or_default());
-    format!("{name} could not be reached: {detail}. Trying again{time}; :RatStop stops it.")
+    let text = format!("{name} could not be reached: {detail}. Trying again{time}.");
+    Notice::from(text).advise(":RatStop stops it.")
 }
 
 /// Says that the agent was lost, and is going to be reached again.
-pub(super) fn lost(config: &AgentConfig, cause: &ExitCause) -> String {
-    let why = ended(config, cause);
-    let why = why.strip_suffix(RESTART).unwrap_or(&why).trim_end();
+pub(super) fn lost(config: &AgentConfig, cause: &ExitCause) -> Notice {
+    let why = ended(config, cause).text;
     let again = if config.remote.is_some() { "Connecting again" } else { "Starting it again" };
-    format!("{why} {again}.")
+    format!("{why} {again}.").into()
 }
 
 /// Returns what the agent said last, to be shown below the reason for its end.
-pub(super) fn exit_details(exit: &Exit) -> Vec<String> {
-    if matches!(exit.cause, ExitCause::NotStarted { .. } | ExitCause::Unreachable { .. }) {
-        return Vec::new();
-    }
-    let mut details = stderr_tail(exit);
-    if !exit.messages.is_empty() {
-        details.push(format!("Last messages: {} (see :RatTrace)", exit.messages.join(" · ")));
+pub(super) fn details(failure: &Failure) -> Vec<String> {
+    let mut details: Vec<_> = failure.details.iter().map(Notice::to_string).collect();
+    if !failure.last_messages.is_empty() {
+        let last = failure.last_messages.join(" · ");
+        details.push(format!("Last messages: {last} (see :RatTrace)"));
     }
     details
 }
 
 /// Returns the last lines the agent wrote to stderr, and where to find the rest.
-fn stderr_tail(exit: &Exit) -> Vec<String> {
+pub(super) fn stderr_tail(exit: &Exit) -> Vec<Notice> {
+    if matches!(exit.cause, ExitCause::NotStarted { .. } | ExitCause::Unreachable { .. }) {
+        return Vec::new();
+    }
     let lines = &exit.stderr[exit.stderr.len().saturating_sub(MAX_DETAIL_LINES)..];
     let earlier = exit.stderr_lines.saturating_sub(lines.len());
-    let rest = (earlier > 0).then(|| format!("… {} in :RatLog", count(earlier, "earlier line")));
-    rest.into_iter().chain(lines.iter().map(|line| label::short(line, MAX_LINE_CHARS))).collect()
+    let rest =
+        || Notice::from(format!("… {}", count(earlier, "earlier line"))).advise("in :RatLog");
+    let lines = lines.iter().map(|line| label::short(line, MAX_LINE_CHARS).into());
+    (earlier > 0).then(rest).into_iter().chain(lines).collect()
 }
 
 /// Formats a number with a noun.
@@ -151,17 +170,19 @@ pub(super) fn count(number: usize, what: &str) -> String {
 }
 
 /// Says why a step of starting failed.
-pub(super) fn start(config: &AgentConfig, step: &str, error: &CallError) -> String {
+pub(super) fn start(config: &AgentConfig, step: &str, error: &CallError) -> Notice {
     let name = &config.name;
     match error {
-        CallError::Timeout(after) => format!(
-            "{name} did not answer {step} within {} s. See :RatLog, or raise agents.{name}.timeouts.",
-            after.as_secs_f64()
-        ),
+        CallError::Timeout(after) => {
+            let (after, setting) = (after.as_secs_f64(), config.setting("timeouts"));
+            let text = format!("{name} did not answer {step} within {after} s, see {setting}.");
+            Notice::from(text).advise(":RatLog may say why.")
+        }
         CallError::Rpc { code: AUTH_REQUIRED, .. } => {
-            format!(
-                "{name} requires a login but offers no method. Log in with its own program, then :RatRestart."
-            )
+            let text = format!(
+                "{name} requires a login but offers no method. Log in with its own program."
+            );
+            Notice::from(text).advise("Then :RatRestart.")
         }
         CallError::UnknownProtocol(answered) => {
             let spoken: Vec<_> = Protocol::ALL.into_iter().map(Protocol::title).collect();
@@ -169,34 +190,46 @@ pub(super) fn start(config: &AgentConfig, step: &str, error: &CallError) -> Stri
                 "{name} answered initialize with {answered}, but rat.nvim speaks {}. Install a version of {name} that matches.",
                 spoken.join(", ")
             )
+            .into()
         }
-        error => format!("{name} failed at {step}: {}. See :RatTrace.", reason(error)),
+        error => {
+            let text = format!("{name} failed at {step}: {}.", reason(error));
+            Notice::from(text).advise("See :RatTrace.")
+        }
     }
 }
 
 /// Says why a turn failed.
-pub(super) fn turn(name: &str, error: &CallError) -> String {
+pub(super) fn turn(name: &str, error: &CallError) -> Notice {
     match error {
         CallError::Rpc { code: NOT_FOUND, .. } => {
-            format!("{name} no longer knows this session. :RatStart! starts a new one.")
+            let text = format!("{name} no longer knows this session.");
+            Notice::from(text).advise(":RatStart! starts a new one.")
         }
-        CallError::NotSent(why) => format!("The prompt could not be sent to {name}: {why}."),
-        error => format!("{name} could not answer: {}.", reason(error)),
+        CallError::NotSent(why) => format!("The prompt could not be sent to {name}: {why}.").into(),
+        error => format!("{name} could not answer: {}.", reason(error)).into(),
     }
 }
 
 /// Returns the beginning of an error's `data`, and where to find the rest.
-pub(super) fn data(error: &CallError) -> Vec<String> {
+pub(super) fn data(error: &CallError) -> Vec<Notice> {
     let CallError::Rpc { data: Some(data), .. } = error else { return Vec::new() };
     let mut lines = data.lines().filter(|line| !line.trim().is_empty());
-    let mut shown: Vec<_> = lines
+    let mut shown: Vec<Notice> = lines
         .by_ref()
         .take(MAX_DETAIL_LINES)
-        .map(|line| label::short(line, MAX_DATA_LINE_CHARS))
+        .map(|line| label::short(line, MAX_DATA_LINE_CHARS).into())
         .collect();
     let more = lines.count();
-    shown.extend((more > 0).then(|| format!("… {} in :RatTrace", count(more, "more line"))));
+    let rest = || Notice::from(format!("… {}", count(more, "more line"))).advise("in :RatTrace");
+    shown.extend((more > 0).then(rest));
     shown
+}
+
+/// Says why a session cannot be resumed.
+pub(super) fn resume(name: &str, session: &SessionId, why: &str) -> Notice {
+    let session = label::short(session.as_str(), MAX_LINE_CHARS);
+    format!("{name} cannot resume the session {session}: {why}.").into()
 }
 
 /// The error for a reply of the wrong kind.
@@ -231,12 +264,13 @@ mod tests {
     fn error_data_is_shortened() {
         let shown = |text: &str| {
             let (message, text) = (String::new(), text.to_owned());
-            data(&CallError::Rpc { code: -32603, message, detail: None, data: Some(text) })
+            let error = CallError::Rpc { code: -32603, message, detail: None, data: Some(text) };
+            data(&error).iter().map(Notice::to_string).collect::<Vec<_>>()
         };
         assert_eq!(shown("one\n\n  two\n"), ["one", "  two"]);
         let trace = (1..=6).map(|number| format!("at {number}\n")).collect::<String>();
         assert_eq!(shown(&trace)[4..], ["at 5", "… 1 more line in :RatTrace"]);
         assert_eq!(shown(&"{".repeat(9000)), [format!("{}…", "{".repeat(MAX_DATA_LINE_CHARS))]);
-        assert_eq!(data(&CallError::Closed), [""; 0]);
+        assert_eq!(data(&CallError::Closed), []);
     }
 }

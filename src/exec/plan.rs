@@ -8,12 +8,17 @@ use crate::config::presets;
 use crate::config::resolve::{AgentSelection, TOUR, resolve};
 use crate::config::settings::{self, Settings};
 use crate::process::program;
-use crate::session::agent::{AgentConfig, ClientCapabilities, FileCapabilities, Reconnect};
+use crate::session::agent::{
+    AgentConfig, ClientCapabilities, ConfigSource, FileCapabilities, Reconnect,
+};
 use crate::session::ids::SessionId;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The name of the settings file, where Neovim has its configuration.
+const DEFAULT_SETTINGS: &str = "rat.json";
 
 /// What to do.
 #[derive(Debug)]
@@ -101,7 +106,7 @@ fn default_settings(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
     let folder = set("XDG_CONFIG_HOME").map(PathBuf::from);
     let folder = folder.or_else(|| Some(Path::new(set("HOME")?).join(".config")))?;
     let name = set("NVIM_APPNAME").map_or("nvim", String::as_str);
-    Some(folder.join(name).join("rat.json"))
+    Some(folder.join(name).join(DEFAULT_SETTINGS))
 }
 
 /// Returns how the agent is started. It may ask only for what is allowed: nobody is there who could fill in a form.
@@ -120,9 +125,15 @@ fn agent(
         return Err(usage(format!("no agent is named {name}; {}", known(&settings, &environment))));
     }
     let selection = AgentSelection { name, environment, ..AgentSelection::default() };
+    let file = Some(settings.file.clone()).filter(|name| !name.is_empty());
     let mut config = resolve(selection, settings, &policy.root, &program::this_program());
     if let Some(problem) = &config.problem {
         return Err(usage(problem.clone()));
+    }
+    if config.source == ConfigSource::Options {
+        // Without Neovim there are no options, so what the file lacks belongs there.
+        let name = file.unwrap_or_else(|| DEFAULT_SETTINGS.to_owned());
+        config.source = ConfigSource::File { name, lines: BTreeMap::new() };
     }
     config.reconnect = Reconnect::Prompt;
     let configured = config.capabilities;

@@ -18,6 +18,7 @@ use crate::core::messages::agent::AgentEvent;
 use crate::core::messages::editor::{EditorMessage, SessionItem, UserAutocmd};
 use crate::core::messages::event::Event;
 use crate::core::messages::failure::{Failure, Origin};
+use crate::core::messages::notice::Notice;
 use crate::core::messages::policy::{FilePolicy, Outside, ReviewMode, Unsaved};
 use crate::core::messages::status::{ChatState, ChatStatus, WaitingPermission};
 use crate::core::messages::terminal::TerminalEvent;
@@ -29,7 +30,7 @@ use crate::host::store::Store;
 use crate::host::terminals::Terminals;
 use crate::process::group::Watchdog;
 use crate::secrets::Secrets;
-use crate::session::ids::{SessionId, TerminalId};
+use crate::session::ids::TerminalId;
 use crate::session::label;
 use crate::session::permission::OptionKind;
 use crate::session::prompt::Prompt;
@@ -88,6 +89,7 @@ struct Run {
     plan: Plan,
     stage: Stage,
     stdout: Stdout,
+    secrets: Secrets,
     /// Whether stderr can be seen where stdout can.
     is_shared: bool,
     output: Output,
@@ -120,7 +122,7 @@ impl Run {
         }
         let terminals = Terminals::new(terminals_sender, watchdog);
         let checkpoints = Checkpoints::open(None, secrets.clone(), Limits::default());
-        let store = Store::open(None, secrets);
+        let store = Store::open(None, secrets.clone());
         let editor = Arc::new(NoEditor);
         let runner = Runner::new(editor, agents, terminals, store, checkpoints, effects_sender);
         let output = Output::new(plan.format, std::io::stdout().is_terminal());
@@ -133,6 +135,7 @@ impl Run {
             plan,
             stage: Stage::Starting,
             stdout,
+            secrets,
             is_shared: stdout::is_shared_with_stderr(),
             output,
             decided: HashSet::new(),
@@ -218,7 +221,7 @@ impl Run {
             cwd: self.plan.policy.root.clone(),
             directories: Vec::new(),
             policy,
-            target: session.map_or(SessionTarget::New, SessionTarget::Existing),
+            target: session.map_or(SessionTarget::New, SessionTarget::Only),
             focus: false,
         }));
     }
@@ -242,7 +245,7 @@ impl Run {
 
     /// Prints a line to stderr. Where that can be seen below the answer, it begins a line of its own.
     fn tell(&mut self, line: &str) {
-        let line = line.to_owned();
+        let line = self.secrets.hide(line).into_owned();
         if self.is_shared {
             self.stdout.write(self.output.end_line().into());
             self.stdout.then(move || output::tell(&line));
@@ -296,7 +299,10 @@ impl Run {
                 return Some(self.turn_ended(&reason));
             }
             EditorMessage::Autocommand(UserAutocmd::Error(_, failure)) => {
-                self.tell(&without_commands(&failure.message));
+                self.tell(&failure.message.text);
+                for detail in &failure.details {
+                    self.tell(&detail.text);
+                }
                 self.failure = Some(failure);
             }
             EditorMessage::Commands(_, commands) if self.plan.task == Task::ListCommands => {
@@ -325,17 +331,15 @@ impl Run {
                 let why = format!("{} needs a login ({title}); log in first", self.name());
                 return Some(End::new(Exit::Failed, why));
             }
-            EditorMessage::Notify(_, text) if !self.is_told(&text) => {
-                self.tell(&without_commands(&text));
-            }
+            EditorMessage::Notify(_, notice) if !self.is_told(&notice) => self.tell(&notice.text),
             _ => {}
         }
         None
     }
 
     /// Whether this was told as a failure.
-    fn is_told(&self, text: &str) -> bool {
-        self.failure.as_ref().is_some_and(|failure| failure.message == text)
+    fn is_told(&self, notice: &Notice) -> bool {
+        self.failure.as_ref().is_some_and(|failure| failure.message == *notice)
     }
 
     fn list(&self, text: String) {
@@ -367,10 +371,6 @@ impl Run {
 
     /// The session is open.
     fn begin(&mut self) -> Option<End> {
-        let wanted = self.plan.resume.as_ref().map(SessionId::as_str);
-        if wanted.is_some() && wanted != self.session.as_deref() {
-            return Some(End::new(Exit::Failed, "the session could not be resumed"));
-        }
         if let (Some(file), Some(session)) = (&self.plan.save_session, &self.session)
             && let Err(error) = std::fs::write(file, format!("{session}\n"))
         {
@@ -474,14 +474,6 @@ impl Run {
         let after = self.plan.timeout.unwrap_or_default().as_secs();
         End::new(Exit::TimedOut, format!("timed out after {after} s (--timeout)"))
     }
-}
-
-/// Returns a text for a user of Neovim without the sentences that only make sense there.
-fn without_commands(text: &str) -> String {
-    let is_for_all =
-        |sentence: &&str| !sentence.contains(":Rat") && !sentence.contains("prompt buffer");
-    let sentences: Vec<_> = text.split_inclusive(". ").filter(is_for_all).collect();
-    sentences.concat().trim_end().to_owned()
 }
 
 /// Returns a line of the list of sessions: its id, a tab, when it last changed, a tab, its title.

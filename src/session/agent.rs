@@ -4,6 +4,7 @@ use super::ids::{AgentName, AuthMethodId};
 use super::paths::AgentDisk;
 use super::prompt::PromptCapabilities;
 use super::protocol::{Offered, Protocol};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -43,6 +44,8 @@ pub struct AgentConfig {
     pub disk: AgentDisk,
     /// What it may ask of us.
     pub capabilities: ClientCapabilities,
+    /// Where it is configured.
+    pub source: ConfigSource,
     /// Why it cannot be started, if its configuration already says so.
     pub problem: Option<String>,
 }
@@ -67,6 +70,7 @@ impl AgentConfig {
             offered: Offered::All,
             disk: AgentDisk::default(),
             capabilities: ClientCapabilities::default(),
+            source: ConfigSource::default(),
             problem: None,
         }
     }
@@ -76,10 +80,46 @@ impl AgentConfig {
         Self { problem: Some(problem), ..Self::new(name, String::new()) }
     }
 
+    /// Names one of its settings as it stands where the agent is configured.
+    pub fn setting(&self, key: &str) -> String {
+        self.source.setting(self.name.as_str(), key)
+    }
+
     /// Returns a variable of the environment the agent is started in.
     pub fn variable(&self, name: &str) -> Option<&str> {
         let set = self.env.iter().rev().chain(&self.base_env);
         set.filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).next()
+    }
+}
+
+/// Where an agent is configured.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ConfigSource {
+    /// In the options for `setup()`.
+    #[default]
+    Options,
+    /// In a settings file.
+    File {
+        /// The name of the file.
+        name: String,
+        /// The lines of the agent's settings, by key, and that of its entry, whose key is empty.
+        lines: BTreeMap<String, usize>,
+    },
+}
+
+impl ConfigSource {
+    /// Names a setting of the agent as the user has to look for it; without a key, all of them.
+    pub fn setting(&self, agent: &str, key: &str) -> String {
+        let dot = if key.is_empty() { "" } else { "." };
+        match self {
+            Self::Options => format!("agents.{agent}{dot}{key}"),
+            Self::File { name, lines } => {
+                let first = key.split('.').next().unwrap_or_default();
+                let line = lines.get(first).or_else(|| lines.get(""));
+                let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+                format!("agent_servers.{agent}{dot}{key} ({name}{line})")
+            }
+        }
     }
 }
 

@@ -341,9 +341,9 @@ impl World {
                 self.asking.extend(status.elicitations.iter().map(|it| (status.chat, it.id)));
                 self.waiting.clone_from(&status.permissions);
             }
-            EditorMessage::Notify(level, text) => self.told.push((level, text)),
+            EditorMessage::Notify(level, text) => self.told.push((level, text.to_string())),
             EditorMessage::Autocommand(UserAutocmd::Error(_, why)) => {
-                self.told.push((Level::Error, why.message));
+                self.told.push((Level::Error, why.message.to_string()));
             }
             _ => {}
         }

@@ -47,6 +47,21 @@ pub(super) fn of(text: &str, path: &[Step]) -> Place {
     }
 }
 
+/// Returns the lines of the keys of the object at this path, and that of the object, whose key is empty; nothing if there is no
+/// such object.
+pub(super) fn keys(text: &str, path: &[Step]) -> BTreeMap<String, usize> {
+    let mut value = text.trim_ascii_start();
+    for step in path {
+        let Some(found) = child(value, step) else { return BTreeMap::new() };
+        value = found;
+    }
+    let fields: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(value).unwrap_or_default();
+    let fields = fields.iter().map(|(key, field)| (key.to_string(), field.get()));
+    let line =
+        |part: &str| text[..part.as_ptr().addr() - text.as_ptr().addr()].matches('\n').count() + 1;
+    fields.chain([(String::new(), value)]).map(|(key, part)| (key, line(part))).collect()
+}
+
 fn child<'a>(value: &'a str, step: &Step) -> Option<&'a str> {
     match step {
         Step::Index(index) => items(value).get(*index).copied(),

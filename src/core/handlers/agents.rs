@@ -12,6 +12,7 @@ use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::AgentCommand;
 use crate::core::messages::failure::Failure;
 use crate::core::messages::ids::AgentId;
+use crate::core::messages::notice::Notice;
 use crate::core::messages::policy::FilePolicy;
 use crate::core::messages::user::SessionTarget;
 use crate::core::state::State;
@@ -40,7 +41,7 @@ impl State {
                 chat.config.name == config.name && chat.cwd == cwd
             }
             // Agents may use the same id in another folder.
-            SessionTarget::Existing(id) => {
+            SessionTarget::Existing(id) | SessionTarget::Only(id) => {
                 chat.config.name == config.name
                     && chat.cwd == cwd
                     && chat.session.as_ref() == Some(id)
@@ -64,6 +65,7 @@ impl State {
             match target {
                 SessionTarget::Last => self.find_last_session(id),
                 SessionTarget::Existing(session)
+                | SessionTarget::Only(session)
                 | SessionTarget::Fork(ForkPoint { session, .. }) => {
                     self.load_transcript(id, session, false);
                 }
@@ -214,7 +216,7 @@ impl State {
         let Some(chat) = self.chats.get(&id) else { return };
         let why = user_messages::start(&chat.config, step, error);
         let failure = failures::of_call(why, error);
-        self.fail(id, &failure, user_messages::data(error));
+        self.fail(id, &failure);
         self.notify(Level::Error, failure.message);
     }
 
@@ -227,31 +229,31 @@ impl State {
     ) {
         let Some(connection) = self.connections.get(&agent) else { return };
         let why = user_messages::start(&connection.config, step, error);
-        self.fail_connection(agent, &failures::of_call(why, error), &user_messages::data(error));
+        self.fail_connection(agent, &failures::of_call(why, error));
     }
 
     /// Ends the chat's use of its agent. The user is not notified.
-    pub(in crate::core) fn fail(&mut self, id: ChatId, failure: &Failure, details: Vec<String>) {
+    pub(in crate::core) fn fail(&mut self, id: ChatId, failure: &Failure) {
         self.detach(id, ToolStatus::Failed);
-        self.enter_failed(id, failure, details);
+        self.enter_failed(id, failure);
     }
 
-    fn fail_connection(&mut self, agent: AgentId, failure: &Failure, details: &[String]) {
+    fn fail_connection(&mut self, agent: AgentId, failure: &Failure) {
         let lost = self.sent_prompts(agent);
         for id in self.end_connection(agent, ToolStatus::Failed) {
-            self.enter_failed(id, failure, details.to_vec());
+            self.enter_failed(id, failure);
             self.give_prompt_back(id, &lost);
         }
         self.notify(Level::Error, failure.message.clone());
     }
 
-    fn enter_failed(&mut self, id: ChatId, failure: &Failure, details: Vec<String>) {
-        let why = &failure.message;
+    fn enter_failed(&mut self, id: ChatId, failure: &Failure) {
+        let why = failure.message.to_string();
         if let Some(chat) = self.chats.get_mut(&id) {
-            chat.transcript.note(Severity::Error, why.clone(), details);
+            chat.transcript.note(Severity::Error, why.clone(), user_messages::details(failure));
             chat.losses.given_up();
         }
-        self.enter_phase(id, Phase::Failed(why.clone()));
+        self.enter_phase(id, Phase::Failed(why));
         let told = UserAutocmd::Error(id, failure.clone());
         self.after_draw.push(EditorMessage::Autocommand(told));
     }
@@ -262,11 +264,7 @@ impl State {
             return self.reconnect(agent, exit, after);
         }
         let why = user_messages::ended(&connection.config, &exit.cause);
-        self.fail_connection(
-            agent,
-            &failures::of_exit(why, exit),
-            &user_messages::exit_details(exit),
-        );
+        self.fail_connection(agent, &failures::of_exit(why, exit));
     }
 
     /// Closes the chat's session. Stops the agent as well if no other chat uses it.
@@ -292,8 +290,8 @@ impl State {
         for other in others {
             let name =
                 self.chats.get(&other).map(|chat| chat.name().to_owned()).unwrap_or_default();
-            let why = format!("{name} was stopped from another chat. {}", user_messages::RESTART);
-            self.enter_failed(other, &failures::of_ours(why), Vec::new());
+            let why = Notice::from(format!("{name} was stopped from another chat."));
+            self.enter_failed(other, &failures::of_ours(why.advise(user_messages::RESTART)));
         }
         self.stop(id);
     }

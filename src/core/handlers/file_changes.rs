@@ -6,6 +6,7 @@ use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::files::{BufferEvent, FileChange};
+use crate::core::messages::notice::Notice;
 use crate::core::state::State;
 use crate::session::author::Author;
 use crate::session::author::ChatId;
@@ -101,11 +102,15 @@ impl State {
         let Some((path, why)) = failed.first() else { return };
         let more = match failed.len() {
             1 => String::new(),
-            count => format!(" (and {} more, see :RatLog)", count - 1),
+            count => format!(" (and {} more)", count - 1),
         };
         let path = scene.shorten(path);
         let text = format!("{name} changed {path}, but its buffer was not updated: {why}{more}");
-        self.notify(Level::Warn, text);
+        let notice = Notice::from(text);
+        self.notify(
+            Level::Warn,
+            if failed.len() > 1 { notice.advise("See :RatLog.") } else { notice },
+        );
     }
 
     /// Tells the user about file changes, with one notification for each kind.

@@ -2,6 +2,7 @@
 
 use crate::core::chat::{Phase, Replay};
 use crate::core::messages::editor::Level;
+use crate::core::messages::notice::Notice;
 use crate::core::messages::user::SessionTarget;
 use crate::core::questions::Question;
 use crate::core::state::State;
@@ -22,9 +23,10 @@ impl State {
         let can = chat.info.capabilities;
         let agent = chat.agent_title();
         let problem = if !matches!(chat.phase, Phase::Ready | Phase::Running(_)) {
-            Some(format!("{agent} has no session open to fork. :RatRestart opens it."))
+            let text = format!("{agent} has no session open to fork.");
+            Some(Notice::from(text).advise(":RatRestart opens it."))
         } else if !can.has(Capability::Fork) {
-            Some(format!("{agent} cannot fork sessions"))
+            Some(format!("{agent} cannot fork sessions").into())
         } else {
             None
         };

@@ -11,7 +11,9 @@ use crate::core::messages::agent::{AUTH_REQUIRED, CallError, Reply};
 use crate::core::messages::call::Call;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::AgentCommand;
+use crate::core::messages::failure::Failure;
 use crate::core::messages::ids::{AgentId, CallId};
+use crate::core::messages::notice::Notice;
 use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
@@ -171,31 +173,29 @@ impl State {
     pub(in crate::core) fn login_failed(&mut self, id: ChatId, error: &CallError) {
         let Some(chat) = self.chats.get(&id) else { return };
         let why = user_messages::start(&chat.config, "authenticate", error);
-        self.finish_failed_login(id, &why, &user_messages::data(error));
+        self.finish_failed_login(id, &failures::of_call(why, error));
     }
 
     fn login_aborted(&mut self, id: ChatId, why: &str) {
         let name = self.chats.get(&id).map(|chat| chat.name().to_owned()).unwrap_or_default();
-        self.finish_failed_login(
-            id,
-            &format!("{name} is not logged in: {why}. :RatRestart asks again."),
-            &[],
-        );
+        let why = Notice::from(format!("{name} is not logged in: {why}."));
+        self.finish_failed_login(id, &failures::of_ours(why.advise(":RatRestart asks again.")));
     }
 
     /// The login has failed. Chats whose session is open continue, with a paused queue.
-    fn finish_failed_login(&mut self, id: ChatId, why: &str, details: &[String]) {
+    fn finish_failed_login(&mut self, id: ChatId, failure: &Failure) {
         for id in self.waiting_for_login(id) {
             let Some(chat) = self.chats.get_mut(&id) else { continue };
             if chat.phase.has_session() {
                 chat.queue.pause();
-                chat.transcript.note(Severity::Error, why, details.to_vec());
+                let (why, details) = (failure.message.to_string(), user_messages::details(failure));
+                chat.transcript.note(Severity::Error, why, details);
                 self.enter_phase(id, Phase::Ready);
             } else {
-                self.fail(id, &failures::of_ours(why.to_owned()), details.to_vec());
+                self.fail(id, failure);
             }
         }
-        self.notify(Level::Error, why);
+        self.notify(Level::Error, failure.message.clone());
     }
 
     /// Withdraws the chat's `authenticate` call and ends the login, whether or not the agent still answers. Returns whether
@@ -222,7 +222,8 @@ impl State {
         let timeout = chat.config.timeouts.request;
         match self.connection_of(id).map(|(agent, _)| agent) {
             None => {
-                self.notify(Level::Warn, format!("{title} is not running. :RatRestart starts it."));
+                let notice = Notice::from(format!("{title} is not running."));
+                self.notify(Level::Warn, notice.advise(":RatRestart starts it."));
             }
             Some(_) if !can => {
                 self.notify(Level::Info, format!("{title} does not support logging out"));

@@ -7,6 +7,7 @@ use crate::core::chat::{Chat, Phase};
 use crate::core::messages::agent::CallError;
 use crate::core::messages::call::Call;
 use crate::core::messages::editor::{EditorMessage, Level};
+use crate::core::messages::notice::Notice;
 use crate::core::state::State;
 use crate::core::user_messages;
 use crate::session::author::ChatId;
@@ -134,7 +135,8 @@ impl State {
         by_user: bool,
     ) {
         let Some(chat) = self.chats.get(&id).filter(|chat| chat.phase.has_session()) else {
-            return self.notify(Level::Warn, "The session is not open. :RatRestart opens it.");
+            let notice = Notice::from("The session is not open.").advise(":RatRestart opens it.");
+            return self.notify(Level::Warn, notice);
         };
         let Some(session) = chat.session.clone() else { return };
         let timeout = chat.config.timeouts.request;
@@ -159,22 +161,23 @@ impl State {
     /// Sets the configured options in a new session. Returns the number of replies to wait for.
     pub(in crate::core) fn set_defaults(&mut self, id: ChatId) -> usize {
         let Some(chat) = self.chats.get(&id) else { return 0 };
-        let name = chat.name().to_owned();
+        let config = chat.config.clone();
         let mut asked = 0;
-        for (word, wanted) in chat.config.options.clone() {
-            let Some(option) = self.chats.get(&id).and_then(|chat| chat.setting(&word)) else {
-                let text = format!("agents.{name}.options.{word}: the agent has no such option");
+        for (word, wanted) in &config.options {
+            let setting = || config.setting(&format!("options.{word}"));
+            let Some(option) = self.chats.get(&id).and_then(|chat| chat.setting(word)) else {
+                let text = format!("{}: the agent has no such option", setting());
                 self.notify(Level::Warn, text);
                 continue;
             };
-            match value_of(&option, &wanted) {
+            match value_of(&option, wanted) {
                 Ok(value) if is_set(&option, &value) => {}
                 Ok(value) => {
                     self.ask_for_option(id, &option, value, false);
                     asked += 1;
                 }
                 Err(problem) => {
-                    self.notify(Level::Warn, format!("agents.{name}.options.{word}: {problem}"));
+                    self.notify(Level::Warn, format!("{}: {problem}", setting()));
                 }
             }
         }

@@ -5,6 +5,7 @@ use crate::core::chat::PendingPermission;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Answer;
 use crate::core::messages::ids::{AgentId, RequestToken};
+use crate::core::messages::notice::Notice;
 use crate::core::messages::user::PermissionChoice;
 use crate::core::requests::PendingRequest;
 use crate::core::state::State;
@@ -15,6 +16,9 @@ use crate::session::permission::{OptionKind, Outcome, PermissionOption, Permissi
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::{ToolCall, ToolKind};
 use std::path::Component;
+
+/// What to do where there is no simple answer.
+const CHOOSE: &str = "Choose an answer with :RatPermission.";
 
 impl State {
     /// An agent requests permission. The request also updates its tool call, and may be the first message about it.
@@ -114,14 +118,14 @@ impl State {
             PermissionChoice::Allow => match offers(OptionKind::AllowOnce) {
                 Some(option) => Some(option.id.clone()),
                 None => {
-                    let text = "This request cannot be allowed once. Choose an answer with :RatPermission.";
+                    let text = Notice::from("This request cannot be allowed once.").advise(CHOOSE);
                     return self.notify(Level::Warn, text);
                 }
             },
             PermissionChoice::Deny(_) => {
                 let once = offers(OptionKind::RejectOnce).map(|option| option.id.clone());
                 if once.is_none() && offers(OptionKind::RejectAlways).is_some() {
-                    let text = "This request cannot be rejected once. Choose an answer with :RatPermission.";
+                    let text = Notice::from("This request cannot be rejected once.").advise(CHOOSE);
                     return self.notify(Level::Warn, text);
                 }
                 once

@@ -79,7 +79,8 @@ impl State {
             }
             cause => user_messages::lost(&connection.config, cause),
         };
-        let details = user_messages::exit_details(exit);
+        let failure = failures::of_exit(why, exit);
+        let (why, details) = (failure.message.to_string(), user_messages::details(&failure));
         let lost = self.sent_prompts(agent);
         let mut is_news = false;
         for id in self.end_connection(agent, ToolStatus::Failed) {
@@ -94,7 +95,7 @@ impl State {
             self.give_prompt_back(id, &lost);
             self.enter_phase(id, Phase::Starting(StartupStep::Reconnecting));
             if is_first {
-                let told = UserAutocmd::Error(id, failures::of_exit(why.clone(), exit));
+                let told = UserAutocmd::Error(id, failure.clone());
                 self.after_draw.push(EditorMessage::Autocommand(told));
             }
             self.effects.push(Effect::Timer { timer: Timer::Reconnect(id, number), after });

@@ -31,7 +31,7 @@ impl State {
             DecisionScope::Turn => {
                 let chat = self.find_chat(chat).and_then(|id| self.chats.get(&id));
                 let Some(session) = chat.and_then(Chat::key) else {
-                    return self.notify(Level::Warn, "No chat is open. :RatStart starts one.");
+                    return self.notify(Level::Warn, user_messages::no_chat());
                 };
                 let turn = chat.map(|chat| chat.turns);
                 ChangeScope { session: Some(session), turn, ..ChangeScope::default() }

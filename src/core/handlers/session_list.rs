@@ -9,6 +9,7 @@ use crate::core::messages::call::Call;
 use crate::core::messages::editor::{EditorMessage, Level, SessionItem};
 use crate::core::messages::effect::{AgentCommand, Effect, StoreCommand};
 use crate::core::messages::ids::AgentId;
+use crate::core::messages::notice::Notice;
 use crate::core::messages::user::SessionAction;
 use crate::core::session_list::SessionList;
 use crate::core::state::State;
@@ -100,10 +101,8 @@ impl State {
             }
             Ok(_) => {}
             Err(CallError::Rpc { code: INVALID_PARAMS, .. }) if !list.listed.is_empty() => {
-                self.notify(
-                    Level::Warn,
-                    format!("{name}: the session list is out of date. Run :RatSessions again."),
-                );
+                let text = format!("{name}: the session list is out of date.");
+                self.notify(Level::Warn, Notice::from(text).advise("Run :RatSessions again."));
             }
             Err(error) => {
                 let why = user_messages::reason(&error);

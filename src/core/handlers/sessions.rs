@@ -7,9 +7,12 @@ use crate::core::chat::Replay;
 use crate::core::chat::SessionSettings;
 use crate::core::chat::StartupStep;
 use crate::core::chat::{Chat, Phase};
+use crate::core::failures;
 use crate::core::messages::agent::{CallError, NOT_FOUND, SessionSetup};
 use crate::core::messages::call::{Call, SessionParams};
+use crate::core::messages::editor::Level;
 use crate::core::messages::effect::{Effect, StoreCommand};
+use crate::core::messages::failure::{Failure, Origin};
 use crate::core::messages::page::View;
 use crate::core::messages::user::SessionTarget;
 use crate::core::state::State;
@@ -36,6 +39,17 @@ impl State {
         let can_go_on = can.has(Capability::Resume) || can.has(Capability::Load);
         match (std::mem::replace(&mut chat.opening.target, SessionTarget::New), last) {
             (SessionTarget::Existing(session), _) => chat.session = Some(session),
+            (SessionTarget::Only(session), _) => {
+                if !can_go_on {
+                    let why = "it does not keep sessions";
+                    let message = user_messages::resume(chat.name(), &session, why);
+                    let failure = Failure { origin: Origin::Agent, ..failures::of_ours(message) };
+                    return self.session_missing(id, &failure);
+                }
+                // It remains the target until it is open.
+                chat.opening.target = SessionTarget::Only(session.clone());
+                chat.session = Some(session);
+            }
             (SessionTarget::Last, LastSession::Here(last)) if can_go_on => {
                 chat.session = Some(last);
                 chat.opening.reopens_last = true;
@@ -198,6 +212,11 @@ impl State {
         self.cancel_permissions(id);
         self.cancel_all_elicitations(id);
         let Some(chat) = self.chats.get_mut(&id) else { return };
+        if let SessionTarget::Only(session) = &chat.opening.target {
+            let why = user_messages::reason(error);
+            let message = user_messages::resume(chat.name(), session, &why);
+            return self.session_missing(id, &failures::of_call(message, error));
+        }
         chat.replay = Replay::None;
         chat.title = None;
         chat.opening.reopens_last = false;
@@ -217,6 +236,12 @@ impl State {
         );
         chat.transcript.note(Severity::Warning, title, Vec::new());
         self.open_session(id);
+    }
+
+    /// The only session that was wanted cannot be opened.
+    fn session_missing(&mut self, id: ChatId, failure: &Failure) {
+        self.fail(id, failure);
+        self.notify(Level::Error, failure.message.clone());
     }
 
     pub(in crate::core) fn session_failed(&mut self, id: ChatId, step: &str, error: &CallError) {

@@ -2,9 +2,10 @@
 
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Effect;
+use crate::core::messages::notice::Notice;
 use crate::core::messages::trace::{TraceCommand, TracePiece, TraceSaved, TraceTask};
 use crate::core::state::State;
-use crate::core::user_messages::count;
+use crate::core::user_messages::{self, count};
 use crate::session::author::ChatId;
 use crate::session::label;
 use std::path::Path;
@@ -16,7 +17,7 @@ impl State {
     pub(in crate::core) fn trace(&mut self, chat: Option<ChatId>, command: TraceCommand) {
         let Some(id) = self.find_chat(chat) else {
             if matches!(command, TraceCommand::Open(_) | TraceCommand::Save(_)) {
-                self.notify(Level::Warn, "No chat is open. :RatStart starts one.");
+                self.notify(Level::Warn, user_messages::no_chat());
             }
             // The page of a chat that has ended.
             self.effects.extend(chat.map(Effect::TraceClose));
@@ -74,13 +75,13 @@ impl State {
             TraceSaved::Done(_, missing) => {
                 let missing = count(usize::try_from(*missing).unwrap_or(usize::MAX), "message");
                 let note = format!(
-                    "Saved the traffic as {path}, but {missing} were too many to keep and are missing. :help :RatTrace"
+                    "Saved the traffic as {path}, but {missing} were too many to keep and are missing."
                 );
-                self.notify(Level::Warn, note);
+                self.notify(Level::Warn, Notice::from(note).advise(":help :RatTrace"));
             }
             TraceSaved::Exists => {
-                let note = format!("{path} exists. :RatTrace! save overwrites it.");
-                self.notify(Level::Error, note);
+                let note = Notice::from(format!("{path} exists."));
+                self.notify(Level::Error, note.advise(":RatTrace! save overwrites it."));
             }
             TraceSaved::Failed(why) => {
                 self.notify(Level::Error, format!("Could not save {path}: {why}"));

@@ -9,6 +9,7 @@ use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::{AgentCommand, Effect};
 use crate::core::messages::event::Timer;
 use crate::core::messages::ids::CallId;
+use crate::core::messages::notice::Notice;
 use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
@@ -27,7 +28,7 @@ use std::path::PathBuf;
 impl State {
     pub(in crate::core) fn prompt(&mut self, chat: Option<ChatId>, prompt: Prompt) {
         let Some(id) = self.find_chat(chat) else {
-            return self.notify(Level::Warn, "No chat is open. :RatStart starts one.");
+            return self.notify(Level::Warn, user_messages::no_chat());
         };
         self.current = Some(id);
         let Some(chat) = self.chats.get_mut(&id) else { return };
@@ -45,12 +46,9 @@ impl State {
             Phase::Stopped => {
                 let name = chat.name().to_owned();
                 self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
-                self.notify(
-                    Level::Error,
-                    format!(
-                        "{name} has stopped; :RatRestart starts it again. Your prompt is kept."
-                    ),
-                );
+                let notice = Notice::from(format!("{name} has stopped."));
+                let advice = ":RatRestart starts it again. Your prompt is kept.";
+                self.notify(Level::Error, notice.advise(advice));
             }
         }
     }
@@ -251,13 +249,14 @@ impl State {
         }
         let mut why = user_messages::turn(chat.name(), error);
         if !turn.prompt.text.is_empty() {
-            why = format!("{why} {}", user_messages::PROMPT_IS_BACK);
+            why = why.advise(user_messages::PROMPT_IS_BACK);
             let prompt = turn.prompt.clone();
             self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
         }
-        let details = user_messages::data(error);
-        chat.transcript.note(Severity::Error, why.clone(), details);
-        let told = UserAutocmd::Error(id, failures::of_call(why.clone(), error));
+        let failure = failures::of_call(why.clone(), error);
+        let details = user_messages::details(&failure);
+        chat.transcript.note(Severity::Error, why.to_string(), details);
+        let told = UserAutocmd::Error(id, failure);
         self.after_draw.push(EditorMessage::Autocommand(told));
         self.notify(Level::Error, why);
         self.end_turn(id, true, "error");

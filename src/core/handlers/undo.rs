@@ -7,6 +7,7 @@ use crate::core::messages::checkpoint::{
 };
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Effect;
+use crate::core::messages::notice::Notice;
 use crate::core::messages::page::PageId;
 use crate::core::questions::Question;
 use crate::core::state::State;
@@ -112,8 +113,8 @@ impl State {
             return;
         }
         if self.chats.get(&id).is_some_and(|chat| chat.turn().is_some()) {
-            let text = "A turn is running. :RatCancel cancels it; then :RatUndo takes it back.";
-            return self.notify(Level::Warn, text);
+            let advice = ":RatCancel cancels it; then :RatUndo takes it back.";
+            return self.notify(Level::Warn, Notice::from("A turn is running.").advise(advice));
         }
         let roots = self.roots(id);
         self.checkpoint(CheckpointCommand::Plan(UndoRequest { chat: id, roots, target, force }));

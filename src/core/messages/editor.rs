@@ -6,6 +6,7 @@ use crate::core::messages::conversation::ConversationEvent;
 use crate::core::messages::elicitation::ElicitationUpdate;
 use crate::core::messages::failure::Failure;
 use crate::core::messages::files::{FileChange, ProposedWrite};
+use crate::core::messages::notice::Notice;
 use crate::core::messages::page::{ScratchPage, View};
 use crate::core::messages::review::{ComparedFile, ListedChange, PendingFile};
 use crate::core::messages::review_page::ReviewPage;
@@ -54,7 +55,7 @@ pub enum EditorMessage {
         patch: Patch,
     },
     /// One line for the user.
-    Notify(Level, String),
+    Notify(Level, Notice),
     /// Trigger a `User` autocommand.
     Autocommand(UserAutocmd),
     /// Something that scripts listen to.

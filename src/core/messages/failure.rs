@@ -1,10 +1,14 @@
 //! Failures as scripts see them (`:help RatError`).
 
+use super::notice::Notice;
+
 /// What failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What the user is told, in one line.
-    pub message: String,
+    /// What the user is told.
+    pub message: Notice,
+    /// Lines below it: the end of the agent's stderr, or what came with an error.
+    pub details: Vec<Notice>,
     /// Where it failed.
     pub origin: Origin,
     /// The code of the agent's error (JSON-RPC, ACP).

@@ -232,8 +232,10 @@ pub enum SessionTarget {
     Current,
     /// A new one.
     New,
-    /// This one.
+    /// This one, or a new one if it cannot be resumed.
     Existing(SessionId),
+    /// This one and no other.
+    Only(SessionId),
     /// A fork.
     Fork(ForkPoint),
 }

@@ -89,7 +89,7 @@ fn a_failed_turn_is_reported_once_and_the_next_one_works() {
     world.handle(prompt("go"));
     confirm_prompt(&mut world);
     report(&mut world, Activity::Failed("no model".to_owned()));
-    let told = |it: &&EditorMessage| matches!(it, EditorMessage::Notify(Level::Error, text) if text.contains("no model"));
+    let told = |it: &&EditorMessage| matches!(it, EditorMessage::Notify(Level::Error, notice) if notice.text.contains("no model"));
     assert_eq!(world.messages.iter().filter(told).count(), 1, "{:?}", world.messages);
     assert_eq!(world.chat_state(), ChatState::Ready);
     world.handle(prompt("again"));

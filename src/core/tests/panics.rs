@@ -6,7 +6,7 @@ use crate::core::messages::editor::{Level, UserAutocmd};
 use crate::core::messages::files::FileChange;
 
 fn told(world: &World, part: &str) -> usize {
-    let says = |it: &&EditorMessage| matches!(it, EditorMessage::Notify(Level::Error, text) if text.contains(part));
+    let says = |it: &&EditorMessage| matches!(it, EditorMessage::Notify(Level::Error, notice) if notice.to_string().contains(part));
     world.messages.iter().filter(says).count()
 }
 

@@ -231,7 +231,7 @@ fn an_agent_may_come_up_slowly() {
     assert_eq!(waited, Duration::from_secs(31), "one more would be after more than 60 s");
     assert_eq!(world.chat_state(), ChatState::Failed);
     let said = transcript(&world);
-    let news = "could not be reached: no. Trying again for up to 60 s; :RatStop stops it.";
+    let news = "could not be reached: no. Trying again for up to 60 s. :RatStop stops it.";
     assert_eq!(said.matches(news).count(), 1, "{said}");
     // Started anew by the user, it is waited for as long again, and its session is opened when it is there.
     world.handle(Event::User(UserAction::Restart(Some(ChatId(1)))));

@@ -182,7 +182,7 @@ fn problems_of_the_settings_file_are_reported_once() {
         world.messages.clear();
         world.handle(Event::User(action));
         let errors = world.messages.iter().filter_map(|message| match message {
-            EditorMessage::Notify(Level::Error, text) => Some(text.clone()),
+            EditorMessage::Notify(Level::Error, notice) => Some(notice.to_string()),
             _ => None,
         });
         errors.collect::<Vec<_>>()

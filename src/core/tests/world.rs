@@ -1,6 +1,7 @@
 //! A simulated environment for a `State`: an agent, a disk and an editor.
 
 use super::*;
+use crate::core::messages::editor::UserAutocmd;
 use std::time::Duration;
 
 /// Simulates everything around a `State` and records its effects.
@@ -108,6 +109,13 @@ impl World {
             EditorMessage::Ask { id, .. } => Some(*id),
             _ => None,
         }));
+        for message in &frame {
+            if let EditorMessage::Autocommand(UserAutocmd::Error(_, failure)) = message {
+                let texts = [&failure.message].into_iter().chain(&failure.details);
+                let is_for_all = |text: &str| !text.contains(":Rat") && !text.contains(":help");
+                assert!(texts.clone().all(|it| is_for_all(&it.text)), "{failure:?}");
+            }
+        }
         self.messages.extend(frame);
     }
 

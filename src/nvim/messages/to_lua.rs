@@ -104,7 +104,9 @@ fn message(message: EditorMessage) -> Value {
             ToLua::Chat(chat::Opened::new(chat.0, agent, title, &cwd, show, focus))
         }
         EditorMessage::Status(status) => ToLua::Status(Box::new((*status).into())),
-        EditorMessage::Notify(level, text) => ToLua::Notify(chat::Notify::new(level, &text)),
+        EditorMessage::Notify(level, notice) => {
+            ToLua::Notify(chat::Notify::new(level, &notice.to_string()))
+        }
         EditorMessage::Autocommand(happened) => ToLua::Event(happened.into()),
         EditorMessage::Conversation(chat, event) => {
             ToLua::Update(event::SessionEvent::new(chat.0, *event))

@@ -221,7 +221,7 @@ impl From<UserAutocmd> for Event {
             UserAutocmd::Error(chat, failure) => (
                 "RatError",
                 EventData {
-                    message: Some(Label::new(failure.message)),
+                    message: Some(Label::new(failure.message.to_string())),
                     origin: Some(Word::new(failure.origin.name())),
                     code: failure.code,
                     retryable: Some(failure.is_retryable),

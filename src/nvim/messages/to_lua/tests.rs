@@ -39,7 +39,8 @@ fn hostile_text() -> String {
 
 fn failure() -> Failure {
     Failure {
-        message: hostile_text(),
+        message: hostile_text().into(),
+        details: Vec::new(),
         origin: Origin::Agent,
         code: Some(-32603),
         is_retryable: true,
@@ -125,7 +126,7 @@ fn chats() -> Vec<EditorMessage> {
         },
         EditorMessage::Status(Box::new(status)),
         EditorMessage::Status(Box::new(short)),
-        EditorMessage::Notify(Level::Warn, hostile_text()),
+        EditorMessage::Notify(Level::Warn, hostile_text().into()),
         EditorMessage::Ask {
             id: 1,
             chat,
