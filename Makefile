@@ -122,8 +122,8 @@ index: ## Write the index in doc/contributing.md: what must hold, and the tests 
 	UPDATE_EXPECT=1 $(CARGO) test --quiet --locked --test without_neovim index::
 
 .PHONY: messages
-messages: ## Write the files generated from Rust types and tables: doc/messages.md, lua/rat/rpc/messages, lua/rat/config/presets.lua
-	UPDATE_EXPECT=1 $(CARGO) test --quiet --locked --lib -- nvim::messages::schema config::presets
+messages: ## Write the files generated from Rust types and tables: doc/messages.md, lua/rat/rpc/messages, presets and methods
+	UPDATE_EXPECT=1 $(CARGO) test --quiet --locked --lib -- nvim::messages::schema config::presets acp::v1::table
 
 .PHONY: lint
 lint: ## Check formatting, lints and documentation of the Rust and Lua code

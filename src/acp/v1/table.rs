@@ -217,11 +217,27 @@ pub const AGENT_CAPABILITIES: &[Row] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use expect_test::expect_file;
 
     #[test]
     fn only_rows_marked_as_handled_are_handled() {
         assert!(handles(TO_CLIENT, "fs/read_text_file"));
         assert!(!handles(TO_CLIENT, "mcp/message"));
         assert!(!handles(TO_CLIENT, "fs/delete"));
+    }
+
+    /// Holds (Traffic): The filter of the traffic's page completes the methods that are handled.
+    #[test]
+    fn lua_has_the_same_methods() {
+        let all = [TO_AGENT, TO_CLIENT, BOTH_WAYS].concat();
+        let mut names: Vec<_> =
+            all.iter().filter(|row| handles(&all, row.name)).map(|row| row.name).collect();
+        names.sort_unstable();
+        let mut lua = "--- The methods of the protocol that are handled. Generated from src/acp/v1/table.rs by `make messages`.\n\
+             ---@type string[]\nreturn {\n"
+            .to_owned();
+        lua.extend(names.iter().flat_map(|name| ["  \"", name, "\",\n"]));
+        lua.push_str("}\n");
+        expect_file!["../../../lua/rat/complete/methods.lua"].assert_eq(&lua);
     }
 }
