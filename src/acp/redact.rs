@@ -2,6 +2,8 @@
 //! sent to agents is not changed.
 
 use crate::secrets::{HIDDEN, SECRET_ENDS, SECRET_PARTS, Secrets, is_secret};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use regex::Regex;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -77,6 +79,17 @@ impl Redactor {
         }
     }
 
+    /// Hides secrets in the output of a terminal, which is encoded in base64 (ACP 2).
+    fn clean_bytes(&self, data: Option<&mut Value>) -> bool {
+        let Some(Value::String(data)) = data else { return false };
+        let Ok(bytes) = STANDARD.decode(&*data) else { return false };
+        match self.text(&String::from_utf8_lossy(&bytes)) {
+            Cow::Owned(clean) => *data = STANDARD.encode(clean),
+            Cow::Borrowed(_) => return false,
+        }
+        true
+    }
+
     fn clean_object(&self, map: &mut Map<String, Value>, shortens: bool) -> bool {
         let mut hides = false;
         if map.keys().any(|key| matches!(self.text(key), Cow::Owned(_))) {
@@ -90,6 +103,11 @@ impl Redactor {
             // The user's input to a form (ACP elicitation).
             *content = without_values(content);
             hides = true;
+        }
+        if map.get("sessionUpdate").and_then(Value::as_str).is_some_and(has_bytes) {
+            hides |= self.clean_bytes(map.get_mut("data"));
+            hides |=
+                self.clean_bytes(map.get_mut("output").and_then(|output| output.get_mut("data")));
         }
         // The URLs of elicitations and of MCP servers may contain credentials.
         let has_confidential_url =
@@ -114,7 +132,8 @@ impl Redactor {
 static SUSPICIOUS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let spread = |word: &&str| word.chars().map(String::from).collect::<Vec<_>>().join("[-_]*");
     let words: Vec<String> = SECRET_PARTS.iter().chain(&SECRET_ENDS).map(spread).collect();
-    let keys = r#""(?:env|headers|accounts|action|mode|url)""#;
+    let keys =
+        r#""(?:env|headers|accounts|action|mode|url|terminal_update|terminal_output_chunk)""#;
     Regex::new(&format!("(?i-u:{keys}|{})", words.join("|"))).ok()
 });
 
@@ -128,6 +147,11 @@ fn has_rare_escape(json: &str) -> bool {
         }
     }
     false
+}
+
+/// Whether an update has the output of a terminal.
+fn has_bytes(update: &str) -> bool {
+    matches!(update, "terminal_update" | "terminal_output_chunk")
 }
 
 /// Hides all values except for those of the key `name`.
@@ -221,6 +245,31 @@ mod tests {
         let mut value = json!({"content": "key sk-12345678", "sk-12345678": 1});
         Redactor::new(secrets).json(&mut value);
         assert_eq!(value["content"], "key [redacted]");
+    }
+
+    /// ACP 136.
+    #[test]
+    fn known_secrets_are_hidden_in_the_bytes_of_a_terminal() {
+        let secrets = Secrets::default();
+        secrets.add(["sk-12345678".to_owned()]);
+        let redactor = Redactor::new(secrets);
+        let data = |bytes: &[u8]| STANDARD.encode(bytes);
+        for (said, hidden) in [
+            (&b"key sk-12345678\xff end"[..], "key [redacted]\u{fffd} end"),
+            (&b"none\xff"[..], ""),
+        ] {
+            for mut value in [
+                json!({"sessionUpdate": "terminal_update", "output": {"data": data(said)}}),
+                json!({"sessionUpdate": "terminal_output_chunk", "data": data(said)}),
+            ] {
+                assert!(redactor.may_hide(&value.to_string()));
+                let is_hidden = redactor.whole(&mut value);
+                let now = value.to_string();
+                assert_eq!(is_hidden, !hidden.is_empty());
+                let expected = if is_hidden { data(hidden.as_bytes()) } else { data(said) };
+                assert!(now.contains(&expected), "{now}");
+            }
+        }
     }
 
     /// ACP 136.

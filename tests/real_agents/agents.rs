@@ -4,11 +4,11 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
+use crate::model::Model;
 use crate::support::{
     DEADLINE, Gateway, Nvim, Options, Processes, TempFolder, Way, poll_for, repository,
 };
@@ -62,62 +62,8 @@ impl Kind {
 }
 
 /// The folder with the scripts that start the agents and the model.
-fn agents_folder() -> PathBuf {
+pub(crate) fn agents_folder() -> PathBuf {
     std::env::var_os("ACP_AGENTS").expect("ACP_AGENTS: the folder of the agents' scripts").into()
-}
-
-/// The scripted model on a port of its own; ends when dropped. Agents without one note what they would ask of it.
-pub(crate) struct Model {
-    server: Option<(Child, u16)>,
-    log: PathBuf,
-}
-
-impl Model {
-    pub(crate) fn of(kind: Kind, folder: &Path) -> Self {
-        let log = folder.join("requests.jsonl");
-        let server = (!kind.is_on_sdk()).then(|| Self::start(folder, &log));
-        Self { server, log }
-    }
-
-    fn start(folder: &Path, log: &Path) -> (Child, u16) {
-        let port_file = folder.join("port");
-        let child = Command::new("python3")
-            .arg(agents_folder().join("mock_llm.py"))
-            .args(["--port", "0", "--verbose"])
-            .arg("--log")
-            .arg(log)
-            .arg("--port-file")
-            .arg(&port_file)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("start the model: python3 is needed");
-        let port = || std::fs::read_to_string(&port_file).ok()?.parse().ok();
-        (child, poll_for(PATIENCE, port).expect("the model's port"))
-    }
-
-    /// The variables by which agents find it.
-    pub(crate) fn variables(&self) -> [(&str, String); 2] {
-        let port = self.server.as_ref().map_or(0, |(_, port)| *port);
-        let log = self.log.to_str().expect("UTF-8").to_owned();
-        [("MOCK_URL", format!("http://127.0.0.1:{port}")), ("AGENT_LOG", log)]
-    }
-
-    /// All that agents have asked of it.
-    pub(crate) fn requests(&self) -> Vec<Json> {
-        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-    }
-}
-
-impl Drop for Model {
-    fn drop(&mut self) {
-        if let Some((child, _)) = &mut self.server {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
 }
 
 /// Where the agents run, as `RAT_AGENTS` says.
@@ -223,15 +169,34 @@ impl Chat {
 
     /// The same with these options of the plugin.
     pub(crate) fn open_with(kind: Kind, files: &[(&str, &str)], settings: Json) -> Self {
+        Self::open_in(Self::options(), kind, files, settings, &[])
+    }
+
+    /// What Neovim is started with.
+    pub(crate) fn options() -> Options {
+        Options { columns: 110, lines: 50, ..Options::default() }
+    }
+
+    /// The same in a Neovim that is started like this, and with an agent that has these variables.
+    pub(crate) fn open_in(
+        options: Options,
+        kind: Kind,
+        files: &[(&str, &str)],
+        settings: Json,
+        variables: &[(&str, &str)],
+    ) -> Self {
         let home = TempFolder::new();
         let model = Model::of(kind, home.path());
-        let mut nvim = Nvim::start(Options { columns: 110, lines: 50, ..Options::default() });
+        let mut nvim = Nvim::start(options);
         for (name, text) in files {
             nvim.folder().file(&format!("project/{name}"), text);
         }
         let agents = std::env::var("ACP_AGENTS_DIR").expect("ACP_AGENTS_DIR: where agents are");
         let mut env = json!({"ACP_AGENTS_DIR": agents, "ACP_HOME": home.folder("agent")});
         for (name, value) in model.variables() {
+            env[name] = json!(value);
+        }
+        for (name, value) in variables {
             env[name] = json!(value);
         }
         let (agent, server) = configured(&kind.command(), &env, &nvim, home.path());
@@ -248,9 +213,26 @@ impl Chat {
     /// Ends Neovim and starts another one, in which nothing is open yet.
     pub(crate) fn restart_neovim(&mut self) {
         self.nvim.quit();
-        self.nvim = self.nvim.beside(Options { columns: 110, lines: 50, ..Options::default() });
+        self.nvim = self.nvim.beside(Self::options());
         self.turns = 0;
         prepare(&mut self.nvim, self.kind, &self.agent, &self.settings);
+    }
+
+    /// Whether a server has started the agent.
+    pub(crate) fn is_served(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// Opens a new session in another Neovim, with another agent under the name of this one, which knows the same paths.
+    pub(crate) fn replaced_by(&mut self, mut agent: Json) {
+        if let Some(paths) = self.agent.get("paths") {
+            agent["paths"] = paths.clone();
+        }
+        agent["reconnect"] = json!("prompt");
+        self.agent = agent;
+        self.restart_neovim();
+        self.nvim.command(&format!("RatStart! {}", self.kind.name()));
+        self.wait_for("ready");
     }
 
     /// Goes to the chat.

@@ -5,7 +5,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::{Value as Json, json};
 
-use crate::agents::{Kind, Model, PATIENCE};
+use crate::agents::{Kind, PATIENCE};
+use crate::model::Model;
 use crate::support::{Processes, TempFolder, poll_for};
 use crate::with_agent;
 
@@ -68,6 +69,8 @@ impl Desk {
             .args(arguments)
             .current_dir(self.folder.path().join("project"))
             .env(name, value)
+            // Nobody is asked at the terminal the tests are started in.
+            .env("CI", "true")
             .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -10,6 +10,8 @@ mod end;
 mod exec;
 mod forms;
 mod images;
+mod model;
+mod replay;
 mod review;
 mod review_before;
 mod sdks;
