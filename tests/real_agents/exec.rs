@@ -8,15 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::agents::{Kind, PATIENCE};
 use crate::model::Model;
 use crate::support::{Processes, TempFolder, poll_for};
-use crate::with_agent;
-
-macro_rules! with_each_real_agent {
-    ($($test:ident),* $(,)?) => {
-        with_agent!(opencode OpenCode $($test)*);
-        with_agent!(claude Claude $($test)*);
-        with_agent!(gemini Gemini $($test)*);
-    };
-}
+use crate::{with_agent, with_each_real_agent};
 
 with_each_real_agent!(
     it_answers_in_each_format,

@@ -37,6 +37,15 @@ macro_rules! with_each_agent {
     };
 }
 
+/// The same for the agents that nobody in this project wrote.
+macro_rules! with_each_real_agent {
+    ($($test:ident),* $(,)?) => {
+        with_agent!(opencode OpenCode $($test)*);
+        with_agent!(claude Claude $($test)*);
+        with_agent!(gemini Gemini $($test)*);
+    };
+}
+
 /// The same for the agents on SDKs only.
 macro_rules! with_each_sdk {
     ($($test:ident),* $(,)?) => {
@@ -57,4 +66,4 @@ macro_rules! with_agent {
         }
     };
 }
-use {with_agent, with_each_agent, with_each_sdk};
+use {with_agent, with_each_agent, with_each_real_agent, with_each_sdk};

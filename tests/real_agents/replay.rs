@@ -4,11 +4,9 @@ use serde_json::json;
 
 use crate::agents::{Chat, Kind};
 use crate::support::{Options, binary};
-use crate::with_agent;
+use crate::{with_agent, with_each_real_agent};
 
-with_agent!(opencode OpenCode a_recording_draws_the_same_transcript);
-with_agent!(claude Claude a_recording_draws_the_same_transcript);
-with_agent!(gemini Gemini a_recording_draws_the_same_transcript);
+with_each_real_agent!(a_recording_draws_the_same_transcript);
 
 /// The values of variables that look like secrets: one of Neovim's environment, which agents inherit, one of the agent's own.
 const INHERITED: &str = "of-the-environment-7Q";
