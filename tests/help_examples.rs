@@ -2,6 +2,7 @@
 
 use crate::support::{Chat, repository, yes_or_no};
 use serde_json::{Value as Json, json};
+use std::os::unix::fs::PermissionsExt as _;
 
 /// The code below a tag of the help.
 fn example(name: &str) -> String {
@@ -93,4 +94,38 @@ fn the_permission_provider_allows_rejects_and_asks() {
     let pending = chat.ask("session/request_permission", call("both", "read", both));
     chat.nvim.poll("the request", |nvim| nvim.waiting() == 1);
     assert!(!chat.agent.is_answered(pending));
+}
+
+/// What stands in for gpg: moves letters by thirteen places.
+const GPG: &str = r#"#!/bin/sh
+for file; do :; done
+case "$*" in
+  *--decrypt*) tr a-z n-za-m <"$file" ;;
+  *) tr a-z n-za-m >"$file" ;;
+esac
+"#;
+
+/// Holds (Scripts in Lua): The help's file providers read and write what is encrypted, and leave other files alone.
+#[test]
+fn the_file_providers_read_and_write_what_is_encrypted() {
+    let mut chat =
+        Chat::builder().file("a.gpg", "bar\ngjb\nguerr\n").file("b.txt", "plain\n").in_turn();
+    let gpg = chat.nvim.folder().file("bin/gpg", GPG);
+    std::fs::set_permissions(&gpg, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = "vim.env.PATH = ... .. ':' .. vim.env.PATH";
+    chat.nvim.lua(path, json!([gpg.parent().unwrap()]));
+    chat.nvim.lua(&example("file-provider"), json!([]));
+    let read = |chat: &mut Chat, params: Json| {
+        chat.request("fs/read_text_file", params).unwrap()["content"].clone()
+    };
+    let (secret, plain) = (chat.path("a.gpg"), chat.path("b.txt"));
+    assert_eq!(read(&mut chat, json!({"path": secret})), "one\ntwo\nthree\n");
+    assert_eq!(read(&mut chat, json!({"path": secret, "line": 2, "limit": 1})), "two");
+    assert_eq!(read(&mut chat, json!({"path": plain})), "plain\n");
+    let new = json!({"path": secret, "content": "four\n"});
+    chat.request("fs/write_text_file", new).unwrap();
+    assert_eq!(std::fs::read_to_string(&secret).unwrap(), "sbhe\n");
+    let new = json!({"path": plain, "content": "plainer\n"});
+    chat.request("fs/write_text_file", new).unwrap();
+    assert_eq!(std::fs::read_to_string(&plain).unwrap(), "plainer\n");
 }

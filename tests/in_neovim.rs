@@ -29,6 +29,7 @@ mod documents;
 mod drawing;
 mod elicitation;
 mod elsewhere;
+mod file_provider;
 mod full_disk;
 mod harness;
 mod help_examples;

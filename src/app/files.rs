@@ -75,18 +75,23 @@ impl Files {
 
     pub(super) fn read(&self, token: RequestToken, request: ReadRequest, scope: FileScope) {
         let (documents, queue) = (Arc::clone(&self.documents), self.queues.get(&request.path));
+        let editor = Arc::clone(&self.editor);
         self.answer(token, async move {
             let _guard = queue.lock().await;
-            match resolve_in_scope(documents.disks(), &scope, &request.path).await {
-                Ok(path) => read_outcome(documents.read(ReadRequest { path, ..request }).await),
-                Err(outcome) => outcome,
+            let path = match resolve_in_scope(documents.disks(), &scope, &request.path).await {
+                Ok(path) => path,
+                Err(outcome) => return outcome,
+            };
+            match editor.provided_text(&path, request.line, request.limit).await {
+                Some(text) => FileOutcome::Text(text),
+                None => read_outcome(documents.read(ReadRequest { path, ..request }).await),
             }
         });
     }
 
     pub(super) fn write(&self, token: RequestToken, request: WriteRequest, scope: FileScope) {
         let (documents, queue) = (Arc::clone(&self.documents), self.queues.get(&request.path));
-        let dirty = request.dirty;
+        let (editor, dirty) = (Arc::clone(&self.editor), request.dirty);
         self.answer(token, async move {
             let _guard = queue.lock().await;
             match resolve_in_scope(documents.disks(), &scope, &request.path).await {
@@ -98,6 +103,9 @@ impl Files {
                             Ok(None) => {}
                             Err(error) => return write_outcome(Err(error), dirty),
                         }
+                    }
+                    if editor.provided_write(&request.path, &request.content).await {
+                        return FileOutcome::Written { changes: Vec::new(), notice: None };
                     }
                     write_outcome(documents.write(request).await, dirty)
                 }

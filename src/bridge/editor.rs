@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 
+use super::provider::Providers;
 use crate::documents::editor::{
     Buffer, BufferId, Editor, EditorError, Encoded, Found, Lines, Outcome, Then,
 };
@@ -30,12 +31,18 @@ const MAX_SNAPSHOT_ATTEMPTS: usize = 5;
 #[derive(Debug, Clone)]
 pub struct NvimEditor {
     client: Client,
+    providers: Providers,
 }
 
 impl NvimEditor {
     /// Creates the port on `client`, whose Neovim must have this plugin in 'runtimepath'.
     pub fn new(client: Client) -> Self {
-        Self { client }
+        Self { client, providers: Providers::default() }
+    }
+
+    /// Returns the user's functions that are asked before files are used.
+    pub(super) fn providers(&self) -> &Providers {
+        &self.providers
     }
 
     async fn call<C: Call>(&self, call: C) -> Result<C::Answer, EditorError> {
@@ -204,5 +211,24 @@ impl Editor for NvimEditor {
             document::Encoded { lacks: Some(lacks), .. } => Ok(Encoded::Lacks(text(lacks)?)),
             document::Encoded { .. } => Err(unexpected("encode", "lacks: missing")),
         }
+    }
+
+    async fn provided_text(
+        &self,
+        path: &Path,
+        line: Option<u32>,
+        limit: Option<u32>,
+    ) -> Option<String> {
+        let path = path.to_str().filter(|_| self.providers.offered().reads)?;
+        let call = |id| document::ProvideText { id, path, line, limit };
+        self.providers.ask(&self.client, call).await.text
+    }
+
+    async fn provided_write(&self, path: &Path, content: &str) -> bool {
+        let Some(path) = path.to_str().filter(|_| self.providers.offered().writes) else {
+            return false;
+        };
+        let call = |id| document::ProvideWrite { id, path, content };
+        self.providers.ask(&self.client, call).await.written
     }
 }

@@ -4,6 +4,7 @@
 pub mod editor;
 
 mod pace;
+mod provider;
 mod start;
 mod terminate;
 
@@ -32,6 +33,7 @@ use crate::secrets::Secrets;
 use crate::session::ids::TerminalId;
 use editor::NvimEditor;
 use pace::Pace;
+use provider::{Offered, Provided, Providers};
 use rmpv::Value;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -96,6 +98,7 @@ struct Bridge {
     state: State,
     runner: Runner,
     client: Client,
+    providers: Providers,
     log: Option<Log>,
     from_nvim: mpsc::UnboundedReceiver<NvimEvent>,
     from_agents: mpsc::Receiver<Batch>,
@@ -139,11 +142,13 @@ impl Bridge {
         let checkpoints = Checkpoints::open(kept, secrets.clone(), Limits::default());
         let store = Store::open(folder, secrets);
         let editor = Arc::new(NvimEditor::new(client.clone()));
+        let providers = editor.providers().clone();
         let runner = Runner::new(editor, agents, terminals, store, checkpoints, effects_sender);
         Ok(Self {
             state: State::default(),
             runner,
             client,
+            providers,
             log,
             from_nvim,
             from_agents,
@@ -262,7 +267,11 @@ impl Bridge {
         match notification(name, args) {
             Ok(LuaMessage::User(action)) => self.handle(Event::User(action)),
             Ok(LuaMessage::Start(request)) => self.resolving = Some(start::resolve(*request)),
-            Ok(LuaMessage::Configure { log_level }) => {
+            Ok(LuaMessage::Provided { id, text, written }) => {
+                self.providers.answered(id, Provided { text, written });
+            }
+            Ok(LuaMessage::Configure { log_level, provides: (reads, writes) }) => {
+                self.providers.configure(Offered { reads, writes });
                 if let (Some(log), Some(level)) = (&self.log, log_level) {
                     log.set_level(&level);
                 }

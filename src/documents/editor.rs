@@ -210,4 +210,20 @@ pub trait Editor: Send + Sync + std::fmt::Debug {
 
     /// Encodes a text; `encoding` is Neovim's name for the encoding.
     async fn encode(&self, text: &str, encoding: &str) -> Result<Encoded, EditorError>;
+
+    /// Returns the text that a function of the user's gives in place of a file, or of the lines that are asked for; `None` if
+    /// it leaves the file to us.
+    async fn provided_text(
+        &self,
+        _path: &Path,
+        _line: Option<u32>,
+        _limit: Option<u32>,
+    ) -> Option<String> {
+        None
+    }
+
+    /// Whether a function of the user's has written a file in place of us.
+    async fn provided_write(&self, _path: &Path, _content: &str) -> bool {
+        false
+    }
 }

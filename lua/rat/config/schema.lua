@@ -252,6 +252,24 @@ return {
       },
     },
     {
+      name = "files",
+      type = "table",
+      doc = "Files that functions of yours read or write for agents.",
+      fields = {
+        {
+          name = "read_provider",
+          type = "function",
+          doc = "Called before a file is read for an agent, with a request and a function to answer it"
+            .. " with. See |rat-file-provider|.",
+        },
+        {
+          name = "write_provider",
+          type = "function",
+          doc = "Called before a file is written for an agent, in the same way.",
+        },
+      },
+    },
+    {
       name = "complete",
       type = "string",
       choices = { "typed", "key" },

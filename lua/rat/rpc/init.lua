@@ -215,7 +215,12 @@ end
 
 --- Sends the options that apply to the whole binary; all others travel with the messages they concern.
 local function send_options()
-  send("configure", { log_level = config.get().log_level })
+  local options = config.get()
+  send("configure", {
+    log_level = options.log_level,
+    reads_files = options.files.read_provider ~= nil,
+    writes_files = options.files.write_provider ~= nil,
+  })
 end
 
 --- Called by the binary once it is connected: checks its version and sends what was queued.

@@ -111,6 +111,8 @@ pub(in crate::nvim) enum FromLua {
     Redraw(Redraw),
     /// The connection was established, or the options have changed.
     Configure(Configure),
+    /// The user's provider of files has answered.
+    Provided(Provided),
     /// Which events scripts listen to, after that has changed.
     Listen(listen::Listen),
     /// There was an error in Lua, which is to be logged.
@@ -130,6 +132,17 @@ pub enum LuaMessage {
     Configure {
         /// The log level, from `error` to `trace`.
         log_level: Option<String>,
+        /// Whether the user has a provider that reads files, and one that writes files.
+        provides: (bool, bool),
+    },
+    /// The user's provider of files has answered.
+    Provided {
+        /// Our number of the question.
+        id: u64,
+        /// The text of the file.
+        text: Option<String>,
+        /// Whether it has written the file.
+        written: bool,
     },
     /// Something has happened to a file's buffer (`lua/rat/document/track.lua`).
     Buffer(PathBuf, BufferEvent),
@@ -205,8 +218,12 @@ impl FromLua {
             Self::SaveTrace(save) => save.into(),
             Self::Listen(listen) => listen.into(),
             Self::Redraw(Redraw { chat, view }) => UserAction::Redraw(ChatId(chat), view.into()),
-            Self::Configure(Configure { log_level }) => {
-                return Ok(LuaMessage::Configure { log_level });
+            Self::Provided(Provided { id, text, written }) => {
+                return Ok(LuaMessage::Provided { id, text, written });
+            }
+            Self::Configure(Configure { log_level, reads_files, writes_files }) => {
+                let provides = (reads_files, writes_files);
+                return Ok(LuaMessage::Configure { log_level, provides });
             }
             Self::Problem(Problem { text }) => return Ok(LuaMessage::Problem(text)),
             Self::Buffer(Buffer { kind, path }) => {
@@ -297,6 +314,26 @@ impl From<View> for page::View {
 pub(in crate::nvim) struct Configure {
     /// The log level, as in the option of the same name.
     log_level: Option<String>,
+    /// Whether `files.read_provider` is set.
+    #[serde(default)]
+    reads_files: bool,
+    /// Whether `files.write_provider` is set.
+    #[serde(default)]
+    writes_files: bool,
+}
+
+/// What the user's provider of files has answered. Without a text and not written, the file is used as usual.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Provided {
+    /// The number of the question.
+    id: u64,
+    /// The text of the file, or of the lines that were asked for.
+    text: Option<String>,
+    /// Whether it has written the file.
+    #[serde(default)]
+    written: bool,
 }
 
 /// An error in Lua.

@@ -335,6 +335,14 @@
 --- Options that apply from now on.
 ---@class (exact) rat.notify.Configure
 ---@field log_level? string The log level, as in the option of the same name.
+---@field reads_files? boolean Whether `files.read_provider` is set.
+---@field writes_files? boolean Whether `files.write_provider` is set.
+
+--- What the user's provider of files has answered. Without a text and not written, the file is used as usual.
+---@class (exact) rat.notify.Provided
+---@field id integer The number of the question.
+---@field text? string The text of the file, or of the lines that were asked for.
+---@field written? boolean Whether it has written the file.
 
 --- Tells which events are listened to. No others are sent.
 ---@class (exact) rat.notify.Listen
@@ -397,6 +405,7 @@
 ---@field save_trace rat.notify.SaveTrace `:RatTrace save`: saves the traffic with the agent.
 ---@field redraw rat.notify.Redraw The buffer of a view was created again, so the view has to be redrawn completely.
 ---@field configure rat.notify.Configure The connection was established, or the options have changed.
+---@field provided rat.notify.Provided The user's provider of files has answered.
 ---@field listen rat.notify.Listen Which events scripts listen to, after that has changed.
 ---@field problem rat.notify.Problem There was an error in Lua, which is to be logged.
 ---@field buffer rat.notify.Buffer Something has happened to the buffer of a file.

@@ -155,6 +155,28 @@ arguments! {
         encoding: &'a str,
     }
 
+    /// Asks the user's provider for the text of a file. The answer is the message `provided`.
+    ProvideText<'a> {
+        /// Our number of the question.
+        id: u64,
+        /// The real path.
+        path: &'a str,
+        /// The first line, from 1.
+        line: Option<u32>,
+        /// How many lines at most.
+        limit: Option<u32>,
+    }
+
+    /// Asks the user's provider whether it writes a file itself. The answer is the message `provided`.
+    ProvideWrite<'a> {
+        /// Our number of the question.
+        id: u64,
+        /// The real path.
+        path: &'a str,
+        /// The whole new text.
+        content: &'a str,
+    }
+
     /// Encodes a UTF-8 text.
     Encode<'a> {
         /// The text.
@@ -178,6 +200,8 @@ calls! {
     AsStep<'_> = "rat.document.buffers", "as_step" => Nothing;
     FileGone = "rat.document.buffers", "file_gone" => Nothing;
     Decode<'_> = "rat.document.encoding", "decode" => Option<LuaText>;
+    ProvideText<'_> = "rat.document.provider", "read" => Nothing;
+    ProvideWrite<'_> = "rat.document.provider", "write" => Nothing;
     Encode<'_> = "rat.document.encoding", "encode" => Encoded;
 }
 
