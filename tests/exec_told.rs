@@ -54,8 +54,8 @@ fn the_last_words_of_an_agent_are_shown() {
          print('\\x1b[31mno key', os.environ['MY_API_KEY'], file=sys.stderr)\nsys.exit(9)",
     );
     let run = desk.ended(desk.command(&["go"]).env("MY_API_KEY", "s3cret-value").spawn().unwrap());
-    let expected = "rat-nvim: z exited with status 9.\nrat-nvim: … 16 earlier lines\nrat-nvim: line 16\n\
-        rat-nvim: line 17\nrat-nvim: line 18\nrat-nvim: line 19\nrat-nvim: no key [redacted]\n";
+    let expected = "rat-nvim: z exited with status 9.\nrat-nvim:   … 16 earlier lines\nrat-nvim:   line 16\n\
+        rat-nvim:   line 17\nrat-nvim:   line 18\nrat-nvim:   line 19\nrat-nvim:   no key [redacted]\n";
     assert_eq!((run.code, &*run.out, &*run.err), (Some(1), "", expected));
 }
 

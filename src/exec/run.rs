@@ -301,7 +301,7 @@ impl Run {
             EditorMessage::Autocommand(UserAutocmd::Error(_, failure)) => {
                 self.tell(&failure.message.text);
                 for detail in &failure.details {
-                    self.tell(&detail.text);
+                    self.tell(&format!("  {}", detail.text));
                 }
                 self.failure = Some(failure);
             }
