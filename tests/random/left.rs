@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::model::Look;
+use super::model::{Checked, Look};
 use super::nvim::within;
 use super::words::{each, gone, lines, words};
 use super::world::World;
@@ -32,6 +32,22 @@ impl Left {
 }
 
 impl World {
+    /// Nothing that a turn has done is pending, but for what is not certain.
+    pub(crate) async fn has_nothing_of(&self, index: usize, turn: u64, force: bool) -> Checked {
+        let path = &self.files[index].path;
+        let record = within(self.desk.documents().record(path)).await.map_err(|e| e.to_string())?;
+        let Some(record) = record else { return Ok(()) };
+        let steps = record.pending().into_iter().flat_map(|hunk| hunk.steps);
+        let is_of = |step| {
+            let origin = record.origin(step);
+            origin.is_some_and(|it| it.by.turn == turn && (force || it.is_certain))
+        };
+        match steps.into_iter().find(|step| is_of(*step)) {
+            Some(step) => Err(format!("{step:?} of turn {turn} is pending still")),
+            None => Ok(()),
+        }
+    }
+
     /// A turn was undone in a file, and nothing of it stayed because others have changed it since.
     pub(crate) async fn has_left(&mut self, (turn, index): (u64, usize), force: bool, now: &Look) {
         let path = &self.files[index].path;

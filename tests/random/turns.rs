@@ -490,20 +490,4 @@ impl World {
         }
         Ok(())
     }
-
-    /// Nothing that a turn has done is pending, but for what is not certain.
-    async fn has_nothing_of(&self, index: usize, turn: u64, force: bool) -> Checked {
-        let path = &self.files[index].path;
-        let record = within(self.desk.documents().record(path)).await.map_err(|e| e.to_string())?;
-        let Some(record) = record else { return Ok(()) };
-        let steps = record.pending().into_iter().flat_map(|hunk| hunk.steps);
-        let is_of = |step| {
-            let origin = record.origin(step);
-            origin.is_some_and(|it| it.by.turn == turn && (force || it.is_certain))
-        };
-        match steps.into_iter().find(|step| is_of(*step)) {
-            Some(step) => Err(format!("{step:?} of turn {turn} is pending still")),
-            None => Ok(()),
-        }
-    }
 }
