@@ -278,6 +278,7 @@ impl<'a> Connection<'a> {
         self.last_output = Instant::now();
         let Self { lines, buffer, peer, outcome, trace, .. } = self;
         let mut trace = trace.lock();
+        trace.hear();
         lines.feed(&buffer[..read], |line| receive_line(&line, peer, outcome, &mut trace));
         drop(trace);
         self.unsent_bytes += read;
@@ -288,7 +289,10 @@ impl<'a> Connection<'a> {
     fn receive_end(&mut self) {
         self.output = None;
         let Self { lines, peer, outcome, trace, .. } = self;
-        lines.end(|line| receive_line(&line, peer, outcome, &mut trace.lock()));
+        let mut trace = trace.lock();
+        trace.hear();
+        lines.end(|line| receive_line(&line, peer, outcome, &mut trace));
+        drop(trace);
         self.dispatch();
     }
 

@@ -35,6 +35,8 @@ pub type Shared = Arc<Mutex<Trace>>;
 #[derive(Debug)]
 pub struct Trace {
     start: Instant,
+    /// When the agent was heard last: asking for the time for each line of a flood would cost too much.
+    heard: Duration,
     spool: Spool,
     /// The last messages.
     recent: VecDeque<(Direction, Head)>,
@@ -77,13 +79,19 @@ impl Trace {
     pub fn new(redactor: Redactor, folder: Option<PathBuf>) -> Self {
         let (recent, requests) = (VecDeque::new(), HashMap::new());
         let spool = Spool::start(folder, redactor, LIMITS);
-        Self { start: Instant::now(), spool, recent, tap: None, requests }
+        let (start, heard) = (Instant::now(), Duration::ZERO);
+        Self { start, heard, spool, recent, tap: None, requests }
     }
 
     /// Passes every message to `tap` as well, with its secrets.
     #[must_use]
     pub fn with_tap(self, tap: Option<Tap>) -> Self {
         Self { tap, ..self }
+    }
+
+    /// The lines that are recorded next have come just now.
+    pub fn hear(&mut self) {
+        self.heard = self.start.elapsed();
     }
 
     /// Records a line of the agent's stdout. `message` is `None` if it could not be parsed.
@@ -95,7 +103,7 @@ impl Trace {
         if let Some(message) = message {
             self.note(direction, message, bytes.len());
         }
-        self.spool.record(self.start.elapsed(), direction, bytes);
+        self.spool.record(self.heard, direction, bytes);
     }
 
     /// Records a line that we sent.

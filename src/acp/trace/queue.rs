@@ -1,5 +1,7 @@
 //! Lines of traffic on their way to the thread that writes them. Adding one costs little and wakes nobody, since every message
-//! of an agent is added; they are taken in pauses and many at once, so that writing takes no time from a turn.
+//! of an agent is added; they are taken in pauses and many at once, so that writing takes no time from a turn. Of each line only
+//! what differs from the one before is kept: in a flood most of a line is the same, and memory that is used for the first time
+//! takes longer than the comparison.
 
 use crate::jsonrpc::recording::Direction;
 use parking_lot::{Condvar, Mutex};
@@ -28,13 +30,27 @@ pub(super) struct Taker(Arc<Inner>);
 /// Lines in the order they were added.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
+    /// What each of them has in its middle.
     bytes: Vec<u8>,
-    /// The time, the origin and the end of each in `bytes`.
-    lines: Vec<(Duration, Direction, usize)>,
+    lines: Vec<Entry>,
+    /// The last line.
+    last: Vec<u8>,
     /// How many did not find room after them.
     pub(super) missing: u64,
     /// Told once all of this is written.
-    pub(super) flushes: Vec<mpsc::Sender<()>>,
+    flushes: Vec<mpsc::Sender<()>>,
+}
+
+/// A line, as what differs from the line before.
+#[derive(Debug)]
+struct Entry {
+    at: Duration,
+    /// How many bytes of its middle there are in `Batch::bytes`.
+    middle: u32,
+    /// How many bytes it begins and ends with that are those of the line before.
+    prefix: u16,
+    suffix: u16,
+    direction: Direction,
 }
 
 #[derive(Debug)]
@@ -57,12 +73,10 @@ impl Recorder {
     pub(super) fn add(&self, at: Duration, direction: Direction, bytes: &[u8]) {
         let mut state = self.0.state.lock();
         let is_first = state.next.lines.is_empty() && state.next.missing == 0;
-        if state.next.missing > 0 || state.taken + state.next.bytes.len() > self.0.limit {
+        if state.next.missing > 0 || state.taken + state.next.size() > self.0.limit {
             state.next.missing += 1;
         } else {
-            state.next.bytes.extend_from_slice(bytes);
-            let end = state.next.bytes.len();
-            state.next.lines.push((at, direction, end));
+            state.next.push(at, direction, bytes);
         }
         if is_first || self.0.is_urgent(&state) {
             self.0.wake.notify_one();
@@ -88,7 +102,7 @@ impl Drop for Recorder {
 impl Inner {
     /// Whether what waits has to be taken without waiting for a pause.
     fn is_urgent(&self, state: &State) -> bool {
-        let is_much = state.next.bytes.len() > self.limit / 3;
+        let is_much = state.next.size() > self.limit / 3;
         is_much || state.is_closed || !state.next.flushes.is_empty()
     }
 }
@@ -99,7 +113,6 @@ impl Taker {
     pub(super) fn take(&self) -> Option<Batch> {
         let Inner { state, wake, .. } = &*self.0;
         let mut state = state.lock();
-        state.taken = 0;
         while state.next.is_empty() {
             if state.is_closed {
                 return None;
@@ -114,8 +127,17 @@ impl Taker {
                 break;
             }
         }
-        state.taken = state.next.bytes.len();
+        state.taken = state.next.size();
         Some(std::mem::take(&mut state.next))
+    }
+
+    /// What was taken is written, so there is room again, and whoever waits for that is told.
+    pub(super) fn written(&self, batch: Batch) {
+        self.0.state.lock().taken = 0;
+        for done in batch.flushes {
+            // Whoever has asked may have given up.
+            let _ = done.send(());
+        }
     }
 }
 
@@ -124,26 +146,99 @@ impl Batch {
         self.lines.is_empty() && self.missing == 0 && self.flushes.is_empty()
     }
 
-    /// The lines: when each came, from where, and its bytes.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (Duration, Direction, &[u8])> {
-        let mut start = 0;
-        self.lines.iter().map(move |(at, direction, end)| {
-            let bytes = &self.bytes[std::mem::replace(&mut start, *end)..*end];
-            (*at, *direction, bytes)
-        })
+    /// How many bytes of memory the lines take.
+    fn size(&self) -> usize {
+        self.bytes.len() + self.lines.len() * size_of::<Entry>()
     }
+
+    fn push(&mut self, at: Duration, direction: Direction, line: &[u8]) {
+        let most = line.len().min(self.last.len()).min(usize::from(u16::MAX));
+        let prefix = common_prefix(&line[..most], &self.last[..most]);
+        let (rest, last) = (&line[prefix..], &self.last[prefix..]);
+        let suffix = common_suffix(rest, last, most - prefix);
+        let middle = &rest[..rest.len() - suffix];
+        self.bytes.extend_from_slice(middle);
+        self.lines.push(Entry {
+            at,
+            // Longer ones are not read from an agent.
+            middle: u32::try_from(middle.len()).unwrap_or(u32::MAX),
+            prefix: u16::try_from(prefix).unwrap_or(u16::MAX),
+            suffix: u16::try_from(suffix).unwrap_or(u16::MAX),
+            direction,
+        });
+        self.last.clear();
+        self.last.extend_from_slice(line);
+    }
+
+    /// Passes each line: when it came, from where, and its bytes.
+    pub(super) fn each(&self, mut pass: impl FnMut(Duration, Direction, &[u8])) {
+        let (mut line, mut rest) = (Vec::new(), &self.bytes[..]);
+        for Entry { at, middle, prefix, suffix, direction } in &self.lines {
+            let (middle, after) = rest.split_at(*middle as usize);
+            rest = after;
+            let kept = usize::from(*prefix)..line.len() - usize::from(*suffix);
+            line.splice(kept, middle.iter().copied());
+            pass(*at, *direction, &line);
+        }
+    }
+}
+
+/// How many bytes are compared at once.
+const BLOCK: usize = 16;
+
+/// Returns with how many of the same bytes two slices of one length begin.
+fn common_prefix(one: &[u8], other: &[u8]) -> usize {
+    let blocks = one.chunks_exact(BLOCK).zip(other.chunks_exact(BLOCK));
+    let same = blocks.take_while(|(one, other)| one == other).count() * BLOCK;
+    let rest = one[same..].iter().zip(&other[same..]);
+    same + rest.take_while(|(one, other)| one == other).count()
+}
+
+/// Returns with how many of the same bytes two slices end, at most so many.
+fn common_suffix(one: &[u8], other: &[u8], most: usize) -> usize {
+    let (one, other) = (&one[one.len() - most..], &other[other.len() - most..]);
+    let blocks = one.rchunks_exact(BLOCK).zip(other.rchunks_exact(BLOCK));
+    let same = blocks.take_while(|(one, other)| one == other).count() * BLOCK;
+    let rest = one[..most - same].iter().rev().zip(other[..most - same].iter().rev());
+    same + rest.take_while(|(one, other)| one == other).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn add(recorder: &Recorder, text: &str) {
         recorder.add(Duration::ZERO, Direction::FromAgent, text.as_bytes());
     }
 
-    fn texts(batch: &Batch) -> Vec<&str> {
-        batch.lines().map(|(_, _, bytes)| str::from_utf8(bytes).unwrap()).collect()
+    fn texts(batch: &Batch) -> Vec<String> {
+        let mut texts = Vec::new();
+        batch.each(|_, _, bytes| texts.push(String::from_utf8(bytes.to_vec()).unwrap()));
+        texts
+    }
+
+    proptest! {
+        #[test]
+        fn lines_come_out_as_they_went_in(lines in prop::collection::vec("[ab]{0,80}", 0..20)) {
+            let mut batch = Batch::default();
+            for line in &lines {
+                batch.push(Duration::ZERO, Direction::FromAgent, line.as_bytes());
+            }
+            prop_assert_eq!(texts(&batch), lines);
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_like_the_one_before_takes_little_room() {
+        let mut batch = Batch::default();
+        let lines: Vec<String> =
+            [0, 70_000, 70_000, 100].map(|length| format!("<{}>", "x".repeat(length))).into();
+        for line in &lines {
+            batch.push(Duration::ZERO, Direction::FromAgent, line.as_bytes());
+        }
+        assert_eq!(texts(&batch), lines);
+        assert!(batch.bytes.len() < 75_000, "{}", batch.bytes.len());
     }
 
     #[test]
@@ -167,17 +262,20 @@ mod tests {
 
     #[test]
     fn much_is_taken_at_once_and_what_has_no_room_is_counted() {
-        let (recorder, taker) = queue(30);
-        for _ in 0..10 {
-            add(&recorder, "0123456789");
+        let (recorder, taker) = queue(4 * size_of::<Entry>());
+        for number in 0..10 {
+            add(&recorder, &number.to_string());
         }
         let start = Instant::now();
         let batch = taker.take().unwrap();
         assert!(start.elapsed() < PAUSE);
-        assert_eq!((batch.lines().count(), batch.missing), (4, 6));
+        assert_eq!((texts(&batch).len(), batch.missing), (4, 6));
         // It is still being written.
         add(&recorder, "no room");
-        assert_eq!(taker.take().unwrap().missing, 1);
+        taker.written(batch);
+        let batch = taker.take().unwrap();
+        assert_eq!(batch.missing, 1);
+        taker.written(batch);
         add(&recorder, "room");
         drop(recorder);
         assert_eq!(texts(&taker.take().unwrap()), ["room"]);

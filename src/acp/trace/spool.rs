@@ -124,6 +124,7 @@ impl Spool {
         std::thread::spawn(move || {
             while let Some(batch) = taker.take() {
                 own.write(&batch);
+                taker.written(batch);
             }
         });
         Self { recorder: Arc::new(recorder), shared }
@@ -266,7 +267,7 @@ impl Shared {
     /// Writes lines without their secrets.
     fn write(&self, batch: &Batch) {
         let (mut text, mut lines, mut last) = (String::new(), 0, 0.0);
-        for (at, direction, bytes) in batch.lines() {
+        batch.each(|at, direction, bytes| {
             last = at.as_secs_f64();
             let next = line(last, direction, &cleaned(&self.redactor, direction, bytes));
             // Apart from a line that may be too long to be kept.
@@ -276,17 +277,13 @@ impl Shared {
             }
             text += &next;
             lines += 1;
-        }
+        });
         if batch.missing > 0 {
             text += &line(last, Direction::Missing, &batch.missing.to_string());
             lines += 1;
         }
         if lines > 0 {
             self.append(&text, lines);
-        }
-        for done in &batch.flushes {
-            // Whoever has asked may have given up.
-            let _ = done.send(());
         }
     }
 
