@@ -239,3 +239,34 @@ fn a_split_of_a_comparison_becomes_an_ordinary_window() {
     chat.nvim.input("q");
     chat.nvim.poll("the chat", |nvim| nvim.eval("vim.fn.tabpagenr()") == json!(1));
 }
+
+/// Holds (Review): `u` takes back what `dp` has accepted, in either window, and an edit of the base that accepts nothing is discarded.
+#[test]
+fn an_acceptance_is_taken_back_in_a_comparison() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root: &Path| {
+        fs::write(root.join("src/3.txt"), "one\nTWO\nthree\nfour\n").unwrap();
+    });
+    let base = "local wins = vim.api.nvim_tabpage_list_wins(0)
+        return vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(wins[1]), 0, -1, true)";
+    let old = json!(["one", "two 3", "three"]);
+    compare(&mut chat, "src/3.txt");
+    // What the agent has done can be undone in the buffer, too.
+    chat.nvim.poll("the undo step", |nvim| nvim.eval("vim.fn.undotree().seq_cur") == json!(1));
+    chat.nvim.input("2Gdp");
+    chat.nvim.poll("accepted", |nvim| {
+        nvim.lua(base, json!([])) == json!(["one", "TWO", "three"])
+    });
+    chat.nvim.input("u");
+    chat.nvim.poll("taken back", |nvim| nvim.lua(base, json!([])) == old);
+    assert_eq!(chat.nvim.eval("vim.fn.getline(2)"), json!("TWO"), "it is still the agent's");
+    // In the base, whatever is changed there.
+    for keys in ["ggx", "Gdd", "Otyped<Esc>"] {
+        chat.nvim.input(&format!("<C-w>h{keys}"));
+        chat.nvim.poll(keys, |nvim| nvim.lua(base, json!([])) == old);
+        chat.nvim.input("<C-w>l");
+    }
+    assert!(!chat.nvim.messages().contains("panicked"), "{}", chat.nvim.messages());
+    chat.nvim.input("<C-w>hq");
+    chat.nvim.poll_screen("1 file, 2 hunks");
+}

@@ -181,3 +181,32 @@ fn a_decision_on_lines_counts_lines() {
         chat.nvim.poll(message, |nvim| nvim.messages().contains(message));
     }
 }
+
+/// Holds (Review): A turn that was cut off, since its agent was stopped, restarted or crashed, can be undone like any other.
+#[test]
+fn a_turn_that_was_cut_off_is_undone() {
+    for end in ["RatStop", "RatRestart", "crash"] {
+        let mut chat = in_project();
+        turn_with_command(&mut chat, |root| fs::write(root.join("src/1.txt"), "first\n").unwrap());
+        chat.prompt("cut off");
+        chat.nvim.poll_state("running");
+        chat.tool_call(json!({"toolCallId": "c2", "title": "slowly", "kind": "execute",
+            "status": "in_progress"}));
+        chat.nvim.poll_screen("slowly");
+        fs::write(chat.path("src/2.txt"), "second\n").unwrap();
+        if end == "crash" {
+            chat.agent.exit(1, "");
+            chat.nvim.poll_state("failed");
+        } else {
+            chat.nvim.command(end);
+            chat.nvim.poll_screen("Cancelled");
+        }
+        let undo = "require('rat').turns(function(turns) require('rat').undo(turns[1]) end)";
+        chat.nvim.lua(undo, json!([]));
+        chat.nvim.poll_screen("Undo \"cut off\"?");
+        carry_out(&mut chat, "Undid");
+        let text = |name: &str| fs::read_to_string(chat.path(name)).unwrap();
+        assert_eq!(text("src/2.txt"), "one\ntwo 2\nthree\n", "{end}");
+        assert_eq!(text("src/1.txt"), "first\n");
+    }
+}

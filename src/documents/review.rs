@@ -126,12 +126,12 @@ impl Document {
         self.change_record(move |record| {
             let base = Text::from_body(base.join("\n"), record.current().shape(), base.is_empty());
             let left = diff(&base, record.current());
-            let (mut rows, mut shift) = (Vec::new(), 0_usize);
+            let (mut rows, mut added, mut removed) = (Vec::new(), 0, 0);
             for hunk in &left {
                 // The hunks lead from the base to the text.
-                let start = hunk.start + shift;
+                let start = hunk.start + added - removed;
                 rows.push(start..start + hunk.lines.len());
-                shift = (shift + hunk.lines.len()).wrapping_sub(hunk.removed);
+                (added, removed) = (added + hunk.lines.len(), removed + hunk.removed);
             }
             let meets = |hunk: &PendingHunk| {
                 let touch = |rows: &Range<usize>| {

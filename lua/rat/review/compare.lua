@@ -25,6 +25,7 @@ local M = {}
 ---@field is_changed? boolean whether the user has changed it, of which the binary does not know yet
 ---@field hunks integer[] five numbers for each hunk: the first row and how many rows in the base and in the file; which one it is
 ---@field right rat.ComparedSide
+---@field accepted? integer 'changedtick' of the file when a hunk was accepted last
 ---@field asked? boolean whether an update has been asked for
 ---@field stale? boolean whether something has changed since then
 
@@ -98,6 +99,18 @@ local function decide(path, keep)
     decision = decisions.next_number(),
   }
   rpc.notify("review", payload)
+  comparison.accepted = keep and api.nvim_buf_get_changedtick(right.buf) or nil
+end
+
+--- Takes the acceptance back if that was the last thing the user did here, since it has changed nothing that |u| could undo.
+---@param path string
+local function undo(path)
+  local comparison = comparisons[path]
+  if comparison.accepted ~= api.nvim_buf_get_changedtick(comparison.right.buf) then
+    return vim.cmd("normal! " .. vim.v.count1 .. "u")
+  end
+  comparison.accepted = nil
+  decisions.take_back()
 end
 
 --- Maps keys that the user has not mapped in this buffer. Returns what takes that back.
@@ -135,6 +148,9 @@ local function file_side(path)
     end,
     dp = function()
       decide(path, true)
+    end,
+    u = function()
+      undo(path)
     end,
   }
   local buf ---@type integer

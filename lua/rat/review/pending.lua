@@ -324,4 +324,14 @@ function M.at(buf, row)
   end)
 end
 
+-- What is pending is known to the binary only.
+rpc.on_lost(function()
+  for buf in pairs(watched) do
+    if api.nvim_buf_is_valid(buf) then
+      clear(buf)
+      vim.b[buf].rat_pending = nil
+    end
+  end
+end)
+
 return M

@@ -341,7 +341,7 @@ impl State {
             // It was not sent, so it is sent first once there is an agent again.
             chat.queue.push_ahead(turn.prompt.clone());
         }
-        chat.transcript.settle_tools(tools);
+        self.cut_calls_off(id, tools);
         self.end_terminals(id);
         let unanswered = self.requests.iter().filter(|(_, request)| request.chat == id);
         let unanswered: Vec<_> = unanswered.map(|(token, _)| *token).collect();
@@ -350,19 +350,24 @@ impl State {
         }
         self.withdraw_questions(|question| question.chat() == id);
         self.count_questions();
-        if let Some(chat) = self.chats.get_mut(&id)
-            && let Some(turn) = chat.turn()
-        {
-            if !turn.is_unsent() {
-                // What is queued may build on what this turn did not finish.
-                chat.queue.pause();
-                if tools == ToolStatus::Cancelled {
-                    chat.transcript.note(Severity::Info, "Cancelled", Vec::new());
-                }
+        self.cut_turn_off(id, tools);
+    }
+
+    /// The turn of a chat ends with its agent. What it has changed so far can be undone like any turn.
+    fn cut_turn_off(&mut self, id: ChatId, tools: ToolStatus) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let Some(turn) = chat.turn().cloned() else { return };
+        if !turn.is_unsent() {
+            // What is queued may build on what this turn did not finish.
+            chat.queue.pause();
+            if tools == ToolStatus::Cancelled {
+                chat.transcript.note(Severity::Info, "Cancelled", Vec::new());
             }
-            let why = if tools == ToolStatus::Failed { "error" } else { "cancelled" };
-            self.tell_turn_end(id, why, false);
+            self.follow_disk(id, None, Vec::new(), true);
         }
+        self.keep_turn(id, Some(turn));
+        let why = if tools == ToolStatus::Failed { "error" } else { "cancelled" };
+        self.tell_turn_end(id, why, false);
     }
 
     /// Withdraws the chat's calls, since nobody waits for the replies any more. A prompt is not withdrawn: its turn is

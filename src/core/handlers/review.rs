@@ -192,7 +192,9 @@ impl State {
             1 => paths.first().map(|path| self.shorten(path)).unwrap_or_default(),
             count => format!("{count} files"),
         };
-        if let Some(from) = files.iter().find_map(|file| file.from.as_ref()).filter(|_| is_all) {
+        let mut from = changed().map(|file| file.from.as_ref());
+        let first = from.next().flatten().filter(|first| from.all(|it| it == Some(*first)));
+        if let Some(from) = first.filter(|_| is_all) {
             return Some(format!("the rename of {}", self.shorten(from)));
         }
         let hunks: usize = files.iter().map(|file| file.hunks).sum();

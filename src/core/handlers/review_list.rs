@@ -14,7 +14,7 @@ use crate::core::user_messages;
 use crate::edit::Text;
 use crate::session::author::{Author, ChatId};
 use crate::session::ids::ToolCallId;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -61,7 +61,9 @@ impl State {
         let authors = authors.chain(states.iter().flat_map(|state| &state.by));
         let titles =
             authors.filter_map(|it| Some((it.by.clone(), self.title_of(&it.by)?))).collect();
-        let named = files.into_iter().map(|file| (self.shorten(&file.path), file)).collect();
+        let named = files.into_iter().map(|file| (self.shorten(&file.path), file));
+        let mut named: Vec<(String, ChangedFile)> = named.collect();
+        tell_apart(&mut named);
         let states = states.into_iter().map(|state| {
             let from = state.from.as_ref().map(|from| self.shorten(from));
             (from, self.shorten(&state.path), state)
@@ -209,6 +211,19 @@ impl State {
         let chat = self.chats.get(&by.session.chat)?;
         let entry = chat.transcript.find_tool(by.tool_call.as_ref()?)?;
         Some(chat.scene().title(&entry.call))
+    }
+}
+
+/// Names files by their whole paths that would have the same name, since they are in the folders of different chats.
+fn tell_apart(files: &mut [(String, ChangedFile)]) {
+    let mut count: HashMap<String, usize> = HashMap::new();
+    for (name, _) in files.iter() {
+        *count.entry(name.clone()).or_default() += 1;
+    }
+    for (name, file) in files {
+        if count.get(name).is_some_and(|count| *count > 1) {
+            *name = file.path.display().to_string();
+        }
     }
 }
 

@@ -121,9 +121,7 @@ impl State {
         self.cancel_elicitations(id);
         self.cancel_file_questions(id);
         self.cancel_terminals(id);
-        if let Some(chat) = self.chats.get_mut(&id) {
-            chat.transcript.settle_tools(ToolStatus::Cancelled);
-        }
+        self.cut_calls_off(id, ToolStatus::Cancelled);
         self.effects.push(Effect::Timer { timer: Timer::CancelGrace(id, number), after });
     }
 
@@ -371,6 +369,22 @@ impl State {
                 let note = Note { severity: Severity::Info, title, details: Vec::new(), key };
                 chat.incoming_mut().keyed_note(note);
             }
+        }
+    }
+
+    /// Tool calls end before the agent has said so. What they have changed until now is theirs.
+    pub(super) fn cut_calls_off(&mut self, id: ChatId, status: ToolStatus) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        if chat.turn().is_some_and(|turn| !turn.is_unsent()) {
+            let open = chat.transcript.tools().filter(|tool| tool.call.status.is_open());
+            let writing = open.filter(|tool| tool.call.kind != ToolKind::Read);
+            let calls: Vec<ToolCallId> = writing.map(|tool| tool.call.id.clone()).collect();
+            for call in calls {
+                self.follow_disk(id, Some(call), Vec::new(), true);
+            }
+        }
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.transcript.settle_tools(status);
         }
     }
 
