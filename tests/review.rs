@@ -184,3 +184,23 @@ fn the_agent_is_told_what_the_user_has_decided() {
     chat.nvim.send("again");
     assert_eq!(chat.sent().len(), 1);
 }
+
+/// Holds (Review): After a rejection beside a line of the user's, signs are where something is pending and nowhere else.
+#[test]
+fn no_sign_stays_behind_a_rejection() {
+    for is_saved in [false, true] {
+        let mut chat = in_a_turn();
+        write(&mut chat, "a.txt", "1\nB\nC\nD\n5\n");
+        poll_signs(&mut chat, &["2-4 Change"]);
+        chat.nvim.input("3GA mine<Esc>");
+        chat.nvim.poll("two hunks", |nvim| signs(nvim).len() == 2);
+        if is_saved {
+            chat.nvim.command("write");
+        }
+        chat.nvim.input("2G");
+        chat.nvim.command("RatReject");
+        chat.nvim.poll("rejected", |nvim| nvim.eval("vim.fn.getline(2)") == json!("2"));
+        poll_signs(&mut chat, &["6-6 Add"]);
+        assert_eq!(chat.nvim.eval("vim.bo.modified"), json!(!is_saved));
+    }
+}

@@ -164,6 +164,23 @@ fn a_part_of_a_hunk_is_decided_on_and_a_decision_taken_back() {
     chat.nvim.poll("told", |nvim| nvim.messages().contains("There is no decision to take back"));
 }
 
+/// Holds (Review): After the last hunk of a review, the same key decides on nothing until the user moves: what is before it was passed over.
+#[test]
+fn a_key_that_is_held_decides_on_nothing_that_was_passed_over() {
+    let mut chat = reviewed();
+    chat.nvim.input("G[c");
+    chat.nvim.input("r");
+    chat.nvim.poll_screen("1 file, 2 hunks");
+    for _ in 0..3 {
+        chat.nvim.command("messages clear");
+        chat.nvim.input("r");
+        chat.nvim.poll("nothing to decide", |nvim| nvim.messages().contains("That was the last"));
+    }
+    assert!(chat.nvim.screen().contains("1 file, 2 hunks"));
+    chat.nvim.input("[cr");
+    chat.nvim.poll_screen("1 file, 1 hunk");
+}
+
 /// Holds (Review): A decision on many files is told in one line.
 #[test]
 fn a_decision_on_many_files_is_told_once() {

@@ -32,6 +32,7 @@ local PRIORITY = 100
 ---@field page rat.ReviewPage
 ---@field place? rat.ReviewPlace where the cursor was before an update
 ---@field back? {place: rat.ReviewPlace, line: integer} where a decision that was taken back had been made, and the line of the cursor as long as nobody has moved it
+---@field ended? integer the line where the cursor was left once the last hunk was decided on, as long as nobody has moved it
 ---@field unfolded integer index of the first part that is not folded yet
 ---@field closed table<string, true> files that stay folded in an update
 ---@field asked? boolean whether an update has been asked for
@@ -84,6 +85,9 @@ local function decide_here(keep)
     local first, last, is_selection = selected()
     if review.arriving then
       return notify.info("The review is being updated. Try again.")
+    end
+    if review.ended == vim.fn.line(".") and not is_selection then
+      return notify.info("That was the last one. Move to another to decide on it.")
     end
     review.back = nil
     decisions.decide(review, api.nvim_get_current_buf(), first, last, keep, is_selection)
@@ -207,6 +211,15 @@ end
 
 ---@param buf integer
 local function attach(buf)
+  api.nvim_create_autocmd("CursorMoved", {
+    buffer = buf,
+    desc = "rat: decide on where the user has moved to",
+    callback = function()
+      if review and review.ended ~= vim.fn.line(".") then
+        review.ended = nil
+      end
+    end,
+  })
   for _, key in ipairs(KEYS) do
     vim.keymap.set(key[1], key[2], notify.guard(key[2], key[3]), {
       buffer = buf,
@@ -354,8 +367,11 @@ end
 ---@param buf integer
 local function show_place(win, buf)
   if review.place then
-    view.go_to(win, review.page, buf, review.place)
+    local had_ended = review.ended ~= nil
+    local is_last = view.go_to(win, review.page, buf, review.place)
     review.place = nil
+    local is_ended = (is_last or had_ended) and #review.page.parts > 0
+    review.ended = is_ended and api.nvim_win_get_cursor(win)[1] or nil
   end
   if review.back then
     view.return_to(win, review.page, buf, review.back.place)
@@ -393,6 +409,7 @@ local function start_page(payload, buf)
     page = old and payload.replaces and old.page or review_page.new(),
     place = old and line and view.place(old.page, line - 1) or nil,
     back = old and old.back and old.back.line == line and old.back or nil,
+    ended = old and old.ended == line and line or nil,
     unfolded = 1,
     closed = {},
     asked = true,

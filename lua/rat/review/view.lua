@@ -96,17 +96,20 @@ end
 ---@param page rat.ReviewPage
 ---@param buf integer
 ---@param place rat.ReviewPlace
+---@return boolean is_last whether the place is gone, and nothing followed it
 function M.go_to(win, page, buf, place)
   local head = head_of(page, place)
   local last = head and review_page.last_of_file(page, head)
   if head and last and head + place.nth <= last then
     local index = head + place.nth
     local row = page.parts[index].row + place.offset
-    return go_to_line(win, buf, math.min(row, review_page.last_row(page, buf, index)) + 1)
+    go_to_line(win, buf, math.min(row, review_page.last_row(page, buf, index)) + 1)
+    return false
   end
   local after = last or review_page.index(page, place.head - 1)
   local part = page.parts[following(page, place, after + 1)]
   go_to_line(win, buf, part and part.row + 1 or 1)
+  return not page.parts[after + 1]
 end
 
 --- Goes to a place whose hunk has come back, if it has.
