@@ -366,6 +366,20 @@ fn an_allowed_change_is_not_asked_about_again() {
     assert_eq!(disk(&chat), "one\n2\n3\n4\n5\n");
 }
 
+/// Holds (Review): A new file that the agent has asked about is not asked about again.
+#[test]
+fn an_allowed_new_file_is_not_asked_about_again() {
+    let mut chat = in_a_turn();
+    let path = chat.path("new.txt");
+    let diff = json!({"type": "diff", "path": path, "newText": "1\n"});
+    let call = json!({"toolCallId": "t1", "title": "Create it", "kind": "edit", "content": [diff]});
+    let asked = chat.ask_permission(call, yes_or_no());
+    chat.nvim.command("RatAllow");
+    chat.answer(asked);
+    chat.request("fs/write_text_file", json!({"path": path, "content": "1\n"})).unwrap();
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "1\n");
+}
+
 /// Holds (Review): A new file waits, too, and is not made when it is rejected.
 #[test]
 fn a_new_file_waits() {

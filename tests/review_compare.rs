@@ -254,9 +254,7 @@ fn an_acceptance_is_taken_back_in_a_comparison() {
     // What the agent has done can be undone in the buffer, too.
     chat.nvim.poll("the undo step", |nvim| nvim.eval("vim.fn.undotree().seq_cur") == json!(1));
     chat.nvim.input("2Gdp");
-    chat.nvim.poll("accepted", |nvim| {
-        nvim.lua(base, json!([])) == json!(["one", "TWO", "three"])
-    });
+    chat.nvim.poll("accepted", |nvim| nvim.lua(base, json!([])) == json!(["one", "TWO", "three"]));
     chat.nvim.input("u");
     chat.nvim.poll("taken back", |nvim| nvim.lua(base, json!([])) == old);
     assert_eq!(chat.nvim.eval("vim.fn.getline(2)"), json!("TWO"), "it is still the agent's");

@@ -318,13 +318,13 @@ impl Transcript {
     }
 
     /// Returns the text that the user allowed to be replaced by `content` in this file, as it was
-    /// in the diff of the permission request; `None` if no open tool call was allowed this change.
-    pub fn allowed_old_text(&self, path: &Path, content: &str) -> Option<&str> {
+    /// in the diff of the permission request, `Some(None)` for a new file; `None` if no open tool call
+    /// was allowed this change.
+    pub fn allowed_old_text(&self, path: &Path, content: &str) -> Option<Option<&str>> {
         let open = self.tools().rev().filter(|tool| tool.call.status.is_open());
         let allowed = open.filter(|tool| tool.is_allowed());
         allowed.flat_map(|tool| tool.call.diffs()).find_map(|diff| {
-            let old = diff.old.as_deref()?;
-            (diff.path == path && diff.new == content).then_some(old)
+            (diff.path == path && diff.new == content).then_some(diff.old.as_deref())
         })
     }
 

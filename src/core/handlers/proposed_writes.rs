@@ -57,9 +57,10 @@ impl Chat {
             let given = Consent::Edited { sent: content, proposed: Arc::new(new), note };
             return (edited.content(), Some(old.content()), given);
         }
-        let base = self.incoming().allowed_old_text(path, &content).map(str::to_owned);
+        let allowed = self.incoming().allowed_old_text(path, &content);
+        let (is_allowed, base) = (allowed.is_some(), allowed.flatten().map(str::to_owned));
         let given = match self.access.policy.review {
-            ReviewMode::Before if base.is_some() => Consent::Given,
+            ReviewMode::Before if is_allowed => Consent::Given,
             // What is refused, such an agent would write itself.
             ReviewMode::Before if !self.info.quirks.writes_files_itself_too => Consent::Missing,
             _ => Consent::NotNeeded,
