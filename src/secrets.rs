@@ -2,6 +2,8 @@
 //! redaction from everything we write to a file or show in a trace. What is sent to agents is not
 //! redacted.
 
+pub mod search;
+
 use crate::session::agent::{AgentConfig, McpServer};
 use parking_lot::RwLock;
 use std::borrow::Cow;

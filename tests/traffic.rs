@@ -270,6 +270,80 @@ fn no_secret_is_in_a_saved_file() {
         .poll("the file", |_| fs::read_to_string(&file).is_ok_and(|text| text.contains(&long)));
 }
 
+/// Says and does things in pieces of three letters, in turns.
+fn in_pieces(chat: &mut Chat, said: &str, thought: &str, printed: &str) {
+    let pieces = |text: &str| -> Vec<String> {
+        let letters: Vec<_> = text.chars().collect();
+        letters.chunks(3).map(|piece| piece.iter().collect()).collect()
+    };
+    let (said, thought, printed) = (pieces(said), pieces(thought), pieces(printed));
+    for number in 0..said.len().max(thought.len()).max(printed.len()) {
+        if let Some(piece) = said.get(number) {
+            chat.say(piece);
+        }
+        if let Some(piece) = thought.get(number) {
+            chat.think(piece);
+        }
+        if let Some(data) = printed.get(number) {
+            let output = json!({"terminal_id": "t1", "data": data});
+            chat.tool_call_update(
+                json!({"toolCallId": "c1", "_meta": {"terminal_output": output}}),
+            );
+        }
+    }
+}
+
+/// ACP 136.
+/// Holds (Traffic): A secret that an agent says or prints in pieces is neither on the page nor in a saved file.
+#[test]
+fn a_secret_in_pieces_is_neither_shown_nor_saved() {
+    let mut chat = Chat::builder().agent(json!({"env": {"MY_TOKEN": "of-the-agent"}})).start();
+    chat.prompt("go");
+    chat.tool_call(json!({"toolCallId": "c1", "title": "env", "kind": "execute",
+        "content": [{"type": "terminal", "terminalId": "t1"}],
+        "_meta": {"terminal_info": {"terminal_id": "t1"}}}));
+    in_pieces(
+        &mut chat,
+        "It is of-the-agent.",
+        "So of-the-agent it is. Yes.",
+        "MY_TOKEN=of-the-agent\n",
+    );
+    chat.end_turn("end_turn");
+    let texts = |messages: &mut dyn Iterator<Item = serde_json::Value>| {
+        let mut texts = [const { String::new() }; 3];
+        for message in messages {
+            let update = &message["params"]["update"];
+            let (text, found) = match update["sessionUpdate"].as_str() {
+                Some("agent_message_chunk") => (0, &update["content"]["text"]),
+                Some("agent_thought_chunk") => (1, &update["content"]["text"]),
+                _ => (2, &update["_meta"]["terminal_output"]["data"]),
+            };
+            texts[text] += found.as_str().unwrap_or_default();
+        }
+        texts
+    };
+    let hidden = ["It is [redacted].", "So [redacted] it is. Yes.", "MY_TOKEN=[redacted]\n"];
+
+    chat.nvim.command("RatTrace session/update");
+    poll_shown(&mut chat.nvim, "the last piece", |lines| {
+        lines.last().is_some_and(|line| line.ends_with("es."))
+    });
+    let lines = chat.nvim.buffer_lines(PAGE);
+    // A message stands below its line, which alone begins with its time and direction.
+    let messages = lines.split(|line| line.contains(" < ")).map(|body| body.join("\n"));
+    let mut messages = messages.filter_map(|body| serde_json::from_str(&body).ok());
+    assert_eq!(texts(&mut messages), hidden);
+
+    let folder = TempFolder::new();
+    let file = folder.path().join("session.jsonl");
+    save(&mut chat.nvim, &file);
+    let saved = fs::read_to_string(&file).unwrap();
+    let messages =
+        saved.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    assert_eq!(texts(&mut messages.map(|mut record| record["message"].take())), hidden);
+    assert!(!saved.contains("of-the-agent"));
+}
+
 /// Holds (Traffic): A file that cannot be played is told in one line, with the number of the wrong line, and exit code 2.
 #[test]
 fn a_file_that_cannot_be_played_is_told_in_one_line() {

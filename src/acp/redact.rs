@@ -1,6 +1,7 @@
 //! Removes environment values, headers, keys and what the user entered from copies of messages for logs and traces. What is
 //! sent to agents is not changed.
 
+use crate::secrets::search::Search;
 use crate::secrets::{HIDDEN, SECRET_ENDS, SECRET_PARTS, Secrets, is_secret};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -49,6 +50,11 @@ impl Redactor {
     /// Returns how many secrets are known; more may be added later.
     pub fn known(&self) -> usize {
         self.secrets.known()
+    }
+
+    /// Returns a search for the secrets that are known by now.
+    pub fn search(&self) -> Search {
+        Search::new(&self.secrets)
     }
 
     fn clean(&self, value: &mut Value, shortens: bool) -> bool {

@@ -4,8 +4,11 @@
 pub mod filter;
 mod headline;
 pub mod page;
+mod pieces;
 mod queue;
+mod reader;
 pub mod save;
+mod seams;
 pub mod spool;
 
 use super::redact::Redactor;

@@ -2,7 +2,8 @@
 //! reads. What it shows at once is bounded, so the oldest is left out; a saved file has all of it.
 
 use super::filter::Filter;
-use super::spool::{Position, Spool};
+use super::reader::Reader;
+use super::spool::Spool;
 use super::{Head, headline};
 use crate::core::messages::trace::TraceItem;
 use crate::jsonrpc::incoming;
@@ -31,9 +32,8 @@ const MAX_OPEN: usize = 10_000;
 /// Where a page is in the traffic.
 #[derive(Debug)]
 pub struct Follower {
-    spool: Spool,
+    reader: Reader,
     filter: Filter,
-    position: Position,
     /// The number of the last message.
     number: u64,
     /// Unanswered requests: whether they are ours and the id.
@@ -66,9 +66,8 @@ impl Follower {
     /// Creates a page that begins with what is recorded so far.
     pub fn new(spool: Spool, filter: &str) -> Self {
         Self {
-            spool,
+            reader: Reader::new(spool),
             filter: Filter::parse(filter),
-            position: Position::default(),
             number: 0,
             open: HashMap::new(),
             ready: VecDeque::new(),
@@ -81,7 +80,7 @@ impl Follower {
     pub fn piece(&mut self) -> (Vec<TraceItem>, bool) {
         if self.ready.is_empty() {
             if self.number == 0 {
-                self.spool.flush();
+                self.reader.spool().flush();
             } else {
                 self.is_first = false;
             }
@@ -102,7 +101,7 @@ impl Follower {
     fn read(&mut self) {
         let (mut found, mut held, mut left_out) = (VecDeque::new(), 0, 0_u64);
         loop {
-            let chunk = match self.spool.read(&mut self.position) {
+            let chunk = match self.reader.read() {
                 Ok(chunk) => chunk,
                 Err(error) => {
                     tracing::warn!(target: "acp", %error, "the recorded traffic cannot be read");
@@ -113,7 +112,7 @@ impl Follower {
                 self.number += chunk.missing;
                 found.push_back(missing(chunk.missing));
             }
-            if chunk.bytes.is_empty() {
+            if chunk.is_end() {
                 break;
             }
             for line in chunk.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
@@ -183,7 +182,7 @@ impl Follower {
         let answers = answered.filter(|request| request.is_shown);
         let answers =
             answers.map(|request| (request.number, headline::answered(at - request.at, &message)));
-        self.spool.redactor().json(&mut message);
+        self.reader.spool().redactor().json(&mut message);
         TraceItem { number, answers, line, body: body(&message) }
     }
 }

@@ -1,6 +1,7 @@
 //! Saves the whole traffic with an agent to a file, as JSON Lines without secrets. Blocks.
 
-use super::spool::{Position, Spool, cleaned};
+use super::reader::Reader;
+use super::spool::Spool;
 use crate::core::messages::trace::{TraceFile, TraceSaved};
 use crate::jsonrpc::recording::{self, Direction, Header, Record, VERSION};
 use atomic_write_file::AtomicWriteFile;
@@ -45,15 +46,15 @@ fn write(spool: &Spool, agent: &str, mut out: impl Write) -> io::Result<(u64, u6
         agent: agent.to_owned(),
     };
     writeln!(out, "{}", serde_json::to_string(&header)?)?;
-    let (mut position, mut messages, mut missing) = (Position::default(), 0, 0);
+    let (mut reader, mut messages, mut missing) = (Reader::new(spool.clone()), 0, 0);
     loop {
-        let chunk = spool.read(&mut position)?;
+        let chunk = reader.read()?;
         if chunk.missing > 0 {
             missing += chunk.missing;
             let note = recording::line(0.0, Direction::Missing, &chunk.missing.to_string());
             out.write_all(note.as_bytes())?;
         }
-        if chunk.bytes.is_empty() {
+        if chunk.is_end() {
             out.flush()?;
             return Ok((messages, missing));
         }
@@ -62,11 +63,7 @@ fn write(spool: &Spool, agent: &str, mut out: impl Write) -> io::Result<(u64, u6
             missing += gap;
             messages += u64::from(gap == 0);
         }
-        if chunk.is_outdated {
-            out.write_all(&clean_again(spool, &chunk.bytes))?;
-        } else {
-            out.write_all(&chunk.bytes)?;
-        }
+        out.write_all(&chunk.bytes)?;
     }
 }
 
@@ -78,25 +75,6 @@ fn line_gap(line: &[u8]) -> u64 {
     }
     let record = serde_json::from_slice::<Record<'_>>(line).ok();
     record.and_then(|record| record.message.get().parse().ok()).unwrap_or(0)
-}
-
-/// Hides the secrets that became known after these lines were recorded.
-fn clean_again(spool: &Spool, lines: &[u8]) -> Vec<u8> {
-    let mut clean = String::new();
-    for line in lines.split(|byte| *byte == b'\n') {
-        let Ok(Record { t, direction, message }) = serde_json::from_slice(line) else { continue };
-        let json = message.get();
-        let text = serde_json::from_str::<String>(json).ok();
-        let again = match (direction, &text) {
-            (Direction::Missing, _) => json.into(),
-            (Direction::Stray | Direction::Stderr, Some(text)) => {
-                cleaned(spool.redactor(), direction, text.as_bytes())
-            }
-            _ => cleaned(spool.redactor(), Direction::FromAgent, json.as_bytes()),
-        };
-        clean += &recording::line(t, direction, &again);
-    }
-    clean.into_bytes()
 }
 
 #[cfg(test)]

@@ -101,12 +101,19 @@ pub struct Position {
 /// Whole lines of what is recorded.
 #[derive(Debug, Default)]
 pub struct Chunk {
-    /// The lines; empty at the end.
+    /// The lines.
     pub bytes: Vec<u8>,
     /// How many lines before them are gone.
     pub missing: u64,
     /// Whether they were written when fewer secrets were known.
     pub is_outdated: bool,
+}
+
+impl Chunk {
+    /// Whether nothing more is written so far.
+    pub(super) fn is_end(&self) -> bool {
+        self.bytes.is_empty() && self.missing == 0
+    }
 }
 
 impl Spool {
