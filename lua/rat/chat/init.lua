@@ -188,9 +188,9 @@ end
 --- Puts prompts back into the prompt buffer after the binary, which held them, has exited: the one that the agent was working
 --- on, and those that were queued.
 ---@param chat rat.Chat
----@param status rat.Status
-local function return_prompts(chat, status)
-  local prompts = vim.list_extend({ status.prompt }, status.queued)
+---@param was rat.Status
+local function return_prompts(chat, was)
+  local prompts = vim.list_extend({ was.prompt }, was.queued) --[[@as string[] ]]
   for at = #prompts, 1, -1 do
     local text = prompts[at]
     attachment_list.give_back(chat, chat.sent[text] or {})
@@ -205,10 +205,10 @@ function M.lost(reason)
   launch.finished()
   for _, chat in ipairs(registry.all()) do
     if chat.id then
-      local id, in_turn, status = chat.id, is_in_turn(chat), chat.status
+      local id, in_turn, was = chat.id, is_in_turn(chat), chat.status
       chat.id = nil
       chat.status = registry.blank_status("failed", reason)
-      return_prompts(chat, status)
+      return_prompts(chat, was)
       M.state_changed(chat, id)
       if in_turn then
         notify.event("RatTurnEnd", { chat = id, stop_reason = "error" })

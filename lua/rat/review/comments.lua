@@ -90,9 +90,10 @@ local function follow(page)
         return part.id == hunk.id and part.path == comment.path
       end)
     if hunk and now then
-      local shift = now.start - hunk.start
-      comment.first, comment.last = comment.first + shift, comment.last + shift
-      hunk.start = now.start
+      local start = now.start or hunk.start
+      comment.first = comment.first + start - hunk.start
+      comment.last = comment.last + start - hunk.start
+      hunk.start = start
     end
   end
 end
@@ -138,9 +139,13 @@ local function new_comment(page, buf, first, last)
   last = math.min(last, end_of_last)
   local _, file_first = review_page.file_row(page, buf, first)
   local _, file_last = review_page.file_row(page, buf, last)
+  local hunk ---@type {id: integer, start: integer}?
+  if part.id and not part.from then
+    hunk = { id = part.id, start = part.start }
+  end
   return {
     path = part.path,
-    hunk = not part.from and { id = part.id, start = part.start } or nil,
+    hunk = hunk,
     first = file_first + 1,
     last = file_last + 1,
     lines = api.nvim_buf_get_lines(buf, first, last + 1, true),
