@@ -395,9 +395,10 @@ fn an_agent_changes_its_dialect_in_the_middle_of_a_session() {
     chat.update(state);
     chat.say("After.");
     chat.end_turn("end_turn");
-    chat.nvim.poll_state("ready");
+    // It may still be shown as ready from before the prompt.
+    chat.nvim.poll_screen("After.");
     let shown = chat.nvim.screen().text();
-    assert!(shown.contains("Before.") && shown.contains("After."), "{shown}");
+    assert!(shown.contains("Before."), "{shown}");
     for tag in ["messageChunk", "event", "state_change"] {
         assert_eq!(shown.matches(&format!("\"{tag}\"")).count(), 1, "{shown}");
     }
