@@ -62,8 +62,8 @@ pub struct Form {
     pub exists: bool,
 }
 
-/// Identifies a pending hunk of a record, whatever becomes of the lines around it. A part of a hunk on which was decided takes
-/// its identity along, and leaves another to the rest.
+/// Identifies a pending hunk of a record, whatever becomes of the lines around it. Once a part of the hunk is accepted or
+/// rejected, the rest may have another identity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HunkId(pub u32);
 

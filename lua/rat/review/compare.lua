@@ -80,7 +80,9 @@ end
 local function decide(path, keep)
   local comparison = comparisons[path]
   if comparison.from then
-    return notify.info("A moved file is accepted or rejected as a whole: with a or r in :RatReview")
+    return notify.info(
+      "A moved file is accepted or rejected as a whole, with a or r in :RatReview."
+    )
   end
   local row, right = api.nvim_win_get_cursor(0)[1] - 1, comparison.right
   local ids ---@type integer[]?

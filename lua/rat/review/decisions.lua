@@ -69,7 +69,7 @@ local function decision_on(part, chat, keep)
   }
 end
 
---- Numbers a decision that is made elsewhere, so that it can be taken back in the review.
+--- Returns the number for a decision that is made outside the review, so that |u| there can take it back.
 ---@return integer number
 function M.next_number()
   places[#places + 1] = false

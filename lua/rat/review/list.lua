@@ -151,7 +151,7 @@ local function compare()
   local part = review.page.parts[review_page.index(review.page, row)]
   local path, file_row = review_page.file_row(review.page, 0, row)
   if part and part.state then
-    notify.info("There are no lines to compare here. o goes to the file")
+    notify.info("There are no lines to compare here. o goes to the file.")
   elseif part and path and file_row then
     require("rat.review.compare").open(path, part.from, file_row + 1)
   end
