@@ -440,6 +440,13 @@ impl Chat {
         bodies.iter().filter_map(|request| request.get("body")).map(Json::to_string).collect()
     }
 
+    /// The request with which `prompt` was answered. Some agents also ask for a title of it, at any
+    /// time; the longest request is the conversation.
+    pub(crate) fn conversation_with(&self, prompt: &str) -> String {
+        let asked = self.asked_of_model().into_iter().filter(|body| body.contains(prompt));
+        asked.max_by_key(String::len).expect("the prompt reached the model")
+    }
+
     /// The lines of the page that `:RatTrace` opens, once it is there.
     pub(crate) fn traffic(&mut self) -> Option<String> {
         let code = r#"

@@ -29,7 +29,7 @@ fn goes_on_after_a_restart_of_neovim(kind: Kind) {
         return;
     }
     assert_eq!(transcript.matches("[[say Before.]]").count(), 1, "{transcript}");
-    let remembered = chat.asked_of_model().pop().unwrap();
+    let remembered = chat.conversation_with("[[say After.]]");
     assert!(remembered.contains("Before."), "{remembered}");
     chat.finish();
 }

@@ -70,7 +70,7 @@ fn a_killed_agent_is_explained_and_goes_on(kind: Kind) {
     assert!(chat.transcript().ends_with("After."), "{}", chat.transcript());
     assert_eq!(chat.nvim.status()["state"], json!("ready"));
     if kind != Kind::Gemini {
-        let remembered = chat.asked_of_model().pop().unwrap();
+        let remembered = chat.conversation_with("[[say After.]]");
         assert!(remembered.contains("Before."), "{remembered}");
     }
 }
