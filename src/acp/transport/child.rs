@@ -7,19 +7,12 @@ use crate::process::program;
 use crate::process::strays::{self, Mark};
 use crate::session::agent::AgentConfig;
 use async_trait::async_trait;
-#[cfg(target_os = "linux")]
-use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::signal::Signal;
 use std::collections::HashMap;
-use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use tokio::process::Command;
-
-/// As much as every user may ask for (`man 7 pipe`).
-#[cfg(target_os = "linux")]
-const PIPE_BYTES: i32 = 1 << 20;
 
 /// Starts each agent in its own process group.
 #[derive(Debug)]
@@ -106,7 +99,6 @@ fn spawn(
     let (Some(((stdin, stdout), stderr)), Some(group)) = (pipes, group) else {
         return Err(not_started(false, "it exited before it started".to_owned()));
     };
-    enlarge(&stdout);
     tracing::info!(target: "acp", agent = %config.name, pgid = group.id(), "started");
     Ok(Opened {
         input: Box::new(stdin),
@@ -115,15 +107,6 @@ fn spawn(
         remote: Box::new(group),
     })
 }
-
-/// Gives a pipe more room, where that is possible: an agent that sends a lot then waits less often for us to read.
-#[cfg(target_os = "linux")]
-fn enlarge(pipe: &impl AsFd) {
-    let _ = fcntl(pipe, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
-}
-
-#[cfg(not(target_os = "linux"))]
-fn enlarge(_: &impl AsFd) {}
 
 /// Converts the exit status of a process.
 fn cause(status: ExitStatus) -> ExitCause {
