@@ -89,4 +89,74 @@ case("the last window of a comparison is the user's again", function()
   same(nvim:lua("return { vim.fn.expand('%:p'), #vim.api.nvim_list_wins() }"), { path, 1 })
 end)
 
+--- Holds (Changes on disk): The mark of a conflict stays on its lines when those around them are replaced or deleted and come back.
+case("a conflict keeps to its lines", function()
+  local nvim = check.start()
+  nvim:lua([[
+    vim.api.nvim_buf_set_lines(0, 0, -1, true, { "one", "two", "mine", "four", "five" })
+    Conflict = require("rat.document.conflict")
+    Conflict.mark(vim.api.nvim_get_current_buf(), { { 2, 3, { "theirs" } } })
+  ]])
+  local function stays(keys, rest)
+    nvim:lua("vim.cmd('let &undolevels = &undolevels | silent normal! ' .. ...)", keys)
+    local lines = [[(function()
+      local one = Conflict.list()[1]
+      return one and table.concat(Conflict.lines(one.buf, one.region), " ")
+    end)()]]
+    nvim:poll(("%s == '%s'"):format(lines, rest or "mine"))
+  end
+  for _, keys in ipairs({ "2GSnew\27", "4GSnew\27", "2GOmore\27", "ggdd", "u", "u" }) do
+    stays(vim.keycode(keys))
+  end
+  nvim:lua("vim.api.nvim_buf_set_lines(0, 1, 2, true, { 'replaced', 'by two' })")
+  nvim:lua("vim.api.nvim_buf_set_lines(0, 4, 5, true, { 'replaced' })")
+  stays("gg")
+  stays("u")
+  stays("2G3dd", "")
+  stays("u")
+  stays("3GSours" .. vim.keycode("<Esc>"), "ours")
+end)
+
+--- Opens the conflict in a file whose first line the agent has changed in the buffer, and whose second is the user's.
+local function in_conflict()
+  local nvim, path = check.start(), vim.fn.tempname()
+  vim.fn.writefile({ "one", "two", "three" }, path)
+  nvim:command("edit " .. path)
+  nvim:lua([[
+    vim.api.nvim_buf_set_lines(0, 1, 2, false, { "mine" })
+    vim.cmd("let &undolevels = &undolevels")
+    require("rat.document.conflict").mark(vim.api.nvim_get_current_buf(), { { 1, 2, { "theirs" } } })
+    vim.api.nvim_buf_set_lines(0, 0, 1, false, { "agent" })
+    vim.cmd("let &undolevels = &undolevels")
+  ]])
+  nvim:command("RatConflicts")
+  nvim:poll("vim.wo.diff and vim.fn.line('.') == 2")
+  return nvim
+end
+
+local TEXTS = [[vim.deep_equal(
+  vim.tbl_map(function(win)
+    return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, true), " ")
+  end, vim.api.nvim_tabpage_list_wins(0)), { "%s", "%s" }) and require("rat.document.conflict").count() == %d]]
+
+--- Holds (Changes on disk): In a conflict, `u` undoes `dp` and `do` in either window, and an edit of the agent only after them.
+case("u takes back what was decided last", function()
+  local nvim = in_conflict()
+  local both, mine = "agent theirs three", "agent mine three"
+  nvim:input("dp")
+  nvim:poll(TEXTS:format(mine, mine, 0))
+  nvim:input("u")
+  nvim:poll(TEXTS:format(both, mine, 1))
+  nvim:input("do")
+  nvim:poll(TEXTS:format(both, both, 0))
+  nvim:input("u")
+  nvim:poll(TEXTS:format(both, mine, 1))
+  nvim:input("u")
+  nvim:poll(TEXTS:format(both, "one mine three", 1))
+  nvim:input("<C-r>")
+  nvim:poll(TEXTS:format(both, mine, 1))
+  nvim:command("quit")
+  nvim:poll("not vim.wo.diff and vim.fn.maparg('u', 'n') == ''")
+end)
+
 check.finish()

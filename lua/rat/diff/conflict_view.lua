@@ -1,7 +1,7 @@
 --- Shows the conflicts of a file in native diff mode on a tab page of their own: the agent's lines on the left, the file's
---- buffer on the right. `do` takes the agent's lines and `dp` those of the user; `u` in the window where it was done undoes
---- either.
+--- buffer on the right. `do` takes the agent's lines and `dp` those of the user; `u` undoes either.
 
+local buffer_keys = require("rat.diff.buffer_keys")
 local chooser = require("rat.ask.chooser")
 local conflict = require("rat.document.conflict")
 local notify = require("rat.util.notify")
@@ -29,25 +29,56 @@ local function other_side(buf, conflicts)
   return lines, places
 end
 
+--- Maps |u| in the file's buffer so that it undoes what the user has put into the agent's side, if that was the last thing
+--- done. Neovim's own would undo a change of the file instead, which may be the agent's.
+---@param buf integer the file
+---@param side integer buffer
+---@return fun() put to be called when the agent's side has changed
+---@return fun() unmap
+local function undo_both(buf, side)
+  local tick ---@type integer? 'changedtick' of the file when the agent's side changed last
+  local function undo()
+    local is_put = tick == api.nvim_buf_get_changedtick(buf) and api.nvim_buf_is_valid(side)
+    local target = is_put and vim.fn.undotree(side).seq_cur > 0 and side or buf
+    local keys = ("normal! %du"):format(vim.v.count1)
+    if target == buf then
+      return vim.cmd(keys)
+    end
+    api.nvim_buf_call(side, function()
+      vim.cmd("silent " .. keys)
+    end)
+    vim.cmd.diffupdate()
+  end
+  local unmap = buffer_keys.map(buf, { u = undo })
+  return function()
+    tick = api.nvim_buf_get_changedtick(buf)
+  end, unmap
+end
+
 --- Updates the conflicts whenever the user changes the agent's side.
 ---@param side integer buffer
 ---@param conflicts rat.Conflict[]
 ---@param places integer[][]
-local function watch_side(side, conflicts, places)
+---@param put fun() called at each change
+local function watch_side(side, conflicts, places, put)
   local regions = {}
   for i, place in ipairs(places) do
     regions[i] = conflict.region(side, place[1], place[2])
   end
+  local update = vim.schedule_wrap(function()
+    if not api.nvim_buf_is_valid(side) then
+      return
+    end
+    for i, one in ipairs(conflicts) do
+      one.other = conflict.lines(side, regions[i])
+    end
+    conflict.refresh(conflicts[1].buf)
+  end)
   api.nvim_buf_attach(side, false, {
-    on_lines = vim.schedule_wrap(function()
-      if not api.nvim_buf_is_valid(side) then
-        return
-      end
-      for i, one in ipairs(conflicts) do
-        one.other = conflict.lines(side, regions[i])
-      end
-      conflict.refresh(conflicts[1].buf)
-    end),
+    on_lines = function()
+      put()
+      update()
+    end,
   })
 end
 
@@ -59,9 +90,10 @@ local function show(buf)
   end
   local lines, places = other_side(buf, conflicts)
   local side = scratch.side(api.nvim_buf_get_name(buf), "agent", lines, true)
-  local page = tab_page.open()
+  local put, unmap = undo_both(buf, side)
+  local page = tab_page.open(unmap)
   tab_page.compare(page, side, buf)
-  watch_side(side, conflicts, places)
+  watch_side(side, conflicts, places, put)
   local _, first = conflict.lines(buf, conflicts[1].region)
   api.nvim_win_set_cursor(page.right, { math.min(first + 1, api.nvim_buf_line_count(buf)), 0 })
   tab_page.set_winbars(

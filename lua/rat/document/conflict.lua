@@ -9,9 +9,12 @@ local M = {}
 --- First and last line of the user's lines in the buffer (from 0, end exclusive), and the file's lines.
 ---@alias rat.conflict.Unresolved [integer, integer, string[]]
 
---- Two extmarks: at the first line and at the line after the last. They are separate because Neovim before 0.12 may abort
---- when a mark with an end is moved (neovim#37867).
----@alias rat.conflict.Region [integer, integer]
+--- Lines of a buffer, between two extmarks. They are separate because Neovim before 0.12 may abort when a mark with an end is
+--- moved (neovim#37867). Extmarks alone are not enough: if the line above is replaced, the first one moves onto it.
+---@class (exact) rat.conflict.Region
+---@field marks [integer, integer] extmarks at the first line and at the line after the last
+---@field first? integer where the lines are, from 0, as long as no change has touched them
+---@field last? integer end exclusive
 
 ---@class (exact) rat.Conflict
 ---@field buf integer
@@ -34,9 +37,51 @@ local conflicts_in = {}
 ---@return integer first from 0
 ---@return integer last end exclusive
 local function rows(buf, region)
-  local first = api.nvim_buf_get_extmark_by_id(buf, regions, region[1], {})[1] or 0
-  local last = api.nvim_buf_get_extmark_by_id(buf, regions, region[2], {})[1] or first
+  if region.first then
+    return region.first, region.last --[[@as integer]]
+  end
+  local first = api.nvim_buf_get_extmark_by_id(buf, regions, region.marks[1], {})[1] or 0
+  local last = api.nvim_buf_get_extmark_by_id(buf, regions, region.marks[2], {})[1] or first
   return first, math.max(first, last)
+end
+
+---@param buf integer
+---@param row integer
+---@param right_gravity boolean
+---@param id integer?
+---@return integer id
+local function set_mark(buf, row, right_gravity, id)
+  local options = { id = id, right_gravity = right_gravity, strict = false }
+  return api.nvim_buf_set_extmark(buf, regions, row, 0, options)
+end
+
+--- Has a region follow a change of the lines from `first` to `last`, which are so many more now.
+---@param region rat.conflict.Region
+---@param first integer from 0
+---@param last integer end exclusive
+---@param more integer
+local function move(region, first, last, more)
+  if not region.first then
+    return
+  end
+  local is_empty = region.first == region.last
+  if last < region.first or last == region.first and not (is_empty and first == last) then
+    region.first, region.last = region.first + more, region.last + more
+  elseif first < region.last or first == region.last and first == last then
+    region.first, region.last = nil, nil
+  end
+end
+
+--- Sets the marks of a region to where no change has touched it, or looks where they have gone.
+---@param buf integer
+---@param region rat.conflict.Region
+local function settle(buf, region)
+  if region.first then
+    set_mark(buf, region.first, false, region.marks[1])
+    set_mark(buf, region.last, true, region.marks[2])
+  else
+    region.first, region.last = rows(buf, region)
+  end
 end
 
 --- Sets the marks of a region. Lines that replace it, or are inserted directly below it, become part of it.
@@ -45,11 +90,7 @@ end
 ---@param last integer end exclusive
 ---@return rat.conflict.Region
 function M.region(buf, first, last)
-  local function mark(row, right_gravity)
-    local options = { right_gravity = right_gravity, strict = false }
-    return api.nvim_buf_set_extmark(buf, regions, row, 0, options)
-  end
-  return { mark(first, false), mark(last, true) }
+  return { marks = { set_mark(buf, first, false), set_mark(buf, last, true) } }
 end
 
 --- Returns the lines that are now in a region.
@@ -124,6 +165,7 @@ end
 ---@param buf integer
 function M.refresh(buf)
   for _, conflict in ipairs(conflicts_in[buf] or {}) do
+    settle(buf, conflict.region)
     local lines = M.lines(buf, conflict.region)
     if vim.deep_equal(lines, conflict.other) then
       conflict.decided = true
@@ -152,9 +194,12 @@ end
 local function follow(buf)
   local waiting = false
   api.nvim_buf_attach(buf, false, {
-    on_lines = function()
+    on_lines = function(_, _, _, first, last, new_last)
       if not conflicts_in[buf] then
         return true -- detaches
+      end
+      for _, conflict in ipairs(conflicts_in[buf]) do
+        move(conflict.region, first, last, new_last - last)
       end
       if not waiting then
         waiting = true
@@ -187,7 +232,7 @@ local function remove_overlapping(buf, unresolved)
         if not conflict.decided then
           api.nvim_buf_del_extmark(buf, signs, conflict.sign --[[@as integer]])
         end
-        for _, mark in ipairs(conflict.region) do
+        for _, mark in ipairs(conflict.region.marks) do
           api.nvim_buf_del_extmark(buf, regions, mark)
         end
         return false
@@ -220,6 +265,7 @@ function M.mark(buf, unresolved)
       other = theirs,
       decided = false,
     }
+    settle(buf, conflict.region)
     table.insert(conflicts_in[buf], conflict)
     update_sign(conflict)
   end
