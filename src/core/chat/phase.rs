@@ -4,6 +4,8 @@ use super::decisions::Decisions;
 use crate::core::messages::files::ReportedChange;
 use crate::core::messages::ids::CallId;
 use crate::session::prompt::Prompt;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// The lifecycle phase of a chat.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,6 +115,8 @@ pub(in crate::core) struct Turn {
     pub decisions: Decisions,
     /// What the agent is doing, in one word.
     pub activity: Option<&'static str>,
+    /// The files of whose conflicts the user has been told.
+    pub conflicts: BTreeSet<PathBuf>,
 }
 
 impl Turn {
@@ -128,6 +132,7 @@ impl Turn {
             reported: Vec::new(),
             decisions: Decisions::default(),
             activity: None,
+            conflicts: BTreeSet::new(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! File changes by agents: has open buffers follow what agents write to disk by themselves, and tells the user about
 //! every change, whether it was written through us or not.
 
-use crate::core::chat::Chat;
+use crate::core::chat::{Chat, Phase};
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::file_scope::FileScope;
@@ -113,12 +113,16 @@ impl State {
         );
     }
 
-    /// Tells the user about file changes, with one notification for each kind.
+    /// Tells the user about file changes, with one notification for each kind, and about conflicts once in a turn.
     pub(in crate::core) fn report_changes(&mut self, id: ChatId, changes: Vec<FileChange>) {
         let named = |wanted: fn(&FileChange) -> bool| -> Vec<PathBuf> {
             changes.iter().filter(|it| wanted(it)).map(|it| it.path.clone()).collect()
         };
-        let conflicting = named(|change| change.conflicts > 0);
+        let mut conflicting = named(|change| change.conflicts > 0);
+        if let Some(Phase::Running(turn)) = self.chats.get_mut(&id).map(|chat| &mut chat.phase) {
+            // The agent may write the same lines again and again.
+            conflicting.retain(|path| turn.conflicts.insert(path.clone()));
+        }
         let deleted = named(|change| change.deleted);
         if let Some((name, files)) = self.name_files(id, &conflicting) {
             let text = format!(
