@@ -127,7 +127,7 @@ fn what_the_user_has_changed_is_not_rejected() {
 fn where_nothing_is_pending_nothing_happens() {
     let mut chat = in_a_turn();
     chat.nvim.command("RatReject");
-    poll_message(&mut chat, "No pending changes there");
+    poll_message(&mut chat, "No pending changes to reject here");
     chat.nvim.command("RatAccept nonsense");
     poll_message(&mut chat, "takes hunk, file, turn, all, not \"nonsense\"");
     chat.nvim.command("RatStop");

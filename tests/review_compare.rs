@@ -268,3 +268,37 @@ fn an_acceptance_is_taken_back_in_a_comparison() {
     chat.nvim.input("<C-w>hq");
     chat.nvim.poll_screen("1 file, 2 hunks");
 }
+
+/// Holds (Review): Once a move is accepted, its comparison no longer says that the file was moved.
+#[test]
+fn an_accepted_move_is_compared_no_more() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root: &Path| {
+        fs::rename(root.join("src/3.txt"), root.join("src/moved.txt")).unwrap();
+    });
+    compare(&mut chat, "src/3.txt → src/moved.txt");
+    let folds = "vim.fn.foldclosed('.')";
+    chat.nvim.poll("what is the same stays folded", |nvim| nvim.eval(folds) == json!(1));
+    chat.nvim.poll("a moved file", |nvim| {
+        nvim.eval("vim.wo.winbar").as_str().is_some_and(|bar| bar.contains("moved"))
+    });
+    chat.nvim.command("RatAccept all");
+    chat.nvim.poll("a file that was not moved", |nvim| {
+        nvim.eval("vim.wo.winbar").as_str().is_some_and(|bar| !bar.contains("moved"))
+    });
+}
+
+/// Holds (Review): A comparison whose file becomes too large for diff mode is closed, and one line says why.
+#[test]
+fn a_comparison_that_outgrows_diff_mode_is_closed() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root: &Path| {
+        fs::write(root.join("src/3.txt"), "one\ntwo 3\nTHREE\n").unwrap();
+    });
+    compare(&mut chat, "src/3.txt");
+    chat.nvim.command("call append('$', map(range(20000), {_, n -> 'line ' .. n}))");
+    chat.nvim.poll("the review", |nvim| nvim.eval("vim.bo.filetype") == json!("ratreview"));
+    let told = "src/3.txt is too large for diff mode (20003 lines, 1 hunk)";
+    chat.nvim.poll("the reason", |nvim| nvim.messages().contains(told));
+    assert_eq!(chat.nvim.messages().matches("too large").count(), 1);
+}

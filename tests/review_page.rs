@@ -1,5 +1,7 @@
 //! The page of `:RatReview`: colours of the code, folds, and what the keys there do.
 
+use std::path::{Path, PathBuf};
+
 use crate::support::Chat;
 use serde_json::json;
 
@@ -206,9 +208,8 @@ fn a_decision_on_many_files_is_told_once() {
     chat.nvim.poll_screen("20 files, 20 hunks");
 }
 
-/// Holds (Review): A decision is about the hunk that the user sees, also if they are faster than the review is updated.
-#[test]
-fn fast_decisions_are_about_what_is_shown() {
+/// Ten hunks in one file, in the review.
+fn ten_hunks() -> (Chat, PathBuf) {
     let old: String = (1..=30).map(|n| format!("{n}\n")).collect();
     // After every third line two more: each rejection moves all hunks after it.
     let new: String = (1..=30)
@@ -221,15 +222,46 @@ fn fast_decisions_are_about_what_is_shown() {
     chat.nvim.poll_state("ready");
     chat.nvim.command("RatReview");
     chat.nvim.poll_screen("1 file, 10 hunks");
-    // The first, third, fifth and seventh hunk, and each of them twice, before anything can be drawn.
-    let keys = "vim.api.nvim_feedkeys('gg]crr]c]crr]c]crr]c]crr', 'x', false)";
-    chat.nvim.lua(keys, json!([]));
-    chat.nvim.poll("four rejections", |nvim| {
+    (chat, path)
+}
+
+/// Waits until these of the ten hunks are left in the file, counted from 1.
+fn poll_left(chat: &mut Chat, path: &Path, expected: &[u32]) {
+    chat.nvim.poll(&format!("{expected:?}"), |nvim| {
         let text = nvim.lua("return vim.fn.join(vim.fn.readfile(...), ' ')", json!([path]));
         let text = text.as_str().unwrap_or_default().to_owned();
         let left: Vec<u32> =
             (1..=10).filter(|n| text.contains(&format!("new {} ", 3 * n))).collect();
-        left == [2, 4, 6, 8, 9, 10]
+        left == expected
     });
+}
+
+/// Holds (Review): With a count, a decision is about that many hunks, from the one at the cursor on.
+#[test]
+fn a_count_decides_on_that_many_hunks() {
+    let (mut chat, path) = ten_hunks();
+    chat.nvim.input("gg]c]c3r");
+    poll_left(&mut chat, &path, &[1, 5, 6, 7, 8, 9, 10]);
+    assert!(chat.nvim.messages().contains("Rejected 3 hunks in a.txt"), "{}", chat.nvim.messages());
+    chat.nvim.poll_screen("1 file, 7 hunks");
+    chat.nvim.input("u");
+    chat.nvim.poll_screen("1 file, 10 hunks");
+    // From the line with the name on, and more than there are.
+    chat.nvim.input("gg2r");
+    poll_left(&mut chat, &path, &[3, 4, 5, 6, 7, 8, 9, 10]);
+    chat.nvim.poll_screen("1 file, 8 hunks");
+    chat.nvim.input("gg99r");
+    poll_left(&mut chat, &path, &[]);
+    chat.nvim.poll_screen("Nothing is pending");
+}
+
+/// Holds (Review): A decision is about the hunk that the user sees, also if they are faster than the review is updated.
+#[test]
+fn fast_decisions_are_about_what_is_shown() {
+    let (mut chat, path) = ten_hunks();
+    // The first, third, fifth and seventh hunk, and each of them twice, before anything can be drawn.
+    let keys = "vim.api.nvim_feedkeys('gg]crr]c]crr]c]crr]c]crr', 'x', false)";
+    chat.nvim.lua(keys, json!([]));
+    poll_left(&mut chat, &path, &[2, 4, 6, 8, 9, 10]);
     chat.nvim.poll_screen("1 file, 6 hunks");
 }

@@ -49,9 +49,10 @@ pub(super) fn compose(
     let mut paths: Vec<&Path> = groups.iter().flat_map(Group::paths).collect();
     paths.sort_unstable();
     paths.dedup();
-    let hunks = groups.iter().map(Group::count).sum();
-    let (counted, hunks) = (count(paths.len(), "file"), count(hunks, "hunk"));
-    let title = format!("Review · {}{counted}, {hunks}", draft.of_what);
+    let hunks: usize = groups.iter().map(Group::count).sum();
+    // A rename or a change of the mode has no hunks.
+    let hunks = if hunks == 0 { String::new() } else { format!(", {}", count(hunks, "hunk")) };
+    let title = format!("Review · {}{}{hunks}", draft.of_what, count(paths.len(), "file"));
     let is_first = groups[0].is_empty();
     let rendered = groups.iter().enumerate().flat_map(|(number, group)| {
         let is_unknown = number == 1;

@@ -241,6 +241,15 @@ impl LineEnding {
         }
     }
 
+    /// Returns what it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lf => "LF",
+            Self::CrLf => "CRLF",
+            Self::Cr => "CR",
+        }
+    }
+
     /// Detects the line ending of a file as Neovim does when it reads one (`:help 'fileformats'`):
     /// CRLF if every line ends with it, CR if there is a CR and no LF. `formats` holds the allowed
     /// ones. `None` if nothing in the file decides it.

@@ -44,9 +44,8 @@ impl FileDiff {
         let (from, to) = (old.shape().ending, new.shape().ending);
         let ending_differs = from != to && !old.is_empty() && !new.is_empty();
         if ending_differs {
-            let (from, to) = (from.as_str(), to.as_str());
             // Writing to a String cannot fail.
-            let _ = writeln!(header, "line ends change from {from:?} to {to:?}");
+            let _ = writeln!(header, "line endings change from {} to {}", from.name(), to.name());
         }
         let hunks = format_hunks(old, new);
         let differs = !hunks.is_empty() || ending_differs || created_or_deleted;

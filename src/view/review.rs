@@ -1,6 +1,6 @@
 //! Renders the changes of a review as a unified diff in which each pending hunk stands alone.
 
-use crate::edit::{LineEnding, Text};
+use crate::edit::Text;
 use std::ops::Range;
 
 /// Unchanged lines before and after a hunk, as many as `diff -u` shows.
@@ -67,7 +67,7 @@ fn heading(file: &File<'_>) -> String {
     let is_either = |holds: fn(&Text) -> bool| holds(file.base) || holds(file.text);
     let ends = match (file.base.shape().ending, file.text.shape().ending) {
         (from, to) if from != to && !is_either(Text::is_empty) => {
-            format!(" (line ends {} to {})", name(from), name(to))
+            format!(" (line endings {} → {})", from.name(), to.name())
         }
         _ if is_either(Text::is_empty) || file.existence != (true, true) => String::new(),
         _ => match (file.base.shape().final_newline, file.text.shape().final_newline) {
@@ -82,15 +82,6 @@ fn heading(file: &File<'_>) -> String {
         _ => format!("+{added} -{removed}"),
     };
     format!("{from}{}{what}{ends}  {count}", file.name)
-}
-
-/// The name of a line ending in Neovim (`:help 'fileformat'`).
-fn name(ending: LineEnding) -> &'static str {
-    match ending {
-        LineEnding::Lf => "unix",
-        LineEnding::CrLf => "dos",
-        LineEnding::Cr => "mac",
-    }
 }
 
 /// Renders a hunk with unchanged lines of the text from `from` up to `until` around it.

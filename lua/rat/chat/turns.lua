@@ -13,6 +13,9 @@ local MAX_PROMPT = 36
 local function label(turn)
   local prompt = vim.fn.strcharpart(turn.prompt, 0, MAX_PROMPT)
   local files = turn.files == 1 and "1 file" or turn.files .. " files"
+  if turn.files == 0 then
+    files = "only folders"
+  end
   local lines = ("+%d -%d"):format(turn.added, turn.removed)
   local age = sessions.age(turn.time, os.time())
   local undone = turn.undone and "(undone) " or ""

@@ -1,5 +1,6 @@
 --- Compares a file with its base, the text without what is pending, in native diff mode: |do| rejects a hunk, |dp| accepts
 --- one. The binary carries both out, as in the review.
+local buffer_keys = require("rat.diff.buffer_keys")
 local decisions = require("rat.review.decisions")
 local groups = require("rat.view.groups")
 local location = require("rat.view.location")
@@ -115,29 +116,6 @@ local function undo(path)
   decisions.take_back()
 end
 
---- Maps keys that the user has not mapped in this buffer. Returns what takes that back.
----@param buf integer
----@param keys table<string, fun()>
----@return fun()
-local function map(buf, keys)
-  ---@type string[]
-  local mapped = {}
-  for key, run in pairs(keys) do
-    local is_free = api.nvim_buf_call(buf, function()
-      return vim.fn.maparg(key, "n", false, true).buffer ~= 1
-    end)
-    if is_free then
-      mapped[#mapped + 1] = key
-      vim.keymap.set("n", key, run, { buffer = buf, nowait = true, desc = "rat: compare" })
-    end
-  end
-  return function()
-    for _, key in ipairs(mapped) do
-      pcall(vim.keymap.del, "n", key, { buffer = buf })
-    end
-  end
-end
-
 --- Makes the side that shows the file as it is now.
 ---@param path string
 ---@return rat.ComparedSide
@@ -166,7 +144,12 @@ local function file_side(path)
     vim.fn.bufload(buf)
     vim.bo[buf].buflisted = true
   end
-  return { buf = buf, is_deleted = is_deleted, is_ours = not loaded, unmap = map(buf, keys) }
+  return {
+    buf = buf,
+    is_deleted = is_deleted,
+    is_ours = not loaded,
+    unmap = buffer_keys.map(buf, keys),
+  }
 end
 
 --- Unloads the buffer of a file that is gone, and that the user neither had loaded before nor changed.
@@ -183,7 +166,7 @@ end
 ---@param comparison rat.Comparison
 local function attach_base(comparison)
   local base, page = comparison.base, comparison.page
-  map(base, {
+  buffer_keys.map(base, {
     q = function()
       tab_page.close(page)
     end,
@@ -264,11 +247,17 @@ end
 local function update(comparison, payload)
   comparison.hunks = payload.hunks
   local exists = vim.uv.fs_stat(comparison.path) ~= nil
-  if not payload.base and not exists and not vim.bo[comparison.right.buf].modified then
+  local is_gone = not payload.base and not exists and not vim.bo[comparison.right.buf].modified
+  if is_gone or payload.too_large then
     return tab_page.close(comparison.page)
   elseif exists and comparison.right.is_deleted then
     comparison.right = file_side(comparison.path)
     tab_page.compare(comparison.page, comparison.base, comparison.right.buf)
+    set_winbars(comparison, payload.name)
+  end
+  if comparison.from and not payload.base then
+    -- The move has been accepted, so from now on this is about the file alone.
+    comparison.from = nil
     set_winbars(comparison, payload.name)
   end
   if not comparison.is_changed then
@@ -305,7 +294,7 @@ local function go_to_wanted_line(comparison)
     end
     api.nvim_win_set_cursor(page.left, { 1, 0 })
   else
-    vim.cmd("normal! zvzz")
+    vim.cmd(#comparison.hunks > 0 and "normal! zvzz" or "normal! zz")
   end
 end
 

@@ -82,7 +82,11 @@ end
 ---@param keep boolean
 local function decide_here(keep)
   return function()
+    local count = vim.v.count1
     local first, last, is_selection = selected()
+    if count > 1 and not is_selection then
+      last = review_page.row_of_hunk(review.page, first, count)
+    end
     if review.arriving then
       return notify.info("The review is being updated. Try again.")
     end

@@ -127,6 +127,25 @@ function M.last_row(page, buf, index)
   return next_part.row - ((next_part.start or next_part.state) and 1 or 2)
 end
 
+--- Returns the first row of a hunk, counted from a row: the hunk there is the first. If there are fewer, it is the last one.
+---@param page rat.ReviewPage
+---@param row integer
+---@param count integer
+---@return integer
+function M.row_of_hunk(page, row, count)
+  local found = row
+  for index = math.max(M.index(page, row), 1), #page.parts do
+    local part = page.parts[index]
+    if part.start or part.state then
+      found, count = part.row, count - 1
+    end
+    if count == 0 then
+      break
+    end
+  end
+  return found
+end
+
 --- Returns the index of the last part that is about the same file as the one that names it.
 ---@param page rat.ReviewPage
 ---@param head integer

@@ -136,7 +136,11 @@ impl State {
         };
         let parts: Vec<String> = done.into_iter().chain(stays).chain(failure).collect();
         if parts.is_empty() {
-            return (level, "No pending changes there".to_owned());
+            let verb = match action {
+                ReviewAction::Keep => "accept",
+                ReviewAction::Reject => "reject",
+            };
+            return (level, format!("No pending changes to {verb} here"));
         }
         (level, parts.join("; "))
     }

@@ -149,8 +149,7 @@ impl State {
         let name = self.shorten(comparison.from.as_ref().unwrap_or(&comparison.path));
         let Some(ChangedFile { path, base, text, hunks, .. }) = change else {
             if comparison.is_update {
-                let file = ComparedFile { comparison, name, base: None, hunks: Vec::new() };
-                return self.after_draw.push(EditorMessage::Compare(file));
+                return self.compare_without(comparison, name, false);
             }
             return self.notify(Level::Info, format!("No pending changes in {name}"));
         };
@@ -161,10 +160,21 @@ impl State {
                 user_messages::count(lines, "line"),
                 user_messages::count(hunks.len(), "hunk")
             );
+            if comparison.is_update {
+                self.compare_without(comparison, name, true);
+            }
             return self.notify(Level::Warn, text);
         }
         let comparison = Comparison { path, ..comparison };
-        let file = ComparedFile { comparison, name, base: Some(base), hunks };
+        let (base, is_too_large) = (Some(base), false);
+        let file = ComparedFile { comparison, name, base, hunks, is_too_large };
+        self.after_draw.push(EditorMessage::Compare(file));
+    }
+
+    /// Updates a comparison of a file where nothing is pending any more, or too much.
+    fn compare_without(&mut self, comparison: Comparison, name: String, is_too_large: bool) {
+        let (base, hunks) = (None, Vec::new());
+        let file = ComparedFile { comparison, name, base, hunks, is_too_large };
         self.after_draw.push(EditorMessage::Compare(file));
     }
 

@@ -135,7 +135,10 @@ impl State {
                 PlannedAction::Leave(why) => Some((self.shorten(&file.path), why)),
                 _ => None,
             });
-            let why = why.map_or_else(String::new, |(path, why)| format!(": {path}: {why}"));
+            let why = why.map_or_else(String::new, |(path, why)| match plan.files.len() {
+                1 => format!(": {path}: {why}"),
+                count => format!(" in {count} files; {path}: {why}"),
+            });
             let text = format!("Nothing of \"{prompt}\" to {}{why}", verb.to_lowercase());
             return self.notify(Level::Info, text);
         }

@@ -296,6 +296,8 @@ pub struct ComparedFile {
     pub base: Option<Arc<Text>>,
     /// What is pending.
     pub hunks: Vec<ChangedHunk>,
+    /// Whether there is too much to be compared in diff mode, so that nothing of it is here.
+    pub is_too_large: bool,
 }
 
 /// What became of a decision, or of a part of one.

@@ -38,7 +38,7 @@ fn a_missing_final_newline_is_shown() {
 fn a_change_of_the_line_ending_alone_is_described() {
     assert_eq!(
         diff("1\r\n2\r\n", "1\n2\n"),
-        HEADER.to_owned() + "line ends change from \"\\r\\n\" to \"\\n\"\n"
+        HEADER.to_owned() + "line endings change from CRLF to LF\n"
     );
 }
 

@@ -413,6 +413,7 @@
 ---@field name string The name of the base, as the review shows it.
 ---@field base? string[] The lines without what is pending; missing if nothing is.
 ---@field hunks integer[] The hunks, five numbers for each: the first row, from 0, and how many rows there are, in the base and then in the file; and which one it is.
+---@field too_large boolean Whether it has become too large for diff mode, so that its lines and hunks are missing.
 
 --- A write that waits for the user's consent.
 ---@class (exact) rat.msg.Proposal

@@ -135,6 +135,8 @@ pub(in crate::nvim) struct Compare {
     /// The hunks, five numbers for each: the first row, from 0, and how many rows there are, in the base and then in the file;
     /// and which one it is.
     hunks: Vec<usize>,
+    /// Whether it has become too large for diff mode, so that its lines and hunks are missing.
+    too_large: bool,
 }
 
 impl From<ComparedFile> for Compare {
@@ -150,6 +152,7 @@ impl From<ComparedFile> for Compare {
             name: Label::new(&file.name),
             base: file.base.map(|base| each(base.lines(), BufferText::new)),
             hunks: hunks.collect(),
+            too_large: file.is_too_large,
         }
     }
 }

@@ -395,6 +395,7 @@ fn reviews() -> Vec<EditorMessage> {
             name: "a".into(),
             base: Some(base),
             hunks: vec![hunk],
+            is_too_large: false,
         }),
     ]
 }
