@@ -78,7 +78,7 @@ end
 local function settle(buf, region)
   if region.first then
     set_mark(buf, region.first, false, region.marks[1])
-    set_mark(buf, region.last, true, region.marks[2])
+    set_mark(buf, region.last --[[@as integer]], true, region.marks[2])
   else
     region.first, region.last = rows(buf, region)
   end
