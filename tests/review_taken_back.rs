@@ -196,3 +196,23 @@ fn the_rejection_of_a_file_is_taken_back_where_it_is_open() {
         nvim.lua(read, json!([name])) == json!(true)
     });
 }
+
+/// Holds (Review): The rejection of a new empty file is taken back, on disk and in the review.
+#[test]
+fn the_rejection_of_an_empty_file_is_taken_back() {
+    let mut chat = in_project_builder().start();
+    turn_with_command(&mut chat, |root: &Path| fs::write(root.join("empty.txt"), "").unwrap());
+    open_review(&mut chat, "Review · 1 file");
+    let before = page(&mut chat);
+    for _ in 0..2 {
+        type_at(&mut chat, "empty.txt (new file)", "r", "Rejected");
+        chat.nvim.poll_screen("Nothing is pending");
+        assert!(!chat.path("empty.txt").exists());
+        type_keys(&mut chat, "u", "Pending again");
+        poll_page(&mut chat, &before);
+        assert_eq!(fs::read_to_string(chat.path("empty.txt")).unwrap(), "");
+    }
+    type_at(&mut chat, "empty.txt (new file)", "a", "Accepted");
+    chat.nvim.poll_screen("Nothing is pending");
+    assert!(chat.path("empty.txt").exists());
+}

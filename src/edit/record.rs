@@ -195,7 +195,8 @@ impl<O> Record<O> {
             || known.is_some_and(|known| self.goes_to(known, &now.text));
         let is_same = is_there || self.has_lines_of(&now.text);
         let hunks = if is_same { Vec::new() } else { diff(&self.text(), &now.text) };
-        if hunks.is_empty() {
+        // An empty file that comes or goes has changed as well, and a decision on it may be taken back.
+        if hunks.is_empty() && now.exists == self.forms().text.exists {
             self.is_now(now);
         } else {
             self.step(None, &hunks, now);

@@ -405,3 +405,27 @@ fn some_lines_of_a_hunk_are_decided_on_alone() {
     assert_eq!(text.file_content(), "1\ntwo\nthree\n4\n");
     assert!(rejection.conflicts.is_empty());
 }
+
+/// Whether it was the record that rejected it, or somebody has deleted the file.
+#[test]
+fn the_rejection_of_an_empty_file_is_taken_back() {
+    for is_elsewhere in [false, true] {
+        the_rejection_is_taken_back(is_elsewhere);
+    }
+}
+
+fn the_rejection_is_taken_back(is_elsewhere: bool) {
+    let mut record = changed(None, Some(""));
+    let before = record.place();
+    if is_elsewhere {
+        record.catch_up(&file(3, None));
+    } else {
+        let rejection = record.plan_rejection(&record.choose(None, |_| true));
+        record.reject(&rejection, &file(3, None));
+    }
+    assert!(!record.has_pending());
+    let (text, form) = record.text_at(before).unwrap();
+    assert!(form.exists);
+    record.return_to(before, &Version::of_file(Snapshot::new(Revision(4), text)));
+    assert!(record.has_pending());
+}
