@@ -195,8 +195,9 @@ impl<O> Record<O> {
             || known.is_some_and(|known| self.goes_to(known, &now.text));
         let is_same = is_there || self.has_lines_of(&now.text);
         let hunks = if is_same { Vec::new() } else { diff(&self.text(), &now.text) };
-        // An empty file that comes or goes has changed as well, and a decision on it may be taken back.
-        if hunks.is_empty() && now.exists == self.forms().text.exists {
+        // An empty file that an agent has made, and that is gone, may come back by a decision that is taken back.
+        let is_gone = self.forms().by.is_some() && now.exists != self.forms().text.exists;
+        if hunks.is_empty() && !is_gone {
             self.is_now(now);
         } else {
             self.step(None, &hunks, now);

@@ -108,8 +108,11 @@ case("a conflict keeps to its lines", function()
   for _, keys in ipairs({ "2GSnew\27", "4GSnew\27", "2GOmore\27", "ggdd", "u", "u" }) do
     stays(vim.keycode(keys))
   end
-  nvim:lua("vim.api.nvim_buf_set_lines(0, 1, 2, true, { 'replaced', 'by two' })")
-  nvim:lua("vim.api.nvim_buf_set_lines(0, 4, 5, true, { 'replaced' })")
+  nvim:lua([[
+    vim.cmd("let &undolevels = &undolevels")
+    vim.api.nvim_buf_set_lines(0, 1, 2, true, { "replaced", "by two" })
+    vim.api.nvim_buf_set_lines(0, 4, 5, true, { "replaced" })
+  ]])
   stays("gg")
   stays("u")
   stays("2G3dd", "")
