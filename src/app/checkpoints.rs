@@ -286,8 +286,7 @@ impl Turns {
             self.changed.changed(root, change, false, &author);
             return Vec::new();
         }
-        let coarse_turn = is_coarse.then(|| (by.session.clone(), by.turn));
-        let known = self.documents.set_before(path, before, coarse_turn).await;
+        let known = self.documents.set_before(path, before, by, is_coarse).await;
         let followed = match known {
             Ok(()) => self.documents.disk_changed(path, by).await,
             Err(error) => Err(error),

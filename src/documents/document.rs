@@ -18,6 +18,7 @@ use super::editor::{Buffer, BufferId, Editor, EditorError, Found, Lines, Outcome
 use super::error::DocumentError;
 use super::facts::{DiskFacts, Stamp};
 use super::revisions::Revisions;
+use super::uncertain_start::UncertainStart;
 use crate::edit::{Edit, Hunk, Record, Shape, Snapshot, Text, UndoState, Version, rebase, replay};
 use crate::session::author::SessionKey;
 
@@ -54,6 +55,8 @@ pub(super) struct Document {
     pub(super) acknowledged: HashMap<SessionKey, Acknowledged>,
     /// All changes since an agent first changed the file.
     pub(super) record: Option<Arc<Record<Origin>>>,
+    /// Set while the record may lack what an agent changed before the first change in it.
+    pub(super) uncertain_start: Option<UncertainStart>,
     /// A change on disk that was merged before a write that then failed. Reported with the next change.
     pub(super) unreported: Option<AgentChange>,
     /// The sessions that have read lines of a buffer whose whole text is still being fetched.
@@ -146,6 +149,7 @@ impl Document {
             was_missing: false,
             deleted_by: None,
             preloaded: None,
+            uncertain_start: None,
             sent_late: None,
             coarse_turn: None,
             unopened_change: None,

@@ -5,6 +5,7 @@
 
 mod agent_view;
 pub mod attachments;
+mod before;
 mod blocking;
 mod buffer_events;
 mod change;
@@ -32,6 +33,7 @@ mod scans;
 mod session_documents;
 mod taken_back;
 mod transcode;
+mod uncertain_start;
 pub mod watch;
 mod way_back;
 mod write;

@@ -19,6 +19,8 @@ impl Document {
     ) -> Result<(), DocumentError> {
         let record = self.record.take().unwrap_or_else(|| Arc::new(Record::new(&before)));
         let hunks = hunks.to_owned();
+        let start = self.uncertain_start.take();
+        self.uncertain_start = start.and_then(|it| it.with(&origin, (&before, &after), &hunks));
         let updated = run_blocking(move || {
             let mut record = record;
             Arc::make_mut(&mut record).change(origin, &before, &after, &hunks);

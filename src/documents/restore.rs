@@ -15,7 +15,7 @@ use super::registry::{Documents, run_to_completion};
 use super::review::choose;
 use crate::core::messages::review::ChangeScope;
 use crate::edit::{Record, Snapshot, Text, Version, apply, diff, merge, without_own};
-use crate::session::author::{Author, SessionKey};
+use crate::session::author::Author;
 
 /// What is known of who changed a file in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,31 +87,6 @@ pub(super) enum Replacement<'a> {
 }
 
 impl Document {
-    /// Records what the file was before an agent may have changed it; `None` if it did not exist. Does nothing if that is
-    /// known already.
-    /// `coarse_turn` says that a turn is not looked at after each of its tool calls.
-    pub(super) async fn set_before(
-        &mut self,
-        bytes: Option<Vec<u8>>,
-        coarse_turn: Option<(SessionKey, u64)>,
-    ) -> Result<(), DocumentError> {
-        self.coarse_turn = coarse_turn;
-        let facts = self.baseline.as_ref().map(|baseline| baseline.facts);
-        let is_known = (facts.is_some() && facts != self.preloaded) || self.was_missing;
-        if is_known || self.find().await?.is_some() {
-            return Ok(());
-        }
-        (self.baseline, self.preloaded) = (None, None);
-        match bytes {
-            Some(bytes) => {
-                // These are nobody's facts, so that the file is read.
-                self.baseline = Some(self.decode_file(bytes, DiskFacts::MISSING, None).await?);
-            }
-            None => self.was_missing = true,
-        }
-        Ok(())
-    }
-
     /// Returns what is known of who changed the file in a turn. The tool call in `by` does not count.
     pub(super) async fn touched(&mut self, by: &Author) -> Result<Touched, DocumentError> {
         if let Some(origin) = self.deleted_by().await?
@@ -345,19 +320,6 @@ impl Document {
 }
 
 impl Documents {
-    /// Records what a file was before an agent may have changed it; `None` if it did not exist. Does nothing if that is known
-    /// already.
-    pub async fn set_before(
-        &self,
-        path: &Path,
-        bytes: Option<Vec<u8>>,
-        coarse_turn: Option<(SessionKey, u64)>,
-    ) -> Result<(), DocumentError> {
-        let document = self.document(path);
-        run_to_completion(async move { document.lock().await.set_before(bytes, coarse_turn).await })
-            .await
-    }
-
     /// Returns what is known of who changed a file in a turn. The tool call in `by` does not count.
     pub async fn touched(&self, path: &Path, by: &Author) -> Result<Touched, DocumentError> {
         let Some(document) = self.known_document(path) else { return Ok(Touched::Unknown) };

@@ -321,6 +321,7 @@ impl Document {
         let after = self.revisions.snapshot(after);
         let theirs = self.revisions.snapshot(theirs);
         let base = self.base(request, &before);
+        let is_late = self.is_late(self.baseline.as_ref());
         self.set_view(request.by.session.clone(), AgentView::new(theirs));
         if file.is_none() || after != before {
             let written = self.replace_file(after.clone(), encoding).await?;
@@ -328,7 +329,6 @@ impl Document {
         } else {
             // The agent wrote the text itself before it asked. If the file were not recorded, its whole text would be
             // attributed to the author of the next change.
-            let is_late = self.is_late(self.baseline.as_ref());
             self.baseline.clone_from(&file);
             if is_late {
                 // What it was before, the checkpoint may know. Another session may be the first to look there.
@@ -340,6 +340,9 @@ impl Document {
         }
         let origin = Origin { by: request.by.clone(), via: Via::Protocol, is_certain: true };
         let from = Version { exists: file.is_some(), ..Version::of_file(before.clone()) };
+        if is_late {
+            self.begin_uncertain(&request.by);
+        }
         self.record_change(origin, from, Version::of_file(after.clone()), &hunks).await?;
         self.record_unopened_change(&before, &after);
         let mut change = self.change_by(request, &before, &after, hunks);

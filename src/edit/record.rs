@@ -323,6 +323,11 @@ impl<O> Record<O> {
         turnover
     }
 
+    /// Whether nothing but so many steps has led to the present text: no decision, and no undo.
+    pub fn has_only_steps(&self, count: usize) -> bool {
+        self.states.len() == count + 1 && self.at == count && self.kept.is_empty()
+    }
+
     /// Returns the latest recorded text.
     pub fn current(&self) -> &Snapshot {
         &self.current

@@ -144,6 +144,10 @@ impl World {
         self.pass_on().await;
         let now = self.look(index).await;
         self.is_brought(index, by.turn, (&was, &now), word.as_deref());
+        if was.text.is_none() && by.tool_call.is_none() {
+            // What was changed on disk before may be somebody else's, so that what this puts back is brought.
+            self.is_put_back(index, by.turn, (&was, &now));
+        }
         let (asked, looks) = ((content.as_str(), touched), (&was, &now));
         self.check_write(index, session, asked, &result, looks, word.is_some())
             .map_err(|why| format!("{why}\n{}", shown(&was, &now)))?;

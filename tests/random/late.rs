@@ -48,4 +48,12 @@ impl World {
         turns.brought.entry((by.turn, index)).or_default().extend(found.cloned());
         Ok(())
     }
+
+    /// What a write has put back into a file that is not open belongs to its turn.
+    pub(crate) fn is_put_back(&mut self, index: usize, turn: u64, (was, now): (&Look, &Look)) {
+        let Some(turns) = &mut self.turns else { return };
+        let (before, after) = (words(&was.disk), words(&now.disk));
+        let new = gone(&after, &before).into_iter().map(str::to_owned);
+        turns.brought.entry((turn, index)).or_default().extend(new);
+    }
 }

@@ -26,6 +26,10 @@ async fn reads(documents: &Documents, path: &Path) -> String {
 /// First on disk and then through us.
 async fn writes_twice(documents: &Documents, path: &Path, by: &Author, content: &str) {
     disk::overwrite(path, content);
+    writes(documents, path, by, content).await;
+}
+
+async fn writes(documents: &Documents, path: &Path, by: &Author, content: &str) {
     let request = WriteRequest {
         by: by.clone(),
         path: path.to_owned(),
@@ -74,7 +78,7 @@ async fn what_was_sent_once_it_was_on_disk_is_its_senders_change() {
     reads(documents, &path).await;
     writes_twice(documents, &path, &sender, after).await;
 
-    within(documents.set_before(&path, Some(before.into()), None)).await.unwrap();
+    within(documents.set_before(&path, Some(before.into()), &other, false)).await.unwrap();
     within(documents.disk_changed(&path, &other)).await.unwrap();
     let touched = |by| within(documents.touched(&path, by));
     assert_eq!(touched(&other).await.unwrap(), Touched::No);
@@ -94,7 +98,7 @@ async fn what_was_sent_once_it_was_on_disk_is_its_senders_change_whatever_came_s
     writes_twice(documents, &path, &sender, sent).await;
     disk::overwrite(&path, "1\ntwo\n3\nfour\n");
 
-    within(documents.set_before(&path, Some(before.into()), None)).await.unwrap();
+    within(documents.set_before(&path, Some(before.into()), &other, false)).await.unwrap();
     within(documents.disk_changed(&path, &other)).await.unwrap();
     let touched = |by| within(documents.touched(&path, by));
     for by in [&sender, &other] {
@@ -104,4 +108,41 @@ async fn what_was_sent_once_it_was_on_disk_is_its_senders_change_whatever_came_s
     let scope = ChangeScope { session: Some(key(1)), ..ChangeScope::default() };
     within(documents.reject(&path, scope)).await.unwrap();
     assert_eq!(desk.look(&path).await.kept(), sent);
+}
+
+/// Holds (Review): What an agent has changed on disk before its first write through us belongs to its turn, too.
+#[tokio::test]
+async fn what_was_changed_on_disk_before_the_first_write_is_of_the_same_turn() {
+    let desk = Memory::new(1);
+    let documents = desk.documents();
+    let before = "1\n2\n3\n";
+    let path = desk.put("a.txt", before);
+    let by = author(0, 1);
+    disk::overwrite(&path, "1\n3\n");
+    reads(documents, &path).await;
+    writes(documents, &path, &by, "1\nthree\n").await;
+
+    within(documents.set_before(&path, Some(before.into()), &by, false)).await.unwrap();
+    within(documents.disk_changed(&path, &by)).await.unwrap();
+    let scope = ChangeScope { session: Some(key(0)), ..ChangeScope::default() };
+    within(documents.reject(&path, scope)).await.unwrap();
+    assert_eq!(desk.look(&path).await.kept(), before);
+}
+
+/// Holds (Review): A file that an agent has deleted and then written is the old one again without its turn.
+#[tokio::test]
+async fn what_was_deleted_before_it_was_written_comes_back_without_the_turn() {
+    let desk = Memory::new(1);
+    let documents = desk.documents();
+    let before = "1\n2\n3\n";
+    let path = desk.put("a.txt", before);
+    let by = author(0, 1);
+    std::fs::remove_file(&path).unwrap();
+    writes(documents, &path, &by, "new\n").await;
+
+    within(documents.set_before(&path, Some(before.into()), &by, false)).await.unwrap();
+    within(documents.disk_changed(&path, &by)).await.unwrap();
+    let scope = ChangeScope { session: Some(key(0)), ..ChangeScope::default() };
+    within(documents.reject(&path, scope)).await.unwrap();
+    assert_eq!(desk.look(&path).await.kept(), before);
 }
