@@ -8,6 +8,7 @@ use super::stderr::{self, Tail};
 use super::stderr_log::StderrLog;
 use super::trace::{self, Trace};
 use super::transport::{Opened, Remote, Transport};
+use super::writer::write_lines;
 use super::{Batch, GracePeriods};
 use crate::core::messages::agent::{AgentEvent, CallError, Exit, ExitCause};
 use crate::core::messages::effect::AgentCommand;
@@ -20,12 +21,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-type Input = Box<dyn AsyncWrite + Send + Unpin>;
 type Output = Box<dyn AsyncRead + Send + Unpin>;
 
 /// How many of the last messages `Exit` summarizes.
@@ -144,7 +144,7 @@ struct Connection<'a> {
     /// How many bytes of the agent's output were decoded into `batch`.
     unsent_bytes: usize,
     /// Lines for `writer`; `None` once stdin is to be closed.
-    input: Option<mpsc::UnboundedSender<String>>,
+    input: Option<mpsc::UnboundedSender<Arc<String>>>,
     writer: Option<JoinHandle<std::io::Result<()>>>,
     stderr: JoinHandle<()>,
     tail: Arc<Mutex<Tail>>,
@@ -182,7 +182,7 @@ impl<'a> Connection<'a> {
             batch: Vec::new(),
             unsent_bytes: 0,
             input: Some(input),
-            writer: Some(tokio::spawn(write(opened.input, queue))),
+            writer: Some(tokio::spawn(write_lines(opened.input, queue))),
             stderr: tokio::spawn(stderr::read(
                 opened.diagnostics,
                 tail.clone(),
@@ -361,6 +361,7 @@ impl<'a> Connection<'a> {
                 tracing::debug!(target: "acp", "not sent: stdin is closed");
                 continue;
             };
+            let line = Arc::new(line);
             self.trace.lock().record_sent(&line);
             // Fails only if the writer found the pipe broken, which `serve` notices.
             let _ = input.send(line);
@@ -483,16 +484,4 @@ async fn join_writer(writer: &mut Option<JoinHandle<std::io::Result<()>>>) -> st
         Some(writer) => writer.await.unwrap_or(Ok(())),
         None => std::future::pending().await,
     }
-}
-
-/// Writes the lines of `queue`. Once the queue is closed and everything is written, the input is closed.
-async fn write(
-    mut input: Input,
-    mut queue: mpsc::UnboundedReceiver<String>,
-) -> std::io::Result<()> {
-    while let Some(mut line) = queue.recv().await {
-        line.push('\n');
-        input.write_all(line.as_bytes()).await?;
-    }
-    Ok(())
 }

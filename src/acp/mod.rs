@@ -24,6 +24,7 @@ mod unified;
 pub mod v0;
 pub mod v1;
 pub mod v2;
+mod writer;
 
 use crate::core::messages::agent::AgentEvent;
 use crate::core::messages::effect::{AgentCommand, AgentEffect};

@@ -13,6 +13,10 @@ use std::sync::LazyLock;
 /// How much of a string a trace shows, in characters.
 const MAX_TEXT_CHARS: usize = 400;
 
+/// A string from this size on that is no key is not searched for what is only the case in short ones, such as the kind of an
+/// update.
+const LONG_STRING_BYTES: usize = 256;
+
 /// Hides secrets in the traffic with an agent.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
@@ -42,8 +46,7 @@ impl Redactor {
 
     /// Whether [`Self::whole`] may hide anything in this JSON text. Much faster, so that most messages need not be parsed.
     pub fn may_hide(&self, json: &str) -> bool {
-        has_rare_escape(json)
-            || SUSPICIOUS.as_ref().is_none_or(|words| words.is_match(json))
+        SUSPICIOUS.as_ref().is_none_or(|words| is_suspicious(json, words))
             || matches!(self.text(json), Cow::Owned(_))
     }
 
@@ -143,16 +146,55 @@ static SUSPICIOUS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("(?i-u:{keys}|{})", words.join("|"))).ok()
 });
 
-/// Whether a JSON text has escapes that can conceal a secret or a key: any but the usual ones, which secrets are known with.
+/// Whether a JSON text has keys by which values are hidden, or escapes that can conceal them.
+fn is_suspicious(json: &str, words: &Regex) -> bool {
+    let (mut rest, mut tries) = (json, json.len() / LONG_STRING_BYTES);
+    // Most of a long text is in a few long strings, in which only the escapes matter.
+    while tries > 0
+        && let Some(start) = memchr::memchr(b'"', rest.as_bytes())
+    {
+        let Some(len) = len_of_string(&rest[start..]) else { return true };
+        let (string, after) = rest[start..].split_at(len);
+        let is_key = after.trim_start().starts_with(':');
+        if is_key || len < LONG_STRING_BYTES {
+            tries -= 1;
+            if words.is_match(string) {
+                return true;
+            }
+        }
+        rest = after;
+    }
+    has_rare_escape(rest) || words.is_match(rest)
+}
+
+/// Returns how long a string at the beginning of a JSON text is, with its quotes. `None` if it has no end, or escapes that can
+/// conceal a secret or a key: any but the usual ones, which secrets are known with.
+fn len_of_string(json: &str) -> Option<usize> {
+    let bytes = json.as_bytes();
+    let mut at = 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'"' {
+            return Some(at + 1);
+        }
+        is_usual_escape(bytes.get(at + 1)).then_some(())?;
+        at += 2;
+    }
+}
+
 fn has_rare_escape(json: &str) -> bool {
     let mut rest = json.as_bytes();
     while let Some(at) = memchr::memchr(b'\\', rest) {
-        match rest.get(at + 1) {
-            Some(b'n' | b't' | b'r' | b'"' | b'\\') => rest = &rest[at + 2..],
-            _ => return true,
+        if !is_usual_escape(rest.get(at + 1)) {
+            return true;
         }
+        rest = &rest[at + 2..];
     }
     false
+}
+
+fn is_usual_escape(after_backslash: Option<&u8>) -> bool {
+    matches!(after_backslash, Some(b'n' | b't' | b'r' | b'"' | b'\\'))
 }
 
 /// Whether an update has the output of a terminal.
@@ -305,12 +347,19 @@ mod tests {
             key in "(API_?KEY|to-ken|Cookie|env|headers|url|mode|accounts|action|text|x_Pass-Wd|name)",
             value in "(accept|url|sk-12345678|a\"b\\\\c12345|words|\n|/)",
             unusual in any::<bool>(),
+            long in prop::sample::select(vec![0, 300, 5000]),
+            is_first in any::<bool>(),
         ) {
             let secrets = Secrets::default();
             secrets.add(["sk-12345678", "a\"b\\c12345", "87654321"].map(str::to_owned));
             let redactor = Redactor::new(secrets);
             let message = json!({"p": {key: value, "at": "x/y", "content": {"a": 12_345_678}}});
-            let mut text = message.to_string();
+            let long = json!("a\n\"b".repeat(long)).to_string();
+            let mut text = if is_first {
+                format!(r#"{{"long" : {long},"message" : {message}}}"#)
+            } else {
+                format!(r#"{{"message":{message},"long":[{long}]}}"#)
+            };
             if unusual {
                 text = text.replace('/', "\\/").replace('k', "\\u006b");
             }

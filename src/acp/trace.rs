@@ -110,12 +110,12 @@ impl Trace {
     }
 
     /// Records a line that we sent.
-    pub fn record_sent(&mut self, line: &str) {
+    pub fn record_sent(&mut self, line: &Arc<String>) {
         if let Some(Tap(tap)) = &self.tap {
             tap(line.as_bytes());
         }
         with_head_of_sent(line, |message| self.note(Direction::ToAgent, message, line.len()));
-        self.spool.record(self.start.elapsed(), Direction::ToAgent, line.as_bytes());
+        self.spool.record_sent(self.start.elapsed(), line);
     }
 
     /// Records a line of stderr.
@@ -234,6 +234,10 @@ mod tests {
         trace.record_received(line.as_bytes(), message.as_ref());
     }
 
+    fn send(trace: &mut Trace, line: &str) {
+        trace.record_sent(&Arc::new(line.to_owned()));
+    }
+
     fn trace() -> Trace {
         Trace::new(Redactor::default(), None)
     }
@@ -241,7 +245,7 @@ mod tests {
     #[test]
     fn everything_is_recorded_with_its_origin_and_without_secrets() {
         let mut trace = trace();
-        trace.record_sent(r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{}}"#);
+        send(&mut trace, r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{}}"#);
         receive(&mut trace, r#"{"method":"fs/read_text_file","id":1}"#);
         receive(&mut trace, r#"{"id":1,"result":{"token":"t"}}"#);
         receive(&mut trace, "npm warn");
@@ -261,9 +265,9 @@ mod tests {
     fn the_method_and_id_of_a_long_message_are_known() {
         let mut trace = trace();
         let text = "x".repeat(MAX_HEAD_BYTES * 2);
-        trace.record_sent(&format!(
-            r#"{{"jsonrpc":"2.0","id":",\"result\":","result":{{"content":"{text}"}}}}"#
-        ));
+        let id = r#"",\"result\":""#;
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":"{text}"}}}}"#);
+        send(&mut trace, &answer);
         receive(&mut trace, &format!(r#"{{"params":"{text}","method":"session/update"}}"#));
         let all = [r#"→ answer ",\"result\":""#, "← session/update"];
         assert_eq!(trace.summaries(2), all);
@@ -276,7 +280,7 @@ mod tests {
         for length in [1, MAX_HEAD_BYTES] {
             let content = format!(r#"{{"name":"secret{}"}}"#, "x".repeat(length));
             let result = format!(r#"{{"action":"accept","content":{content}}}"#);
-            trace.record_sent(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+            send(&mut trace, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
         }
         let shown = trace.spool().text();
         assert!(shown.lines().count() == 2 && !shown.contains("secret"), "{shown}");

@@ -9,6 +9,9 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+/// From how many bytes on a line is shared with whoever sends it rather than copied.
+const SHARED_BYTES: usize = 64 << 10;
+
 /// How long a pause has to be until what came before it is taken, and how long that is put off where there is none.
 const PAUSE: Duration = Duration::from_millis(300);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -33,7 +36,11 @@ pub(super) struct Batch {
     /// What each of them has in its middle.
     bytes: Vec<u8>,
     lines: Vec<Entry>,
-    /// The last line.
+    /// The lines that are not in `bytes`, by their number.
+    shared: Vec<(usize, Arc<String>)>,
+    /// How many bytes they have.
+    shared_bytes: usize,
+    /// The last line, unless it is a shared one.
     last: Vec<u8>,
     /// How many did not find room after them.
     pub(super) missing: u64,
@@ -71,12 +78,24 @@ struct State {
 impl Recorder {
     /// Adds a line. It does not wait.
     pub(super) fn add(&self, at: Duration, direction: Direction, bytes: &[u8]) {
+        self.push(|batch| batch.push(at, direction, bytes));
+    }
+
+    /// The same for a line that is also sent. A long one is not copied.
+    pub(super) fn add_sent(&self, at: Duration, direction: Direction, line: &Arc<String>) {
+        if line.len() < SHARED_BYTES {
+            return self.add(at, direction, line.as_bytes());
+        }
+        self.push(|batch| batch.push_shared(at, direction, line));
+    }
+
+    fn push(&self, push: impl FnOnce(&mut Batch)) {
         let mut state = self.0.state.lock();
         let is_first = state.next.lines.is_empty() && state.next.missing == 0;
         if state.next.missing > 0 || state.taken + state.next.size() > self.0.limit {
             state.next.missing += 1;
         } else {
-            state.next.push(at, direction, bytes);
+            push(&mut state.next);
         }
         if is_first || self.0.is_urgent(&state) {
             self.0.wake.notify_one();
@@ -148,7 +167,7 @@ impl Batch {
 
     /// How many bytes of memory the lines take.
     fn size(&self) -> usize {
-        self.bytes.len() + self.lines.len() * size_of::<Entry>()
+        self.bytes.len() + self.shared_bytes + self.lines.len() * size_of::<Entry>()
     }
 
     fn push(&mut self, at: Duration, direction: Direction, line: &[u8]) {
@@ -170,10 +189,24 @@ impl Batch {
         self.last.extend_from_slice(line);
     }
 
+    fn push_shared(&mut self, at: Duration, direction: Direction, line: &Arc<String>) {
+        self.shared.push((self.lines.len(), Arc::clone(line)));
+        self.shared_bytes += line.len();
+        self.lines.push(Entry { at, middle: 0, prefix: 0, suffix: 0, direction });
+        self.last.clear();
+    }
+
     /// Passes each line: when it came, from where, and its bytes.
     pub(super) fn each(&self, mut pass: impl FnMut(Duration, Direction, &[u8])) {
         let (mut line, mut rest) = (Vec::new(), &self.bytes[..]);
-        for Entry { at, middle, prefix, suffix, direction } in &self.lines {
+        let mut shared = self.shared.iter().peekable();
+        for (number, entry) in self.lines.iter().enumerate() {
+            let Entry { at, middle, prefix, suffix, direction } = entry;
+            if let Some((_, text)) = shared.next_if(|(of, _)| *of == number) {
+                line.clear();
+                pass(*at, *direction, text.as_bytes());
+                continue;
+            }
             let (middle, after) = rest.split_at(*middle as usize);
             rest = after;
             let kept = usize::from(*prefix)..line.len() - usize::from(*suffix);
@@ -220,10 +253,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_come_out_as_they_went_in(lines in prop::collection::vec("[ab]{0,80}", 0..20)) {
+        fn lines_come_out_as_they_went_in(
+            lines in prop::collection::vec("[ab]{0,80}", 0..20),
+            shared in prop::collection::vec(any::<bool>(), 20),
+        ) {
             let mut batch = Batch::default();
-            for line in &lines {
-                batch.push(Duration::ZERO, Direction::FromAgent, line.as_bytes());
+            for (line, is_shared) in lines.iter().zip(shared) {
+                if is_shared {
+                    batch.push_shared(Duration::ZERO, Direction::ToAgent, &Arc::new(line.clone()));
+                } else {
+                    batch.push(Duration::ZERO, Direction::FromAgent, line.as_bytes());
+                }
             }
             prop_assert_eq!(texts(&batch), lines);
         }
@@ -239,6 +279,20 @@ mod tests {
         }
         assert_eq!(texts(&batch), lines);
         assert!(batch.bytes.len() < 75_000, "{}", batch.bytes.len());
+    }
+
+    #[test]
+    fn a_long_line_that_is_sent_is_not_copied() {
+        let (recorder, taker) = queue(1 << 20);
+        let (short, long) = (Arc::new("x".repeat(10)), Arc::new("x".repeat(SHARED_BYTES)));
+        for line in [&short, &long, &short] {
+            recorder.add_sent(Duration::ZERO, Direction::ToAgent, line);
+        }
+        assert_eq!((Arc::strong_count(&short), Arc::strong_count(&long)), (1, 2));
+        drop(recorder);
+        let batch = taker.take().unwrap();
+        assert!(batch.size() > SHARED_BYTES && batch.bytes.len() < 100);
+        assert_eq!(texts(&batch), [&short, &long, &short].map(|line| line.to_string()));
     }
 
     #[test]

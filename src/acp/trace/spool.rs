@@ -142,6 +142,11 @@ impl Spool {
         self.recorder.add(at, direction, bytes);
     }
 
+    /// Records a line that is also sent. It does not wait.
+    pub(super) fn record_sent(&self, at: Duration, line: &Arc<String>) {
+        self.recorder.add_sent(at, Direction::ToAgent, line);
+    }
+
     /// Blocks until what was recorded before is written.
     pub fn flush(&self) {
         // Fails only if the thread has panicked or takes too long.
@@ -282,7 +287,11 @@ impl Shared {
                 self.append(&text, lines);
                 (text, lines) = (String::new(), 0);
             }
-            text += &next;
+            if text.is_empty() {
+                text = next;
+            } else {
+                text += &next;
+            }
             lines += 1;
         });
         if batch.missing > 0 {
