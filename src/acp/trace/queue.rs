@@ -292,7 +292,7 @@ mod tests {
         drop(recorder);
         let batch = taker.take().unwrap();
         assert!(batch.size() > SHARED_BYTES && batch.bytes.len() < 100);
-        assert_eq!(texts(&batch), [&short, &long, &short].map(|line| line.to_string()));
+        assert_eq!(texts(&batch), [&short, &long, &short].map(|line| (**line).clone()));
     }
 
     #[test]
