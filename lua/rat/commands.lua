@@ -50,7 +50,7 @@ end
 --- Shows the current chat and enters its prompt. If its agent is not running, it is started first, and without a chat the
 --- default agent.
 local function open_prompt()
-  local chat = current_chat.get()
+  local chat = current_chat.for_prompt()
   if chat and chat.id then
     window.open(chat)
     window.enter_prompt()
@@ -85,7 +85,7 @@ function M.RatSend(args)
     end
     return open_prompt()
   end
-  local chat = current_chat.get()
+  local chat = current_chat.for_prompt()
   local attachments = vim.list_slice(attachment_list.all(chat))
   attachments[#attachments + 1] = attachment
   -- If no agent can be started, the attachments stay for the next prompt, and the text is in its history.

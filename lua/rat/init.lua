@@ -69,7 +69,7 @@ end
 ---@return rat.Chat?
 local function find_chat(session)
   if session == nil then
-    return require("rat.chat.current").get()
+    return require("rat.chat.current").for_prompt()
   end
   return vim.iter(require("rat.chat.registry").list()):find(function(chat)
     return chat.id == session or chat.status.session_id == session

@@ -53,7 +53,7 @@ end
 ---@param attachment rat.Attachment
 ---@return rat.Chat? chat the chat it was attached in, if there is one
 function M.add(attachment)
-  local chat = current_chat.get()
+  local chat = current_chat.for_prompt()
   local list = chat and chat.attachments or early
   for i, other in ipairs(list) do
     if

@@ -130,6 +130,13 @@ local function configured_cwd(name)
   return cwd and expanded(cwd)
 end
 
+--- Whether an agent always works in the same folder, whatever the current one is.
+---@param name string
+---@return boolean
+function M.has_own_folder(name)
+  return configured_cwd(name) ~= nil
+end
+
 ---@param name string
 ---@return boolean
 local function is_known(name)
