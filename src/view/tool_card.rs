@@ -337,7 +337,7 @@ fn add_choices(card: &mut Card, asked: &PermissionEntry, entry: &ToolEntry) {
     }
     for (number, option) in asked.options.iter().enumerate() {
         let style = Style { action: action.clone(), ..Style::new(Class::Choice) };
-        let key = if number < 9 { format!("  [g{}] ", number + 1) } else { "       ".to_owned() };
+        let key = format!("  [g{}] ", number + 1);
         card.lines.push(Line::new(&option.name, &style).with_prefix(key, Highlight::Key));
     }
     let offers = |kind| asked.options.iter().any(|option| option.kind == kind);

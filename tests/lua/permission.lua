@@ -121,6 +121,26 @@ case("g and a digit answer in the prompt and on the card, digits alone are count
   same(nvim:lua("return #vim.tbl_filter(function(m) return m[1] == 'permission' end, Heard)"), 2)
 end)
 
+--- Holds (Choosers and forms): A key that may be the beginning of another answer's number only selects.
+case("of twelve options, g1 may be the beginning of g12", function()
+  local nvim = check.start()
+  local request = check.permission(1)
+  for number = 4, 12 do
+    local name = "Option " .. number
+    request.options[number] = { id = "o" .. number, name = name, kind = "allow_once" }
+  end
+  nvim:open_chat({ permissions = { request } })
+  nvim:enter("prompt")
+  nvim:input("draft<Esc>g1")
+  nvim:poll_screen("12  Option 12")
+  same(nvim:has_heard("permission"), false)
+  nvim:input("2<CR>")
+  same(nvim:heard("permission").option, "o12")
+  nvim:status({ permissions = { check.permission(2) } })
+  nvim:input("g2")
+  same(nvim:heard("permission", 2).option, "always", "of three options, nothing can follow")
+end)
+
 case("a second key is not meant for what was answered", function()
   local nvim = check.start()
   nvim:lua("require('rat').setup({ permission = { open = 'never' } })")

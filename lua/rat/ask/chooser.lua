@@ -25,6 +25,7 @@ local M = {}
 ---@field keys? table<string, fun()> further keys; they close it first
 ---@field opened? fun(handle: rat.ChooserHandle) called before a picker opens: some return only when they are answered
 ---@field label? fun(index: integer): string text before an item in the user's own picker
+---@field typed? integer a digit that the user has typed already
 
 ---@alias rat.OnChoice fun(item: any?, index: integer?)
 
@@ -304,6 +305,9 @@ local function open_window(items, opts, on_choice, by_itself)
     end)
   else
     map_keys(chooser)
+  end
+  if opts.typed then
+    type_digit(chooser, opts.typed)
   end
   vim.api.nvim_create_autocmd("WinLeave", {
     buffer = buf,

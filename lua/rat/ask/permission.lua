@@ -189,9 +189,7 @@ local function chooser_for(request)
     insert_closes = true,
     keys = card_keys(request),
     label = function(index)
-      return index > #permission.options and "[gd] "
-        or index <= 9 and ("[g%d] "):format(index)
-        or ""
+      return index > #permission.options and "[gd] " or ("[g%d] "):format(index)
     end,
     format_item = function(item)
       return item.name
@@ -211,10 +209,12 @@ end
 
 ---@param request rat.Request
 ---@param by_itself boolean whether the user has not just asked for it
-local function show(request, by_itself)
+---@param typed? integer the first digit of an option, which is selected
+local function show(request, by_itself, typed)
   local name, revision = key(request), request.permission.revision
   M.close(name)
   local items, opts, on_choice = chooser_for(request)
+  opts.typed = typed
   local function opened(handle)
     choosers[name] = { handle = handle, revision = revision }
   end
@@ -428,7 +428,7 @@ function M.answer_write(chat, allow)
   return asked ~= nil
 end
 
---- Answers a request with the option of the given number.
+--- Answers a request with the option of the given number, or opens the chooser where that may be only its first digit.
 ---@param chat rat.Chat
 ---@param id integer the request
 ---@param number integer
@@ -438,9 +438,20 @@ function M.choose_number(chat, id, number)
   local option = request and request.permission.options[number]
   if not (request and option) then
     return false
+  elseif M.is_first_digit(request, number) then
+    show(request, false, number)
+  else
+    M.choose(request, option.id)
   end
-  M.choose(request, option.id)
   return true
+end
+
+--- Whether another digit may follow: of twelve options, `1` may be the beginning of `12`.
+---@param request rat.Request
+---@param digit integer
+---@return boolean
+function M.is_first_digit(request, digit)
+  return digit * 10 <= #request.permission.options
 end
 
 --- Returns the id of a chat's waiting request if there is exactly one.
