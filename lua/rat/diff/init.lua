@@ -271,7 +271,7 @@ local function answer_number(open_diff, digit)
   if request and option and permission.is_first_digit(request, digit) then
     notify.info(("There is more than one option with %d. :RatPermission shows them."):format(digit))
   elseif request and option then
-    if vim.startswith(option.kind, "allow") then
+    if option.kind == "allow_once" or option.kind == "allow_always" then
       send_edits(open_diff)
     end
     open_diff.answered = true
