@@ -121,6 +121,24 @@ case("g and a digit answer in the prompt and on the card, digits alone are count
   same(nvim:lua("return #vim.tbl_filter(function(m) return m[1] == 'permission' end, Heard)"), 2)
 end)
 
+--- Holds (Choosers and forms): Whoever has closed a chooser is not shown that of the next request at once.
+case("where a chooser was closed, those of the others that wait do not open", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:enter("prompt")
+  wait_for(nvim, check.permission(1), check.permission(2))
+  nvim:poll_screen("<CR> choose")
+  nvim:input("<Esc>")
+  nvim:poll("vim.bo.filetype == 'ratprompt'")
+  nvim:lua("Open = require('rat.ask.chooser').open")
+  nvim:lua("require('rat.ask.chooser').open = function() Opened = true return Open() end")
+  nvim:lua("require('rat.util.idle').when(function() return true end, function() Idle = true end)")
+  nvim:poll("Idle")
+  same(nvim:lua("return Opened == nil"), true)
+  wait_for(nvim, check.permission(1), check.permission(2), check.permission(3))
+  nvim:poll("Opened")
+end)
+
 --- Holds (Choosers and forms): A key that may be the beginning of another answer's number only selects.
 case("of twelve options, g1 may be the beginning of g12", function()
   local nvim = check.start()

@@ -172,6 +172,15 @@ local function card_keys(request)
   return keys
 end
 
+--- Lets no other request of a chat that waits already open its chooser by itself: the user has just closed one, and is about
+--- to type something else.
+---@param chat rat.Chat
+local function put_off(chat)
+  for _, request in ipairs(waiting(chat)) do
+    M.close(key(request))
+  end
+end
+
 ---@param request rat.Request
 ---@return any[] items
 ---@return rat.SelectOptions
@@ -203,6 +212,8 @@ local function chooser_for(request)
         M.choose(request, item.id)
       elseif item then
         request_diff.open(request.chat, permission.id)
+      else
+        put_off(request.chat)
       end
     end
 end
