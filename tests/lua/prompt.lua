@@ -177,6 +177,17 @@ case("a paused queue is sent with an empty prompt only, and the bar says so", fu
   nvim:poll_screen("<CR> send ·")
 end)
 
+--- Holds (Prompts and keys): What is attached shows above a draft, also in a window that opens with both.
+case("attachments show above a draft in a window that has just opened", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:input("idraft<Esc>")
+  nvim:command("RatToggle")
+  nvim:lua("require('rat.chat.attachment_list').add({ uri = 'file:///a', label = 'a.txt' })")
+  nvim:command("RatToggle")
+  nvim:poll_screen("+ a.txt")
+end)
+
 case("g- removes an attachment or a queued prompt", function()
   local nvim = check.start()
   nvim:open_chat({ state = "running", queued = { "first", "second" } })

@@ -252,6 +252,18 @@ function M.attach(buf)
       end
     end,
   })
+  vim.api.nvim_create_autocmd("BufWinEnter", {
+    group = group,
+    buffer = buf,
+    desc = "rat: show the attachments above a draft",
+    -- Scheduled, since the window gets its size after that.
+    callback = vim.schedule_wrap(function()
+      local chat = registry.of(buf)
+      if chat then
+        prompt_header.uncover(chat)
+      end
+    end),
+  })
   vim.api.nvim_create_autocmd("TextChangedI", {
     group = group,
     buffer = buf,
