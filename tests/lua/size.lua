@@ -93,4 +93,44 @@ case("the prompt is as it was after a window below came and went", function()
   end
 end)
 
+--- Holds (Windows and views): The chat takes its room from all windows beside it.
+case("windows beside a new chat keep their proportions", function()
+  for _, position in ipairs({ "right", "left" }) do
+    local nvim = check.start({ columns = 171, lines = 40 })
+    nvim:lua("require('rat').setup({ layout = { position = ... } })", position)
+    nvim:command("edit " .. check.root .. "/LICENSE")
+    nvim:command("rightbelow vsplit " .. check.root .. "/Cargo.toml | vertical resize 60")
+    nvim:command("rightbelow split " .. check.root .. "/Makefile")
+    nvim:command("topleft vsplit " .. check.root .. "/README.md | vertical resize 30")
+    nvim:command("setlocal winfixwidth")
+    local names = { "README.md", "LICENSE", "Cargo.toml", "Makefile" }
+    local function widths()
+      return vim.tbl_map(function(name)
+        return width(nvim, name)
+      end, names)
+    end
+    local before = widths()
+    same(before, { 30, 79, 60, 60 })
+    nvim:open_chat()
+    same(width(nvim, CHAT), 71)
+    same(widths(), { 30, 38, 29, 29 }, position)
+    nvim:command("RatToggle")
+    same(widths(), before, position)
+  end
+end)
+
+--- Holds (Windows and views): The chat keeps its share of the screen, and the user's windows keep theirs.
+case("on a screen too narrow for both, nothing is taken for the user's choice", function()
+  local nvim = start(120)
+  same(width(nvim, CHAT), 50)
+  nvim:command("autocmd WinResized * let g:resized = 1")
+  nvim:command("set columns=30")
+  nvim:poll("vim.g.resized == 1")
+  nvim:command("wincmd t")
+  nvim:poll("vim.api.nvim_win_get_width(0) == 20")
+  nvim:enter("prompt")
+  nvim:command("set columns=120")
+  poll_size(nvim, CHAT, "width", 50)
+end)
+
 check.finish()

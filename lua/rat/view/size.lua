@@ -1,5 +1,6 @@
 --- Sets the sizes of a chat's windows: the chat gets a share of the screen, and the prompt, the plan and the tool calls are
 --- as high as their text, unless the user has resized them. It opens and closes no window.
+local columns = require("rat.view.columns")
 local config = require("rat.config")
 local splits = require("rat.view.splits")
 
@@ -129,21 +130,17 @@ function M.fit(layout, reapply)
   layout.size.prompt = vim.api.nvim_win_get_height(win)
 end
 
---- Sets the columns of the chat and scales the user's windows to the rest of the screen.
----@param layout rat.Layout
----@param columns integer of the chat
-local function scale_windows(layout, columns)
-  local ours, sizes, was = vim.tbl_values(layout.windows), splits.sizes(), layout.size
-  local left, left_before = vim.o.columns - columns - 1, was.screen[1] - was.extent - 1
-  for win, size in pairs(sizes) do
-    local before = was.all[win]
-    if vim.list_contains(ours, win) then
-      size[1] = columns
-    elseif before and not vim.wo[win].winfixwidth then
-      size[1] = math.floor(before[1] * left / left_before + 0.5)
-    end
+--- Sets the columns of the chat's windows, and scales those of the user to the rest of the screen.
+---@param windows table<rat.View, integer>
+---@param wanted integer columns of the chat
+---@param before table<integer, integer[]> see `splits.sizes`
+---@param keep_narrow boolean see `columns.scale`
+function M.set_columns(windows, wanted, before, keep_narrow)
+  local ours = {}
+  for _, win in pairs(windows) do
+    ours[win] = wanted
   end
-  splits.set_sizes(sizes)
+  columns.scale(before, ours, keep_narrow)
 end
 
 --- Sets the sizes again after the screen or the number of windows has changed.
@@ -156,7 +153,7 @@ local function apply(layout)
       local height = vim.api.nvim_win_get_height(win) + wanted - occupied(layout.windows)
       vim.api.nvim_win_set_height(win, math.max(1, height))
     elseif layout.size.screen[1] ~= vim.o.columns then
-      scale_windows(layout, wanted)
+      M.set_columns(layout.windows, wanted, layout.size.all, false)
     end
     if is_beside() then
       vim.api.nvim_win_set_width(win, wanted)
@@ -167,11 +164,19 @@ local function apply(layout)
   M.remember(layout)
 end
 
+--- Whether Neovim decides how wide the chat is: a window of the user's gets the columns of 'winwidth' when it is entered,
+--- whatever that leaves to the others.
+---@param size rat.Size
+---@return boolean
+local function is_too_narrow(size)
+  return is_beside() and vim.o.columns - M.extent(size) - 1 < vim.o.winwidth
+end
+
 --- Records sizes that differ from the ones we have set as chosen by the user.
 ---@param layout rat.Layout
 local function learn_from_user(layout)
   local size, now = layout.size, occupied(layout.windows)
-  if size.extent and now ~= size.extent then
+  if size.extent and now ~= size.extent and not is_too_narrow(size) then
     -- Half a cell more, so that rounding down in `extent` gives the same size.
     size.share = (now + 0.5) / (is_beside() and vim.o.columns or vim.o.lines)
   end

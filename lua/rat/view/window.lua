@@ -99,8 +99,10 @@ local function open_transcript(layout)
   if prompt then
     layout.windows.chat = open_window(buf, { split = "above", win = prompt }, "winfixwidth")
   elseif position == "right" or position == "left" then
-    local place = { split = position, win = -1, width = size.extent(layout.size) }
+    local columns, before = size.extent(layout.size), splits.sizes()
+    local place = { split = position, win = -1, width = columns }
     layout.windows.chat = open_window(buf, place, "winfixwidth")
+    size.set_columns(layout.windows, columns, before, true)
   else
     local side = position == "top" and "above" or "below"
     local place = { split = side, win = -1, height = size.extent(layout.size) }
