@@ -1,7 +1,7 @@
 --- Gets the binary after an install or an update: downloads it if these sources are exactly those of a release, else
 --- builds it with cargo. Writes only to its own `target/` and the tags of the help. lazy.nvim runs this file by itself; by
 --- hand it is run with `nvim -l build.lua`.
---- `RAT_RELEASE` names another folder or https address with releases; if it is set but empty, the binary is always built.
+--- `RAT_RELEASE` names another folder or https URL with releases; if it is set but empty, the binary is always built.
 
 local script = debug.getinfo(1, "S").source:sub(2)
 local root = vim.fs.dirname(vim.fs.normalize(vim.fn.fnamemodify(script, ":p")))
@@ -121,7 +121,7 @@ end
 
 --- Returns where releases are: `RAT_RELEASE` if it is set, else the project's releases, but only if HEAD is the tag of
 --- this version. Sources after a release have the same version, but its binary may not fit them.
----@return string? base a folder or an https address
+---@return string? base a folder or an https URL
 ---@return string? reason why no release is used
 local function release_base()
   -- `vim.env` cannot tell an empty variable from an unset one.
@@ -157,7 +157,7 @@ local function fetch(base, name)
     local path = vim.fs.joinpath(base, name)
     return vim.uv.fs_stat(path) and path, path .. " is missing"
   elseif not base:match("^https://") then
-    return nil, base .. " is no folder and no https address"
+    return nil, base .. " is neither a folder nor an https URL"
   elseif not has("curl") then
     return nil, "curl is not on PATH"
   end

@@ -32,7 +32,7 @@ local commands = {
   RatPlan = { desc = "Show or hide the agent's plan" },
   RatTools = { desc = "Show or hide the agent's tool calls" },
   RatPermission = { desc = "Choose an answer to the oldest permission request" },
-  RatForm = { desc = "Open the oldest form or address of an agent" },
+  RatForm = { desc = "Open the oldest form or URL of an agent" },
   RatAllow = { desc = "Allow the oldest permission request once" },
   RatDeny = { nargs = "*", desc = "Reject the oldest permission request" },
   RatConflicts = { bang = true, desc = "Resolve conflicts between your lines and an agent's" },

@@ -39,7 +39,7 @@ impl Secrets {
     }
 
     /// Adds the secrets an agent is started with: variables that [`is_secret`] recognizes, every
-    /// variable and header of its MCP servers, and what its own headers and address hold.
+    /// variable and header of its MCP servers, and what its own headers and URL hold.
     pub fn learn(&self, config: &AgentConfig) {
         let named = config.base_env.iter().chain(&config.env).filter(|(name, _)| is_secret(name));
         let given = config.mcp_servers.iter().flat_map(|server| match server {

@@ -327,7 +327,7 @@ fn a_link_leads_to_a_line_of_a_file_or_asks_before_it_leaves() {
     chat.nvim.poll_screen("Host: evil.example");
     let shown = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):gsub('%s', '')";
     let shown = chat.nvim.lua(shown, json!([]));
-    assert!(shown.as_str().unwrap().contains(&address), "the whole address: {shown}");
+    assert!(shown.as_str().unwrap().contains(&address), "the whole URL: {shown}");
     assert!(opened(&mut chat.nvim).is_empty());
     chat.nvim.choose(1);
     press_return_on(&mut chat, "to a page");

@@ -20,7 +20,7 @@ const HEADINGS: &[&str] = &[
     "Content",
     "Turns",
     "Permission requests",
-    "Forms and addresses",
+    "Forms and URLs",
     "Terminals",
     "Sessions",
     "Options and logins",

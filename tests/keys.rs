@@ -179,7 +179,7 @@ fn every_key_of_the_transcript_does_what_it_says() {
             chat.nvim.poll_screen("See it.");
             chat.go_to("it](");
             chat.nvim.input(key);
-            poll_lua(&mut chat.nvim, "the address", "vim.g.opened", &json!("https://a.example/x"));
+            poll_lua(&mut chat.nvim, "the URL", "vim.g.opened", &json!("https://a.example/x"));
         }
         ("n", "i" | "a" | "o") => {
             chat.nvim.input(key);

@@ -1,4 +1,4 @@
-//! A release: what `make release` packs, and how `build.lua` takes it, from a folder and from an address.
+//! A release: what `make release` packs, and how `build.lua` takes it, from a folder and from a URL.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -99,7 +99,7 @@ fn asked_of_curl(place: &Place) -> Vec<String> {
     log.unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// Holds (Installation): A release is installed from a folder or an address, while a plugin manager goes on.
+/// Holds (Installation): A release is installed from a folder or a URL, while a plugin manager goes on.
 #[test]
 fn a_release_in_a_folder_is_installed() {
     let place = place();
@@ -110,7 +110,7 @@ fn a_release_in_a_folder_is_installed() {
     assert!(String::from_utf8_lossy(&says.stdout).ends_with("(release)\n"));
 }
 
-/// Holds (Installation): A release is installed from a folder or an address, while a plugin manager goes on.
+/// Holds (Installation): A release is installed from a folder or a URL, while a plugin manager goes on.
 #[test]
 fn a_release_at_an_address_is_installed() {
     let mut place = place();
@@ -122,7 +122,7 @@ fn a_release_at_an_address_is_installed() {
     assert_eq!(asked_of_curl(&place), [format!("{address}.sha256"), address]);
 }
 
-/// Holds (Installation): A release is installed from a folder or an address, while a plugin manager goes on.
+/// Holds (Installation): A release is installed from a folder or a URL, while a plugin manager goes on.
 #[test]
 fn a_plugin_manager_goes_on_meanwhile() {
     let mut place = place();
@@ -253,7 +253,7 @@ fn where_a_release_is_missing_cargo_builds() {
     place.script("curl", "echo 'curl: (6) Could not resolve host: example.org' >&2; exit 6");
     assert!(place.built().contains("no release is used: curl: (6) Could not resolve host"));
     place.set("RAT_RELEASE", "http://example.org/new");
-    assert!(place.built().contains("http://example.org/new is no folder and no https address"));
+    assert!(place.built().contains("http://example.org/new is neither a folder nor an https URL"));
     place.set("RAT_RELEASE", "");
     assert!(place.built().contains("no release is used: RAT_RELEASE is empty"));
 }

@@ -284,7 +284,7 @@ fn a_slow_server_holds_up_nothing() {
     nvim.poll_state("ready");
 }
 
-/// Holds (Transports): Tokens in headers and addresses are shown nowhere: not in pages, messages, the log or files.
+/// Holds (Transports): Tokens in headers and URLs are shown nowhere: not in pages, messages, the log or files.
 #[test]
 fn secrets_are_shown_nowhere() {
     let headers = json!({"Authorization": "Bearer ${RAT_TOKEN}", "X-Key": "plain-but-secret"});

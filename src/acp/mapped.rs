@@ -192,7 +192,7 @@ impl Mapped {
     }
 }
 
-/// Returns the address of content that has one.
+/// Returns the URL of content that has one.
 fn address_of(content: &mut Content) -> Option<&mut String> {
     match content {
         Content::Image { uri, .. } => uri.as_mut(),
@@ -203,13 +203,13 @@ fn address_of(content: &mut Content) -> Option<&mut String> {
     }
 }
 
-/// Returns the path of an address of a file.
+/// Returns the path of a URL of a file.
 fn local_path(address: &str) -> Option<PathBuf> {
     let url = Url::parse(address).ok().filter(|url| url.scheme() == "file")?;
     url.to_file_path().ok()
 }
 
-/// Replaces the path of an address. The lines in its fragment stay.
+/// Replaces the path of a URL. The lines in its fragment stay.
 fn replace_path(address: &mut String, path: &Path) {
     let (Ok(old), Ok(mut new)) = (Url::parse(address), Url::from_file_path(path)) else { return };
     new.set_fragment(old.fragment());

@@ -18,7 +18,7 @@ pub struct AgentOptions {
     pub command: Option<String>,
     /// Its arguments. Without them those of the preset, if `command` is its program.
     pub args: Option<Vec<String>>,
-    /// Where it is reached, if it runs elsewhere: an address in place of `command`.
+    /// Where it is reached, if it runs elsewhere: a URL in place of `command`.
     pub url: Option<String>,
     /// Headers to send to `url` with each request; `${NAME}` in them is a variable of the environment.
     #[serde(deserialize_with = "map_or_empty_list")]
@@ -68,7 +68,7 @@ pub struct CapabilityOptions {
     pub write: Option<bool>,
     /// Running commands.
     pub terminal: Option<bool>,
-    /// Forms to fill in and addresses to open.
+    /// Forms to fill in and URLs to open.
     pub elicitation: Option<bool>,
 }
 
@@ -104,7 +104,7 @@ pub struct McpServerOptions {
     /// Variables to set in its environment.
     #[serde(deserialize_with = "map_or_empty_list")]
     pub env: BTreeMap<String, String>,
-    /// The address of the server.
+    /// The URL of the server.
     pub url: Option<String>,
     /// Headers to send with each request.
     #[serde(deserialize_with = "map_or_empty_list")]

@@ -1,4 +1,4 @@
-//! Resolves the address of an agent that runs elsewhere, and its headers with what they take from the environment.
+//! Resolves the URL of an agent that runs elsewhere, and its headers with what they take from the environment.
 
 use super::options::AgentOptions;
 use crate::session::agent::RemoteAgent;
@@ -6,13 +6,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use url::Url;
 
-/// The beginning of the address of a Unix socket; a path follows.
+/// The beginning of the URL of a Unix socket; a path follows.
 const UNIX: &str = "unix://";
 
 /// The header with credentials (RFC 9110, section 11.6.2).
 const AUTHORIZATION: &str = "authorization";
 
-/// Returns how to reach an agent, if `options` have an address. `variable` looks up the agent's environment. The error
+/// Returns how to reach an agent, if `options` have a URL. `variable` looks up the agent's environment. The error
 /// is one line without any secret.
 pub(super) fn remote(
     setting: &dyn Fn(&str) -> String,
@@ -63,7 +63,7 @@ fn socket(
     Ok(given.to_owned())
 }
 
-/// Checks an address of the web. Its user and password become a header.
+/// Checks a web URL. Its user and password become a header.
 fn web(
     setting: &dyn Fn(&str) -> String,
     given: &str,
@@ -71,9 +71,9 @@ fn web(
     secrets: &mut Vec<String>,
 ) -> Result<String, String> {
     const SCHEMES: &str = "it must begin with unix://, ws://, wss://, http:// or https://";
-    // The address is not repeated, because it may hold a password.
+    // The URL is not repeated, because it may hold a password.
     let mut url = Url::parse(given)
-        .map_err(|error| format!("{} is not an address ({error}); {SCHEMES}", setting("url")))?;
+        .map_err(|error| format!("{} is not a URL ({error}); {SCHEMES}", setting("url")))?;
     if !matches!(url.scheme(), "ws" | "wss" | "http" | "https") {
         let scheme = url.scheme();
         return Err(format!("{} begins with {scheme}:; {SCHEMES}", setting("url")));
@@ -92,7 +92,7 @@ fn web(
         if !headers.iter().any(|(name, _)| name == AUTHORIZATION) {
             headers.push((AUTHORIZATION.to_owned(), format!("Basic {encoded}")));
         }
-        // Fails only for addresses without a host, which these schemes do not allow.
+        // Fails only for URLs without a host, which these schemes do not allow.
         let _ = url.set_username("").and_then(|()| url.set_password(None));
     }
     url.set_fragment(None);
@@ -185,7 +185,7 @@ mod tests {
         assert!(shown.contains("https://host:1/a") && shown.contains("authorization"), "{shown}");
     }
 
-    /// Holds (Transports): An address that makes no sense, or one beside a command, is told in one line.
+    /// Holds (Transports): A URL that makes no sense, or one beside a command, is told in one line.
     #[test]
     fn what_makes_no_sense_is_told_in_one_line() {
         use serde_json::json;
@@ -201,7 +201,7 @@ mod tests {
             ),
             (
                 json!({"url": "localhost"}),
-                &format!("agents.a.url is not an address (relative URL without a base); {schemes}"),
+                &format!("agents.a.url is not a URL (relative URL without a base); {schemes}"),
             ),
             (
                 json!({"url": "unix://x"}),

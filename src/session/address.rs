@@ -1,10 +1,10 @@
-//! Parses the addresses that agents send into [`Address`]es: files with a line, or web pages with
+//! Parses the URLs that agents send into [`Address`]es: files with a line, or web pages with
 //! security warnings. It opens nothing.
 
 use std::path::PathBuf;
 use url::{Host, Url, quirks};
 
-/// What an address refers to.
+/// What a URL refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A file on this machine.
@@ -18,10 +18,10 @@ pub enum Address {
     Web(Page),
 }
 
-/// An `http` or `https` address.
+/// An `http` or `https` URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// The normalized address in ASCII, as it would be opened. Lookalike letters are encoded in it.
+    /// The normalized URL in ASCII, as it would be opened. Lookalike letters are encoded in it.
     pub url: String,
     /// The host in ASCII (punycode).
     pub host: String,
@@ -30,10 +30,9 @@ pub struct Page {
 }
 
 impl Page {
-    /// Parses a web address. The error says in one line why it must not be opened.
+    /// Parses a web URL. The error says in one line why it must not be opened.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let url =
-            Url::parse(text).map_err(|error| format!("url is not a valid address ({error})"))?;
+        let url = Url::parse(text).map_err(|error| format!("url is not a valid URL ({error})"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("url must be https or http, not {}", url.scheme()));
         }
@@ -56,7 +55,7 @@ impl Page {
     }
 }
 
-/// Parses an address; `None` if it is neither a file nor a web page.
+/// Parses a URL; `None` if it is neither a file nor a web page.
 pub fn address(uri: &str) -> Option<Address> {
     if uri.starts_with('/') {
         // Some agents send a path without a scheme.

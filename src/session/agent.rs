@@ -130,7 +130,7 @@ pub struct ClientCapabilities {
     pub files: FileCapabilities,
     /// Running commands in terminals.
     pub terminal: bool,
-    /// Asking the user to fill in forms and open addresses.
+    /// Asking the user to fill in forms and open URLs.
     pub elicitation: bool,
     /// Logging the user in by a program in a terminal.
     pub terminal_login: bool,
@@ -184,7 +184,7 @@ impl Reconnect {
 /// An agent that runs elsewhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RemoteAgent {
-    /// Its address, without credentials.
+    /// Its URL, without credentials.
     pub url: String,
     /// Headers to send with each request, lower-case names first. They hold secrets.
     pub headers: Vec<(String, String)>,
@@ -205,7 +205,7 @@ impl fmt::Debug for RemoteAgent {
 }
 
 impl RemoteAgent {
-    /// Returns its address as it may be shown: a query often holds a secret.
+    /// Returns its URL as it may be shown: a query often holds a secret.
     pub fn shown(&self) -> &str {
         self.url.split(['?', '#']).next().unwrap_or_default()
     }
@@ -257,7 +257,7 @@ pub enum McpServer {
     Http {
         /// The server's name.
         name: String,
-        /// Its address.
+        /// Its URL.
         url: String,
         /// Headers to send with each request.
         headers: Vec<(String, String)>,
@@ -266,7 +266,7 @@ pub enum McpServer {
     Sse {
         /// The server's name.
         name: String,
-        /// Its address.
+        /// Its URL.
         url: String,
         /// Headers to send with each request.
         headers: Vec<(String, String)>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Base64 data of more bytes is not saved with the transcript.
 const MAX_SAVED_DATA: usize = 256 * 1024;
-/// The number of characters of a name or address that are shown.
+/// The number of characters of a name or URL that are shown.
 const MAX_NAME: usize = 100;
 
 /// A content block. One of an unknown type is drawn as a placeholder with the type's name.
@@ -40,7 +40,7 @@ pub enum Content {
     },
     /// A link to a resource that the receiver can read itself.
     ResourceLink {
-        /// The address.
+        /// The URL.
         uri: String,
         /// A short name.
         name: String,
@@ -52,7 +52,7 @@ pub enum Content {
     },
     /// An embedded text resource.
     Resource {
-        /// The address, `file://` for files.
+        /// The URL, `file://` for files.
         uri: String,
         /// MIME type; `None` if it is not known.
         mime: Option<String>,
@@ -64,7 +64,7 @@ pub enum Content {
     },
     /// An embedded binary resource.
     Blob {
-        /// The address.
+        /// The URL.
         uri: String,
         /// MIME type; `None` if it is not known.
         mime: Option<String>,
@@ -147,7 +147,7 @@ impl Content {
         }
     }
 
-    /// Returns its address, if it has one.
+    /// Returns its URL, if it has one.
     pub fn uri(&self) -> Option<&str> {
         match self {
             Self::Image { uri, .. } => uri.as_deref(),
@@ -191,7 +191,7 @@ impl Content {
         }
     }
 
-    /// Describes it in one line without control characters: type, name, address, pixels, MIME type,
+    /// Describes it in one line without control characters: type, name, URL, pixels, MIME type,
     /// size, audience, priority and description, as far as they are known.
     pub fn summary(&self) -> String {
         let (kind, name) = match self {

@@ -156,13 +156,13 @@ pub enum Requested {
     /// To fill in fields with these titles.
     Fields(Vec<String>),
     /// To open a web page.
-    Address {
-        /// The host of the address.
+    Url {
+        /// The host of the URL.
         host: String,
-        /// The whole address. It is not saved, since it may contain an access token.
+        /// The whole URL. It is not saved, since it may contain an access token.
         #[serde(skip)]
         url: Option<String>,
-        /// Warnings about the address, one line each.
+        /// Warnings about the URL, one line each.
         warnings: Vec<String>,
     },
 }
@@ -174,7 +174,7 @@ pub enum ElicitationState {
     Waiting,
     /// The user submitted the form.
     Sent,
-    /// The user consented to open the address.
+    /// The user consented to open the URL.
     Opened,
     /// The agent reported that the user is done there (ACP `elicitation/complete`).
     Complete,
@@ -191,7 +191,7 @@ impl ElicitationEntry {
             ElicitationKind::Form(form) => {
                 Requested::Fields(form.fields.iter().map(|field| field.title.clone()).collect())
             }
-            ElicitationKind::Address(_, Page { url, host, warnings }) => Requested::Address {
+            ElicitationKind::Url(_, Page { url, host, warnings }) => Requested::Url {
                 host: host.clone(),
                 url: Some(url.clone()),
                 warnings: warnings.clone(),

@@ -29,7 +29,7 @@ pub struct PromptCapabilities {
 /// An attachment of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// The `file://` address without a line range; a buffer without a file has another scheme.
+    /// The `file://` URL without a line range; a buffer without a file has another scheme.
     pub uri: String,
     /// The path as shown to the user.
     pub label: String,
@@ -138,7 +138,7 @@ impl Prompt {
 }
 
 impl Attachment {
-    /// Returns the address with the lines as its fragment, such as `#L3-7`.
+    /// Returns the URL with the lines as its fragment, such as `#L3-7`.
     pub fn address(&self) -> String {
         match self.lines {
             Some((first, last)) if first == last => format!("{}#L{first}", self.uri),

@@ -22,7 +22,7 @@ pub fn lines(request: &ElicitationEntry, scene: &Scene) -> Vec<Line> {
     };
     let demand = match request.about {
         Requested::Fields(_) => "asks you to fill in a form",
-        Requested::Address { .. } => "asks you to open an address",
+        Requested::Url { .. } => "asks you to open a URL",
     };
     let style = |class| Style { action: action.clone(), ..Style::new(class) };
     let title = format!("{} {demand}", scene.agent);
@@ -49,7 +49,7 @@ pub fn lines(request: &ElicitationEntry, scene: &Scene) -> Vec<Line> {
                     .push(Line::new(more, &style(Class::Note)).with_prefix("  │ ", Highlight::Dim));
             }
         }
-        Requested::Address { host, url, warnings } => {
+        Requested::Url { host, url, warnings } => {
             let shown = url.iter().map(|url| ("", url, Highlight::Url));
             for (before, text, highlight) in shown.chain([("host: ", host, Highlight::Strong)]) {
                 let (start, end) = (before.len(), before.len() + text.len());
@@ -68,7 +68,7 @@ pub fn lines(request: &ElicitationEntry, scene: &Scene) -> Vec<Line> {
         (ElicitationState::Waiting, Requested::Fields(_)) => {
             ("<CR> fill in · :RatForm", Highlight::Active)
         }
-        (ElicitationState::Waiting, Requested::Address { .. }) => {
+        (ElicitationState::Waiting, Requested::Url { .. }) => {
             ("<CR> decide · :RatForm", Highlight::Active)
         }
         (ElicitationState::Sent, _) => ("sent", Highlight::Good),
@@ -93,7 +93,7 @@ mod tests {
         let address = |message: String| ElicitationEntry {
             id: 1,
             message,
-            about: Requested::Address {
+            about: Requested::Url {
                 host: "example.com".into(),
                 url: Some(url.clone()),
                 warnings: Vec::new(),

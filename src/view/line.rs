@@ -91,7 +91,7 @@ pub enum Highlight {
     Code,
     /// The text of a link.
     Link,
-    /// An address.
+    /// A URL.
     Url,
     /// A list's bullet or number.
     Marker,

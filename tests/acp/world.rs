@@ -57,7 +57,7 @@ pub(crate) struct World {
     pub(crate) views: HashMap<&'static str, Vec<Line>>,
     /// What the user was told, in one line each.
     pub(crate) told: Vec<(Level, String)>,
-    /// Forms and addresses that wait: the chat and our number of each.
+    /// Forms and URLs that wait: the chat and our number of each.
     pub(crate) asking: Vec<(ChatId, u64)>,
     /// Requests for permission that wait, by our numbers.
     pub(crate) waiting: Vec<WaitingPermission>,
@@ -132,7 +132,7 @@ impl World {
         }
     }
 
-    /// The user does this with every form and address that waits.
+    /// The user does this with every form and URL that waits.
     pub(crate) fn answer_forms(&mut self, choice: &ElicitationChoice) {
         for (chat, id) in self.asking.clone() {
             self.user(UserAction::Elicitation { chat, id, choice: choice.clone() });

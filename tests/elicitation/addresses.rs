@@ -1,4 +1,4 @@
-//! Addresses: shown whole, opened on consent, done when the agent says so.
+//! URLs: shown whole, opened on consent, done when the agent says so.
 
 use super::in_turn;
 use serde_json::json;
@@ -6,17 +6,17 @@ use serde_json::json;
 const PLAIN: &str = "https://login.example.com/device?code=ABCD-EFGH&state=0123456789abcdef0123456789abcdef0123456789abcdef";
 
 /// ACP 125, 128, 129.
-/// Holds (Forms and addresses): An address is shown whole with its host, and opened with consent only.
+/// Holds (Forms and URLs): A URL is shown whole with its host, and opened with consent only.
 #[test]
 fn an_address_is_shown_whole_and_opened_on_consent_only() {
     let mut chat = in_turn();
     let pending = chat.address("e1", PLAIN);
     for text in [
-        "Fake agent asks you to open an address",
+        "Fake agent asks you to open a URL",
         "Log in there.",
         "host: login.example.com",
         "Nothing opens until you press ga.",
-        "ga open · gr decline · gh later · q cancel",
+        "ga open · gr decline · gc cancel · q later",
     ] {
         chat.nvim.poll_screen(text);
     }
@@ -44,10 +44,10 @@ fn an_address_is_shown_whole_and_opened_on_consent_only() {
 }
 
 /// ACP 128, 132.
-/// Holds (Forms and addresses): An address that is declined or closed is never opened.
+/// Holds (Forms and URLs): A URL that is declined or cancelled is never opened.
 #[test]
-fn what_is_declined_or_closed_is_never_opened() {
-    for (keys, action) in [("gr", "decline"), ("q", "cancel"), (":q<CR>", "cancel")] {
+fn what_is_declined_or_cancelled_is_never_opened() {
+    for (keys, action) in [("gr", "decline"), ("gc", "cancel")] {
         let mut chat = in_turn();
         let pending = chat.address("e1", PLAIN);
         chat.nvim.poll_screen("ga open");
@@ -60,7 +60,7 @@ fn what_is_declined_or_closed_is_never_opened() {
 }
 
 /// ACP 128.
-/// Holds (Forms and addresses): An address that may deceive comes with a warning.
+/// Holds (Forms and URLs): A URL that may deceive comes with a warning.
 #[test]
 fn an_address_that_may_deceive_is_warned_of() {
     let cases = [

@@ -9,7 +9,7 @@ fn a_field() -> serde_json::Value {
 }
 
 /// ACP 68, 73, 76.
-/// Holds (Forms and addresses): A form closes and answers `cancel` on `:RatCancel`, `$/cancel_request`, `:RatStop` and the end of Neovim.
+/// Holds (Forms and URLs): A form closes and answers `cancel` on `:RatCancel`, `$/cancel_request`, `:RatStop` and the end of Neovim.
 #[test]
 fn whoever_does_not_need_it_any_more_it_is_closed_and_cancelled() {
     let ends: [fn(&mut Chat); 3] = [
@@ -31,7 +31,7 @@ fn whoever_does_not_need_it_any_more_it_is_closed_and_cancelled() {
     assert_eq!(chat.answer(pending), json!({"action": "cancel"}));
 }
 
-/// Holds (Forms and addresses): The death of the agent closes its forms.
+/// Holds (Forms and URLs): The death of the agent closes its forms.
 #[test]
 fn the_end_of_the_agent_closes_its_forms_and_what_is_open_over_them() {
     let mut chat = in_turn();
@@ -58,7 +58,7 @@ fn a_form_lives_through_the_end_of_its_turn() {
 }
 
 /// ACP 28, 130.
-/// Holds (Forms and addresses): A login may send a form before there is a session.
+/// Holds (Forms and URLs): A login may send a form before there is a session.
 #[test]
 fn a_login_may_ask_before_there_is_a_session() {
     let mut nvim = Nvim::wide();
@@ -103,7 +103,7 @@ fn a_login_may_ask_before_there_is_a_session() {
 }
 
 /// ACP 136.
-/// Holds (Forms and addresses): Nothing entered into a form is kept.
+/// Holds (Forms and URLs): Nothing entered into a form is kept.
 #[test]
 fn nothing_of_what_is_entered_is_kept() {
     let mut chat = start_at(100, 40, json!({"log_level": "trace"}));

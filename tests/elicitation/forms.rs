@@ -19,7 +19,7 @@ fn everything() -> Json {
 }
 
 /// ACP 125, 126, 127, 131.
-/// Holds (Forms and addresses): A form shows who asks, why, and each field with what it allows, for every type.
+/// Holds (Forms and URLs): A form shows who asks, why, and each field with what it allows, for every type.
 #[test]
 fn a_form_of_every_type_is_shown_filled_in_and_sent() {
     let mut chat = in_turn();
@@ -39,7 +39,7 @@ fn a_form_of_every_type_is_shown_filled_in_and_sent() {
         "[x] Beta",
         "at most 2 of 3",
         "Extra: cannot be filled in here",
-        "<CR> edit · ga send · gr decline · gh later · q cancel",
+        "<CR> edit · ga send · gr decline · gc cancel · q later",
     ] {
         chat.nvim.poll_screen(text);
     }
@@ -70,7 +70,7 @@ fn a_form_of_every_type_is_shown_filled_in_and_sent() {
 }
 
 /// ACP 126.
-/// Holds (Forms and addresses): An invalid value is reported at its field and not sent.
+/// Holds (Forms and URLs): An invalid value is reported at its field and not sent.
 #[test]
 fn what_is_wrong_is_told_at_its_field_and_not_sent() {
     let mut chat = in_turn();
@@ -101,14 +101,10 @@ fn what_is_wrong_is_told_at_its_field_and_not_sent() {
 }
 
 /// ACP 125, 132.
-/// Holds (Forms and addresses): Declining, closing and postponing a form are three different answers.
+/// Holds (Forms and URLs): A form can be declined or cancelled.
 #[test]
-fn saying_no_closing_and_waiting_are_told_apart() {
-    let ways = [
-        ("gr", "decline", "declined"),
-        ("q", "cancel", "cancelled"),
-        (":q<CR>", "cancel", "cancelled"),
-    ];
+fn declining_and_cancelling_are_two_answers() {
+    let ways = [("gr", "decline", "declined"), ("gc", "cancel", "cancelled")];
     for (keys, action, word) in ways {
         let mut chat = in_turn();
         let layout = chat.nvim.layout();
@@ -119,23 +115,36 @@ fn saying_no_closing_and_waiting_are_told_apart() {
         chat.nvim.poll_state("running");
         assert_eq!(chat.nvim.layout(), layout, "{keys}");
     }
-    let mut chat = in_turn();
-    let pending = chat.form(json!({"a": {"type": "string", "title": "Name"}}), json!([]));
-    chat.fill_in("Name:", "kept");
-    chat.nvim.input("gh");
-    chat.nvim.poll_no("ga send");
-    assert!(!chat.agent.is_answered(pending));
-    assert_eq!(chat.nvim.status()["state"], json!("waiting"));
-    chat.nvim.command("RatForm");
-    chat.nvim.poll_screen("Name: kept");
-    chat.nvim.input("ga");
-    assert_eq!(chat.answer(pending), json!({"action": "accept", "content": {"a": "kept"}}));
-    chat.nvim.command("RatForm");
-    chat.nvim.poll_screen("No form or address is waiting");
 }
 
 /// ACP 125.
-/// Holds (Forms and addresses): A form opens while the user is not typing, from its card and by command, and is counted.
+/// Holds (Forms and URLs): However the window of a form is closed, the agent keeps waiting, and what was entered is kept.
+#[test]
+fn a_form_whose_window_is_closed_waits() {
+    let mut chat = in_turn();
+    let layout = chat.nvim.layout();
+    let pending = chat.form(json!({"a": {"type": "string", "title": "Name"}}), json!([]));
+    chat.fill_in("Name:", "kept");
+    for keys in ["q", "gh", ":q<CR>", "<C-w>c", "<C-w>p:only<CR>"] {
+        chat.nvim.input(keys);
+        chat.nvim.poll_no("ga send");
+        chat.nvim.poll_screen(":RatForm opens this again");
+        assert!(!chat.agent.is_answered(pending), "{keys}");
+        assert_eq!(chat.nvim.status()["state"], json!("waiting"), "{keys}");
+        if !keys.contains("only") {
+            assert_eq!(chat.nvim.layout(), layout, "{keys}");
+        }
+        chat.nvim.command("RatForm");
+        chat.nvim.poll_screen("Name: kept");
+    }
+    chat.nvim.input("ga");
+    assert_eq!(chat.answer(pending), json!({"action": "accept", "content": {"a": "kept"}}));
+    chat.nvim.command("RatForm");
+    chat.nvim.poll_screen("No form or URL is waiting");
+}
+
+/// ACP 125.
+/// Holds (Forms and URLs): A form opens while the user is not typing, from its card and by command, and is counted.
 #[test]
 fn a_form_opens_by_itself_only_where_nothing_is_typed_and_is_named_everywhere() {
     let mut chat = in_turn();
@@ -234,7 +243,7 @@ fn in_a_narrow_neovim_a_form_is_a_split() {
     let mut chat = start_at(50, 30, json!({}));
     let layout = chat.nvim.layout();
     let pending = chat.form(json!({"a": {"type": "string", "title": "Name"}}), json!([]));
-    for text in ["Fake agent asks", "<CR> edit", "ga send", "gr decline", "q cancel"] {
+    for text in ["Fake agent asks", "<CR> edit", "ga send", "gr decline", "gc cancel", "q later"] {
         chat.nvim.poll_screen(text);
     }
     let floats = "return vim.api.nvim_win_get_config(0).relative";
@@ -262,7 +271,7 @@ fn what_is_asked_in_a_way_we_do_not_know_is_refused() {
     assert_eq!(chat.nvim.status()["elicitations"], json!([]));
 }
 
-/// Holds (Forms and addresses): A long message is whole in the form, and cut in the card and the status.
+/// Holds (Forms and URLs): A long message is whole in the form, and cut in the card and the status.
 #[test]
 fn a_long_message_is_whole_in_the_form_and_cut_elsewhere() {
     let mut chat = in_turn();
@@ -281,6 +290,6 @@ fn a_long_message_is_whole_in_the_form_and_cut_elsewhere() {
     let params = json!({"sessionId": "s1", "mode": "form", "message": long, "requestedSchema": {}});
     let error = chat.agent.request("elicitation/create", params).unwrap_err();
     assert_eq!(error["code"], json!(-32602), "{error}");
-    chat.nvim.input("q");
+    chat.nvim.input("gc");
     assert_eq!(chat.answer(pending), json!({"action": "cancel"}));
 }

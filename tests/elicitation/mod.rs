@@ -24,7 +24,7 @@ fn start_at(columns: u16, lines: u16, settings: Json) -> Chat {
     Chat::builder().neovim(nvim).setup(settings).in_turn()
 }
 
-/// What tests of forms and addresses do with a chat.
+/// What tests of forms and URLs do with a chat.
 impl Chat {
     /// The agent asks, and the state tells of it.
     fn elicit(&mut self, params: Json) -> Pending {

@@ -1,4 +1,4 @@
-//! Golden screens at 80x24 and 120x40: a form as it opens, with something wrong in it, and an address.
+//! Golden screens at 80x24 and 120x40: a form as it opens, with something wrong in it, and a URL.
 
 use super::start_at;
 use crate::support::{Chat, Pending};
@@ -32,7 +32,7 @@ fn a_form() {
     for size in SIZES {
         let (mut chat, _) = open(size);
         chat.nvim.expect_screen("form");
-        for key in ["<CR> edit", "ga send", "gr decline", "gh later", "q cancel"] {
+        for key in ["<CR> edit", "ga send", "gr decline", "gc cancel", "q later"] {
             assert!(chat.nvim.screen().contains(key), "{key} is not on the screen");
         }
     }
@@ -68,7 +68,7 @@ fn an_address() {
         chat.address("e", url);
         chat.nvim.poll_screen("ga open");
         chat.nvim.expect_screen("address");
-        for key in ["ga open", "gr decline", "gh later", "q cancel"] {
+        for key in ["ga open", "gr decline", "gc cancel", "q later"] {
             assert!(chat.nvim.screen().contains(key), "{key} is not on the screen");
         }
     }

@@ -1,4 +1,4 @@
---- Attachments: exactly what is selected, as the user sees it, under an address that names the file.
+--- Attachments: exactly what is selected, as the user sees it, under a URL that names the file.
 local check = dofile("tests/support/check.lua")
 local case, same = check.case, check.same
 
@@ -114,7 +114,7 @@ case("a part of a line stands beside the whole line, and is listed as the part i
   )
 end)
 
-case("addresses are absolute, real and percent-encoded; labels relative", function()
+case("URLs are absolute, real and percent-encoded; labels relative", function()
   local nvim = check.start()
   vim.fn.mkdir(nvim.home .. "/real dir")
   vim.uv.fs_symlink(nvim.home .. "/real dir", nvim.home .. "/link")

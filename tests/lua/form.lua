@@ -177,9 +177,26 @@ case("a form stays whole when the screen changes its size", function()
   local nvim = open()
   nvim:command("set columns=64 lines=20")
   check.contains(nvim:screen(), "Text: (empty)")
-  nvim:poll_screen("q cancel")
+  nvim:poll_screen("q later")
   nvim:command("set columns=120 lines=40")
   check.contains(nvim:screen(), "Text: (empty)")
+end)
+
+--- Holds (Forms and URLs): A form moves between a float and a split with the size of the screen.
+case("a form is a split on a small screen and floats on a larger one", function()
+  local nvim = open()
+  nvim:input("<Tab><Tab>")
+  for _, size in ipairs({ { 50, false }, { 100, true }, { 50, false } }) do
+    nvim:command("set columns=" .. size[1])
+    nvim:poll(("(vim.api.nvim_win_get_config(0).relative ~= '') == %s"):format(size[2]))
+    nvim:poll_screen("q later")
+    same(nvim:lua("return vim.api.nvim_get_current_line()"), " Several: ")
+    same(nvim:lua("return vim.bo.filetype"), "ratform")
+  end
+  nvim:input("<C-w>p")
+  nvim:command("set columns=100")
+  nvim:poll_screen("q later")
+  same(nvim:lua("return vim.bo.filetype ~= 'ratform'"), true)
 end)
 
 --- The text field's input is open, with "rat" written in it.

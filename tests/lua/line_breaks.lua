@@ -49,7 +49,7 @@ local function start()
 end
 
 --- Holds (Windows and views): Lines of a chat wrap at blanks only.
-case("numbers, paths and addresses stay in one piece", function()
+case("numbers, paths and URLs stay in one piece", function()
   local nvim, buf = start()
   for _, row in ipairs(rows(nvim, buf)) do
     assert(not row:match("[,./:]$"), row)

@@ -24,7 +24,7 @@ local function start(text, marked)
 end
 
 --- Holds (Windows and views): `gx`, `gf` and `<CR>` open the link or file under the cursor.
-case("gx opens the address of a link, not its words", function()
+case("gx opens the URL of a link, not its words", function()
   local cases = {
     { "see [the docs](https://a.example/b?c=d_(e)) now", "      ^", "https://a.example/b?c=d_(e)" },
     { 'see [x](<https://a.example> "title")', "     ^", "https://a.example" },

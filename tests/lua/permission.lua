@@ -121,7 +121,7 @@ case("g and a digit answer in the prompt and on the card, digits alone are count
   same(nvim:lua("return #vim.tbl_filter(function(m) return m[1] == 'permission' end, Heard)"), 2)
 end)
 
---- Holds (Choosers and forms): Whoever has closed a chooser is not shown that of the next request at once.
+--- Holds (Permission requests): Whoever has closed a chooser is not shown that of the next request at once.
 case("where a chooser was closed, those of the others that wait do not open", function()
   local nvim = check.start()
   nvim:open_chat()
@@ -139,7 +139,7 @@ case("where a chooser was closed, those of the others that wait do not open", fu
   nvim:poll("Opened")
 end)
 
---- Holds (Choosers and forms): A key that may be the beginning of another answer's number only selects.
+--- Holds (Permission requests): A key that may be the beginning of another answer's number only selects.
 case("of twelve options, g1 may be the beginning of g12", function()
   local nvim = check.start()
   local request = check.permission(1)

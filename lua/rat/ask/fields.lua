@@ -1,4 +1,4 @@
---- Renders a form or an address as rows of text with line formats. It opens and changes nothing.
+--- Renders a form or a URL as rows of text with line formats. It opens and changes nothing.
 local text_of = require("rat.util.text")
 
 local one_line = text_of.one_line
@@ -86,7 +86,7 @@ local function add_field(rows, form, field, width)
   end
 end
 
---- Returns the rows of a form or an address in its current state.
+--- Returns the rows of a form or a URL in its current state.
 ---@param form rat.Form
 ---@param width integer cells
 ---@param keys? string[] descriptions of keys to show at the top
@@ -114,7 +114,7 @@ function M.rows(form, width, keys)
     add_field(rows, form, field, width)
   end
   if form.mode == "url" then
-    -- The address is on one line of its own, so that it can be yanked.
+    -- The URL is on one line of its own, so that it can be yanked.
     rows[#rows + 1] = { text = form.url, format = ("x|0,%dU||"):format(#form.url) }
     local host = " host: " .. form.host
     rows[#rows + 1] = { text = host, format = ("x|7,%dB||"):format(#host) }

@@ -1,4 +1,4 @@
---- Holds the elicitation requests of agents (forms to fill in and addresses to open), what the user has entered, and sends
+--- Holds the elicitation requests of agents (forms to fill in and URLs to open), what the user has entered, and sends
 --- the answers. `form_window` shows them; the binary checks what was entered.
 local auto_open = require("rat.ask.auto_open")
 local config = require("rat.config")
@@ -11,6 +11,8 @@ local rpc = require("rat.rpc")
 
 local M = {}
 
+local show
+
 ---@alias rat.Field rat.msg.Field
 
 ---@class rat.Form: rat.msg.ElicitationRequest
@@ -18,6 +20,7 @@ local M = {}
 ---@field drafts table<string, string> what was typed into fields and not taken, by key
 ---@field touched table<string, true> fields that the user has edited
 ---@field problems table<string, string> error messages of one line, by key of the field
+---@field last_row? rat.Row that of the cursor when its window was closed
 ---@field tried? boolean whether the user has tried to answer it
 ---@field sent? boolean whether an answer was sent and the binary has not replied
 ---@field window? rat.FormWindow while it is open
@@ -102,7 +105,7 @@ end
 
 ---@param form rat.Form
 ---@param by_itself? boolean whether the user has not just asked for it
-local function show(form, by_itself)
+function show(form, by_itself)
   if form.window then
     form.window.submit_edit()
   end
@@ -112,6 +115,11 @@ local function show(form, by_itself)
     enter = M.enter,
     answer = M.answer,
     hide = M.hide,
+    reopen = function(again)
+      if again.window then
+        show(again)
+      end
+    end,
   }, by_itself)
 end
 
@@ -216,11 +224,11 @@ function M.open(id)
   if form then
     show(form)
   else
-    notify.info("No form or address is waiting")
+    notify.info("No form or URL is waiting")
   end
 end
 
---- Opens an address in the browser after the user has consented.
+--- Opens a URL in the browser after the user has consented.
 ---@param payload rat.msg.Browse
 function M.browse(payload)
   location.open_externally(payload.url)

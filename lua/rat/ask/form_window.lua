@@ -1,4 +1,4 @@
---- The window of a form or an address: its position, its keys and the editing of fields. What the user enters and answers
+--- The window of a form or a URL: its position, its keys and the editing of fields. What the user enters and answers
 --- goes to the callbacks in `rat.FormActions`.
 local auto_open = require("rat.ask.auto_open")
 local chooser = require("rat.ask.chooser")
@@ -27,8 +27,8 @@ local MAX_WIDTH = 72
 
 ---@type table<string, string[]>
 local HELP = {
-  form = { "<CR> edit", "ga send", "gr decline", "gh later", "q cancel" },
-  url = { "ga open", "gr decline", "gh later", "q cancel" },
+  form = { "<CR> edit", "ga send", "gr decline", "gc cancel", "q later" },
+  url = { "ga open", "gr decline", "gc cancel", "q later" },
 }
 
 ---@return boolean
@@ -77,10 +77,10 @@ end
 --- Returns the rows of a form. In a split they begin with the keys, which a floating window shows in its border.
 ---@param form rat.Form
 ---@param width integer
----@param takes_keys boolean
+---@param shows_keys boolean
 ---@return rat.Row[]
-local function rows_of(form, width, takes_keys)
-  local keys = is_small_screen() and takes_keys and HELP[form.mode] or nil
+local function rows_of(form, width, shows_keys)
+  local keys = shows_keys and HELP[form.mode] or nil
   return fields.rows(form, width, keys)
 end
 
@@ -88,6 +88,7 @@ end
 ---@field enter fun(form: rat.Form, key: string, value: string|boolean|string[]|nil)
 ---@field answer fun(form: rat.Form, action: "accept"|"decline"|"cancel")
 ---@field hide fun(form: rat.Form)
+---@field reopen fun(form: rat.Form) closes the window and opens it where it belongs on a screen of this size
 
 ---@param window rat.OpenFormWindow
 ---@param field rat.Field
@@ -221,12 +222,14 @@ local function map_keys(window)
   map("gr", "decline", function()
     actions.answer(form, "decline")
   end)
-  map("q", "cancel", function()
+  map("gc", "cancel", function()
     actions.answer(form, "cancel")
   end)
-  map("gh", "hide, and answer later", function()
-    actions.hide(form)
-  end)
+  for _, lhs in ipairs({ "q", "gh" }) do
+    map(lhs, "close, and answer later", function()
+      actions.hide(form)
+    end)
+  end
   if form.mode == "form" then
     for _, lhs in ipairs({ "<CR>", "<Space>" }) do
       map(lhs, "edit the field", function()
@@ -257,7 +260,7 @@ end
 local function draw(window)
   local width = api.nvim_win_get_width(window.win)
   local here = row_here(window)
-  window.rows = rows_of(window.form, width, window.takes_keys)
+  window.rows = rows_of(window.form, width, window.splits_before ~= nil and window.takes_keys)
   local lines, formats = {}, {}
   for i, row in ipairs(window.rows) do
     lines[i], formats[i] = row.text, row.format or ""
@@ -285,16 +288,22 @@ local function go_to_first_field(window)
   api.nvim_win_set_cursor(window.win, { needed or first or 1, 0 })
 end
 
---- Answers with "cancel" when the user closes the window, and repositions it when the screen is resized.
+---@param window rat.OpenFormWindow
+---@return boolean
+local function is_current(window)
+  return api.nvim_get_current_win() == window.win
+end
+
+--- Keeps the request waiting when the user closes the window, and repositions the window when the screen is resized.
 ---@param window rat.OpenFormWindow
 local function watch_window(window)
   api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(window.win),
     once = true,
-    desc = "rat: cancel a form when its window closes",
+    desc = "rat: answer a form later when its window closes",
     callback = vim.schedule_wrap(function()
       if window.open then
-        window.actions.answer(window.form, "cancel")
+        window.actions.hide(window.form)
       end
     end),
   })
@@ -303,6 +312,10 @@ local function watch_window(window)
     callback = function()
       if not window.open then
         return true
+      elseif is_small_screen() ~= (window.splits_before ~= nil) and is_current(window) then
+        return vim.schedule(function()
+          window.actions.reopen(window.form)
+        end)
       end
       if api.nvim_win_get_config(window.win).relative ~= "" then
         api.nvim_win_set_config(window.win, {
@@ -311,8 +324,8 @@ local function watch_window(window)
           col = vim.o.columns,
           width = math.max(1, math.min(MAX_WIDTH, vim.o.columns - 2)),
         })
-        draw(window)
       end
+      draw(window)
     end,
   })
 end
@@ -324,6 +337,9 @@ local function close(window, back)
     return
   end
   window.open = false
+  if api.nvim_win_is_valid(window.win) then
+    window.form.last_row = row_here(window)
+  end
   if window.editor then
     window.editor.close()
   end
@@ -367,12 +383,13 @@ function M.open(form, agent, actions, by_itself)
   local buf = api.nvim_create_buf(false, true)
   scratch.set_options(buf, "ratform")
   vim.bo[buf].bufhidden = "wipe"
+  scratch.name(buf, ("rat://form/%d"):format(form.id))
   line_format.attach(buf)
   groups.define()
-  local asks = form.mode == "url" and "asks you to open an address" or "asks"
+  local asks = form.mode == "url" and "asks you to open a URL" or "asks"
   local title, footer =
     (" %s %s "):format(agent, asks), " " .. table.concat(HELP[form.mode], " · ") .. " "
-  local rows = rows_of(form, current_width(), true)
+  local rows = rows_of(form, current_width(), is_small_screen())
   local splits_before = is_small_screen() and splits.snapshot() or nil
   -- The footer lists keys, so it is not shown while they are ignored.
   local shown_footer = not by_itself and footer or nil
@@ -403,6 +420,7 @@ function M.open(form, agent, actions, by_itself)
   end
   draw(window)
   go_to_first_field(window)
+  restore_cursor(window, form.last_row)
   watch_window(window)
   return {
     draw = function()

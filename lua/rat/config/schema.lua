@@ -139,7 +139,7 @@ local agent = {
         name = "elicitation",
         type = "boolean",
         default = true,
-        doc = "Forms for you to fill in, and addresses to open.",
+        doc = "Forms for you to fill in, and URLs to open.",
       },
     },
   },

@@ -51,20 +51,20 @@ local function go_to_file(offer)
   })
 end
 
---- Opens a page in the browser after a question that shows the whole address.
+--- Opens a page in the browser after a question that shows the whole URL.
 ---@param offer rat.Offer
 local function open_page(offer)
-  -- The host comes first because it matters most in a long address.
+  -- The host comes first because it matters most in a long URL.
   local facts = table.concat({ "Host: " .. offer.host, unpack(offer.warnings) }, "; ")
   local question = ("%s. Open %s in the browser?"):format(facts, offer.url)
-  local items = { "Cancel", "Copy the address", "Open it" }
+  local items = { "Cancel", "Copy the URL", "Open it" }
   local opts = { prompt = question, careful = true, harmless = true }
   chooser.open(items, opts, function(_, index)
     if index == 3 then
       location.open_externally(offer.url --[[@as string]])
     elseif index == 2 then
       vim.fn.setreg(vim.v.register, offer.url)
-      notify.info("Copied the address to register " .. vim.v.register)
+      notify.info("Copied the URL to register " .. vim.v.register)
     end
   end)
 end

@@ -1,4 +1,4 @@
---- Opens what the text under the cursor refers to: a file that an agent cites, a link or an address.
+--- Opens what the text under the cursor refers to: a file that an agent cites, a link or a URL.
 local location = require("rat.view.location")
 local notify = require("rat.util.notify")
 local text_of = require("rat.util.text")
@@ -100,7 +100,7 @@ function M.open_file(cwd, quietly)
   end
 end
 
---- Returns the address under the cursor: that of a link, or one in the text.
+--- Returns the URL under the cursor: that of a link, or one in the text.
 ---@return string?
 local function address_under_cursor()
   local text, column = around_cursor()
@@ -118,7 +118,7 @@ local function address_under_cursor()
   end
 end
 
---- Opens the address under the cursor in the browser and tells the user which one, since the text of a link may name
+--- Opens the URL under the cursor in the browser and tells the user which one, since the text of a link may name
 --- another. A link to a file opens the file.
 ---@param cwd? string base of a relative path; by default Neovim's current folder
 function M.open_address(cwd)

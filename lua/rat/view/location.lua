@@ -206,7 +206,7 @@ function M.open(place)
   return true
 end
 
---- Opens a file or an address with |vim.ui.open()|. If that fails, the user is told why.
+--- Opens a file or a URL with |vim.ui.open()|. If that fails, the user is told why.
 ---@param what string
 function M.open_externally(what)
   local ok, job, problem = pcall(vim.ui.open, what)

@@ -269,7 +269,7 @@ pub(super) fn cleaned<'a>(
         redactor.whole(&mut value);
         return value.to_string().into();
     }
-    // Only in JSON can be told what the user entered in a form, or the address of a login.
+    // Only in JSON can be told what the user entered in a form, or the URL of a login.
     let is_form = direction == Direction::ToAgent && text.contains(FORM_ANSWER);
     let shown = if is_form || text.contains("elicitation/create") { "" } else { &*text };
     Value::from(redactor.text(shown)).to_string().into()

@@ -44,6 +44,9 @@ fn connect(config: &AgentConfig, remote: &RemoteAgent) -> Result<Opened, Failure
             let has_one_stream = config.offered == Offered::Only(Protocol::OpenOxide);
             Ok(http::open(Server::new(config, remote, false)?, has_one_stream))
         }
-        _ => Err(Failure::new(Obstacle::Configuration, "its address is unknown here".to_owned())),
+        _ => Err(Failure::new(
+            Obstacle::Configuration,
+            "its URL is of an unsupported kind".to_owned(),
+        )),
     }
 }

@@ -44,7 +44,7 @@ pub(super) struct Failure {
 }
 
 impl Server {
-    /// Creates the client for the address of `remote`; a WebSocket needs HTTP/1.1. It reads certificates, so it may block. Fails if
+    /// Creates the client for the URL of `remote`; a WebSocket needs HTTP/1.1. It reads certificates, so it may block. Fails if
     /// what is configured cannot be used.
     pub(super) fn new(
         config: &AgentConfig,
@@ -264,14 +264,14 @@ fn proxies(config: &AgentConfig) -> Result<Vec<Proxy>, String> {
     for (name, is_secure) in [("HTTPS_PROXY", true), ("HTTP_PROXY", false)] {
         let Some(address) = variable(name).or(all) else { continue };
         let proxy = if is_secure { Proxy::https(address) } else { Proxy::http(address) };
-        // The address is not repeated, because it may hold a password.
-        let proxy = proxy.map_err(|_| format!("{name} or ALL_PROXY is not an address"))?;
+        // The URL is not repeated, because it may hold a password.
+        let proxy = proxy.map_err(|_| format!("{name} or ALL_PROXY is not a URL"))?;
         proxies.push(proxy.no_proxy(excepted.clone()));
     }
     Ok(proxies)
 }
 
-/// Describes an error by its innermost cause: the outer ones repeat the address.
+/// Describes an error by its innermost cause: the outer ones repeat the URL.
 fn words(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

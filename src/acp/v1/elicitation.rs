@@ -57,7 +57,7 @@ fn address(params: &mut Fields) -> Result<ElicitationKind, Refusal> {
     let id = params.text("elicitationId");
     let id = id.ok_or_else(|| Refusal::invalid_params("elicitationId must be a string"))?;
     let url = params.text("url").ok_or_else(|| Refusal::invalid_params("url must be a string"))?;
-    Ok(ElicitationKind::Address(id.into(), Page::parse(&url).map_err(Refusal::invalid_params)?))
+    Ok(ElicitationKind::Url(id.into(), Page::parse(&url).map_err(Refusal::invalid_params)?))
 }
 
 fn form(params: &mut Fields) -> Result<Form, Refusal> {

@@ -13,7 +13,7 @@ pub(in crate::core) struct PendingElicitation {
     pub id: u64,
     /// Why the agent asks.
     pub message: String,
-    /// The form to fill in or the address to open.
+    /// The form to fill in or the URL to open.
     pub wants: ElicitationKind,
     /// Used up by the answer.
     pub(in crate::core) token: RequestToken,
@@ -64,7 +64,7 @@ pub(in crate::core) struct AwaitingUser {
     pub permissions: Vec<PendingPermission>,
     /// Elicitations, oldest first.
     pub elicitations: Vec<PendingElicitation>,
-    /// Addresses the user has opened and the agent has not reported as complete, with our numbers of the elicitations.
+    /// URLs the user has opened and the agent has not reported as complete, with our numbers of the elicitations.
     pub opened_addresses: Vec<(ElicitationId, u64)>,
     /// Number of our own questions that hold up the turn.
     pub questions: usize,

@@ -1,4 +1,4 @@
-//! Elicitations: forms and addresses that agents ask the user to fill in or open. Each is answered exactly once. An
+//! Elicitations: forms and URLs that agents ask the user to fill in or open. Each is answered exactly once. An
 //! elicitation of a session belongs to the session's chat; one of a call, to the chat that made the call.
 
 use crate::core::calls::CallOwner;
@@ -122,7 +122,7 @@ impl State {
                     ElicitationState::Sent,
                 );
             }
-            (Ok(_), ElicitationKind::Address(name, address)) => {
+            (Ok(_), ElicitationKind::Url(name, address)) => {
                 if let Some(chat) = self.chats.get_mut(&id) {
                     chat.awaiting_user.opened_addresses.push((name.clone(), asking.id));
                 }

@@ -38,10 +38,10 @@ pub enum AgentEvent {
         token: RequestToken,
         /// The session or call it belongs to.
         scope: Scope,
-        /// The form to fill in or the address to open.
+        /// The form to fill in or the URL to open.
         elicitation: Box<Elicitation>,
     },
-    /// `elicitation/complete`: the user has finished what the opened address was for.
+    /// `elicitation/complete`: the user has finished what the opened URL was for.
     ElicitationComplete(ElicitationId),
     /// `$/cancel_request`: the agent no longer needs the answer, but still gets one.
     Withdrawn(RequestToken),
@@ -196,7 +196,7 @@ pub enum ExitCause {
     Signal(String),
     /// It closed its stdout without exiting, so we stopped it.
     ClosedPipe,
-    /// Nothing answers at its address, or not as it should.
+    /// Nothing answers at its URL, or not as it should.
     Unreachable {
         /// What is in the way.
         obstacle: Obstacle,

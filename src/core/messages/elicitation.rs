@@ -13,12 +13,12 @@ pub enum Scope {
     Call(CallId),
 }
 
-/// What the user does with a form or an address.
+/// What the user does with a form or a URL.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ElicitationChoice {
     /// Validate the values entered so far, by field key.
     Check(Vec<(String, FieldValue)>),
-    /// Submit the values, or agree to open the address.
+    /// Submit the values, or agree to open the URL.
     Accept(Vec<(String, FieldValue)>),
     /// Decline.
     Decline,
@@ -29,7 +29,7 @@ pub enum ElicitationChoice {
 /// What the editor is told about an elicitation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ElicitationUpdate {
-    /// It waits for the user: the agent's message, and the form or address.
+    /// It waits for the user: the agent's message, and the form or URL.
     Asked(String, ElicitationKind),
     /// The problems with the entered values; empty if they are valid.
     Problems(Vec<Problem>),

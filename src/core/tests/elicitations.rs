@@ -1,4 +1,4 @@
-//! Elicitations: each form or address is answered exactly once, whoever answers it first.
+//! Elicitations: each form or URL is answered exactly once, whoever answers it first.
 
 use super::{World, prompt, start_new};
 use crate::core::messages::agent::{
@@ -23,11 +23,11 @@ use proptest::prelude::*;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
-    /// A form or an address, of the session or of our oldest call.
+    /// A form or a URL, of the session or of our oldest call.
     Ask { form: bool, of_call: bool, of_tool: bool },
     /// The user answers the elicitation with this number.
     Do(u64, u8),
-    /// The agent reports that the opened address is complete.
+    /// The agent reports that the opened URL is complete.
     Complete,
 }
 
@@ -79,7 +79,7 @@ fn form() -> ElicitationKind {
 }
 
 fn address() -> ElicitationKind {
-    ElicitationKind::Address("e".into(), Page::parse("https://example.com/a").unwrap())
+    ElicitationKind::Url("e".into(), Page::parse("https://example.com/a").unwrap())
 }
 
 fn entered(name: &str) -> Vec<(String, FieldValue)> {

@@ -42,11 +42,11 @@ pub(in crate::nvim) enum ToLua {
     Event(chat::Event),
     /// Something that scripts listen to has happened in a conversation. Sent only if there is a listener.
     Update(#[cfg_attr(test, schemars(with = "event::Happened"))] event::SessionEvent),
-    /// An agent asks the user to fill in a form or to open an address.
+    /// An agent asks the user to fill in a form or to open a URL.
     Elicitation(form::ElicitationRequest),
     /// The result of validating a form.
     Problems(form::FormProblems),
-    /// The user has agreed to open an address.
+    /// The user has agreed to open a URL.
     Browse(form::Browse),
     /// Ask the user one of our own questions.
     Ask(chat::Ask),

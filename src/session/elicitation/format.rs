@@ -1,5 +1,5 @@
 //! The string formats of ACP's forms (JSON Schema `format`). Checks only the syntax, not whether
-//! the address exists.
+//! the URL exists.
 
 use url::Url;
 
@@ -32,7 +32,7 @@ impl Format {
     pub fn description(self) -> &'static str {
         match self {
             Self::Email => "an e-mail address",
-            Self::Uri => "an address like https://example.com",
+            Self::Uri => "a URL like https://example.com",
             Self::Date => "a date like 2026-11-21",
             Self::DateTime => "a time like 2026-11-21T10:00:00Z",
         }

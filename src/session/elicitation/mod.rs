@@ -34,7 +34,7 @@ pub enum ElicitationKind {
     /// Fill in a form (ACP mode `form`).
     Form(Form),
     /// Open a web page and do something there that the agent does not see (ACP mode `url`).
-    Address(ElicitationId, Page),
+    Url(ElicitationId, Page),
 }
 
 impl ElicitationKind {
@@ -42,18 +42,18 @@ impl ElicitationKind {
     pub fn mode(&self) -> &'static str {
         match self {
             Self::Form(_) => "form",
-            Self::Address(..) => "url",
+            Self::Url(..) => "url",
         }
     }
 
-    /// Validates what the user entered and returns the values to send. An address has none.
+    /// Validates what the user entered and returns the values to send. A URL has none.
     pub fn validate(
         &self,
         entered: &[(String, FieldValue)],
     ) -> Result<Vec<(String, Value)>, Vec<Problem>> {
         match self {
             Self::Form(form) => form.validate(entered),
-            Self::Address(..) => Ok(Vec::new()),
+            Self::Url(..) => Ok(Vec::new()),
         }
     }
 }

@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn only_the_host_of_an_address_is_saved_and_restoring_cancels_the_request() {
         let address = Page::parse("https://example.com/?token=secret").unwrap();
-        let wants = ElicitationKind::Address(ElicitationId::from("e"), address);
+        let wants = ElicitationKind::Url(ElicitationId::from("e"), address);
         let mut transcript = Transcript::default();
         transcript.elicit(ElicitationEntry::new(1, "Log in.", &wants, ElicitationState::Waiting));
         let written = serde_json::to_string(&transcript.entries()[0]).unwrap();

@@ -19,7 +19,7 @@
 ---@field text? string The text.
 ---@field data? string Its data in base64.
 ---@field mime? string The MIME type, if known.
----@field uri? string The address.
+---@field uri? string The URL.
 ---@field name? string The name of a link; for an unknown type, that type.
 
 --- What content is.

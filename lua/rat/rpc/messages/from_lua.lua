@@ -21,7 +21,7 @@
 ---@class (exact) rat.notify.AgentOptions
 ---@field command? string The program: a path, or a name on PATH.
 ---@field args? string[] Its arguments. Without them those of the preset, if `command` is its program.
----@field url? string Where it is reached, if it runs elsewhere: an address in place of `command`.
+---@field url? string Where it is reached, if it runs elsewhere: a URL in place of `command`.
 ---@field headers? table<string, string> Headers to send to `url` with each request; `${NAME}` in them is a variable of the environment.
 ---@field ca_file? string A file with the certificates of authorities that `url` may have, besides those of the system.
 ---@field env? table<string, string> Variables to set in its environment.
@@ -44,7 +44,7 @@
 ---@field command? string The program.
 ---@field args? string[] Its arguments.
 ---@field env? table<string, string> Variables to set in its environment.
----@field url? string The address of the server.
+---@field url? string The URL of the server.
 ---@field headers? table<string, string> Headers to send with each request.
 
 --- What an agent may ask of us; unset counts as true.
@@ -52,7 +52,7 @@
 ---@field read? boolean Reading files.
 ---@field write? boolean Writing files.
 ---@field terminal? boolean Running commands.
----@field elicitation? boolean Forms to fill in and addresses to open.
+---@field elicitation? boolean Forms to fill in and URLs to open.
 
 --- How long to wait, in milliseconds; 0 waits for ever.
 ---@class (exact) rat.notify.TimeoutOptions
@@ -172,7 +172,7 @@
 ---@field action rat.notify.Action What the user does.
 ---@field entered? rat.notify.Entered[] For `check` and `accept`: the values of the fields that have one.
 
---- What the user does with a form or an address.
+--- What the user does with a form or a URL.
 ---@alias rat.notify.Action "check"|"accept"|"decline"|"cancel"
 
 --- The value of a field.

@@ -120,7 +120,7 @@
 ---@field name string The name of the event.
 ---@field data table The event, with the fields that its class `rat.event` has.
 
---- A form or an address that waits for the user.
+--- A form or a URL that waits for the user.
 ---@class (exact) rat.msg.ElicitationRequest
 ---@field chat integer The chat.
 ---@field id integer Our number of the elicitation.
@@ -129,9 +129,9 @@
 ---@field title? string For a form: its title.
 ---@field description? string For a form: its description.
 ---@field fields? rat.msg.Field[] For a form: its fields, in the agent's order.
----@field url? string For an address: the complete URL.
----@field host? string For an address: the host.
----@field warnings? string[] For an address: warnings, one line each.
+---@field url? string For a URL: the complete URL.
+---@field host? string For a URL: the host.
+---@field warnings? string[] For a URL: warnings, one line each.
 
 --- A field of a form.
 ---@class (exact) rat.msg.Field
@@ -164,7 +164,7 @@
 ---@field key string The field's key.
 ---@field line string The problem in one line.
 
---- An address that the user has agreed to open.
+--- A URL that the user has agreed to open.
 ---@class (exact) rat.msg.Browse
 ---@field chat integer The chat.
 ---@field id integer Our number of the elicitation.
@@ -446,9 +446,9 @@
 ---@field notify rat.msg.Notify Notify the user.
 ---@field event rat.msg.Event Trigger a `User` autocommand.
 ---@field update rat.msg.Happened Something that scripts listen to has happened in a conversation. Sent only if there is a listener.
----@field elicitation rat.msg.ElicitationRequest An agent asks the user to fill in a form or to open an address.
+---@field elicitation rat.msg.ElicitationRequest An agent asks the user to fill in a form or to open a URL.
 ---@field problems rat.msg.FormProblems The result of validating a form.
----@field browse rat.msg.Browse The user has agreed to open an address.
+---@field browse rat.msg.Browse The user has agreed to open a URL.
 ---@field ask rat.msg.Ask Ask the user one of our own questions.
 ---@field unask rat.msg.Unask Withdraw a question.
 ---@field sessions rat.msg.Sessions The session list that was requested.

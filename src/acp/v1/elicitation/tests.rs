@@ -13,7 +13,7 @@ fn form_of(schema: &Json) -> Form {
         json!({"sessionId": "s", "mode": "form", "message": "?", "requestedSchema": schema});
     match read(&params).unwrap().1.wants {
         ElicitationKind::Form(form) => form,
-        ElicitationKind::Address(..) => panic!("no form: {params}"),
+        ElicitationKind::Url(..) => panic!("no form: {params}"),
     }
 }
 
@@ -144,7 +144,7 @@ proptest! {
 
     /// Input that the schema allows is sent unchanged. Any other is not sent, and the problem is reported for its field.
     /// ACP 126, 127.
-    /// Holds (Forms and addresses): Only what the schema of a form allows is sent.
+    /// Holds (Forms and URLs): Only what the schema of a form allows is sent.
     #[test]
     fn only_input_that_the_schema_allows_is_sent(cases in prop::collection::vec(case(), 1..5)) {
         let named = || cases.iter().enumerate().map(|(index, case)| (format!("field{index}"), case));
@@ -232,7 +232,7 @@ fn a_mode_that_was_not_advertised_is_refused() {
     assert!(refusal(&with(json!({}))).contains("mode"));
     assert!(refusal(&with(json!({"mode": "form"}))).contains("requestedSchema"));
     assert!(refusal(&with(json!({"mode": "url", "url": "https://a.b"}))).contains("elicitationId"));
-    for url in ["no address", "file:///etc/passwd", "javascript:alert(1)", "https://"] {
+    for url in ["no URL", "file:///etc/passwd", "javascript:alert(1)", "https://"] {
         let params = with(json!({"mode": "url", "elicitationId": "e", "url": url}));
         assert!(refusal(&params).contains("url"), "{url}");
     }
@@ -257,7 +257,7 @@ fn answers_are_encoded_as_the_protocol_requires() {
     );
 }
 
-/// Holds (Forms and addresses): A form too long to show is refused, with what can be shown.
+/// Holds (Forms and URLs): A form too long to show is refused, with what can be shown.
 #[test]
 fn an_elicitation_over_a_limit_is_refused_with_the_limit() {
     let with = |message: &str, schema: Json| json!({"sessionId": "s", "mode": "form", "message": message, "requestedSchema": schema});

@@ -215,14 +215,14 @@ pub(in crate::nvim) struct Elicitation {
     entered: Vec<Entered>,
 }
 
-/// What the user does with a form or an address.
+/// What the user does with a form or a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(in crate::nvim) enum Action {
     /// Validate the entered values.
     Check,
-    /// Submit the values, or agree to open the address.
+    /// Submit the values, or agree to open the URL.
     Accept,
     /// Decline.
     Decline,

@@ -286,7 +286,7 @@ pub(in crate::nvim) struct Content {
     data: Option<Handle>,
     /// The MIME type, if known.
     mime: Option<Handle>,
-    /// The address.
+    /// The URL.
     uri: Option<Handle>,
     /// The name of a link; for an unknown type, that type.
     name: Option<Label>,

@@ -8,7 +8,7 @@ use crate::session::elicitation::{self, ElicitationKind, FieldValue, Form};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A form or an address that waits for the user.
+/// A form or a URL that waits for the user.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(in crate::nvim) struct ElicitationRequest {
@@ -26,11 +26,11 @@ pub(in crate::nvim) struct ElicitationRequest {
     description: Option<Prose>,
     /// For a form: its fields, in the agent's order.
     fields: Option<Vec<Field>>,
-    /// For an address: the complete URL.
+    /// For a URL: the complete URL.
     url: Option<Label>,
-    /// For an address: the host.
+    /// For a URL: the host.
     host: Option<Label>,
-    /// For an address: warnings, one line each.
+    /// For a URL: warnings, one line each.
     warnings: Option<Vec<Label>>,
 }
 
@@ -115,7 +115,7 @@ pub(in crate::nvim) struct Problem {
     line: Label,
 }
 
-/// An address that the user has agreed to open.
+/// A URL that the user has agreed to open.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(in crate::nvim) struct Browse {
@@ -148,7 +148,7 @@ impl ElicitationRequest {
                 fields: Some(each(fields, Into::into)),
                 ..of
             },
-            ElicitationKind::Address(_, Page { url, host, warnings }) => Self {
+            ElicitationKind::Url(_, Page { url, host, warnings }) => Self {
                 url: Some(Label::new(url)),
                 host: Some(Label::new(host)),
                 warnings: Some(each(warnings, Label::new)),

@@ -177,7 +177,7 @@ fn forms() -> Vec<EditorMessage> {
     let page = page();
     let news = [
         ElicitationUpdate::Asked(hostile_text(), ElicitationKind::Form(form)),
-        ElicitationUpdate::Asked(hostile_text(), ElicitationKind::Address("e".into(), page)),
+        ElicitationUpdate::Asked(hostile_text(), ElicitationKind::Url("e".into(), page)),
         ElicitationUpdate::Problems(vec![("k".to_owned(), hostile_text())]),
         ElicitationUpdate::Open("https://a.b/".to_owned()),
     ];
