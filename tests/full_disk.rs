@@ -46,7 +46,7 @@ fn a_turn_that_cannot_be_kept_is_told_once() {
     turn_with_command(&mut chat, |root| fs::write(root.join("large"), noise()).unwrap());
     let line = "This turn cannot be undone: checkpoints of";
     chat.nvim.poll(line, |nvim| nvim.messages().contains(line));
-    let why = "cannot be kept: File too large (os error 27). Make room on the disk";
+    let why = "cannot be kept: File too large. Make room on the disk";
     assert_eq!((told(&mut chat, "[rat]"), told(&mut chat, why)), (1, 1));
     // It is no news in the next turn, which begins without a checkpoint.
     turn_with_command(&mut chat, write("b.txt", "two\n"));
@@ -80,7 +80,7 @@ fn an_undo_that_cannot_be_written_changes_nothing() {
     assert_eq!(tree(chat.nvim.cwd()), after);
     let open = chat.path("a.txt");
     assert_eq!(chat.nvim.buffer_lines(open.to_str().unwrap()), ["two"]);
-    let why = "was changed: File too large (os error 27). Make room on the disk";
+    let why = "was changed: File too large. Make room on the disk";
     assert_eq!((told(&mut chat, "[rat]"), told(&mut chat, why)), (1, 1));
     // It can be undone all the same once there is room.
     says(&mut chat, "RatRedo", "Nothing to redo");

@@ -14,6 +14,7 @@ mod signals;
 mod stdout;
 mod terminal;
 
+use crate::core::messages::notice::without_error_numbers;
 use arguments::Arguments;
 use exit::Exit;
 use std::process::ExitCode;
@@ -41,7 +42,7 @@ struct End {
 
 impl End {
     fn new(exit: Exit, why: impl Into<String>) -> Self {
-        Self { exit, why: Some(why.into()) }
+        Self { exit, why: Some(without_error_numbers(why.into())) }
     }
 }
 

@@ -18,10 +18,17 @@ end
 --- The longest message, in characters. Agents write parts of them, and Neovim takes seconds to lay out a very long one.
 local MAX_CHARS = 1000
 
+--- Names that `vim.uv` puts before the words of the operating system.
+local ERROR_NAMES =
+  { "EACCES", "EEXIST", "EISDIR", "ENOENT", "ENOSPC", "ENOTDIR", "EPERM", "EROFS" }
+
 ---@param text string
 ---@return string
 local function shorten(text)
-  local line = text_of.one_line(text:sub(1, 4 * MAX_CHARS))
+  local line = text_of.one_line(text:sub(1, 4 * MAX_CHARS)):gsub(" %(os error %d+%)", "")
+  for _, name in ipairs(ERROR_NAMES) do
+    line = line:gsub("%f[%w]" .. name .. ": ", "")
+  end
   if vim.fn.strchars(line) <= MAX_CHARS then
     return line
   end
