@@ -1,12 +1,14 @@
 --- The public Lua API, |rat-lua|. Each function loads the modules it needs when it is called.
 local M = {}
 
---- Sets the options, |rat-options|. Calling it is optional: every option has a default.
+--- Sets the options, |rat-options|. Calling it is optional: every option has a default. If one is wrong, the user is told
+--- and nothing is set.
 ---@param opts table?
 function M.setup(opts)
   local problems = require("rat.config").set(opts)
   if #problems > 0 then
-    error("rat.setup: " .. table.concat(problems, "\nrat.setup: "), 0)
+    local text = "setup: %s. No option was set."
+    return require("rat.util.notify").error(text:format(table.concat(problems, "; ")))
   end
   require("rat.rpc").configure()
 end

@@ -68,10 +68,14 @@ case("options with problems leave those before in force", function()
   config.set({})
 end)
 
-case("setup fails with the path", function()
-  local ok, problem = pcall(require("rat").setup, { agents = { claude = { comand = "x" } } })
-  same(ok, false)
-  same(problem, "rat.setup: agents.claude.comand: unknown key, did you mean command?")
+--- Holds (Configuration): A wrong option is reported in one line, and the rest of the user's configuration still runs.
+case("setup reports what is wrong in one line, and breaks nothing", function()
+  local nvim = check.start()
+  nvim:lua("require('rat').setup({ agents = { claude = { comand = 'x' } }, dif = 'tab' })")
+  nvim:told(
+    "setup: agents.claude.comand: unknown key, did you mean command?; dif: unknown key, did you mean diff?. No option was set."
+  )
+  same(nvim:lua("return vim.v.errmsg"), "")
 end)
 
 local function with_settings(text)
