@@ -397,12 +397,12 @@ case("the list of keys fits the screen after its size has changed", function()
   nvim:open_chat()
   nvim:input("<Esc>g?")
   nvim:poll("vim.bo.filetype == 'rathelp'")
-  for _, size in ipairs({ { 60, 40 }, { 140, 20 }, { 100, 45 } }) do
+  for _, size in ipairs({ { 60, 40 }, { 30, 45 }, { 140, 20 }, { 100, 45 } }) do
     nvim:lua("vim.o.columns, vim.o.lines = ...", size[1], size[2])
     nvim:poll([[(function()
       local config = vim.api.nvim_win_get_config(0)
       local right, bottom = config.col + config.width + 2, config.row + config.height + 2
-      local all = math.min(vim.fn.line("$"), vim.o.lines - 6)
+      local all = math.min(vim.api.nvim_win_text_height(0, {}).all, vim.o.lines - 6)
       return right <= vim.o.columns and bottom <= vim.o.lines and config.height == all
     end)()]])
   end

@@ -245,9 +245,10 @@ function M.float(lines, title)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end
-  local function place()
+  ---@param needed integer lines of the screen
+  local function place(needed)
     local wide = math.max(1, math.min(width, vim.o.columns - 4))
-    local height = math.max(1, math.min(#lines, vim.o.lines - 6))
+    local height = math.max(1, math.min(needed, vim.o.lines - 6))
     return {
       relative = "editor",
       row = math.max(0, math.floor((vim.o.lines - height) / 2) - 2),
@@ -259,11 +260,18 @@ function M.float(lines, title)
       zindex = 60,
     }
   end
-  local win = float.open(buf, place())
-  float.on_resize(win, function()
-    float.move(win, place())
-  end)
-  vim.wo[win].wrap = false
+  local win = float.open(buf, place(#lines))
+  local wrapping = { wrap = true, linebreak = true, breakindent = true, breakindentopt = "shift:2" }
+  for name, value in pairs(wrapping) do
+    vim.wo[win][name] = value
+  end
+  local function fit()
+    -- The width first, which decides how many lines wrap.
+    float.move(win, place(#lines))
+    float.move(win, place(vim.api.nvim_win_text_height(win, {}).all))
+  end
+  fit()
+  float.on_resize(win, fit)
   local function close()
     float.close(buf)
   end
