@@ -223,7 +223,7 @@ fn stderr_is_in_the_log_without_secrets() {
     let names = chat.nvim.eval("vim.fn.getcompletion('RatLog ', 'cmdline')");
     assert_eq!(names, json!(["fake"]));
     chat.nvim.command("RatLog nobody");
-    chat.nvim.poll_screen("The log of nobody is empty");
+    chat.nvim.poll_screen("There is no log of nobody");
 }
 
 /// Holds (Messages between Lua and the binary): A message from Lua is read whole, or refused with the path of the wrong field.
@@ -250,18 +250,19 @@ fn an_unknown_agent_is_named_with_the_one_probably_meant() {
     assert_eq!(nvim.status()["state"], json!("stopped"));
 }
 
+/// Holds (Crashes): A prompt starts an agent again that was stopped.
 #[test]
-fn a_prompt_to_a_stopped_agent_comes_back() {
+fn a_prompt_to_a_stopped_agent_starts_it_again() {
     let mut chat = Chat::start();
     let pid = chat.agent.pid();
     chat.nvim.command("RatStop");
     assert!(Processes::is_gone(pid));
     chat.nvim.poll_state("stopped");
-    chat.nvim.input("imy words<Esc><CR>");
-    chat.nvim.poll_screen("fake has stopped. :RatRestart starts it again. Your prompt is kept.");
-    chat.poll_draft(&["my words"]);
-    chat.nvim.command("RatRestart");
+    chat.nvim.input("imy words<C-s>");
     chat.agent.expect_start();
+    chat.agent.handshake();
+    assert_eq!(chat.expect_prompt().params["prompt"][0]["text"], json!("my words"));
+    chat.poll_draft(&[""]);
 }
 
 /// ACP 138.

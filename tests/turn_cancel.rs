@@ -148,6 +148,13 @@ fn an_agent_that_does_not_stop_can_be_ended() {
     assert!(Processes::is_gone(pid));
     chat.nvim.poll_state("stopped");
     assert_eq!(chat.nvim.poll_events("RatTurnEnd", 1)["stop_reason"], json!("cancelled"));
+    chat.nvim.poll_screen("· Stopped. Send");
+    let notes: Vec<_> = chat
+        .transcript()
+        .into_iter()
+        .filter(|line| line.contains("Cancelled") || line.contains("Stopped"))
+        .collect();
+    assert_eq!(notes.len(), 2, "{notes:?}");
     chat.nvim.command("RatRestart");
     chat.agent.expect_start();
     chat.agent.handshake();

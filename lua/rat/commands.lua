@@ -374,6 +374,9 @@ function M.RatLog(args)
   local path = rpc.log_file()
   if args.args ~= "" then
     path = vim.fs.joinpath(rpc.agent_logs(), args.args .. ".log")
+    if not vim.uv.fs_stat(path) then
+      return notify.warn(("There is no log of %s"):format(args.args))
+    end
   end
   if ((vim.uv.fs_stat(path) or {}).size or 0) == 0 then
     local whose = args.args == "" and "The log" or ("The log of " .. args.args)

@@ -69,7 +69,7 @@ end
 ---@param chat rat.Chat
 ---@param title string
 function M.asked(chat, title)
-  local text = "%s needs approval: %s (:RatAllow, :RatDeny or :RatPermission)"
+  local text = "%s needs approval: %s (:RatPermission shows it)"
   alert(chat, text:format(registry.label(chat), title))
 end
 

@@ -218,8 +218,8 @@ local prompt_keys = {
   starting = { { "<CR>", "send" }, { "g?", "keys" } },
   running = { { "<C-c>", "cancel" }, { "<CR>", "queue" } },
   cancelling = { { "<CR>", "queue" }, { ":RatStop", "stop agent" } },
-  stopped = { { ":RatRestart", "restart" } },
-  failed = { { ":RatRestart", "restart" } },
+  stopped = { { "<CR>", "restart and send" }, { ":RatRestart", "restart" } },
+  failed = { { "<CR>", "restart and send" }, { ":RatRestart", "restart" } },
 }
 
 ---@param buf integer? of a prompt

@@ -270,13 +270,14 @@ impl State {
     /// Closes the chat's session. Stops the agent as well if no other chat uses it.
     pub(in crate::core) fn stop(&mut self, id: ChatId) {
         self.detach(id, ToolStatus::Cancelled);
+        self.enter_stopped(id);
+    }
+
+    fn enter_stopped(&mut self, id: ChatId) {
         if let Some(chat) = self.chats.get_mut(&id) {
             self.effects.extend(chat.release_effect());
-            chat.transcript.note(
-                Severity::Info,
-                "Stopped. :RatRestart starts it again.",
-                Vec::new(),
-            );
+            let note = format!("Stopped. {}", user_messages::RESTART);
+            chat.transcript.note(Severity::Info, note, Vec::new());
             chat.losses.given_up();
         }
         self.enter_phase(id, Phase::Stopped);
@@ -293,7 +294,7 @@ impl State {
             let why = Notice::from(format!("{name} was stopped from another chat."));
             self.enter_failed(other, &failures::of_ours(why.advise(user_messages::RESTART)));
         }
-        self.stop(id);
+        self.enter_stopped(id);
     }
 
     /// Stops the agent and starts it again, for all chats that use it.

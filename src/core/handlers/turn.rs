@@ -9,7 +9,6 @@ use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::{AgentCommand, Effect};
 use crate::core::messages::event::Timer;
 use crate::core::messages::ids::CallId;
-use crate::core::messages::notice::Notice;
 use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
@@ -38,17 +37,10 @@ impl State {
                 chat.queue.push(prompt);
                 chat.redraw.status = true;
             }
-            Phase::Running(_) | Phase::Starting(_) | Phase::Failed(_) => {
-                // A prompt restarts a dead agent.
+            Phase::Running(_) | Phase::Starting(_) | Phase::Failed(_) | Phase::Stopped => {
+                // A prompt restarts an agent that has ended.
                 chat.queue.push_ahead(prompt);
                 self.connect(id);
-            }
-            Phase::Stopped => {
-                let name = chat.name().to_owned();
-                self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
-                let notice = Notice::from(format!("{name} has stopped."));
-                let advice = ":RatRestart starts it again. Your prompt is kept.";
-                self.notify(Level::Error, notice.advise(advice));
             }
         }
     }
