@@ -129,8 +129,8 @@ local agent = {
   {
     name = "capabilities",
     type = "table",
-    doc = "What it may ask of Neovim. What is off is not offered to it, and refused if it asks nevertheless."
-      .. " An agent may still have tools of its own for the same.",
+    doc = "What it may ask of Neovim. What is off is not offered to it, and refused if it asks anyway."
+      .. " The agent may have tools of its own that do the same.",
     fields = {
       { name = "read", type = "boolean", default = true, doc = "Reading files." },
       { name = "write", type = "boolean", default = true, doc = "Writing files." },
@@ -227,8 +227,8 @@ return {
       doc = "What happens to what agents change in files. `after`: signs show it until you accept or"
         .. " reject it, and each turn can be undone with `:RatUndo`. `before`: in addition, you are"
         .. " asked before an agent writes a file through Neovim, and can edit what it writes"
-        .. " (|rat-review-before|); what you allow there counts as accepted. `off`: no signs, and nothing is"
-        .. " kept of your files.",
+        .. " (|rat-review-before|); what you allow there counts as accepted. `off`: no signs, and turns"
+        .. " cannot be undone.",
     },
     {
       name = "permission",
