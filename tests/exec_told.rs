@@ -59,6 +59,19 @@ fn the_last_words_of_an_agent_are_shown() {
     assert_eq!((run.code, &*run.out, &*run.err), (Some(1), "", expected));
 }
 
+/// Holds (Scripts): No secret is in the line that says why a run has failed.
+#[test]
+fn the_error_of_an_agent_is_told_without_secrets() {
+    let desk = Desk::with_agent(
+        "import json, os\nrequest = json.loads(input())\n\
+         error = {'code': -32603, 'message': 'no access with ' + os.environ['MY_API_KEY']}\n\
+         print(json.dumps({'jsonrpc': '2.0', 'id': request['id'], 'error': error}), flush=True)\ninput()",
+    );
+    let run = desk.ended(desk.command(&["go"]).env("MY_API_KEY", "s3cret-value").spawn().unwrap());
+    assert!(run.err.contains("no access with [redacted]"), "{}", run.err);
+    assert!(!run.err.contains("s3cret"), "{}", run.err);
+}
+
 /// Holds (Scripts): What is said of an agent's settings names them as they stand in the settings file, with their line.
 #[test]
 fn settings_are_named_as_they_stand_in_the_file() {

@@ -57,7 +57,10 @@ pub(super) fn run(plan: Plan) -> End {
         Err(error) => return End::new(Exit::Failed, error.to_string()),
     };
     let (stdout, writer) = Stdout::new(std::io::stdout());
-    let end = runtime.block_on(async { Run::new(plan, stdout).run().await });
+    let secrets = Secrets::of_environment();
+    let mut end = runtime.block_on(async { Run::new(plan, stdout, secrets.clone()).run().await });
+    // An agent's error may repeat what it was started with.
+    end.why = end.why.map(|why| secrets.hide(&why).into_owned());
     // Does not wait for blocking file operations, which may never return.
     runtime.shutdown_background();
     match writer.finish(!matches!(end.exit, Exit::TimedOut | Exit::Cancelled)) {
@@ -105,8 +108,7 @@ struct Run {
 
 impl Run {
     /// Must be called inside a tokio runtime.
-    fn new(plan: Plan, stdout: Stdout) -> Self {
-        let secrets = Secrets::of_environment();
+    fn new(plan: Plan, stdout: Stdout, secrets: Secrets) -> Self {
         let (agents_sender, from_agents) = mpsc::channel(CHANNEL_CAPACITY);
         let (terminals_sender, from_terminals) = mpsc::channel(CHANNEL_CAPACITY);
         let (effects_sender, from_effects) = mpsc::unbounded_channel();
