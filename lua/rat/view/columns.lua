@@ -50,7 +50,9 @@ local function share(node, room, sharing, result)
     end
     return
   end
-  local left, had, free = room - (#inner - 1), 0, {}
+  local left, had = room - (#inner - 1), 0
+  ---@type {child: any[], columns: integer}[]
+  local free = {}
   for _, child in ipairs(inner) do
     local columns, is_fixed = width(child, sharing)
     if is_fixed then
@@ -86,7 +88,7 @@ function M.scale(before, ours, keep_narrow)
   end
   local result = {}
   local sharing = { sizes = sizes, fixed = fixed, keep_narrow = keep_narrow }
-  share(vim.fn.winlayout(), vim.o.columns, sharing, result)
+  share(vim.fn.winlayout() --[[@as any[] ]], vim.o.columns, sharing, result)
   splits.set_sizes(result)
 end
 
