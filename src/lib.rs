@@ -12,7 +12,8 @@
 //!              ┌────┴────┐
 //!             view       │
 //!              │  └───┐  │
-//!          session    edit               independent of Neovim, JSON and the file system
+//!      trust   │      │  │               what agents may do without being asked
+//!        └─ session    edit              independent of Neovim, JSON and the file system
 //! ```
 
 pub mod bridge;
@@ -33,6 +34,8 @@ pub mod core;
 pub mod config;
 
 pub mod view;
+
+pub mod trust;
 
 pub mod edit;
 pub mod session;

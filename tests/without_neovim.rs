@@ -17,3 +17,4 @@ mod exec_told;
 mod index;
 mod release;
 mod tour;
+mod trust;

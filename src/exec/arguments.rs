@@ -1,6 +1,6 @@
 //! The command line of `rat-nvim exec`.
 
-use super::rules::Rule;
+use super::rules;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -75,10 +75,11 @@ pub struct Lists {
 #[derive(Debug, Args)]
 pub struct Allowed {
     /// Allow these tool calls, too: KIND or KIND:PATTERN, where KIND is read, search, edit, delete, move, execute, fetch,
-    /// switch-mode or other. PATTERN is a glob: for files relative to the folder, such as edit:docs/**, or for a command
-    /// without syntax of the shell, such as "execute:cargo test*". Can be given several times.
+    /// switch-mode or other. PATTERN is a glob for files, relative to the folder, such as edit:docs/**, or the words of a
+    /// command, such as "execute:cargo test *". Of a command line, every program that it runs has to be allowed, and every
+    /// file that it is redirected to. Can be given several times.
     #[arg(long, value_name = "RULE")]
-    pub allow: Vec<Rule>,
+    pub allow: Vec<rules::Allowed>,
     /// Allow the agent to change files in the folder.
     #[arg(long)]
     pub write: bool,

@@ -55,7 +55,7 @@ pub(super) fn plan(arguments: Arguments) -> Result<Plan, End> {
         root,
         writes: arguments.allowed.write || arguments.allowed.yolo,
         all: arguments.allowed.yolo,
-        rules: arguments.allowed.allow.clone(),
+        rules: arguments.allowed.allow.iter().map(|allowed| allowed.0.clone()).collect(),
     };
     let environment = std::env::vars_os();
     let environment: BTreeMap<String, String> = environment

@@ -1,10 +1,11 @@
 //! What an agent may do without a user who could be asked.
 
-use super::rules::Rule;
 use crate::core::messages::status::WaitingPermission;
 use crate::host::paths;
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::tool_call::ToolKind;
+use crate::trust::rule::{Decision, Rule};
+use crate::trust::rules::{self, Verdict};
 use std::path::{Path, PathBuf};
 
 /// What is known of a tool call before it is decided on.
@@ -42,7 +43,7 @@ pub(super) struct Policy {
 impl Policy {
     /// Whether the agent may run any command.
     pub(super) fn executes(&self) -> bool {
-        self.all || self.rules.iter().any(|rule| rule.allows_all(ToolKind::Execute))
+        self.all || self.has_rule(Call { kind: ToolKind::Execute, files: &[], command: None })
     }
 
     /// Whether a tool call is allowed. One that changes files has to name them.
@@ -63,12 +64,19 @@ impl Policy {
     }
 
     fn has_rule(&self, call: Call<'_>) -> bool {
-        let real = |file: &PathBuf| paths::real_path(&self.root.join(file)).ok();
-        let files: Option<Vec<PathBuf>> = call.files.iter().map(real).collect();
-        files.is_some_and(|files| {
-            let allows = |rule: &Rule| rule.allows(call.kind, &files, call.command, &self.root);
-            self.rules.iter().any(allows)
-        })
+        let real_path = |file: &Path| paths::real_path(&self.root.join(file)).ok();
+        let files: Option<Vec<PathBuf>> = call.files.iter().map(|file| real_path(file)).collect();
+        let Some(files) = files else { return false };
+        let call = rules::Call {
+            agent: "",
+            kind: call.kind,
+            tool: None,
+            files: &files,
+            command: call.command,
+            root: &self.root,
+            real_path: &real_path,
+        };
+        matches!(rules::decide(&self.rules, call), Verdict::Decided(Decision::Allow, _))
     }
 
     /// Returns which flag would allow that, as the end of a sentence; empty if none would.
@@ -149,7 +157,7 @@ mod tests {
         assert!(
             yolo.allows(call(ToolKind::Execute, &[])) && yolo.allows(call(ToolKind::Other, &[]))
         );
-        let allowed = Policy { rules: vec!["execute".parse().unwrap()], ..none.clone() };
+        let allowed = Policy { rules: vec!["allow execute".parse().unwrap()], ..none.clone() };
         assert!(
             allowed.allows(call(ToolKind::Execute, &[]))
                 && !allowed.allows(call(ToolKind::Fetch, &[]))

@@ -38,6 +38,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "edit",
             "config",
             "secrets",
+            "trust",
         ],
     ),
     ("nvim", &["config", "core", "view", "session", "edit"]),
@@ -50,6 +51,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("view", &["session", "edit"]),
     ("session", &[]),
     ("edit", &[]),
+    ("trust", &["session"]),
     ("config", &["process", "session"]),
     ("log", &["secrets"]),
     ("secrets", &["session"]),
@@ -58,7 +60,7 @@ const FLOORS: &[(&str, &[&str])] = &[
 ];
 
 /// Rooms without a world outside, and the names of that world.
-const PURE: &[&str] = &["core", "view", "session", "edit"];
+const PURE: &[&str] = &["core", "view", "trust", "session", "edit"];
 const WORLD: &[&str] = &[
     "tokio",
     "nvim_rs",

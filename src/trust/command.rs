@@ -1,0 +1,356 @@
+//! Names every program that a command line runs, also those that another program is told to run: `env`, `xargs`, `find -exec`,
+//! `sh -c` and their like.
+
+use super::shell::{Access, SimpleCommand, Unclear, Word, parse};
+
+/// The deepest nesting of programs that run programs.
+const MAX_DEPTH: usize = 8;
+
+/// What a command line would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The programs it runs, each with its arguments. One that runs another comes before it.
+    pub programs: Vec<Program>,
+    /// The files that it reads or writes by redirection.
+    pub files: Vec<(Access, Word)>,
+    /// Whether it goes to another folder, so that its relative paths may lead anywhere.
+    pub changes_folder: bool,
+}
+
+/// A program with its arguments, and the variables that are set for it alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Assignments before it: `A=b`.
+    pub assignments: Vec<Word>,
+    /// Its name and its arguments.
+    pub words: Vec<Word>,
+}
+
+impl CommandLine {
+    /// Parses a command line of a POSIX shell. Fails if it cannot be known what would run.
+    pub fn parse(line: &str) -> Result<Self, Unclear> {
+        let mut all = Self::default();
+        all.add_line(line, 0)?;
+        if all.programs.is_empty() && all.files.is_empty() {
+            return Err(Unclear("it is empty"));
+        }
+        Ok(all)
+    }
+
+    fn add_line(&mut self, line: &str, depth: usize) -> Result<(), Unclear> {
+        for SimpleCommand { assignments, words, files } in parse(line)? {
+            self.files.extend(files);
+            if !words.is_empty() || !assignments.is_empty() {
+                self.add(assignments, words, depth)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        assignments: Vec<Word>,
+        words: Vec<Word>,
+        depth: usize,
+    ) -> Result<(), Unclear> {
+        if depth > MAX_DEPTH {
+            return Err(Unclear("it is nested too deeply"));
+        }
+        let name = words.first().and_then(Word::literal).map(base_name).map(str::to_owned);
+        let inner = name.as_deref().map_or(Ok(Inner::None), |name| inner(name, &words[1..]));
+        self.programs.push(Program { assignments, words });
+        self.changes_folder |=
+            matches!(name.as_deref(), Some("cd" | "pushd" | "popd" | "chdir" | "z" | "j"));
+        match inner? {
+            Inner::None => Ok(()),
+            Inner::Program(assignments, words) if words.is_empty() && assignments.is_empty() => {
+                Ok(())
+            }
+            Inner::Program(assignments, words) => self.add(assignments, words, depth + 1),
+            Inner::Programs(all) => {
+                all.into_iter().try_for_each(|words| self.add(Vec::new(), words, depth + 1))
+            }
+            Inner::Line(line) => self.add_line(&line, depth + 1),
+        }
+    }
+}
+
+/// What a program is told to run.
+enum Inner {
+    None,
+    Program(Vec<Word>, Vec<Word>),
+    Programs(Vec<Vec<Word>>),
+    Line(String),
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Options of a program that runs another one: those without a value and those whose value is the next word. Others are not
+/// known, and make the command unclear.
+struct Options {
+    alone: &'static [&'static str],
+    with_value: &'static [&'static str],
+}
+
+impl Options {
+    /// Whether it is an option of one letter with a number right after it: `-n1`.
+    fn has_number(&self, text: &str) -> bool {
+        let Some((option, number)) = text.split_at_checked(2) else { return false };
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_number && self.with_value.contains(&option)
+    }
+}
+
+/// How many words that belong to the program itself stand before the command it runs, beside its options.
+fn runner(name: &str) -> Option<(Options, usize)> {
+    let options = |alone, with_value| Options { alone, with_value };
+    Some(match name {
+        "command" | "builtin" | "nohup" | "exec" | "noglob" | "nocorrect" => {
+            (options(&["-p", "-c", "-l"], &["-a"]), 0)
+        }
+        "setsid" => (options(&["-f", "-w", "-c", "--fork", "--wait", "--ctty"], &[]), 0),
+        "time" => (options(&["-p", "-v", "--portability", "--verbose"], &["-f", "--format"]), 0),
+        "nice" => (options(&[], &["-n", "--adjustment"]), 0),
+        "ionice" => (options(&["-t"], &["-c", "-n", "--class", "--classdata"]), 0),
+        "stdbuf" => (options(&["-oL", "-o0", "-eL", "-e0", "-iL", "-i0"], &["-o", "-e", "-i"]), 0),
+        "timeout" | "gtimeout" => (
+            options(
+                &["--foreground", "--preserve-status", "-v", "--verbose"],
+                &["-k", "-s", "--kill-after", "--signal"],
+            ),
+            1,
+        ),
+        "sudo" | "doas" => {
+            (options(&["-n", "-E", "-H", "-S", "-k", "-b", "-P", "-A"], &["-u", "-g"]), 0)
+        }
+        "env" => (options(&["-i", "-", "--ignore-environment"], &["-u", "--unset"]), 0),
+        "xargs" | "gxargs" => (
+            options(
+                &[
+                    "-0",
+                    "-r",
+                    "-t",
+                    "-p",
+                    "-x",
+                    "--null",
+                    "--no-run-if-empty",
+                    "--verbose",
+                    "--exit",
+                ],
+                &[
+                    "-n",
+                    "-P",
+                    "-L",
+                    "-I",
+                    "-d",
+                    "-a",
+                    "-E",
+                    "-s",
+                    "--max-args",
+                    "--max-procs",
+                    "--max-lines",
+                ],
+            ),
+            0,
+        ),
+        _ => return None,
+    })
+}
+
+/// Programs that run others in ways that are not looked into.
+const OPAQUE: &[&str] = &[
+    "su",
+    "parallel",
+    "script",
+    "flock",
+    "strace",
+    "ltrace",
+    "busybox",
+    "toybox",
+    "unshare",
+    "nsenter",
+    "chroot",
+    "systemd-run",
+    "watch",
+    "entr",
+    "watchexec",
+    "at",
+    "batch",
+    "runuser",
+    "setpriv",
+    "start-stop-daemon",
+    "alias",
+    "trap",
+    "source",
+    ".",
+    "enable",
+    "hash",
+    "bind",
+    "complete",
+    "fc",
+    "functions",
+    "abbr",
+    "autoload",
+    "zmodload",
+    "emulate",
+    "export",
+    "declare",
+    "typeset",
+    "local",
+    "readonly",
+    "read",
+    "mapfile",
+    "readarray",
+    "set",
+    "unset",
+    "shopt",
+    "setopt",
+    "let",
+];
+
+const SHELLS: &[&str] =
+    &["sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash", "yash"];
+
+/// Returns what a program with these arguments is told to run.
+fn inner(name: &str, arguments: &[Word]) -> Result<Inner, Unclear> {
+    if OPAQUE.contains(&name) {
+        return Err(Unclear("it has a program that runs others in ways that are not looked into"));
+    }
+    if name == "command"
+        && arguments
+            .first()
+            .and_then(Word::literal)
+            .is_some_and(|first| matches!(first, "-v" | "-V"))
+    {
+        return Ok(Inner::None);
+    }
+    if name == "printf"
+        && arguments.first().and_then(Word::literal).is_none_or(|first| first.starts_with("-v"))
+    {
+        return Err(Unclear("it sets a variable"));
+    }
+    if name == "eval" {
+        return Ok(Inner::Line(joined(arguments)?));
+    }
+    if SHELLS.contains(&name) {
+        return shell(arguments);
+    }
+    if matches!(name, "find" | "gfind" | "fd" | "fdfind") {
+        return finder(arguments);
+    }
+    let Some((options, own)) = runner(name) else { return Ok(Inner::None) };
+    let mut rest = arguments.iter();
+    let (mut taken, mut replaced) = (0, None);
+    let mut words = loop {
+        let Some(word) = rest.next() else { return Ok(Inner::None) };
+        let text = word.literal().ok_or(UNKNOWN)?;
+        let is_option = text.starts_with('-') && taken == 0;
+        if text == "--" && is_option {
+            break rest.cloned().collect::<Vec<_>>();
+        } else if is_option && options.with_value.contains(&text) {
+            let value = rest.next().and_then(Word::literal).ok_or(UNKNOWN)?;
+            if text == "-I" {
+                replaced = Some(value);
+            }
+        } else if let Some(value) = text.strip_prefix("-I").filter(|_| name.ends_with("xargs")) {
+            replaced = Some(value);
+        } else if is_option && options.has_number(text) {
+        } else if is_option && !options.alone.contains(&text) {
+            return Err(UNKNOWN);
+        } else if !is_option && taken < own {
+            taken += 1;
+        } else if !is_option {
+            break [word.clone()].into_iter().chain(rest.cloned()).collect();
+        }
+    };
+    let skip = (own - taken).min(words.len());
+    words.drain(..skip);
+    if name.ends_with("xargs") {
+        // What it reads becomes arguments, or stands in them.
+        words.push(Word::Dynamic);
+        hide(&mut words, replaced);
+    }
+    let sets_variables = matches!(name, "env" | "sudo" | "doas");
+    let is_assignment = |word: &&Word| word.literal().is_none_or(|text| text.contains('='));
+    let count = if sets_variables { words.iter().take_while(is_assignment).count() } else { 0 };
+    let assignments = words.drain(..count).collect();
+    Ok(Inner::Program(assignments, words))
+}
+
+const UNKNOWN: Unclear = Unclear("it has a program whose options are not known here");
+
+/// What a shell is told to run: the text after `-c`.
+fn shell(arguments: &[Word]) -> Result<Inner, Unclear> {
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        let text = word.literal().ok_or(UNKNOWN)?;
+        if !text.starts_with(['-', '+']) || text == "-" || text == "--" {
+            // A script, or what comes on stdin.
+            return Ok(Inner::None);
+        }
+        let is_cluster =
+            !text.starts_with("--") && text[1..].chars().all(|char| "celixuvo".contains(char));
+        if is_cluster && text.contains('o') {
+            let name = rest.next().and_then(Word::literal).ok_or(UNKNOWN)?;
+            if text.contains('c') || name.starts_with(['-', '+']) {
+                return Err(UNKNOWN);
+            }
+        } else if is_cluster && text.contains('c') && text.starts_with('-') {
+            let line = rest
+                .next()
+                .and_then(Word::literal)
+                .ok_or(Unclear("a shell is told to run what is not known yet"))?;
+            return Ok(Inner::Line(line.to_owned()));
+        } else if !is_cluster && !matches!(text, "--login" | "--norc" | "--noprofile" | "--posix") {
+            return Err(UNKNOWN);
+        }
+    }
+    Ok(Inner::None)
+}
+
+/// What `find` is told to run: the words after `-exec` and its like, up to `;` or `+`.
+fn finder(arguments: &[Word]) -> Result<Inner, Unclear> {
+    let mut all = Vec::new();
+    let mut rest = arguments.iter().peekable();
+    while let Some(word) = rest.next() {
+        match word {
+            // A pattern for names, or a variable that could be an option.
+            Word::Dynamic => return Err(Unclear("`find` is given what is not known yet")),
+            Word::Literal(text) => match text.as_str() {
+                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    let mut words = Vec::new();
+                    for word in rest.by_ref() {
+                        if matches!(word.literal(), Some(";" | "+")) {
+                            break;
+                        }
+                        words.push(word.clone());
+                    }
+                    hide(&mut words, Some("{}"));
+                    all.push(words);
+                }
+                "-x" | "-X" | "--exec" | "--exec-batch" => return Err(UNKNOWN),
+                text if text.starts_with("--exec") => return Err(UNKNOWN),
+                _ => {}
+            },
+        }
+    }
+    all.retain(|words| !words.is_empty());
+    Ok(Inner::Programs(all))
+}
+
+/// Makes the words dynamic that have a placeholder in them.
+fn hide(words: &mut [Word], placeholder: Option<&str>) {
+    for word in words {
+        if word.literal().zip(placeholder).is_some_and(|(text, mark)| text.contains(mark)) {
+            *word = Word::Dynamic;
+        }
+    }
+}
+
+/// Joins words as `eval` does.
+fn joined(words: &[Word]) -> Result<String, Unclear> {
+    let known: Option<Vec<_>> = words.iter().map(Word::literal).collect();
+    known.map(|words| words.join(" ")).ok_or(Unclear("`eval` is given what is not known yet"))
+}

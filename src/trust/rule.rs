@@ -1,0 +1,279 @@
+//! One rule: what it is about, what it decides, and the line of text that says so.
+
+use super::command::Program;
+use super::shell::Word;
+use crate::session::tool_call::ToolKind;
+use globset::{GlobBuilder, GlobMatcher};
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+/// What a rule decides. The later ones win.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Decision {
+    /// The user is not asked, and it is allowed.
+    Allow,
+    /// The user is asked, whatever else allows it.
+    Ask,
+    /// It is rejected.
+    Deny,
+}
+
+const DECISIONS: [(&str, Decision); 3] =
+    [("allow", Decision::Allow), ("ask", Decision::Ask), ("deny", Decision::Deny)];
+
+/// What a pattern is matched with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// The files that the call names.
+    Files,
+    /// Its command line.
+    Command,
+    /// The name of the tool.
+    Tool,
+    /// There are no patterns.
+    Nothing,
+}
+
+/// The kinds of tool calls by name (ACP `ToolKind`), with what a pattern is matched with. `tool` is any kind, by the name of
+/// the tool.
+const KINDS: [(&str, Option<ToolKind>, Subject); 11] = [
+    ("read", Some(ToolKind::Read), Subject::Files),
+    ("search", Some(ToolKind::Search), Subject::Files),
+    ("edit", Some(ToolKind::Edit), Subject::Files),
+    ("delete", Some(ToolKind::Delete), Subject::Files),
+    ("move", Some(ToolKind::Move), Subject::Files),
+    ("execute", Some(ToolKind::Execute), Subject::Command),
+    ("fetch", Some(ToolKind::Fetch), Subject::Nothing),
+    ("think", Some(ToolKind::Think), Subject::Nothing),
+    ("switch-mode", Some(ToolKind::SwitchMode), Subject::Nothing),
+    ("other", Some(ToolKind::Other), Subject::Nothing),
+    ("tool", None, Subject::Tool),
+];
+
+/// Whether a pattern matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Match {
+    /// It does.
+    Yes,
+    /// It may: a word is known only when the command runs.
+    Maybe,
+    /// It does not.
+    No,
+}
+
+/// A rule. Two rules are equal if their lines are.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// What it decides.
+    pub decision: Decision,
+    /// The agent it is for, by the name in the configuration; `None` for all.
+    pub agent: Option<String>,
+    /// The kind of tool call; `None` for `tool`.
+    pub kind: Option<ToolKind>,
+    pattern: Option<Pattern>,
+    line: String,
+}
+
+#[derive(Debug, Clone)]
+enum Pattern {
+    Files { glob: GlobMatcher, is_absolute: bool },
+    Command(Vec<WordPattern>),
+    Tool(WordPattern),
+}
+
+/// A word in which `*` stands for any text, as the texts between the stars. A lone `*` at the end of a command stands for any
+/// number of words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct WordPattern(Vec<String>);
+
+impl WordPattern {
+    fn is_any(&self) -> bool {
+        self.0 == ["", ""]
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        let [first, middle @ .., last] = self.0.as_slice() else {
+            return self.0.first().is_some_and(|only| only == text);
+        };
+        let Some(rest) = text.strip_prefix(first.as_str()) else { return false };
+        let Some(mut rest) = rest.strip_suffix(last.as_str()) else { return false };
+        middle.iter().all(|part| match rest.find(part.as_str()) {
+            Some(at) => {
+                rest = &rest[at + part.len()..];
+                true
+            }
+            None => false,
+        })
+    }
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.line == other.line
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.line)
+    }
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    /// Parses `DECISION [AGENT:]KIND [PATTERN]`. The error says in one line what is wrong.
+    fn from_str(line: &str) -> Result<Self, String> {
+        let (decision, rest) = split_word(line);
+        let (kind, pattern) = split_word(rest);
+        let known = || DECISIONS.map(|(name, _)| name).join(", ");
+        let Some((_, decision)) = DECISIONS.into_iter().find(|(name, _)| *name == decision) else {
+            return Err(format!("a rule begins with one of {}, not with {decision:?}", known()));
+        };
+        let (agent, kind) = match kind.rsplit_once(':') {
+            Some(("", _)) => return Err("the name of the agent is empty".to_owned()),
+            Some((agent, kind)) => (Some(agent.to_owned()), kind),
+            None => (None, kind),
+        };
+        let Some((name, kind, subject)) = KINDS.into_iter().find(|(name, ..)| *name == kind) else {
+            let known = KINDS.map(|(name, ..)| name).join(", ");
+            return Err(format!("there is no kind {kind:?}; the kinds are {known}"));
+        };
+        let pattern = match (subject, pattern) {
+            (Subject::Tool, "") => return Err("the name of the tool is missing".to_owned()),
+            (_, "") => None,
+            (Subject::Nothing, _) => return Err(format!("{name} takes no pattern")),
+            (Subject::Files, pattern) => Some(file_pattern(pattern)?),
+            (Subject::Command, pattern) => Some(Pattern::Command(command_pattern(pattern)?)),
+            (Subject::Tool, pattern) => {
+                let mut words = command_pattern(pattern)?;
+                let word = words.pop().filter(|_| words.is_empty());
+                Some(Pattern::Tool(word.ok_or("the name of a tool is one word")?))
+            }
+        };
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        Ok(Self { decision, agent, kind, pattern, line })
+    }
+}
+
+fn split_word(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    text.split_once(char::is_whitespace).map_or((text, ""), |(word, rest)| (word, rest.trim()))
+}
+
+fn file_pattern(pattern: &str) -> Result<Pattern, String> {
+    let whole = if pattern.ends_with('/') { format!("{pattern}**") } else { pattern.to_owned() };
+    let whole = whole.strip_prefix("./").unwrap_or(&whole);
+    if Path::new(whole).components().any(|part| part == std::path::Component::ParentDir) {
+        return Err("a pattern for files has no \"..\"".to_owned());
+    }
+    let glob = GlobBuilder::new(whole)
+        .literal_separator(true)
+        .build()
+        .map_err(|error| error.kind().to_string())?;
+    Ok(Pattern::Files { glob: glob.compile_matcher(), is_absolute: whole.starts_with('/') })
+}
+
+/// Splits a pattern into words, with quotes as in a shell. Stars in quotes stand for themselves.
+fn command_pattern(pattern: &str) -> Result<Vec<WordPattern>, String> {
+    let (mut words, mut quote) = (Vec::new(), None);
+    // The texts between the stars of a word before the last star, and the text after it.
+    let mut word: Option<(Vec<String>, String)> = None;
+    let ended = |(mut parts, last): (Vec<String>, String)| {
+        parts.push(last);
+        WordPattern(parts)
+    };
+    for char in pattern.chars() {
+        if quote.is_none() && matches!(char, ' ' | '\t') {
+            words.extend(word.take().map(ended));
+            continue;
+        }
+        let (parts, last) = word.get_or_insert_default();
+        match (char, quote) {
+            ('"' | '\'', None) => quote = Some(char),
+            (_, Some(open)) if open == char => quote = None,
+            ('*', None) => parts.push(std::mem::take(last)),
+            _ => last.push(char),
+        }
+    }
+    if quote.is_some() {
+        return Err("a quote is not closed".to_owned());
+    }
+    words.extend(word.map(ended));
+    if words.first().is_some_and(|first| first.0.len() > 1 && first.0[0].is_empty()) {
+        return Err("the name of a program or tool does not begin with a star".to_owned());
+    }
+    Ok(words)
+}
+
+impl Rule {
+    /// Whether it is for calls of this agent and kind, apart from its pattern.
+    pub(super) fn is_for(&self, agent: &str, kind: ToolKind) -> bool {
+        self.agent.as_deref().is_none_or(|name| name == agent)
+            && self.kind.is_none_or(|own| own == kind)
+    }
+
+    /// Whether it has no pattern.
+    pub(super) fn is_for_all(&self) -> bool {
+        self.pattern.is_none()
+    }
+
+    /// Whether it is about a file, given as a real path. Without a pattern, it is about those in the project.
+    pub(super) fn matches_file(&self, file: &Path, root: &Path) -> bool {
+        let below = file.strip_prefix(root).ok();
+        match &self.pattern {
+            None => below.is_some(),
+            Some(Pattern::Files { glob, is_absolute: true }) => glob.is_match(file),
+            Some(Pattern::Files { glob, .. }) => below.is_some_and(|below| glob.is_match(below)),
+            Some(Pattern::Command(_) | Pattern::Tool(_)) => false,
+        }
+    }
+
+    /// Whether it is about a tool of this name.
+    pub(super) fn matches_tool(&self, tool: Option<&str>) -> bool {
+        match (&self.pattern, tool) {
+            (Some(Pattern::Tool(pattern)), Some(tool)) => pattern.matches(tool),
+            _ => false,
+        }
+    }
+
+    /// Whether it is about this program with its arguments. One that allows has to match all of it, with the variables that
+    /// are set for it; the others match the program wherever it is installed, and whatever is set for it.
+    pub(super) fn matches_program(&self, program: &Program) -> Match {
+        let patterns = match &self.pattern {
+            None => return Match::Yes,
+            Some(Pattern::Command(words)) => words,
+            Some(Pattern::Files { .. } | Pattern::Tool(_)) => return Match::No,
+        };
+        let all: Vec<_> = program.assignments.iter().chain(&program.words).collect();
+        let exact = match_words(patterns, &all);
+        if self.decision == Decision::Allow || exact != Match::No {
+            return exact;
+        }
+        let Some((name, arguments)) = program.words.split_first() else { return Match::No };
+        let name = match name {
+            Word::Literal(path) => {
+                Word::Literal(path.rsplit('/').next().unwrap_or(path).to_owned())
+            }
+            Word::Dynamic => Word::Dynamic,
+        };
+        match_words(patterns, &[&name].into_iter().chain(arguments).collect::<Vec<_>>())
+    }
+}
+
+fn match_words(patterns: &[WordPattern], words: &[&Word]) -> Match {
+    match (patterns, words) {
+        ([], []) => Match::Yes,
+        ([last], rest) if last.is_any() && !rest.is_empty() => Match::Yes,
+        ([last], []) if last.is_any() => Match::Yes,
+        // A variable may be several words, or none.
+        ([], rest) if rest.iter().all(|word| word.literal().is_none()) => Match::Maybe,
+        ([], _) | (_, []) => Match::No,
+        ([first, patterns @ ..], [word, words @ ..]) => match word.literal() {
+            Some(text) if first.matches(text) => match_words(patterns, words),
+            Some(_) => Match::No,
+            None => Match::Maybe,
+        },
+    }
+}
