@@ -70,7 +70,7 @@ fn open(chat: &mut Chat, keys: &str, text: &str) {
 fn write(chat: &mut Chat, line: &str, text: &str) {
     go_to(chat, line);
     open(chat, "c", "");
-    chat.nvim.input(&format!("{text}<CR>"));
+    chat.nvim.input(&format!("{text}<C-s>"));
 }
 
 /// Holds (Review): A comment is opened again where it is shown, an emptied one is removed, and all go into the prompt.
@@ -82,19 +82,19 @@ fn a_comment_is_changed_and_removed() {
     // The hunk is another place, though its last row has the comment below it that is about itself.
     go_to(&mut chat, "@@");
     open(&mut chat, "c", "");
-    chat.nvim.input("why<CR>");
+    chat.nvim.input("why<C-s>");
     poll_comments(&mut chat, &["+two|shorter", "+three|why"]);
     go_to(&mut chat, "+three");
     open(&mut chat, "c", "why");
-    chat.nvim.input(" not<CR>");
+    chat.nvim.input(" not<C-s>");
     poll_comments(&mut chat, &["+two|shorter", "+three|why not"]);
     // Just these rows.
     open(&mut chat, "Vc", "");
-    chat.nvim.input("see above<CR>");
+    chat.nvim.input("see above<C-s>");
     poll_comments(&mut chat, &["+two|shorter", "+three|why not", "+three|see above"]);
     go_to(&mut chat, "+two");
     open(&mut chat, "c", "shorter");
-    chat.nvim.input("<C-u><CR>");
+    chat.nvim.input("<C-u><C-s>");
     poll_comments(&mut chat, &["+three|why not", "+three|see above"]);
     poll_message(&mut chat, "Removed the comment on a.txt:2");
     chat.nvim.input("C");
@@ -103,7 +103,7 @@ fn a_comment_is_changed_and_removed() {
     chat.nvim.poll("the prompt", |nvim| nvim.buffer_lines(PROMPT).join("\n") == prompt);
 }
 
-/// Holds (Review): What was typed as a comment is never lost: left without `<CR>`, it is a draft, which is shown, opened again and not sent.
+/// Holds (Review): What was typed as a comment is never lost: left with `<C-c>`, it is a draft, which is shown, opened again and not sent.
 #[test]
 fn what_was_typed_as_a_comment_stays() {
     let mut chat = reviewed();
@@ -119,13 +119,15 @@ fn what_was_typed_as_a_comment_stays() {
         poll_comments(&mut chat, &[]);
         chat.nvim.command("messages clear");
     }
-    for keys in ["<CR>", "<Esc>:q<CR>", "<Esc><C-w>c", "<Esc><C-w>p", "<Esc>:bdelete<CR>"] {
+    for keys in
+        ["<C-s>", "<Esc><CR>", "<Esc>:q<CR>", "<Esc><C-w>c", "<Esc><C-w>p", "<Esc>:bdelete<CR>"]
+    {
         go_to(&mut chat, "+two");
         open(&mut chat, "c", "");
         chat.nvim.input(&format!("whole{keys}"));
         poll_comments(&mut chat, &["+two|whole"]);
         open(&mut chat, "c", "whole");
-        chat.nvim.input("<C-u><CR>");
+        chat.nvim.input("<C-u><C-s>");
         poll_comments(&mut chat, &[]);
     }
     write(&mut chat, "+two", "first");
@@ -187,9 +189,31 @@ fn a_comment_is_where_it_was_written() {
     chat.nvim.input("gg");
     go_to(&mut chat, "-3");
     open(&mut chat, "Vggc", "");
-    chat.nvim.input("both<CR>");
+    chat.nvim.input("both<C-s>");
     poll_comments(&mut chat, &["-2|gone", "-3|both", "b.txt  +1 -1|all of it"]);
     chat.nvim.input("C");
     let both = "a.txt:1-2|```diff| 1|-2|-3|```|both";
     chat.nvim.poll("the prompt", |nvim| nvim.buffer_lines(PROMPT).join("|").ends_with(both));
+}
+
+/// Holds (Review): `<CR>` in a comment is a new line, typed or pasted: nothing of the text is taken for keys of the review.
+#[test]
+fn a_comment_has_several_lines() {
+    let mut chat = reviewed();
+    let page = chat.nvim.buffer_lines("rat://review");
+    go_to(&mut chat, "+two");
+    open(&mut chat, "c", "");
+    chat.nvim.input("why<CR>really<CR>all");
+    let typed = "{ vim.fn.join(vim.fn.getline(1, '$'), '|'), vim.fn.winheight(0) }";
+    chat.nvim.poll("the lines", |nvim| nvim.eval(typed) == json!(["why|really|all", 3]));
+    chat.nvim.call("nvim_paste", json!(["\nrr\naa\n", true, -1]));
+    chat.nvim.input("q<C-s>");
+    poll_comments(&mut chat, &["+two|why|really|all|rr|aa|q"]);
+    assert_eq!(chat.nvim.buffer_lines("rat://review"), page);
+    open(&mut chat, "c", "why|really|all|rr|aa|q");
+    chat.nvim.input("<Esc>ggdG");
+    chat.nvim.call("nvim_paste", json!(["a\nr\n", true, -1]));
+    chat.nvim.input("<CR>");
+    poll_comments(&mut chat, &["+two|a|r"]);
+    assert_eq!(chat.nvim.buffer_lines("rat://review"), page);
 }

@@ -169,7 +169,7 @@ local function edit(window, row)
     choose(window, field)
   elseif field.kind ~= "unknown" then
     local drafts, value = form.drafts, form.values[field.key] or "" --[[@as string]]
-    window.editor = input.open(field.title, drafts[field.key] or value, function(new)
+    window.editor = input.open(field.title, drafts[field.key] or value, false, function(new)
       drafts[field.key] = nil
       enter(window, field, new ~= "" and new or nil)
     end, function(typed)

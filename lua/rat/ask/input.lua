@@ -7,15 +7,18 @@ local api = vim.api
 
 local M = {}
 
-local FOOTER = " <CR> done · <C-c> keep as a draft "
+--- Of a text of one line, and of one with several.
+local FOOTER, FOOTER_OF_LINES =
+  " <CR> done · <C-c> keep as a draft ", " <C-s> done · <C-c> keep as a draft "
 
 --- Largest height of the window; longer texts scroll.
 local MAX_HEIGHT = 6
 
 ---@param buf integer
 ---@param title string
+---@param footer string
 ---@return integer win
-local function open_window(buf, title)
+local function open_window(buf, title, footer)
   local parent = api.nvim_get_current_win()
   local row = api.nvim_win_get_cursor(parent)[1] - 1
   local function place()
@@ -28,7 +31,7 @@ local function open_window(buf, title)
       width = math.max(20, api.nvim_win_get_width(parent) - 6),
       height = math.min(api.nvim_buf_line_count(buf), MAX_HEIGHT),
       title = " " .. title .. " ",
-      footer = FOOTER,
+      footer = footer,
       zindex = 60,
     }
   end
@@ -56,19 +59,21 @@ local function leave_insert(win)
   end
 end
 
---- Opens the window and starts Insert mode in it.
+--- Opens the window and starts Insert mode in it. In a text with several lines, <CR> begins another in Insert mode: otherwise
+--- what a user types or pastes after it would be keys of the window below.
 ---@param title string
 ---@param text string initial text
+---@param has_lines boolean whether the text may have several lines
 ---@param on_done fun(text: string) not called if the user goes back
 ---@param on_back fun(text: string) called then, with what they have typed, to keep it as a draft
 ---@return rat.Input
-function M.open(title, text, on_done, on_back)
+function M.open(title, text, has_lines, on_done, on_back)
   local back = api.nvim_get_current_win()
   local buf = api.nvim_create_buf(false, true)
   scratch.set_options(buf, "ratinput", true)
   vim.bo[buf].bufhidden = "wipe"
   scratch.fill(buf, vim.split(text, "\n", { plain = true }))
-  local win = open_window(buf, title)
+  local win = open_window(buf, title, has_lines and FOOTER_OF_LINES or FOOTER)
   api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
   local open = true
   ---@type string[]?
@@ -100,11 +105,12 @@ function M.open(title, text, on_done, on_back)
       finish(tell)
     end, { buffer = buf, nowait = true, desc = "rat: " .. doc })
   end
-  map({ "n", "i" }, "<CR>", "done", on_done)
+  map(has_lines and "n" or { "n", "i" }, "<CR>", "done", on_done)
+  map({ "n", "i" }, "<C-s>", "done", on_done)
   map({ "n", "i" }, "<C-c>", "back", on_back)
   map("n", "<Esc>", "back", on_back)
   map("n", "q", "back", on_back)
-  api.nvim_create_autocmd("TextChangedI", {
+  api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     buffer = buf,
     callback = function()
       api.nvim_win_set_height(win, math.min(api.nvim_buf_line_count(buf), MAX_HEIGHT))

@@ -238,7 +238,8 @@ function M.write(page, buf, first, last, is_selection)
     return notify.info(problem --[[@as string]])
   end
   local comment = find(new, not is_selection and last or nil) or new
-  input.open("Comment on " .. name_of(comment), comment.draft or comment.text, function(text)
+  local title, typed = "Comment on " .. name_of(comment), comment.draft or comment.text
+  input.open(title, typed, true, function(text)
     take(comment, text)
   end, function(text)
     put_off(comment, text)
@@ -268,7 +269,7 @@ function M.send(of_review)
   if #comments == 0 then
     return notify.info("No comments yet. c writes one.")
   elseif #out == 0 then
-    return notify.info("Only drafts yet. c opens one, and <CR> there makes it a comment.")
+    return notify.info("Only drafts yet. c opens one, and <C-s> there makes it a comment.")
   elseif not chat then
     return notify.warn("No agent is running. :RatStart starts one.")
   end
