@@ -59,6 +59,13 @@ case("only where there are no conflicts are you told so", function()
   vim.fn.writefile({ "one", "two" }, path)
   nvim:command("RatConflicts")
   nvim:told("No conflicts to resolve")
+  nvim:lua("Said = {}; vim.fn.setqflist({ { text = 'of the user' } })")
+  nvim:command("RatConflicts!")
+  nvim:told("No conflicts to resolve")
+  same(
+    nvim:lua("return { #vim.api.nvim_list_wins(), vim.fn.getqflist()[1].text }"),
+    { 1, "of the user" }
+  )
   nvim:lua("Said = {}; vim.cmd.edit(...)", path)
   nvim:lua(
     "require('rat.document.conflict').mark(vim.api.nvim_get_current_buf(), { { 0, 1, { 'theirs' } } })"

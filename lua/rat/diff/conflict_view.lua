@@ -11,6 +11,8 @@ local tab_page = require("rat.diff.tab_page")
 local api = vim.api
 local M = {}
 
+local NONE = "No conflicts to resolve"
+
 --- Returns the text of a buffer with the agent's lines in place of the user's at each undecided conflict.
 ---@param buf integer
 ---@param conflicts rat.Conflict[] sorted by line
@@ -116,7 +118,7 @@ function M.open()
     end
   end
   if #buffers == 0 then
-    return notify.info("No conflicts to resolve")
+    return notify.info(NONE)
   elseif #buffers == 1 then
     return show(buffers[1])
   end
@@ -130,9 +132,13 @@ function M.open()
   end)
 end
 
---- Lists all conflicts in the quickfix window.
+--- Lists all conflicts in the quickfix window. Where there are none, the list stays as it is.
 function M.list()
-  vim.fn.setqflist({}, " ", { title = "Conflicts with agents", items = conflict.entries() })
+  local entries = conflict.entries()
+  if #entries == 0 then
+    return notify.info(NONE)
+  end
+  vim.fn.setqflist({}, " ", { title = "Conflicts with agents", items = entries })
   vim.cmd("botright copen")
 end
 
