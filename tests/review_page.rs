@@ -265,3 +265,29 @@ fn fast_decisions_are_about_what_is_shown() {
     poll_left(&mut chat, &path, &[2, 4, 6, 8, 9, 10]);
     chat.nvim.poll_screen("1 file, 6 hunks");
 }
+
+/// Holds (Review): A closed fold is decided on as a whole, as `dd` deletes it: the message says how many hunks that were, and `u` takes all of it back.
+#[test]
+fn a_closed_fold_is_decided_on_as_a_whole() {
+    let mut chat = reviewed();
+    let before = chat.nvim.buffer_lines("rat://review");
+    for (keys, told) in [
+        ("zcr", "Rejected 1 hunk in a.lua"),
+        ("zczca", "Accepted 2 hunks in a.lua"),
+        ("zczcr", "Rejected 2 hunks in a.lua"),
+        ("zczc2r", "Rejected 2 hunks in a.lua"),
+        ("zczcV/@@<CR>r", "Rejected 3 hunks in 2 files"),
+    ] {
+        chat.nvim.command("messages clear");
+        chat.nvim.input(&format!("zRgg/+local second<CR>{keys}"));
+        chat.nvim.poll(&format!("{keys}: {told}"), |nvim| nvim.messages().contains(told));
+        chat.nvim.input("u");
+        let again = told.split_once(' ').map(|(_, what)| format!("Pending again: {what}"));
+        let again = again.unwrap_or_default();
+        chat.nvim.poll(&again, |nvim| nvim.messages().contains(&again));
+        chat.nvim.poll("the page", |nvim| nvim.buffer_lines("rat://review") == before);
+    }
+    // A comment and a comparison are about what is to be seen, too.
+    chat.nvim.input("zRgg/+local second<CR>zczcc");
+    chat.nvim.poll_screen("Comment on a.lua:1");
+}

@@ -16,6 +16,16 @@ local function run(win, commands)
   end
 end
 
+--- Returns the rows that the user sees chosen in the current window: a closed fold is one row there, as for |dd|.
+---@param first integer row
+---@param last integer row, inclusive
+---@return integer first
+---@return integer last
+function M.whole(first, last)
+  local from, to = vim.fn.foldclosed(first + 1), vim.fn.foldclosedend(last + 1)
+  return from == -1 and first or from - 1, to == -1 and last or to - 1
+end
+
 --- Removes all folds.
 ---@param win integer
 function M.clear(win)

@@ -66,6 +66,13 @@ local function set_winbar(win, title)
   window_options.set(win, { winbar = bar })
 end
 
+--- Returns the row of the cursor, or the first one of the closed fold that it is in.
+---@return integer
+local function row_here()
+  local row = vim.fn.line(".") - 1
+  return (folds.whole(row, row))
+end
+
 --- Returns the selected rows and ends the selection, or else the row of the cursor.
 ---@return integer first
 ---@return integer last inclusive
@@ -73,6 +80,7 @@ end
 local function selected()
   local row, other = vim.fn.line(".") - 1, vim.fn.line("v") - 1
   if not vim.fn.mode():match("[vV\22]") then
+    row = row_here()
     return row, row, false
   end
   api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
@@ -87,6 +95,7 @@ local function decide_here(keep)
     if count > 1 and not is_selection then
       last = review_page.row_of_hunk(review.page, first, count)
     end
+    first, last = folds.whole(first, last)
     if review.arriving then
       return notify.info("The review is being updated. Try again.")
     end
@@ -144,7 +153,7 @@ local function close()
 end
 
 local function open_file()
-  local path, row = review_page.file_row(review.page, 0, api.nvim_win_get_cursor(0)[1] - 1)
+  local path, row = review_page.file_row(review.page, 0, row_here())
   if path then
     location.open({ path = path, line = row + 1 })
   end
