@@ -291,3 +291,30 @@ fn a_closed_fold_is_decided_on_as_a_whole() {
     chat.nvim.input("zRgg/+local second<CR>zczcc");
     chat.nvim.poll_screen("Comment on a.lua:1");
 }
+
+/// Holds (Review): A hunk keeps the title of the tool call that made it, though the agent uses its id again after a restart.
+#[test]
+fn a_hunk_keeps_its_title_after_a_restart() {
+    let mut chat = Chat::builder().file("a.txt", "1\n").file("b.txt", "1\n").in_turn();
+    for (name, title) in [("a.txt", "Begin"), ("b.txt", "Go on")] {
+        if name == "b.txt" {
+            chat.nvim.command("RatRestart");
+            chat.agent.expect_start();
+            chat.agent.handshake();
+            chat.nvim.poll_state("ready");
+            chat.prompt("again");
+        }
+        let path = chat.path(name);
+        chat.tool_call(json!({"toolCallId": "t1", "title": title, "kind": "edit",
+            "status": "in_progress", "locations": [{"path": path}]}));
+        chat.nvim.poll_screen(title);
+        chat.request("fs/write_text_file", json!({"path": path, "content": "one\n"})).unwrap();
+        chat.tool_call_update(json!({"toolCallId": "t1", "status": "completed"}));
+        chat.end_turn("end_turn");
+        chat.nvim.poll_state("ready");
+    }
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("Review · 2 files, 2 hunks");
+    let page = chat.nvim.buffer_lines("rat://review");
+    assert_eq!((&*page[1], &*page[6]), ("@@ -1 +1 @@ Begin", "@@ -1 +1 @@ Go on"), "{page:#?}");
+}

@@ -1,5 +1,6 @@
 //! The state of one conversation. A [`Chat`] answers questions about itself; the handlers decide what happens to it.
 
+mod call_titles;
 mod decisions;
 mod losses;
 mod opening;
@@ -26,6 +27,7 @@ use crate::view::scene::Scene;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub(super) use call_titles::CallTitles;
 pub(super) use decisions::Decisions;
 pub(super) use losses::Losses;
 pub(super) use opening::{LastSession, SessionOpening};
@@ -82,6 +84,8 @@ pub(super) struct Chat {
     pub awaiting_user: AwaitingUser,
     /// Number of turns so far.
     pub turns: u64,
+    /// What the tool calls of earlier turns were called.
+    pub call_titles: CallTitles,
     /// What the user has decided on its changes since the last prompt.
     pub decisions: Decisions,
     /// How many files the first scan of its folders has read, while it takes long.
@@ -124,6 +128,7 @@ impl Chat {
             queue: PromptQueue::default(),
             awaiting_user: AwaitingUser::default(),
             turns: 0,
+            call_titles: CallTitles::default(),
             decisions: Decisions::default(),
             scanned_files: None,
             redraw: RedrawState::default(),
@@ -177,6 +182,13 @@ impl Chat {
     /// What the views need to know about the chat.
     pub(super) fn scene(&self) -> Scene {
         Scene { cwd: self.cwd.clone(), agent: self.agent_title() }
+    }
+
+    /// Notes what the tool calls since the last turn are called, before the agent may use their ids again.
+    pub(super) fn note_call_titles(&mut self) {
+        let scene = self.scene();
+        let entries = self.transcript.entries();
+        self.call_titles.note(self.turns, entries, |call| scene.title(call));
     }
 
     /// Gives up the session: the chat starts over without earlier history.

@@ -52,6 +52,7 @@ impl State {
 
     fn start_agent_turn(&mut self, id: ChatId) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
+        chat.note_call_titles();
         chat.turns += 1;
         let entry = chat.transcript.entries().len();
         let mut turn = Turn::new(chat.turns, Prompt::default(), entry);

@@ -103,6 +103,7 @@ impl State {
     /// Starts a turn: shows its prompt, and sends it at once unless its context has to be collected first.
     pub(in crate::core) fn start_turn(&mut self, id: ChatId, prompt: Prompt) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
+        chat.note_call_titles();
         let titles = prompt.attachments.iter().map(Attachment::title).collect();
         let entry = chat.transcript.prompt(&prompt.text, titles);
         chat.replay = Replay::None;

@@ -219,6 +219,9 @@ impl State {
 
     fn title_of(&self, by: &Author) -> Option<String> {
         let chat = self.chats.get(&by.session.chat)?;
+        if let Some(title) = chat.call_titles.find(by) {
+            return Some(title.to_owned());
+        }
         let entry = chat.transcript.find_tool(by.tool_call.as_ref()?)?;
         Some(chat.scene().title(&entry.call))
     }

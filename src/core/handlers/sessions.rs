@@ -148,6 +148,7 @@ impl State {
             self.start_fork(id, &point);
         }
         let Some(chat) = self.chats.get_mut(&id) else { return };
+        chat.note_call_titles();
         chat.transcript.begin_session();
         chat.redraw_view(View::Tools);
         // The new session may have the id of the previous one, whose knowledge of files must not carry over.
