@@ -189,13 +189,26 @@ fn a_write_is_made_in_part() {
     );
 }
 
-/// Holds (Review): Closing the comparison rejects the write, in whatever way it is closed, and leaves the windows as they were.
+/// Holds (Review): Closing the comparison of a write, in whatever way, leaves the write waiting and the windows as they were.
 #[test]
-fn closing_the_comparison_rejects_the_write() {
+fn closing_the_comparison_leaves_the_write_waiting() {
     let mut chat = in_a_turn();
     chat.nvim.command("vsplit");
     let layout = chat.nvim.layout();
-    for keys in ["q", "gr", ":q<CR>", "ZQ", ":tabclose!<CR>", "xgr", "x:q!<CR>"] {
+    let pending = ask(&mut chat, "a.txt", NEW);
+    for keys in ["q", ":q<CR>", "ZQ", ":tabclose!<CR>", "x:q!<CR>"] {
+        chat.nvim.command("messages clear");
+        show(&mut chat);
+        chat.nvim.input(keys);
+        poll_closed(&mut chat);
+        let told = "The change of a.txt is still waiting: :RatPermission shows it";
+        chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
+        assert!(!chat.agent.is_answered(pending), "{keys}");
+        assert_eq!(chat.nvim.layout(), layout, "{keys}");
+    }
+    chat.nvim.command("RatDeny");
+    refusal(&mut chat, pending);
+    for keys in ["gr", "xgr"] {
         let pending = ask(&mut chat, "a.txt", NEW);
         show(&mut chat);
         chat.nvim.input(keys);
@@ -214,6 +227,18 @@ fn closing_the_comparison_rejects_the_write() {
         poll_closed(&mut chat);
         assert_eq!(disk(&chat), new, "{keys}");
         assert_eq!(chat.nvim.layout(), layout, "{keys}");
+    }
+}
+
+/// Holds (Review): `g?` lists the keys of the page that shows a write.
+#[test]
+fn the_keys_of_a_write_are_listed() {
+    let mut chat = in_a_turn();
+    ask(&mut chat, "a.txt", NEW);
+    show(&mut chat);
+    chat.nvim.input("g?");
+    for row in ["ga      write the text on the right", "q       close; the write keeps waiting"] {
+        chat.nvim.poll_screen(row);
     }
 }
 

@@ -26,13 +26,26 @@ fn shown(chat: &mut Chat, content: &str) -> Pending {
     let pending = chat.ask("fs/write_text_file", json!({"path": path, "content": content}));
     let count = "return require('rat.ask.question_list').count()";
     chat.nvim.poll("the question", |nvim| nvim.lua(count, json!([])) == json!(1));
+    show(chat);
+    pending
+}
+
+/// Opens the page of the write that waits.
+fn show(chat: &mut Chat) {
     chat.nvim.command("messages clear | RatPermission");
     chat.nvim.poll_screen("Show the change");
     chat.nvim.input("gd");
     chat.nvim.poll("the page", |nvim| {
         nvim.eval("vim.wo.diff and vim.bo.modifiable and vim.bo.buftype") == json!("acwrite")
     });
-    pending
+}
+
+const WAITING: &str = "The change of a.txt is still waiting: :RatPermission shows it";
+
+/// Waits until the user is told that what they have closed still waits.
+fn poll_waiting(chat: &mut Chat, pending: Pending) {
+    chat.nvim.poll(WAITING, |nvim| nvim.messages().contains(WAITING));
+    assert!(!chat.agent.is_answered(pending));
 }
 
 fn poll_left(chat: &mut Chat, before: &Json) {
@@ -50,11 +63,12 @@ fn errors(chat: &mut Chat) -> Vec<String> {
     told.lines().filter(|line| line.starts_with('E')).map(str::to_owned).collect()
 }
 
-/// Holds (Review): An untouched page of a write is closed without an error, in whatever way, and that rejects the write.
+/// Holds (Review): An untouched page of a write is closed without an error, in whatever way, and the write keeps waiting.
 #[test]
 fn an_untouched_page_is_closed_in_every_way() {
     let mut chat = in_a_turn();
     let before = chat.nvim.lua(LEFT, json!([]));
+    let pending = shown(&mut chat, NEW);
     for keys in [
         ":q<CR>",
         ":q!<CR>",
@@ -75,14 +89,15 @@ fn an_untouched_page_is_closed_in_every_way() {
         "x:bdelete!<CR>",
         "xu:close<CR>",
     ] {
-        let pending = shown(&mut chat, NEW);
         chat.nvim.input(keys);
-        refused(&mut chat, pending);
         poll_left(&mut chat, &before);
-        let told = "Rejected the change of a.txt, because you closed its page";
-        chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
+        poll_waiting(&mut chat, pending);
         assert_eq!(errors(&mut chat), [""; 0], "{keys}");
+        show(&mut chat);
     }
+    chat.nvim.input("gr");
+    refused(&mut chat, pending);
+    poll_left(&mut chat, &before);
     assert_eq!(std::fs::read_to_string(chat.path("a.txt")).unwrap(), OLD);
 }
 
@@ -131,7 +146,7 @@ fn another_file_in_the_window_of_a_page() {
     chat.nvim.poll("the text", |nvim| nvim.eval("vim.fn.getline(1)") == json!("one"));
     assert!(!chat.agent.is_answered(pending));
     chat.nvim.input(":edit b.txt<CR>:q<CR>");
-    refused(&mut chat, pending);
+    poll_waiting(&mut chat, pending);
     poll_left(&mut chat, &before);
 }
 
@@ -174,7 +189,7 @@ fn an_editable_diff_is_closed_in_every_way() {
     chat.agent.expect_answer(pending).unwrap();
     chat.nvim.poll("one tab page", |nvim| nvim.eval("vim.fn.tabpagenr('$')") == json!(1));
     let before = chat.nvim.lua(LEFT, json!([]));
-    for keys in [":close<CR>", "<C-w>c", ":tabclose<CR>", ":bdelete<CR>", "<C-w>h<C-w>o"] {
+    for keys in ["q", ":close<CR>", "<C-w>c", ":tabclose<CR>", ":bdelete<CR>", "<C-w>h<C-w>o"] {
         let diff = json!({"type": "diff", "path": path, "oldText": "1\n", "newText": NEW});
         let call =
             json!({"toolCallId": keys, "title": "Edit a.txt", "kind": "edit", "content": [diff]});
@@ -186,11 +201,11 @@ fn an_editable_diff_is_closed_in_every_way() {
             nvim.eval("vim.wo.diff and vim.bo.modifiable and vim.bo.buftype") == json!("acwrite")
         });
         chat.nvim.input(keys);
-        let answer = chat.answer(asked);
-        let told = "Rejected the change of a.txt, because you closed its page";
-        chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
-        assert_eq!(answer["outcome"]["optionId"], json!("no"), "{keys}: {answer}");
         poll_left(&mut chat, &before);
+        poll_waiting(&mut chat, asked);
+        chat.nvim.command("RatDeny");
+        let answer = chat.answer(asked);
+        assert_eq!(answer["outcome"]["optionId"], json!("no"), "{keys}: {answer}");
         assert_eq!(errors(&mut chat), [""; 0], "{keys}");
     }
 }
@@ -210,6 +225,8 @@ fn a_text_is_brought_back_as_it_was() {
         chat.nvim.input("ccmine<Esc>:close<CR>");
         chat.nvim.poll("E37", |nvim| nvim.messages().contains("E37"));
         chat.nvim.input("u:close<CR>");
+        poll_waiting(&mut chat, pending);
+        chat.nvim.command("RatDeny");
         refused(&mut chat, pending);
         chat.nvim.poll("one tab page", |nvim| nvim.eval("vim.fn.tabpagenr('$')") == json!(1));
     }

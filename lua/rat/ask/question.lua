@@ -169,7 +169,7 @@ end
 
 --- Lets `decide` answer a question while what it is about is shown.
 ---@param id integer
----@param decide? fun(write: boolean, reason?: string)
+---@param decide? fun(write: boolean, reason?: string) nothing once it is not shown any more
 function M.shown(id, decide)
   local question = find(id)
   if question then

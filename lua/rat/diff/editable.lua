@@ -115,11 +115,11 @@ function M.may_close(buf, accepting)
   return true
 end
 
---- Tells the user what closing the comparison has done.
+--- Tells the user that closing the comparison has decided nothing.
 ---@param path string
-function M.say_rejected(path)
+function M.say_waiting(path)
   local name = vim.fn.fnamemodify((path:gsub("%c", " ")), ":.")
-  notify.info(("Rejected the change of %s, because you closed its page"):format(name))
+  notify.info(("The change of %s is still waiting: :RatPermission shows it"):format(name))
 end
 
 return M

@@ -27,7 +27,6 @@ local M = {}
 ---@field right? integer its new text, in which the user may change it
 ---@field texts? {old: string[], new: string[]} both texts as they were shown
 ---@field edits table<integer, rat.EditedFile> by the index of the file
----@field answered? boolean
 
 ---@class rat.EditedFile
 ---@field path string
@@ -196,20 +195,10 @@ function answer(open_diff, allow)
     send_edits(open_diff)
   end
   if not request or permission.decide(request, allow) then
-    open_diff.answered = true
     -- |:wq| closes the window itself.
     vim.schedule(function()
       close(open_diff)
     end)
-  end
-end
-
---- Rejects a request whose change could be edited, if the user has closed it without an answer.
----@param open_diff rat.OpenDiff
-local function reject_unanswered(open_diff)
-  local request = open_diff.diff.editable and not open_diff.answered and waiting_request(open_diff)
-  if request and permission.decide(request, false) then
-    editable.say_rejected(open_diff.diff.files[open_diff.at].path)
   end
 end
 
@@ -248,7 +237,7 @@ local keys = {
       answer(open_diff, false)
     end,
   },
-  { lhs = "q", doc = "close; rejects a change you could edit", run = quit },
+  { lhs = "q", doc = "close; the request keeps waiting", run = quit },
 }
 
 local function show_keys()
@@ -274,7 +263,6 @@ local function answer_number(open_diff, digit)
     if option.kind == "allow_once" or option.kind == "allow_always" then
       send_edits(open_diff)
     end
-    open_diff.answered = true
     permission.choose(request, option.id)
     close(open_diff)
   end
@@ -310,7 +298,9 @@ local function show(diff, by_itself)
     open_diffs = vim.tbl_filter(function(other)
       return other ~= open_diff
     end, open_diffs)
-    reject_unanswered(open_diff)
+    if waiting_request(open_diff) then
+      editable.say_waiting(diff.files[open_diff.at].path)
+    end
   end, diff.editable)
   open_diff = { diff = diff, page = page, at = 1, edits = {} }
   open_diffs[#open_diffs + 1] = open_diff

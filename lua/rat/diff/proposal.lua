@@ -1,5 +1,5 @@
 --- Shows a write that waits for the user's consent in native diff mode: the file as it is on the left, as it would be on the
---- right, where the user can change it. Closing the comparison rejects the write.
+--- right, where the user can change it. Closing the comparison decides nothing: the write keeps waiting.
 local auto_open = require("rat.ask.auto_open")
 local editable = require("rat.diff.editable")
 local groups = require("rat.view.groups")
@@ -49,7 +49,7 @@ end
 ---@param proposal rat.Proposal
 local function quit(proposal)
   if editable.may_close(proposal.buf, "writes") then
-    reject(proposal)
+    tab_page.close(proposal.page)
   end
 end
 
@@ -63,7 +63,7 @@ local KEYS = {
     end,
     "reject the write",
   },
-  { "q", quit, "reject the write, unless you have changed the text" },
+  { "q", quit, "close; the write keeps waiting" },
 }
 
 local function show_keys()
@@ -72,7 +72,6 @@ local function show_keys()
   end, KEYS)
   vim.list_extend(lines, {
     " :w ZZ   write the text on the right ",
-    " :q      reject the write ",
     " ]c [c   next, previous change ",
     " do      revert a change, in the right window ",
   })
@@ -100,8 +99,9 @@ local function open(payload, by_itself)
   local page = tab_page.open(function()
     -- |:wq| closes the page while the text is being written.
     if open_proposals[proposal.id] == proposal and not proposal.sent then
-      reject(proposal)
-      editable.say_rejected(payload.path)
+      open_proposals[proposal.id] = nil
+      question.shown(proposal.id, nil)
+      editable.say_waiting(payload.path)
     end
   end, true)
   local left = scratch.side(payload.path, "now", payload.before)
