@@ -89,7 +89,7 @@ fn a_hunk_rejected_in_a_comparison_is_saved() {
         if edits {
             chat.nvim.command("call append('$', 'mine')");
         }
-        chat.nvim.input("]cdo");
+        chat.nvim.input("do");
         chat.nvim.poll("the old line", |nvim| nvim.eval("vim.fn.getline(2)") == json!("two 3"));
         assert_eq!(chat.nvim.eval("vim.bo.modified"), json!(edits));
         let saved = if edits { "TWO" } else { "two 3" };
@@ -301,4 +301,44 @@ fn a_comparison_that_outgrows_diff_mode_is_closed() {
     let told = "src/3.txt is too large for diff mode (20003 lines, 1 hunk)";
     chat.nvim.poll("the reason", |nvim| nvim.messages().contains(told));
     assert_eq!(chat.nvim.messages().matches("too large").count(), 1);
+}
+
+/// Holds (Review): A comparison opens at a change: at the changed line that the cursor is on, or else at the first one of the hunk or the file. Elsewhere `do` and `dp` say that nothing is pending there.
+#[test]
+fn a_comparison_opens_at_a_change() {
+    let mut chat = in_project();
+    let text = |changed: bool| {
+        let change = |at: usize| if changed && (20..22).contains(&at) { "new" } else { "old" };
+        (1..40).map(|at| format!("{at} {}\n", change(at))).collect::<String>()
+    };
+    fs::write(chat.path("src/3.txt"), text(false)).unwrap();
+    turn_with_command(&mut chat, |root: &Path| {
+        fs::write(root.join("src/3.txt"), text(true)).unwrap();
+    });
+    compare(&mut chat, "src/3.txt");
+    for (row, line) in [
+        ("", 20),
+        ("@@", 20),
+        (" 18 old", 20),
+        ("+21 new", 21),
+        (" 23 old", 20),
+        ("-20 old", 20),
+        ("src/3.txt", 20),
+    ] {
+        if !row.is_empty() {
+            chat.nvim.input(":q<CR>");
+            chat.nvim.poll("the review", |nvim| nvim.eval("vim.bo.filetype") == json!("ratreview"));
+            chat.nvim.input(&format!("gg/^\\V{}<CR><CR>", row.replace('/', "\\/")));
+        }
+        chat.nvim.poll(&format!("{row}: {line}"), |nvim| {
+            nvim.eval("{vim.wo.diff, vim.fn.line('.')}") == json!([true, line])
+        });
+    }
+    for keys in ["ggdo", "Gdp", "<C-w>hggdo", "Gdp"] {
+        chat.nvim.command("messages clear");
+        chat.nvim.input(keys);
+        let told = "No pending change here. ]c and [c go to the others.";
+        chat.nvim.poll(&format!("{keys}: {told}"), |nvim| nvim.messages().contains(told));
+    }
+    assert_eq!(fs::read_to_string(chat.path("src/3.txt")).unwrap(), text(true));
 }

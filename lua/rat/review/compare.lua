@@ -92,6 +92,9 @@ local function decide(path, keep)
   elseif not right.is_deleted then
     ids = pending.ids(right.buf, row, row) or hunks_at(comparison.hunks, 3, row)
   end
+  if ids and #ids == 0 then
+    return notify.info("No pending change here. ]c and [c go to the others.")
+  end
   ---@type rat.notify.Review
   local payload = {
     keep = keep,

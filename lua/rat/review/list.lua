@@ -160,9 +160,9 @@ local function open_file()
 end
 
 local function compare()
-  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local row = row_here()
   local part = review.page.parts[review_page.index(review.page, row)]
-  local path, file_row = review_page.file_row(review.page, 0, row)
+  local path, file_row = review_page.changed_row(review.page, 0, row)
   if part and part.state then
     notify.info("There are no lines to compare here. o goes to the file.")
   elseif part and path and file_row then

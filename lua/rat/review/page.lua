@@ -201,6 +201,27 @@ function M.file_row(page, buf, row)
   return part.path, at
 end
 
+--- Returns the row of the file that a user means who looks at a row of the review: that of a changed line, or else the first
+--- changed one of the hunk; from the row that names a file, of its first hunk.
+---@param page rat.ReviewPage
+---@param buf integer
+---@param row integer
+---@return string? path
+---@return integer? file_row from 0
+function M.changed_row(page, buf, row)
+  local index = M.index(page, row)
+  local part, next_part = page.parts[index], page.parts[index + 1]
+  local is_head = part ~= nil and not (part.start or part.state or part.group)
+  if is_head and next_part and next_part.start then
+    return part.path, next_part.start
+  end
+  local sign = api.nvim_buf_get_text(buf, row, 0, row, 1, {})[1]
+  if part and part.start and sign ~= "-" and sign ~= "+" then
+    return part.path, part.start
+  end
+  return M.file_row(page, buf, row)
+end
+
 --- Returns the row of the review that is about a row of a file: the last one with this text, or else the last one.
 ---@param page rat.ReviewPage
 ---@param buf integer
