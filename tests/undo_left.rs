@@ -1,7 +1,7 @@
 //! What an undo leaves alone, and how the plan and the result of an undo say what happens to each file, in real Neovim.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use crate::support::Chat;
@@ -133,6 +133,47 @@ fn folders_and_modes_are_named_as_what_they_are() {
     ];
     assert_eq!(lines[2..8], wanted);
     carry_out(&mut chat, "Undid the turn in 4 files and 2 folders. :RatRedo brings it back.");
+}
+
+/// Holds (Review): The plan of an undo says that a folder with something else in it stays, and what takes the place of what.
+#[test]
+fn a_plan_says_what_will_be_done() {
+    let mut chat = in_project();
+    symlink("binary", chat.path("link")).unwrap();
+    turn_with_command(&mut chat, |root: &Path| {
+        fs::create_dir_all(root.join("gen/deep")).unwrap();
+        fs::create_dir_all(root.join("out/deep")).unwrap();
+        fs::write(root.join("gen/a.txt"), "new\n").unwrap();
+        fs::write(root.join("gen/deep/b.txt"), "new\n").unwrap();
+        fs::remove_file(root.join("link")).unwrap();
+        fs::write(root.join("link"), "a file\n").unwrap();
+        for name in ["src/1.txt", "src/2.txt"] {
+            fs::remove_file(root.join(name)).unwrap();
+        }
+        symlink("3.txt", root.join("src/1.txt")).unwrap();
+        fs::create_dir(root.join("src/2.txt")).unwrap();
+    });
+    fs::write(chat.path("gen/deep/mine.txt"), "mine\n").unwrap();
+    chat.nvim.command("RatUndo");
+    chat.nvim.poll_screen("Undo \"change it all\"?");
+    let lines = planned(&mut chat);
+    let stays = "leave alone: it is a folder with something else in it";
+    let wanted = [
+        &format!("gen/: {stays}"),
+        "gen/a.txt: delete",
+        &format!("gen/deep/: {stays}"),
+        "gen/deep/b.txt: delete",
+        "link: delete the file, restore the symbolic link",
+        "out/: delete",
+        "out/deep/: delete",
+        "src/1.txt: delete the symbolic link, restore the file",
+        "src/2.txt: delete the folder, restore the file",
+    ];
+    assert_eq!(lines[2..11], wanted);
+    carry_out(&mut chat, "Undid the turn in 5 files and 2 folders; left 2 alone: gen");
+    assert!(chat.path("gen/deep/mine.txt").exists() && !chat.path("gen/a.txt").exists());
+    assert_eq!(fs::read_link(chat.path("link")).unwrap(), Path::new("binary"));
+    assert_eq!(fs::read_to_string(chat.path("src/2.txt")).unwrap(), "one\ntwo 2\nthree\n");
 }
 
 /// Holds (Review): At 80 columns, the titles of a review and of the plan of an undo are whole, whatever the prompt.

@@ -17,6 +17,7 @@ mod review_states;
 pub mod runner;
 mod traces;
 mod undo;
+mod undo_folders;
 mod undo_target;
 mod undone;
 mod unkept;

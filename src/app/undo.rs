@@ -2,6 +2,7 @@
 //! What others have changed since stays. An undo is kept as a turn, so that it can be undone.
 
 use super::changed_paths::ChangedPaths;
+use super::undo_folders::keep_what_is_not_empty;
 use super::unkept::Unkept;
 use crate::core::messages::checkpoint::{
     PlannedAction, PlannedFile, TurnRef, UndoOutcome, UndoPlan, UndoTarget,
@@ -94,6 +95,10 @@ impl Undo {
                 _ => match (&change.before, &change.after) {
                     (None, Some(_)) => PlannedAction::Delete,
                     (Some(_), None) => PlannedAction::Create,
+                    (Some(before), Some(after)) if before.kind != after.kind => {
+                        let (now, before) = (word(after.kind), word(before.kind));
+                        PlannedAction::Replace { now, before }
+                    }
                     (Some(before), Some(after)) if differ_in_mode_only(before, after) => {
                         PlannedAction::Mode { from: after.mode, to: before.mode }
                     }
@@ -103,6 +108,8 @@ impl Undo {
             let is_folder = change.is_of_folder();
             files.push(PlannedFile { path, is_folder, action });
         }
+        let (root, changes) = (&reference.root, &turn.changes);
+        keep_what_is_not_empty(&self.checkpoints, root, changes, &mut files).await;
         let TurnSummary { session, prompt, time, coverage, .. } = turn.summary;
         Ok(UndoPlan {
             turn: reference,
@@ -419,6 +426,15 @@ impl Undo {
         let base = content(&self.checkpoints, &turn.root, change.after.as_ref()?).await?;
         let target = content(&self.checkpoints, &turn.root, change.before.as_ref()?).await?;
         Some((base, target))
+    }
+}
+
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::File => "file",
+        Kind::Symlink => "symbolic link",
+        Kind::Folder => "folder",
+        Kind::Other => "special file",
     }
 }
 

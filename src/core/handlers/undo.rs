@@ -177,6 +177,9 @@ impl State {
             let what = match &file.action {
                 PlannedAction::Restore => "restore".to_owned(),
                 PlannedAction::Mode { from, to } => format!("mode {from:o} to {to:o}"),
+                PlannedAction::Replace { now, before } => {
+                    format!("delete the {now}, restore the {before}")
+                }
                 PlannedAction::Delete => "delete".to_owned(),
                 PlannedAction::Create => "create".to_owned(),
                 PlannedAction::Merge(0) => "take back, keep what has changed since".to_owned(),

@@ -104,6 +104,13 @@ pub enum PlannedAction {
         /// What they were.
         to: u32,
     },
+    /// It was something else, which takes the place of what is there.
+    Replace {
+        /// What is there, such as a folder.
+        now: &'static str,
+        /// What was there.
+        before: &'static str,
+    },
     /// It did not exist and is deleted.
     Delete,
     /// It was deleted and comes back.

@@ -20,11 +20,11 @@ use super::turns::{Attribute, Correction, Coverage, Side, Turn, TurnAbout, TurnS
 use super::undo::{self, Undone};
 use crate::secrets::Secrets;
 use std::collections::HashMap;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
+use std::{fs, io};
 
 /// How many characters of a prompt are logged.
 const PROMPT_LEN: usize = 200;
@@ -311,6 +311,13 @@ impl Covered {
             states
         });
         states.map_err(|error| CheckpointError::store(&self.root, &error))
+    }
+
+    pub(super) fn names_in(&self, folder: &TreePath) -> Result<Vec<TreePath>, CheckpointError> {
+        let unreadable = |error: io::Error| CheckpointError::store(&self.root, &error);
+        let entries = folder.under(&self.root).read_dir().map_err(unreadable)?;
+        let name = |entry: fs::DirEntry| folder.join(entry.file_name().as_encoded_bytes());
+        entries.map(|entry| entry.map(name).map_err(unreadable)).collect()
     }
 
     fn state(&mut self, tree: &Tree, path: &TreePath) -> io::Result<Option<State>> {

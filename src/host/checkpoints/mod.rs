@@ -242,6 +242,18 @@ impl Checkpoints {
         self.run(root, move |covered| covered.states(&paths)).await
     }
 
+    /// Returns what is in a folder.
+    ///
+    /// # Errors
+    /// If it cannot be read, or the root is not covered.
+    pub async fn names_in(
+        &self,
+        root: PathBuf,
+        folder: TreePath,
+    ) -> Result<Vec<TreePath>, CheckpointError> {
+        self.run(root, move |covered| covered.names_in(&folder)).await
+    }
+
     /// Restores files: each as a whole or not at all, and only if it is as expected. If the program is killed meanwhile,
     /// this is finished when the root is opened again.
     ///
