@@ -216,3 +216,33 @@ fn the_rejection_of_an_empty_file_is_taken_back() {
     chat.nvim.poll_screen("Nothing is pending");
     assert!(chat.path("empty.txt").exists());
 }
+
+/// Holds (Review): `u` in a review takes back the last decision, wherever it was made: there, by `:RatReject` in the file, or from Lua.
+#[test]
+fn a_decision_made_in_the_file_is_taken_back_in_the_review() {
+    let mut chat = reviewed();
+    let before = page(&mut chat);
+    type_at(&mut chat, "b.txt", "r", "Rejected 2 hunks in b.txt");
+    chat.nvim.poll_screen("Review · 1 file, 2 hunks");
+    chat.nvim.command("tabprevious | wincmd t | 2");
+    type_keys(&mut chat, ":RatReject<CR>", "Rejected 1 hunk in a.txt");
+    chat.nvim.command("messages clear");
+    let path = chat.path("a.txt");
+    chat.nvim.lua("require('rat').accept({ path = ... })", json!([path]));
+    chat.nvim.poll("accepted", |nvim| nvim.messages().contains("Accepted 1 hunk in a.txt"));
+    chat.nvim.command("tabnext");
+    chat.nvim.poll_screen("Nothing is pending");
+    type_keys(&mut chat, "u", "Pending again: 1 hunk in a.txt");
+    type_keys(&mut chat, "u", "Pending again: 1 hunk in a.txt");
+    type_keys(&mut chat, "u", "Pending again: 2 hunks in b.txt");
+    poll_page(&mut chat, &before);
+    assert_eq!(lines(&mut chat, "a.txt"), "1 two 3 4 five");
+    // What was undone in the file itself is there only once.
+    chat.nvim.command("tabprevious | wincmd t | 2");
+    type_keys(&mut chat, ":RatReject<CR>", "Rejected 1 hunk in a.txt");
+    chat.nvim.input("u");
+    poll_page(&mut chat, &before);
+    chat.nvim.command("tabnext");
+    type_keys(&mut chat, "u", "Pending again: 1 hunk in a.txt");
+    assert_eq!(lines(&mut chat, "a.txt"), "1 two 3 4 five");
+}

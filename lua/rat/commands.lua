@@ -287,6 +287,7 @@ local function review(args, keep)
       payload.hunks = require("rat.review.pending").ids(buf, args.line1 - 1, args.line2 - 1)
     end
   end
+  payload.decision = require("rat.review.decisions").next_number()
   rpc.notify("review", payload)
 end
 

@@ -146,6 +146,7 @@ local function decide(keep, opts)
     first = opts.path and opts.first,
     last = opts.path and opts.first and (opts.last or opts.first),
     scope = opts.scope or "all",
+    decision = require("rat.review.decisions").next_number(),
   })
 end
 

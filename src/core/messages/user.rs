@@ -194,7 +194,7 @@ pub enum UserAction {
     ShowTurn(Option<ChatId>, TurnRef),
     /// Undo or redo a turn; with the flag also what somebody else may have changed.
     Undo(Option<ChatId>, UndoTarget, bool),
-    /// Take the last decision of a review back.
+    /// Take the last decision on pending changes back.
     TakeBack,
     /// See what is pending.
     ListChanges(ReviewList),

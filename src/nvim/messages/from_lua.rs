@@ -73,7 +73,7 @@ pub(in crate::nvim) enum FromLua {
     Answer(answer::Answer),
     /// `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
     Review(answer::Review),
-    /// The user takes the last decision of a review back.
+    /// The user takes the last decision on pending changes back.
     TakeBack(TakeBack),
     /// `:RatTurns`: the user wants to choose from the turns whose changes are kept.
     Turns(undo::Turns),
@@ -267,7 +267,7 @@ about_a_chat!(
     QueueGo,
 );
 
-/// Takes the last decision of a review back.
+/// Takes the last decision on pending changes back.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]

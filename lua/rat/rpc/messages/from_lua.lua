@@ -198,7 +198,7 @@
 ---@field selected? rat.notify.SelectedRows Of the only hunk just some lines.
 ---@field scope rat.notify.DecisionScope Which changes there.
 ---@field unknown? boolean Whether it is about what is not known to be an agent's, or about the rest; without it, about all, but of a turn about the rest.
----@field decision? integer For a decision in a review, which can be taken back: its number, which all of its parts have.
+---@field decision? integer For a decision that the user can take back in the review: its number, which all of its parts have.
 ---@field more? boolean Whether another part of the decision follows.
 
 --- Which kind of changes of a file a decision is about.
@@ -214,7 +214,7 @@
 --- Which changes a decision is about.
 ---@alias rat.notify.DecisionScope "all"|"turn"|"listed"
 
---- Takes the last decision of a review back.
+--- Takes the last decision on pending changes back.
 ---@class (exact) rat.notify.TakeBack
 
 --- Lists the turns whose changes are kept.
@@ -386,7 +386,7 @@
 ---@field elicitation rat.notify.Elicitation The user answers an elicitation or has its form validated.
 ---@field answer rat.notify.Answer The user answers one of our own questions.
 ---@field review rat.notify.Review `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
----@field take_back rat.notify.TakeBack The user takes the last decision of a review back.
+---@field take_back rat.notify.TakeBack The user takes the last decision on pending changes back.
 ---@field turns rat.notify.Turns `:RatTurns`: the user wants to choose from the turns whose changes are kept.
 ---@field show_turn rat.notify.ShowTurn The user wants to see what a turn has changed.
 ---@field undo rat.notify.Undo `:RatUndo`, `:RatRedo`: undoes or redoes a turn.

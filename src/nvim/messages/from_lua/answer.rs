@@ -67,7 +67,7 @@ pub(in crate::nvim) struct Review {
     /// Whether it is about what is not known to be an agent's, or about the rest; without it, about all, but of a turn about
     /// the rest.
     unknown: Option<bool>,
-    /// For a decision in a review, which can be taken back: its number, which all of its parts have.
+    /// For a decision that the user can take back in the review: its number, which all of its parts have.
     decision: Option<u64>,
     /// Whether another part of the decision follows.
     #[serde(default)]
