@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::support::Chat;
+use crate::undo::{in_project_builder, turn_with_command};
 use serde_json::json;
 
 const LUA: &str = "local one = 1\nlocal two = 2\n-- three\nlocal four = 4\nlocal five = 5\n\n\n\n\n\n\nlocal six = 6\n";
@@ -242,7 +243,7 @@ fn a_count_decides_on_that_many_hunks() {
     let (mut chat, path) = ten_hunks();
     chat.nvim.input("gg]c]c3r");
     poll_left(&mut chat, &path, &[1, 5, 6, 7, 8, 9, 10]);
-    assert!(chat.nvim.messages().contains("Rejected 3 hunks in a.txt"), "{}", chat.nvim.messages());
+    chat.nvim.poll("the count", |nvim| nvim.messages().contains("Rejected 3 hunks in a.txt"));
     chat.nvim.poll_screen("1 file, 7 hunks");
     chat.nvim.input("u");
     chat.nvim.poll_screen("1 file, 10 hunks");
@@ -317,4 +318,36 @@ fn a_hunk_keeps_its_title_after_a_restart() {
     chat.nvim.poll_screen("Review · 2 files, 2 hunks");
     let page = chat.nvim.buffer_lines("rat://review");
     assert_eq!((&*page[1], &*page[6]), ("@@ -1 +1 @@ Begin", "@@ -1 +1 @@ Go on"), "{page:#?}");
+}
+
+/// Holds (Review): `o` goes to the line of the hunk, also in a file that was moved and is not loaded, and from the row that names it to its first change.
+#[test]
+fn the_line_of_a_hunk_is_gone_to() {
+    let text = |last: &str| (1..40).map(|at| format!("{at}\n")).collect::<String>() + last;
+    let builder = in_project_builder().file("long.txt", text("40\n")).file("b.txt", text("40\n"));
+    let mut chat = builder.start();
+    turn_with_command(&mut chat, |root: &Path| {
+        std::fs::remove_file(root.join("long.txt")).unwrap();
+        std::fs::write(root.join("short.txt"), text("forty\n")).unwrap();
+        std::fs::write(root.join("b.txt"), text("FORTY\n")).unwrap();
+        std::fs::write(root.join("zz.txt"), text("").replace('\n', " new\n")).unwrap();
+    });
+    for (row, name, line) in [
+        ("+forty", "short.txt", 40),
+        ("+FORTY", "b.txt", 40),
+        ("long.txt →", "short.txt", 40),
+        ("b.txt", "b.txt", 40),
+        ("+7 new", "zz.txt", 7),
+        ("zz.txt", "zz.txt", 1),
+    ] {
+        chat.nvim.command("tabfirst | wincmd t | enew | silent! bwipeout b.txt short.txt zz.txt");
+        chat.nvim.command("RatReview");
+        chat.nvim.poll_screen("Review · 3 files");
+        chat.nvim.input(&format!("gg/^\\V{row}<CR>o"));
+        // Once the signs are there, nothing more happens to the text.
+        chat.nvim.poll(&format!("{row}: {name}, {line}"), |nvim| {
+            nvim.eval("{vim.fn.expand('%:t'), vim.fn.line('.'), vim.b.rat_pending}")
+                == json!([name, line, 1])
+        });
+    }
 }

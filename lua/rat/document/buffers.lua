@@ -397,6 +397,11 @@ function M.as_step(buf, tick, back, forth)
     if last_change > 0 or vim.bo[buf].modified or not vim.bo[buf].modifiable then
       return
     end
+    -- The text is the same afterwards, so the user stays where they have gone.
+    local views = {} ---@type table<integer, table>
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+      views[win] = api.nvim_win_call(win, vim.fn.winsaveview)
+    end
     local levels = vim.bo[buf].undolevels
     vim.bo[buf].undolevels = -1
     buffer_edits.make(buf, back)
@@ -405,6 +410,11 @@ function M.as_step(buf, tick, back, forth)
     vim.bo[buf].modified = true
     buffer_edits.make(buf, forth)
     vim.bo[buf].modified = false
+    for win, view in pairs(views) do
+      api.nvim_win_call(win, function()
+        vim.fn.winrestview(view)
+      end)
+    end
   end)
 end
 

@@ -179,18 +179,19 @@ local function first_file_row(buf, part)
   return math.floor(tonumber(from) or 1) - (count == "0" and 0 or 1)
 end
 
---- Returns the row of the file that a row of the review is about.
+--- Returns the row of the file that a row of the review is about: that of the first hunk for the row that names the file.
 ---@param page rat.ReviewPage
 ---@param buf integer
 ---@param row integer
 ---@return string? path
 ---@return integer? file_row from 0
 function M.file_row(page, buf, row)
-  local part = page.parts[M.index(page, row)]
+  local index = M.index(page, row)
+  local part, next_part = page.parts[index], page.parts[index + 1]
   if not part or part.group then
     return nil
   elseif not part.start then
-    return part.path, 0
+    return part.path, not part.state and next_part and next_part.start or 0
   elseif row <= part.row then
     return part.path, part.start
   end
@@ -202,19 +203,14 @@ function M.file_row(page, buf, row)
 end
 
 --- Returns the row of the file that a user means who looks at a row of the review: that of a changed line, or else the first
---- changed one of the hunk; from the row that names a file, of its first hunk.
+--- changed one of the hunk.
 ---@param page rat.ReviewPage
 ---@param buf integer
 ---@param row integer
 ---@return string? path
 ---@return integer? file_row from 0
 function M.changed_row(page, buf, row)
-  local index = M.index(page, row)
-  local part, next_part = page.parts[index], page.parts[index + 1]
-  local is_head = part ~= nil and not (part.start or part.state or part.group)
-  if is_head and next_part and next_part.start then
-    return part.path, next_part.start
-  end
+  local part = page.parts[M.index(page, row)]
   local sign = api.nvim_buf_get_text(buf, row, 0, row, 1, {})[1]
   if part and part.start and sign ~= "-" and sign ~= "+" then
     return part.path, part.start
