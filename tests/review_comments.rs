@@ -113,7 +113,7 @@ fn what_was_typed_as_a_comment_stays() {
         chat.nvim.input(&format!("half{keys}"));
         poll_comments(&mut chat, &["+two|draft: half"]);
         chat.nvim.input("C");
-        poll_message(&mut chat, "Only drafts yet");
+        poll_message(&mut chat, "Only drafts so far");
         open(&mut chat, "c", "half");
         chat.nvim.input("<C-u><C-c>");
         poll_comments(&mut chat, &[]);
@@ -136,7 +136,7 @@ fn what_was_typed_as_a_comment_stays() {
     chat.nvim.input(" and more<C-c>");
     poll_comments(&mut chat, &["+two|first|draft: first and more"]);
     chat.nvim.input("C");
-    poll_message(&mut chat, "Drafts are not sent: 1 in the review");
+    poll_message(&mut chat, "1 draft stays in the review");
     let sent = |nvim: &mut Nvim| nvim.buffer_lines(PROMPT).join("|").ends_with("```|first");
     chat.nvim.poll("the prompt", sent);
     chat.nvim.input("<Esc>");

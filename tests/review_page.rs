@@ -164,7 +164,7 @@ fn a_part_of_a_hunk_is_decided_on_and_a_decision_taken_back() {
     poll_page(&mut chat, &whole);
     assert_eq!(chat.nvim.buffer_lines(name), ["1", "two", "three", "4"]);
     chat.nvim.input("uu");
-    chat.nvim.poll("told", |nvim| nvim.messages().contains("There is no decision to take back"));
+    chat.nvim.poll("told", |nvim| nvim.messages().contains("Nothing to take back"));
 }
 
 /// Holds (Review): After the last hunk of a review, the same key decides on nothing until the user moves: what is before it was passed over.

@@ -97,7 +97,7 @@ fn decisions_are_taken_back_one_after_the_other() {
     type_keys(&mut chat, "u", "Pending again: 2 hunks in a.txt");
     type_keys(&mut chat, "u", "Pending again: 2 hunks in b.txt");
     poll_page(&mut chat, &before);
-    type_keys(&mut chat, "u", "There is no decision to take back");
+    type_keys(&mut chat, "u", "Nothing to take back");
     chat.end_turn("end_turn");
     chat.nvim.poll_state("ready");
     chat.nvim.command("tabprevious");
@@ -133,8 +133,8 @@ fn what_has_changed_since_is_left_alone() {
     type_at(&mut chat, "a.txt", "r", "Rejected 2 hunks in a.txt");
     chat.nvim.command("tabprevious | wincmd t | call append(3, 'mine') | tabnext");
     fs::write(chat.path("b.txt"), "1\n2\n3\n4\nmine\n").unwrap();
-    type_keys(&mut chat, "u", "Left 1 alone: a.txt (it has changed since)");
-    type_keys(&mut chat, "u", "Left 1 alone: b.txt (it has changed since)");
+    type_keys(&mut chat, "u", "Left a.txt as it is: it has changed since");
+    type_keys(&mut chat, "u", "Left b.txt as it is: it has changed since");
     assert_eq!(lines(&mut chat, "a.txt"), "1 2 3 mine 4 5");
     assert_eq!(disk(&chat, "b.txt"), "1\n2\n3\n4\nmine\n");
 }

@@ -164,7 +164,7 @@ fn undo_keeps_what_the_user_has_done_since() {
     assert_eq!(text("src/3.txt"), "one\ntwo 3\nthree\nalso mine\n");
     assert_eq!(text("src/4.txt"), "one\nmine too\nthree\n", "the same line has changed");
     assert_eq!(text("src/5.txt"), "one\ntwo 5\nthree\n");
-    let left = "left 1 alone: src/4.txt";
+    let left = "left src/4.txt as it is: the same";
     assert!(chat.nvim.messages().contains(left), "{}", chat.nvim.messages());
 }
 
@@ -329,7 +329,7 @@ fn what_somebody_else_may_have_changed_is_undone_only_if_asked_for() {
     fs::write(chat.path("a.txt"), "mine\n").unwrap();
     chat.end_turn("end_turn");
     chat.nvim.poll_state("ready");
-    let question = "Undo \"change it all\"? 1 file, 1 left alone";
+    let question = "Undo \"change it all\"? 1 file, 1 unchanged";
     answer(&mut chat, "RatUndo", question, "Undid the turn in 1 file");
     let text = |chat: &Chat, name: &str| fs::read_to_string(chat.path(name)).unwrap();
     assert_eq!((text(&chat, "a.txt"), text(&chat, "b.txt")), ("mine\n".into(), "one\n".into()));
@@ -415,7 +415,7 @@ fn the_page_of_an_undo_is_read_before_the_question_comes_back() {
     chat.nvim.poll_screen("2  Show what would change");
     chat.nvim.input("2<CR>");
     chat.nvim.poll_screen("What undoing");
-    chat.nvim.poll_screen("new.txt: take back, keep what has changed since");
+    chat.nvim.poll_screen("new.txt: undo; later changes stay");
     assert!(!chat.nvim.screen().contains("2  Show what would change"), "it covers the page");
     chat.nvim.input("q");
     chat.nvim.poll_screen("2  Show what would change");

@@ -67,7 +67,7 @@ fn undoing_a_turn_of_an_earlier_neovim_keeps_what_the_user_has_done() {
     assert_eq!(text("open.txt"), "one\ntwo\nthree\nduring\nsince\n");
     assert_eq!(text("src/3.txt"), "one\ntwo 3\nthree\nmine\n");
     assert_eq!(text("src/4.txt"), "one\nmine\nthree\n");
-    let left = "left 1 alone: src/4.txt";
+    let left = "left src/4.txt as it is: the same";
     assert!(chat.nvim.messages().contains(left), "{}", chat.nvim.messages());
     assert_eq!(text("src/6.txt"), "one\ntwo 6\nthree\n");
     let unsaved = chat.path("src/5.txt");
@@ -207,7 +207,7 @@ fn after_a_switch_of_the_branch_files_that_differ_are_left_alone() {
     answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn in 1 file");
     let text = |name: &str| fs::read_to_string(root.join(name)).unwrap();
     assert_eq!((text("a.txt"), text("b.txt")), ("other\n".into(), "one\n".into()));
-    let left = "left 1 alone: a.txt";
+    let left = "left a.txt as it is";
     assert!(chat.nvim.messages().contains(left), "{}", chat.nvim.messages());
 }
 

@@ -59,7 +59,7 @@ fn what_was_deleted_since_stays_deleted() {
     let lines = planned(&mut chat);
     let deleted = ["open.txt", "src/1.txt", "src/2.txt"];
     for name in deleted {
-        let wanted = format!("{name}: leave alone: deleted since");
+        let wanted = format!("{name}: leave as it is: deleted since");
         assert!(lines.contains(&wanted), "{wanted}: {lines:#?}");
     }
     carry_out(&mut chat, "Undid the turn in 1 file");
@@ -79,8 +79,7 @@ fn what_was_deleted_since_stays_deleted() {
 fn the_result_names_what_was_left_alone() {
     let mut chat = with_deleted_files();
     undo_first(&mut chat);
-    let told = "Undid the turn in 1 file; left 3 alone: open.txt (deleted since) and 2 more. \
-                :RatRedo brings it back.";
+    let told = "Undid the turn in 1 file; left open.txt and 2 others as they are: deleted since.";
     carry_out(&mut chat, told);
 }
 
@@ -96,7 +95,7 @@ fn what_is_as_it_was_is_named_last() {
     fs::write(chat.path("src/1.txt"), "one\ntwo 1\nthree\n").unwrap();
     fs::remove_file(chat.path("src/2.txt")).unwrap();
     undo_first(&mut chat);
-    carry_out(&mut chat, "left 2 alone: src/2.txt (deleted since) and 1 more.");
+    carry_out(&mut chat, "left src/2.txt and src/1.txt as they are (src/2.txt: deleted since).");
 }
 
 /// A turn that has changed files in each way, one of them only in its mode, and made folders.
@@ -157,7 +156,7 @@ fn a_plan_says_what_will_be_done() {
     chat.nvim.command("RatUndo");
     chat.nvim.poll_screen("Undo \"change it all\"?");
     let lines = planned(&mut chat);
-    let stays = "leave alone: it is a folder with something else in it";
+    let stays = "leave as it is: it is a folder with something else in it";
     let wanted = [
         &format!("gen/: {stays}"),
         "gen/a.txt: delete",
@@ -170,7 +169,7 @@ fn a_plan_says_what_will_be_done() {
         "src/2.txt: delete the folder, restore the file",
     ];
     assert_eq!(lines[2..11], wanted);
-    carry_out(&mut chat, "Undid the turn in 5 files and 2 folders; left 2 alone: gen");
+    carry_out(&mut chat, "Undid the turn in 5 files and 2 folders; left gen");
     assert!(chat.path("gen/deep/mine.txt").exists() && !chat.path("gen/a.txt").exists());
     assert_eq!(fs::read_link(chat.path("link")).unwrap(), Path::new("binary"));
     assert_eq!(fs::read_to_string(chat.path("src/2.txt")).unwrap(), "one\ntwo 2\nthree\n");
@@ -198,9 +197,9 @@ fn titles_fit_into_80_columns() {
     chat.nvim.command("tabclose");
     fs::remove_file(chat.path("b.txt")).unwrap();
     chat.nvim.command("RatUndo");
-    chat.nvim.poll_screen("1 file, 1 left alone");
+    chat.nvim.poll_screen("1 file, 1 unchanged");
     chat.nvim.input("2<CR>");
-    chat.nvim.poll_screen("Undo 1 file, 1 left alone ");
+    chat.nvim.poll_screen("Undo 1 file, 1 unchanged ");
 }
 
 /// Holds (Review): A decision on some lines of a hunk says how many lines.

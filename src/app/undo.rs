@@ -28,8 +28,8 @@ use tokio::time::Instant;
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
 /// Why a path is left alone that changed while no tool call ran.
-const NOT_CERTAIN: &str = "it changed outside of any tool call, so you may have done it; \
-                           :RatUndo! takes it back, too";
+const NOT_CERTAIN: &str = "it changed while no tool call ran, so you may have done it; \
+                           :RatUndo! undoes it, too";
 /// Why a path is left alone that others have deleted.
 const DELETED: &str = "deleted since";
 /// Why a path is left alone that has nothing of the turn any more.

@@ -56,17 +56,35 @@ pub(super) fn sentence(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// Names files that were left alone, and why the first one was. `None` if there are none.
+/// A text of others in quotes: those in it do not end it.
+pub(super) fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "'"))
+}
+
+/// Names one thing or two, or the first and how many others there are. `None` if there are none.
+pub(super) fn names(all: &[String]) -> Option<String> {
+    Some(match all {
+        [] => return None,
+        [one] => one.clone(),
+        [one, other] => format!("{one} and {other}"),
+        [first, others @ ..] => format!("{first} and {} others", others.len()),
+    })
+}
+
+/// Names files that were left as they are, and says why, or why the first one was. `None` if there are none.
 pub(super) fn left_alone(
     files: &[(PathBuf, String)],
     shorten: impl Fn(&Path) -> String,
 ) -> Option<String> {
-    let ((path, why), more) = files.split_first()?;
-    let more = match more.len() {
-        0 => String::new(),
-        count => format!(" and {count} more"),
-    };
-    Some(format!("left {} alone: {} ({why}){more}", files.len(), shorten(path)))
+    let paths: Vec<String> = files.iter().map(|(path, _)| shorten(path)).collect();
+    let (first, why) = (paths.first()?, &files.first()?.1);
+    let names = names(&paths)?;
+    let they = if files.len() == 1 { "it is" } else { "they are" };
+    Some(if files.iter().all(|(_, other)| other == why) {
+        format!("left {names} as {they}: {why}")
+    } else {
+        format!("left {names} as {they} ({first}: {why})")
+    })
 }
 
 /// Says why the agent has ended.
@@ -259,6 +277,28 @@ pub(super) fn reason(error: &CallError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quoted_text_ends_where_it_ends() {
+        assert_eq!(quoted("say \"hi\""), "\"say 'hi'\"");
+    }
+
+    #[test]
+    fn what_is_left_alone_is_named_with_the_reason() {
+        let told = |files: &[(&str, &str)]| {
+            let own = |(path, why): &(&str, &str)| (PathBuf::from(path), (*why).to_owned());
+            let files: Vec<_> = files.iter().map(own).collect();
+            left_alone(&files, |path| path.display().to_string())
+        };
+        let gone = |path| (path, "deleted since");
+        let all = ["a", "b", "c"].map(gone);
+        assert_eq!(told(&[]), None);
+        assert_eq!(told(&all[..1]).unwrap(), "left a as it is: deleted since");
+        assert_eq!(told(&all[..2]).unwrap(), "left a and b as they are: deleted since");
+        assert_eq!(told(&all).unwrap(), "left a and 2 others as they are: deleted since");
+        let several = [all[0], ("b", "its content is not kept")];
+        assert_eq!(told(&several).unwrap(), "left a and b as they are (a: deleted since)");
+    }
 
     #[test]
     fn error_data_is_shortened() {

@@ -258,7 +258,7 @@ local function answer_number(open_diff, digit)
   local request = waiting_request(open_diff)
   local option = request and request.permission.options[digit]
   if request and option and permission.is_first_digit(request, digit) then
-    notify.info(("There is more than one option with %d. :RatPermission shows them."):format(digit))
+    notify.info(("Several options begin with %d. :RatPermission shows them."):format(digit))
   elseif request and option then
     if option.kind == "allow_once" or option.kind == "allow_always" then
       send_edits(open_diff)

@@ -118,13 +118,13 @@ local function new_comment(page, buf, first, last)
   local from, to = review_page.index(page, first), review_page.index(page, last)
   local head = page.parts[from]
   if not head or head.group and from == to then
-    return nil, "Comments are on files and their lines. There is none here."
+    return nil, "No file or line to comment on here."
   elseif not head.start and from < to and page.parts[from + 1].start then
     from, first = from + 1, page.parts[from + 1].row
   end
   for index = from + 1, to do
     if not page.parts[index].start then
-      return nil, "You have selected more than one file. Select lines of one to comment on them."
+      return nil, "You have selected more than one file. Select lines of one of them."
     end
   end
   local part = page.parts[from]
@@ -269,7 +269,7 @@ function M.send(of_review)
   if #comments == 0 then
     return notify.info("No comments yet. c writes one.")
   elseif #out == 0 then
-    return notify.info("Only drafts yet. c opens one, and <C-s> there makes it a comment.")
+    return notify.info("Only drafts so far. c opens one, and <C-s> there makes it a comment.")
   elseif not chat then
     return notify.warn("No agent is running. :RatStart starts one.")
   end
@@ -281,7 +281,9 @@ function M.send(of_review)
   redraw()
   prompt.give_back(chat, table.concat(out, "\n"))
   if #drafts > 0 then
-    notify.info(("Drafts are not sent: %d in the review"):format(#drafts))
+    local one = #drafts == 1
+    local stay = one and "1 draft stays" or ("%d drafts stay"):format(#drafts)
+    notify.info(("%s in the review, not sent"):format(stay))
   end
   local prompt_win = vim.fn.win_findbuf(buffers.get(chat, "prompt"))[1]
   if prompt_win then

@@ -153,7 +153,7 @@ impl State {
         left: &[(PathBuf, String)],
     ) {
         let Some(action) = action else {
-            return self.notify(Level::Info, "There is no decision to take back");
+            return self.notify(Level::Info, "Nothing to take back");
         };
         self.note_by_session(&files, |decisions, file| {
             decisions.take_back(&file.path, action, file.hunks);

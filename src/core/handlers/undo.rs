@@ -113,7 +113,7 @@ impl State {
             return;
         }
         if self.chats.get(&id).is_some_and(|chat| chat.turn().is_some()) {
-            let advice = ":RatCancel cancels it; then :RatUndo takes it back.";
+            let advice = ":RatCancel cancels it; then :RatUndo undoes it.";
             return self.notify(Level::Warn, Notice::from("A turn is running.").advise(advice));
         }
         let roots = self.roots(id);
@@ -129,7 +129,7 @@ impl State {
         self.withdraw_questions(|question| matches!(question, Question::Undo(..)));
         let verb = if plan.redoes.is_some() { "Redo" } else { "Undo" };
         let is_left = |file: &PlannedFile| matches!(file.action, PlannedAction::Leave(_));
-        let prompt = label::short(&plan.prompt, MAX_PROMPT);
+        let prompt = user_messages::quoted(&label::short(&plan.prompt, MAX_PROMPT));
         if plan.files.iter().all(is_left) {
             let why = plan.files.iter().find_map(|file| match &file.action {
                 PlannedAction::Leave(why) => Some((self.shorten(&file.path), why)),
@@ -137,12 +137,12 @@ impl State {
             });
             let why = why.map_or_else(String::new, |(path, why)| match plan.files.len() {
                 1 => format!(": {path}: {why}"),
-                count => format!(" in {count} files; {path}: {why}"),
+                count => format!(" in {count} files ({path}: {why})"),
             });
-            let text = format!("Nothing of \"{prompt}\" to {}{why}", verb.to_lowercase());
+            let text = format!("Nothing of {prompt} to {}{why}", verb.to_lowercase());
             return self.notify(Level::Info, text);
         }
-        let title = format!("{verb} \"{prompt}\"? {}", extent(&plan));
+        let title = format!("{verb} {prompt}? {}", extent(&plan));
         let items = vec![verb.to_owned(), "Show what would change".to_owned(), "Cancel".to_owned()];
         self.ask(Question::Undo(id, Box::new(plan)), title, items);
     }
@@ -168,9 +168,12 @@ impl State {
     }
 
     fn describe(&self, plan: &UndoPlan) -> String {
-        let verb = if plan.redoes.is_some() { "redoing" } else { "undoing" };
-        let prompt = label::short(&plan.prompt, MAX_PROMPT);
-        let mut text = format!("What {verb} \"{prompt}\" would change:\n\n");
+        let (verb, ing) = match plan.redoes {
+            Some(_) => ("redo", "redoing"),
+            None => ("undo", "undoing"),
+        };
+        let prompt = user_messages::quoted(&label::short(&plan.prompt, MAX_PROMPT));
+        let mut text = format!("What {ing} {prompt} would change:\n\n");
         for file in &plan.files {
             let path = self.shorten(&file.path);
             let slash = if file.is_folder { "/" } else { "" };
@@ -182,12 +185,12 @@ impl State {
                 }
                 PlannedAction::Delete => "delete".to_owned(),
                 PlannedAction::Create => "create".to_owned(),
-                PlannedAction::Merge(0) => "take back, keep what has changed since".to_owned(),
+                PlannedAction::Merge(0) => format!("{verb}; later changes stay"),
                 PlannedAction::Merge(conflicts) => {
-                    let places = user_messages::count(*conflicts, "conflict");
-                    format!("{places}; take back the rest, keep what has changed since")
+                    let hunks = user_messages::count(*conflicts, "hunk");
+                    format!("{verb} all but {hunks} with later changes")
                 }
-                PlannedAction::Leave(why) => format!("leave alone: {why}"),
+                PlannedAction::Leave(why) => format!("leave as it is: {why}"),
             };
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{path}{slash}: {what}");
@@ -201,7 +204,7 @@ impl State {
                 "\nThe turn began before all files had been read, so some may be missing here.\n",
             );
         }
-        text.push_str("\nIgnored folders and commits are not taken back.\n");
+        text.push_str("\nIgnored folders and commits stay as they are.\n");
         text.push_str("You are asked again when you close this page with q.\n");
         text
     }
@@ -217,7 +220,7 @@ impl State {
             Err(why) => return self.notify(Level::Error, user_messages::sentence(&why)),
         };
         let (done, back) = if plan.redoes.is_some() {
-            ("Redid", ":RatUndo takes it back again")
+            ("Redid", ":RatUndo undoes it")
         } else {
             ("Undid", ":RatRedo brings it back")
         };
@@ -231,13 +234,10 @@ impl State {
         } else {
             format!("{done} nothing")
         }];
-        parts.extend(match &outcome.unsaved[..] {
-            [] => None,
-            [one] => Some(format!("{} is not saved", self.shorten(one))),
-            [one, more @ ..] => {
-                Some(format!("{} and {} more are not saved", self.shorten(one), more.len()))
-            }
-        });
+        let unsaved: Vec<_> = outcome.unsaved.iter().map(|path| self.shorten(path)).collect();
+        let are = if unsaved.len() == 1 { "is" } else { "are" };
+        parts
+            .extend(user_messages::names(&unsaved).map(|names| format!("{names} {are} not saved")));
         if outcome.conflicts > 0 {
             let hunks = user_messages::count(outcome.conflicts, "hunk");
             parts.push(format!("{hunks} stayed, because the same lines have changed since"));
@@ -252,7 +252,7 @@ impl State {
             }
             // Writing to a string cannot fail.
             let _ = match &outcome.not_kept {
-                Some(why) => write!(text, " It cannot be taken back: {why}."),
+                Some(why) => write!(text, " This cannot be undone: {why}."),
                 None => write!(text, " {back}."),
             };
         }
@@ -294,10 +294,10 @@ fn extent(plan: &UndoPlan) -> String {
         let _ = write!(text, ", {}", user_messages::count(conflicts, "conflict"));
     }
     if left > 0 {
-        let _ = write!(text, ", {left} left alone");
+        let _ = write!(text, ", {left} unchanged");
     }
     if plan.is_late {
-        text.push_str(", not all covered");
+        text.push_str(", perhaps not all");
     }
     text
 }
