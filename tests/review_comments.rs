@@ -204,8 +204,9 @@ fn a_comment_has_several_lines() {
     go_to(&mut chat, "+two");
     open(&mut chat, "c", "");
     chat.nvim.input("why<CR>really<CR>all");
-    let typed = "{ vim.fn.join(vim.fn.getline(1, '$'), '|'), vim.fn.winheight(0) }";
-    chat.nvim.poll("the lines", |nvim| nvim.eval(typed) == json!(["why|really|all", 3]));
+    let typed =
+        "{ vim.fn.join(vim.fn.getline(1, '$'), '|'), vim.fn.line('w0'), vim.fn.winheight(0) }";
+    chat.nvim.poll("the lines", |nvim| nvim.eval(typed) == json!(["why|really|all", 1, 3]));
     chat.nvim.call("nvim_paste", json!(["\nrr\naa\n", true, -1]));
     chat.nvim.input("q<C-s>");
     poll_comments(&mut chat, &["+two|why|really|all|rr|aa|q"]);

@@ -113,7 +113,12 @@ function M.open(title, text, has_lines, on_done, on_back)
   api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     buffer = buf,
     callback = function()
-      api.nvim_win_set_height(win, math.min(api.nvim_buf_line_count(buf), MAX_HEIGHT))
+      local count = api.nvim_buf_line_count(buf)
+      api.nvim_win_set_height(win, math.min(count, MAX_HEIGHT))
+      if count <= MAX_HEIGHT then
+        -- Neovim has scrolled to the new line, as the window was too low for it.
+        vim.fn.winrestview({ topline = 1 })
+      end
     end,
   })
   api.nvim_create_autocmd({ "WinLeave", "BufWinLeave" }, {
