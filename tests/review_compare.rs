@@ -342,3 +342,21 @@ fn a_comparison_opens_at_a_change() {
     }
     assert_eq!(fs::read_to_string(chat.path("src/3.txt")).unwrap(), text(true));
 }
+
+/// Holds (Review): After a comparison, `o` in the review opens the file where the user came from, not beside the review.
+#[test]
+fn the_file_is_opened_where_the_user_came_from() {
+    let mut chat = in_project();
+    chat.nvim.command("wincmd t | edit open.txt");
+    turn_with_command(&mut chat, |root: &Path| {
+        fs::write(root.join("src/3.txt"), "one\n").unwrap();
+    });
+    compare(&mut chat, "src/3.txt");
+    chat.nvim.input(":q<CR>");
+    chat.nvim.poll("the review", |nvim| nvim.eval("vim.bo.filetype") == json!("ratreview"));
+    chat.nvim.input("o");
+    chat.nvim.poll("the file", |nvim| {
+        nvim.eval("{vim.fn.expand('%:t'), vim.fn.tabpagenr(), vim.fn.winnr()}")
+            == json!(["3.txt", 1, 1])
+    });
+}

@@ -19,7 +19,7 @@ local function is_usable(win)
 end
 
 --- Returns a window of the user's that can show a file: the last one they were in, else the first one on the tab page, else
---- the current one of the tab page they came from.
+--- the current one of the tab page they came from, or of the one before if that is closed.
 ---@param except? integer a window of ours, whatever it shows now
 ---@return integer?
 function M.users_window(except)
@@ -31,6 +31,7 @@ function M.users_window(except)
     return win ~= except and is_usable(win)
   end)
   local tab = vim.fn.tabpagenr("#")
+  tab = tab > 0 and tab or vim.fn.tabpagenr() - 1
   if here or tab == 0 then
     return here
   end
