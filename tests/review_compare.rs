@@ -343,20 +343,25 @@ fn a_comparison_opens_at_a_change() {
     assert_eq!(fs::read_to_string(chat.path("src/3.txt")).unwrap(), text(true));
 }
 
-/// Holds (Review): After a comparison, `o` in the review opens the file where the user came from, not beside the review.
+/// Holds (Review): `o` in the review opens the file where the user came from, not beside the review: also from the chat, and after a comparison.
 #[test]
 fn the_file_is_opened_where_the_user_came_from() {
     let mut chat = in_project();
-    chat.nvim.command("wincmd t | edit open.txt");
     turn_with_command(&mut chat, |root: &Path| {
         fs::write(root.join("src/3.txt"), "one\n").unwrap();
     });
-    compare(&mut chat, "src/3.txt");
-    chat.nvim.input(":q<CR>");
-    chat.nvim.poll("the review", |nvim| nvim.eval("vim.bo.filetype") == json!("ratreview"));
-    chat.nvim.input("o");
-    chat.nvim.poll("the file", |nvim| {
-        nvim.eval("{vim.fn.expand('%:t'), vim.fn.tabpagenr(), vim.fn.winnr()}")
-            == json!(["3.txt", 1, 1])
-    });
+    for (window, is_compared) in [("t", false), ("t", true), ("b", false), ("b", true)] {
+        chat.nvim.command(&format!("tabfirst | wincmd t | edit open.txt | wincmd {window}"));
+        compare(&mut chat, "src/3.txt");
+        chat.nvim.input(":q<CR>");
+        chat.nvim.poll("the review", |nvim| nvim.eval("vim.bo.filetype") == json!("ratreview"));
+        if !is_compared {
+            chat.nvim.command("tabfirst | tabnext");
+        }
+        chat.nvim.input("o");
+        chat.nvim.poll(&format!("{window}, {is_compared}: the file"), |nvim| {
+            nvim.eval("{vim.fn.expand('%:t'), vim.fn.tabpagenr(), vim.fn.winnr()}")
+                == json!(["3.txt", 1, 1])
+        });
+    }
 }

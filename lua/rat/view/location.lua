@@ -19,7 +19,7 @@ local function is_usable(win)
 end
 
 --- Returns a window of the user's that can show a file: the last one they were in, else the first one on the tab page, else
---- the current one of the tab page they came from, or of the one before if that is closed.
+--- one of the tab page they came from, or of the one before if that is closed.
 ---@param except? integer a window of ours, whatever it shows now
 ---@return integer?
 function M.users_window(except)
@@ -35,8 +35,12 @@ function M.users_window(except)
   if here or tab == 0 then
     return here
   end
-  local there = vim.fn.win_getid(vim.fn.tabpagewinnr(tab), tab)
-  return is_usable(there) and there or nil
+  local there = {
+    vim.fn.win_getid(vim.fn.tabpagewinnr(tab), tab),
+    vim.fn.win_getid(vim.fn.tabpagewinnr(tab, "#"), tab),
+  }
+  vim.list_extend(there, vim.api.nvim_tabpage_list_wins(vim.api.nvim_list_tabpages()[tab]))
+  return vim.iter(there):find(is_usable)
 end
 
 --- Returns a name that can only be read as a file: absolute and without `//`, which a URL would have.
