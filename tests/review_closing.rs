@@ -119,7 +119,7 @@ fn an_edited_page_is_not_closed_by_accident() {
         (":bdelete<CR>", "E89"),
         (":edit b.txt<CR>", "E37"),
         ("<C-w>h<C-w>o", "E445"),
-        ("q", "You have changed the text. ga writes it, gr rejects it."),
+        ("q", "You have changed the text. ga writes it, gr rejects it, :q! drops it."),
     ] {
         chat.nvim.command("messages clear");
         chat.nvim.input(keys);

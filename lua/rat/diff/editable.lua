@@ -109,7 +109,9 @@ end
 ---@return boolean
 function M.may_close(buf, accepting)
   if api.nvim_buf_is_valid(buf) and is_changed(buf) then
-    notify.warn(("You have changed the text. ga %s it, gr rejects it."):format(accepting))
+    notify.warn(
+      ("You have changed the text. ga %s it, gr rejects it, :q! drops it."):format(accepting)
+    )
     return false
   end
   return true
