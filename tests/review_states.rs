@@ -1,6 +1,7 @@
 //! Changes that are not of lines in a review: binary files, links, modes and renames have rows, and are decided on there.
 
 use crate::support::Chat;
+use crate::undo::{answer, in_project, turn_with_command};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -142,4 +143,27 @@ fn such_a_row_is_accepted_and_never_overwrites_others() {
     chat.nvim.command("RatAccept turn");
     chat.nvim.poll_screen("Nothing is pending");
     assert_eq!(fs::read_to_string(chat.path("here.txt")).unwrap(), "1\n2\nthree\n4\n");
+}
+
+/// Holds (Review): A change of the mode alone is listed, put back and undone also where the file is open.
+#[test]
+fn the_mode_of_an_open_file_is_listed() {
+    let mut chat = in_project();
+    chat.nvim.command("wincmd t | edit open.txt");
+    turn_with_command(&mut chat, |root: &Path| {
+        fs::set_permissions(root.join("open.txt"), fs::Permissions::from_mode(0o755)).unwrap();
+    });
+    assert_eq!(mode(&chat, "open.txt"), 0o755);
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("open.txt  mode 644 to 755");
+    chat.nvim.input("r");
+    chat.nvim.poll_screen("Nothing is pending");
+    assert_eq!(mode(&chat, "open.txt"), 0o644);
+    chat.nvim.input("u");
+    chat.nvim.poll_screen("open.txt  mode 644 to 755");
+    assert_eq!(mode(&chat, "open.txt"), 0o755);
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+    assert_eq!(mode(&chat, "open.txt"), 0o644);
+    chat.nvim.command("tabfirst | wincmd t | checktime | silent write");
+    assert_eq!(chat.nvim.eval("vim.bo.modified"), json!(false));
 }

@@ -292,7 +292,8 @@ impl Turns {
             Err(error) => Err(error),
         };
         let is_users = matches!(self.documents.touched(path, by).await, Ok(Touched::No));
-        if !is_users {
+        // Nobody changes a mode by saving.
+        if !is_users || change.is_of_mode() {
             let is_text = followed.is_ok() && !self.documents.is_deleted_under_buffer(path).await;
             self.changed.changed(root, change, is_text, &author);
         }
@@ -345,7 +346,7 @@ impl Turns {
                 };
                 change.by.clone_from(tool_call);
                 change.shared = *is_shared;
-                *is_agents
+                *is_agents || change.is_of_mode()
             };
             match self.checkpoints.end(start, about, Box::new(attribute)).await {
                 Ok(Some(turn)) => {

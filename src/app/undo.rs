@@ -99,7 +99,7 @@ impl Undo {
                         let (now, before) = (word(after.kind), word(before.kind));
                         PlannedAction::Replace { now, before }
                     }
-                    (Some(before), Some(after)) if differ_in_mode_only(before, after) => {
+                    (Some(before), Some(after)) if change.is_of_mode() => {
                         PlannedAction::Mode { from: after.mode, to: before.mode }
                     }
                     _ => PlannedAction::Restore,
@@ -436,11 +436,6 @@ fn word(kind: Kind) -> &'static str {
         Kind::Folder => "folder",
         Kind::Other => "special file",
     }
-}
-
-fn differ_in_mode_only(one: &State, other: &State) -> bool {
-    let has_content = one.content.is_some() || one.kind == Kind::Folder;
-    has_content && one.mode != other.mode && *one == State { mode: one.mode, ..other.clone() }
 }
 
 /// Everything that an agent did in a turn, or only what it certainly did.

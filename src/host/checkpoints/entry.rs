@@ -111,6 +111,15 @@ pub struct FileChange {
 }
 
 impl FileChange {
+    /// Whether it is one of the permissions alone.
+    pub fn is_of_mode(&self) -> bool {
+        let (Some(before), Some(after)) = (&self.before, &self.after) else { return false };
+        let has_content = before.content.is_some() || before.kind == Kind::Folder;
+        has_content
+            && before.mode != after.mode
+            && *before == State { mode: before.mode, ..after.clone() }
+    }
+
     /// Whether it is one of a folder.
     pub fn is_of_folder(&self) -> bool {
         self.before.iter().chain(&self.after).all(|state| state.kind == Kind::Folder)
