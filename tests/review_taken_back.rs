@@ -246,3 +246,19 @@ fn a_decision_made_in_the_file_is_taken_back_in_the_review() {
     type_keys(&mut chat, "u", "Pending again: 1 hunk in a.txt");
     assert_eq!(lines(&mut chat, "a.txt"), "1 two 3 4 five");
 }
+
+/// Holds (Review): With a count, `u` in a review takes that many decisions back, or as many as there are.
+#[test]
+fn a_count_takes_that_many_decisions_back() {
+    let mut chat = reviewed();
+    let before = page(&mut chat);
+    for keys in ["2u", "9u"] {
+        type_at(&mut chat, "b.txt", "r", "Rejected 2 hunks in b.txt");
+        chat.nvim.poll_screen("Review · 1 file, 2 hunks");
+        type_at(&mut chat, "a.txt", "a", "Accepted 2 hunks in a.txt");
+        chat.nvim.poll_screen("Nothing is pending");
+        type_keys(&mut chat, keys, "Pending again: 2 hunks in b.txt");
+        poll_page(&mut chat, &before);
+        assert!(!chat.nvim.messages().contains("Nothing to take back"), "{keys}");
+    }
+}

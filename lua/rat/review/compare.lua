@@ -116,7 +116,7 @@ local function undo(path)
     return vim.cmd("normal! " .. vim.v.count1 .. "u")
   end
   comparison.accepted = nil
-  decisions.take_back()
+  decisions.take_back(1)
 end
 
 --- Makes the side that shows the file as it is now.

@@ -122,11 +122,17 @@ function M.decide(review, buf, first, last, keep, is_selection)
   end
 end
 
---- Takes the last decision back, in buffers and on disk.
----@return rat.ReviewPlace? place where it had been made
-function M.take_back()
-  rpc.notify("take_back", {})
-  return table.remove(places) or nil
+--- Takes the last decision back, in buffers and on disk, or as many as there are up to a count.
+---@param count integer
+---@return rat.ReviewPlace? place where the first of them had been made
+function M.take_back(count)
+  local place ---@type rat.ReviewPlace|false|nil
+  -- Without any, the binary says so.
+  for _ = 1, math.max(1, math.min(count, #places)) do
+    rpc.notify("take_back", {})
+    place = table.remove(places)
+  end
+  return place or nil
 end
 
 return M

@@ -108,7 +108,7 @@ local function decide_here(keep)
 end
 
 local function take_back()
-  local place = decisions.take_back()
+  local place = decisions.take_back(vim.v.count1)
   review.back = place and { place = place, line = api.nvim_win_get_cursor(0)[1] }
 end
 
