@@ -293,7 +293,7 @@ fn a_closed_fold_is_decided_on_as_a_whole() {
     chat.nvim.poll_screen("Comment on a.lua:1");
 }
 
-/// Holds (Review): A hunk keeps the title of the tool call that made it, though the agent uses its id again after a restart.
+/// Holds (Review): A hunk keeps the title of the tool call that made it, though the agent uses its id again after a restart; the last tool call is the later one.
 #[test]
 fn a_hunk_keeps_its_title_after_a_restart() {
     let mut chat = Chat::builder().file("a.txt", "1\n").file("b.txt", "1\n").in_turn();
@@ -318,6 +318,9 @@ fn a_hunk_keeps_its_title_after_a_restart() {
     chat.nvim.poll_screen("Review · 2 files, 2 hunks");
     let page = chat.nvim.buffer_lines("rat://review");
     assert_eq!((&*page[1], &*page[6]), ("@@ -1 +1 @@ Begin", "@@ -1 +1 @@ Go on"), "{page:#?}");
+    chat.nvim.command("RatReview tool");
+    chat.nvim.poll_screen("Review · last tool call: 1 file, 1 hunk");
+    assert_eq!(chat.nvim.buffer_lines("rat://review")[0], "b.txt  +1 -1");
 }
 
 /// Holds (Review): `o` goes to the line of the hunk, also in a file that was moved and is not loaded, and from the row that names it to its first change.

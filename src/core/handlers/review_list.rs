@@ -190,8 +190,12 @@ impl State {
         let turn = chat.map(|chat| chat.turns);
         let by = files.iter().flat_map(|file| &file.authors);
         let by = by.chain(states.iter().flat_map(|state| &state.by)).map(|author| &author.by);
-        let calls = by.filter(|by| Some(&by.session) == session.as_ref());
-        let calls: HashSet<&ToolCallId> = calls.filter_map(|by| by.tool_call.as_ref()).collect();
+        let by = by.filter(|by| Some(&by.session) == session.as_ref());
+        let by: Vec<_> = by.filter_map(|by| Some((by.turn, by.tool_call.as_ref()?))).collect();
+        // A call of an earlier turn may have had the same id.
+        let last_turn = by.iter().map(|(turn, _)| *turn).max();
+        let of_turn = by.into_iter().filter(|(turn, _)| Some(*turn) == last_turn);
+        let calls: HashSet<&ToolCallId> = of_turn.map(|(_, call)| call).collect();
         let mut by_age = chat.iter().flat_map(|chat| chat.transcript.tools().rev());
         let all = ChangeScope::default();
         Some(match scope {
@@ -201,7 +205,7 @@ impl State {
             ReviewScope::ToolCall => {
                 let last = by_age.find(|entry| calls.contains(&entry.call.id))?;
                 let tool_call = Some(last.call.id.clone());
-                ChangeScope { session: Some(session?), tool_call, ..all }
+                ChangeScope { session: Some(session?), turn: last_turn, tool_call, ..all }
             }
         })
     }
