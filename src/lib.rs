@@ -10,10 +10,9 @@
 //!        └────────┴─┬────┴───┘
 //!                 core  process  jsonrpc  events in, effects out; processes; JSON-RPC lines
 //!              ┌────┴────┐
-//!             view       │
-//!              │  └───┐  │
-//!      trust   │      │  │               what agents may do without being asked
-//!        └─ session    edit              independent of Neovim, JSON and the file system
+//!         view  trust    │
+//!           │  └──┴───┐  │
+//!          session    edit               independent of Neovim, JSON and the file system
 //! ```
 
 pub mod bridge;

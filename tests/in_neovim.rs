@@ -46,6 +46,7 @@ mod options;
 mod permission;
 mod permission_chooser;
 mod permission_pickers;
+mod permission_rules;
 mod pictures;
 mod plugins;
 mod provider;

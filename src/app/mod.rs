@@ -8,6 +8,7 @@ mod file_outcome;
 mod file_scope;
 mod files;
 mod in_order;
+mod judge;
 mod prompt_context;
 mod renames;
 mod review;

@@ -2,6 +2,7 @@
 
 use super::events::Events;
 use super::files::Files;
+use super::judge;
 use super::traces::Traces;
 use crate::acp::Agents;
 use crate::core::messages::content::{ContentBytes, ExportOutcome, ExportTarget};
@@ -110,6 +111,7 @@ impl Runner {
             Effect::Forget(session) => self.files.forget(session),
             Effect::Watch(scope) => self.files.watch(scope),
             Effect::Export { chat, id, export, bytes } => self.export(chat, id, export, bytes),
+            Effect::Judge(case) => self.events.spawn(judge::judge(case)),
             Effect::Store(command) => self.store(command),
             Effect::Timer { timer, after } => {
                 let is_spread = matches!(timer, Timer::Reconnect(..));

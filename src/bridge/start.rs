@@ -21,12 +21,16 @@ pub(super) fn resolve(request: StartRequest) -> JoinHandle<UserAction> {
         let own = request.clone();
         let work = timeout(RESOLVE_LIMIT, spawn_blocking(move || load_and_resolve(own))).await;
         let why = match work {
-            Ok(Ok((config, problems))) => return start_action(request, config, problems),
+            Ok(Ok((config, mut problems))) => {
+                problems.splice(..0, request.problems.clone());
+                return start_action(request, config, problems);
+            }
             Ok(Err(error)) => error.to_string(),
             Err(_) => "its settings file or a program in it does not answer".to_owned(),
         };
         let config = AgentConfig::unusable(request.agent.name.as_str().into(), why);
-        start_action(request, config, Vec::new())
+        let problems = request.problems.clone();
+        start_action(request, config, problems)
     })
 }
 

@@ -35,6 +35,7 @@ impl State {
             Event::Exported(chat, id, export, outcome) => {
                 self.content_exported(chat, id, export, outcome);
             }
+            Event::Judged(version, judgement) => self.permission_judged(version, judgement),
             Event::Buffer(path, event) => self.buffer_event(path, event),
             Event::Reviewed(outcome) => self.reviewed(outcome),
             Event::TakenBack(action, files, left) => self.taken_back(action, files, &left),

@@ -42,6 +42,7 @@ impl EventSubject {
             | Event::TracePiece(TracePiece { chat, .. }) => {
                 Self { chat: Some(*chat), ..Self::default() }
             }
+            Event::Judged(version, _) => Self { chat: Some(version.chat), ..Self::default() },
             #[cfg(test)]
             Event::Panic(agent, token) => {
                 Self { agent: Some(*agent), token: Some(*token), ..Self::default() }

@@ -14,7 +14,7 @@ use crate::core::messages::files::{
     ChangedFile, FileOutcome, PromptContext, ReportedChange, UnsavedFile,
 };
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
-use crate::core::messages::policy::{FilePolicy, Unsaved, WriteDirty};
+use crate::core::messages::policy::{ChatPolicy, Unsaved, WriteDirty};
 use crate::core::messages::status::ChatState;
 use crate::core::messages::user::{PermissionChoice, SessionTarget, UserAction};
 use crate::core::state::State;
@@ -29,6 +29,7 @@ use crate::session::prompt::Prompt;
 use crate::session::tool_call::{ToolCallPatch, ToolStatus};
 use crate::session::turn::StopReason;
 use crate::session::update::{Role, Update};
+use crate::trust::rule::Decision;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -39,14 +40,14 @@ fn config() -> AgentConfig {
 }
 
 fn start() -> Event {
-    start_with(FilePolicy { unsaved: Unsaved::Ignore, ..FilePolicy::default() })
+    start_with(ChatPolicy { unsaved: Unsaved::Ignore, ..ChatPolicy::default() })
 }
 
-fn start_with(policy: FilePolicy) -> Event {
+fn start_with(policy: ChatPolicy) -> Event {
     begin(policy, SessionTarget::Current)
 }
 
-fn begin(policy: FilePolicy, target: SessionTarget) -> Event {
+fn begin(policy: ChatPolicy, target: SessionTarget) -> Event {
     Event::User(UserAction::Start {
         config: Box::new(config()),
         problems: Vec::new(),
@@ -59,7 +60,7 @@ fn begin(policy: FilePolicy, target: SessionTarget) -> Event {
 }
 
 fn start_new() -> Event {
-    begin(FilePolicy { unsaved: Unsaved::Ignore, ..FilePolicy::default() }, SessionTarget::New)
+    begin(ChatPolicy { unsaved: Unsaved::Ignore, ..ChatPolicy::default() }, SessionTarget::New)
 }
 
 fn prompt(text: &str) -> Event {
@@ -99,6 +100,7 @@ enum Step {
     Reply,
     ReplyWithError(bool),
     Ask(u8),
+    Judge(u8),
     Read,
     Write,
     FileDone(u8),
@@ -130,6 +132,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => Just(Step::Reply),
         1 => any::<bool>().prop_map(Step::ReplyWithError),
         4 => (0..3u8).prop_map(Step::Ask),
+        3 => (0..4u8).prop_map(Step::Judge),
         2 => Just(Step::Read),
         2 => Just(Step::Write),
         3 => (0..5u8).prop_map(Step::FileDone),
@@ -162,6 +165,15 @@ fn unsaved() -> impl Strategy<Value = Unsaved> {
     ])
 }
 
+fn judge(world: &mut World, how: u8) {
+    match how {
+        0 => world.judge(Decision::Allow, &["allow execute"]),
+        1 => world.judge(Decision::Deny, &["deny execute"]),
+        2 => world.judge(Decision::Ask, &["ask execute"]),
+        _ => world.judge(Decision::Ask, &[]),
+    }
+}
+
 fn play(world: &mut World, step: Step) {
     let choose =
         |id, choice| Event::User(UserAction::Permission { chat: None, id, revision: None, choice });
@@ -182,6 +194,7 @@ fn play(world: &mut World, step: Step) {
             world.reply_with_error(CallError::Rpc { code, message, detail: None, data: None });
         }
         Step::Ask(call) => world.request_permission(&call.to_string()),
+        Step::Judge(how) => judge(world, how),
         Step::Read => {
             let path = "/project/a".into();
             world.request(AgentRequest::Read { path, line: None, limit: None });
@@ -263,9 +276,13 @@ proptest! {
     #[test]
     fn every_request_gets_exactly_one_answer(
         unsaved in unsaved(),
+        has_rules in any::<bool>(),
         steps in prop::collection::vec(step(), 0..60),
     ) {
         let mut world = World::ready_with(unsaved);
+        if has_rules {
+            world = world.with_rules();
+        }
         for step in steps {
             play(&mut world, step);
             for (token, answers) in &world.answers {
@@ -328,6 +345,7 @@ mod connections;
 mod disk;
 mod elicitations;
 mod panics;
+mod permission;
 mod persistence;
 mod prompt_context;
 mod reconnect;

@@ -19,7 +19,7 @@ use crate::core::messages::editor::{EditorMessage, SessionItem, UserAutocmd};
 use crate::core::messages::event::Event;
 use crate::core::messages::failure::{Failure, Origin};
 use crate::core::messages::notice::Notice;
-use crate::core::messages::policy::{FilePolicy, Outside, ReviewMode, Unsaved};
+use crate::core::messages::policy::{ChatPolicy, Outside, ReviewMode, Unsaved};
 use crate::core::messages::status::{ChatState, ChatStatus, WaitingPermission};
 use crate::core::messages::terminal::TerminalEvent;
 use crate::core::messages::user::{PermissionChoice, SessionAction, SessionTarget, UserAction};
@@ -210,11 +210,11 @@ impl Run {
             });
             self.stdout.write(format!("{line}\n").into());
         }
-        let policy = FilePolicy {
+        let policy = ChatPolicy {
             unsaved: Unsaved::Ignore,
             review: ReviewMode::Off,
             outside: if self.plan.policy.all { Outside::Read } else { Outside::Refuse },
-            ..FilePolicy::default()
+            ..ChatPolicy::default()
         };
         let session = self.plan.resume.clone();
         self.handle(Event::User(UserAction::Start {

@@ -5,7 +5,7 @@ use super::address::Page;
 use super::content::Content;
 use super::elicitation::ElicitationKind;
 use super::ids::{MessageId, OptionId};
-use super::permission::{OptionKind, PermissionOption};
+use super::permission::{DecidedBy, OptionKind, PermissionOption};
 use super::tool_call::ToolCall;
 use super::update::{PlanEntry, Role, Severity};
 use serde::{Deserialize, Serialize};
@@ -108,9 +108,9 @@ pub struct PermissionEntry {
     pub options: Vec<PermissionOption>,
     /// Its outcome so far.
     pub decision: Decision,
-    /// Whether the user's permission provider answered it in place of the user.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_automatic: bool,
+    /// Who has answered it.
+    #[serde(default, skip_serializing_if = "DecidedBy::is_user")]
+    pub by: DecidedBy,
 }
 
 /// The outcome of a permission request.

@@ -30,6 +30,25 @@ pub struct PermissionOption {
     pub kind: OptionKind,
 }
 
+/// Who has answered a permission request.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum DecidedBy {
+    /// The user.
+    #[default]
+    User,
+    /// The user's permission provider.
+    Provider,
+    /// Rules of the user, as lines of text.
+    Rules(Vec<String>),
+}
+
+impl DecidedBy {
+    /// Whether the user has answered.
+    pub fn is_user(&self) -> bool {
+        *self == Self::User
+    }
+}
+
 /// A permission request. It also updates its tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {

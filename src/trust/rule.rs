@@ -108,6 +108,8 @@ impl WordPattern {
     }
 }
 
+impl Eq for Rule {}
+
 impl PartialEq for Rule {
     fn eq(&self, other: &Self) -> bool {
         self.line == other.line

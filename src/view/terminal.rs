@@ -135,7 +135,7 @@ fn state_line(id: &TerminalId, terminal: &Terminal, entry: &ToolEntry) -> Line {
 mod tests {
     use super::*;
     use crate::session::entry::{Decision, PermissionEntry};
-    use crate::session::permission::{OptionKind, PermissionOption};
+    use crate::session::permission::{DecidedBy, OptionKind, PermissionOption};
     use crate::session::terminal::{TerminalExit, TerminalUpdate};
     use crate::session::tool_call::{ToolCallPatch, ToolContent, ToolKind};
     use crate::session::transcript::Transcript;
@@ -178,7 +178,7 @@ mod tests {
             transcript.ask(
                 &"c".into(),
                 patch,
-                PermissionEntry { id: 1, question: None, options, decision, is_automatic: false },
+                PermissionEntry { id: 1, question: None, options, decision, by: DecidedBy::User },
             );
         } else {
             transcript.tool(&"c".into(), patch);

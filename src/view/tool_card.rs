@@ -12,7 +12,7 @@ use crate::session::content::{Content, ContentId};
 use crate::session::entry::{Decision, PermissionEntry, ToolEntry};
 use crate::session::ids::TerminalId;
 use crate::session::label;
-use crate::session::permission::{OptionKind, PermissionOption};
+use crate::session::permission::{DecidedBy, OptionKind, PermissionOption};
 use crate::session::terminal::Terminal;
 use crate::session::tool_call::{FileChange, Location, ToolCall, ToolContent, ToolStatus};
 use crate::session::transcript::Transcript;
@@ -306,8 +306,13 @@ fn add_decision(
             OptionKind::Unknown => (name.clone(), Highlight::Dim),
         },
     };
-    let by = if asked.is_automatic { " · answered by your permission provider" } else { "" };
-    let text = text + by;
+    let by = match &asked.by {
+        DecidedBy::User => String::new(),
+        DecidedBy::Provider => " · answered by your permission provider".to_owned(),
+        DecidedBy::Rules(lines) if lines.len() == 1 => format!(" · rule: {}", lines[0]),
+        DecidedBy::Rules(lines) => format!(" · rules: {}", lines.join("; ")),
+    };
+    let text = text + &by;
     // The last line of a card always has an action.
     let ran = |id: &&TerminalId| {
         transcript.terminal(id).is_some_and(|terminal| !terminal::is_denied(entry, terminal))

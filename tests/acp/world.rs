@@ -11,7 +11,7 @@ use rat_nvim::core::messages::event::Event;
 use rat_nvim::core::messages::files::{FileOutcome, PromptContext};
 use rat_nvim::core::messages::ids::AgentId;
 use rat_nvim::core::messages::page::View;
-use rat_nvim::core::messages::policy::{FilePolicy, Unsaved};
+use rat_nvim::core::messages::policy::{ChatPolicy, Unsaved};
 use rat_nvim::core::messages::status::{ChatState, WaitingPermission};
 use rat_nvim::core::messages::terminal::{TerminalCommand, TerminalEvent};
 use rat_nvim::core::messages::user::{PermissionChoice, SessionTarget, UserAction};
@@ -88,7 +88,7 @@ impl World {
             problems: Vec::new(),
             cwd: cwd.into(),
             directories: Vec::new(),
-            policy: FilePolicy { unsaved: Unsaved::Ignore, ..FilePolicy::default() },
+            policy: ChatPolicy { unsaved: Unsaved::Ignore, ..ChatPolicy::default() },
             target,
             focus: true,
         });

@@ -6,7 +6,21 @@ use super::tree::{File, Tree};
 
 /// Which rooms each room may use besides itself, as drawn in `src/lib.rs`. `main` is every binary's own business.
 const FLOORS: &[(&str, &[&str])] = &[
-    ("app", &["acp", "documents", "host", "process", "core", "view", "session", "edit", "secrets"]),
+    (
+        "app",
+        &[
+            "acp",
+            "documents",
+            "host",
+            "process",
+            "core",
+            "view",
+            "trust",
+            "session",
+            "edit",
+            "secrets",
+        ],
+    ),
     (
         "bridge",
         &[
@@ -41,13 +55,13 @@ const FLOORS: &[(&str, &[&str])] = &[
             "trust",
         ],
     ),
-    ("nvim", &["config", "core", "view", "session", "edit"]),
+    ("nvim", &["config", "core", "view", "trust", "session", "edit"]),
     ("acp", &["jsonrpc", "process", "core", "view", "session", "edit", "secrets"]),
     ("documents", &["core", "view", "session", "edit"]),
     ("host", &["process", "core", "view", "session", "edit", "secrets"]),
     ("process", &[]),
     ("jsonrpc", &[]),
-    ("core", &["view", "session", "edit"]),
+    ("core", &["view", "trust", "session", "edit"]),
     ("view", &["session", "edit"]),
     ("session", &[]),
     ("edit", &[]),

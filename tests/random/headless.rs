@@ -13,7 +13,7 @@ use rat_nvim::config::settings::Settings;
 use rat_nvim::core::messages::agent::ExitCause;
 use rat_nvim::core::messages::editor::{EditorMessage, UserAutocmd};
 use rat_nvim::core::messages::event::Event;
-use rat_nvim::core::messages::policy::FilePolicy;
+use rat_nvim::core::messages::policy::ChatPolicy;
 use rat_nvim::core::messages::user::{SessionTarget, UserAction};
 use rat_nvim::core::state::State;
 use rat_nvim::documents::editor::Editor;
@@ -165,7 +165,7 @@ async fn an_agent_changes_unsaved_text_in_any_editor() {
         problems: Vec::new(),
         cwd: path.parent().unwrap().to_owned(),
         directories: Vec::new(),
-        policy: FilePolicy::default(),
+        policy: ChatPolicy::default(),
         target: SessionTarget::New,
         focus: false,
     };

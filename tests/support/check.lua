@@ -242,6 +242,7 @@ function M.permission(id, diffs)
     revision = 0,
     kind = "edit",
     diffs = diffs or 0,
+    for_user = false,
     options = {
       { id = "once", name = "Allow once", kind = "allow_once" },
       { id = "always", name = "Always allow", kind = "allow_always" },

@@ -291,6 +291,9 @@ local function offer(request)
     end
   end
   seen_revision[name] = permission.revision
+  if permission.for_user then
+    return ask_user()
+  end
   local is_asked = provider.ask(request.chat, permission, {
     is_waiting = function()
       local now = M.request(request.chat, permission.id)

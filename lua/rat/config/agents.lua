@@ -178,6 +178,7 @@ function M.request(name, cwd)
     unsaved = options.unsaved,
     write_dirty = options.write_dirty,
     review = options.review,
+    rules = options.permission.rules,
   }
 end
 

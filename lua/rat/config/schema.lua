@@ -244,6 +244,13 @@ return {
             .. " `never`: only when you ask for it.",
         },
         {
+          name = "rules",
+          type = "list",
+          items = text,
+          default = {},
+          doc = "Rules that decide on requests before you are asked. See |rat-rules|.",
+        },
+        {
           name = "provider",
           type = "function",
           doc = "Called with each request and a function to answer it with, before you are asked. See"

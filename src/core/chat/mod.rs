@@ -32,7 +32,7 @@ pub(super) use decisions::Decisions;
 pub(super) use losses::Losses;
 pub(super) use opening::{LastSession, SessionOpening};
 pub(super) use parts::{FileAccess, RedrawState, SaveState, SessionSettings};
-pub(super) use pending::{AwaitingUser, PendingElicitation, PendingPermission};
+pub(super) use pending::{AwaitingUser, PendingElicitation, PendingPermission, PermissionStage};
 pub(super) use phase::{LoginStage, Phase, StartupStep, Turn};
 pub(super) use queue::PromptQueue;
 pub(super) use replay::Replay;

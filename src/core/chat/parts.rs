@@ -2,7 +2,7 @@
 
 use crate::core::messages::file_scope::AllowedPath;
 use crate::core::messages::page::View;
-use crate::core::messages::policy::FilePolicy;
+use crate::core::messages::policy::ChatPolicy;
 use crate::core::messages::review::EditedDiff;
 use crate::session::ids::ToolCallId;
 use crate::session::update::{ConfigOption, Selection};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub(in crate::core) struct FileAccess {
     /// The user's options for unsaved text.
-    pub policy: FilePolicy,
+    pub policy: ChatPolicy,
     /// Paths outside the roots that the user has allowed.
     pub allowed: Vec<AllowedPath>,
     /// Paths outside the roots that the user has refused.

@@ -4,7 +4,7 @@ use crate::core::messages::ids::{CallId, RequestToken};
 use crate::core::messages::status::WaitingElicitation;
 use crate::session::elicitation::ElicitationKind;
 use crate::session::ids::{ElicitationId, ToolCallId};
-use crate::session::permission::PermissionOption;
+use crate::session::permission::{DecidedBy, PermissionOption};
 
 /// An elicitation (ACP `elicitation/create`) the user has not answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,8 +53,21 @@ pub(in crate::core) struct PendingPermission {
     pub options: Vec<PermissionOption>,
     /// How many times the tool call has changed in a way that matters to the decision.
     pub revision: u64,
-    /// Whether the user's permission provider answers it.
-    pub is_automatic: bool,
+    /// Who answers it.
+    pub by: DecidedBy,
+    /// What it waits for.
+    pub stage: PermissionStage,
+}
+
+/// What a permission request waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::core) enum PermissionStage {
+    /// The user's rules, which may decide it.
+    Rules,
+    /// The user's permission provider, if there is one, or the user.
+    Provider,
+    /// The user, because a rule says so.
+    User,
 }
 
 /// Everything in a chat that waits for the user.

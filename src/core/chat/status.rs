@@ -1,7 +1,7 @@
 //! The status of a chat as the editor receives it.
 
 use super::Chat;
-use super::pending::{PendingElicitation, PendingPermission};
+use super::pending::{PendingElicitation, PendingPermission, PermissionStage};
 use super::phase::{Phase, Turn};
 use crate::core::messages::status::{ChatState, ChatStatus, WaitingPermission};
 use crate::session::entry::Entry;
@@ -46,6 +46,7 @@ impl Chat {
                 .awaiting_user
                 .permissions
                 .iter()
+                .filter(|it| it.stage != PermissionStage::Rules)
                 .map(|it| self.permission_status(it))
                 .collect(),
             elicitations: self
@@ -127,6 +128,7 @@ impl Chat {
             revision: waiting.revision,
             options: waiting.options.clone(),
             diffs: entry.map_or(0, |entry| entry.call.diffs().count()),
+            for_user: waiting.stage == PermissionStage::User,
         }
     }
 

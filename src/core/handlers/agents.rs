@@ -13,7 +13,7 @@ use crate::core::messages::effect::AgentCommand;
 use crate::core::messages::failure::Failure;
 use crate::core::messages::ids::AgentId;
 use crate::core::messages::notice::Notice;
-use crate::core::messages::policy::FilePolicy;
+use crate::core::messages::policy::ChatPolicy;
 use crate::core::messages::user::SessionTarget;
 use crate::core::state::State;
 use crate::core::user_messages;
@@ -96,7 +96,7 @@ impl State {
     }
 
     /// Sets the options for unsaved text of the chat that `start` was called for.
-    pub(in crate::core) fn set_policy(&mut self, policy: FilePolicy) {
+    pub(in crate::core) fn set_policy(&mut self, policy: ChatPolicy) {
         if let Some(chat) = self.current.and_then(|id| self.chats.get_mut(&id)) {
             chat.access.policy = policy;
             let id = chat.id;

@@ -66,7 +66,7 @@ impl State {
 
     fn fork_at(&mut self, id: ChatId, point: ForkPoint) {
         let Some(chat) = self.chats.get(&id) else { return };
-        let (config, policy) = (chat.config.clone(), chat.access.policy);
+        let (config, policy) = (chat.config.clone(), chat.access.policy.clone());
         let (cwd, directories) = (chat.cwd.clone(), chat.directories.clone());
         self.start(config, cwd, directories, SessionTarget::Fork(point), true);
         self.set_policy(policy);

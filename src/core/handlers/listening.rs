@@ -91,14 +91,14 @@ impl State {
         if !self.listening.wants(EventKind::Permission) {
             return;
         }
-        let PendingPermission { id: request, tool_call, options, is_automatic, .. } = decided;
+        let PendingPermission { id: request, tool_call, options, by, .. } = decided;
         let call = self.chats.get(&id).and_then(|chat| chat.incoming().find_tool(tool_call));
         let decided = ConversationEvent::PermissionDecided {
             id: *request,
             tool_call: tool_call.clone(),
             title: call.map(|entry| entry.call.title.clone()).unwrap_or_default(),
             option: options.iter().find(|it| Some(&it.id) == option).cloned(),
-            is_automatic: *is_automatic,
+            is_automatic: !by.is_user(),
         };
         self.listening.tell(id, decided);
     }

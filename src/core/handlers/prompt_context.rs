@@ -109,12 +109,12 @@ impl State {
         chat.replay = Replay::None;
         chat.turns += 1;
         chat.access.edited.clear();
-        let (number, policy) = (chat.turns, chat.access.policy);
+        let (number, unsaved) = (chat.turns, chat.access.policy.unsaved);
         let text = prompt.text.clone();
         self.enter_phase(id, Phase::Running(Turn::new(number, prompt, entry)));
         self.tell_turn_start(id, Some(text));
         // Even if nothing goes with the prompt, it waits for the checkpoint of its folders.
-        self.collect_context(id, policy.unsaved);
+        self.collect_context(id, unsaved);
     }
 
     /// Collects the prompt's context and handles unsaved text as `unsaved` says.

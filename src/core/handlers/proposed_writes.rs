@@ -18,7 +18,7 @@ use crate::edit::unified::{FileDiff, bounded};
 use crate::edit::{Text, diff};
 use crate::session::author::{Author, ChatId};
 use crate::session::entry::{Decision, PermissionEntry};
-use crate::session::permission::{OptionKind, PermissionOption};
+use crate::session::permission::{DecidedBy, OptionKind, PermissionOption};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -283,7 +283,7 @@ impl State {
             question: None,
             options: vec![option],
             decision,
-            is_automatic: false,
+            by: DecidedBy::User,
         };
         chat.incoming_mut().note_decision(&call, decided);
         chat.redraw.tool_calls.insert(call);

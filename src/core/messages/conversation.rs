@@ -30,7 +30,7 @@ pub enum ConversationEvent {
         title: String,
         /// The chosen option; `None` if the request was cancelled.
         option: Option<PermissionOption>,
-        /// Whether the user's permission provider has chosen it.
+        /// Whether the user's permission provider or rules have chosen it.
         is_automatic: bool,
     },
     /// A turn has started.

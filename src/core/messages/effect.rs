@@ -7,6 +7,7 @@ use crate::core::messages::event::Timer;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::files::{BufferEvent, Consent, ReportedChange};
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
+use crate::core::messages::judgement::Case;
 use crate::core::messages::policy::{Unsaved, WriteDirty};
 use crate::core::messages::review::{Comparison, Review, ReviewList};
 use crate::core::messages::review_page::ReviewDraft;
@@ -175,6 +176,8 @@ pub enum Effect {
         /// The data.
         bytes: ContentBytes,
     },
+    /// Let the user's rules decide on a permission request. `Event::Judged` always follows.
+    Judge(Box<Case>),
     /// Read or write saved sessions.
     Store(StoreCommand),
     /// Do something with checkpoints.

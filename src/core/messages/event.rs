@@ -5,6 +5,7 @@ use crate::core::messages::checkpoint::{KeptTurn, UndoOutcome, UndoPlan};
 use crate::core::messages::content::{ExportOutcome, ExportTarget};
 use crate::core::messages::files::{BufferEvent, FileChange, FileOutcome, PromptContext};
 use crate::core::messages::ids::{AgentId, RequestToken};
+use crate::core::messages::judgement::{Judgement, RequestVersion};
 use crate::core::messages::policy::Unsaved;
 use crate::core::messages::review::{
     ChangedFile, ChangedState, Comparison, PendingFile, ReviewAction, ReviewList, ReviewOutcome,
@@ -58,6 +59,8 @@ pub enum Event {
     Terminal(TerminalId, TerminalEvent),
     /// Content was to be written to a file.
     Exported(ChatId, ContentId, ExportTarget, ExportOutcome),
+    /// The user's rules decide on a permission request, or leave it to the user.
+    Judged(RequestVersion, Judgement),
     /// Something has happened to a file's buffer; the path is the buffer's name.
     Buffer(PathBuf, BufferEvent),
     /// Pending changes were kept or rejected, or could not be.

@@ -13,6 +13,7 @@ pub mod failure;
 pub mod file_scope;
 pub mod files;
 pub mod ids;
+pub mod judgement;
 pub mod notice;
 pub mod page;
 pub mod policy;

@@ -1,8 +1,12 @@
-//! The user's options for files that the user and agents change at the same time, and for what agents change.
+//! The user's options for files that the user and agents change at the same time, for what agents change, and for what they
+//! may do.
+
+use crate::trust::rule::Rule;
+use std::sync::Arc;
 
 /// The options passed to `start`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FilePolicy {
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChatPolicy {
     /// The option `unsaved`.
     pub unsaved: Unsaved,
     /// The option `write_dirty`.
@@ -11,6 +15,8 @@ pub struct FilePolicy {
     pub review: ReviewMode,
     /// What to do about files outside the roots.
     pub outside: Outside,
+    /// The option `permission.rules`.
+    pub rules: Arc<[Rule]>,
 }
 
 /// What to do when an agent wants to use a file outside the roots through us.

@@ -99,6 +99,8 @@ pub struct WaitingPermission {
     pub options: Vec<PermissionOption>,
     /// Number of diffs in the tool call.
     pub diffs: usize,
+    /// Whether a rule wants the user to decide, not their permission provider.
+    pub for_user: bool,
 }
 
 /// An unanswered elicitation.

@@ -5,7 +5,7 @@ use crate::core::messages::content::ContentCommand;
 use crate::core::messages::conversation::EventKind;
 use crate::core::messages::elicitation::ElicitationChoice;
 use crate::core::messages::page::View;
-use crate::core::messages::policy::FilePolicy;
+use crate::core::messages::policy::ChatPolicy;
 use crate::core::messages::review::{Comparison, EditedDiff, ReviewList, ReviewRequest};
 use crate::core::messages::trace::TraceCommand;
 use crate::session::agent::AgentConfig;
@@ -30,7 +30,7 @@ pub enum UserAction {
         /// Additional roots.
         directories: Vec<PathBuf>,
         /// The options for unsaved text.
-        policy: FilePolicy,
+        policy: ChatPolicy,
         /// The session to open.
         target: SessionTarget,
         /// Whether to put the cursor into the prompt.

@@ -103,7 +103,7 @@ fn a_session_that_another_neovim_claims_first_is_left_to_it() {
     use crate::session::saved::{SavedSession, SavedTranscript};
     let mut world = World::default();
     world.handle(begin(
-        FilePolicy { unsaved: Unsaved::Ignore, ..FilePolicy::default() },
+        ChatPolicy { unsaved: Unsaved::Ignore, ..ChatPolicy::default() },
         SessionTarget::Last,
     ));
     let last = SavedSession {

@@ -53,7 +53,7 @@ fn turn(world: &mut World, text: &str) {
 /// A chat that is about to resume the session `old` with this saved transcript.
 fn resuming(past: SavedTranscript) -> World {
     let mut world = World::default();
-    let policy = FilePolicy { unsaved: Unsaved::Ignore, ..FilePolicy::default() };
+    let policy = ChatPolicy { unsaved: Unsaved::Ignore, ..ChatPolicy::default() };
     world.handle(begin(policy, SessionTarget::Existing("old".into())));
     world.handle(Event::TranscriptLoaded(ChatId(1), past));
     initialize_with_resume(&mut world);

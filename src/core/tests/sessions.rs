@@ -47,7 +47,7 @@ fn ready_with_capabilities() -> World {
 
 /// Opens a second chat for which nothing is saved.
 fn open_second_chat(world: &mut World, target: SessionTarget) {
-    world.handle(begin(FilePolicy { unsaved: Unsaved::Ignore, ..FilePolicy::default() }, target));
+    world.handle(begin(ChatPolicy { unsaved: Unsaved::Ignore, ..ChatPolicy::default() }, target));
     world.handle(Event::TranscriptLoaded(ChatId(2), SavedTranscript::default()));
 }
 

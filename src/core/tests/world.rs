@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::core::messages::editor::UserAutocmd;
+use crate::core::messages::judgement::{Case, Judgement};
+use crate::trust::rule::{Decision, Rule};
 use std::time::Duration;
 
 /// Simulates everything around a `State` and records its effects.
@@ -31,6 +33,8 @@ pub(super) struct World {
     /// The ends of turns: what was reported to the agent, and whether it took the prompt into account.
     pub(super) turn_ends: Vec<(Vec<ReportedChange>, bool)>,
     pub(super) withdrawn: Vec<CallId>,
+    /// Permission requests that the user's rules have to decide on.
+    pub(super) cases: Vec<Case>,
     pub(super) next_token: u64,
     /// Number of sessions the agent has opened.
     pub(super) sessions: usize,
@@ -81,6 +85,7 @@ impl World {
                     self.timers.push(timer);
                     self.waits.push((timer, after));
                 }
+                Effect::Judge(case) => self.cases.push(*case),
                 Effect::FollowDisk { paths, .. } => self.followed.push(paths),
                 Effect::Buffer { .. }
                 | Effect::Export { .. }
@@ -207,15 +212,33 @@ impl World {
 
     pub(super) fn ready_with(unsaved: Unsaved) -> Self {
         let mut world = Self::default();
-        world.handle(start_with(FilePolicy {
+        world.handle(start_with(ChatPolicy {
             unsaved,
             write_dirty: WriteDirty::Ask,
-            ..FilePolicy::default()
+            ..ChatPolicy::default()
         }));
         world.reply();
         world.reply();
         assert_eq!(world.chat_state(), ChatState::Ready);
         world
+    }
+
+    /// The user has rules.
+    pub(super) fn with_rules(mut self) -> Self {
+        for chat in self.state.chats.values_mut() {
+            let rule: Rule = "allow execute".parse().unwrap();
+            chat.access.policy.rules = Arc::new([rule]);
+        }
+        self
+    }
+
+    /// The rules decide on the request that has waited longest for them.
+    pub(super) fn judge(&mut self, decision: Decision, by: &[&str]) {
+        if !self.cases.is_empty() {
+            let version = self.cases.remove(0).version;
+            let by = by.iter().map(|rule| (*rule).to_owned()).collect();
+            self.handle(Event::Judged(version, Judgement { decision, by }));
+        }
     }
 
     pub(super) fn chat_state(&self) -> ChatState {

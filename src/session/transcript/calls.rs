@@ -4,6 +4,7 @@
 use super::Transcript;
 use crate::session::entry::{Decision, Entry, PermissionEntry, ToolEntry};
 use crate::session::ids::ToolCallId;
+use crate::session::permission::DecidedBy;
 use crate::session::tool_call::{ToolCallPatch, ToolStatus};
 
 impl Transcript {
@@ -60,20 +61,14 @@ impl Transcript {
         duplicate
     }
 
-    /// Sets the outcome of a permission request, and whether the user's permission provider has chosen it.
-    pub fn decide(
-        &mut self,
-        id: &ToolCallId,
-        request: u64,
-        decision: Decision,
-        is_automatic: bool,
-    ) {
+    /// Sets the outcome of a permission request, and who has chosen it.
+    pub fn decide(&mut self, id: &ToolCallId, request: u64, decision: Decision, by: DecidedBy) {
         let index = self.tool_index(id);
         if let Some(asked) = &mut self.tool_at(index).asked
             && asked.id == request
         {
             asked.decision = decision;
-            asked.is_automatic = is_automatic;
+            asked.by = by;
             self.mark_changed(index);
         }
     }
@@ -127,7 +122,7 @@ mod tests {
             question: None,
             options: Vec::new(),
             decision: Decision::Waiting,
-            is_automatic: false,
+            by: DecidedBy::User,
         }
     }
 
@@ -181,12 +176,12 @@ mod tests {
         let second = transcript.ask(&id, titled("rm b"), asked(2));
         assert_eq!(titles(&transcript), ["rm a", "rm b"]);
         let chosen = Decision::Chosen(OptionId::from("yes"));
-        transcript.decide(&id, 1, chosen.clone(), false);
+        transcript.decide(&id, 1, chosen.clone(), DecidedBy::User);
         let decisions = |transcript: &Transcript| {
             transcript.tools().map(|tool| tool.asked.clone().unwrap().decision).collect::<Vec<_>>()
         };
         assert_eq!(decisions(&transcript), [chosen.clone(), Decision::Waiting]);
-        transcript.decide(&second, 2, Decision::Cancelled, false);
+        transcript.decide(&second, 2, Decision::Cancelled, DecidedBy::User);
         assert_eq!(decisions(&transcript), [chosen, Decision::Cancelled]);
         transcript.tool(&id, done());
         assert!(transcript.tools().all(|tool| tool.call.status == ToolStatus::Completed));

@@ -13,6 +13,7 @@
 ---@field unsaved? rat.notify.Unsaved The option of the same name.
 ---@field write_dirty? rat.notify.WriteDirty The option of the same name.
 ---@field review? rat.notify.ReviewMode The option of the same name.
+---@field rules? string[] The option `permission.rules`.
 ---@field wish? rat.notify.Wish The session to open; without it, the one that is open, else a new one.
 ---@field session? string For `session` and `fork`: the id that the agent gave the session.
 ---@field focus? boolean Whether to put the cursor into the prompt.

@@ -43,6 +43,7 @@
 ---@field revision integer Incremented whenever what the user has to decide about changes.
 ---@field options rat.msg.PermissionOption[] The options to choose from.
 ---@field diffs integer Number of diffs in the tool call.
+---@field for_user boolean Whether a rule wants the user to decide, not their permission provider.
 
 --- What a tool does, in the protocol's words.
 ---@alias rat.msg.ToolKind "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other"

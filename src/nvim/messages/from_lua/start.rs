@@ -2,15 +2,17 @@
 
 use crate::config::options::{AgentOptions, McpServerOptions};
 use crate::config::resolve::AgentSelection;
-use crate::core::messages::policy::{self, FilePolicy};
+use crate::core::messages::policy::{self, ChatPolicy};
 use crate::core::messages::user::SessionTarget;
 use crate::nvim::value::ReadError;
 use crate::session::fork::ForkPoint;
+use crate::trust::rule::{Decision, Rule};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Starts an agent, or shows the existing chat with it.
 #[derive(Debug, Deserialize)]
@@ -44,6 +46,9 @@ pub(in crate::nvim) struct Start {
     /// The option of the same name.
     #[serde(default)]
     review: ReviewMode,
+    /// The option `permission.rules`.
+    #[serde(default)]
+    rules: Vec<String>,
     /// The session to open; without it, the one that is open, else a new one.
     wish: Option<Wish>,
     /// For `session` and `fork`: the id that the agent gave the session.
@@ -64,8 +69,10 @@ pub struct StartRequest {
     pub cwd: PathBuf,
     /// Additional folders the agent may use; absolute.
     pub directories: Vec<PathBuf>,
-    /// The options for unsaved text.
-    pub policy: FilePolicy,
+    /// The options for unsaved text and rules.
+    pub policy: ChatPolicy,
+    /// What is wrong with the rules, one line each.
+    pub problems: Vec<String>,
     /// The session to open.
     pub target: SessionTarget,
     /// Whether to put the cursor into the prompt.
@@ -134,6 +141,25 @@ impl From<ReviewMode> for policy::ReviewMode {
     }
 }
 
+/// Parses the option `permission.rules`, and returns what is wrong with it. If something is, nothing is allowed by a rule:
+/// the one that cannot be read may have been meant to deny it.
+fn parse_rules(lines: &[String]) -> (Arc<[Rule]>, Vec<String>) {
+    let (mut rules, mut problems) = (Vec::new(), Vec::new());
+    for (index, line) in lines.iter().enumerate() {
+        match line.parse::<Rule>() {
+            Ok(rule) => rules.push(rule),
+            Err(why) => problems.push(format!(
+                "permission.rules[{}]: {why}. Until it is corrected, no rule allows anything.",
+                index + 1
+            )),
+        }
+    }
+    if !problems.is_empty() {
+        rules.retain(|rule| rule.decision != Decision::Allow);
+    }
+    (rules.into(), problems)
+}
+
 impl TryFrom<Start> for StartRequest {
     type Error = ReadError;
 
@@ -149,6 +175,7 @@ impl TryFrom<Start> for StartRequest {
             Some(Wish::Fork) => SessionTarget::Fork(ForkPoint::whole(session()?)),
             Some(Wish::Never) | None => SessionTarget::Current,
         };
+        let (rules, problems) = parse_rules(&start.rules);
         Ok(Self {
             agent: AgentSelection {
                 name: start.agent,
@@ -159,12 +186,14 @@ impl TryFrom<Start> for StartRequest {
             settings_file: start.settings_file.map(Into::into),
             cwd: start.cwd.into(),
             directories: start.directories.into_iter().map(PathBuf::from).collect(),
-            policy: FilePolicy {
+            policy: ChatPolicy {
                 unsaved: start.unsaved.into(),
                 write_dirty: start.write_dirty.into(),
                 review: start.review.into(),
                 outside: policy::Outside::Ask,
+                rules,
             },
+            problems,
             target,
             focus: start.focus,
         })

@@ -4,7 +4,7 @@ use super::start::StartRequest;
 use super::*;
 use crate::config::resolve::AgentSelection;
 use crate::core::messages::elicitation::ElicitationChoice;
-use crate::core::messages::policy::FilePolicy;
+use crate::core::messages::policy::ChatPolicy;
 use crate::core::messages::user::{PermissionChoice, SessionTarget};
 use crate::session::content::ContentId;
 use crate::session::elicitation::FieldValue;
@@ -284,7 +284,7 @@ fn missing_fields_have_defaults() {
     let least = start_request(&json!({"agent": "a", "cwd": "/a"}));
     assert_eq!(
         (least.directories, least.policy, least.target, least.focus),
-        (vec![], FilePolicy::default(), SessionTarget::Current, false)
+        (vec![], ChatPolicy::default(), SessionTarget::Current, false)
     );
     assert_eq!(least.agent, AgentSelection { name: "a".into(), ..AgentSelection::default() });
     assert_eq!(least.settings_file, None);

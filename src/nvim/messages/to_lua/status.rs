@@ -115,6 +115,8 @@ pub(in crate::nvim) struct WaitingPermission {
     options: Vec<PermissionOption>,
     /// Number of diffs in the tool call.
     diffs: usize,
+    /// Whether a rule wants the user to decide, not their permission provider.
+    for_user: bool,
 }
 
 /// What a tool does, in the protocol's words.
@@ -232,6 +234,7 @@ impl From<status::WaitingPermission> for WaitingPermission {
             revision: it.revision,
             options: each(it.options, Into::into),
             diffs: it.diffs,
+            for_user: it.for_user,
         }
     }
 }

@@ -65,6 +65,7 @@ fn waiting_permission() -> WaitingPermission {
             kind: OptionKind::AllowOnce,
         }],
         diffs: 1,
+        for_user: false,
     }
 }
 

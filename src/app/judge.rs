@@ -1,0 +1,46 @@
+//! Lets the user's rules decide on a permission request, with the real paths of the files that it names.
+
+use crate::core::messages::event::Event;
+use crate::core::messages::judgement::{Case, Judgement};
+use crate::host::paths::real_path;
+use crate::trust::rule::Decision;
+use crate::trust::rules::{self, Verdict};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+/// How long a file system may take to answer what a path leads to. After that the user is asked.
+const RESOLVE_LIMIT: Duration = Duration::from_secs(2);
+
+/// Decides on a request, on a blocking thread.
+pub(super) async fn judge(case: Box<Case>) -> Event {
+    let version = case.version;
+    let judged = timeout(RESOLVE_LIMIT, spawn_blocking(move || decide(&case))).await;
+    let judgement = judged.ok().and_then(Result::ok);
+    Event::Judged(version, judgement.unwrap_or(LEFT_TO_THE_USER))
+}
+
+const LEFT_TO_THE_USER: Judgement = Judgement { decision: Decision::Ask, by: Vec::new() };
+
+fn decide(case: &Case) -> Judgement {
+    let resolve = |path: &Path| real_path(path).ok();
+    let files: Option<Vec<PathBuf>> = case.files.iter().map(|file| resolve(file)).collect();
+    let (Some(root), Some(files)) = (resolve(&case.cwd), files) else { return LEFT_TO_THE_USER };
+    let call = rules::Call {
+        agent: &case.agent,
+        kind: case.kind,
+        tool: case.tool.as_deref(),
+        files: &files,
+        command: case.command.as_deref(),
+        root: &root,
+        real_path: &resolve,
+    };
+    match rules::decide(&case.rules, call) {
+        Verdict::Decided(decision, by) => {
+            let lines = by.iter().filter_map(|index| case.rules.get(*index));
+            Judgement { decision, by: lines.map(ToString::to_string).collect() }
+        }
+        Verdict::Open | Verdict::Unclear(_) => LEFT_TO_THE_USER,
+    }
+}

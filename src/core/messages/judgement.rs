@@ -1,0 +1,48 @@
+//! What the user's rules decide on a permission request. Paths are resolved for that, so it is done outside of the core.
+
+use crate::session::author::ChatId;
+use crate::session::tool_call::ToolKind;
+use crate::trust::rule::{Decision, Rule};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Names a request as it was at some moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestVersion {
+    /// The chat.
+    pub chat: ChatId,
+    /// Our number of the request.
+    pub request: u64,
+    /// How many times what is decided about had changed.
+    pub revision: u64,
+}
+
+/// A request to be decided on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// The request.
+    pub version: RequestVersion,
+    /// The agent's name in the configuration.
+    pub agent: String,
+    /// What the tool does.
+    pub kind: ToolKind,
+    /// The name of the tool, if the agent tells it.
+    pub tool: Option<String>,
+    /// The absolute paths of the files that the call names, as the agent wrote them.
+    pub files: Vec<PathBuf>,
+    /// The command line.
+    pub command: Option<String>,
+    /// The working directory of the session.
+    pub cwd: PathBuf,
+    /// The rules.
+    pub rules: Arc<[Rule]>,
+}
+
+/// What the rules have decided; by none if they leave it to the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// What is decided.
+    pub decision: Decision,
+    /// The rules that decide so, as lines of text.
+    pub by: Vec<String>,
+}

@@ -1,0 +1,139 @@
+//! The option `permission.rules` in real Neovim: rules that decide on permission requests before the user is asked.
+
+use crate::support::{Chat, Pending, TRANSCRIPT};
+use serde_json::{Value as Json, json};
+use std::os::unix::fs::symlink;
+
+/// A turn with rules.
+fn with_rules(rules: &[&str]) -> Chat {
+    let mut chat = Chat::builder().setup(json!({"permission": {"rules": rules}})).start();
+    chat.prompt("go");
+    chat.nvim.enter(TRANSCRIPT);
+    chat
+}
+
+fn ask(chat: &mut Chat, call: Json) -> Pending {
+    let options = json!([
+        {"optionId": "always", "name": "Always", "kind": "allow_always"},
+        {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+        {"optionId": "no", "name": "No", "kind": "reject_once"},
+    ]);
+    chat.ask("session/request_permission", json!({"toolCall": call, "options": options}))
+}
+
+fn run(id: &str, command: &str) -> Json {
+    json!({"toolCallId": id, "title": command, "kind": "execute", "status": "pending",
+        "rawInput": {"command": command}})
+}
+
+fn edit(id: &str, path: impl Into<Json>) -> Json {
+    json!({"toolCallId": id, "title": "Edit a file", "kind": "edit", "status": "pending",
+        "locations": [{"path": path.into()}]})
+}
+
+fn selected(option: &str) -> Json {
+    json!({"outcome": {"outcome": "selected", "optionId": option}})
+}
+
+/// Checks that the user is asked, and rejects the request.
+fn is_asked(chat: &mut Chat, call: Json) {
+    let pending = ask(chat, call.clone());
+    chat.nvim.poll("the request", |nvim| nvim.waiting() == 1);
+    assert!(!chat.agent.is_answered(pending), "{call}");
+    chat.nvim.command("RatDeny");
+    assert_eq!(chat.answer(pending), selected("no"), "{call}");
+    chat.nvim.poll("no request", |nvim| nvim.waiting() == 0);
+}
+
+/// Holds (Permission requests): A rule decides before the user is asked, once, and the transcript shows the rule.
+#[test]
+fn a_rule_decides_before_the_user_is_asked_and_the_transcript_shows_it() {
+    let mut chat = with_rules(&["allow execute cargo test *", "deny execute git push *"]);
+    let pending = ask(&mut chat, run("one", "cargo test --lib && cargo test"));
+    assert_eq!(chat.answer(pending), selected("yes"));
+    chat.nvim.poll_screen("✓ Yes · rule: allow execute cargo");
+    let pending = ask(&mut chat, run("two", "cargo test && git push"));
+    assert_eq!(chat.answer(pending), selected("no"));
+    chat.nvim.poll_screen("rule: deny execute git push *");
+    assert!(!chat.nvim.screen().contains("<CR> choose"), "the user was asked");
+    is_asked(&mut chat, run("three", "cargo test; make"));
+    is_asked(&mut chat, run("four", "for x in a; do cargo test; done"));
+}
+
+/// Holds (Permission requests): Rules for files follow links, and have to allow all files of a call.
+#[test]
+fn rules_for_files_are_about_where_a_path_leads() {
+    let mut chat = with_rules(&["allow edit src/", "deny edit src/secret/"]);
+    std::fs::create_dir_all(chat.path("src/secret")).unwrap();
+    symlink("/etc", chat.path("src/out")).unwrap();
+    symlink("secret", chat.path("src/inner")).unwrap();
+    for path in [json!(chat.path("src/new/a.rs")), json!("src/a.rs"), json!("src/x/../a.rs")] {
+        let pending = ask(&mut chat, edit(&format!("ok {path}"), path.clone()));
+        assert_eq!(chat.answer(pending), selected("yes"), "{path}");
+    }
+    for path in ["src/secret/a", "src/inner/a"] {
+        let pending = ask(&mut chat, edit(path, path));
+        assert_eq!(chat.answer(pending), selected("no"), "{path}");
+    }
+    for path in ["src/out/hosts", "src/../a.rs", "/etc/hosts"] {
+        is_asked(&mut chat, edit(path, path));
+    }
+    let both = json!({"toolCallId": "both", "title": "Edit", "kind": "edit", "status": "pending",
+        "locations": [{"path": "src/a.rs"}, {"path": "b.rs"}]});
+    is_asked(&mut chat, both);
+    is_asked(
+        &mut chat,
+        json!({"toolCallId": "none", "title": "Edit", "kind": "edit", "status": "pending"}),
+    );
+}
+
+/// Holds (Permission requests): Where a rule says `ask`, the user is asked and not the provider.
+#[test]
+fn a_rule_that_asks_goes_past_the_provider() {
+    let mut chat = with_rules(&["allow execute", "ask execute make *"]);
+    let provider = "require('rat.config').get().permission.provider = function(_, answer)
+        answer('allow_once')
+    end";
+    chat.nvim.lua(provider, json!([]));
+    is_asked(&mut chat, run("one", "make all"));
+    let pending = ask(&mut chat, edit("two", "a.rs"));
+    assert_eq!(chat.answer(pending), selected("yes"));
+    chat.nvim.poll_screen("answered by your permission provider");
+}
+
+/// Holds (Permission requests): A rule may be for one agent, or for tools by name.
+#[test]
+fn rules_are_for_an_agent_or_a_tool() {
+    let mut chat = with_rules(&["allow other:execute", "allow fake:tool mcp__files__*"]);
+    is_asked(&mut chat, run("one", "ls"));
+    let call = json!({"toolCallId": "two", "title": "Read", "kind": "other", "status": "pending",
+        "name": "mcp__files__read"});
+    let pending = ask(&mut chat, call);
+    assert_eq!(chat.answer(pending), selected("yes"));
+}
+
+/// Holds (Permission requests): A rule that cannot be read is reported in one line, and then no rule allows anything.
+#[test]
+fn with_a_rule_that_cannot_be_read_no_rule_allows() {
+    let mut chat = with_rules(&["allow execute", "dny execute rm *", "deny execute make *"]);
+    let told = "permission.rules[2]: a rule begins with one of allow, ask, deny";
+    chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
+    is_asked(&mut chat, run("one", "ls"));
+    let pending = ask(&mut chat, run("two", "make"));
+    assert_eq!(chat.answer(pending), selected("no"));
+}
+
+/// Holds (Permission requests): Without an option that allows once, a rule that allows leaves it to the user.
+#[test]
+fn a_rule_takes_no_lasting_answer() {
+    let mut chat = with_rules(&["allow execute"]);
+    let options = json!([
+        {"optionId": "always", "name": "Always", "kind": "allow_always"},
+        {"optionId": "no", "name": "No", "kind": "reject_once"},
+    ]);
+    let asked = json!({"toolCall": run("one", "ls"), "options": options});
+    let pending = chat.ask("session/request_permission", asked);
+    chat.nvim.poll("the request", |nvim| nvim.waiting() == 1);
+    chat.nvim.command("RatDeny");
+    assert_eq!(chat.answer(pending), selected("no"));
+}
