@@ -137,3 +137,39 @@ fn a_rule_takes_no_lasting_answer() {
     chat.nvim.command("RatDeny");
     assert_eq!(chat.answer(pending), selected("no"));
 }
+
+/// Holds (Permission requests): What a rule denies is denied to agents that use files and commands through Neovim without asking.
+#[test]
+fn what_is_denied_holds_for_files_and_commands_through_neovim() {
+    let mut chat = with_rules(&["deny read .env*", "deny edit .env*", "deny execute rm *"]);
+    for name in [".env", "a.txt"] {
+        std::fs::write(chat.path(name), "one\n").unwrap();
+    }
+    symlink(".env", chat.path("link")).unwrap();
+    let use_file = |chat: &mut Chat, method: &str, name: &str| {
+        let params =
+            json!({"sessionId": chat.session, "path": chat.path(name), "content": "two\n"});
+        chat.agent.request(method, params)
+    };
+    for name in [".env", "link", "sub/../.env"] {
+        for method in ["fs/read_text_file", "fs/write_text_file"] {
+            let error = use_file(&mut chat, method, name).unwrap_err();
+            assert!(error["message"].as_str().unwrap().contains("by the rule \"deny"), "{error}");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(chat.path(".env")).unwrap(), "one\n");
+    assert_eq!(use_file(&mut chat, "fs/read_text_file", "a.txt").unwrap()["content"], "one\n");
+    use_file(&mut chat, "fs/write_text_file", "a.txt").unwrap();
+    for (command, args) in [("rm", json!(["a.txt"])), ("sh", json!(["-c", "true; rm a.txt"]))] {
+        let params = json!({"sessionId": chat.session, "command": command, "args": args});
+        let error = chat.agent.request("terminal/create", params).unwrap_err();
+        assert!(error["message"].as_str().unwrap().contains("\"deny execute rm *\""), "{error}");
+    }
+    for shown in ["Did not let it read .env", "Did not let it write .env", "Did not run true"] {
+        chat.nvim.poll_screen(shown);
+    }
+    let denied: Vec<_> =
+        chat.transcript().into_iter().filter(|line| line.contains("Did not")).collect();
+    assert_eq!(denied.len(), 4, "each once: {denied:?}");
+    assert_eq!(std::fs::read_to_string(chat.path("a.txt")).unwrap(), "two\n");
+}

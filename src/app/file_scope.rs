@@ -3,11 +3,14 @@
 
 use super::file_outcome::failure;
 use crate::core::messages::agent::INVALID_PARAMS;
-use crate::core::messages::file_scope::FileScope;
+use crate::core::messages::file_scope::{Denials, FileScope};
 use crate::core::messages::files::FileOutcome;
 use crate::documents::DocumentError;
 use crate::documents::disks::Disks;
 use crate::host::paths::{self, PathError};
+use crate::session::tool_call::ToolKind;
+use crate::trust::rule::Decision;
+use crate::trust::rules::{self, Call, Verdict};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -38,16 +41,17 @@ impl PathQueues {
     }
 }
 
-/// Returns the real path if the agent may access it, otherwise the outcome that tells it why not. A regular or missing file
-/// outside of the scope is `Outside`, so that the user can be asked.
+/// Returns the real path if the agent may read or edit it, otherwise the outcome that tells it why not. A regular or missing
+/// file outside of the scope is `Outside`, so that the user can be asked.
 pub(super) async fn resolve_in_scope(
     disks: &Disks,
     scope: &FileScope,
     path: &Path,
+    kind: ToolKind,
 ) -> Result<PathBuf, FileOutcome> {
     let real = match resolve(disks, scope, path).await.map_err(|error| failure(&error))? {
-        Ok(path) => return Ok(path),
-        Err(PathError::Outside { real, .. }) => real,
+        Ok(path) => return check_rules(disks, scope, path, kind).await,
+        Err(PathError::Outside { real, .. }) => check_rules(disks, scope, real, kind).await?,
         Err(error) => {
             let message = error.to_string();
             let reason = message.clone();
@@ -68,6 +72,39 @@ pub(super) async fn resolve_in_scope(
             let reason = "it is not a regular file".to_owned();
             Err(FileOutcome::Failed { code: INVALID_PARAMS, message, reason })
         }
+    }
+}
+
+/// Returns the real path of a file again if no rule denies it.
+async fn check_rules(
+    disks: &Disks,
+    scope: &FileScope,
+    real: PathBuf,
+    kind: ToolKind,
+) -> Result<PathBuf, FileOutcome> {
+    let Denials { agent, cwd, rules } = &scope.denied;
+    if rules.is_empty() {
+        return Ok(real);
+    }
+    let folder = cwd.clone();
+    let root = disks.call(cwd, move |_| paths::real_path(&folder).unwrap_or(folder));
+    let root = root.await.map_err(|error| failure(&error))?;
+    let call = Call {
+        agent,
+        kind,
+        tool: None,
+        files: std::slice::from_ref(&real),
+        command: None,
+        root: &root,
+        real_path: &|_| None,
+    };
+    match rules::decide(rules, call) {
+        Verdict::Decided(Decision::Deny, by) => {
+            let by: Vec<_> = by.iter().filter_map(|at| rules.get(*at)).collect();
+            let rule = by.first().map(ToString::to_string).unwrap_or_default();
+            Err(FileOutcome::Denied { file: real, rule })
+        }
+        _ => Ok(real),
     }
 }
 
@@ -122,7 +159,7 @@ async fn resolve(
 ) -> Result<Result<PathBuf, PathError>, DocumentError> {
     let is_near = |root: &PathBuf| disks.is_same_file_system(root, path);
     let (near, far): (Vec<_>, Vec<_>) = scope.roots.iter().cloned().partition(is_near);
-    let near = FileScope { roots: near, allowed: scope.allowed.clone() };
+    let near = FileScope { roots: near, ..scope.clone() };
     let own = path.to_owned();
     let checked = disks.call(path, move |_| paths::check(&near, &own)).await?;
     let Err(PathError::Outside { real, .. }) = &checked else { return Ok(checked) };

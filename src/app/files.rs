@@ -23,6 +23,7 @@ use crate::documents::watch::Watcher;
 use crate::documents::{DocumentError, Documents, ReadRequest, WriteRequest};
 use crate::host::checkpoints::Checkpoints;
 use crate::session::author::{Author, ChatId, SessionKey};
+use crate::session::tool_call::ToolKind;
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -78,10 +79,13 @@ impl Files {
         let editor = Arc::clone(&self.editor);
         self.answer(token, async move {
             let _guard = queue.lock().await;
-            let path = match resolve_in_scope(documents.disks(), &scope, &request.path).await {
-                Ok(path) => path,
-                Err(outcome) => return outcome,
-            };
+            let path =
+                match resolve_in_scope(documents.disks(), &scope, &request.path, ToolKind::Read)
+                    .await
+                {
+                    Ok(path) => path,
+                    Err(outcome) => return outcome,
+                };
             match editor.provided_text(&path, request.line, request.limit).await {
                 Some(text) => FileOutcome::Text(text),
                 None => read_outcome(documents.read(ReadRequest { path, ..request }).await),
@@ -94,7 +98,7 @@ impl Files {
         let (editor, dirty) = (Arc::clone(&self.editor), request.dirty);
         self.answer(token, async move {
             let _guard = queue.lock().await;
-            match resolve_in_scope(documents.disks(), &scope, &request.path).await {
+            match resolve_in_scope(documents.disks(), &scope, &request.path, ToolKind::Edit).await {
                 Ok(path) => {
                     let request = WriteRequest { path, ..request };
                     if request.consent == Consent::Missing {

@@ -135,7 +135,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0..4u8).prop_map(Step::Judge),
         2 => Just(Step::Read),
         2 => Just(Step::Write),
-        3 => (0..5u8).prop_map(Step::FileDone),
+        3 => (0..6u8).prop_map(Step::FileDone),
         4 => terminals::step().prop_map(Step::Terminal),
         4 => elicitations::step().prop_map(Step::Elicit),
         2 => (0..3u8).prop_map(Step::Update),
@@ -163,6 +163,22 @@ fn unsaved() -> impl Strategy<Value = Unsaved> {
         Unsaved::Ask,
         Unsaved::Ignore,
     ])
+}
+
+fn file_outcome(kind: u8, others: usize) -> FileOutcome {
+    match kind {
+        0 => FileOutcome::Text("text".to_owned()),
+        1 => {
+            FileOutcome::Failed { code: -32603, message: "no".to_owned(), reason: "no".to_owned() }
+        }
+        2 => FileOutcome::Outside {
+            file: format!("/elsewhere/{others}").into(),
+            folder: (others > 0).then(|| "/elsewhere".into()),
+        },
+        3 => FileOutcome::Unsaved("/project/a".into()),
+        4 => FileOutcome::Denied { file: "/project/a".into(), rule: "deny".into() },
+        _ => FileOutcome::Written { changes: Vec::new(), notice: None },
+    }
 }
 
 fn judge(world: &mut World, how: u8) {
@@ -207,20 +223,7 @@ fn play(world: &mut World, step: Step) {
         Step::Elicit(step) => elicitations::play(world, step),
         Step::FileDone(kind) => {
             if let Some(token) = world.file_requests.pop() {
-                let outcome = match kind {
-                    0 => FileOutcome::Text("text".to_owned()),
-                    1 => FileOutcome::Failed {
-                        code: -32603,
-                        message: "no".to_owned(),
-                        reason: "no".to_owned(),
-                    },
-                    2 => FileOutcome::Outside {
-                        file: format!("/elsewhere/{}", world.file_requests.len()).into(),
-                        folder: (!world.file_requests.is_empty()).then(|| "/elsewhere".into()),
-                    },
-                    3 => FileOutcome::Unsaved("/project/a".into()),
-                    _ => FileOutcome::Written { changes: Vec::new(), notice: None },
-                };
+                let outcome = file_outcome(kind, world.file_requests.len());
                 world.handle(Event::File { token, outcome });
             }
         }

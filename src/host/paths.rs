@@ -179,7 +179,7 @@ mod tests {
         }
 
         fn scope(&self) -> FileScope {
-            FileScope { roots: vec![self.0.join("project")], allowed: Vec::new() }
+            FileScope { roots: vec![self.0.join("project")], ..FileScope::default() }
         }
 
         fn check(&self, path: &str) -> Result<PathBuf, PathError> {
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(scratch.check("project/in/a.rs"), Ok(scratch.0.join("project/src/a.rs")));
         assert_eq!(scratch.check("project/in/new"), Ok(scratch.0.join("project/src/new")));
         // A root that is a symbolic link stands for the folder it points to.
-        let scope = FileScope { roots: vec![scratch.0.join("project/in")], allowed: Vec::new() };
+        let scope = FileScope { roots: vec![scratch.0.join("project/in")], ..FileScope::default() };
         assert!(check(&scope, &scratch.0.join("project/src/a.rs")).is_ok());
     }
 

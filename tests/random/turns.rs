@@ -107,7 +107,7 @@ impl Turns {
     }
 
     fn scope(&self) -> FileScope {
-        FileScope { roots: vec![self.root.clone()], allowed: Vec::new() }
+        FileScope { roots: vec![self.root.clone()], ..FileScope::default() }
     }
 
     fn run(&mut self, command: CheckpointCommand) {

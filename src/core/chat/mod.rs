@@ -12,7 +12,7 @@ mod replay;
 mod status;
 
 use crate::core::messages::effect::Effect;
-use crate::core::messages::file_scope::FileScope;
+use crate::core::messages::file_scope::{Denials, FileScope};
 use crate::core::messages::ids::AgentId;
 use crate::core::messages::page::View;
 use crate::core::messages::policy::ReviewMode;
@@ -25,6 +25,7 @@ use crate::session::transcript::Transcript;
 use crate::session::update::Usage;
 use crate::view::scene::Scene;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) use call_titles::CallTitles;
@@ -166,7 +167,9 @@ impl Chat {
     /// The files its agent may use without asking.
     pub(super) fn file_scope(&self) -> FileScope {
         let roots = std::iter::once(&self.cwd).chain(&self.directories).cloned().collect();
-        FileScope { roots, allowed: self.access.allowed.clone() }
+        let rules = Arc::clone(&self.access.policy.rules);
+        let denied = Denials { agent: self.name().to_owned(), cwd: self.cwd.clone(), rules };
+        FileScope { roots, allowed: self.access.allowed.clone(), denied }
     }
 
     /// Whether what the agent changes is shown and kept.

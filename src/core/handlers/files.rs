@@ -134,6 +134,7 @@ impl State {
             FileOutcome::Outside { file, folder } => {
                 self.ask_about_outside_path(id, token, file, folder);
             }
+            FileOutcome::Denied { file, rule } => self.file_denied(id, token, &file, &rule),
             FileOutcome::Unsaved(path) => self.ask_about_dirty_buffer(id, token, &path),
             FileOutcome::Proposed(write) => self.ask_about_write(id, token, write),
             FileOutcome::Failed { code: NOT_FOUND, .. } if self.reads_missing_as_empty(token) => {
@@ -146,6 +147,14 @@ impl State {
                 }
             }
         }
+    }
+
+    fn file_denied(&mut self, id: ChatId, token: RequestToken, file: &Path, rule: &str) {
+        let request = self.requests.get(&token).and_then(|request| request.file.as_ref());
+        let verb = if matches!(request, Some(Effect::Write { .. })) { "write" } else { "read" };
+        let Some(chat) = self.chats.get(&id) else { return };
+        let what = format!("let it {verb} {}", chat.scene().shorten(file));
+        self.denied_by_rule(id, token, &what, rule);
     }
 
     /// Whether this is a read by an agent that can only create a file if reading the missing file gives an empty text.

@@ -19,6 +19,7 @@ mod proposed_writes;
 mod reconnect;
 mod review;
 mod review_list;
+mod rules;
 mod session_list;
 mod sessions;
 mod terminals;

@@ -3,24 +3,21 @@
 use crate::core::chat::Chat;
 use crate::core::chat::{PendingPermission, PermissionStage};
 use crate::core::messages::editor::{EditorMessage, Level};
-use crate::core::messages::effect::{Answer, Effect};
+use crate::core::messages::effect::Answer;
 use crate::core::messages::ids::{AgentId, RequestToken};
-use crate::core::messages::judgement::{Case, Judgement, RequestVersion};
 use crate::core::messages::notice::Notice;
 use crate::core::messages::user::PermissionChoice;
 use crate::core::requests::PendingRequest;
 use crate::core::state::State;
 use crate::session::author::ChatId;
-use crate::session::entry::{self, PermissionEntry};
+use crate::session::entry::{Decision, PermissionEntry};
 use crate::session::ids::{OptionId, ToolCallId};
 use crate::session::permission::{
     DecidedBy, OptionKind, Outcome, PermissionOption, PermissionRequest,
 };
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::{ToolCall, ToolKind};
-use crate::trust::rule::Decision;
 use std::path::Component;
-use std::sync::Arc;
 
 /// What to do where there is no simple answer.
 const CHOOSE: &str = "Choose an answer with :RatPermission.";
@@ -38,8 +35,7 @@ impl State {
         let number = self.next_id();
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let cancelled = chat.turn().is_some_and(|turn| turn.cancelled);
-        let decision =
-            if cancelled { entry::Decision::Cancelled } else { entry::Decision::Waiting };
+        let decision = if cancelled { Decision::Cancelled } else { Decision::Waiting };
         let PermissionRequest { tool_call, patch, question, options } = request;
         let asked = PermissionEntry {
             id: number,
@@ -73,41 +69,6 @@ impl State {
         if has_rules {
             self.judge(id, number);
         }
-    }
-
-    /// Lets the user's rules decide on a waiting request.
-    fn judge(&mut self, id: ChatId, request: u64) {
-        let case = self.chats.get(&id).and_then(|chat| chat.case(request));
-        self.effects.extend(case.map(|case| Effect::Judge(Box::new(case))));
-    }
-
-    /// The user's rules have decided on a request, or leave it to the user. One that has changed in the meantime is decided
-    /// on again.
-    pub(in crate::core) fn permission_judged(&mut self, judged: RequestVersion, how: Judgement) {
-        let found = self.find_permission(Some(judged.chat), Some(judged.request));
-        let Some((id, mut waiting)) = found else { return };
-        if waiting.stage != PermissionStage::Rules {
-            return;
-        } else if waiting.revision != judged.revision {
-            return self.judge(id, judged.request);
-        }
-        let kinds: &[OptionKind] = match how.decision {
-            Decision::Allow => &[OptionKind::AllowOnce],
-            Decision::Deny => &[OptionKind::RejectOnce, OptionKind::RejectAlways],
-            Decision::Ask => &[],
-        };
-        let offered = |kind: &OptionKind| waiting.options.iter().find(|it| it.kind == *kind);
-        let option = kinds.iter().find_map(offered).map(|option| option.id.clone());
-        if option.is_some() || how.decision == Decision::Deny {
-            waiting.by = DecidedBy::Rules(how.by);
-            return self.answer_permission(id, &waiting, option.as_ref());
-        }
-        let Some(chat) = self.chats.get_mut(&id) else { return };
-        let all = chat.awaiting_user.permissions.iter_mut();
-        let is_for_user = how.decision == Decision::Ask && !how.by.is_empty();
-        let stage = if is_for_user { PermissionStage::User } else { PermissionStage::Provider };
-        all.filter(|it| it.id == waiting.id).for_each(|it| it.stage = stage);
-        chat.redraw.status = true;
     }
 
     pub(in crate::core) fn permission_answered(
@@ -210,7 +171,7 @@ impl State {
     }
 
     /// Answers a request, and others that the same answer settles. `None` answers `cancelled`.
-    fn answer_permission(
+    pub(super) fn answer_permission(
         &mut self,
         id: ChatId,
         waiting: &PendingPermission,
@@ -235,8 +196,8 @@ impl State {
         chat.awaiting_user.permissions.retain(|it| it.id != waiting.id);
         chat.redraw.status = true;
         let (decision, outcome) = match option {
-            Some(option) => (entry::Decision::Chosen(option.clone()), Outcome::Selected(option)),
-            None => (entry::Decision::Cancelled, Outcome::Cancelled),
+            Some(option) => (Decision::Chosen(option.clone()), Outcome::Selected(option)),
+            None => (Decision::Cancelled, Outcome::Cancelled),
         };
         let by = waiting.by.clone();
         chat.incoming_mut().decide(&waiting.tool_call, waiting.id, decision, by);
@@ -306,24 +267,6 @@ impl State {
 }
 
 impl Chat {
-    /// Returns what the user's rules have to decide about a waiting request.
-    fn case(&self, request: u64) -> Option<Case> {
-        let waiting = self.awaiting_user.permissions.iter().find(|it| it.id == request)?;
-        let call = &self.incoming().find_tool(&waiting.tool_call)?.call;
-        let command = call.input.as_ref().and_then(|input| input.command.clone());
-        Some(Case {
-            version: RequestVersion { chat: self.id, request, revision: waiting.revision },
-            agent: self.name().to_owned(),
-            kind: call.kind,
-            tool: call.name.clone(),
-            // Some agents send paths relative to the session's working directory.
-            files: call.paths().map(|path| self.cwd.join(path)).collect(),
-            command,
-            cwd: self.cwd.clone(),
-            rules: Arc::clone(&self.access.policy.rules),
-        })
-    }
-
     /// Returns the message that shows a tool call's changes; `None` if it has none.
     fn diff(&self, call: &ToolCallId, request: Option<u64>) -> Option<EditorMessage> {
         let call = &self.incoming().find_tool(call)?.call;

@@ -1,6 +1,8 @@
 //! Which files an agent may use without asking the user. Paths are compared as text; no disk is accessed.
 
+use crate::trust::rule::Rule;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The files an agent may use without asking.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -9,6 +11,19 @@ pub struct FileScope {
     pub roots: Vec<PathBuf>,
     /// What the user has allowed in addition.
     pub allowed: Vec<AllowedPath>,
+    /// What the user's rules deny, in spite of that.
+    pub denied: Denials,
+}
+
+/// Rules that deny an agent files.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Denials {
+    /// The agent's name in the configuration.
+    pub agent: String,
+    /// The working directory of the session, which patterns are relative to.
+    pub cwd: PathBuf,
+    /// The user's rules, also those that do not deny.
+    pub rules: Arc<[Rule]>,
 }
 
 /// A path the user has allowed. It is a real path, so it does not cover whatever a symbolic link in its place points to

@@ -134,6 +134,13 @@ pub enum FileOutcome {
         /// Its folder; `None` if that is too broad to offer, such as a home directory.
         folder: Option<PathBuf>,
     },
+    /// A rule of the user denies it.
+    Denied {
+        /// The real path of the file.
+        file: PathBuf,
+        /// The rule, as a line of text.
+        rule: String,
+    },
     /// It failed.
     Failed {
         /// A JSON-RPC or ACP error code.

@@ -1,0 +1,109 @@
+//! The user's rules: they decide on permission requests before the user is asked, and deny what agents do through us without
+//! asking.
+
+use crate::core::chat::{Chat, PermissionStage};
+use crate::core::messages::agent::INVALID_PARAMS;
+use crate::core::messages::effect::{Answer, Effect};
+use crate::core::messages::ids::RequestToken;
+use crate::core::messages::judgement::{Case, Judgement, RequestVersion};
+use crate::core::state::State;
+use crate::session::author::ChatId;
+use crate::session::entry::Note;
+use crate::session::permission::{DecidedBy, OptionKind};
+use crate::session::tool_call::ToolKind;
+use crate::session::update::Severity;
+use crate::trust::rule::{Decision, Rule};
+use crate::trust::rules::{self, Call, Verdict};
+use std::sync::Arc;
+
+impl State {
+    /// Lets the user's rules decide on a waiting request.
+    pub(super) fn judge(&mut self, id: ChatId, request: u64) {
+        let case = self.chats.get(&id).and_then(|chat| chat.case(request));
+        self.effects.extend(case.map(|case| Effect::Judge(Box::new(case))));
+    }
+
+    /// The user's rules have decided on a request, or leave it to the user. One that has changed in the meantime is decided
+    /// on again.
+    pub(in crate::core) fn permission_judged(&mut self, judged: RequestVersion, how: Judgement) {
+        let found = self.find_permission(Some(judged.chat), Some(judged.request));
+        let Some((id, mut waiting)) = found else { return };
+        if waiting.stage != PermissionStage::Rules {
+            return;
+        } else if waiting.revision != judged.revision {
+            return self.judge(id, judged.request);
+        }
+        let kinds: &[OptionKind] = match how.decision {
+            Decision::Allow => &[OptionKind::AllowOnce],
+            Decision::Deny => &[OptionKind::RejectOnce, OptionKind::RejectAlways],
+            Decision::Ask => &[],
+        };
+        let offered = |kind: &OptionKind| waiting.options.iter().find(|it| it.kind == *kind);
+        let option = kinds.iter().find_map(offered).map(|option| option.id.clone());
+        if option.is_some() || how.decision == Decision::Deny {
+            waiting.by = DecidedBy::Rules(how.by);
+            return self.answer_permission(id, &waiting, option.as_ref());
+        }
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let all = chat.awaiting_user.permissions.iter_mut();
+        let is_for_user = how.decision == Decision::Ask && !how.by.is_empty();
+        let stage = if is_for_user { PermissionStage::User } else { PermissionStage::Provider };
+        all.filter(|it| it.id == waiting.id).for_each(|it| it.stage = stage);
+        chat.redraw.status = true;
+    }
+
+    /// Tells the agent and the user that a rule denies what the agent wants to do. What it tries again and again is shown once.
+    pub(super) fn denied_by_rule(
+        &mut self,
+        id: ChatId,
+        token: RequestToken,
+        what: &str,
+        rule: &str,
+    ) {
+        if let Some(chat) = self.chats.get_mut(&id) {
+            let title = format!("Did not {what}: your rule denies it: {rule}");
+            let (severity, key) = (Severity::Warning, Some(title.clone()));
+            chat.transcript.keyed_note(Note { severity, title, details: Vec::new(), key });
+        }
+        let message = format!("the user does not allow this, by the rule \"{rule}\"");
+        self.respond(token, Answer::Error { code: INVALID_PARAMS, message });
+    }
+}
+
+impl Chat {
+    /// Returns what the user's rules have to decide about a waiting request.
+    fn case(&self, request: u64) -> Option<Case> {
+        let waiting = self.awaiting_user.permissions.iter().find(|it| it.id == request)?;
+        let call = &self.incoming().find_tool(&waiting.tool_call)?.call;
+        let command = call.input.as_ref().and_then(|input| input.command.clone());
+        Some(Case {
+            version: RequestVersion { chat: self.id, request, revision: waiting.revision },
+            agent: self.name().to_owned(),
+            kind: call.kind,
+            tool: call.name.clone(),
+            // Some agents send paths relative to the session's working directory.
+            files: call.paths().map(|path| self.cwd.join(path)).collect(),
+            command,
+            cwd: self.cwd.clone(),
+            rules: Arc::clone(&self.access.policy.rules),
+        })
+    }
+
+    /// Returns the rule that denies a command line, if there is one.
+    pub(super) fn rule_that_denies(&self, line: &str) -> Option<String> {
+        let rules = &self.access.policy.rules;
+        let call = Call {
+            agent: self.name(),
+            kind: ToolKind::Execute,
+            tool: None,
+            files: &[],
+            command: Some(line),
+            root: &self.cwd,
+            real_path: &|_| None,
+        };
+        match rules::decide(rules, call) {
+            Verdict::Decided(Decision::Deny, by) => rules.get(*by.first()?).map(Rule::to_string),
+            _ => None,
+        }
+    }
+}
