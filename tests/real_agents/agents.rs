@@ -262,10 +262,15 @@ impl Chat {
 
     /// Waits for the end of the turn and checks how it ended.
     pub(crate) fn ends(&mut self, stop_reason: &str) {
+        let end = self.ends_somehow();
+        assert_eq!(end["stop_reason"], json!(stop_reason), "{}", self.nvim.screen().text());
+    }
+
+    /// Waits for the end of the turn, however it ends, and gives what is told of it.
+    pub(crate) fn ends_somehow(&mut self) -> Json {
         let turns = self.turns;
         let what = format!("the end of turn {turns}");
-        let end = self.until(&what, |chat| chat.nvim.events("RatTurnEnd").get(turns - 1).cloned());
-        assert_eq!(end["stop_reason"], json!(stop_reason), "{}", self.nvim.screen().text());
+        self.until(&what, |chat| chat.nvim.events("RatTurnEnd").get(turns - 1).cloned())
     }
 
     /// The same, where whatever the agent asks for is rejected.

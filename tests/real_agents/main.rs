@@ -14,6 +14,7 @@ mod model;
 mod replay;
 mod review;
 mod review_before;
+mod rules;
 mod sdks;
 mod sessions;
 #[path = "../support/mod.rs"]

@@ -1,0 +1,56 @@
+//! The user's rules with real agents: what they say of an edit or a command is what the rules decide on.
+
+use serde_json::json;
+
+use crate::agents::{Chat, Kind};
+use crate::{with_agent, with_each_real_agent};
+
+with_each_real_agent!(rules_decide_on_edits, rules_decide_on_commands);
+
+fn open(kind: Kind) -> Chat {
+    let rules = [
+        "allow edit src/",
+        "deny edit other/",
+        "allow execute echo *",
+        "allow execute cat *",
+        "deny execute touch *",
+    ];
+    let settings = json!({"permission": {"rules": rules}});
+    Chat::open_with(kind, &[("src/a.py", "one\n"), ("other/b.py", "one\n")], settings)
+}
+
+/// Asks, and waits for the end of the turn, however it ends.
+fn ask(chat: &mut Chat, prompt: &str) {
+    chat.ask(prompt);
+    chat.ends_somehow();
+    assert!(!chat.nvim.screen().contains("<CR> choose"), "the user was asked");
+}
+
+fn rules_decide_on_edits(kind: Kind) {
+    let mut chat = open(kind);
+    ask(&mut chat, "[[read src/a.py]][[edit src/a.py|one|1]][[say Done.]]");
+    assert_eq!(chat.file("src/a.py").unwrap(), "1\n");
+    assert!(chat.transcript().contains("rule: allow edit src/"), "{}", chat.transcript());
+    ask(&mut chat, "[[read other/b.py]][[edit other/b.py|one|1]][[say Done.]]");
+    assert_eq!(chat.file("other/b.py").unwrap(), "one\n");
+    assert!(chat.transcript().contains("rule: deny edit other/"), "{}", chat.transcript());
+    chat.finish();
+}
+
+fn rules_decide_on_commands(kind: Kind) {
+    let mut chat = open(kind);
+    ask(&mut chat, "[[shell echo one > /dev/null && echo \"$(cat src/a.py)\"]][[say Done.]]");
+    let transcript = chat.transcript();
+    assert!(
+        transcript.contains("rules: allow execute echo *; allow execute cat *"),
+        "{transcript}"
+    );
+    ask(&mut chat, "[[shell echo two; touch made]][[say Done.]]");
+    assert!(!chat.path("made").exists());
+    assert!(chat.transcript().contains("rule: deny execute touch *"), "{}", chat.transcript());
+    chat.ask("[[shell echo three; printf made > made]][[say Done.]]");
+    chat.answer("reject_once");
+    chat.ends_somehow();
+    assert!(!chat.path("made").exists());
+    chat.finish();
+}
