@@ -334,3 +334,26 @@ fn what_the_rules_allow_runs_nothing_else_in_a_real_shell() {
     writeln!(out, "{allowed} allowed, {ended} of them run").unwrap();
     assert!(ended > 50, "{ended}");
 }
+
+proptest::proptest! {
+    /// Holds (Permission requests): Whatever a command line is, the rules decide on it, in time that grows with its length.
+    #[test]
+    fn any_text_is_decided_on(line in ".{0,200}", pieces in proptest::collection::vec(0..PIECES.len(), 0..40)) {
+        let rules = rules(RULES);
+        verdict(&rules, &line);
+        let line: String = pieces.into_iter().map(|at| PIECES[at]).collect();
+        verdict(&rules, &line);
+    }
+}
+
+/// Holds (Permission requests): Whatever a command line is, the rules decide on it, in time that grows with its length.
+#[test]
+fn deep_and_long_lines_are_unclear() {
+    let rules = rules(RULES);
+    for piece in
+        ["(", "$(", "\"$(", "`", "{ ", "sh -c '", "env ", "xargs ", "! ", "eval ", "'", "\\"]
+    {
+        let line = piece.repeat(20_000);
+        assert!(!matches!(verdict(&rules, &line), Verdict::Decided(Decision::Allow, _)), "{piece}");
+    }
+}

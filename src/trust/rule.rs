@@ -279,3 +279,97 @@ fn match_words(patterns: &[WordPattern], words: &[&Word]) -> Match {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(line: &str) -> Rule {
+        line.parse().unwrap_or_else(|why| panic!("{line}: {why}"))
+    }
+
+    #[test]
+    fn a_rule_is_a_decision_a_kind_and_a_pattern() {
+        let all = rule("  allow   read ");
+        assert_eq!(
+            (all.decision, all.kind, &all.agent),
+            (Decision::Allow, Some(ToolKind::Read), &None)
+        );
+        assert_eq!(all.to_string(), "allow read");
+        let one = rule("deny claude:execute git push *");
+        assert_eq!((one.decision, one.agent.as_deref()), (Decision::Deny, Some("claude")));
+        assert!(one.is_for("claude", ToolKind::Execute) && !one.is_for("codex", ToolKind::Execute));
+        assert!(!one.is_for("claude", ToolKind::Edit));
+        assert!(rule("ask tool mcp__*").is_for("any", ToolKind::Edit));
+    }
+
+    /// Holds (Permission requests): What is wrong with a rule is told in one line.
+    #[test]
+    fn what_is_no_rule_is_explained() {
+        for (line, why) in [
+            ("", "a rule begins with one of allow, ask, deny, not with \"\""),
+            ("permit read", "a rule begins with one of allow, ask, deny, not with \"permit\""),
+            ("allow", "there is no kind \"\"; the kinds are read, search, edit"),
+            ("allow reed", "there is no kind \"reed\"; the kinds are read, search, edit"),
+            ("allow :read", "the name of the agent is empty"),
+            ("allow fetch x", "fetch takes no pattern"),
+            ("allow tool", "the name of the tool is missing"),
+            ("allow tool a b", "the name of a tool is one word"),
+            ("allow tool *", "the name of a program or tool does not begin with a star"),
+            ("allow execute * push", "the name of a program or tool does not begin with a star"),
+            ("allow execute git 'push", "a quote is not closed"),
+            ("allow edit ../x", "a pattern for files has no \"..\""),
+            ("allow edit [a", "unclosed character class; missing ']'"),
+        ] {
+            let found = line.parse::<Rule>().unwrap_err();
+            assert!(found.starts_with(why), "{line}: {found}");
+        }
+    }
+
+    #[test]
+    fn patterns_of_files_are_relative_to_the_folder_or_absolute() {
+        let matches =
+            |line: &str, file: &str| rule(line).matches_file(Path::new(file), Path::new("/p"));
+        for (line, inside, outside) in [
+            ("allow edit", "/p/a/b", "/a"),
+            ("allow edit src/", "/p/src/a/b", "/p/srcs/a"),
+            ("allow edit ./src/", "/p/src/a", "/src/a"),
+            ("allow edit *.rs", "/p/a.rs", "/p/src/a.rs"),
+            ("allow edit **/*.rs", "/p/src/x/a.rs", "/q/src/a.rs"),
+            ("allow edit /etc/*", "/etc/hosts", "/p/etc/hosts"),
+            ("allow edit my notes.txt", "/p/my notes.txt", "/p/my"),
+        ] {
+            assert!(matches(line, inside) && !matches(line, outside), "{line}");
+        }
+    }
+
+    #[test]
+    fn stars_stand_for_any_text_and_at_the_end_for_any_words() {
+        let word = |text: &str| Word::Literal(text.to_owned());
+        let program = |words: &[&str]| Program {
+            assignments: Vec::new(),
+            words: words.iter().map(|text| word(text)).collect(),
+        };
+        for (line, words, expected) in [
+            ("allow execute make", &["make"][..], Match::Yes),
+            ("allow execute make", &["make", "all"], Match::No),
+            ("allow execute make *", &["make"], Match::Yes),
+            ("allow execute make *", &["make", "a", "b"], Match::Yes),
+            ("allow execute make * b", &["make", "a", "b"], Match::Yes),
+            ("allow execute make * b", &["make", "b"], Match::No),
+            ("allow execute npm run test*", &["npm", "run", "test:all"], Match::Yes),
+            ("allow execute npm run a*b*c", &["npm", "run", "abbc"], Match::Yes),
+            ("allow execute npm run a*b*c", &["npm", "run", "acb"], Match::No),
+            ("allow execute echo '*'", &["echo", "x"], Match::No),
+            ("allow execute echo '*'", &["echo", "*"], Match::Yes),
+            ("allow execute echo \"a b\"", &["echo", "a b"], Match::Yes),
+        ] {
+            assert_eq!(rule(line).matches_program(&program(words)), expected, "{line}: {words:?}");
+        }
+        let unknown = Program { assignments: Vec::new(), words: vec![word("make"), Word::Dynamic] };
+        assert_eq!(rule("allow execute make all").matches_program(&unknown), Match::Maybe);
+        assert_eq!(rule("allow execute make").matches_program(&unknown), Match::Maybe);
+        assert_eq!(rule("allow execute make *").matches_program(&unknown), Match::Yes);
+        assert_eq!(rule("allow execute rake *").matches_program(&unknown), Match::No);
+    }
+}
