@@ -402,7 +402,7 @@ impl Parser<'_> {
 
     /// Takes what follows a `$`, and says whether it is dynamic.
     fn dollar(&mut self, text: &mut String, in_quotes: bool) -> Result<bool, Unclear> {
-        match self.rest.peek() {
+        match self.rest.peek().copied() {
             Some('(') => {
                 self.rest.next();
                 if self.rest.peek() == Some(&'(') {
@@ -415,13 +415,13 @@ impl Parser<'_> {
                 self.braced_name()?;
             }
             Some('[') => return Err(Unclear("it has arithmetic")),
+            // A shell removes the continuation first, and may find a substitution.
+            Some('\\') if self.starts_with("\\\n") => {
+                return Err(Unclear("a line is continued in an odd place"));
+            }
             Some('\'' | '"') if !in_quotes => return Err(Unclear("it has an odd kind of quotes")),
-            Some(char) if char.is_ascii_alphabetic() || *char == '_' => {
-                while self
-                    .rest
-                    .next_if(|char| char.is_ascii_alphanumeric() || *char == '_')
-                    .is_some()
-                {}
+            Some(char) if char.is_ascii_alphabetic() || char == '_' => {
+                skip_name(&mut self.rest);
                 // zsh takes a subscript, in which it evaluates.
                 if self.rest.peek() == Some(&'[') {
                     return Err(Unclear("it has a subscript"));
@@ -443,8 +443,7 @@ impl Parser<'_> {
         let is_special =
             self.rest.next_if(|char| matches!(char, '@' | '*' | '#' | '?' | '$' | '!')).is_some();
         if !is_special {
-            while self.rest.next_if(|char| char.is_ascii_alphanumeric() || *char == '_').is_some() {
-            }
+            skip_name(&mut self.rest);
         }
         match self.rest.next() {
             Some('}') => Ok(()),
@@ -487,10 +486,14 @@ fn is_assignment(mut text: Peekable<Chars<'_>>) -> bool {
     if !text.next().is_some_and(|char| char.is_ascii_alphabetic() || char == '_') {
         return false;
     }
-    while text.next_if(|char| char.is_ascii_alphanumeric() || *char == '_').is_some() {}
+    skip_name(&mut text);
     match text.next() {
         Some('=' | '[') => true,
         Some('+') => text.next() == Some('='),
         _ => false,
     }
+}
+
+fn skip_name(text: &mut Peekable<Chars<'_>>) {
+    while text.next_if(|char| char.is_ascii_alphanumeric() || *char == '_').is_some() {}
 }
