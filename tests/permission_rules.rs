@@ -58,6 +58,8 @@ fn a_rule_decides_before_the_user_is_asked_and_the_transcript_shows_it() {
     assert!(!chat.nvim.screen().contains("<CR> choose"), "the user was asked");
     is_asked(&mut chat, run("three", "cargo test; make"));
     is_asked(&mut chat, run("four", "for x in a; do cargo test; done"));
+    chat.nvim.command("RatInfo");
+    chat.nvim.poll_screen("rule          allow execute cargo test *");
 }
 
 /// Holds (Permission requests): Rules for files follow links, and have to allow all files of a call.

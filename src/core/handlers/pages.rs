@@ -9,6 +9,7 @@ use crate::session::ids::ToolCallId;
 use crate::session::protocol::Protocol;
 use crate::session::terminal::MAX_OUTPUT;
 use crate::session::tool_call::ToolKind;
+use crate::trust::rule::Rule;
 use crate::view::{scene, terminal, title, tool_card};
 use std::fmt::Write;
 
@@ -73,6 +74,11 @@ impl State {
         row("capabilities", &if can.is_empty() { "none".to_owned() } else { can.join(", ") });
         for method in &info.auth_methods {
             row("login", &format!("{} ({})", method.name, method.id));
+        }
+        let is_for_agent =
+            |rule: &&Rule| rule.agent.as_deref().is_none_or(|name| name == chat.name());
+        for rule in chat.access.policy.rules.iter().filter(is_for_agent) {
+            row("rule", &rule.to_string());
         }
         for server in &chat.config.mcp_servers {
             let kind = match server {
