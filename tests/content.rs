@@ -98,7 +98,7 @@ fn what_is_too_large_or_not_there_is_told_and_the_conversation_goes_on() {
     chat.nvim.poll_screen("it has 2 MiB, the limit is 1 MiB");
 
     chat.nvim.command("RatAdd gone.png");
-    chat.nvim.poll_screen("Could not attach gone.png: ENOENT");
+    chat.nvim.poll_screen("Could not attach gone.png: no such file");
     let gone = chat.nvim.file("gone.png", PNG);
     chat.nvim.command("RatAdd gone.png");
     std::fs::remove_file(gone).unwrap();

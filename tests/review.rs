@@ -129,7 +129,7 @@ fn where_nothing_is_pending_nothing_happens() {
     chat.nvim.command("RatReject");
     poll_message(&mut chat, "No pending changes to reject here");
     chat.nvim.command("RatAccept nonsense");
-    poll_message(&mut chat, "takes hunk, file, turn, all, not \"nonsense\"");
+    poll_message(&mut chat, "takes hunk, file, turn or all, not \"nonsense\"");
     chat.nvim.command("RatStop");
     chat.nvim.poll_state("stopped");
     assert_eq!(lines(&mut chat), "1 2 3 4 5");

@@ -201,7 +201,7 @@ fn closing_the_comparison_leaves_the_write_waiting() {
         show(&mut chat);
         chat.nvim.input(keys);
         poll_closed(&mut chat);
-        let told = "The change of a.txt is still waiting: :RatPermission shows it";
+        let told = "The change to a.txt is still waiting: :RatPermission shows it";
         chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
         assert!(!chat.agent.is_answered(pending), "{keys}");
         assert_eq!(chat.nvim.layout(), layout, "{keys}");

@@ -40,7 +40,7 @@ fn show(chat: &mut Chat) {
     });
 }
 
-const WAITING: &str = "The change of a.txt is still waiting: :RatPermission shows it";
+const WAITING: &str = "The change to a.txt is still waiting: :RatPermission shows it";
 
 /// Waits until the user is told that what they have closed still waits.
 fn poll_waiting(chat: &mut Chat, pending: Pending) {

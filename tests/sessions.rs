@@ -334,7 +334,7 @@ fn a_fork_at_an_earlier_turn_is_not_pretended() {
     nvim.command("RatFork");
     let request = agent.expect_request("session/fork");
     assert_eq!(request.params["sessionId"], json!("s1"));
-    nvim.poll_screen("forks whole sessions only");
+    nvim.poll_screen("Forking the whole session");
     agent.reply(&request, json!({"sessionId": "s2"}));
     nvim.poll("the fork", |nvim| nvim.status()["session_id"] == json!("s2"));
     assert!(transcript(&mut nvim, 2).contains("the rest"));
@@ -423,7 +423,7 @@ fn a_title_is_taken_and_cleared_and_remembered() {
 fn an_unknown_word_after_ratsessions_is_told() {
     let mut nvim = Nvim::wide();
     nvim.command("RatSessions destroy");
-    nvim.poll_screen(":RatSessions takes open, fork, close, delete, not \"destroy\"");
+    nvim.poll_screen(":RatSessions takes open, fork, close or delete, not \"destroy\"");
     let complete = "return vim.fn.getcompletion('RatSessions ', 'cmdline')";
     assert_eq!(nvim.lua(complete, json!([])), json!(["open", "fork", "close", "delete"]));
 }

@@ -235,9 +235,11 @@ fn checkhealth_says_of_each_configured_agent_whether_it_can_be_started() {
 fn an_option_that_is_wrong_is_named_by_its_path() {
     let mut nvim = Nvim::plain();
     let mut refused = |options: Json| {
-        let error =
-            nvim.try_call("nvim_exec_lua", json!([r#"require("rat").setup(...)"#, [options]]));
-        error.unwrap_err()
+        let code =
+            r#"Said = nil; vim.notify = function(text) Said = text end; require("rat").setup(...)"#;
+        nvim.lua(code, json!([options]));
+        nvim.poll("the message", |nvim| nvim.eval("Said ~= nil") == true);
+        nvim.eval("Said").as_str().unwrap().to_owned()
     };
     let error = refused(json!({"agents": {"x": {"comand": "y"}}}));
     assert!(error.contains("agents.x.comand") && error.contains("command"), "{error}");

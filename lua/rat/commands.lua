@@ -24,6 +24,13 @@ local NO_AGENT_FOR_TURNS =
 local NO_AGENT_FOR_REVIEW =
   "Start an agent in this folder first (:RatStart): changes are reviewed from its chat."
 
+---@param words string[] at least two
+---@return string
+local function one_of(words)
+  local last = #words
+  return ("%s or %s"):format(table.concat(words, ", ", 1, last - 1), words[last])
+end
+
 --- Sends the binary a notification about the current chat, or tells the user that there is none.
 ---@param name keyof rat.notify.Payloads
 ---@param payload? table
@@ -157,8 +164,7 @@ function M.RatSessions(args)
   local act = args.args ~= "" and args.args or "open"
   local sessions = require("rat.chat.sessions")
   if not vim.list_contains(sessions.acts, act) then
-    local known = table.concat(sessions.acts, ", ")
-    return notify.error((':RatSessions takes %s, not "%s"'):format(known, act))
+    return notify.error((':RatSessions takes %s, not "%s"'):format(one_of(sessions.acts), act))
   end
   sessions.list(act)
 end
@@ -265,8 +271,9 @@ M.review_scopes = { "hunk", "file", "turn", "all" }
 local function review(args, keep)
   local scope = args.args ~= "" and args.args or nil
   if scope and not vim.list_contains(M.review_scopes, scope) then
-    local known = table.concat(M.review_scopes, ", ")
-    return notify.error((':%s takes %s, not "%s"'):format(args.name, known, scope))
+    return notify.error(
+      (':%s takes %s, not "%s"'):format(args.name, one_of(M.review_scopes), scope)
+    )
   end
   local chat = current_chat.get()
   if not chat or not chat.id then
@@ -297,8 +304,7 @@ M.list_scopes = { "turn", "tool", "session", "all" }
 function M.RatReview(args)
   local scope = args.args ~= "" and args.args or "all"
   if not vim.list_contains(M.list_scopes, scope) then
-    local known = table.concat(M.list_scopes, ", ")
-    return notify.error((':RatReview takes %s, not "%s"'):format(known, scope))
+    return notify.error((':RatReview takes %s, not "%s"'):format(one_of(M.list_scopes), scope))
   end
   send("list_changes", { scope = scope }, NO_AGENT_FOR_REVIEW)
 end

@@ -7,7 +7,7 @@ local M = {}
 function M.setup(opts)
   local problems = require("rat.config").set(opts)
   if #problems > 0 then
-    local text = "setup: %s. No option was set."
+    local text = "setup: %s (no option was set)"
     return require("rat.util.notify").error(text:format(table.concat(problems, "; ")))
   end
   require("rat.rpc").configure()

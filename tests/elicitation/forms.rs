@@ -235,6 +235,8 @@ fn texts_are_written_without_waiting_and_choices_go_to_the_users_picker() {
     chat.nvim.input("<C-c>");
     chat.nvim.poll_no("<CR> done");
     chat.nvim.input("ga");
+    chat.nvim.poll_screen("has a draft that would not be sent");
+    chat.nvim.input("ga");
     assert_eq!(chat.answer(pending), json!({"action": "accept", "content": {"text": "one\ntwo"}}));
 }
 

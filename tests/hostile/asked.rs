@@ -200,7 +200,7 @@ fn no_form_and_no_address_lets_a_sequence_through() {
     talk.viewer.nvim.input("ga");
     talk.viewer.poll("✗");
     talk.viewer.look_through();
-    talk.viewer.nvim.input("q");
+    talk.viewer.nvim.input("gc");
     talk.agent.expect_answer(form).unwrap();
     talk.viewer.nvim.poll_state("running");
     let url = format!("https://{}.test/{}", "p-host", text("p-url"));
@@ -208,7 +208,7 @@ fn no_form_and_no_address_lets_a_sequence_through() {
     let address = talk.agent.ask("elicitation/create", params);
     talk.viewer.nvim.poll_state("waiting");
     talk.viewer.open("RatForm", "p-open");
-    talk.viewer.nvim.input("q");
+    talk.viewer.nvim.input("gc");
     talk.agent.expect_answer(address).unwrap();
     talk.viewer.look();
     talk.viewer.finish(&[

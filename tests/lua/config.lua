@@ -73,7 +73,7 @@ case("setup reports what is wrong in one line, and breaks nothing", function()
   local nvim = check.start()
   nvim:lua("require('rat').setup({ agents = { claude = { comand = 'x' } }, dif = 'tab' })")
   nvim:told(
-    "setup: agents.claude.comand: unknown key, did you mean command?; dif: unknown key, did you mean diff?. No option was set."
+    "setup: agents.claude.comand: unknown key, did you mean command?; dif: unknown key, did you mean diff? (no option was set)"
   )
   same(nvim:lua("return vim.v.errmsg"), "")
 end)

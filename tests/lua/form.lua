@@ -237,6 +237,23 @@ case("what is written in a field is kept when its window is closed from elsewher
   same(nvim:lua("return Said"), {})
 end)
 
+--- Holds (Forms and URLs): A draft in a field is shown, and the form is not sent without it by accident.
+case("a draft in a field is shown, and told of before the form is sent without it", function()
+  local nvim = write()
+  nvim:input("<C-c>")
+  nvim:poll("vim.bo.filetype == 'ratform'")
+  nvim:poll_screen("Text: (empty) · draft: rat")
+  nvim:input("ga")
+  nvim:told('"Text" has a draft that would not be sent.')
+  same(nvim:has_heard("elicitation"), false)
+  nvim:input("<CR>")
+  nvim:poll("vim.bo.filetype == 'ratinput' and vim.api.nvim_get_current_line() == 'rat'")
+  nvim:input("<CR>")
+  nvim:poll_screen("Text: rat")
+  nvim:input("ga")
+  same(nvim:heard("elicitation", 2).action, "accept")
+end)
+
 case("asking for the form again while writing in a field keeps the text", function()
   local nvim = write()
   nvim:input("<Cmd>RatForm<CR>")

@@ -12,6 +12,13 @@ case("lines break between words", function()
   same(wrap("", 7), { "" })
 end)
 
+--- Holds (Windows and views): What the user approves is shown with all its blanks.
+case("runs of blanks stay, but for those at a break", function()
+  same(wrap("  if x:\n      a    b", 40), { "  if x:", "      a    b" })
+  same(wrap("rm  -rf   x", 8), { "rm  -rf", "x" })
+  same(wrap("      aaaa", 6), { "      ", "aaaa" })
+end)
+
 case("a word that is longer than a line breaks within itself", function()
   same(wrap("see https://example.com", 8), { "see", "https://", "example.", "com" })
   same(wrap("日本語です", 5), { "日本", "語で", "す" })

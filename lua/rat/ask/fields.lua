@@ -73,7 +73,10 @@ local function add_field(rows, form, field, width)
     rows[#rows + 1] = { text = text, format = format, key = key, head = true }
   else
     local value, is_set = value_text(field, form.values[key])
-    local text = head .. value
+    local draft = form.drafts[key]
+    local text = head
+      .. value
+      .. (draft and " · draft: " .. text_of.first_line(one_line(draft)) or "")
     local format = ("x|1,%dB%d,%d%s||"):format(#head, #head, #text, is_set and "P" or "N")
     local needed = field.required and not is_set
     rows[#rows + 1] = { text = text, format = format, key = key, head = true, needed = needed }

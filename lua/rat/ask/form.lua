@@ -21,6 +21,7 @@ local show
 ---@field touched table<string, true> fields that the user has edited
 ---@field problems table<string, string> error messages of one line, by key of the field
 ---@field last_row? rat.Row that of the cursor when its window was closed
+---@field has_warned? boolean whether the user was told of a draft that would not be sent
 ---@field tried? boolean whether the user has tried to answer it
 ---@field sent? boolean whether an answer was sent and the binary has not replied
 ---@field window? rat.FormWindow while it is open
@@ -67,12 +68,27 @@ local function close(form)
   end
 end
 
---- Answers a request. An accepted one stays open until the binary has checked it.
+---@param form rat.Form
+---@return rat.Field? # the first field with a draft
+local function draft_of(form)
+  return vim.iter(form.fields or {}):find(function(field)
+    return form.drafts[field.key] ~= nil
+  end)
+end
+
+--- Answers a request. An accepted one stays open until the binary has checked it. Drafts of fields are not sent, so the user
+--- is warned of them once.
 ---@param form rat.Form
 ---@param action "accept"|"decline"|"cancel"
 function M.answer(form, action)
   if form.sent then
     return
+  end
+  local draft = action == "accept" and not form.has_warned and draft_of(form)
+  if draft then
+    form.has_warned = true
+    local text = '"%s" has a draft that would not be sent. <CR> opens it; ga again sends the form.'
+    return notify.warn(text:format(draft.title))
   end
   form.tried = true
   form.sent = true

@@ -147,6 +147,9 @@ local function choose(window, field)
   end)
 end
 
+---@type fun(window: rat.OpenFormWindow)
+local draw
+
 --- Edits the field of a row.
 ---@param window rat.OpenFormWindow
 ---@param row rat.Row?
@@ -174,6 +177,9 @@ local function edit(window, row)
       enter(window, field, new ~= "" and new or nil)
     end, function(typed)
       drafts[field.key] = typed ~= value and typed or nil
+      if window.open and api.nvim_win_is_valid(window.win) then
+        draw(window)
+      end
     end)
   end
 end
@@ -257,7 +263,7 @@ local function restore_cursor(window, before)
 end
 
 ---@param window rat.OpenFormWindow
-local function draw(window)
+function draw(window)
   local width = api.nvim_win_get_width(window.win)
   local here = row_here(window)
   window.rows = rows_of(window.form, width, window.splits_before ~= nil and window.takes_keys)

@@ -121,7 +121,7 @@ end
 ---@param path string
 function M.say_waiting(path)
   local name = vim.fn.fnamemodify((path:gsub("%c", " ")), ":.")
-  notify.info(("The change of %s is still waiting: :RatPermission shows it"):format(name))
+  notify.info(("The change to %s is still waiting: :RatPermission shows it"):format(name))
 end
 
 return M

@@ -88,9 +88,11 @@ end
 function M.wrap(text, width)
   local lines = {}
   for _, paragraph in ipairs(vim.split(text, "\n", { plain = true })) do
-    local line = ""
-    for word in paragraph:gmatch("%S+") do
-      local longer = line == "" and word or line .. " " .. word
+    local line, is_first = "", true
+    for blanks, word in paragraph:gmatch("(%s*)(%S+)") do
+      -- Blanks count: a command or a line of code is something else without them. Only those at a break go.
+      local longer = (is_first or line ~= "") and line .. blanks .. word or word
+      is_first = false
       if line ~= "" and vim.fn.strdisplaywidth(longer) > width then
         lines[#lines + 1], longer = line, word
       end

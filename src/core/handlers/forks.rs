@@ -40,7 +40,8 @@ impl State {
             return self.fork_at(id, ForkPoint::whole(session));
         }
         if !can.has(Capability::ForkAtTurn) {
-            let text = format!("{agent} forks whole sessions only, not at an earlier turn");
+            let text =
+                format!("Forking the whole session, since {agent} cannot fork at an earlier turn");
             self.notify(Level::Info, text);
             return self.fork_at(id, ForkPoint::whole(session));
         }

@@ -265,7 +265,7 @@ impl State {
         self.note_on_card(token, OptionKind::RejectOnce, "You rejected this change");
         let path = write.path.display();
         let message =
-            format!("the user rejected this change of {path}, which was not made: ask what to do");
+            format!("the user rejected this change to {path}, which was not made: ask what to do");
         self.respond(token, Answer::Error { code: INTERNAL_ERROR, message });
     }
 
@@ -314,7 +314,7 @@ fn note(path: &Path, sent: &Text, edited: &Text) -> String {
     let changes = FileDiff::new(&name.to_string(), Some(sent), Some(edited));
     let changes = bounded(&changes.iter().collect::<Vec<_>>(), MAX_NOTE_BYTES);
     format!(
-        "the user edited this change of {name} before it was written. From the text you sent to the text the \
+        "the user edited this change to {name} before it was written. From the text you sent to the text the \
          file has now:\n\n{changes}"
     )
 }

@@ -205,7 +205,7 @@ impl State {
         let lines: Option<usize> = changed().map(|file| file.lines).sum();
         Some(match (lines, hunks) {
             (Some(lines), _) => format!("{} in {place}", user_messages::count(lines, "line")),
-            (None, 0) => format!("the change of {place}"),
+            (None, 0) => format!("the change to {place}"),
             (None, hunks) => format!("{} in {place}", user_messages::count(hunks, "hunk")),
         })
     }
