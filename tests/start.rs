@@ -257,6 +257,8 @@ fn start_shows_the_chat_there_is_and_with_a_bang_opens_a_second() {
     nvim.command("RatStart fake");
     nvim.poll("the chat", |nvim| nvim.eval("vim.bo.filetype") == "ratprompt");
     assert_eq!(agent.unexpected(), [""; 0]);
+    let answered = "return not require('rat.chat.launch').is_starting()";
+    nvim.poll("the answer", |nvim| nvim.lua(answered, json!([])) == true);
     // The same agent takes it.
     nvim.command("RatStart! fake");
     agent.open("s2");
