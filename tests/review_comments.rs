@@ -218,3 +218,26 @@ fn a_comment_has_several_lines() {
     poll_comments(&mut chat, &["+two|a|r"]);
     assert_eq!(chat.nvim.buffer_lines("rat://review"), page);
 }
+
+/// Holds (Drafts and leaving Neovim): Comments that were not sent are not lost by `:qa` without a warning.
+#[test]
+fn quitting_with_comments_that_were_not_sent_is_warned_of_once() {
+    let mut chat = reviewed();
+    go_to(&mut chat, "+two");
+    chat.nvim.input("cWhy two?<C-s>");
+    poll_comments(&mut chat, &["+two|Why two?"]);
+    chat.nvim.input(":qa<CR>");
+    poll_message(&mut chat, "Comments in the review were not sent. :qa again quits");
+    poll_comments(&mut chat, &["+two|Why two?"]);
+    chat.nvim.input("C");
+    chat.nvim.poll("the prompt", |nvim| nvim.buffer_lines(PROMPT).join(" ").contains("Why two?"));
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("Review · 2 files, 2 hunks");
+    go_to(&mut chat, "+two");
+    chat.nvim.input("cAgain?<C-s>");
+    poll_comments(&mut chat, &["+two|Again?"]);
+    chat.nvim.input(":qa<CR>");
+    chat.nvim
+        .poll("the second warning", |nvim| nvim.messages().matches(":qa again quits").count() == 2);
+    chat.nvim.quit();
+}

@@ -139,6 +139,19 @@ case("where a chooser was closed, those of the others that wait do not open", fu
   nvim:poll("Opened")
 end)
 
+--- Holds (Permission requests): What is pasted while a chooser is open goes into the prompt and answers nothing.
+case("a paste closes a chooser that opened by itself, and goes into the prompt", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:enter("prompt")
+  wait_for(nvim, check.permission(1))
+  nvim:poll("vim.bo.filetype == 'ratselect'")
+  nvim:lua("vim.api.nvim_paste('1\\nmade by a paste', true, -1)")
+  nvim:poll("vim.bo.filetype == 'ratprompt' and vim.fn.getline('$') == 'made by a paste'")
+  same(nvim:has_heard("permission"), false)
+  same(nvim:lua("return debug.getinfo(vim.paste, 'S').source:find('rat/ask/paste') == nil"), true)
+end)
+
 --- Holds (Permission requests): A key that may be the beginning of another answer's number only selects.
 case("of twelve options, g1 may be the beginning of g12", function()
   local nvim = check.start()

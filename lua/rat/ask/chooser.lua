@@ -5,6 +5,7 @@ local chooser_layout = require("rat.ask.chooser_layout")
 local float = require("rat.view.float")
 local idle = require("rat.util.idle")
 local one_line = require("rat.util.text").one_line
+local paste = require("rat.ask.paste")
 local picker = require("rat.ask.picker")
 local registry = require("rat.chat.registry")
 local scratch = require("rat.view.scratch")
@@ -270,6 +271,7 @@ local function open_window(items, opts, on_choice, by_itself)
   local open = true
   local function close()
     open = false
+    paste.forget(buf)
     float.close(buf, back)
   end
   local function answer(index)
@@ -309,6 +311,8 @@ local function open_window(items, opts, on_choice, by_itself)
   if opts.typed then
     type_digit(chooser, opts.typed)
   end
+  -- What is pasted was meant for where the user came from.
+  paste.redirect(buf, answer)
   vim.api.nvim_create_autocmd("WinLeave", {
     buffer = buf,
     once = true,

@@ -1,5 +1,5 @@
---- Stops `:qa` and similar commands once while a turn is running, since they would end it. `:qa!`, a second `:qa`, and `:qa`
---- while no turn is running are not stopped.
+--- Stops `:qa` and similar commands once while a turn is running, since they would end it, and for other reasons that files
+--- above give. `:qa!`, a second `:qa`, and `:qa` without a reason are not stopped.
 local notify = require("rat.util.notify")
 local registry = require("rat.chat.registry")
 local scratch = require("rat.view.scratch")
@@ -33,6 +33,42 @@ local function unwarned()
   return vim.tbl_filter(function(chat)
     return is_running(chat) and not warned[chat]
   end, registry.list())
+end
+
+--- Why Neovim should not quit yet.
+---@class rat.QuitReason
+---@field warning string
+---@field mark fun() notes that the user was warned
+
+---@type (fun(): rat.QuitReason?)[]
+local others = {}
+
+--- Adds a function that returns a reason, or nil if there is none that the user was not warned about.
+---@param find fun(): rat.QuitReason?
+function M.add(find)
+  others[#others + 1] = find
+end
+
+---@return rat.QuitReason?
+local function reason()
+  local chats = unwarned()
+  if #chats == 0 then
+    return vim
+      .iter(others)
+      :map(function(find)
+        return find()
+      end)
+      :next()
+  end
+  local text = "%s is still working. :qa again quits and ends its turn."
+  return {
+    warning = text:format(chats[1].title),
+    mark = function()
+      for _, chat in ipairs(chats) do
+        warned[chat] = true
+      end
+    end,
+  }
 end
 
 --- Commands that quit Neovim, some of them only in the last window.
@@ -76,24 +112,11 @@ local function without_autocommands(action)
   return ok
 end
 
----@param chats rat.Chat[]
-local function warn(chats)
-  local text = "%s is still working. :qa again quits and ends its turn."
-  notify.warn(text:format(chats[1].title))
-end
-
----@param chats rat.Chat[]
-local function mark_warned(chats)
-  for _, chat in ipairs(chats) do
-    warned[chat] = true
-  end
-end
-
 --- Stops a quit command. Neovim silently gives up quitting if after |ExitPre| the window of the command is not in the
 --- current tab page, so another tab page is opened until the command is over.
----@param chats rat.Chat[]
+---@param why rat.QuitReason
 ---@return boolean stopped
-local function stop_by_tab_page(chats)
+local function stop_by_tab_page(why)
   local win, tab = api.nvim_get_current_win(), api.nvim_get_current_tabpage()
   without_autocommands(function()
     vim.cmd("tab split")
@@ -102,7 +125,7 @@ local function stop_by_tab_page(chats)
   if other == tab then
     return false
   end
-  mark_warned(chats)
+  why.mark()
   vim.schedule(function()
     without_autocommands(function()
       if api.nvim_win_is_valid(win) then
@@ -110,7 +133,7 @@ local function stop_by_tab_page(chats)
       end
       vim.cmd.tabclose(api.nvim_tabpage_get_number(other))
     end)
-    warn(chats)
+    notify.warn(why.warning)
   end)
   return true
 end
@@ -150,8 +173,8 @@ local finish_guard
 
 --- Stops a quit command with a guard buffer. It is used where the command is not known, such as in a mapping or a plugin:
 --- it may have a "!", and Neovim then ignores the buffer.
----@param chats rat.Chat[]
-local function stop_by_guard(chats)
+---@param why rat.QuitReason
+local function stop_by_guard(why)
   local win, buf = api.nvim_get_current_win(), api.nvim_get_current_buf()
   local view, guard = vim.fn.winsaveview(), create_guard()
   vim.v.errmsg = ""
@@ -165,8 +188,8 @@ local function stop_by_guard(chats)
     end
     pcall(api.nvim_buf_delete, guard, { force = true })
     if stopped then
-      mark_warned(chats)
-      warn(chats)
+      why.mark()
+      notify.warn(why.warning)
     end
   end
   finish_guard = finish_this
@@ -187,9 +210,9 @@ end
 
 --- Handles ExitPre: Neovim is about to quit.
 local function on_exit_pre()
-  local chats = unwarned()
-  if #chats > 0 and not (is_typed_quit and stop_by_tab_page(chats)) then
-    stop_by_guard(chats)
+  local why = reason()
+  if why and not (is_typed_quit and stop_by_tab_page(why)) then
+    stop_by_guard(why)
   end
 end
 

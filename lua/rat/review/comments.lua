@@ -6,6 +6,7 @@ local groups = require("rat.view.groups")
 local input = require("rat.ask.input")
 local notify = require("rat.util.notify")
 local prompt = require("rat.chat.prompt")
+local quit_guard = require("rat.chat.quit_guard")
 local registry = require("rat.chat.registry")
 local review_page = require("rat.review.page")
 local window = require("rat.view.window")
@@ -27,6 +28,27 @@ local NAMESPACE = api.nvim_create_namespace("rat_comments")
 
 ---@type rat.Comment[]
 local comments = {}
+
+--- The comments that the user was warned of when they quit Neovim.
+---@type table<rat.Comment, string>
+local warned = setmetatable({}, { __mode = "k" })
+
+quit_guard.add(function()
+  local new = vim.tbl_filter(function(comment)
+    return warned[comment] ~= (comment.draft or comment.text)
+  end, comments)
+  if #new == 0 then
+    return nil
+  end
+  return {
+    warning = "Comments in the review were not sent. :qa again quits and loses them; C there sends them.",
+    mark = function()
+      for _, comment in ipairs(new) do
+        warned[comment] = comment.draft or comment.text
+      end
+    end,
+  }
+end)
 
 --- The review that shows them.
 ---@type {page: rat.ReviewPage, buf: integer}?
