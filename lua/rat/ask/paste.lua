@@ -36,9 +36,8 @@ end
 function M.forget(buf)
   leave[buf] = nil
   if not next(leave) and vim.paste == handler and before then
-    vim.paste, before =
-      before, --[[@as any]]
-      nil
+    vim.paste = before --[[@as any]]
+    before = nil
   end
 end
 
