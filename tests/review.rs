@@ -118,7 +118,7 @@ fn what_the_user_has_changed_is_not_rejected() {
     chat.nvim.command("call setline(2, 'mine')");
     chat.nvim.command("RatReject file");
     poll_lines(&mut chat, "1 mine 3 4 5");
-    poll_message(&mut chat, "1 hunk stayed, because you changed the same lines since (a.txt)");
+    poll_message(&mut chat, "1 hunk in a.txt stayed, because you edited the same lines");
     assert_eq!(disk(&chat, "a.txt"), "1\ntwo\n3\n4\nfive\n", "it has unsaved changes");
 }
 

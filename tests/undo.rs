@@ -276,7 +276,7 @@ fn an_undo_in_unsaved_text_is_redone() {
     turn_with_command(&mut chat, write);
     poll_open(&mut chat, "TWO");
     chat.nvim.command("call append(3, 'mine')");
-    let told = "Undid the turn in 1 file; open.txt is not saved. :RatRedo brings it back.";
+    let told = "Undid the turn in 1 file; open.txt is not saved. :RatRedo redoes it.";
     answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", told);
     let path = chat.path("open.txt");
     let lines = |chat: &mut Chat| chat.nvim.buffer_lines(path.to_str().unwrap());

@@ -131,7 +131,7 @@ fn folders_and_modes_are_named_as_what_they_are() {
         "src/2.txt: create",
     ];
     assert_eq!(lines[2..8], wanted);
-    carry_out(&mut chat, "Undid the turn in 4 files and 2 folders. :RatRedo brings it back.");
+    carry_out(&mut chat, "Undid the turn in 4 files and 2 folders. :RatRedo redoes it.");
 }
 
 /// Holds (Review): The plan of an undo says that a folder with something else in it stays, and what takes the place of what.

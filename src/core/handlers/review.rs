@@ -126,7 +126,13 @@ impl State {
             let count =
                 user_messages::count(staying.iter().map(|file| file.conflicts).sum(), "hunk");
             let place = self.shorten(&first.path);
-            format!("{count} stayed, because you changed the same lines since ({place})")
+            let advice = match action {
+                ReviewAction::Keep => ":RatAccept on the hunk itself accepts it",
+                ReviewAction::Reject => {
+                    ":RatReject on the hunk itself restores its old lines beside yours"
+                }
+            };
+            format!("{count} in {place} stayed, because you edited the same lines: {advice}")
         });
         let failure = failed.first().map(|(path, why)| format!("{}: {why}", self.shorten(path)));
         let level = match (&failure, &stays) {

@@ -222,7 +222,7 @@ impl State {
         let (done, back) = if plan.redoes.is_some() {
             ("Redid", ":RatUndo undoes it")
         } else {
-            ("Undid", ":RatRedo brings it back")
+            ("Undid", ":RatRedo redoes it")
         };
         let is_folder =
             |path: &&PathBuf| plan.files.iter().any(|file| file.is_folder && file.path == **path);
