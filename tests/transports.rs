@@ -208,7 +208,8 @@ fn an_agent_that_comes_up_slowly_is_waited_for() {
             Some(gateway)
         };
         nvim.command("RatStart");
-        nvim.poll_screen("Trying again for up to 60 s. :RatStop stops it.");
+        let told = "Trying again for up to 60 s. :RatStop stops it.";
+        nvim.poll(told, |nvim| nvim.buffer_lines(TRANSCRIPT).join("\n").contains(told));
         assert_eq!(nvim.status()["state"], json!("starting"));
         assert_eq!(nvim.events("RatError").len(), 1);
         let gateway = match gateway {
