@@ -246,23 +246,20 @@ fn inner(name: &str, arguments: &[Word]) -> Result<Inner, Unclear> {
     let mut words = loop {
         let Some(word) = rest.next() else { return Ok(Inner::None) };
         let text = word.literal().ok_or(UNKNOWN)?;
-        let is_option = text.starts_with('-') && taken == 0;
-        if text == "--" && is_option {
-            break rest.cloned().collect::<Vec<_>>();
-        } else if is_option && options.with_value.contains(&text) {
-            let value = rest.next().and_then(Word::literal).ok_or(UNKNOWN)?;
-            if text == "-I" {
-                replaced = Some(value);
+        if !text.starts_with('-') || taken > 0 {
+            if taken == own {
+                break [word.clone()].into_iter().chain(rest.cloned()).collect();
             }
-        } else if let Some(value) = text.strip_prefix("-I").filter(|_| name.ends_with("xargs")) {
-            replaced = Some(value);
-        } else if is_option && options.has_number(text) {
-        } else if is_option && !options.alone.contains(&text) {
-            return Err(UNKNOWN);
-        } else if !is_option && taken < own {
             taken += 1;
-        } else if !is_option {
-            break [word.clone()].into_iter().chain(rest.cloned()).collect();
+        } else if text == "--" {
+            break rest.cloned().collect::<Vec<_>>();
+        } else if options.with_value.contains(&text) {
+            let value = rest.next().and_then(Word::literal).ok_or(UNKNOWN)?;
+            replaced = if text == "-I" { Some(value) } else { replaced };
+        } else if text.starts_with("-I") && options.with_value.contains(&"-I") {
+            replaced = text.get(2..);
+        } else if !options.alone.contains(&text) && !options.has_number(text) {
+            return Err(UNKNOWN);
         }
     };
     let skip = (own - taken).min(words.len());
