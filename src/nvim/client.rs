@@ -143,7 +143,12 @@ impl Client {
             answer = receiver => match answer {
                 Ok(Ok(Ok(value))) => Ok(value),
                 Ok(Ok(Err(error))) => Err(NvimError::Lua(message_of(&error))),
-                Ok(Err(_)) | Err(_) => Err(NvimError::Gone),
+                Ok(Err(_)) => {
+                    // Whoever waits for an answer may learn of the end before the loop has said so.
+                    self.gone.cancel();
+                    Err(NvimError::Gone)
+                }
+                Err(_) => Err(NvimError::Gone),
             },
             // nvim-rs never responds after its loop has ended.
             () = self.gone.cancelled() => Err(NvimError::Gone),
