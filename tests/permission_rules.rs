@@ -162,7 +162,11 @@ fn what_is_denied_holds_for_files_and_commands_through_neovim() {
     assert_eq!(std::fs::read_to_string(chat.path(".env")).unwrap(), "one\n");
     assert_eq!(use_file(&mut chat, "fs/read_text_file", "a.txt").unwrap()["content"], "one\n");
     use_file(&mut chat, "fs/write_text_file", "a.txt").unwrap();
-    for (command, args) in [("rm", json!(["a.txt"])), ("sh", json!(["-c", "true; rm a.txt"]))] {
+    for (command, args) in [
+        ("rm", json!(["a.txt"])),
+        ("sh", json!(["-c", "true; rm a.txt"])),
+        ("sh", json!(["-c", "for x in a.txt; do rm $x; done"])),
+    ] {
         let params = json!({"sessionId": chat.session, "command": command, "args": args});
         let error = chat.agent.request("terminal/create", params).unwrap_err();
         assert!(error["message"].as_str().unwrap().contains("\"deny execute rm *\""), "{error}");

@@ -3,10 +3,10 @@
 use crate::support::{Dice, TempFolder};
 use rat_nvim::session::tool_call::ToolKind;
 use rat_nvim::trust::rule::{Decision, Rule};
-use rat_nvim::trust::rules::{Call, Verdict, decide};
+use rat_nvim::trust::rules::{Call, Verdict, decide, plain_path};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const RULES: &[&str] = &[
@@ -45,22 +45,11 @@ fn rules(lines: &[&str]) -> Vec<Rule> {
     lines.iter().map(|line| line.parse().unwrap_or_else(|why| panic!("{line}: {why}"))).collect()
 }
 
-/// Resolves `.` and `..` alone: the table has no links.
-fn real_path(path: &Path) -> PathBuf {
-    let mut real = PathBuf::new();
-    for part in path.components() {
-        match part {
-            std::path::Component::ParentDir => {
-                real.pop();
-            }
-            std::path::Component::CurDir => {}
-            part => real.push(part),
-        }
-    }
-    real
+fn verdict<'a>(rules: &'a [Rule], command: &str) -> Verdict<'a> {
+    verdict_in(rules, command, "/project")
 }
 
-fn verdict(rules: &[Rule], command: &str) -> Verdict {
+fn verdict_in<'a>(rules: &'a [Rule], command: &str, cwd: &str) -> Verdict<'a> {
     let call = Call {
         agent: "fake",
         kind: ToolKind::Execute,
@@ -68,7 +57,8 @@ fn verdict(rules: &[Rule], command: &str) -> Verdict {
         files: &[],
         command: Some(command),
         root: Path::new("/project"),
-        real_path: &|path| Some(real_path(path)),
+        cwd: Path::new(cwd),
+        real_path: &|path| Some(plain_path(path)),
     };
     decide(rules, call)
 }
@@ -257,6 +247,28 @@ fn random_line(dice: &mut Dice) -> String {
         }
     }
     line.into_iter().collect()
+}
+
+/// Holds (Permission requests): A rule allows no command in another folder than that of the session, where the same names are other files.
+#[test]
+fn what_is_allowed_is_allowed_in_the_folder_of_the_session() {
+    let all = rules(RULES);
+    for (command, cwd, is_allowed) in [
+        ("cargo test", "/project/sub", true),
+        ("cargo test", "/elsewhere", false),
+        ("./x y", "/project", true),
+        ("./x y", "/project/sub", false),
+        ("cargo test > target/log", "/project", true),
+        ("cargo test > target/log", "/project/sub", false),
+        ("cargo test > log", "/project/target", true),
+    ] {
+        let found = matches!(verdict_in(&all, command, cwd), Verdict::Decided(Decision::Allow, _));
+        assert_eq!(found, is_allowed, "{command} in {cwd}");
+    }
+    let any = rules(&["allow execute", "deny edit .env*"]);
+    let denied = Verdict::Decided(Decision::Deny, vec![&any[1]]);
+    assert_eq!(verdict(&any, "echo x > sub/../.env"), denied);
+    assert_eq!(verdict(&any, "make > log"), Verdict::Decided(Decision::Allow, vec![&any[0]]));
 }
 
 /// Another seed every day.

@@ -9,8 +9,7 @@ use crate::documents::DocumentError;
 use crate::documents::disks::Disks;
 use crate::host::paths::{self, PathError};
 use crate::session::tool_call::ToolKind;
-use crate::trust::rule::Decision;
-use crate::trust::rules::{self, Call, Verdict};
+use crate::trust::rules::{self, Call};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -96,15 +95,15 @@ async fn check_rules(
         files: std::slice::from_ref(&real),
         command: None,
         root: &root,
+        cwd: &root,
         real_path: &|_| None,
     };
-    match rules::decide(rules, call) {
-        Verdict::Decided(Decision::Deny, by) => {
-            let by: Vec<_> = by.iter().filter_map(|at| rules.get(*at)).collect();
-            let rule = by.first().map(ToString::to_string).unwrap_or_default();
+    match rules::denial(rules, call) {
+        Some((rule, _)) => {
+            let rule = rule.to_string();
             Err(FileOutcome::Denied { file: real, rule })
         }
-        _ => Ok(real),
+        None => Ok(real),
     }
 }
 

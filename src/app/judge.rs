@@ -26,7 +26,10 @@ const LEFT_TO_THE_USER: Judgement = Judgement { decision: Decision::Ask, by: Vec
 fn decide(case: &Case) -> Judgement {
     let resolve = |path: &Path| real_path(path).ok();
     let files: Option<Vec<PathBuf>> = case.files.iter().map(|file| resolve(file)).collect();
-    let (Some(root), Some(files)) = (resolve(&case.cwd), files) else { return LEFT_TO_THE_USER };
+    let folders = (resolve(&case.root), resolve(&case.cwd));
+    let (Some(root), Some(cwd), Some(files)) = (folders.0, folders.1, files) else {
+        return LEFT_TO_THE_USER;
+    };
     let call = rules::Call {
         agent: &case.agent,
         kind: case.kind,
@@ -34,12 +37,12 @@ fn decide(case: &Case) -> Judgement {
         files: &files,
         command: case.command.as_deref(),
         root: &root,
+        cwd: &cwd,
         real_path: &resolve,
     };
     match rules::decide(&case.rules, call) {
         Verdict::Decided(decision, by) => {
-            let lines = by.iter().filter_map(|index| case.rules.get(*index));
-            Judgement { decision, by: lines.map(ToString::to_string).collect() }
+            Judgement { decision, by: by.iter().map(ToString::to_string).collect() }
         }
         Verdict::Open | Verdict::Unclear(_) => LEFT_TO_THE_USER,
     }

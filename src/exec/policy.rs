@@ -14,12 +14,15 @@ pub(super) struct Call<'a> {
     pub(super) kind: ToolKind,
     pub(super) files: &'a [PathBuf],
     pub(super) command: Option<&'a str>,
+    /// The folder that the command runs in; `None` for that of the session.
+    pub(super) cwd: Option<&'a Path>,
 }
 
 impl<'a> Call<'a> {
     pub(super) fn of(waiting: &'a WaitingPermission) -> Self {
         let command = waiting.command.as_deref();
-        Self { kind: waiting.tool_kind, files: &waiting.files, command }
+        let cwd = waiting.command_cwd.as_deref();
+        Self { kind: waiting.tool_kind, files: &waiting.files, command, cwd }
     }
 }
 
@@ -43,7 +46,8 @@ pub(super) struct Policy {
 impl Policy {
     /// Whether the agent may run any command.
     pub(super) fn executes(&self) -> bool {
-        self.all || self.has_rule(Call { kind: ToolKind::Execute, files: &[], command: None })
+        self.all
+            || self.has_rule(Call { kind: ToolKind::Execute, files: &[], command: None, cwd: None })
     }
 
     /// Whether a tool call is allowed. One that changes files has to name them.
@@ -66,7 +70,8 @@ impl Policy {
     fn has_rule(&self, call: Call<'_>) -> bool {
         let real_path = |file: &Path| paths::real_path(&self.root.join(file)).ok();
         let files: Option<Vec<PathBuf>> = call.files.iter().map(|file| real_path(file)).collect();
-        let Some(files) = files else { return false };
+        let cwd = real_path(call.cwd.unwrap_or(&self.root));
+        let (Some(files), Some(cwd)) = (files, cwd) else { return false };
         let call = rules::Call {
             agent: "",
             kind: call.kind,
@@ -74,6 +79,7 @@ impl Policy {
             files: &files,
             command: call.command,
             root: &self.root,
+            cwd: &cwd,
             real_path: &real_path,
         };
         matches!(rules::decide(&self.rules, call), Verdict::Decided(Decision::Allow, _))
@@ -113,7 +119,7 @@ mod tests {
     use super::*;
 
     fn call(kind: ToolKind, files: &[PathBuf]) -> Call<'_> {
-        Call { kind, files, command: None }
+        Call { kind, files, command: None, cwd: None }
     }
 
     /// Holds (Scripts): Without flags an agent may read in its folder, `--write` adds changes there, `--yolo` everything else, and nothing allows changes outside, whatever leads there.

@@ -5,7 +5,7 @@ use super::rule::{Decision, Match, Rule};
 use super::shell::{Access, Unclear, Word};
 use crate::session::tool_call::ToolKind;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// What is known of a tool call before it is decided on.
 #[derive(Clone, Copy)]
@@ -22,6 +22,8 @@ pub struct Call<'a> {
     pub command: Option<&'a str>,
     /// The folder of the session, as a real path.
     pub root: &'a Path,
+    /// The folder that the command runs in, as a real path.
+    pub cwd: &'a Path,
     /// Returns the real path of a file that a command line names, which may not exist.
     pub real_path: &'a dyn Fn(&Path) -> Option<PathBuf>,
 }
@@ -34,16 +36,16 @@ impl fmt::Debug for Call<'_> {
 
 /// What the rules decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Verdict<'a> {
     /// The rules do not allow it, and none decides otherwise.
     Open,
-    /// The rules with these indices decide.
-    Decided(Decision, Vec<usize>),
+    /// These rules decide.
+    Decided(Decision, Vec<&'a Rule>),
     /// There are rules for commands, but what this one runs cannot be known.
     Unclear(Unclear),
 }
 
-impl Verdict {
+impl Verdict<'_> {
     fn strictness(&self) -> u8 {
         match self {
             Self::Decided(Decision::Allow, _) => 0,
@@ -59,8 +61,36 @@ impl Verdict {
     }
 }
 
+/// Returns the rule that denies what an agent does without asking, and why that is not certain if it is not: what a command
+/// runs may be unclear. Nobody can be asked, so that counts as denied.
+pub fn denial<'a>(rules: &'a [Rule], call: Call<'_>) -> Option<(&'a Rule, Option<Unclear>)> {
+    match decide(rules, call) {
+        Verdict::Decided(Decision::Deny, by) => by.first().map(|rule| (*rule, None)),
+        Verdict::Unclear(why) => {
+            let mut about = rules.iter().filter(|rule| rule.is_for(call.agent, call.kind));
+            about.find(|rule| rule.decision == Decision::Deny).map(|rule| (rule, Some(why)))
+        }
+        Verdict::Open | Verdict::Decided(..) => None,
+    }
+}
+
+/// Returns an absolute path without `.` and `..`. Links are not resolved.
+pub fn plain_path(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
 /// Decides on a tool call.
-pub fn decide(rules: &[Rule], call: Call<'_>) -> Verdict {
+pub fn decide<'a>(rules: &'a [Rule], call: Call<'_>) -> Verdict<'a> {
     let judge = Judge { rules, call };
     let by_tool = strictest_of(judge.rules_for(call.kind), |rule| rule.matches_tool(call.tool));
     let by_kind = match call.kind {
@@ -78,35 +108,29 @@ pub fn decide(rules: &[Rule], call: Call<'_>) -> Verdict {
     }
 }
 
-struct Judge<'a> {
+struct Judge<'a, 'c> {
     rules: &'a [Rule],
-    call: Call<'a>,
+    call: Call<'c>,
 }
 
-impl<'a> Judge<'a> {
-    /// Returns the rules for calls of this agent and kind, with their indices.
-    fn rules_for(
-        &self,
-        kind: ToolKind,
-    ) -> impl Iterator<Item = (usize, &'a Rule)> + Clone + use<'a> {
+impl<'a> Judge<'a, '_> {
+    /// Returns the rules for calls of this agent and kind.
+    fn rules_for(&self, kind: ToolKind) -> impl Iterator<Item = &'a Rule> + Clone {
         let agent = self.call.agent;
-        self.rules.iter().enumerate().filter(move |(_, rule)| rule.is_for(agent, kind))
+        self.rules.iter().filter(move |rule| rule.is_for(agent, kind))
     }
 
     /// Returns the rules for calls of this kind that do not name a tool.
-    fn rules_of(
-        &self,
-        kind: ToolKind,
-    ) -> impl Iterator<Item = (usize, &'a Rule)> + Clone + use<'a> {
-        self.rules_for(kind).filter(|(_, rule)| rule.kind.is_some())
+    fn rules_of(&self, kind: ToolKind) -> impl Iterator<Item = &'a Rule> + Clone {
+        self.rules_for(kind).filter(|rule| rule.kind.is_some())
     }
 
-    fn by_kind_alone(&self) -> Verdict {
+    fn by_kind_alone(&self) -> Verdict<'a> {
         strictest_of(self.rules_of(self.call.kind), Rule::is_for_all)
     }
 
     /// Every file has to be allowed.
-    fn by_files(&self) -> Verdict {
+    fn by_files(&self) -> Verdict<'a> {
         if self.call.files.is_empty() {
             // It does not say what it is about, so only rules without a pattern are about it; and none of the others may
             // be about it for sure, so it is not allowed either.
@@ -118,25 +142,28 @@ impl<'a> Judge<'a> {
         all(self.call.files.iter().map(|file| self.by_file(self.call.kind, file)))
     }
 
-    fn by_file(&self, kind: ToolKind, file: &Path) -> Verdict {
+    fn by_file(&self, kind: ToolKind, file: &Path) -> Verdict<'a> {
         strictest_of(self.rules_of(kind), |rule| rule.matches_file(file, self.call.root))
     }
 
     /// Every program that the command line runs has to be allowed, and every file that it is redirected to or from.
-    fn by_command(&self) -> Verdict {
+    fn by_command(&self) -> Verdict<'a> {
         let rules = self.rules_of(ToolKind::Execute);
-        let has_patterns = rules.clone().any(|(_, rule)| !rule.is_for_all());
-        let Some(command) = self.call.command.filter(|_| has_patterns) else {
+        let is_about_parts = rules.clone().any(|rule| !rule.is_for_all())
+            || [ToolKind::Read, ToolKind::Edit]
+                .into_iter()
+                .any(|kind| self.rules_of(kind).any(|rule| rule.decision != Decision::Allow));
+        let Some(command) = self.call.command.filter(|_| is_about_parts) else {
             return self.by_kind_alone();
         };
         match CommandLine::parse(command) {
             Ok(line) => {
                 let programs = line.programs.iter().map(|program| {
-                    strictest(rules.clone().filter_map(|(at, rule)| {
+                    strictest(rules.clone().filter_map(|rule| {
                         match (rule.decision, rule.matches_program(program)) {
-                            (decision, Match::Yes) => Some((at, decision)),
+                            (decision, Match::Yes) => Some((rule, decision)),
                             (Decision::Ask | Decision::Deny, Match::Maybe) => {
-                                Some((at, Decision::Ask))
+                                Some((rule, Decision::Ask))
                             }
                             (Decision::Allow, Match::Maybe) | (_, Match::No) => None,
                         }
@@ -144,7 +171,12 @@ impl<'a> Judge<'a> {
                 });
                 let files = line.files.iter().filter(|(_, word)| !is_harmless(word));
                 let files = files.map(|(access, word)| self.by_redirection(&line, *access, word));
-                all(programs.chain(files).chain(is_elsewhere(&line).then_some(Verdict::Open)))
+                // Whoever allows every command allows it in every folder.
+                let elsewhere = self.is_elsewhere(&line).then(|| match self.by_kind_alone() {
+                    allowed @ Verdict::Decided(Decision::Allow, _) => allowed,
+                    _ => Verdict::Open,
+                });
+                all(programs.chain(files).chain(elsewhere))
             }
             Err(why) => match self.by_kind_alone() {
                 Verdict::Decided(Decision::Allow, _) | Verdict::Open => Verdict::Unclear(why),
@@ -154,60 +186,61 @@ impl<'a> Judge<'a> {
     }
 
     /// A file that is redirected to is like one that is edited.
-    fn by_redirection(&self, line: &CommandLine, access: Access, word: &Word) -> Verdict {
+    fn by_redirection(&self, line: &CommandLine, access: Access, word: &Word) -> Verdict<'a> {
         let kind = match access {
             Access::Read => ToolKind::Read,
             Access::Write => ToolKind::Edit,
         };
         let path = word.literal().filter(|_| !line.changes_folder);
-        let file = path.and_then(|path| (self.call.real_path)(&self.call.root.join(path)));
+        let file = path.and_then(|path| (self.call.real_path)(&self.call.cwd.join(path)));
         match file.map_or(Verdict::Open, |file| self.by_file(kind, &file)) {
             // Whoever allows every command allows what is redirected, too.
             Verdict::Open => self.by_kind_alone(),
             verdict => verdict,
         }
     }
+
+    /// Whether what the line names may be something else than in the folder of the session: it runs outside of that, or a
+    /// relative path names a program after the line has gone to another folder.
+    fn is_elsewhere(&self, line: &CommandLine) -> bool {
+        let is_relative = |name: &str| name.contains('/') && !name.starts_with('/');
+        let mut names = line.programs.iter().filter_map(|program| program.words.first()?.literal());
+        !self.call.cwd.starts_with(self.call.root)
+            || (line.changes_folder || self.call.cwd != self.call.root) && names.any(is_relative)
+    }
 }
 
 /// Returns the strictest decision of the rules that match, and which of them decide so.
 fn strictest_of<'a>(
-    rules: impl Iterator<Item = (usize, &'a Rule)>,
+    rules: impl Iterator<Item = &'a Rule>,
     matches: impl Fn(&Rule) -> bool,
-) -> Verdict {
-    strictest(rules.filter(|(_, rule)| matches(rule)).map(|(at, rule)| (at, rule.decision)))
+) -> Verdict<'a> {
+    strictest(rules.filter(|rule| matches(rule)).map(|rule| (rule, rule.decision)))
 }
 
-fn strictest(decided: impl Iterator<Item = (usize, Decision)>) -> Verdict {
+fn strictest<'a>(decided: impl Iterator<Item = (&'a Rule, Decision)>) -> Verdict<'a> {
     let decided: Vec<_> = decided.collect();
     let Some(decision) = decided.iter().map(|(_, how)| *how).max() else { return Verdict::Open };
-    let by = decided.iter().filter(|(_, how)| *how == decision).map(|(at, _)| *at);
+    let by = decided.iter().filter(|(_, how)| *how == decision).map(|(rule, _)| *rule);
     Verdict::Decided(decision, by.collect())
 }
 
 /// Combines the verdicts on the parts of a call: each of them has to be allowed.
-fn all(parts: impl Iterator<Item = Verdict>) -> Verdict {
-    let mut allowed = Vec::new();
-    let mut worst: Option<Verdict> = None;
+fn all<'a>(parts: impl Iterator<Item = Verdict<'a>>) -> Verdict<'a> {
+    let mut allowed: Vec<&Rule> = Vec::new();
+    let mut worst: Option<Verdict<'_>> = None;
     for part in parts {
         if let Verdict::Decided(Decision::Allow, by) = &part {
-            allowed.extend(by);
+            let new: Vec<_> = by.iter().copied().filter(|rule| !allowed.contains(rule)).collect();
+            allowed.extend(new);
         }
         worst = Some(worst.map_or(part.clone(), |worst| worst.stricter(part)));
     }
-    allowed.sort_unstable();
-    allowed.dedup();
     match worst {
         Some(Verdict::Decided(Decision::Allow, _)) => Verdict::Decided(Decision::Allow, allowed),
         Some(verdict) => verdict,
         None => Verdict::Open,
     }
-}
-
-/// Whether a program is named by a relative path after the line has gone to another folder: it may be any program.
-fn is_elsewhere(line: &CommandLine) -> bool {
-    let is_relative = |name: &str| name.contains('/') && !name.starts_with('/');
-    let mut names = line.programs.iter().filter_map(|program| program.words.first()?.literal());
-    line.changes_folder && names.any(is_relative)
 }
 
 fn is_harmless(file: &Word) -> bool {

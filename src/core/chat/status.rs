@@ -124,6 +124,9 @@ impl Chat {
             command: entry
                 .and_then(|entry| entry.call.input.as_ref())
                 .and_then(|input| input.command.clone()),
+            command_cwd: entry
+                .and_then(|entry| entry.call.input.as_ref()?.cwd.as_ref())
+                .map(|cwd| self.cwd.join(cwd)),
             asks: entry.map(|entry| permission::summary(entry, &self.scene())).unwrap_or_default(),
             revision: waiting.revision,
             options: waiting.options.clone(),

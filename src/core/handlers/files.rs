@@ -154,7 +154,7 @@ impl State {
         let verb = if matches!(request, Some(Effect::Write { .. })) { "write" } else { "read" };
         let Some(chat) = self.chats.get(&id) else { return };
         let what = format!("let it {verb} {}", chat.scene().shorten(file));
-        self.denied_by_rule(id, token, &what, rule);
+        self.denied_by_rule(id, token, &what, rule, None);
     }
 
     /// Whether this is a read by an agent that can only create a file if reading the missing file gives an empty text.

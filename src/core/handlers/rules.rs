@@ -12,8 +12,10 @@ use crate::session::entry::Note;
 use crate::session::permission::{DecidedBy, OptionKind};
 use crate::session::tool_call::ToolKind;
 use crate::session::update::Severity;
-use crate::trust::rule::{Decision, Rule};
-use crate::trust::rules::{self, Call, Verdict};
+use crate::trust::rule::Decision;
+use crate::trust::rules::{self, Call, plain_path};
+use crate::trust::shell::Unclear;
+use std::path::Path;
 use std::sync::Arc;
 
 impl State {
@@ -59,13 +61,21 @@ impl State {
         token: RequestToken,
         what: &str,
         rule: &str,
+        unclear: Option<Unclear>,
     ) {
+        let (ours, agents) = match unclear {
+            None => ("your rule denies it".to_owned(), String::new()),
+            Some(why) => (
+                format!("{why}, so your rule may deny it"),
+                format!(": it is not clear what would run, since {why}"),
+            ),
+        };
         if let Some(chat) = self.chats.get_mut(&id) {
-            let title = format!("Did not {what}: your rule denies it: {rule}");
+            let title = format!("Did not {what}: {ours}: {rule}");
             let (severity, key) = (Severity::Warning, Some(title.clone()));
             chat.transcript.keyed_note(Note { severity, title, details: Vec::new(), key });
         }
-        let message = format!("the user does not allow this, by the rule \"{rule}\"");
+        let message = format!("the user does not allow this, by the rule \"{rule}\"{agents}");
         self.respond(token, Answer::Error { code: INVALID_PARAMS, message });
     }
 }
@@ -75,7 +85,9 @@ impl Chat {
     fn case(&self, request: u64) -> Option<Case> {
         let waiting = self.awaiting_user.permissions.iter().find(|it| it.id == request)?;
         let call = &self.incoming().find_tool(&waiting.tool_call)?.call;
-        let command = call.input.as_ref().and_then(|input| input.command.clone());
+        let input = call.input.as_ref();
+        let command = input.and_then(|input| input.command.clone());
+        let cwd = input.and_then(|input| input.cwd.as_ref());
         Some(Case {
             version: RequestVersion { chat: self.id, request, revision: waiting.revision },
             agent: self.name().to_owned(),
@@ -84,14 +96,18 @@ impl Chat {
             // Some agents send paths relative to the session's working directory.
             files: call.paths().map(|path| self.cwd.join(path)).collect(),
             command,
-            cwd: self.cwd.clone(),
+            root: self.cwd.clone(),
+            cwd: cwd.map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd)),
             rules: Arc::clone(&self.access.policy.rules),
         })
     }
 
-    /// Returns the rule that denies a command line, if there is one.
-    pub(super) fn rule_that_denies(&self, line: &str) -> Option<String> {
-        let rules = &self.access.policy.rules;
+    /// Returns the rule that denies a command line in a folder, and why it may only seem so.
+    pub(super) fn rule_that_denies(
+        &self,
+        line: &str,
+        cwd: &Path,
+    ) -> Option<(String, Option<Unclear>)> {
         let call = Call {
             agent: self.name(),
             kind: ToolKind::Execute,
@@ -99,11 +115,11 @@ impl Chat {
             files: &[],
             command: Some(line),
             root: &self.cwd,
-            real_path: &|_| None,
+            cwd,
+            // Links are not followed here, where no disk is used. What is redirected by one is not noticed.
+            real_path: &|path| Some(plain_path(path)),
         };
-        match rules::decide(rules, call) {
-            Verdict::Decided(Decision::Deny, by) => rules.get(*by.first()?).map(Rule::to_string),
-            _ => None,
-        }
+        let (rule, unclear) = rules::denial(&self.access.policy.rules, call)?;
+        Some((rule.to_string(), unclear))
     }
 }

@@ -69,8 +69,9 @@ impl State {
             let message = format!("cwd must be an absolute path, not {}", cwd.display());
             return self.respond(token, Answer::Error { code: INVALID_PARAMS, message });
         }
-        if let Some(rule) = chat.rule_that_denies(&create.line()) {
-            return self.denied_by_rule(id, token, &format!("run {}", create.line()), &rule);
+        if let Some((rule, unclear)) = chat.rule_that_denies(&create.line(), &cwd) {
+            let what = format!("run {}", create.line());
+            return self.denied_by_rule(id, token, &what, &rule, unclear);
         }
         let limit =
             usize::try_from(create.limit.unwrap_or(u64::MAX)).unwrap_or(MAX_OUTPUT).min(MAX_OUTPUT);

@@ -33,6 +33,8 @@ pub struct Case {
     /// The command line.
     pub command: Option<String>,
     /// The working directory of the session.
+    pub root: PathBuf,
+    /// The folder that the command runs in.
     pub cwd: PathBuf,
     /// The rules.
     pub rules: Arc<[Rule]>,

@@ -91,6 +91,8 @@ pub struct WaitingPermission {
     pub files: Vec<PathBuf>,
     /// The complete command, if it runs one.
     pub command: Option<String>,
+    /// The folder that the command runs in, if the agent names one.
+    pub command_cwd: Option<PathBuf>,
     /// Everything the user has to decide about, in several lines.
     pub asks: String,
     /// Incremented whenever what the user has to decide about changes.

@@ -57,6 +57,7 @@ fn waiting_permission() -> WaitingPermission {
         tool_kind: ToolKind::Edit,
         files: Vec::new(),
         command: Some(hostile_text()),
+        command_cwd: None,
         asks: hostile_text(),
         revision: 3,
         options: vec![PermissionOption {
