@@ -3,7 +3,7 @@
 
 use super::file_outcome::failure;
 use crate::core::messages::agent::INVALID_PARAMS;
-use crate::core::messages::file_scope::{Denials, FileScope};
+use crate::core::messages::file_scope::{FileRules, FileScope};
 use crate::core::messages::files::FileOutcome;
 use crate::documents::DocumentError;
 use crate::documents::disks::Disks;
@@ -81,7 +81,7 @@ async fn check_rules(
     real: PathBuf,
     kind: ToolKind,
 ) -> Result<PathBuf, FileOutcome> {
-    let Denials { agent, cwd, rules } = &scope.denied;
+    let FileRules { agent, cwd, rules } = &scope.rules;
     if rules.is_empty() {
         return Ok(real);
     }

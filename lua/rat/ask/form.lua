@@ -77,7 +77,7 @@ local function draft_of(form)
 end
 
 --- Answers a request. An accepted one stays open until the binary has checked it. Drafts of fields are not sent, so the user
---- is warned of them once.
+--- is warned of them first.
 ---@param form rat.Form
 ---@param action "accept"|"decline"|"cancel"
 function M.answer(form, action)

@@ -177,6 +177,7 @@ local function edit(window, row)
       enter(window, field, new ~= "" and new or nil)
     end, function(typed)
       drafts[field.key] = typed ~= value and typed or nil
+      form.has_warned = nil
       if window.open and api.nvim_win_is_valid(window.win) then
         draw(window)
       end

@@ -38,6 +38,7 @@ end
 --- Why Neovim should not quit yet.
 ---@class rat.QuitReason
 ---@field warning string
+---@field what string what is not finished, for the name of a buffer in Neovim's own message
 ---@field mark fun() notes that the user was warned
 
 ---@type (fun(): rat.QuitReason?)[]
@@ -63,6 +64,7 @@ local function reason()
   local text = "%s is still working. :qa again quits and ends its turn."
   return {
     warning = text:format(chats[1].title),
+    what = "running turn",
     mark = function()
       for _, chat in ipairs(chats) do
         warned[chat] = true
@@ -140,11 +142,12 @@ end
 
 --- Creates a buffer with unsaved changes that cannot be saved. Neovim does not quit without "!" while there is one, and
 --- names it in its error message.
+---@param what string
 ---@return integer buf
-local function create_guard()
+local function create_guard(what)
   local guard = api.nvim_create_buf(false, true)
   vim.bo[guard].swapfile = false
-  scratch.name(guard, "rat://running turn")
+  scratch.name(guard, "rat://" .. what)
   vim.bo[guard].buftype = "acwrite"
   vim.bo[guard].readonly = true
   vim.bo[guard].modified = true
@@ -176,7 +179,7 @@ local finish_guard
 ---@param why rat.QuitReason
 local function stop_by_guard(why)
   local win, buf = api.nvim_get_current_win(), api.nvim_get_current_buf()
-  local view, guard = vim.fn.winsaveview(), create_guard()
+  local view, guard = vim.fn.winsaveview(), create_guard(why.what)
   vim.v.errmsg = ""
   local function finish_this()
     finish_guard = nil

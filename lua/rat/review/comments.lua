@@ -42,6 +42,7 @@ quit_guard.add(function()
   end
   return {
     warning = "Comments in the review were not sent. :qa again quits and loses them; C there sends them.",
+    what = "unsent comments",
     mark = function()
       for _, comment in ipairs(new) do
         warned[comment] = comment.draft or comment.text

@@ -25,7 +25,7 @@ local ERROR_NAMES =
 ---@param text string
 ---@return string
 local function shorten(text)
-  local line = text_of.one_line(text:sub(1, 4 * MAX_CHARS)):gsub(" %(os error %d+%)", "")
+  local line = text_of.one_line(text:sub(1, 4 * MAX_CHARS))
   for _, name in ipairs(ERROR_NAMES) do
     line = line:gsub("%f[%w]" .. name .. ": ", "")
   end

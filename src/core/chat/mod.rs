@@ -12,7 +12,7 @@ mod replay;
 mod status;
 
 use crate::core::messages::effect::Effect;
-use crate::core::messages::file_scope::{Denials, FileScope};
+use crate::core::messages::file_scope::{FileRules, FileScope};
 use crate::core::messages::ids::AgentId;
 use crate::core::messages::page::View;
 use crate::core::messages::policy::ReviewMode;
@@ -168,8 +168,8 @@ impl Chat {
     pub(super) fn file_scope(&self) -> FileScope {
         let roots = std::iter::once(&self.cwd).chain(&self.directories).cloned().collect();
         let rules = Arc::clone(&self.access.policy.rules);
-        let denied = Denials { agent: self.name().to_owned(), cwd: self.cwd.clone(), rules };
-        FileScope { roots, allowed: self.access.allowed.clone(), denied }
+        let rules = FileRules { agent: self.name().to_owned(), cwd: self.cwd.clone(), rules };
+        FileScope { roots, allowed: self.access.allowed.clone(), rules }
     }
 
     /// Whether what the agent changes is shown and kept.

@@ -11,18 +11,18 @@ pub struct FileScope {
     pub roots: Vec<PathBuf>,
     /// What the user has allowed in addition.
     pub allowed: Vec<AllowedPath>,
-    /// What the user's rules deny, in spite of that.
-    pub denied: Denials,
+    /// The user's rules, which may deny some of that.
+    pub rules: FileRules,
 }
 
-/// Rules that deny an agent files.
+/// The user's rules, and what their patterns are about.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Denials {
+pub struct FileRules {
     /// The agent's name in the configuration.
     pub agent: String,
     /// The working directory of the session, which patterns are relative to.
     pub cwd: PathBuf,
-    /// The user's rules, also those that do not deny.
+    /// The rules.
     pub rules: Arc<[Rule]>,
 }
 
