@@ -62,6 +62,8 @@ pub(in crate::core) struct PendingPermission {
 /// What a permission request waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::core) enum PermissionStage {
+    /// To be passed to the user's rules: it is new, or has changed.
+    New,
     /// The user's rules, which may decide it.
     Rules,
     /// The user's permission provider, if there is one, or the user.

@@ -46,7 +46,7 @@ impl Chat {
                 .awaiting_user
                 .permissions
                 .iter()
-                .filter(|it| it.stage != PermissionStage::Rules)
+                .filter(|it| matches!(it.stage, PermissionStage::Provider | PermissionStage::User))
                 .map(|it| self.permission_status(it))
                 .collect(),
             elicitations: self

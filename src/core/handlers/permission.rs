@@ -1,7 +1,7 @@
 //! Permission requests: shown to the user and answered exactly once.
 
 use crate::core::chat::Chat;
-use crate::core::chat::{PendingPermission, PermissionStage};
+use crate::core::chat::PendingPermission;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Answer;
 use crate::core::messages::ids::{AgentId, RequestToken};
@@ -54,7 +54,6 @@ impl State {
             return self.respond(token, Answer::Permission(Outcome::Cancelled));
         }
         let title = chat.incoming().find_tool(&tool_call).map(|entry| entry.call.title.clone());
-        let has_rules = !chat.access.policy.rules.is_empty();
         chat.awaiting_user.permissions.push(PendingPermission {
             id: number,
             token,
@@ -62,13 +61,11 @@ impl State {
             options,
             revision: 0,
             by: DecidedBy::User,
-            stage: if has_rules { PermissionStage::Rules } else { PermissionStage::Provider },
+            stage: chat.first_stage(),
         });
         self.preload(id, &tool_call, &named);
         self.tell_permission_asked(id, number, title.unwrap_or_default());
-        if has_rules {
-            self.judge(id, number);
-        }
+        self.judge_waiting(id);
     }
 
     pub(in crate::core) fn permission_answered(
@@ -285,17 +282,19 @@ impl Chat {
     }
 
     /// Invalidates what the user has seen of waiting requests if the update of their tool call changed what they have
-    /// to decide about.
+    /// to decide about. The user's rules decide again, see `judge_waiting`.
     pub(in crate::core) fn bump_revisions(&mut self, before: Option<ToolCall>) {
         let Some(before) = before else { return };
         let now = self.incoming().find_tool(&before.id);
         if now.is_none_or(|now| decision_inputs(&now.call) == decision_inputs(&before)) {
             return;
         }
+        let stage = self.first_stage();
         for waiting in
             self.awaiting_user.permissions.iter_mut().filter(|it| it.tool_call == before.id)
         {
             waiting.revision += 1;
+            waiting.stage = stage;
         }
         self.redraw.status = true;
     }

@@ -1,7 +1,7 @@
 //! The user's rules: they decide on permission requests before the user is asked, and deny what agents do through us without
 //! asking.
 
-use crate::core::chat::{Chat, PermissionStage};
+use crate::core::chat::{Chat, PendingPermission, PermissionStage};
 use crate::core::messages::agent::INVALID_PARAMS;
 use crate::core::messages::effect::{Answer, Effect};
 use crate::core::messages::ids::RequestToken;
@@ -19,21 +19,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl State {
-    /// Lets the user's rules decide on a waiting request.
-    pub(super) fn judge(&mut self, id: ChatId, request: u64) {
-        let case = self.chats.get(&id).and_then(|chat| chat.case(request));
-        self.effects.extend(case.map(|case| Effect::Judge(Box::new(case))));
+    /// Lets the user's rules decide on the requests of a chat that wait for them.
+    pub(super) fn judge_waiting(&mut self, id: ChatId) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let cases = chat.take_new_cases();
+        self.effects.extend(cases.into_iter().map(|case| Effect::Judge(Box::new(case))));
     }
 
-    /// The user's rules have decided on a request, or leave it to the user. One that has changed in the meantime is decided
-    /// on again.
+    /// The user's rules have decided on a request, or leave it to the user.
     pub(in crate::core) fn permission_judged(&mut self, judged: RequestVersion, how: Judgement) {
         let found = self.find_permission(Some(judged.chat), Some(judged.request));
         let Some((id, mut waiting)) = found else { return };
         if waiting.stage != PermissionStage::Rules {
             return;
         } else if waiting.revision != judged.revision {
-            return self.judge(id, judged.request);
+            // The rules are deciding on what it is now.
+            return;
         }
         let kinds: &[OptionKind] = match how.decision {
             Decision::Allow => &[OptionKind::AllowOnce],
@@ -81,9 +82,32 @@ impl State {
 }
 
 impl Chat {
-    /// Returns what the user's rules have to decide about a waiting request.
-    fn case(&self, request: u64) -> Option<Case> {
-        let waiting = self.awaiting_user.permissions.iter().find(|it| it.id == request)?;
+    /// Returns the stage that a request begins in.
+    pub(super) fn first_stage(&self) -> PermissionStage {
+        if self.access.policy.rules.is_empty() {
+            PermissionStage::Provider
+        } else {
+            PermissionStage::New
+        }
+    }
+
+    /// Returns what the user's rules have to decide about and were not asked about yet.
+    fn take_new_cases(&mut self) -> Vec<Case> {
+        let mut all = std::mem::take(&mut self.awaiting_user.permissions);
+        let mut cases = Vec::new();
+        for waiting in all.iter_mut().filter(|it| it.stage == PermissionStage::New) {
+            let case = self.case(waiting);
+            // Without its tool call there is nothing that rules could decide about.
+            waiting.stage =
+                if case.is_some() { PermissionStage::Rules } else { PermissionStage::Provider };
+            cases.extend(case);
+        }
+        self.awaiting_user.permissions = all;
+        cases
+    }
+
+    fn case(&self, waiting: &PendingPermission) -> Option<Case> {
+        let request = waiting.id;
         let call = &self.incoming().find_tool(&waiting.tool_call)?.call;
         let input = call.input.as_ref();
         let command = input.and_then(|input| input.command.clone());

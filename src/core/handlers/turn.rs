@@ -391,8 +391,10 @@ impl State {
         chat.bump_revisions(asked);
         chat.redraw.tool_calls.insert(call.clone());
         chat.redraw.status = true;
+        let is_in_turn = chat.turn().is_some();
+        self.judge_waiting(id);
         // Replayed tool calls happened long ago.
-        if replayed || chat.turn().is_none() {
+        if replayed || !is_in_turn {
             return;
         }
         if ended && kind == ToolKind::Read {

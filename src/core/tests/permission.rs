@@ -64,6 +64,20 @@ fn a_request_that_changes_meanwhile_is_decided_on_again() {
 }
 
 #[test]
+fn a_request_that_changes_while_the_user_is_asked_is_decided_on_again() {
+    let mut world = in_turn();
+    world.request_permission("1");
+    world.judge(Decision::Ask, &[]);
+    assert_eq!(asked(&world), 1);
+    let patch = ToolCallPatch { title: Some("Something else".into()), ..ToolCallPatch::default() };
+    let update = Update::ToolCall { id: "1".into(), patch: Box::new(patch) };
+    world.agent_sends(AgentEvent::Update { session: "s".into(), update });
+    assert_eq!((asked(&world), world.cases.len()), (0, 1));
+    world.judge(Decision::Deny, &["a rule"]);
+    assert_eq!(chosen(&world, 1).as_deref(), Some("no"));
+}
+
+#[test]
 fn what_the_rules_decide_too_late_is_ignored() {
     let mut world = in_turn();
     world.request_permission("1");
