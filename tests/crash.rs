@@ -218,6 +218,12 @@ fn stderr_is_in_the_log_without_secrets() {
     });
     let log = chat.nvim.log();
     assert!(!log.contains("hunter2"), "{log}");
+    // Written after the line in the log, and `:RatLog` reads it once.
+    let path = chat.nvim.lua("return require('rat.rpc').agent_logs() .. '/fake.log'", json!([]));
+    chat.nvim.poll("the line in the agent's own log", |_| {
+        let text = std::fs::read_to_string(path.as_str().unwrap()).unwrap_or_default();
+        text.ends_with("loading plugins with [redacted]\n")
+    });
     chat.nvim.command("RatLog fake");
     chat.nvim.poll_screen("loading plugins with [redacted]");
     let names = chat.nvim.eval("vim.fn.getcompletion('RatLog ', 'cmdline')");
