@@ -174,6 +174,7 @@ fn permission_requests_are_asked_in_their_own_words() {
         nvim.poll_screen(shown);
         nvim.poll_screen("It is needed for the build.");
         nvim.poll("one request", |nvim| nvim.waiting() == 1);
+        nvim.let_time_pass();
         nvim.command("RatAllow");
         let selected = json!({"outcome": {"outcome": "selected", "optionId": "yes"}});
         assert_eq!(agent.expect_answer(pending), Ok(selected), "{title}");

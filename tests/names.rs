@@ -156,6 +156,7 @@ fn names_of_files_harm_no_comparison() {
         chat.nvim.poll(&format!("the comparison of {name:?}"), |nvim| {
             nvim.eval("vim.wo.diff") == json!(true)
         });
+        chat.nvim.let_time_pass();
         chat.nvim.command("RatAllow");
         chat.answer(pending);
         chat.nvim.poll("no comparison", |nvim| nvim.eval("vim.wo.diff") == json!(false));

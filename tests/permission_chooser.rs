@@ -105,6 +105,7 @@ fn a_picker_answered_late_changes_nothing() {
     let second = ask(&mut chat, &[]);
     chat.nvim.lua("asked[1].choose(asked[1].items[1], 1)", json!([]));
     // What is sent after it in the same order shows that it was not sent.
+    chat.nvim.let_time_pass();
     chat.nvim.command("RatDeny");
     assert_eq!(outcome(&mut chat, second), selected("no"));
     assert_eq!(chat.agent.unexpected(), [""; 0]);

@@ -152,6 +152,7 @@ fn a_picker_closes_when_its_request_is_decided_elsewhere_and_answers_nothing_the
             .poll(&format!("no window of {name}"), |nvim| nvim.lua(WINDOWS, json!([])) == before);
         let second = ask(&mut chat);
         chat.nvim.lua("asked[1](1)", json!([]));
+        chat.nvim.let_time_pass();
         chat.nvim.command("RatDeny");
         assert_eq!(answer(&mut chat, second), json!("no"), "{name}");
         assert!(!chat.nvim.messages().contains("answers nothing"), "{name}");

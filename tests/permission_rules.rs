@@ -40,6 +40,7 @@ fn is_asked(chat: &mut Chat, call: Json) {
     let pending = ask(chat, call.clone());
     chat.nvim.poll("the request", |nvim| nvim.waiting() == 1);
     assert!(!chat.agent.is_answered(pending), "{call}");
+    chat.nvim.let_time_pass();
     chat.nvim.command("RatDeny");
     assert_eq!(chat.answer(pending), selected("no"), "{call}");
     chat.nvim.poll("no request", |nvim| nvim.waiting() == 0);

@@ -115,12 +115,14 @@ fn a_write_is_answered_like_a_permission() {
         chat.nvim.poll_screen("<CR> choose");
         chat.nvim.input("<Esc>");
         chat.nvim.poll_no("Write it");
+        chat.nvim.let_time_pass();
         chat.nvim.input(keys);
         assert_eq!(chat.agent.expect_answer(pending).is_ok(), keys == "ga", "{keys}");
     }
     assert_eq!(disk(&chat), OLD);
     let pending = ask(&mut chat, "a.txt", NEW);
     show(&mut chat);
+    chat.nvim.let_time_pass();
     chat.nvim.command("RatDeny not like this");
     refusal(&mut chat, pending);
     assert_eq!(disk(&chat), OLD);

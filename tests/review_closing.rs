@@ -203,6 +203,7 @@ fn an_editable_diff_is_closed_in_every_way() {
         chat.nvim.input(keys);
         poll_left(&mut chat, &before);
         poll_waiting(&mut chat, asked);
+        chat.nvim.let_time_pass();
         chat.nvim.command("RatDeny");
         let answer = chat.answer(asked);
         assert_eq!(answer["outcome"]["optionId"], json!("no"), "{keys}: {answer}");
@@ -226,6 +227,7 @@ fn a_text_is_brought_back_as_it_was() {
         chat.nvim.poll("E37", |nvim| nvim.messages().contains("E37"));
         chat.nvim.input("u:close<CR>");
         poll_waiting(&mut chat, pending);
+        chat.nvim.let_time_pass();
         chat.nvim.command("RatDeny");
         refused(&mut chat, pending);
         chat.nvim.poll("one tab page", |nvim| nvim.eval("vim.fn.tabpagenr('$')") == json!(1));

@@ -98,6 +98,7 @@ fn a_write_to_be_decided_leaves_the_windows_alone() {
         if !is_decided {
             poll_look(&mut chat, &before);
             assert!(!chat.agent.is_answered(pending), "{keys}");
+            chat.nvim.let_time_pass();
             chat.nvim.command("RatDeny");
         }
         let accepted = chat.agent.expect_answer(pending).is_ok();

@@ -105,6 +105,7 @@ case("g and a digit answer in the prompt and on the card, digits alone are count
   nvim:input("g3")
   same(nvim:heard("permission"), { chat = 1, id = 4, revision = 0, option = "no" })
   wait_for(nvim, check.permission(5), check.permission(6), check.permission(7))
+  nvim:let_time_pass()
   nvim:input("ga")
   nvim:told("Several requests are waiting")
   nvim:enter("chat")
@@ -152,6 +153,48 @@ case("a paste closes a chooser that opened by itself, and goes into the prompt",
   same(nvim:lua("return debug.getinfo(vim.paste, 'S').source:find('rat/ask/paste') == nil"), true)
 end)
 
+--- Holds (Permission requests): A key that is held down or pressed twice answers no request that arrives meanwhile.
+case("a repeated key answers nothing that has just arrived", function()
+  for _, key in ipairs({ "ga", "gr", "g1", ":RatAllow<CR>", ":RatDeny<CR>" }) do
+    local nvim = check.start()
+    nvim:lua("require('rat').setup({ permission = { open = 'never' } })")
+    nvim:open_chat()
+    nvim:enter("prompt")
+    wait_for(nvim, check.permission(1))
+    nvim:input(key)
+    same(nvim:heard("permission").id, 1)
+    wait_for(nvim, check.permission(3))
+    for _ = 1, 3 do
+      nvim:input(key)
+    end
+    nvim:told("Another request has just arrived. Look at it before you answer.")
+    nvim:let_time_pass()
+    nvim:input(key)
+    same(nvim:heard("permission", 2).id, 3)
+  end
+end)
+
+case("a repeated key answers no write that has just arrived", function()
+  local nvim = check.start()
+  nvim:lua("require('rat').setup({ permission = { open = 'never' } })")
+  nvim:open_chat()
+  nvim:enter("prompt")
+  wait_for(nvim, check.permission(1))
+  nvim:input("ga")
+  nvim:heard("permission")
+  nvim:status({ state = "running" })
+  nvim:say(
+    "ask",
+    { id = 2, chat = 1, title = "Write a.lua", items = { "Write", "Reject", "Show" }, peek = 3 }
+  )
+  nvim:input("ga")
+  nvim:told("Another request has just arrived. Look at it before you answer.")
+  same(nvim:has_heard("answer"), false)
+  nvim:let_time_pass()
+  nvim:input("ga")
+  same(nvim:heard("answer"), { id = 2, index = 1 })
+end)
+
 --- Holds (Permission requests): A key that may be the beginning of another answer's number only selects.
 case("of twelve options, g1 may be the beginning of g12", function()
   local nvim = check.start()
@@ -168,6 +211,7 @@ case("of twelve options, g1 may be the beginning of g12", function()
   nvim:input("2<CR>")
   same(nvim:heard("permission").option, "o12")
   nvim:status({ permissions = { check.permission(2) } })
+  nvim:let_time_pass()
   nvim:input("g2")
   same(nvim:heard("permission", 2).option, "always", "of three options, nothing can follow")
 end)
@@ -229,9 +273,11 @@ case(":RatAllow and :RatDeny answer the oldest from anywhere", function()
   nvim:command("RatAllow")
   nvim:told("No permission request is waiting")
   wait_for(nvim, check.permission(1))
+  nvim:let_time_pass()
   nvim:command("RatAllow")
   same(nvim:heard("permission"), { chat = 1, id = 1, revision = 0, allow = true })
   wait_for(nvim, check.permission(2))
+  nvim:let_time_pass()
   nvim:command("RatDeny not like this")
   same(
     nvim:heard("permission", 2),

@@ -271,6 +271,7 @@ impl Play {
         self.chat.nvim.input("<C-Bslash><C-n>");
         let oldest = self.chat.nvim.status()["permissions"][0]["id"].clone();
         if !oldest.is_null() {
+            self.chat.nvim.let_time_pass();
             self.chat.nvim.lua("vim.cmd('RatDeny')", json!([]));
             self.denied += 1;
             self.chat.nvim.poll("the oldest request to be gone", |nvim| {

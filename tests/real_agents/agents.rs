@@ -288,6 +288,7 @@ impl Chat {
         self.until(&format!("the end of turn {turns}"), |chat| {
             let waiting = chat.nvim.status()["permissions"][0]["id"].clone();
             if !waiting.is_null() && waiting != answered {
+                chat.nvim.let_time_pass();
                 chat.nvim.command(command);
                 answered = waiting;
             }

@@ -97,6 +97,11 @@ function Child:input(keys)
   vim.rpcrequest(self.channel, "nvim_input", keys)
 end
 
+--- Makes the next key one that follows a pause.
+function Child:let_time_pass()
+  self:lua("local now = vim.uv.now; vim.uv.now = function() return now() + 1000 end")
+end
+
 --- Runs an Ex command.
 function Child:command(command)
   vim.rpcrequest(self.channel, "nvim_command", command)

@@ -20,6 +20,12 @@ impl Nvim {
         self.lua(r#"return require("rat").status()"#, json!([]))
     }
 
+    /// Makes the next key one that follows a pause: one that may be held down answers nothing that has just arrived.
+    pub fn let_time_pass(&mut self) {
+        let code = "local now = vim.uv.now; vim.uv.now = function() return now() + 1000 end";
+        self.lua(code, json!([]));
+    }
+
     /// Waits until the status has the state: `ready`, `running`, `waiting` ..
     pub fn poll_state(&mut self, state: &str) {
         self.poll(&format!("the state {state}"), |nvim| nvim.status()["state"] == json!(state));

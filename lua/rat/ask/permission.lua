@@ -3,33 +3,21 @@ local alert = require("rat.chat.alert")
 local auto_open = require("rat.ask.auto_open")
 local config = require("rat.config")
 local current_chat = require("rat.chat.current")
+local just_arrived = require("rat.ask.just_arrived")
 local notify = require("rat.util.notify")
 local provider = require("rat.ask.provider")
 local question = require("rat.ask.question")
 local question_list = require("rat.ask.question_list")
 local registry = require("rat.chat.registry")
 local request_diff = require("rat.diff.request")
+local request_list = require("rat.ask.request_list")
 local rpc = require("rat.rpc")
 local window = require("rat.view.window")
 -- `rat.ask.chooser` is loaded on first use, since a chat often starts without a request.
 
 local M = {}
 
----@class rat.Request
----@field chat rat.Chat
----@field permission rat.Permission
-
--- The tables below are keyed by `request_diff.key`.
-
---- Order of arrival of the requests that the binary lists.
----@type table<string, integer>
-local arrival = {}
-local arrivals = 0
-
---- Requests that were answered while the binary still lists them, with the revision that was answered. They are not
---- answered again unless their revision has changed.
----@type table<string, integer>
-local answered = {}
+-- The tables below are keyed by `request_list.key`.
 
 --- Choosers that are open or wait to open, with the revision of the request they show.
 ---@type table<string, {handle: rat.ChooserHandle, revision: integer}>
@@ -46,7 +34,7 @@ local told_user = {}
 ---@type fun(name: string)[]
 local decision_listeners = {}
 
---- Calls a listener with the key of a request (see `request_diff.key`) once the binary no longer lists it.
+--- Calls a listener with the key of a request (see `request_list.key`) once the binary no longer lists it.
 ---@param listener fun(key: string)
 function M.on_decided(listener)
   decision_listeners[#decision_listeners + 1] = listener
@@ -54,43 +42,12 @@ end
 
 local SHOW_DIFF = "Show the diff"
 
----@param request rat.Request
----@return string
-local function key(request)
-  return request_diff.key(request.chat.id --[[@as integer]], request.permission.id)
-end
-
----@param chat? rat.Chat only of this chat
----@return rat.Request[] all that the binary lists, the oldest first
-local function listed(chat)
-  local list = {}
-  for _, owner in ipairs(registry.list()) do
-    local is_meant = owner.id and (not chat or chat == owner)
-    for _, permission in ipairs(is_meant and owner.status.permissions or {}) do
-      list[#list + 1] = { chat = owner, permission = permission }
-    end
-  end
-  table.sort(list, function(a, b)
-    local first, second = arrival[key(a)] or math.huge, arrival[key(b)] or math.huge
-    return first < second or first == second and a.permission.id < b.permission.id
-  end)
-  return list
-end
-
----@param chat? rat.Chat only of this chat
----@return rat.Request[] those that the user has not answered, the oldest first
-local function waiting(chat)
-  return vim.tbl_filter(function(request)
-    return answered[key(request)] ~= request.permission.revision
-  end, listed(chat))
-end
-
 --- Returns the waiting requests of all chats, the oldest first.
 ---@return rat.Permission[]
 function M.all()
   return vim.tbl_map(function(request)
     return request.permission
-  end, waiting())
+  end, request_list.list())
 end
 
 --- Finds the request or question that has waited longest: in the chat the user is in, else in the visible one, else in a
@@ -101,7 +58,7 @@ end
 ---@return boolean elsewhere whether it was found in none of the first three while several requests wait
 local function oldest(questions)
   local function first(chat)
-    local request = waiting(chat)[1]
+    local request = request_list.list(chat)[1]
     local asked = questions(chat)[1]
     -- The binary numbers requests and questions in one sequence.
     if request and asked and asked.id < request.permission.id then
@@ -129,7 +86,26 @@ local function oldest(questions)
   if not (request or asked) then
     notify.info("No permission request is waiting")
   end
-  return request, asked, #waiting() + #questions() > 1
+  return request, asked, #request_list.list() + #questions() > 1
+end
+
+--- Records that the user presses a key that answers.
+function M.press()
+  local newest = 0
+  for _, request in ipairs(request_list.list()) do
+    newest = math.max(newest, request.permission.id)
+  end
+  for _, asked in ipairs(question_list.list()) do
+    newest = math.max(newest, asked.id)
+  end
+  just_arrived.press(newest)
+end
+
+--- Returns whether the key just pressed can be meant for a request. Tells the user if not.
+---@param request rat.Request
+---@return boolean
+function M.is_meant(request)
+  return just_arrived.is_meant(request.permission.id)
 end
 
 --- Answers a request with one of its options.
@@ -137,7 +113,10 @@ end
 ---@param option string id of the option
 ---@param automatic? boolean whether the user's provider answers
 function M.choose(request, option, automatic)
-  answered[key(request)] = request.permission.revision
+  if not automatic then
+    M.press()
+  end
+  request_list.set_answered(request)
   rpc.notify("permission", {
     chat = request.chat.id,
     id = request.permission.id,
@@ -176,8 +155,8 @@ end
 --- to type something else.
 ---@param chat rat.Chat
 local function put_off(chat)
-  for _, request in ipairs(waiting(chat)) do
-    M.close(key(request))
+  for _, request in ipairs(request_list.list(chat)) do
+    M.close(request_list.key(request))
   end
 end
 
@@ -207,7 +186,7 @@ local function chooser_for(request)
   return items,
     opts,
     function(item)
-      choosers[key(request)] = nil
+      choosers[request_list.key(request)] = nil
       if item and item.id then
         M.choose(request, item.id)
       elseif item then
@@ -222,7 +201,7 @@ end
 ---@param by_itself boolean whether the user has not just asked for it
 ---@param typed? integer the first digit of an option, which is selected
 local function show(request, by_itself, typed)
-  local name, revision = key(request), request.permission.revision
+  local name, revision = request_list.key(request), request.permission.revision
   M.close(name)
   local items, opts, on_choice = chooser_for(request)
   opts.typed = typed
@@ -243,7 +222,7 @@ end
 ---@param chat? rat.Chat
 ---@param id? integer number of the request
 function M.open(chat, id)
-  local request, asked = id and M.request(chat --[[@as rat.Chat]], id) or nil, nil
+  local request, asked = id and request_list.get(chat --[[@as rat.Chat]], id) or nil, nil
   if not id then
     request, asked = oldest(question_list.list)
   end
@@ -254,16 +233,6 @@ function M.open(chat, id)
   elseif request then
     show(request, false)
   end
-end
-
---- Returns a waiting request; nil if it was answered or withdrawn.
----@param chat rat.Chat
----@param id integer
----@return rat.Request?
-function M.request(chat, id)
-  return vim.iter(waiting(chat)):find(function(request)
-    return request.permission.id == id
-  end)
 end
 
 ---@param request rat.Request
@@ -280,7 +249,7 @@ end
 --- Asks the user's provider about a request, and the user if there is none or it wants that.
 ---@param request rat.Request
 local function offer(request)
-  local name, permission = key(request), request.permission
+  local name, permission = request_list.key(request), request.permission
   local function ask_user()
     if not told_user[name] then
       told_user[name] = true
@@ -296,7 +265,7 @@ local function offer(request)
   end
   local is_asked = provider.ask(request.chat, permission, {
     is_waiting = function()
-      local now = M.request(request.chat, permission.id)
+      local now = request_list.get(request.chat, permission.id)
       return now ~= nil and now.permission.revision == permission.revision
     end,
     choose = function(option)
@@ -313,7 +282,7 @@ local function offer(request)
 end
 
 --- Closes the chooser of a request.
----@param name string see `request_diff.key`
+---@param name string see `request_list.key`
 function M.close(name)
   if choosers[name] then
     choosers[name].handle.close()
@@ -323,27 +292,18 @@ end
 
 --- Follows a change of a chat's status: offers new requests to the user and cleans up after those that are gone.
 function M.update()
-  local seen = {}
-  for _, request in ipairs(listed()) do
-    local name = key(request)
-    seen[name] = true
-    if not arrival[name] then
-      arrivals = arrivals + 1
-      arrival[name] = arrivals
-    end
-    if seen_revision[name] ~= request.permission.revision then
+  local present, gone = request_list.update()
+  for _, request in ipairs(present) do
+    if seen_revision[request_list.key(request)] ~= request.permission.revision then
       offer(request)
     end
   end
-  for name in pairs(arrival) do
-    if not seen[name] then
-      arrival[name], answered[name] = nil, nil
-      seen_revision[name], told_user[name] = nil, nil
-      M.close(name)
-      request_diff.forget(name)
-      for _, listener in ipairs(decision_listeners) do
-        listener(name)
-      end
+  for _, name in ipairs(gone) do
+    seen_revision[name], told_user[name] = nil, nil
+    M.close(name)
+    request_diff.forget(name)
+    for _, listener in ipairs(decision_listeners) do
+      listener(name)
     end
   end
 end
@@ -364,6 +324,9 @@ end
 ---@param automatic? boolean whether the user's provider answers
 ---@return boolean decided if false, the user was told why
 function M.decide(request, allow, reason, automatic)
+  if not automatic then
+    M.press()
+  end
   local once, always = "reject_once", "reject_always"
   if allow then
     once, always = "allow_once", "allow_always"
@@ -378,7 +341,7 @@ function M.decide(request, allow, reason, automatic)
       return false
     end
   end
-  answered[key(request)] = request.permission.revision
+  request_list.set_answered(request)
   rpc.notify("permission", {
     chat = request.chat.id,
     id = request.permission.id,
@@ -397,6 +360,7 @@ end
 function M.answer(allow, reason)
   local request, asked, elsewhere = oldest(question_list.writes)
   local chat = request and request.chat or asked and registry.get(asked.chat)
+  M.press()
   if not chat then
     return
   end
@@ -415,7 +379,10 @@ function M.answer(allow, reason)
     end
     return show(request --[[@as rat.Request]], false)
   end
-  if asked then
+  local id = asked and asked.id or request.permission.id
+  if not just_arrived.is_meant(id) then
+    return
+  elseif asked then
     question.decide(asked, allow, reason)
   elseif
     not M.decide(request --[[@as rat.Request]], allow, reason)
@@ -435,8 +402,9 @@ end
 ---@param allow boolean
 ---@return boolean answered
 function M.answer_write(chat, allow)
-  local asked = #waiting(chat) == 0 and question_list.writes(chat)[1] or nil
-  if asked then
+  M.press()
+  local asked = #request_list.list(chat) == 0 and question_list.writes(chat)[1] or nil
+  if asked and just_arrived.is_meant(asked.id) then
     question.decide(asked, allow)
   end
   return asked ~= nil
@@ -448,7 +416,7 @@ end
 ---@param number integer
 ---@return boolean answered
 function M.choose_number(chat, id, number)
-  local request = M.request(chat, id)
+  local request = request_list.get(chat, id)
   local option = request and request.permission.options[number]
   if not (request and option) then
     return false
@@ -466,14 +434,6 @@ end
 ---@return boolean
 function M.is_first_digit(request, digit)
   return digit * 10 <= #request.permission.options
-end
-
---- Returns the id of a chat's waiting request if there is exactly one.
----@param chat rat.Chat
----@return integer? id
-function M.single_request(chat)
-  local list = waiting(chat)
-  return #list == 1 and list[1].permission.id or nil
 end
 
 return M

@@ -10,6 +10,7 @@ local prompt = require("rat.chat.prompt")
 local question_list = require("rat.ask.question_list")
 local registry = require("rat.chat.registry")
 local request_diff = require("rat.diff.request")
+local request_list = require("rat.ask.request_list")
 local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
 local slash = require("rat.chat.slash")
@@ -82,8 +83,8 @@ end
 ---@return rat.Request?
 local function request_meant(chat)
   local in_prompt = select(2, registry.of(vim.api.nvim_get_current_buf())) == "prompt"
-  local id = not in_prompt and request_under_cursor() or permission.single_request(chat)
-  local request = id and permission.request(chat, id)
+  local id = not in_prompt and request_under_cursor() or request_list.single(chat)
+  local request = id and request_list.get(chat, id)
   if not request then
     local several = #chat.status.permissions > 1
     notify.info(
@@ -103,7 +104,7 @@ local function decide_request(allow)
       return
     end
     local request = request_meant(chat)
-    if request then
+    if request and permission.is_meant(request) then
       permission.decide(request, allow)
     end
   end
@@ -112,8 +113,11 @@ end
 ---@param chat rat.Chat
 ---@param lhs string
 local function answer_request(chat, lhs)
+  permission.press()
   local request, number = request_meant(chat), tonumber(lhs:sub(-1)) --[[@as integer]]
-  if request and not permission.choose_number(chat, request.permission.id, number) then
+  if not request or not permission.is_meant(request) then
+    return
+  elseif not permission.choose_number(chat, request.permission.id, number) then
     notify.info(("The request has no option %d"):format(number))
   end
 end
@@ -125,7 +129,7 @@ local function show_diff(chat)
   if not id and tool_call then
     return rpc.notify("diff", { chat = chat.id, tool_call = tool_call })
   end
-  id = id or permission.single_request(chat)
+  id = id or request_list.single(chat)
   if id then
     request_diff.open(chat, id)
   else

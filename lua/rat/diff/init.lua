@@ -9,6 +9,7 @@ local permission = require("rat.ask.permission")
 local present_text = require("rat.diff.present_text")
 local registry = require("rat.chat.registry")
 local request_diff = require("rat.diff.request")
+local request_list = require("rat.ask.request_list")
 local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
 local tab_page = require("rat.diff.tab_page")
@@ -186,7 +187,7 @@ end
 ---@return rat.Request?
 local function waiting_request(open_diff)
   local chat, id = registry.get(open_diff.diff.chat), open_diff.diff.id
-  return chat and id and permission.request(chat, id) or nil
+  return chat and id and request_list.get(chat, id) or nil
 end
 
 function answer(open_diff, allow)
@@ -317,7 +318,7 @@ function M.arrived(diff)
   end
   local function is_ready()
     local chat = registry.get(diff.chat)
-    return chat ~= nil and permission.request(chat, diff.id) ~= nil and auto_open.may_open(chat)
+    return chat ~= nil and request_list.get(chat, diff.id) ~= nil and auto_open.may_open(chat)
   end
   waiting_diffs[key] = idle.when(is_ready, function()
     waiting_diffs[key] = nil
