@@ -147,12 +147,12 @@ function M.RatStop()
   send("stop")
 end
 
-function M.RatRestart()
+function M.RatRestart(args)
   local chat = current_chat.get()
   if chat and not chat.id then
     launch.start({ agent = chat.agent, cwd = chat.cwd, focus = true })
   else
-    send("restart")
+    send("restart", { force = args.bang })
   end
 end
 

@@ -202,7 +202,9 @@ impl State {
             UserAction::Prompt { chat, prompt } => self.prompt(chat, prompt),
             UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),
             UserAction::Stop(chat) => self.with_chat(chat, Self::stop),
-            UserAction::Restart(chat) => self.with_chat(chat, Self::restart),
+            UserAction::Restart { chat, force } => {
+                self.with_chat(chat, |state, id| state.restart_requested(id, force));
+            }
             UserAction::Fork(chat) => self.with_chat(chat, Self::fork),
             UserAction::SetOption { chat, option, value } => {
                 self.with_chat(chat, |state, id| state.set_option(id, &option, &value));

@@ -244,7 +244,9 @@ fn play(world: &mut World, step: Step) {
         Step::Withdraw(token) => world.agent_sends(AgentEvent::Withdrawn(RequestToken(token))),
         Step::Cancel => world.handle(Event::User(UserAction::Cancel(None))),
         Step::Stop => world.handle(Event::User(UserAction::Stop(None))),
-        Step::Restart => world.handle(Event::User(UserAction::Restart(None))),
+        Step::Restart => {
+            world.handle(Event::User(UserAction::Restart { chat: None, force: false }));
+        }
         Step::Exit => world.agent_sends(AgentEvent::Exited(Exit {
             cause: ExitCause::Status(1),
             stderr: vec!["last words".to_owned()],

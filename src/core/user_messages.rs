@@ -152,6 +152,13 @@ pub(super) fn not_there_yet(config: &AgentConfig, detail: &str) -> Notice {
     Notice::from(text).advise(":RatStop stops it.")
 }
 
+/// Says that a restart would end turns of other chats.
+pub(super) fn busy_elsewhere(name: &str, chats: usize) -> Notice {
+    let text = format!("{name} is also working in {}.", count(chats, "other chat"));
+    let turns = if chats == 1 { "that turn" } else { "those turns" };
+    Notice::from(text).advise(&format!(":RatRestart! ends {turns} and restarts it."))
+}
+
 /// Says that the agent was lost, and is going to be reached again.
 pub(super) fn lost(config: &AgentConfig, cause: &ExitCause) -> Notice {
     let why = ended(config, cause).text;

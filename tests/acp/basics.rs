@@ -67,7 +67,7 @@ fn a_session_that_cannot_go_on_without_a_login_goes_on_after_it() {
         let mut world = World::start();
         world.answer("initialize", &initialized);
         world.answer("session/new", &json!({"sessionId": "s"}));
-        world.user(UserAction::Restart(None));
+        world.user(UserAction::Restart { chat: None, force: false });
         world.answer("initialize", &initialized);
         let called = world.take_call(method);
         let error = json!({"code": -32000, "message": "Authentication required"});

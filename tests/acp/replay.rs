@@ -77,7 +77,7 @@ impl Replay {
         let world = self.world();
         world.answer("initialize", &json!({"protocolVersion": 1}));
         world.answer("session/new", &json!({"sessionId": session}));
-        world.user(UserAction::Restart(None));
+        world.user(UserAction::Restart { chat: None, force: false });
     }
 
     /// The client called: so do we, where our own course has the same call. It has one session.
@@ -184,7 +184,7 @@ fn every_recording_plays_again_without_an_error_and_with_nothing_unknown() {
         let mut replay = Replay::new();
         for (number, phase) in lines.split(|line| line["dir"] == "restart").enumerate() {
             if number > 0 {
-                replay.world().user(UserAction::Restart(None));
+                replay.world().user(UserAction::Restart { chat: None, force: false });
             }
             replay.phase(phase);
         }

@@ -45,7 +45,7 @@ fn initialized(capabilities: &Json) -> World {
 fn restarted(capabilities: &Json) -> World {
     let mut world = initialized(capabilities);
     world.answer("session/new", &json!({"sessionId": "s"}));
-    world.user(UserAction::Restart(None));
+    world.user(UserAction::Restart { chat: None, force: false });
     let result = json!({"protocolVersion": 1, "agentCapabilities": capabilities});
     world.answer("initialize", &result);
     world

@@ -297,6 +297,23 @@ impl State {
         self.enter_stopped(id);
     }
 
+    /// Handles `:RatRestart`: with turns of other chats on the same agent, only `force` restarts it.
+    pub(in crate::core) fn restart_requested(&mut self, id: ChatId, force: bool) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let others = chat.agent.map(|agent| self.chats_on(agent)).unwrap_or_default();
+        let is_busy = |other: &ChatId| {
+            let turn = self.chats.get(other).and_then(Chat::turn);
+            *other != id && turn.is_some_and(|turn| !turn.is_unsent() && !turn.cancelled)
+        };
+        match others.into_iter().filter(is_busy).count() {
+            busy if busy > 0 && !force => {
+                let notice = user_messages::busy_elsewhere(&chat.agent_title(), busy);
+                self.notify(Level::Warn, notice);
+            }
+            _ => self.restart(id),
+        }
+    }
+
     /// Stops the agent and starts it again, for all chats that use it.
     pub(in crate::core) fn restart(&mut self, id: ChatId) {
         let agent = self.chats.get(&id).and_then(|chat| chat.agent);

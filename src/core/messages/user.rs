@@ -68,7 +68,12 @@ pub enum UserAction {
     /// `:RatStop`.
     Stop(Option<ChatId>),
     /// `:RatRestart`.
-    Restart(Option<ChatId>),
+    Restart {
+        /// The chat.
+        chat: Option<ChatId>,
+        /// Whether turns that the same agent runs in other chats may be ended.
+        force: bool,
+    },
     /// `:RatFork`.
     Fork(Option<ChatId>),
     /// Set an option of the session, its mode or its model.

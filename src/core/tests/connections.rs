@@ -103,7 +103,7 @@ fn the_end_of_an_agent_ends_all_its_chats_and_is_reported_once() {
 #[test]
 fn a_restart_reconnects_all_chats_of_the_agent() {
     let mut world = two_ready_chats();
-    world.handle(Event::User(UserAction::Restart(Some(ChatId(1)))));
+    world.handle(Event::User(UserAction::Restart { chat: Some(ChatId(1)), force: false }));
     assert!(matches!(world.calls[..], [(_, Call::Initialize)]), "one agent for both");
     world.reply();
     world.reply();
@@ -112,6 +112,27 @@ fn a_restart_reconnects_all_chats_of_the_agent() {
         (chat_state(&world, 1), chat_state(&world, 2)),
         (ChatState::Ready, ChatState::Ready)
     );
+}
+
+/// Holds (Sessions): `:RatRestart` ends no turn of another chat without `!`.
+#[test]
+fn a_restart_ends_no_turn_of_another_chat_unless_forced() {
+    let mut world = two_ready_chats();
+    world.handle(prompt("in the second"));
+    let restart =
+        |chat, force| Event::User(UserAction::Restart { chat: Some(ChatId(chat)), force });
+    world.handle(restart(1, false));
+    assert_eq!(chat_state(&world, 2), ChatState::Running);
+    let text = "Fake is also working in 1 other chat. :RatRestart! ends that turn and restarts it.";
+    assert!(
+        world.messages.iter().any(|it| {
+            matches!(it, EditorMessage::Notify(_, notice) if notice.to_string() == text)
+        }),
+        "{:?}",
+        world.messages
+    );
+    world.handle(restart(1, true));
+    assert_eq!(chat_state(&world, 2), ChatState::Starting);
 }
 
 /// ACP 30.

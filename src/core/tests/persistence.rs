@@ -101,7 +101,7 @@ fn a_session_under_an_old_transcript_is_saved_with_it() {
     turn(&mut world, "three");
     assert_eq!(files(&world.stored), HashMap::from([("s".into(), transcript(&world))]));
     // The same within one Neovim.
-    world.handle(Event::User(UserAction::Restart(None)));
+    world.handle(Event::User(UserAction::Restart { chat: None, force: false }));
     initialize_with_resume(&mut world);
     world.reply_with_error(session_not_found());
     world.reply();

@@ -217,7 +217,7 @@ fn an_agent_that_reads_through_us_is_not_told_what_it_sees() {
 fn a_waiting_prompt_is_sent_first_after_a_restart() {
     let mut world = waiting(Unsaved::Note);
     world.handle(prompt("next"));
-    world.handle(Event::User(UserAction::Restart(None)));
+    world.handle(Event::User(UserAction::Restart { chat: None, force: false }));
     world.context_collected(1);
     assert!(world.sent.is_empty(), "what was found out for the old agent is late");
     world.reply();

@@ -167,7 +167,7 @@ fn the_user_ends_or_hastens_attempts() {
     world.handle(Event::User(UserAction::Stop(None)));
     world.handle(Event::Timer(timer));
     assert_eq!((world.chat_state(), world.agent), (ChatState::Stopped, None));
-    for event in [prompt("go"), Event::User(UserAction::Restart(None))] {
+    for event in [prompt("go"), Event::User(UserAction::Restart { chat: None, force: false })] {
         let mut world = elsewhere();
         lose(&mut world);
         let (timer, _) = attempt(&mut world);
@@ -234,7 +234,7 @@ fn an_agent_may_come_up_slowly() {
     let news = "could not be reached: no. Trying again for up to 60 s. :RatStop stops it.";
     assert_eq!(said.matches(news).count(), 1, "{said}");
     // Started anew by the user, it is waited for as long again, and its session is opened when it is there.
-    world.handle(Event::User(UserAction::Restart(Some(ChatId(1)))));
+    world.handle(Event::User(UserAction::Restart { chat: Some(ChatId(1)), force: false }));
     world.calls.clear();
     unreachable(&mut world, Obstacle::NoAnswer);
     let (timer, after) = attempt(&mut world);

@@ -66,7 +66,7 @@ fn a_fork_is_retried_after_a_login() {
     assert_eq!(said.matches("Forked: a new session starts here").count(), 1, "{said}");
     assert!(said.contains("go"), "{said}");
     // The next session of this chat is a new one.
-    world.handle(Event::User(UserAction::Restart(Some(ChatId(2)))));
+    world.handle(Event::User(UserAction::Restart { chat: Some(ChatId(2)), force: false }));
     while !matches!(world.reply(), None | Some(Call::Fork(..))) {}
     assert!(world.calls.is_empty());
 }

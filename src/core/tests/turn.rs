@@ -127,7 +127,7 @@ fn a_paused_queue_stays_paused_when_the_agent_starts_again() {
     world.handle(prompt("go"));
     world.handle(prompt("later"));
     world.handle(Event::User(UserAction::Cancel(None)));
-    world.handle(Event::User(UserAction::Restart(None)));
+    world.handle(Event::User(UserAction::Restart { chat: None, force: false }));
     start_again(&mut world);
     assert_eq!((world.chat_state(), queued(&world)), (ChatState::Ready, vec!["later".to_owned()]));
     let exit = Exit {

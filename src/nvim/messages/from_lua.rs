@@ -176,7 +176,9 @@ impl FromLua {
             Self::Prompt(prompt) => prompt.try_into()?,
             Self::Cancel(Cancel { chat }) => UserAction::Cancel(chat.map(ChatId)),
             Self::Stop(Stop { chat }) => UserAction::Stop(chat.map(ChatId)),
-            Self::Restart(Restart { chat }) => UserAction::Restart(chat.map(ChatId)),
+            Self::Restart(Restart { chat, force }) => {
+                UserAction::Restart { chat: chat.map(ChatId), force }
+            }
             Self::Fork(Fork { chat }) => UserAction::Fork(chat.map(ChatId)),
             Self::Option(option) => option.into(),
             Self::Login(login) => login.into(),
@@ -257,8 +259,6 @@ about_a_chat!(
     Cancel,
     /// Closes the chat's session.
     Stop,
-    /// Restarts the agent of a chat.
-    Restart,
     /// Forks the session of a chat.
     Fork,
     /// Logs out.
@@ -266,6 +266,18 @@ about_a_chat!(
     /// Resumes a paused queue.
     QueueGo,
 );
+
+/// Restarts the agent of a chat.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Restart {
+    /// The chat; without it, the one used last.
+    chat: Option<Chat>,
+    /// Whether turns that the same agent runs in other chats may be ended.
+    #[serde(default)]
+    force: bool,
+}
 
 /// Takes the last decision on pending changes back.
 #[derive(Debug, Deserialize)]

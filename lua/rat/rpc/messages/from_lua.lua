@@ -117,6 +117,7 @@
 --- Restarts the agent of a chat.
 ---@class (exact) rat.notify.Restart
 ---@field chat? integer The chat; without it, the one used last.
+---@field force? boolean Whether turns that the same agent runs in other chats may be ended.
 
 --- Forks the session of a chat.
 ---@class (exact) rat.notify.Fork
