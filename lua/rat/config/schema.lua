@@ -8,6 +8,7 @@
 ---@field range? integer[] smallest and, optionally, largest number
 ---@field items? rat.Option description of a list's items or a map's values
 ---@field fields? rat.Option[] keys of a table, in the order of the help
+---@field exclusive? string[] two keys, of which a table may have only one
 ---@field doc? string text for the help, in a sentence or two
 
 ---@type rat.Option
@@ -76,7 +77,7 @@ local agent = {
   {
     name = "mcp_servers",
     type = "map",
-    items = { type = "table", fields = mcp_server },
+    items = { type = "table", fields = mcp_server, exclusive = { "command", "url" } },
     doc = "MCP servers for this agent, in addition to those for all agents.",
   },
   {
@@ -164,7 +165,7 @@ return {
     {
       name = "agents",
       type = "map",
-      items = { type = "table", fields = agent },
+      items = { type = "table", fields = agent, exclusive = { "command", "url" } },
       default = {},
       doc = "Agents by name. The name of a preset (|rat-presets|) changes that preset, any other name"
         .. " adds an agent.",
@@ -183,7 +184,7 @@ return {
     {
       name = "mcp_servers",
       type = "map",
-      items = { type = "table", fields = mcp_server },
+      items = { type = "table", fields = mcp_server, exclusive = { "command", "url" } },
       default = {},
       doc = "MCP servers to pass to every session.",
     },
@@ -332,7 +333,7 @@ return {
         {
           name = "size",
           type = "number",
-          range = { 0 },
+          range = { 0.05 },
           default = 0.42,
           doc = "The width of the chat, or its height at the top or bottom: below 1 a share of the"
             .. " screen, else columns or lines.",
