@@ -67,7 +67,8 @@ impl Store {
         let (jobs, queue) = mpsc::channel();
         let started = thread::Builder::new().name("store".to_owned()).spawn(move || {
             let transcripts = Transcripts::new(&folder, secrets.clone());
-            let mut worker = Worker { transcripts, secrets, folder, indexed: HashMap::new() };
+            let mut worker =
+                Worker { transcripts, secrets, folder, indexed: HashMap::new(), uses: 0 };
             for job in queue {
                 worker.run(job);
             }
@@ -170,12 +171,16 @@ struct Worker {
     transcripts: Transcripts,
     /// The sessions this program has used, as last written to their indexes.
     indexed: HashMap<StoreKey, IndexedSession>,
+    /// How many times sessions were used.
+    uses: u64,
 }
 
 /// A session as last written to its index.
 struct IndexedSession {
     session: SavedSession,
     written_at: Instant,
+    /// The number of its last use: sessions are often used within the same second.
+    last_use: u64,
     /// It has been used since then.
     is_stale: bool,
 }
@@ -184,16 +189,19 @@ impl Worker {
     fn run(&mut self, job: Job) {
         match job {
             Job::Save { mut session, replace, part, reply } => {
-                session.used_at = now();
                 let title = session.title.take();
                 session.title = title.map(|title| self.secrets.hide(&title).into_owned());
                 let saved = self.transcripts.write(&session, replace, &part);
+                let cwd = session.cwd.clone();
                 let _ = reply.send(saved.unwrap_or_else(|error| {
                     let why = error.to_string();
-                    log_error(&session.cwd, "a transcript was not written", Err(error));
+                    log_error(&cwd, "a transcript was not written", Err(error));
                     SaveResult::Failed(why)
                 }));
-                log_error(&session.cwd, "a session was not saved", self.touch(&session));
+                // At the exit, all sessions are saved, used or not.
+                let is_used = replace || part != TranscriptPart::default();
+                let touched = self.touch(session, is_used);
+                log_error(&cwd, "a session was not saved", touched);
             }
             Job::Forget(key) => {
                 self.transcripts.forget(&key);
@@ -237,25 +245,33 @@ impl Worker {
         }
     }
 
-    /// Updates the time of last use of a session. The index, which is a file that is replaced as a whole, may be
-    /// written later.
-    fn touch(&mut self, session: &SavedSession) -> io::Result<()> {
+    /// Updates the time of last use of a session, if it `is_used` or has not been used by this program before. The index,
+    /// which is a file that is replaced as a whole, may be written later.
+    fn touch(&mut self, mut session: Box<SavedSession>, is_used: bool) -> io::Result<()> {
         let indexed = self.indexed.get_mut(&session.key());
+        self.uses += 1;
+        session.used_at = match &indexed {
+            Some(indexed) if !is_used => indexed.session.used_at,
+            _ => now(),
+        };
         if let Some(indexed) = indexed
             && indexed.session.title == session.title
-            && indexed.written_at.elapsed() < INDEX_LAG
+            && (!is_used || indexed.written_at.elapsed() < INDEX_LAG)
         {
-            indexed.session.used_at = session.used_at;
-            indexed.is_stale = true;
+            if is_used {
+                indexed.session.used_at = session.used_at;
+                indexed.last_use = self.uses;
+                indexed.is_stale = true;
+            }
             return Ok(());
         }
-        self.write_index(session)
+        self.write_index(&session, self.uses)
     }
 
     /// Writes the index of the session's folder, with the session first.
-    fn write_index(&mut self, session: &SavedSession) -> io::Result<()> {
+    fn write_index(&mut self, session: &SavedSession, last_use: u64) -> io::Result<()> {
         let (written_at, is_stale) = (Instant::now(), false);
-        let indexed = IndexedSession { session: session.clone(), written_at, is_stale };
+        let indexed = IndexedSession { session: session.clone(), written_at, last_use, is_stale };
         self.indexed.insert(session.key(), indexed);
         let dropped = index::update(&self.folder, &session.cwd, |sessions| {
             sessions.retain(|other| other.agent != session.agent || other.id != session.id);
@@ -270,10 +286,11 @@ impl Worker {
     /// Updates the indexes for sessions that have been used since they were last written, least recently used first.
     fn write_stale(&mut self) {
         let stale = self.indexed.values().filter(|indexed| indexed.is_stale);
-        let mut stale: Vec<SavedSession> = stale.map(|indexed| indexed.session.clone()).collect();
-        stale.sort_by_key(|session| session.used_at);
-        for session in stale {
-            let result = self.write_index(&session);
+        let mut stale: Vec<(u64, SavedSession)> =
+            stale.map(|indexed| (indexed.last_use, indexed.session.clone())).collect();
+        stale.sort_by_key(|(last_use, _)| *last_use);
+        for (last_use, session) in stale {
+            let result = self.write_index(&session, last_use);
             log_error(&session.cwd, "a session was not saved", result);
         }
     }
