@@ -113,6 +113,25 @@ async fn native_diff_mode_decides_and_a_decision_can_be_undone() {
     assert_eq!(nvim.text().await, "1\ntwo\n3\n4\nV\n6\n7\nlater\n9\n10");
 }
 
+/// Holds (Changes on disk): A decision on a line that was edited after the conflict arose can be undone, too.
+#[tokio::test]
+async fn a_decision_on_a_line_that_is_still_typed_can_be_undone() {
+    let nvim = contested("conflict-typed").await;
+    nvim.type_until("5GAs", "vim.fn.getline(5)", "users").await;
+    nvim.type_until("<Esc>", "vim.fn.mode()", "n").await;
+    nvim.lua("require('rat.diff.conflict_view').open()").await;
+    let agents = "vim.fn.getbufline(vim.fn.winbufnr(1), 5)[1]";
+    for (key, (place, text), before) in [
+        ("dp", (agents, "users"), "V"),
+        ("do", ("vim.fn.getline(5)", "V"), "users"),
+    ] {
+        nvim.type_until(key, place, text).await;
+        nvim.wait_for(SIGNS, "7≠  agent: VIII").await;
+        nvim.type_until("u", place, before).await;
+        nvim.wait_for(SIGNS, BOTH).await;
+    }
+}
+
 /// Holds (Changes on disk): Text that the user saved and the agent has not read is not overwritten.
 #[tokio::test]
 async fn text_the_user_saved_and_the_agent_has_not_seen_is_not_overwritten() {

@@ -20,9 +20,9 @@ local M = {}
 ---@field buf integer
 ---@field region rat.conflict.Region around the user's lines
 ---@field sign integer? extmark with the sign and the virtual text; nil once decided
----@field ours string[] the user's lines when the agent changed the file
 ---@field theirs string[] the file's lines
 ---@field other string[] the lines on the other side of the diff: `theirs`, until the user edits them there
+---@field undecided [string[], string[]] the user's lines and the other side's, as they were last while they differed
 ---@field decided boolean whether both sides have become the same since
 
 local regions = api.nvim_create_namespace("rat_conflict_regions")
@@ -161,17 +161,18 @@ local function recount()
 end
 
 --- Updates which conflicts of a buffer are decided, after either side has changed. One is decided when both sides are the
---- same, and undecided again when both are as they were at first, as after an undo.
+--- same, and undecided again when both are as they were before that, as after an undo.
 ---@param buf integer
 function M.refresh(buf)
   for _, conflict in ipairs(conflicts_in[buf] or {}) do
     settle(buf, conflict.region)
     local lines = M.lines(buf, conflict.region)
+    local sides = { lines, conflict.other }
     if vim.deep_equal(lines, conflict.other) then
       conflict.decided = true
-    elseif
-      vim.deep_equal(lines, conflict.ours) and vim.deep_equal(conflict.other, conflict.theirs)
-    then
+    elseif not conflict.decided then
+      conflict.undecided = sides
+    elseif vim.deep_equal(sides, conflict.undecided) then
       conflict.decided = false
     end
     update_sign(conflict)
@@ -260,7 +261,7 @@ function M.mark(buf, unresolved)
     local conflict = {
       buf = buf,
       region = M.region(buf, first, last),
-      ours = api.nvim_buf_get_lines(buf, first, last, false),
+      undecided = { api.nvim_buf_get_lines(buf, first, last, false), theirs },
       theirs = theirs,
       other = theirs,
       decided = false,
