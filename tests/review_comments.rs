@@ -103,6 +103,47 @@ fn a_comment_is_changed_and_removed() {
     chat.nvim.poll("the prompt", |nvim| nvim.buffer_lines(PROMPT).join("\n") == prompt);
 }
 
+/// Holds (Review): The comments are put into the prompt beside the user's files, also where the chat was hidden.
+#[test]
+fn comments_are_sent_from_a_hidden_chat() {
+    let mut chat = reviewed();
+    chat.nvim.command("tabprevious | RatToggle | tabnext");
+    chat.nvim.poll("a hidden chat", |nvim| {
+        nvim.eval("#vim.fn.win_findbuf(vim.fn.bufnr('prompt'))") == json!(0)
+    });
+    write(&mut chat, "+two", "why");
+    poll_comments(&mut chat, &["+two|why"]);
+    chat.nvim.input("C");
+    chat.nvim.poll("the prompt in the first tab page", |nvim| {
+        nvim.eval("{ vim.bo.filetype, vim.fn.tabpagenr(), vim.fn.winnr('$') }")
+            == json!(["ratprompt", 1, 3])
+    });
+}
+
+/// Holds (Review): A comment wider than the window is wrapped, and wrapped again when that changes.
+#[test]
+fn a_wide_comment_is_wrapped() {
+    let mut chat = reviewed();
+    let text = "word ".repeat(40);
+    let wrapped = |width: usize| {
+        let words = vec!["word"; width / 5];
+        let full = 40 / words.len();
+        let mut rows = vec![words.join(" "); full];
+        rows.extend((40 % words.len() > 0).then(|| vec!["word"; 40 % words.len()].join(" ")));
+        format!("+two|{}", rows.join("|"))
+    };
+    write(&mut chat, "+two", &text);
+    let columns = chat.nvim.eval("vim.o.columns").as_u64().unwrap();
+    let width = usize::try_from(columns).unwrap() - 4;
+    poll_comments(&mut chat, &[&wrapped(width + 1)]);
+    chat.nvim.command("vsplit");
+    let narrow = chat.nvim.eval(
+        "vim.fn.winwidth(0) < vim.fn.winwidth(2) and vim.fn.winwidth(0) or vim.fn.winwidth(2)",
+    );
+    let width = usize::try_from(narrow.as_u64().unwrap()).unwrap() - 4;
+    poll_comments(&mut chat, &[&wrapped(width + 1)]);
+}
+
 /// Holds (Review): What was typed as a comment is never lost: left with `<C-c>`, it is a draft, which is shown, opened again and not sent.
 #[test]
 fn what_was_typed_as_a_comment_stays() {

@@ -121,10 +121,9 @@ async fn a_decision_on_a_line_that_is_still_typed_can_be_undone() {
     nvim.type_until("<Esc>", "vim.fn.mode()", "n").await;
     nvim.lua("require('rat.diff.conflict_view').open()").await;
     let agents = "vim.fn.getbufline(vim.fn.winbufnr(1), 5)[1]";
-    for (key, (place, text), before) in [
-        ("dp", (agents, "users"), "V"),
-        ("do", ("vim.fn.getline(5)", "V"), "users"),
-    ] {
+    for (key, (place, text), before) in
+        [("dp", (agents, "users"), "V"), ("do", ("vim.fn.getline(5)", "V"), "users")]
+    {
         nvim.type_until(key, place, text).await;
         nvim.wait_for(SIGNS, "7≠  agent: VIII").await;
         nvim.type_until("u", place, before).await;

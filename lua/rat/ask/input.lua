@@ -1,5 +1,5 @@
---- A small floating window to edit one text, over the line it belongs to. Unlike Neovim's own |vim.ui.input()| it does not
---- block.
+--- A small floating window to edit one text, over the line it belongs to, or below it if the text may have several lines.
+--- Unlike Neovim's own |vim.ui.input()| it does not block.
 local float = require("rat.view.float")
 local scratch = require("rat.view.scratch")
 
@@ -17,8 +17,9 @@ local MAX_HEIGHT = 6
 ---@param buf integer
 ---@param title string
 ---@param footer string
+---@param is_below boolean
 ---@return integer win
-local function open_window(buf, title, footer)
+local function open_window(buf, title, footer, is_below)
   local parent = api.nvim_get_current_win()
   local row = api.nvim_win_get_cursor(parent)[1] - 1
   local function place()
@@ -26,7 +27,7 @@ local function open_window(buf, title, footer)
       relative = "win",
       win = parent,
       bufpos = { row, 0 },
-      row = 0,
+      row = is_below and 1 or 0,
       col = 1,
       width = math.max(20, api.nvim_win_get_width(parent) - 6),
       height = math.min(api.nvim_buf_line_count(buf), MAX_HEIGHT),
@@ -73,7 +74,7 @@ function M.open(title, text, has_lines, on_done, on_back)
   scratch.set_options(buf, "ratinput", true)
   vim.bo[buf].bufhidden = "wipe"
   scratch.fill(buf, vim.split(text, "\n", { plain = true }))
-  local win = open_window(buf, title, has_lines and FOOTER_OF_LINES or FOOTER)
+  local win = open_window(buf, title, has_lines and FOOTER_OF_LINES or FOOTER, has_lines)
   api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
   local open = true
   ---@type string[]?

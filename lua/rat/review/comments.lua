@@ -4,11 +4,13 @@ local buffers = require("rat.chat.buffers")
 local current_chat = require("rat.chat.current")
 local groups = require("rat.view.groups")
 local input = require("rat.ask.input")
+local location = require("rat.view.location")
 local notify = require("rat.util.notify")
 local prompt = require("rat.chat.prompt")
 local quit_guard = require("rat.chat.quit_guard")
 local registry = require("rat.chat.registry")
 local review_page = require("rat.review.page")
+local text_of = require("rat.util.text")
 local window = require("rat.view.window")
 
 local api = vim.api
@@ -72,20 +74,35 @@ local function row_of(comment)
   end
 end
 
+local MARGIN = "  ▏ "
+
+--- Returns how many cells of text fit beside the margin, in every window that shows the review.
+---@param buf integer
+---@return integer
+local function text_width(buf)
+  local width = vim.o.columns
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local info = vim.fn.getwininfo(win)[1]
+    width = math.min(width, info.width - info.textoff)
+  end
+  return math.max(width - vim.fn.strdisplaywidth(MARGIN), 10)
+end
+
 ---@param comment rat.Comment
+---@param width integer of the text, in cells
 ---@return [string, string][][]
-local function rows_of(comment)
+local function rows_of(comment, width)
   local rows = {}
-  local function add(text, group, label)
-    for index, line in ipairs(vim.split(text, "\n", { plain = true })) do
-      rows[#rows + 1] = { { ("  ▏ %s%s"):format(index == 1 and label or "", line), group } }
+  local function add(text, group)
+    for _, line in ipairs(text_of.wrap(text, width)) do
+      rows[#rows + 1] = { { MARGIN .. line, group } }
     end
   end
   if comment.text ~= "" then
-    add(comment.text, "RatComment", "")
+    add(comment.text, "RatComment")
   end
   if comment.draft then
-    add(comment.draft, "RatHint", "draft: ")
+    add("draft: " .. comment.draft, "RatHint")
   end
   return rows
 end
@@ -96,10 +113,11 @@ local function redraw()
   end
   groups.define()
   api.nvim_buf_clear_namespace(shown.buf, NAMESPACE, 0, -1)
+  local width = text_width(shown.buf)
   for _, comment in ipairs(comments) do
     local row = row_of(comment)
-    comment.mark = row
-      and api.nvim_buf_set_extmark(shown.buf, NAMESPACE, row, 0, { virt_lines = rows_of(comment) })
+    local mark = { virt_lines = rows_of(comment, width) }
+    comment.mark = row and api.nvim_buf_set_extmark(shown.buf, NAMESPACE, row, 0, mark)
   end
 end
 
@@ -126,6 +144,10 @@ end
 ---@param buf integer
 function M.show(page, buf)
   shown = { page = page, buf = buf }
+  api.nvim_create_autocmd("WinResized", {
+    group = api.nvim_create_augroup("rat_comments", {}),
+    callback = redraw,
+  })
   follow(page)
   redraw()
 end
@@ -310,10 +332,14 @@ function M.send(of_review)
   end
   local prompt_win = vim.fn.win_findbuf(buffers.get(chat, "prompt"))[1]
   if prompt_win then
-    api.nvim_set_current_win(prompt_win)
-  else
-    window.open(chat, true)
+    return api.nvim_set_current_win(prompt_win)
   end
+  -- Beside the user's files, not in the tab page of the review.
+  local users_win = location.users_window()
+  if users_win then
+    api.nvim_set_current_win(users_win)
+  end
+  window.open(chat, "now")
 end
 
 return M
