@@ -10,17 +10,26 @@ const LUA: &str = "local one = 1\nlocal two = 2\n-- three\nlocal four = 4\nlocal
 
 /// A turn with two tool calls that change a file, and its review.
 fn reviewed() -> Chat {
+    reviewed_calls(["Name it", "Count"])
+}
+
+/// The same, with these titles of the calls.
+fn reviewed_calls(titles: [&str; 2]) -> Chat {
     let mut chat = Chat::builder().file("a.lua", LUA).file("b.txt", "1\n2\n").in_turn();
     let path = chat.path("a.lua");
     let mut content = LUA.to_owned();
     for (id, title, old, new) in [
-        ("t1", "Name it", "local two = 2", "local second = { 2 }"),
-        ("t2", "Count", "local six = 6", "return 6"),
+        ("t1", titles[0], "local two = 2", "local second = { 2 }"),
+        ("t2", titles[1], "local six = 6", "return 6"),
     ] {
         chat.tool_call(json!({"toolCallId": id, "title": title, "kind": "edit",
             "status": "in_progress", "locations": [{"path": path}]}));
         // Once that is on the screen, the file has been looked at.
-        chat.nvim.poll_screen(title);
+        let calls = if id == "t2" && titles[0] == titles[1] { 2 } else { 1 };
+        chat.nvim.poll(title, |nvim| {
+            let lines = nvim.buffer_lines("rat://fake/1");
+            lines.iter().filter(|line| line.contains(title)).count() == calls
+        });
         content = content.replace(old, new);
         std::fs::write(&path, &content).unwrap();
         chat.tool_call_update(json!({"toolCallId": id, "status": "completed"}));
@@ -97,6 +106,17 @@ fn files_and_tool_calls_are_folded() {
     chat.nvim.input("a");
     chat.nvim.poll_screen("1 file, 2 hunks");
     assert_eq!(closed(&mut chat, 2), json!(1), "an update keeps it closed");
+}
+
+/// Holds (Review): Calls of the same title are folded one by one.
+#[test]
+fn each_of_two_calls_of_one_title_is_folded() {
+    let mut chat = reviewed_calls(["Name it", "Name it"]);
+    chat.nvim.input("ggjzc");
+    let closed = "{ vim.fn.foldclosed(2), vim.fn.foldclosedend(2) < vim.fn.line('$') - 5 }";
+    assert_eq!(chat.nvim.eval(closed), json!([2, true]));
+    let levels = folds(&mut chat);
+    assert_eq!((levels[0], levels[1], levels[8]), (1, 2, 2), "{levels:?}");
 }
 
 /// Holds (Review): What changed while no tool call ran is a group of its own, which a decision on the turn leaves alone.

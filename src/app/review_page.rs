@@ -208,10 +208,14 @@ fn render(
     // An empty line separates files.
     let lines = if is_first { Vec::new() } else { vec![String::new()] };
     let mut rendered = Rendered { lines, heads: Vec::new(), hunks: Vec::new() };
+    let (mut calls, mut before) = (0, None);
     for mut part in review::parts(&shown) {
         let row = rendered.lines.len();
         if let Some(hunk) = part.hunk.and_then(|index| hunks.get(index)) {
-            rendered.hunks.push(ReviewHunk { row, id: hunk.id, lines: hunk.text.clone() });
+            if before.replace(&hunk.by).is_some_and(|before| *before != hunk.by) {
+                calls += 1;
+            }
+            rendered.hunks.push(ReviewHunk { row, id: hunk.id, lines: hunk.text.clone(), calls });
         } else {
             let (path, from) = (file.path.clone(), from.map(|(_, old)| old.path.clone()));
             rendered.heads.push(ReviewHead { row, path, from, kind: HeadKind::File, is_unknown });

@@ -63,17 +63,13 @@ end
 ---@param last integer index of the last one
 ---@return string[]
 local function fold_calls(buf, page, first, last)
-  local commands, from, title = {}, first, nil
-  for index = first, last + 1 do
-    local part = index <= last and page.parts[index] or nil
-    local line = part and api.nvim_buf_get_lines(buf, part.row, part.row + 1, false)[1]
-    local found = line and (line:match("^@@ .- @@ ?(.*)$") or "")
-    if index > first and found ~= title then
-      local last_row = review_page.last_row(page, buf, index - 1)
+  local commands, from = {}, first
+  for index = first, last do
+    if index == last or page.parts[index + 1].calls ~= page.parts[from].calls then
+      local last_row = review_page.last_row(page, buf, index)
       commands[#commands + 1] = ("%d,%dfold"):format(page.parts[from].row + 1, last_row + 1)
-      from = index
+      from = index + 1
     end
-    title = found
   end
   return #commands > 1 and commands or {}
 end

@@ -13,6 +13,7 @@ local M = {}
 ---@field start? integer first row of the hunk in the file; missing for the line that names the file
 ---@field count? integer how many rows the hunk has in the file
 ---@field id? integer which hunk it is
+---@field calls? integer the same as that of the hunk before it in the file if the same tool calls made both
 
 ---@class rat.ReviewPage
 ---@field parts rat.ReviewPart[]
@@ -65,7 +66,7 @@ local function parts_of(payload, before)
     end
   end
   local hunks = payload.hunks
-  for at = 1, #hunks, 4 do
+  for at = 1, #hunks, 5 do
     add_heads(hunks[at])
     parts[#parts + 1] = {
       row = hunks[at],
@@ -75,6 +76,7 @@ local function parts_of(payload, before)
       start = hunks[at + 1],
       count = hunks[at + 2],
       id = hunks[at + 3],
+      calls = hunks[at + 4],
     }
   end
   add_heads(math.huge)

@@ -103,4 +103,6 @@ pub struct ReviewHunk {
     pub id: HunkId,
     /// Its lines in the file.
     pub lines: Range<usize>,
+    /// The same number as the hunk before it in the file if the same tool calls made both.
+    pub calls: usize,
 }

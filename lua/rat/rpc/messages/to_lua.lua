@@ -396,7 +396,7 @@
 ---@field last boolean Whether this is the last piece.
 ---@field lines string[] The lines.
 ---@field heads rat.msg.ReviewHead[] The lines among them that name a file.
----@field hunks integer[] The hunks among them, four numbers for each: the row in the whole review, from 0; the first row in the file, from 0; how many rows it has there; and which one it is.
+---@field hunks integer[] The hunks among them, five numbers for each: the row in the whole review, from 0; the first row in the file, from 0; how many rows it has there; which one it is; and a number that is the same as that of the hunk before it in the file if the same tool calls made both.
 
 --- A line of a review that names a file.
 ---@class (exact) rat.msg.ReviewHead

@@ -59,8 +59,9 @@ pub(in crate::nvim) struct Review {
     lines: Vec<BufferText>,
     /// The lines among them that name a file.
     heads: Vec<ReviewHead>,
-    /// The hunks among them, four numbers for each: the row in the whole review, from 0; the first row in the file, from
-    /// 0; how many rows it has there; and which one it is.
+    /// The hunks among them, five numbers for each: the row in the whole review, from 0; the first row in the file, from
+    /// 0; how many rows it has there; which one it is; and a number that is the same as that of the hunk before it in the
+    /// file if the same tool calls made both.
     hunks: Vec<usize>,
 }
 
@@ -95,8 +96,9 @@ impl From<ReviewPage> for Review {
             unknown: head.is_unknown,
         });
         let hunks = page.hunks.into_iter();
-        let hunks = hunks
-            .flat_map(|hunk| [hunk.row, hunk.lines.start, hunk.lines.len(), hunk.id.0 as usize]);
+        let hunks = hunks.flat_map(|hunk| {
+            [hunk.row, hunk.lines.start, hunk.lines.len(), hunk.id.0 as usize, hunk.calls]
+        });
         Self {
             chat: page.list.chat.map(|chat| chat.0),
             scope: Word::new(match page.list.scope {

@@ -349,7 +349,7 @@ fn reviews() -> Vec<EditorMessage> {
             kind: HeadKind::State,
             is_unknown: true,
         }],
-        hunks: vec![ReviewHunk { row: 5, id: HunkId(9), lines: 1..3 }],
+        hunks: vec![ReviewHunk { row: 5, id: HunkId(9), lines: 1..3, calls: 0 }],
     };
     let hunks = vec![PendingLines { id: HunkId(9), start: 1, count: 2, removed: 0 }];
     let base = Arc::new(Text::parse(&hostile_text()));
