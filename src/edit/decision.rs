@@ -2,6 +2,7 @@
 //! after which the text is as if they had never been made. A rejection is planned first, and recorded once the text has been
 //! changed.
 
+use rustc_hash::FxHashSet;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ use super::record::{Form, HunkId, Kept, Record, StepId, Version, hunk_id};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
     /// The coming or going of a line by a step.
-    changes: HashSet<(LineId, StepId)>,
+    changes: FxHashSet<(LineId, StepId)>,
     /// Whether the change of the form is chosen, too.
     form: bool,
 }
@@ -26,7 +27,7 @@ impl Choice {
 
     /// How many lines are chosen.
     pub fn lines(&self) -> usize {
-        let lines: HashSet<LineId> = self.changes.iter().map(|(id, _)| *id).collect();
+        let lines: FxHashSet<LineId> = self.changes.iter().map(|(id, _)| *id).collect();
         lines.len()
     }
 }
@@ -95,7 +96,8 @@ impl<O> Record<O> {
 
     /// Like [`Self::choose`], with these hunks only. Those that are pending no more are left out.
     pub fn choose_hunks(&self, hunks: &HashSet<HunkId>, is_chosen: impl Fn(&O) -> bool) -> Choice {
-        self.choose_where(|_, ids| ids.iter().any(|id| hunks.contains(&HunkId(id.0))), is_chosen)
+        let hunks: FxHashSet<u32> = hunks.iter().map(|hunk| hunk.0).collect();
+        self.choose_where(|_, ids| ids.iter().any(|id| hunks.contains(&id.0)), is_chosen)
     }
 
     fn choose_all(&self, is_chosen: impl Fn(&O) -> bool) -> Choice {
@@ -109,7 +111,7 @@ impl<O> Record<O> {
         is_meant: impl Fn(&Range<usize>, &[LineId]) -> bool,
         is_chosen: impl Fn(&O) -> bool,
     ) -> Choice {
-        let (mut changes, mut is_all) = (HashSet::new(), true);
+        let (mut changes, mut is_all) = (FxHashSet::default(), true);
         self.each_run(|_, text, ids| {
             let is_meant = is_meant(&text, ids);
             is_all &= is_meant;
@@ -147,7 +149,7 @@ impl<O> Record<O> {
         is_chosen: impl Fn(&O) -> bool,
     ) -> Choice {
         let is_chosen = |step: StepId| self.origin(step).is_some_and(&is_chosen);
-        let mut changes = HashSet::new();
+        let mut changes = FxHashSet::default();
         self.each_run(|_, _, ids| {
             if hunk_id(ids) != hunk {
                 return;
@@ -216,11 +218,11 @@ impl<O> Record<O> {
     fn hidden_below(
         &self,
         cluster: &Cluster,
-        changes: &HashSet<(LineId, StepId)>,
+        changes: &FxHashSet<(LineId, StepId)>,
     ) -> Vec<(LineId, StepId)> {
         let of = |id: LineId| self.steps_of(id).map(move |step| (id, step));
         let chosen = cluster.lines.iter().flat_map(|id| of(*id));
-        let chosen: HashSet<StepId> =
+        let chosen: FxHashSet<StepId> =
             chosen.filter(|change| changes.contains(change)).map(|(_, step)| step).collect();
         let is_hidden = |id: &LineId| {
             let line = self.weave.line(*id);
@@ -266,7 +268,11 @@ impl<O> Record<O> {
     }
 
     /// Finds a pending step that was not chosen and whose lines a chosen one replaced.
-    fn step_below(&self, cluster: &Cluster, changes: &HashSet<(LineId, StepId)>) -> Option<StepId> {
+    fn step_below(
+        &self,
+        cluster: &Cluster,
+        changes: &FxHashSet<(LineId, StepId)>,
+    ) -> Option<StepId> {
         cluster.lines.iter().find_map(|&id| {
             let is_replaced = self.weave.takers(id).any(|by| changes.contains(&(id, by)));
             let is_left =
@@ -340,7 +346,7 @@ impl<O> Record<O> {
             let takers = self.weave.takers(id).filter(move |_| is_brought(id));
             takers.filter(move |by| !choice.changes.contains(&(id, *by)))
         };
-        let by: HashSet<StepId> = lines().flat_map(replacing).collect();
+        let by: FxHashSet<StepId> = lines().flat_map(replacing).collect();
         let is_there = |(id, _): (LineId, &Line)| {
             self.weave.takers(id).all(|by| choice.changes.contains(&(id, by)))
         };

@@ -8,7 +8,7 @@ pub(super) mod weave;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
 use super::hunks::{Hunk, diff};
@@ -154,9 +154,9 @@ pub struct Record<O> {
     pub(super) states: Vec<State>,
     /// The present state.
     pub(super) at: usize,
-    by_undo: HashMap<UndoState, usize>,
+    by_undo: FxHashMap<UndoState, usize>,
     /// The lines whose coming or going by a step of an agent is no longer pending.
-    kept: HashSet<(LineId, StepId)>,
+    kept: FxHashSet<(LineId, StepId)>,
     current: Snapshot,
 }
 
@@ -175,7 +175,7 @@ impl<O> Record<O> {
             states: vec![root],
             at: 0,
             by_undo: base.undo.map(|undo| (undo, 0)).into_iter().collect(),
-            kept: HashSet::new(),
+            kept: FxHashSet::default(),
             current: base.text.clone(),
         }
     }
@@ -475,7 +475,7 @@ pub(super) fn hunk_id(lines: &[LineId]) -> HunkId {
 
 fn is_pending<O>(
     origins: &[Option<O>],
-    kept: &HashSet<(LineId, StepId)>,
+    kept: &FxHashSet<(LineId, StepId)>,
     line: LineId,
     step: StepId,
 ) -> bool {

@@ -1,9 +1,9 @@
 //! [`Weave`], all lines a file has had since its record began, in one order, each with the step that brought it and the one
 //! that took it away. Any text on the way can be derived from it. It does not know who made a step.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::super::hunks::Hunk;
@@ -41,6 +41,8 @@ pub(crate) struct Line {
     pub(crate) born: StepId,
     /// Whether that step is part of the present state. If not, the line does not count at all.
     pub(crate) exists: bool,
+    /// Whether it has, or had, any of [`Weave::revivals`].
+    was_revived: bool,
     /// The step that took it away.
     pub(crate) dead: Option<StepId>,
 }
@@ -164,14 +166,14 @@ pub(crate) struct Weave {
     /// The texts of all lines, one after the other, so that a weave of many lines is quickly made and copied.
     texts: String,
     /// Of the lines that have been revived.
-    revivals: HashMap<LineId, Vec<Revival>>,
+    revivals: FxHashMap<LineId, Vec<Revival>>,
 }
 
 impl Weave {
     /// Begins with the lines of a text.
     pub(crate) fn new(base: &Text) -> Self {
         let (lines, order, texts) = (Vec::new(), Vec::new(), String::new());
-        let mut weave = Self { lines, order, texts, revivals: HashMap::new() };
+        let mut weave = Self { lines, order, texts, revivals: FxHashMap::default() };
         weave.order = base.lines().map(|line| weave.add(line, BASE)).collect();
         weave
     }
@@ -181,7 +183,7 @@ impl Weave {
         let start = self.texts.len();
         self.texts.push_str(text);
         let text = start..self.texts.len();
-        self.lines.push(Line { text, born, exists: true, dead: None });
+        self.lines.push(Line { text, born, exists: true, was_revived: false, dead: None });
         id
     }
 
@@ -191,8 +193,8 @@ impl Weave {
 
     /// The revivals of a line, in their order.
     pub(crate) fn revivals(&self, id: LineId) -> &[Revival] {
-        // Most weaves have none.
-        if self.revivals.is_empty() {
+        // Most lines have none.
+        if !self.line(id).was_revived {
             return &[];
         }
         self.revivals.get(&id).map(Vec::as_slice).unwrap_or_default()
@@ -274,9 +276,14 @@ impl Weave {
         for fate in &transition.fates {
             self.lines[fate.line.index()].dead = fate.after;
             if let Some(revivals) = &fate.revivals {
-                self.revivals.insert(fate.line, revivals.1.clone());
+                self.set_revivals(fate.line, &revivals.1);
             }
         }
+    }
+
+    fn set_revivals(&mut self, id: LineId, revivals: &[Revival]) {
+        self.lines[id.index()].was_revived = true;
+        self.revivals.insert(id, revivals.to_vec());
     }
 
     /// Takes a transition out of the present state, of which it was the last.
@@ -284,7 +291,7 @@ impl Weave {
         for fate in transition.fates.iter().rev() {
             self.lines[fate.line.index()].dead = fate.before;
             if let Some(revivals) = &fate.revivals {
-                self.revivals.insert(fate.line, revivals.0.clone());
+                self.set_revivals(fate.line, &revivals.0);
             }
         }
         for line in &transition.born {
