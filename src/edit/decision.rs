@@ -286,7 +286,7 @@ impl<O> Record<O> {
     pub fn plan_rejection(&self, choice: &Choice) -> Rejection {
         let clusters = self.clusters(choice);
         let (mut stay, mut go): (Vec<_>, Vec<_>) =
-            clusters.into_iter().partition(|cluster| self.is_replaced(cluster, choice));
+            clusters.into_iter().partition(|cluster| self.is_contested(cluster, choice));
         let mut seen = 0;
         let mut moved = HashSet::new();
         while seen < stay.len() {
@@ -336,6 +336,32 @@ impl<O> Record<O> {
             return (!is_gone).then_some(Fate::Goes);
         }
         (had != self.weave.life(id)).then_some(Fate::Had(had))
+    }
+
+    /// Whether somebody else has changed what was chosen.
+    fn is_contested(&self, cluster: &Cluster, choice: &Choice) -> bool {
+        self.is_replaced(cluster, choice) || self.leaves_nothing(cluster, choice)
+    }
+
+    /// Whether a line would go that was put back in place of another, which has gone since: neither would be left.
+    fn leaves_nothing(&self, cluster: &Cluster, choice: &Choice) -> bool {
+        cluster.lines.iter().any(|&id| {
+            let revived = self.weave.revivals(id).last().and_then(|revival| revival.back);
+            let (Some(back), true) = (revived, self.weave.line(id).is_alive()) else {
+                return false;
+            };
+            let Some(Fate::Had(Life { dead: Some(taker), .. })) = self.fate(id, choice) else {
+                return false;
+            };
+            let in_its_place =
+                || cluster.lines.iter().filter(|it| self.weave.line(**it).born == taker);
+            let is_left = |id: &LineId| match self.fate(*id, choice) {
+                Some(fate) => fate.is_alive(),
+                None => self.weave.line(*id).is_alive(),
+            };
+            let has_gone = |id: &LineId| self.weave.line(*id).dead.is_some_and(|by| by > back);
+            in_its_place().any(has_gone) && !in_its_place().any(is_left)
+        })
     }
 
     /// Whether somebody else has put lines in place of chosen ones.

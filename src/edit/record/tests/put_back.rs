@@ -213,3 +213,33 @@ fn a_line_below_a_kept_one_comes_back_once_that_is_undone() {
     world.undo("b");
     assert_eq!(*world.now(), Text::parse("1\na\n2\n"));
 }
+
+/// Holds (Review): A line that an agent has put back stays where what had taken its place before has gone since.
+#[test]
+fn a_line_that_was_put_back_is_not_taken_where_nothing_else_is_left() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\n2 a\n3\n");
+    world.keeps("a");
+    world.agent("b", "1\n2\n3\n");
+    world.user("1\n2\nuser\n3\n");
+    let changed = world.record.pending().last().unwrap().id;
+    let choice = world.record.choose_hunks(&[changed].into(), |_| true);
+    assert_eq!(world.reject(&choice), []);
+    assert_eq!(*world.now(), Text::parse("1\n2\nuser\n2 a\n3\n"));
+    // The user reads the file again, which was not saved.
+    world.user("1\n2\n3\n");
+    let choice = world.choose("b");
+    assert_eq!(world.reject(&choice), [(1, 2)]);
+    assert_eq!(*world.now(), Text::parse("1\n2\n3\n"));
+}
+
+#[test]
+fn a_line_that_came_where_none_was_goes_again() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\n2 a\n3\n");
+    world.keeps("a");
+    world.user("1\n3\n");
+    world.agent("b", "1\n2\n3\n");
+    world.undo("b");
+    assert_eq!(*world.now(), Text::parse("1\n3\n"));
+}
