@@ -22,6 +22,7 @@ local commands = {
   RatCancel = { desc = "Cancel the agent's turn" },
   RatStop = { desc = "Stop the agent" },
   RatRestart = { bang = true, desc = "Stop the agent and start it again" },
+  RatRules = { desc = "List and edit the rules that decide on permission requests" },
   RatFork = { desc = "Fork the session: go on from here, or an earlier turn, in a new chat" },
   RatSessions = { nargs = "?", desc = "Pick a session: open, fork, close or delete it" },
   RatMode = { nargs = "*", desc = "Set the mode of the session" },

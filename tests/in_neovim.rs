@@ -35,6 +35,7 @@ mod harness;
 mod help_examples;
 mod hostile;
 mod hung;
+mod kept_rules;
 mod keys;
 mod leaving;
 mod listeners;

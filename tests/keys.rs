@@ -201,12 +201,16 @@ fn every_key_of_the_transcript_does_what_it_says() {
     });
 }
 
-/// Keys that answer the request: `ga`, `gr`, and `g` with an option's number.
+/// Keys that answer the request: `ga`, `gr`, and `g` with an option's number; `gA` makes a rule of it.
 fn expect_answer(chat: &mut Chat, request: Pending, key: &str) {
     if chat.nvim.eval("vim.bo.filetype") == "rat" {
         chat.go_to("Option 1");
     }
     chat.nvim.input(key);
+    if key == "gA" {
+        let is_open = "vim.bo.filetype";
+        return poll_lua(&mut chat.nvim, "the rule", is_open, &json!("ratinput"));
+    }
     let outcome = match key.strip_prefix('g').unwrap() {
         "a" => json!({"outcome": "selected", "optionId": "o1"}),
         "r" => json!({"outcome": "cancelled"}),

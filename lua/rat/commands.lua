@@ -156,6 +156,10 @@ function M.RatRestart(args)
   end
 end
 
+function M.RatRules()
+  send("rules")
+end
+
 function M.RatFork()
   send("fork")
 end

@@ -30,16 +30,7 @@ fn decide(case: &Case) -> Judgement {
     let (Some(root), Some(cwd), Some(files)) = (folders.0, folders.1, files) else {
         return LEFT_TO_THE_USER;
     };
-    let call = rules::Call {
-        agent: &case.agent,
-        kind: case.kind,
-        tool: case.tool.as_deref(),
-        files: &files,
-        command: case.command.as_deref(),
-        root: &root,
-        cwd: &cwd,
-        real_path: &resolve,
-    };
+    let call = rules::Call { files: &files, root: &root, cwd: &cwd, ..case.call(&resolve) };
     match rules::decide(&case.rules, call) {
         Verdict::Decided(decision, by) => {
             Judgement { decision, by: by.iter().map(ToString::to_string).collect() }

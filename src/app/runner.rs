@@ -170,6 +170,10 @@ impl Runner {
                 Event::TranscriptLoaded(chat, store.load_transcript(session, claim).await)
             }),
             StoreCommand::Release(session) => store.release(session),
+            StoreCommand::Rules(change, then) => {
+                let changed = store.change_rules(change);
+                self.events.spawn(async move { Event::RulesSaved(changed.await, then) });
+            }
         }
     }
 }

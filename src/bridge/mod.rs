@@ -140,12 +140,16 @@ impl Bridge {
         }
         let kept = folder.as_ref().map(|folder| folder.join("checkpoints"));
         let checkpoints = Checkpoints::open(kept, secrets.clone(), Limits::default());
+        let mut state = State::default();
+        if let Some(folder) = &folder {
+            state.set_kept_rules(Store::read_rules(folder));
+        }
         let store = Store::open(folder, secrets);
         let editor = Arc::new(NvimEditor::new(client.clone()));
         let providers = editor.providers().clone();
         let runner = Runner::new(editor, agents, terminals, store, checkpoints, effects_sender);
         Ok(Self {
-            state: State::default(),
+            state,
             runner,
             client,
             providers,

@@ -4,15 +4,17 @@ use crate::core::calls::{CallOwner, ExpectedReply};
 use crate::core::event_subject::EventSubject;
 use crate::core::messages::agent::{AgentEvent, CallError, Reply};
 use crate::core::messages::editor::Level;
-use crate::core::messages::effect::Effect;
+use crate::core::messages::effect::{Effect, StoreCommand};
 use crate::core::messages::event::{Event, Timer};
 use crate::core::messages::ids::{AgentId, CallId};
+use crate::core::messages::rules::ThenTell;
 use crate::core::messages::user::UserAction;
 use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
 use crate::session::author::ChatId;
 use crate::session::fork::ForkPoint;
+use crate::trust::kept::RulesChange;
 
 impl State {
     /// Processes an event and returns the effects to carry out.
@@ -36,6 +38,7 @@ impl State {
                 self.content_exported(chat, id, export, outcome);
             }
             Event::Judged(version, judgement) => self.permission_judged(version, judgement),
+            Event::RulesSaved(rules, then) => self.rules_saved(rules, then),
             Event::Buffer(path, event) => self.buffer_event(path, event),
             Event::Reviewed(outcome) => self.reviewed(outcome),
             Event::TakenBack(action, files, left) => self.taken_back(action, files, &left),
@@ -227,6 +230,15 @@ impl State {
             UserAction::PermissionProvided { chat, id, revision, choice } => {
                 self.permission_provided(chat, id, revision, choice);
             }
+            UserAction::ShowRules(chat) => self.with_chat(chat, |state, id| {
+                let show = StoreCommand::Rules(RulesChange::Nothing, ThenTell::Rules(id));
+                state.effects.push(Effect::Store(show));
+            }),
+            UserAction::SuggestRule(chat, request) => self.suggest_rule(chat, request),
+            UserAction::KeepRules { chat, request, extent, lines } => {
+                self.keep_rules(chat, request, extent, lines);
+            }
+            UserAction::SetRules(chat, lists) => self.set_rules(chat, lists),
             UserAction::Listen(kinds) => self.listening.listen(kinds),
             UserAction::Elicitation { chat, id, choice } => {
                 self.elicitation_answered(chat, id, choice);

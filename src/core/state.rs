@@ -22,6 +22,7 @@ use crate::core::terminals::{AgentTerminal, TerminalBuffer};
 use crate::session::author::ChatId;
 use crate::session::ids::{SessionId, TerminalId};
 use crate::session::update::Update;
+use crate::trust::kept::KeptRules;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,6 +49,10 @@ pub struct State {
     pub(super) questions: BTreeMap<u64, Question>,
     /// The problems of the settings file when it was last read.
     pub(super) settings_problems: Vec<String>,
+    /// The rules that the user has made, as they were saved last.
+    pub(super) kept_rules: KeptRules,
+    /// Why they cannot be read.
+    pub(super) rules_problem: Option<String>,
     /// The list of sessions the user was shown last.
     pub(super) session_list: Option<SessionList>,
     /// The changes that the latest review shows.

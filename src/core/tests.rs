@@ -349,6 +349,7 @@ mod activity;
 mod connections;
 mod disk;
 mod elicitations;
+mod kept_rules;
 mod panics;
 mod permission;
 mod persistence;

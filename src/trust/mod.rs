@@ -5,6 +5,8 @@
 //! does not understand: such a line is never allowed by a rule.
 
 pub mod command;
+pub mod kept;
 pub mod rule;
 pub mod rules;
 pub mod shell;
+pub mod suggest;

@@ -4,6 +4,7 @@ use super::command::Program;
 use super::shell::Word;
 use crate::session::tool_call::ToolKind;
 use globset::{GlobBuilder, GlobMatcher};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -63,7 +64,8 @@ pub enum Match {
 }
 
 /// A rule. Two rules are equal if their lines are.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Rule {
     /// What it decides.
     pub decision: Decision,
@@ -209,7 +211,26 @@ fn command_pattern(pattern: &str) -> Result<Vec<WordPattern>, String> {
     Ok(words)
 }
 
+impl TryFrom<String> for Rule {
+    type Error = String;
+
+    fn try_from(line: String) -> Result<Self, String> {
+        line.parse()
+    }
+}
+
+impl From<Rule> for String {
+    fn from(rule: Rule) -> Self {
+        rule.line
+    }
+}
+
 impl Rule {
+    /// Returns the name of a kind of tool calls in rules.
+    pub(super) fn kind_name(kind: ToolKind) -> Option<&'static str> {
+        KINDS.into_iter().find(|(_, own, _)| *own == Some(kind)).map(|(name, ..)| name)
+    }
+
     /// Whether it is for calls of this agent and kind, apart from its pattern.
     pub(super) fn is_for(&self, agent: &str, kind: ToolKind) -> bool {
         self.agent.as_deref().is_none_or(|name| name == agent)

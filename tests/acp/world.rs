@@ -271,7 +271,8 @@ impl World {
             StoreCommand::Save(..)
             | StoreCommand::SavePart(..)
             | StoreCommand::Forget(..)
-            | StoreCommand::Release(..) => {}
+            | StoreCommand::Release(..)
+            | StoreCommand::Rules(..) => {}
         }
     }
 

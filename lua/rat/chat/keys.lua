@@ -123,6 +123,14 @@ local function answer_request(chat, lhs)
 end
 
 ---@param chat rat.Chat
+local function make_rule(chat)
+  local request = request_meant(chat)
+  if request then
+    require("rat.ask.rule").suggest(request)
+  end
+end
+
+---@param chat rat.Chat
 local function show_diff(chat)
   local buf, row = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1] - 1
   local id, tool_call = request_under_cursor(), line_format.tool_call(buf, row)
@@ -333,9 +341,10 @@ end
 local answer_keys = {
   { modes = { "n" }, lhs = "ga", doc = "allow the request once", run = decide_request(true) },
   { modes = { "n" }, lhs = "gr", doc = "reject the request", run = decide_request(false) },
+  { modes = { "n" }, lhs = "gA", doc = "make a rule of the request", run = make_rule },
 }
 for digit = 1, 9 do
-  answer_keys[digit + 2] = {
+  answer_keys[digit + 3] = {
     modes = { "n" },
     lhs = "g" .. digit,
     doc = "answer the request with that option",

@@ -130,6 +130,21 @@ function handlers.unask(payload)
   require("rat.ask.question").settled(payload.id)
 end
 
+---@param payload rat.msg.Rules
+function handlers.rules(payload)
+  require("rat.view.rules_page").show(payload)
+end
+
+---@param payload rat.msg.Suggestion
+function handlers.rule(payload)
+  require("rat.ask.rule").arrived(payload)
+end
+
+---@param payload rat.msg.RuleProblems
+function handlers.rule_problems(payload)
+  require("rat.view.rules_page").problems(payload)
+end
+
 ---@param payload rat.msg.Sessions
 function handlers.sessions(payload)
   require("rat.chat.sessions").show(payload)

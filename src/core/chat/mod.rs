@@ -167,7 +167,7 @@ impl Chat {
     /// The files its agent may use without asking.
     pub(super) fn file_scope(&self) -> FileScope {
         let roots = std::iter::once(&self.cwd).chain(&self.directories).cloned().collect();
-        let rules = Arc::clone(&self.access.policy.rules);
+        let rules = Arc::clone(&self.access.rules);
         let rules = FileRules { agent: self.name().to_owned(), cwd: self.cwd.clone(), rules };
         FileScope { roots, allowed: self.access.allowed.clone(), rules }
     }
@@ -200,6 +200,7 @@ impl Chat {
         self.session = None;
         self.title = None;
         self.opening.saved.clear();
+        self.access.session_rules.clear();
     }
 
     /// Marks all of its views to be redrawn completely.

@@ -6,13 +6,22 @@ use crate::core::messages::policy::ChatPolicy;
 use crate::core::messages::review::EditedDiff;
 use crate::session::ids::ToolCallId;
 use crate::session::update::{ConfigOption, Selection};
+use crate::trust::kept::KeptRule;
+use crate::trust::rule::Rule;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What the agent may do with files.
 #[derive(Debug, Default)]
 pub(in crate::core) struct FileAccess {
     /// The user's options for unsaved text.
     pub policy: ChatPolicy,
+    /// Rules that the user has made for this session.
+    pub session_rules: Vec<KeptRule>,
+    /// All rules that hold: those of the policy, the saved ones and those of this session.
+    pub rules: Arc<[Rule]>,
+    /// How many times they have changed.
+    pub rules_version: u64,
     /// Paths outside the roots that the user has allowed.
     pub allowed: Vec<AllowedPath>,
     /// Paths outside the roots that the user has refused.

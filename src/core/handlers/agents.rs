@@ -100,6 +100,7 @@ impl State {
         if let Some(chat) = self.current.and_then(|id| self.chats.get_mut(&id)) {
             chat.access.policy = policy;
             let id = chat.id;
+            self.update_rules(id);
             self.prepare_checkpoints(id);
         }
     }

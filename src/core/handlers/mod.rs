@@ -7,6 +7,7 @@ mod elicitations;
 mod file_changes;
 mod files;
 mod forks;
+mod kept_rules;
 mod listening;
 mod login;
 mod meta;

@@ -77,7 +77,7 @@ impl State {
         }
         let is_for_agent =
             |rule: &&Rule| rule.agent.as_deref().is_none_or(|name| name == chat.name());
-        for rule in chat.access.policy.rules.iter().filter(is_for_agent) {
+        for rule in chat.access.rules.iter().filter(is_for_agent) {
             row("rule", &rule.to_string());
         }
         for server in &chat.config.mcp_servers {

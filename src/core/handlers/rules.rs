@@ -32,8 +32,10 @@ impl State {
         let Some((id, mut waiting)) = found else { return };
         if waiting.stage != PermissionStage::Rules {
             return;
-        } else if waiting.revision != judged.revision {
-            // The rules are deciding on what it is now.
+        }
+        let rules = self.chats.get(&id).map(|chat| chat.access.rules_version);
+        if waiting.revision != judged.revision || rules != Some(judged.rules) {
+            // The rules are deciding on what it is now, or as they are now.
             return;
         }
         let kinds: &[OptionKind] = match how.decision {
@@ -44,6 +46,7 @@ impl State {
         let offered = |kind: &OptionKind| waiting.options.iter().find(|it| it.kind == *kind);
         let option = kinds.iter().find_map(offered).map(|option| option.id.clone());
         if option.is_some() || how.decision == Decision::Deny {
+            self.count_decided(id, &how.by);
             waiting.by = DecidedBy::Rules(how.by);
             return self.answer_permission(id, &waiting, option.as_ref());
         }
@@ -84,11 +87,7 @@ impl State {
 impl Chat {
     /// Returns the stage that a request begins in.
     pub(super) fn first_stage(&self) -> PermissionStage {
-        if self.access.policy.rules.is_empty() {
-            PermissionStage::Provider
-        } else {
-            PermissionStage::New
-        }
+        if self.access.rules.is_empty() { PermissionStage::Provider } else { PermissionStage::New }
     }
 
     /// Returns what the user's rules have to decide about and were not asked about yet.
@@ -106,14 +105,19 @@ impl Chat {
         cases
     }
 
-    fn case(&self, waiting: &PendingPermission) -> Option<Case> {
+    pub(super) fn case(&self, waiting: &PendingPermission) -> Option<Case> {
         let request = waiting.id;
         let call = &self.incoming().find_tool(&waiting.tool_call)?.call;
         let input = call.input.as_ref();
         let command = input.and_then(|input| input.command.clone());
         let cwd = input.and_then(|input| input.cwd.as_ref());
         Some(Case {
-            version: RequestVersion { chat: self.id, request, revision: waiting.revision },
+            version: RequestVersion {
+                chat: self.id,
+                request,
+                revision: waiting.revision,
+                rules: self.access.rules_version,
+            },
             agent: self.name().to_owned(),
             kind: call.kind,
             tool: call.name.clone(),
@@ -122,7 +126,7 @@ impl Chat {
             command,
             root: self.cwd.clone(),
             cwd: cwd.map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd)),
-            rules: Arc::clone(&self.access.policy.rules),
+            rules: Arc::clone(&self.access.rules),
         })
     }
 
@@ -143,7 +147,7 @@ impl Chat {
             // Links are not followed here, where no disk is used. What is redirected by one is not noticed.
             real_path: &|path| Some(plain_path(path)),
         };
-        let (rule, unclear) = rules::denial(&self.access.policy.rules, call)?;
+        let (rule, unclear) = rules::denial(&self.access.rules, call)?;
         Some((rule.to_string(), unclear))
     }
 }

@@ -10,6 +10,7 @@ use crate::core::messages::notice::Notice;
 use crate::core::messages::page::{ScratchPage, View};
 use crate::core::messages::review::{ComparedFile, ListedChange, PendingFile};
 use crate::core::messages::review_page::ReviewPage;
+use crate::core::messages::rules::{RuleProblem, RuleSuggestion, RulesPage};
 use crate::core::messages::status::ChatStatus;
 use crate::core::messages::trace::TracePiece;
 use crate::core::messages::user::SessionAction;
@@ -99,6 +100,12 @@ pub enum EditorMessage {
         /// Whether agents have further pages.
         more: bool,
     },
+    /// Show the rules.
+    Rules(Box<RulesPage>),
+    /// Let the user edit rules made of a request.
+    RuleSuggestion(RuleSuggestion),
+    /// What is wrong with the lists of rules that the user has written; nothing if they hold now.
+    RuleProblems(Vec<RuleProblem>),
     /// Withdraw a question.
     Unask(u64),
     /// Show a piece of the traffic with an agent: its title, and what to show.

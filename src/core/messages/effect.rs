@@ -11,6 +11,7 @@ use crate::core::messages::judgement::Case;
 use crate::core::messages::policy::{Unsaved, WriteDirty};
 use crate::core::messages::review::{Comparison, Review, ReviewList};
 use crate::core::messages::review_page::ReviewDraft;
+use crate::core::messages::rules::ThenTell;
 use crate::core::messages::terminal::TerminalCommand;
 use crate::core::messages::trace::TraceTask;
 use crate::session::agent::AgentConfig;
@@ -22,6 +23,7 @@ use crate::session::ids::{AgentName, SessionId, TerminalId};
 use crate::session::permission::Outcome;
 use crate::session::saved::{SavedSession, StoreKey, TranscriptPart};
 use crate::session::terminal::TerminalExit;
+use crate::trust::kept::RulesChange;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -225,6 +227,8 @@ pub enum StoreCommand {
     LoadTranscript(ChatId, StoreKey, bool),
     /// Give up the claim on a session, so that another Neovim can open it.
     Release(StoreKey),
+    /// Change the saved rules, or only read them. `Event::RulesSaved` always follows, with what to tell the user then.
+    Rules(RulesChange, ThenTell),
 }
 
 /// A request for the context of a prompt.

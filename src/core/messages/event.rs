@@ -12,6 +12,7 @@ use crate::core::messages::review::{
     ReviewedFile,
 };
 use crate::core::messages::review_page::{ReviewPage, ReviewSection};
+use crate::core::messages::rules::ThenTell;
 use crate::core::messages::terminal::TerminalEvent;
 use crate::core::messages::trace::{TracePiece, TraceSaved};
 use crate::core::messages::user::UserAction;
@@ -19,6 +20,7 @@ use crate::session::author::ChatId;
 use crate::session::content::ContentId;
 use crate::session::ids::TerminalId;
 use crate::session::saved::{SaveResult, SavedSession, SavedTranscript, StoreKey};
+use crate::trust::kept::{KeptRules, RulesFailure};
 use std::path::PathBuf;
 
 /// Something that happened.
@@ -61,6 +63,8 @@ pub enum Event {
     Exported(ChatId, ContentId, ExportTarget, ExportOutcome),
     /// The user's rules decide on a permission request, or leave it to the user.
     Judged(RequestVersion, Judgement),
+    /// The rules that are saved now, or why they cannot be read or changed; and what to tell the user.
+    RulesSaved(Result<KeptRules, RulesFailure>, ThenTell),
     /// Something has happened to a file's buffer; the path is the buffer's name.
     Buffer(PathBuf, BufferEvent),
     /// Pending changes were kept or rejected, or could not be.

@@ -3,7 +3,8 @@
 use crate::session::author::ChatId;
 use crate::session::tool_call::ToolKind;
 use crate::trust::rule::{Decision, Rule};
-use std::path::PathBuf;
+use crate::trust::rules::Call;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Names a request as it was at some moment.
@@ -15,6 +16,8 @@ pub struct RequestVersion {
     pub request: u64,
     /// How many times what is decided about had changed.
     pub revision: u64,
+    /// How many times the rules had.
+    pub rules: u64,
 }
 
 /// A request to be decided on.
@@ -38,6 +41,22 @@ pub struct Case {
     pub cwd: PathBuf,
     /// The rules.
     pub rules: Arc<[Rule]>,
+}
+
+impl Case {
+    /// Returns the tool call, as rules see it, with the paths as the agent wrote them.
+    pub fn call<'a>(&'a self, real_path: &'a dyn Fn(&Path) -> Option<PathBuf>) -> Call<'a> {
+        Call {
+            agent: &self.agent,
+            kind: self.kind,
+            tool: self.tool.as_deref(),
+            files: &self.files,
+            command: self.command.as_deref(),
+            root: &self.root,
+            cwd: &self.cwd,
+            real_path,
+        }
+    }
 }
 
 /// What the rules have decided; by none if they leave it to the user.

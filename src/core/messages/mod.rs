@@ -19,6 +19,7 @@ pub mod page;
 pub mod policy;
 pub mod review;
 pub mod review_page;
+pub mod rules;
 pub mod status;
 pub mod terminal;
 pub mod trace;

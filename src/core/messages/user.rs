@@ -14,6 +14,7 @@ use crate::session::content::ContentId;
 use crate::session::fork::ForkPoint;
 use crate::session::ids::{AgentName, OptionId, SessionId, TerminalId, ToolCallId};
 use crate::session::prompt::Prompt;
+use crate::trust::kept::Extent;
 use std::path::PathBuf;
 
 /// Something the user does. `None` as the chat stands for the one used most recently.
@@ -74,6 +75,23 @@ pub enum UserAction {
         /// Whether turns that the same agent runs in other chats may be ended.
         force: bool,
     },
+    /// `:RatRules`.
+    ShowRules(Option<ChatId>),
+    /// Offer rules that would decide the request with this number.
+    SuggestRule(ChatId, u64),
+    /// Keep rules that were made of a request.
+    KeepRules {
+        /// The chat.
+        chat: ChatId,
+        /// Our number of the request.
+        request: u64,
+        /// Where they hold.
+        extent: Extent,
+        /// The rules.
+        lines: Vec<String>,
+    },
+    /// Replace lists of rules.
+    SetRules(ChatId, Vec<(Extent, Vec<String>)>),
     /// `:RatFork`.
     Fork(Option<ChatId>),
     /// Set an option of the session, its mode or its model.

@@ -229,6 +229,7 @@ impl World {
             let rule: Rule = "allow execute".parse().unwrap();
             chat.access.policy.rules = Arc::new([rule]);
         }
+        self.state.rules_changed();
         self
     }
 

@@ -1,15 +1,18 @@
-//! Sessions on disk, so that they outlive Neovim: an index of the sessions of each folder (`index`) and their
-//! transcripts (`transcripts`). One thread does all reading and writing, in the order requested. What is saved, and
+//! What outlives Neovim, on disk: an index of the sessions of each folder (`index`), their transcripts (`transcripts`), and the
+//! rules that the user has made (`rules`). One thread does all reading and writing, in the order requested. What is saved, and
 //! when, is decided by `core`.
 
 mod index;
+mod locked;
 mod names;
+mod rules;
 mod transcripts;
 
 use crate::secrets::Secrets;
 use crate::session::entry::Entry;
 use crate::session::ids::AgentName;
 use crate::session::saved::{SaveResult, SavedSession, SavedTranscript, StoreKey, TranscriptPart};
+use crate::trust::kept::{KeptRules, RulesChange, RulesFailure};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -53,6 +56,7 @@ enum Job {
         reply: oneshot::Sender<SavedTranscript>,
     },
     Release(StoreKey),
+    Rules(RulesChange, oneshot::Sender<Result<KeptRules, RulesFailure>>),
     Flush(mpsc::Sender<()>),
 }
 
@@ -149,6 +153,22 @@ impl Store {
         self.send(Job::Release(session));
     }
 
+    /// Changes the rules that the user has made, and returns all that there are then.
+    pub fn change_rules(
+        &self,
+        change: RulesChange,
+    ) -> impl Future<Output = Result<KeptRules, RulesFailure>> + Send + 'static {
+        let (reply, result) = oneshot::channel();
+        self.send(Job::Rules(change, reply));
+        let no_folder = || RulesFailure::Unsaved("there is no folder for them".to_owned());
+        async move { result.await.unwrap_or_else(|_| Err(no_folder())) }
+    }
+
+    /// Reads the rules that the user has made, for the start of the program.
+    pub fn read_rules(folder: &Path) -> Result<KeptRules, RulesFailure> {
+        rules::read(folder)
+    }
+
     /// Blocks until pending writes are done, for two seconds at most. Meant for the exit of the program.
     pub fn flush(&self) {
         let (done, is_done) = mpsc::channel();
@@ -224,6 +244,9 @@ impl Worker {
                 let _ = reply.send(sessions);
             }
             Job::Release(session) => self.transcripts.release(&session),
+            Job::Rules(change, reply) => {
+                let _ = reply.send(rules::change(&self.folder, change.made_at(now())));
+            }
             Job::LoadTranscript { session, claim: true, reply }
                 if !self.transcripts.claim(&session) =>
             {

@@ -1,5 +1,7 @@
 //! Saving and loading sessions, with several programs that use one folder.
 
+mod uses;
+
 use super::*;
 use crate::secrets::Secrets;
 use crate::session::content::Content;
@@ -74,25 +76,6 @@ async fn a_saved_session_is_there_after_a_restart() {
     assert!(store.list("/elsewhere".into()).await.is_empty());
     store.save(session("1"), true, vec![(0, note("all of it"))]);
     assert_eq!(store.load_transcript(session("1").key(), false).await.entries, [note("all of it")]);
-}
-
-/// Holds (Sessions): The session used last is the one that was used last, also if others were open when Neovim was left.
-#[tokio::test]
-async fn a_save_of_nothing_is_no_use() {
-    let folder = Folder::new("uses");
-    let store = folder.store();
-    for id in ["1", "2", "3", "2"] {
-        store.save(session(id), false, vec![(0, note("a"))]);
-    }
-    for id in ["3", "2", "1"] {
-        store.save(session(id), false, Vec::new());
-    }
-    store.flush();
-    assert_eq!(ids(&store).await, ["2", "3", "1"]);
-    drop(store);
-    let store = folder.store();
-    store.save(session("1"), false, Vec::new());
-    assert_eq!(ids(&store).await, ["1", "2", "3"], "opened by this program");
 }
 
 fn message(text: &str) -> Entry {

@@ -3,7 +3,7 @@
 //! replaces the earlier ones and what was appended to them. The program that has a session open holds a lock on its
 //! file.
 
-use super::index::{create_private_folder, private};
+use super::locked::{create_private_folder, private};
 use super::names::escaped;
 use crate::secrets::Secrets;
 use crate::session::entry::Entry;

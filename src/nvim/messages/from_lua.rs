@@ -4,6 +4,7 @@ mod answer;
 mod content;
 mod listen;
 mod prompt;
+mod rules;
 mod session;
 pub mod start;
 #[cfg(test)]
@@ -73,6 +74,14 @@ pub(in crate::nvim) enum FromLua {
     Answer(answer::Answer),
     /// `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
     Review(answer::Review),
+    /// `:RatRules`: the user wants to see the rules.
+    Rules(Rules),
+    /// The user wants to make a rule of a permission request.
+    SuggestRule(rules::SuggestRule),
+    /// The user keeps rules made of a permission request.
+    KeepRules(rules::KeepRules),
+    /// The user has written lists of rules.
+    SetRules(rules::SetRules),
     /// The user takes the last decision on pending changes back.
     TakeBack(TakeBack),
     /// `:RatTurns`: the user wants to choose from the turns whose changes are kept.
@@ -191,6 +200,10 @@ impl FromLua {
             Self::Elicitation(elicitation) => elicitation.into(),
             Self::Answer(answer) => answer.try_into()?,
             Self::Review(review) => review.try_into()?,
+            Self::Rules(Rules { chat }) => UserAction::ShowRules(chat.map(ChatId)),
+            Self::SuggestRule(suggest) => suggest.into(),
+            Self::KeepRules(keep) => keep.into(),
+            Self::SetRules(set) => set.into(),
             Self::TakeBack(TakeBack {}) => UserAction::TakeBack,
             Self::Turns(undo::Turns { chat, request, entry }) => {
                 let entry = entry.and_then(|entry| usize::try_from(entry).ok());
@@ -261,6 +274,8 @@ about_a_chat!(
     Stop,
     /// Forks the session of a chat.
     Fork,
+    /// Shows the rules that hold in a chat.
+    Rules,
     /// Logs out.
     Logout,
     /// Resumes a paused queue.

@@ -7,6 +7,7 @@ mod draw;
 pub(super) mod event;
 mod form;
 mod review;
+mod rules;
 mod session;
 mod status;
 #[cfg(test)]
@@ -50,6 +51,12 @@ pub(in crate::nvim) enum ToLua {
     Browse(form::Browse),
     /// Ask the user one of our own questions.
     Ask(chat::Ask),
+    /// Show the rules.
+    Rules(rules::Rules),
+    /// Let the user edit rules made of a request.
+    Rule(rules::Suggestion),
+    /// What is wrong with the rules that the user has written.
+    RuleProblems(rules::RuleProblems),
     /// Withdraw a question.
     Unask(chat::Unask),
     /// The session list that was requested.
@@ -126,6 +133,9 @@ fn message(message: EditorMessage) -> Value {
         EditorMessage::Proposal { id, chat, write } => {
             ToLua::Proposal(review::Proposal::new(id, chat.0, &write))
         }
+        EditorMessage::Rules(page) => ToLua::Rules((*page).into()),
+        EditorMessage::RuleSuggestion(suggestion) => ToLua::Rule(suggestion.into()),
+        EditorMessage::RuleProblems(problems) => ToLua::RuleProblems(problems.into()),
         EditorMessage::Unask(id) => ToLua::Unask(chat::Unask::new(id)),
         EditorMessage::Sessions { act, cwd, items, more } => {
             ToLua::Sessions(session::Sessions::new(act, &cwd, items, more))

@@ -216,6 +216,35 @@
 --- Which changes a decision is about.
 ---@alias rat.notify.DecisionScope "all"|"turn"|"listed"
 
+--- Shows the rules that hold in a chat.
+---@class (exact) rat.notify.Rules
+---@field chat? integer The chat; without it, the one used last.
+
+--- The user wants to make a rule of a permission request.
+---@class (exact) rat.notify.SuggestRule
+---@field chat integer The chat.
+---@field request integer Our number of the request.
+
+--- The user keeps rules made of a permission request.
+---@class (exact) rat.notify.KeepRules
+---@field chat integer The chat.
+---@field request integer Our number of the request.
+---@field extent rat.notify.Extent Where they hold.
+---@field lines string[] The rules.
+
+--- Where rules hold.
+---@alias rat.notify.Extent "session"|"project"|"everywhere"
+
+--- The user has written lists of rules.
+---@class (exact) rat.notify.SetRules
+---@field chat integer The chat.
+---@field lists rat.notify.RuleList[] The lists.
+
+--- The rules of one extent.
+---@class (exact) rat.notify.RuleList
+---@field extent rat.notify.Extent Where they hold.
+---@field lines string[] The lines.
+
 --- Takes the last decision on pending changes back.
 ---@class (exact) rat.notify.TakeBack
 
@@ -388,6 +417,10 @@
 ---@field elicitation rat.notify.Elicitation The user answers an elicitation or has its form validated.
 ---@field answer rat.notify.Answer The user answers one of our own questions.
 ---@field review rat.notify.Review `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
+---@field rules rat.notify.Rules `:RatRules`: the user wants to see the rules.
+---@field suggest_rule rat.notify.SuggestRule The user wants to make a rule of a permission request.
+---@field keep_rules rat.notify.KeepRules The user keeps rules made of a permission request.
+---@field set_rules rat.notify.SetRules The user has written lists of rules.
 ---@field take_back rat.notify.TakeBack The user takes the last decision on pending changes back.
 ---@field turns rat.notify.Turns `:RatTurns`: the user wants to choose from the turns whose changes are kept.
 ---@field show_turn rat.notify.ShowTurn The user wants to see what a turn has changed.

@@ -181,6 +181,43 @@
 ---@field lasting boolean Whether it still waits for an answer after the user has closed its window.
 ---@field peek? integer The item that answers nothing but shows what the question is about, from 1.
 
+--- All rules that hold in a chat.
+---@class (exact) rat.msg.Rules
+---@field chat integer The chat.
+---@field agent string The agent's display name.
+---@field cwd string The folder of its session.
+---@field lists rat.msg.RuleList[] The lists that the user can change.
+---@field configured string[] The rules of the option `permission.rules`.
+
+--- The rules of one extent.
+---@class (exact) rat.msg.RuleList
+---@field extent string Where they hold: `session`, `project` or `everywhere`.
+---@field rules rat.msg.KeptRule[] The rules.
+
+--- A rule that the user has made.
+---@class (exact) rat.msg.KeptRule
+---@field line string The rule.
+---@field since? integer When it was made, in seconds since 1970; missing for a rule of the session.
+---@field from? string The title of the request that it was made from; missing if it was written by hand.
+---@field decided integer How many requests it has decided.
+
+--- Rules made of a request, for the user to edit.
+---@class (exact) rat.msg.Suggestion
+---@field chat integer The chat.
+---@field request integer Our number of the request.
+---@field cwd string The folder of its session.
+---@field lines string[] The rules.
+
+--- What is wrong with the lists of rules that the user has written; nothing if they hold now.
+---@class (exact) rat.msg.RuleProblems
+---@field problems rat.msg.RuleProblem[] What is wrong, in the order of the lists.
+
+--- What is wrong with a line.
+---@class (exact) rat.msg.RuleProblem
+---@field extent string The list.
+---@field index integer The index of the line in it, from 1.
+---@field why string What is wrong, in one line.
+
 --- A question that is withdrawn.
 ---@class (exact) rat.msg.Unask
 ---@field id integer The number of the question.
@@ -451,6 +488,9 @@
 ---@field problems rat.msg.FormProblems The result of validating a form.
 ---@field browse rat.msg.Browse The user has agreed to open a URL.
 ---@field ask rat.msg.Ask Ask the user one of our own questions.
+---@field rules rat.msg.Rules Show the rules.
+---@field rule rat.msg.Suggestion Let the user edit rules made of a request.
+---@field rule_problems rat.msg.RuleProblems What is wrong with the rules that the user has written.
 ---@field unask rat.msg.Unask Withdraw a question.
 ---@field sessions rat.msg.Sessions The session list that was requested.
 ---@field scratch rat.msg.Scratch Show a text in a scratch buffer.

@@ -6,7 +6,8 @@ use crate::core::messages::policy::{self, ChatPolicy};
 use crate::core::messages::user::SessionTarget;
 use crate::nvim::value::ReadError;
 use crate::session::fork::ForkPoint;
-use crate::trust::rule::{Decision, Rule};
+use crate::trust::kept::without_allowing;
+use crate::trust::rule::Rule;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -155,7 +156,7 @@ fn parse_rules(lines: &[String]) -> (Arc<[Rule]>, Vec<String>) {
         }
     }
     if !problems.is_empty() {
-        rules.retain(|rule| rule.decision != Decision::Allow);
+        rules = without_allowing(rules);
     }
     (rules.into(), problems)
 }

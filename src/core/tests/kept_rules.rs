@@ -1,0 +1,61 @@
+//! Saved rules that hold in chats.
+
+use super::world::World;
+use super::*;
+use crate::core::messages::rules::ThenTell;
+use crate::trust::kept::{KeptRules, RulesChange, RulesFailure, parse};
+
+fn rules(world: &World) -> Vec<String> {
+    let chat = &world.state.chats[&ChatId(1)];
+    chat.access.rules.iter().map(ToString::to_string).collect()
+}
+
+fn kept(lines: &[&str]) -> KeptRules {
+    let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+    let mut rules = KeptRules::default();
+    rules.change(RulesChange::Add(None, parse(&lines, None).unwrap()));
+    rules
+}
+
+fn saved(world: &mut World, rules: Result<KeptRules, RulesFailure>) {
+    world.handle(Event::RulesSaved(rules, ThenTell::Nothing));
+}
+
+fn told(world: &World, text: &str) -> usize {
+    let is_it = |message: &&EditorMessage| matches!(message, EditorMessage::Notify(_, notice) if notice.to_string().contains(text));
+    world.messages.iter().filter(is_it).count()
+}
+
+/// Holds (Permission requests): While saved rules cannot be read, no rule allows anything, since one of them may deny it; that is
+/// told once.
+#[test]
+fn where_saved_rules_cannot_be_read_nothing_is_allowed() {
+    let mut world = World::ready().with_rules();
+    saved(&mut world, Ok(kept(&["deny fetch", "allow read"])));
+    assert_eq!(rules(&world), ["allow execute", "deny fetch", "allow read"]);
+    for _ in 0..2 {
+        saved(&mut world, Err(RulesFailure::Unreadable("a reason".to_owned())));
+        assert_eq!(rules(&world), ["deny fetch"]);
+    }
+    assert_eq!(told(&world, "Your saved rules cannot be read: a reason."), 1);
+    saved(&mut world, Ok(kept(&[])));
+    assert_eq!(rules(&world), ["allow execute"]);
+    saved(&mut world, Err(RulesFailure::Unsaved("the disk is full".to_owned())));
+    assert_eq!(told(&world, "Your rules could not be saved: the disk is full."), 1);
+    assert_eq!(rules(&world), ["allow execute"]);
+}
+
+/// Holds (Permission requests): What rules decided while they changed is decided on again.
+#[test]
+fn a_decision_by_rules_of_before_does_not_count() {
+    let mut world = World::ready().with_rules();
+    world.handle(prompt("go"));
+    world.context_collected(0);
+    world.request_permission("1");
+    saved(&mut world, Ok(kept(&["deny execute"])));
+    assert_eq!(world.cases.len(), 2);
+    world.judge(Decision::Allow, &["allow execute"]);
+    assert_eq!(world.answers_to(1), []);
+    world.judge(Decision::Deny, &["deny execute"]);
+    assert_eq!(world.answers_to(1), [Answer::Permission(Outcome::Selected("no".into()))]);
+}
