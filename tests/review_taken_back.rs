@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::support::Chat;
-use crate::undo::{Tree, in_project_builder, ravage, tree, turn_with_command};
+use crate::undo::{Tree, answer, in_project_builder, ravage, tree, turn_with_command};
 use serde_json::json;
 
 const FIVE: &str = "1\n2\n3\n4\n5\n";
@@ -261,4 +261,36 @@ fn a_count_takes_that_many_decisions_back() {
         poll_page(&mut chat, &before);
         assert!(!chat.nvim.messages().contains("Nothing to take back"), "{keys}");
     }
+}
+
+/// Holds (Review): Once a turn is undone, `u` in a review takes no decision on it back any more.
+#[test]
+fn decisions_on_an_undone_turn_are_over() {
+    let mut chat = in_project_builder().start();
+    turn_with_command(&mut chat, |root| {
+        fs::write(root.join("text.txt"), "by a command\n").unwrap();
+        fs::write(root.join("new.txt"), "new\n").unwrap();
+    });
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("Review · 2 files");
+    type_at(&mut chat, "text.txt", "r", "Rejected");
+    let before = disk(&chat, "text.txt");
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn");
+    chat.nvim.command("RatReview");
+    type_keys(&mut chat, "u", "Nothing to take back");
+    assert_eq!(disk(&chat, "text.txt"), before);
+    assert!(!chat.path("new.txt").exists());
+}
+
+/// Holds (Review): A decision that was about nothing does not count for `u`.
+#[test]
+fn a_decision_about_nothing_is_not_taken_back() {
+    let mut chat = reviewed();
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    type_at(&mut chat, "b.txt", "r", "Rejected 2 hunks in b.txt");
+    type_at(&mut chat, "a.txt", "a", "Accepted 2 hunks in a.txt");
+    chat.nvim.poll_screen("Nothing is pending");
+    type_keys(&mut chat, ":RatAccept turn<CR>", "No pending changes to accept");
+    type_keys(&mut chat, "u", "Pending again: 2 hunks in a.txt");
 }

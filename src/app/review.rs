@@ -105,6 +105,8 @@ impl Reviews {
             let (mut files, mut decided) = (Vec::new(), Vec::new());
             for (file, way_back) in reviewed {
                 let file = ReviewedFile { from: from.clone(), ..file };
+                // What was kept out of sight is nothing that the user would take back.
+                let way_back = way_back.filter(|_| file.hunks > 0 || file.is_whole);
                 decided.extend(way_back.map(|way_back| Done { file: file.clone(), way_back }));
                 files.push(file);
             }
@@ -164,6 +166,11 @@ impl Reviews {
             }
             Event::TakenBack(Some(action), files, left)
         });
+    }
+
+    /// Forgets the decisions that can be taken back: a turn was undone or redone, and they were about what there was before.
+    pub(super) fn forget_decisions(&self) {
+        self.history.clear();
     }
 
     /// Finds out what is pending in files that are loaded.

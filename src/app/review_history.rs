@@ -56,6 +56,11 @@ impl<T> ReviewHistory<T> {
         DecisionPart(done)
     }
 
+    /// Forgets all decisions.
+    pub(super) fn clear(&self) {
+        self.decisions.lock().clear();
+    }
+
     /// Removes the last decision that has done anything, and returns what: the latest comes first.
     pub(super) async fn take(&self) -> Option<(ReviewAction, Vec<T>)> {
         loop {

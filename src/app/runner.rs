@@ -95,6 +95,7 @@ impl Runner {
             }
             Effect::Review { review, scope } => self.files.reviews.review(review, scope),
             Effect::TakeBack => self.files.reviews.take_back(),
+            Effect::ForgetDecisions => self.files.reviews.forget_decisions(),
             Effect::FindChanges { list, scope } => self.files.reviews.find_changes(list, scope),
             Effect::ComposeReview(draft) => self.files.reviews.compose(draft),
             Effect::FindChange { comparison, scope } => {

@@ -229,6 +229,9 @@ impl State {
         let folders = outcome.changed.iter().filter(is_folder).count();
         let changed = files_and_folders(outcome.changed.len() - folders, folders);
         let is_done = !outcome.changed.is_empty();
+        if is_done {
+            self.effects.push(Effect::ForgetDecisions);
+        }
         let mut parts = vec![if is_done {
             format!("{done} the turn in {changed}")
         } else {

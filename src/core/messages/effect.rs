@@ -135,6 +135,8 @@ pub enum Effect {
     },
     /// Take the last decision back. `Event::TakenBack` follows.
     TakeBack,
+    /// Forget the decisions that could be taken back.
+    ForgetDecisions,
     /// Find out what is pending in files that are loaded. `Event::PendingFound` follows.
     FindPending {
         /// The files.
