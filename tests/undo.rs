@@ -400,7 +400,7 @@ fn a_turn_that_was_rejected_is_not_undone_again() {
     chat.nvim.command("RatReject all");
     chat.nvim.poll("rejected", |nvim| nvim.messages().contains("Rejected 1 hunk"));
     chat.nvim.command("RatUndo");
-    let nothing = "Nothing of \"change it all\" to undo: open.txt: it is as it was before the turn";
+    let nothing = "Nothing of \"change it all\" to undo: open.txt: already as before the turn";
     chat.nvim.poll(nothing, |nvim| nvim.messages().contains(nothing));
     assert_eq!(fs::read_to_string(chat.path("open.txt")).unwrap(), "one\ntwo\n");
 }
@@ -414,12 +414,12 @@ fn the_page_of_an_undo_is_read_before_the_question_comes_back() {
     chat.nvim.command("RatUndo");
     chat.nvim.poll_screen("2  Show what would change");
     chat.nvim.input("2<CR>");
-    chat.nvim.poll_screen("What undoing");
+    chat.nvim.poll_screen("Undoing \"change it all\" would change");
     chat.nvim.poll_screen("new.txt: undo; later changes stay");
     assert!(!chat.nvim.screen().contains("2  Show what would change"), "it covers the page");
     chat.nvim.input("q");
     chat.nvim.poll_screen("2  Show what would change");
-    assert!(!chat.nvim.screen().contains("What undoing"));
+    assert!(!chat.nvim.screen().contains("Undoing \"change it all\" would change"));
     chat.nvim.input("1<CR>");
     chat.nvim.poll("undone", |nvim| nvim.messages().contains("Undid the turn in 1 file"));
     assert_eq!(fs::read_to_string(chat.path("new.txt")).unwrap(), "mine\n");

@@ -33,7 +33,7 @@ const NOT_CERTAIN: &str = "it changed while no tool call ran, so you may have do
 /// Why a path is left alone that others have deleted.
 const DELETED: &str = "deleted since";
 /// Why a path is left alone that has nothing of the turn any more.
-const AS_BEFORE: &str = "it is as it was before the turn";
+const AS_BEFORE: &str = "already as before the turn";
 
 /// Why a path is left alone in which nothing can be merged.
 const CONTESTED: &str = "the same lines have changed since";

@@ -42,8 +42,13 @@ quit_guard.add(function()
   if #new == 0 then
     return nil
   end
+  local is_draft = vim.iter(new):all(function(comment)
+    return comment.text == ""
+  end)
   return {
-    warning = "Comments in the review were not sent. :qa again quits and loses them; C there sends them.",
+    warning = is_draft
+        and "Drafts of comments are left in the review. :qa again quits and loses them; c there opens one."
+      or "Comments in the review were not sent. :qa again quits and loses them; C there puts them into the prompt.",
     what = "unsent comments",
     mark = function()
       for _, comment in ipairs(new) do

@@ -431,6 +431,15 @@ local function start_page(payload, buf)
   }
 end
 
+--- Leaves the name of the first file for its first hunk: a decision there would be about the whole file.
+---@param win integer
+local function go_to_first_hunk(win)
+  local hunk = review.page.parts[2]
+  if hunk and hunk.start and api.nvim_win_get_cursor(win)[1] == 1 then
+    api.nvim_win_set_cursor(win, { hunk.row + 1, 0 })
+  end
+end
+
 --- Shows a piece of a review.
 ---@param payload rat.msg.Review
 function M.arrived(payload)
@@ -455,6 +464,9 @@ function M.arrived(payload)
   review.unfolded = is_first and first or review.unfolded
   if win then
     fold(win, buf --[[@as integer]], last, payload.last)
+    if is_first and not payload.update then
+      go_to_first_hunk(win)
+    end
   end
   if payload.last then
     finish(buf --[[@as integer]], win)

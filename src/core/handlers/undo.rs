@@ -113,8 +113,8 @@ impl State {
             return;
         }
         if self.chats.get(&id).is_some_and(|chat| chat.turn().is_some()) {
-            let advice = ":RatCancel cancels it; then :RatUndo undoes it.";
-            return self.notify(Level::Warn, Notice::from("A turn is running.").advise(advice));
+            let text = "Turns can be undone and redone only while none is running.";
+            return self.notify(Level::Warn, Notice::from(text).advise(":RatCancel cancels it."));
         }
         let roots = self.roots(id);
         self.checkpoint(CheckpointCommand::Plan(UndoRequest { chat: id, roots, target, force }));
@@ -168,12 +168,12 @@ impl State {
     }
 
     fn describe(&self, plan: &UndoPlan) -> String {
-        let (verb, ing) = match plan.redoes {
-            Some(_) => ("redo", "redoing"),
-            None => ("undo", "undoing"),
+        let (verb, heading) = match plan.redoes {
+            Some(_) => ("redo", "Redoing"),
+            None => ("undo", "Undoing"),
         };
         let prompt = user_messages::quoted(&label::short(&plan.prompt, MAX_PROMPT));
-        let mut text = format!("What {ing} {prompt} would change:\n\n");
+        let mut text = format!("{heading} {prompt} would change:\n\n");
         for file in &plan.files {
             let path = self.shorten(&file.path);
             let slash = if file.is_folder { "/" } else { "" };
