@@ -100,6 +100,7 @@ impl World {
                 | Effect::AgentReadDisk { .. }
                 | Effect::Review { .. }
                 | Effect::TakeBack
+                | Effect::ForgetDecisions
                 | Effect::Trace { .. }
                 | Effect::TraceMore(_)
                 | Effect::TraceClose(_)
