@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::hunks::{Hunk, apply, diff};
+use super::hunks::{Hunk, apply, diff, line_by_line};
 use super::merge::{reconcile, touch};
 use super::text::Text;
 
@@ -163,6 +163,12 @@ fn restore_saved(read: &Text, baseline: &Text, file: &Text) -> Text {
     if saved.is_empty() || change.iter().all(|hunk| respects_saved(&hunk)) {
         return file.clone();
     }
+    let fine = line_by_line(&change, baseline);
+    if fine.len() > change.len() {
+        // A command has changed line after line, also those that were saved: only those stay.
+        let respectful: Vec<Hunk> = fine.into_iter().filter(|hunk| respects_saved(&hunk)).collect();
+        return apply(&respectful, baseline).with_shape(file.shape());
+    }
     // Merge as if the saved text were unsaved in a buffer.
     let (merged, _) = reconcile(read, baseline, file);
     let mut restored = apply(&merged.hunks, baseline);
@@ -275,6 +281,24 @@ mod tests {
         assert_eq!((text.as_str(), unresolved), ("1\nthree\n", one(1..1, "2")));
     }
 
+    /// Holds (Changes on disk): Where a command has changed line after line, only the lines that the user had saved stay.
+    #[test]
+    fn of_lines_that_a_command_has_changed_only_saved_ones_stay() {
+        let lines = |sign: &str, saved: &str| -> String {
+            (0..9)
+                .map(|at| format!("name_{at} {sign} {at}{}\n", if at == 4 { saved } else { "" }))
+                .collect()
+        };
+        let (read, baseline, file) = (lines(":=", ""), lines(":=", " user"), lines("::", " user"));
+        let (text, unresolved) = merged(&read, &baseline, &baseline, &file);
+        assert_eq!(unresolved, one(4..5, "name_4 :: 4 user"));
+        assert_eq!(text, file.replace("name_4 ::", "name_4 :="));
+        // Other lines in their place are no such change.
+        let others = "agent\n".repeat(9);
+        let (text, unresolved) = merged(&read, &baseline, &baseline, &others);
+        assert_eq!((text.as_str(), unresolved.len()), (baseline.as_str(), 1));
+    }
+
     #[test]
     fn saved_text_that_the_writer_copied_is_not_duplicated() {
         let (read, baseline) = ("1\n2\n3\n4\n5\n", "1\nuser\n5\n");
@@ -371,9 +395,11 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_of_the_user_is_lost_and_each_of_the_agent_is_merged_or_unresolved(
-            saved in ops(), typed in ops(), written in ops(), knew: bool,
+            saved in ops(), typed in ops(), written in ops(), knew: bool, long: bool,
         ) {
-            let read: Vec<String> = (0..10).map(|i| i.to_string()).collect();
+            // A long line that is changed is known again.
+            let name = |i: u8| if long { format!("a long line {i}") } else { i.to_string() };
+            let read: Vec<String> = (0..10).map(name).collect();
             let baseline = edited(&read, &saved, "saved");
             let ours = edited(&baseline, &typed, "typed");
             let file = edited(if knew { &baseline } else { &read }, &written, "agent");

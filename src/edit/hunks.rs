@@ -183,6 +183,32 @@ pub fn refine(hunks: &[Hunk], text: &Text) -> Vec<Edit> {
     edits
 }
 
+/// Splits hunks that change each line a little, such as those of `sed` or of a formatter, into one for each line.
+pub(super) fn line_by_line(hunks: &[Hunk], text: &Text) -> Vec<Hunk> {
+    let mut split = Vec::with_capacity(hunks.len());
+    for hunk in hunks {
+        let pairs = || hunk.old().map(|row| text.line(row)).zip(&hunk.lines);
+        if hunk.removed == hunk.lines.len() && pairs().all(|(old, new)| is_edited(old, new)) {
+            let changed = hunk.old().zip(&hunk.lines).filter(|(row, new)| text.line(*row) != *new);
+            split.extend(changed.map(|(start, new)| Hunk {
+                start,
+                removed: 1,
+                lines: vec![new.clone()],
+            }));
+        } else {
+            split.push(hunk.clone());
+        }
+    }
+    split
+}
+
+/// Whether a line is another one with a change in it: at least half of the longer one is at the ends of both.
+fn is_edited(old: &str, new: &str) -> bool {
+    let prefix = common_prefix(old, new);
+    let suffix = common_suffix(&old[prefix..], &new[prefix..]);
+    2 * (prefix + suffix) >= old.len().max(new.len())
+}
+
 /// Returns one edit that turns the lines of `rows` into `lines` and leaves their common prefix and
 /// suffix alone; `None` if they are equal.
 fn narrow_edit(text: &Text, rows: Range<usize>, lines: &[String]) -> Option<Edit> {
