@@ -137,8 +137,7 @@ mod tests {
         suggest(call).map(|rules| rules.iter().map(ToString::to_string).collect())
     }
 
-    /// Holds (Permission requests): The rule that is suggested for a command allows its subcommand, or just this command where it
-    /// has none.
+    /// Holds (Permission requests): The rule suggested for a command allows its subcommand, or just this command if it has none.
     #[test]
     fn a_command_is_allowed_by_its_subcommand() {
         for (command, rules) in [

@@ -51,10 +51,6 @@ case("problems name the key's full path", function()
       { permission = { open = "chap" } },
       'permission.open: expected one of chat, always, never, got "chap", did you mean chat?',
     },
-    {
-      { agents = { c = { command = "x", url = "ws://localhost:1" } } },
-      "agents.c: set command or url, not both",
-    },
     { { layout = { size = 0 } }, "layout.size: expected at least 0.05, got 0" },
     { { layout = "right" }, "layout: expected table, got string" },
     { { permision = {} }, "permision: unknown key, did you mean permission?" },

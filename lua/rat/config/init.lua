@@ -98,10 +98,6 @@ function check(option, value, path, problems)
     problems[#problems + 1] = ("%s: %s"):format(path == "" and "options" or path, problem)
   elseif option.fields then
     check_fields(option.fields, value, path, problems)
-    local first, second = unpack(option.exclusive or {})
-    if first and value[first] ~= nil and value[second] ~= nil then
-      problems[#problems + 1] = ("%s: set %s or %s, not both"):format(path, first, second)
-    end
   elseif option.items then
     for key, item in pairs(value) do
       check(option.items, item, join(path, key), problems)

@@ -8,7 +8,6 @@
 ---@field range? integer[] smallest and, optionally, largest number
 ---@field items? rat.Option description of a list's items or a map's values
 ---@field fields? rat.Option[] keys of a table, in the order of the help
----@field exclusive? string[] two keys, of which a table may have only one
 ---@field doc? string text for the help, in a sentence or two
 
 ---@type rat.Option
@@ -77,7 +76,7 @@ local agent = {
   {
     name = "mcp_servers",
     type = "map",
-    items = { type = "table", fields = mcp_server, exclusive = { "command", "url" } },
+    items = { type = "table", fields = mcp_server },
     doc = "MCP servers for this agent, in addition to those for all agents.",
   },
   {
@@ -165,7 +164,7 @@ return {
     {
       name = "agents",
       type = "map",
-      items = { type = "table", fields = agent, exclusive = { "command", "url" } },
+      items = { type = "table", fields = agent },
       default = {},
       doc = "Agents by name. The name of a preset (|rat-presets|) changes that preset, any other name"
         .. " adds an agent.",
@@ -184,7 +183,7 @@ return {
     {
       name = "mcp_servers",
       type = "map",
-      items = { type = "table", fields = mcp_server, exclusive = { "command", "url" } },
+      items = { type = "table", fields = mcp_server },
       default = {},
       doc = "MCP servers to pass to every session.",
     },

@@ -26,8 +26,7 @@ fn told(world: &World, text: &str) -> usize {
     world.messages.iter().filter(is_it).count()
 }
 
-/// Holds (Permission requests): While saved rules cannot be read, no rule allows anything, since one of them may deny it; that is
-/// told once.
+/// Holds (Permission requests): While saved rules cannot be read, no rule allows anything, and that is told once.
 #[test]
 fn where_saved_rules_cannot_be_read_nothing_is_allowed() {
     let mut world = World::ready().with_rules();
