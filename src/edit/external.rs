@@ -163,10 +163,11 @@ fn restore_saved(read: &Text, baseline: &Text, file: &Text) -> Text {
     if saved.is_empty() || change.iter().all(|hunk| respects_saved(&hunk)) {
         return file.clone();
     }
-    let fine = line_by_line(&change, baseline);
-    if fine.len() > change.len() {
+    let lines = line_by_line(&change, baseline);
+    if lines.len() > change.len() {
         // A command has changed line after line, also those that were saved: only those stay.
-        let respectful: Vec<Hunk> = fine.into_iter().filter(|hunk| respects_saved(&hunk)).collect();
+        let respectful: Vec<Hunk> =
+            lines.into_iter().filter(|hunk| respects_saved(&hunk)).collect();
         return apply(&respectful, baseline).with_shape(file.shape());
     }
     // Merge as if the saved text were unsaved in a buffer.
