@@ -74,6 +74,29 @@ fn show(chat: &mut Chat) {
     });
 }
 
+/// Holds (Review): Whoever closes the review beside a file of theirs stays in that file.
+#[test]
+fn closing_the_review_leaves_a_file_beside_it_alone() {
+    let mut chat = in_a_turn("after");
+    let path = chat.path("a.txt");
+    chat.request("fs/write_text_file", json!({"path": path, "content": "one\n2\n"})).unwrap();
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("Review · 1 file");
+    chat.nvim.lua("vim.cmd('split ' .. ...)", json!([path]));
+    chat.nvim.input("<C-w>o");
+    chat.nvim.poll("the file alone", |nvim| {
+        nvim.eval("{ vim.fn.tabpagenr(), vim.fn.winnr('$'), vim.fn.expand('%:t') }")
+            == json!([2, 1, "a.txt"])
+    });
+    // What has yet to be done for the closed window is done.
+    chat.nvim.lua(
+        "require('rat.util.idle').when(function() return true end, function() vim.g.idle = 1 end)",
+        json!([]),
+    );
+    chat.nvim.poll("a pause", |nvim| nvim.eval("vim.g.idle") == json!(1));
+    assert_eq!(chat.nvim.eval("vim.fn.tabpagenr()"), json!(2));
+}
+
 /// Holds (Review): A comparison leaves windows, tab pages, options and the user's own diffs as they were, however it is used and closed.
 #[test]
 fn a_write_to_be_decided_leaves_the_windows_alone() {

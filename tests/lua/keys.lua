@@ -200,6 +200,22 @@ case("a question of the binary is asked and answered", function()
   same(nvim:heard("answer", 2), { id = 10 })
 end)
 
+--- Holds (Permission requests): A question about a chat of another folder than the user is in says which.
+case("a question about another project names its folder", function()
+  local nvim = check.start()
+  nvim:open_chat()
+  nvim:say("chat", { chat = 2, agent = "gemini", cwd = "/elsewhere", show = false })
+  local ask = { items = { "Undo" }, by_user = true, lasting = false }
+  nvim:say("ask", vim.tbl_extend("force", ask, { id = 9, chat = 2, title = 'Undo "it"?' }))
+  nvim:poll_screen('Undo "it"? (in /elsewhere)')
+  nvim:poll_screen("<CR> choose")
+  nvim:input("<Esc>")
+  nvim:heard("answer")
+  nvim:command("lcd /")
+  nvim:say("ask", vim.tbl_extend("force", ask, { id = 10, chat = 1, title = 'Redo "it"?' }))
+  nvim:poll_screen('Redo "it"? (in ')
+end)
+
 case("scratch buffers show in a split and close with q", function()
   local nvim = check.start()
   nvim:open_chat()

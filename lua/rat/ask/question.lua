@@ -100,7 +100,7 @@ end
 local function select_arguments(question)
   return question.items,
     {
-      prompt = question.title,
+      prompt = registry.with_folder(question.title, registry.get(question.chat)),
       careful = true,
       insert_closes = question.lasting,
       keys = write_keys(question),

@@ -156,6 +156,18 @@ function M.label(chat)
   return ("%s in %s"):format(chat.title, vim.fn.fnamemodify(chat.cwd, ":t"))
 end
 
+--- Adds to a text which folder a chat is about, if that is not the one the user is in.
+---@param text string
+---@param chat? rat.Chat
+---@return string
+function M.with_folder(text, chat)
+  local real = vim.uv.fs_realpath
+  if not chat or (real(chat.cwd) or chat.cwd) == real(vim.fn.getcwd()) then
+    return text
+  end
+  return ("%s (in %s)"):format(text, vim.fn.fnamemodify(chat.cwd, ":~"))
+end
+
 --- Returns the chat that was opened after another one, or before it. Wraps around.
 ---@param chat rat.Chat
 ---@param step 1|-1

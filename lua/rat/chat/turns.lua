@@ -1,5 +1,6 @@
 --- Lets the user choose from the turns whose changes are kept, and shows or undoes what one has changed.
 local chooser = require("rat.ask.chooser")
+local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
 local sessions = require("rat.chat.sessions")
 
@@ -26,7 +27,8 @@ end
 ---@param turn rat.msg.ListedTurn
 local function choose_action(chat, turn)
   local items = turn.undone and { "Show what it changed" } or { "Show what it changed", "Undo it" }
-  chooser.open(items, { prompt = label(turn) }, function(_, index)
+  local prompt = registry.with_folder(label(turn), registry.get(chat))
+  chooser.open(items, { prompt = prompt }, function(_, index)
     if index == 1 then
       rpc.notify("show_turn", { chat = chat, root = turn.root, id = turn.id })
     elseif index == 2 then
@@ -41,7 +43,9 @@ function M.show(payload)
   if payload.prompt and #payload.items == 1 then
     return choose_action(payload.chat, payload.items[1])
   end
-  local opts = { prompt = "Turns that changed files", format_item = label }
+  local chat = registry.get(payload.chat)
+  local opts =
+    { prompt = registry.with_folder("Turns that changed files", chat), format_item = label }
   chooser.when_idle(payload.items, opts, function(turn)
     if turn then
       choose_action(payload.chat, turn)

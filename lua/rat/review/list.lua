@@ -275,6 +275,16 @@ local function set_provider()
   })
 end
 
+--- Whether a tab page still shows a file, for example one that the user has opened beside the review.
+---@param tab integer
+---@return boolean
+local function has_file(tab)
+  return api.nvim_tabpage_is_valid(tab)
+    and vim.iter(splits.tiled(tab)):any(function(win)
+      return vim.bo[api.nvim_win_get_buf(win)].buftype == ""
+    end)
+end
+
 --- Leads the user back to where they came from once the last window of the page is closed, since Neovim goes to the next tab
 --- page.
 ---@param page integer window
@@ -295,7 +305,7 @@ local function return_on_close(page, back)
           end)
           if other then
             watch(other)
-          elseif was_here and api.nvim_win_is_valid(back) then
+          elseif was_here and api.nvim_win_is_valid(back) and not has_file(tab) then
             api.nvim_set_current_win(back)
           end
         end)
