@@ -238,7 +238,7 @@ impl State {
             UserAction::KeepRules { chat, request, extent, lines } => {
                 self.keep_rules(chat, request, extent, lines);
             }
-            UserAction::SetRules(chat, lists) => self.set_rules(chat, lists),
+            UserAction::SetRules(chat, cwd, lists) => self.set_rules(chat, &cwd, lists),
             UserAction::Listen(kinds) => self.listening.listen(kinds),
             UserAction::Elicitation { chat, id, choice } => {
                 self.elicitation_answered(chat, id, choice);

@@ -84,16 +84,18 @@ pub enum RulesFailure {
 }
 
 impl RulesChange {
-    /// Notes when the rules were made that are new.
+    /// Notes when the rules were made that are new, and cleans the titles of their requests.
     #[must_use]
-    pub fn made_at(mut self, now: u64) -> Self {
+    pub fn made_at(mut self, now: u64, clean: impl Fn(&str) -> String) -> Self {
         let lists: Vec<&mut Vec<KeptRule>> = match &mut self {
             Self::Add(_, rules) => vec![rules],
             Self::Set(lists) => lists.iter_mut().map(|(_, rules)| rules).collect(),
             Self::Nothing | Self::Decided(..) => Vec::new(),
         };
-        let new = lists.into_iter().flatten().filter(|rule| rule.since == 0);
-        new.for_each(|rule| rule.since = now);
+        for rule in lists.into_iter().flatten().filter(|rule| rule.since == 0) {
+            rule.since = now;
+            rule.from = rule.from.as_deref().map(&clean);
+        }
         self
     }
 }

@@ -229,8 +229,9 @@ fn texts_are_written_without_waiting_and_choices_go_to_the_users_picker() {
     chat.nvim.input(" three<C-c>");
     chat.nvim.poll_no("<CR> done");
     chat.nvim.poll_screen("Text: one … 2 lines");
-    // What was typed is not lost.
+    // What was typed is not lost. The form shows it, too.
     chat.press_on("Text:", "<CR>");
+    chat.nvim.poll_screen("<CR> done");
     chat.nvim.poll_screen("two three");
     chat.nvim.input("<C-c>");
     chat.nvim.poll_no("<CR> done");

@@ -13,7 +13,7 @@ local NOTES = api.nvim_create_namespace("rat_rules")
 local PROBLEMS = api.nvim_create_namespace("rat_rules_problems")
 
 --- The chat whose rules the page shows, and the headings of its lists.
----@type {chat: integer, headings: table<string, rat.notify.Extent>}?
+---@type {chat: integer, cwd: string, headings: table<string, rat.notify.Extent>}?
 local shown
 
 --- The rows of the lines that were sent, by list.
@@ -106,7 +106,7 @@ end
 local function write(buf)
   local lists = shown and collect(buf)
   if shown and lists then
-    rpc.notify("set_rules", { chat = shown.chat, lists = lists })
+    rpc.notify("set_rules", { chat = shown.chat, cwd = shown.cwd, lists = lists })
   end
 end
 
@@ -132,7 +132,7 @@ local function make()
     buffer = buf,
     desc = "rat: |:edit|! shows the rules as they are",
     callback = function()
-      rpc.notify("rules", { chat = shown and shown.chat })
+      require("rat.commands").RatRules()
     end,
   })
   return buf
@@ -144,7 +144,7 @@ function M.show(payload)
   local buf = make()
   if not vim.bo[buf].modified then
     local lines, notes, headings = compose(payload)
-    shown = { chat = payload.chat, headings = headings }
+    shown = { chat = payload.chat, cwd = payload.cwd, headings = headings }
     scratch.fill(buf, lines)
     vim.bo[buf].modifiable = true
     vim.bo[buf].modified = false

@@ -10,12 +10,17 @@ use crate::core::messages::rules::{
 };
 use crate::core::state::State;
 use crate::session::author::ChatId;
+use crate::session::label;
 use crate::trust::kept::{
     self, Extent, KeptRule, KeptRules, RulesChange, RulesFailure, without_allowing,
 };
 use crate::trust::rule::Rule;
 use crate::trust::rules::plain_path;
 use crate::trust::suggest::suggest;
+use std::path::Path;
+
+/// Longest title of a request that is kept with a rule, in characters.
+const MAX_TITLE: usize = 120;
 
 impl State {
     /// Takes over the saved rules, or that they cannot be read. Then no rule allows anything: one of them may deny it.
@@ -95,7 +100,8 @@ impl State {
     ) {
         let Some(chat) = self.chats.get(&id) else { return };
         let title = self.find_permission(Some(id), Some(request)).and_then(|(_, waiting)| {
-            Some(chat.incoming().find_tool(&waiting.tool_call)?.call.title.clone())
+            let title = &chat.incoming().find_tool(&waiting.tool_call)?.call.title;
+            Some(label::short(title, MAX_TITLE))
         });
         let cwd = chat.cwd.clone();
         let rules = match kept::parse(&lines, title.as_deref()) {
@@ -123,7 +129,18 @@ impl State {
     }
 
     /// Replaces the lists of rules that the user has edited, all or none of them.
-    pub(in crate::core) fn set_rules(&mut self, id: ChatId, lists: Vec<(Extent, Vec<String>)>) {
+    pub(in crate::core) fn set_rules(
+        &mut self,
+        id: ChatId,
+        cwd: &Path,
+        lists: Vec<(Extent, Vec<String>)>,
+    ) {
+        // After a restart, another chat may have this number.
+        if self.chats.get(&id).is_none_or(|chat| chat.cwd != cwd) {
+            let text = format!("The chat in {} is gone. Nothing was changed.", cwd.display());
+            let text = Notice::from(text).advise(":e! shows the rules of another chat.");
+            return self.notify(Level::Error, text);
+        }
         let (mut parsed, mut problems) = (Vec::new(), Vec::new());
         for (extent, lines) in lists {
             match kept::parse(&lines, None) {

@@ -90,8 +90,8 @@ pub enum UserAction {
         /// The rules.
         lines: Vec<String>,
     },
-    /// Replace lists of rules.
-    SetRules(ChatId, Vec<(Extent, Vec<String>)>),
+    /// Replace lists of rules, which were shown for a chat in this folder.
+    SetRules(ChatId, PathBuf, Vec<(Extent, Vec<String>)>),
     /// `:RatFork`.
     Fork(Option<ChatId>),
     /// Set an option of the session, its mode or its model.

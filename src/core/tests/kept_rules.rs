@@ -3,7 +3,7 @@
 use super::world::World;
 use super::*;
 use crate::core::messages::rules::ThenTell;
-use crate::trust::kept::{KeptRules, RulesChange, RulesFailure, parse};
+use crate::trust::kept::{Extent, KeptRules, RulesChange, RulesFailure, parse};
 
 fn rules(world: &World) -> Vec<String> {
     let chat = &world.state.chats[&ChatId(1)];
@@ -57,4 +57,14 @@ fn a_decision_by_rules_of_before_does_not_count() {
     assert_eq!(world.answers_to(1), []);
     world.judge(Decision::Deny, &["deny execute"]);
     assert_eq!(world.answers_to(1), [Answer::Permission(Outcome::Selected("no".into()))]);
+}
+
+/// Holds (Permission requests): Rules written for a chat that is gone are not taken for those of another.
+#[test]
+fn rules_of_a_chat_that_is_gone_change_nothing() {
+    let mut world = World::ready().with_rules();
+    let lists = vec![(Extent::Session, vec!["deny fetch".to_owned()])];
+    world.handle(Event::User(UserAction::SetRules(ChatId(1), "/elsewhere".into(), lists)));
+    assert_eq!(told(&world, "The chat in /elsewhere is gone. Nothing was changed."), 1);
+    assert_eq!(rules(&world), ["allow execute"]);
 }

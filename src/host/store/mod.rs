@@ -245,7 +245,8 @@ impl Worker {
             }
             Job::Release(session) => self.transcripts.release(&session),
             Job::Rules(change, reply) => {
-                let _ = reply.send(rules::change(&self.folder, change.made_at(now())));
+                let change = change.made_at(now(), |title| self.secrets.hide(title).into_owned());
+                let _ = reply.send(rules::change(&self.folder, change));
             }
             Job::LoadTranscript { session, claim: true, reply }
                 if !self.transcripts.claim(&session) =>

@@ -102,4 +102,15 @@ mod tests {
         assert!(matches!(added, Err(RulesFailure::Unsaved(_))), "{added:?}");
         fs::remove_dir_all(&folder).unwrap();
     }
+
+    /// Holds (Permission requests): The title of a request that is kept with a rule has no secret.
+    #[test]
+    fn the_title_of_a_request_is_saved_without_secrets() {
+        let from = Some("Run curl -u hunter2".to_owned());
+        let made = KeptRule { from, since: 0, ..rule("allow fetch") };
+        let change = RulesChange::Add(None, vec![made]);
+        let change = change.made_at(7, |title| title.replace("hunter2", "[redacted]"));
+        let RulesChange::Add(_, rules) = change else { panic!("{change:?}") };
+        assert_eq!((rules[0].from.as_deref(), rules[0].since), (Some("Run curl -u [redacted]"), 7));
+    }
 }

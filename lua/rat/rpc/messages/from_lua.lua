@@ -238,6 +238,7 @@
 --- The user has written lists of rules.
 ---@class (exact) rat.notify.SetRules
 ---@field chat integer The chat.
+---@field cwd string The folder of its session.
 ---@field lists rat.notify.RuleList[] The lists.
 
 --- The rules of one extent.

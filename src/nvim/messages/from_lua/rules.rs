@@ -41,6 +41,8 @@ pub(in crate::nvim) struct KeepRules {
 pub(in crate::nvim) struct SetRules {
     /// The chat.
     chat: Chat,
+    /// The folder of its session.
+    cwd: String,
     /// The lists.
     lists: Vec<RuleList>,
 }
@@ -92,8 +94,8 @@ impl From<KeepRules> for UserAction {
 }
 
 impl From<SetRules> for UserAction {
-    fn from(SetRules { chat, lists }: SetRules) -> Self {
+    fn from(SetRules { chat, cwd, lists }: SetRules) -> Self {
         let lists = lists.into_iter().map(|list| (list.extent.into(), list.lines));
-        Self::SetRules(ChatId(chat), lists.collect())
+        Self::SetRules(ChatId(chat), cwd.into(), lists.collect())
     }
 }
