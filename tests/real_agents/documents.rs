@@ -179,7 +179,7 @@ impl Desk {
         assert_eq!(conflicts, [&json!(1)], "{changes:?}");
         let list = self.chat.nvim.lua(
             r#"return vim.tbl_map(function(conflict)
-                return { conflict.ours, conflict.theirs }
+                return { conflict.undecided[1], conflict.theirs }
             end, require("rat.document.conflict").list())"#,
             json!([]),
         );
