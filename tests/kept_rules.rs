@@ -81,6 +81,16 @@ fn a_rule_is_made_of_a_request_and_kept() {
     assert!(!lines.iter().any(|line| line.starts_with("deny")), "{lines:?}");
 }
 
+/// Holds (Permission requests): `gA` makes a rule also in the chooser that covers the card.
+#[test]
+fn a_rule_is_made_in_the_chooser() {
+    let mut chat = Chat::builder().in_turn();
+    let pending = ask(&mut chat, "one", "make all");
+    chat.nvim.poll_screen("<CR> choose");
+    make_rule(&mut chat, "", "1");
+    assert_eq!(chat.answer(pending), selected("yes"));
+}
+
 /// Holds (Permission requests): `:w` in `:RatRules` applies all rules there or none, marks what is wrong, and revokes what was deleted.
 #[test]
 fn rules_are_edited_as_a_buffer() {

@@ -137,6 +137,9 @@ local function card_keys(request)
     gr = function()
       M.decide(request, false)
     end,
+    gA = function()
+      require("rat.ask.rule").suggest(request)
+    end,
   }
   for number = 1, math.min(#request.permission.options, 9) do
     keys["g" .. number] = function()

@@ -101,6 +101,7 @@ impl State {
             chat.access.policy = policy;
             let id = chat.id;
             self.update_rules(id);
+            self.judge_waiting(id);
             self.prepare_checkpoints(id);
         }
     }

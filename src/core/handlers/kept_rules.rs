@@ -123,9 +123,7 @@ impl State {
             Extent::Project => format!("for {}", cwd.display()),
             Extent::Everywhere => "for all projects".to_owned(),
         };
-        self.add_rules(id, extent, rules);
-        let text = format!("Kept {holds}: {what}.");
-        self.notify(Level::Info, Notice::from(text).advise(":RatRules lists your rules."));
+        self.add_rules(id, extent, rules, format!("Kept {holds}: {what}."));
     }
 
     /// Replaces the lists of rules that the user has edited, all or none of them.
@@ -168,18 +166,24 @@ impl State {
         self.effects.push(Effect::Store(change));
     }
 
-    fn add_rules(&mut self, id: ChatId, extent: Extent, rules: Vec<KeptRule>) {
+    /// Adds rules, and tells the user so once they are saved.
+    fn add_rules(&mut self, id: ChatId, extent: Extent, rules: Vec<KeptRule>, told: String) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let project = match extent {
             Extent::Session => {
                 kept::add(&mut chat.access.session_rules, rules);
-                return self.rules_changed();
+                self.rules_changed();
+                return self.tell_kept(told);
             }
             Extent::Project => Some(chat.cwd.clone()),
             Extent::Everywhere => None,
         };
-        let change = StoreCommand::Rules(RulesChange::Add(project, rules), ThenTell::Nothing);
+        let change = StoreCommand::Rules(RulesChange::Add(project, rules), ThenTell::Kept(told));
         self.effects.push(Effect::Store(change));
+    }
+
+    fn tell_kept(&mut self, told: String) {
+        self.notify(Level::Info, Notice::from(told).advise(":RatRules lists your rules."));
     }
 
     /// The saved rules were read or changed, or could not be.
@@ -196,7 +200,8 @@ impl State {
                 self.after_draw.push(EditorMessage::RuleProblems(Vec::new()));
                 self.show_rules(id);
             }
-            ThenTell::Nothing | ThenTell::Applied(_) => {}
+            ThenTell::Kept(told) if is_saved => self.tell_kept(told),
+            ThenTell::Nothing | ThenTell::Kept(_) | ThenTell::Applied(_) => {}
         }
     }
 

@@ -55,10 +55,12 @@ pub struct RuleSuggestion {
 }
 
 /// What to tell the user once the rules are saved, or were read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThenTell {
     /// Nothing.
     Nothing,
+    /// Which rules are kept, and where they hold.
+    Kept(String),
     /// All rules.
     Rules(ChatId),
     /// That the rules they have written hold now.

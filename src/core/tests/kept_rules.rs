@@ -68,3 +68,38 @@ fn rules_of_a_chat_that_is_gone_change_nothing() {
     assert_eq!(told(&world, "The chat in /elsewhere is gone. Nothing was changed."), 1);
     assert_eq!(rules(&world), ["allow execute"]);
 }
+
+/// Holds (Permission requests): Options that change while a request waits are asked about it, too.
+#[test]
+fn other_options_decide_on_what_waits() {
+    let mut world = World::ready();
+    world.handle(prompt("go"));
+    world.context_collected(0);
+    world.request_permission("1");
+    let policy =
+        ChatPolicy { rules: Arc::new(["deny execute".parse().unwrap()]), ..ChatPolicy::default() };
+    world.handle(start_with(policy));
+    assert_eq!(world.cases.len(), 1);
+    world.judge(Decision::Deny, &["deny execute"]);
+    assert_eq!(world.answers_to(1), [Answer::Permission(Outcome::Selected("no".into()))]);
+}
+
+/// Holds (Permission requests): A rule that could not be saved is not said to be kept.
+#[test]
+fn what_is_not_saved_is_not_said_to_be_kept() {
+    let mut world = World::ready();
+    let keep = |extent| {
+        let lines = vec!["deny fetch".to_owned()];
+        Event::User(UserAction::KeepRules { chat: ChatId(1), request: 1, extent, lines })
+    };
+    world.handle(keep(Extent::Everywhere));
+    assert_eq!(told(&world, "Kept"), 0);
+    let then = || ThenTell::Kept("Kept for all projects: deny fetch.".to_owned());
+    let failure = RulesFailure::Unsaved("the disk is full".to_owned());
+    world.handle(Event::RulesSaved(Err(failure), then()));
+    assert_eq!(told(&world, "Kept"), 0);
+    world.handle(Event::RulesSaved(Ok(kept(&["deny fetch"])), then()));
+    assert_eq!(told(&world, "Kept for all projects: deny fetch. :RatRules lists your rules."), 1);
+    world.handle(keep(Extent::Session));
+    assert_eq!(told(&world, "Kept until this session ends: deny fetch."), 1);
+}

@@ -13,6 +13,7 @@ pub(super) fn read(folder: &Path) -> Result<KeptRules, RulesFailure> {
 
 /// Makes a change, and returns all rules that there are then.
 pub(super) fn change(folder: &Path, change: RulesChange) -> Result<KeptRules, RulesFailure> {
+    // First, so that a file that cannot be read is told from a disk that cannot be written.
     let rules = read(folder)?;
     if change == RulesChange::Nothing {
         return Ok(rules);
