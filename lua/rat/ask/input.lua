@@ -67,14 +67,16 @@ end
 ---@param has_lines boolean whether the text may have several lines
 ---@param on_done fun(text: string) not called if the user goes back
 ---@param on_back fun(text: string) called then, with what they have typed, to keep it as a draft
+---@param footer? string what the keys do, if they keep no draft
 ---@return rat.Input
-function M.open(title, text, has_lines, on_done, on_back)
+function M.open(title, text, has_lines, on_done, on_back, footer)
   local back = api.nvim_get_current_win()
   local buf = api.nvim_create_buf(false, true)
   scratch.set_options(buf, "ratinput", true)
   vim.bo[buf].bufhidden = "wipe"
   scratch.fill(buf, vim.split(text, "\n", { plain = true }))
-  local win = open_window(buf, title, has_lines and FOOTER_OF_LINES or FOOTER, has_lines)
+  footer = footer or (has_lines and FOOTER_OF_LINES or FOOTER)
+  local win = open_window(buf, title, footer, has_lines)
   api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
   local open = true
   ---@type string[]?

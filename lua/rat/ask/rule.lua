@@ -24,7 +24,7 @@ local function keep(payload, lines)
     { extent = "everywhere", name = "For all projects" },
   }
   chooser.open(extents, {
-    prompt = #lines == 1 and ("Keep %s"):format(lines[1]) or ("Keep %d rules"):format(#lines),
+    prompt = #lines == 1 and ('Keep "%s"'):format(lines[1]) or ("Keep %d rules"):format(#lines),
     careful = true,
     format_item = function(item)
       return item.name
@@ -56,7 +56,7 @@ function M.arrived(payload)
     if #lines > 0 then
       keep(payload, lines)
     end
-  end, function() end)
+  end, function() end, " <C-s> choose where it holds · <C-c> cancel ")
 end
 
 return M
