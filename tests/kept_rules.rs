@@ -132,7 +132,8 @@ fn nothing_is_kept_by_accident() {
     for keys in ["<C-c>", "<C-s>", "<Esc>ggdG<C-s>"] {
         chat.nvim.poll("the request", |nvim| nvim.waiting() == 1);
         chat.nvim.input("gA");
-        chat.nvim.poll_screen("<C-c> cancel");
+        chat.nvim.poll("the rule", |nvim| nvim.eval("vim.bo.filetype") == json!("ratinput"));
+        chat.nvim.poll_screen("<C-s> continue · <C-c> cancel");
         chat.nvim.input(keys);
         if keys == "<C-s>" {
             chat.nvim.poll_screen("For all projects");
