@@ -16,6 +16,7 @@ mod late;
 mod left;
 mod memory;
 mod model;
+mod moved;
 mod neovim;
 #[path = "../documents/nvim.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part of it")]
@@ -114,6 +115,7 @@ const FOUND_WITH_HABITS: &[u64] = &[
     12_617_004_905_479_054_538,
     16_009_357_552_909_130_599,
     8_170_904_801_372_386_738,
+    8_151_838_907_487_045_066,
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -26,8 +26,9 @@ use super::disk;
 use super::headless::Edges;
 use super::left::Left;
 use super::model::{Checked, Look, shown};
+use super::moved::Moved;
 use super::nvim::within;
-use super::words::{each, gone, lines, words};
+use super::words::{gone, words};
 use super::world::{SESSIONS, World, chat, key};
 
 /// In so many steps, one turn ends of each session, and the user undoes one.
@@ -51,8 +52,7 @@ pub(crate) struct Turns {
     /// The words in a file of turns that were undone there in part, since another turn had put lines in place of theirs: once
     /// that one is undone, too, they are gone as well.
     undone_in_part: HashSet<(u64, usize)>,
-    /// The words of lines that a turn has brought, also those that were in other lines before.
-    in_lines: HashMap<(u64, usize), HashSet<String>>,
+    moved: Moved,
     /// The words that came on disk while a turn was running, whoever wrote them.
     pub(crate) meanwhile: HashMap<(u64, usize), HashSet<String>>,
     /// The words that came on disk while nobody had the file open, and were nobody's when that was followed: what was there
@@ -82,7 +82,7 @@ impl Turns {
         let root = desk.folder().to_owned();
         let (running, kept) = ([None; 2], Vec::new());
         let (brought, returned) = (HashMap::new(), HashMap::new());
-        let (in_lines, meanwhile, nobodys) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (meanwhile, nobodys) = (HashMap::new(), HashMap::new());
         Self {
             edges,
             root,
@@ -93,7 +93,7 @@ impl Turns {
             brought,
             returned,
             undone_in_part: HashSet::new(),
-            in_lines,
+            moved: Moved::default(),
             meanwhile,
             nobodys,
             left: Left::default(),
@@ -115,15 +115,16 @@ impl Turns {
     }
 
     /// The words that a turn has moved into another line and that need not be in the old one once it is undone: where a
-    /// place stays; and those that somebody else had taken out of the old line before the undo of another turn brought them
-    /// back in the new one, or that the undo of another turn has left in the new one only.
+    /// place stays; and those that somebody else had taken out of the old line, also before the undo of another turn brought
+    /// them back in the new one, or that the undo of another turn has left in the new one only.
     fn moved(&self, (turn, index): (u64, usize), stays: bool, is_redo: bool) -> HashSet<String> {
         let others = || self.returned.iter().filter(|((of, at), _)| *of != turn && *at == index);
         let came_back = |word: &String| others().any(|(_, words)| words.contains(word));
         let was_left = |word: &String| self.left.by_others((turn, index), word);
-        let may_go = |word: &&String| stays || !is_redo && (came_back(word) || was_left(word));
-        let words = self.in_lines.get(&(turn, index)).into_iter().flatten();
-        words.filter(may_go).cloned().collect()
+        let was_taken = |word: &String| self.moved.taken_by_others((turn, index), word);
+        let is_gone = |word: &String| came_back(word) || was_left(word) || was_taken(word);
+        let may_go = |word: &&String| stays || !is_redo && is_gone(word);
+        self.moved.words((turn, index)).filter(may_go).cloned().collect()
     }
 
     /// Waits for an event.
@@ -219,11 +220,8 @@ impl World {
         };
         let new = gone(&after, &before).into_iter().filter(|word| Some(*word) != typed);
         turns.brought.entry((turn, index)).or_default().extend(new.map(str::to_owned));
-        let before = lines(was.text.as_deref().unwrap_or(&self.files[index].expected.synced_text));
-        let new = lines(now.kept());
-        let new =
-            gone(&new, &before).into_iter().flat_map(each).filter(|word| Some(*word) != typed);
-        turns.in_lines.entry((turn, index)).or_default().extend(new.map(str::to_owned));
+        let before = was.text.as_deref().unwrap_or(&self.files[index].expected.synced_text);
+        turns.moved.changed((turn, index), (before, now.kept()), typed);
     }
 
     /// The same for a change on disk. If it was followed as nobody's, the turns that are running are taken to have made it.

@@ -31,6 +31,11 @@ pub(crate) fn lines(text: &str) -> Words {
     counted(text.lines().map(str::trim_end))
 }
 
+/// The same with these spaces.
+pub(crate) fn exact_lines(text: &str) -> Words {
+    counted(text.lines())
+}
+
 fn counted<'a>(all: impl Iterator<Item = &'a str>) -> Words {
     let mut counts = Words::new();
     for one in all {
