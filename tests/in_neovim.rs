@@ -76,6 +76,7 @@ mod transports;
 mod turn;
 mod turn_cancel;
 mod undo;
+mod undo_conflicts;
 mod undo_deleted;
 mod undo_elsewhere;
 mod undo_later;

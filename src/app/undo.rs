@@ -328,6 +328,7 @@ impl Undo {
             match self.take(way, plan, change, by.get(&change.path)).await {
                 Ok(Some(Taken::Buffer(conflicts))) => {
                     outcome.conflicts += conflicts;
+                    self.conflicts_follow(&path, plan, by.get(&change.path)).await;
                     let after = self.documents.buffer_bytes(&path).await.ok().flatten();
                     // Where only the buffer has changed, the disk does not tell what a redo is to bring back.
                     if let (Some((before, _)), Some((after, true))) = (before, after)
@@ -344,6 +345,16 @@ impl Undo {
             }
         }
         corrections
+    }
+
+    /// Has the conflicts of a buffer with a turn end with it, or come back.
+    async fn conflicts_follow(&self, path: &Path, plan: &UndoPlan, redone_by: Option<&Author>) {
+        let undone = self.authors.lock().get(&plan.turn).cloned().filter(|_| redone_by.is_none());
+        let Some(turn) = redone_by.or(undone.as_ref()) else { return };
+        let followed = self.documents.conflicts_are_undone(path, turn, redone_by.is_none()).await;
+        if let Err(error) = followed {
+            tracing::debug!(path = %path.display(), %error, "conflicts were not told of an undo");
+        }
     }
 
     /// Has the rows of a review follow that a file has got back what it was before a change.

@@ -16,8 +16,9 @@ use crate::edit::{Collector, Edit, Text};
 use crate::nvim::client::Client;
 use crate::nvim::messages::calls::document;
 use crate::nvim::messages::calls::{Call, LuaBytes, LuaText};
+use crate::session::author::Author;
 use convert::{
-    Slice, edit, file, found, outcome, shape_of, slice, text, unexpected, unresolved_hunk,
+    Slice, edit, file, found, outcome, shape_of, slice, text, turn_name, unexpected, unresolved_hunk,
 };
 
 /// The approximate size of a slice of a snapshot. Neovim is busy with one for about a millisecond.
@@ -170,12 +171,17 @@ impl Editor for NvimEditor {
             Then::Save { eol } => {
                 self.call(document::Write { buf, tick, edits, eol: *eol }).await?
             }
-            Then::FollowDisk { facts, shape, encoding, modified, unresolved } => {
-                let (file, shape) = (file(*facts), shape_of(*shape, encoding));
-                let unresolved = unresolved.iter().map(unresolved_hunk).collect();
-                let modified = *modified;
-                let call =
-                    document::FollowDisk { buf, tick, edits, file, shape, modified, unresolved };
+            Then::FollowDisk { facts, shape, encoding, modified, unresolved, by } => {
+                let call = document::FollowDisk {
+                    buf,
+                    tick,
+                    edits,
+                    file: file(*facts),
+                    shape: shape_of(*shape, encoding),
+                    modified: *modified,
+                    unresolved: unresolved.iter().map(unresolved_hunk).collect(),
+                    turn: by.as_ref().map(turn_name).unwrap_or_default(),
+                };
                 self.call(call).await?
             }
         })
@@ -194,6 +200,16 @@ impl Editor for NvimEditor {
     ) -> Result<(), EditorError> {
         let (back, forth) = (back.iter().map(edit).collect(), forth.iter().map(edit).collect());
         self.call(document::AsStep { buf: id.0, tick, back, forth }).await.map(drop)
+    }
+
+    async fn conflicts_are_undone(
+        &self,
+        id: BufferId,
+        turn: &Author,
+        undone: bool,
+    ) -> Result<(), EditorError> {
+        let turn = turn_name(turn);
+        self.call(document::ConflictsUndone { buf: id.0, turn, undone }).await.map(drop)
     }
 
     async fn file_gone(&self, id: BufferId) -> Result<(), EditorError> {

@@ -447,7 +447,7 @@ impl Document {
             let Buffer { id, tick, modified, shape, encoding, .. } = found.buffer;
             let facts = disk.facts;
             let then =
-                Then::FollowDisk { facts, shape, encoding, modified, unresolved: Vec::new() };
+                Then::FollowDisk { facts, shape, encoding, modified, unresolved: Vec::new(), by: None };
             if !matches!(self.change(id, tick, &[], &then).await?, Outcome::Stale(_)) {
                 return Ok(());
             }

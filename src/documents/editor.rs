@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use crate::edit::{Edit, Hunk, LineEnding, Shape, Text, UnresolvedHunk};
+use crate::session::author::Author;
 
 use super::encoding::Encoding;
 use super::facts::{DiskFacts, Stamp};
@@ -96,6 +97,8 @@ pub enum Then {
         /// Lines, counted before the edit, that stay in the buffer although the file has others in their place. They
         /// are marked as conflicts.
         unresolved: Vec<UnresolvedHunk>,
+        /// Who has written the others, if anything is unresolved.
+        by: Option<Author>,
     },
 }
 
@@ -203,6 +206,16 @@ pub trait Editor: Send + Sync + std::fmt::Debug {
 
     /// Makes Neovim accept without a message that the file of a buffer was deleted, and sets `'modified'`.
     async fn file_gone(&self, id: BufferId) -> Result<(), EditorError>;
+
+    /// Ends the conflicts of a buffer with what was written in a turn, since that is undone; or brings them back.
+    async fn conflicts_are_undone(
+        &self,
+        _id: BufferId,
+        _turn: &Author,
+        _undone: bool,
+    ) -> Result<(), EditorError> {
+        Ok(())
+    }
 
     /// Decodes bytes; `encoding` is Neovim's name for the encoding. `None` if they are not valid, or encoding the text
     /// again would give other bytes.

@@ -91,6 +91,7 @@ impl Document {
             encoding: file.encoding.clone(),
             modified: !is_file,
             unresolved: external.unresolved.clone(),
+            by: Some(by.clone()),
         };
         let edits = refine(&external.hunks, &loaded.text);
         let (before, after, undo) = match self.apply_edits(loaded, edits, then).await? {

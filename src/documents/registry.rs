@@ -311,6 +311,19 @@ impl Documents {
         }
     }
 
+    /// The conflicts of a file with what was written in a turn end, since that was undone; or they come back.
+    pub async fn conflicts_are_undone(
+        &self,
+        path: &Path,
+        turn: &Author,
+        undone: bool,
+    ) -> Result<(), DocumentError> {
+        let document = self.document(path);
+        let mut document = document.lock().await;
+        let Some(found) = document.find().await? else { return Ok(()) };
+        Ok(self.editor.conflicts_are_undone(found.buffer.id, turn, undone).await?)
+    }
+
     /// Returns the number of documents.
     pub fn count(&self) -> usize {
         self.by_path.lock().len()

@@ -290,8 +290,9 @@ impl Document {
             if is_whole && loaded.buffer.modified {
                 // It was all that was left of the file.
                 let (facts, encoding) = (file.facts, file.encoding.clone());
-                let unresolved = Vec::new();
-                let then = Then::FollowDisk { facts, shape, encoding, modified: false, unresolved };
+                let (modified, unresolved, by) = (false, Vec::new(), None);
+                let then =
+                    Then::FollowDisk { facts, shape, encoding, modified, unresolved, by };
                 self.apply_edits(&loaded, Vec::new(), then).await?;
             } else {
                 self.update_timestamp(&file).await?;

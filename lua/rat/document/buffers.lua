@@ -360,10 +360,11 @@ end
 ---@param shape rat.call.Shape
 ---@param modified boolean whether the buffer then differs from the file
 ---@param unresolved rat.conflict.Unresolved[] lines that stay although the file has others
+---@param turn string the turn that has written the others
 ---@return table
-function M.follow_disk(buf, tick, edits, file, shape, modified, unresolved)
+function M.follow_disk(buf, tick, edits, file, shape, modified, unresolved, turn)
   return change(buf, tick, function()
-    conflict.mark(buf, unresolved)
+    conflict.mark(buf, unresolved, turn)
     without_protection(buf, function()
       if #edits > 0 then
         -- Neovim records with each change whether undoing it restores the file's text. Undoing this one does not.

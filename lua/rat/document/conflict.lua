@@ -19,11 +19,13 @@ local M = {}
 ---@class (exact) rat.Conflict
 ---@field buf integer
 ---@field region rat.conflict.Region around the user's lines
----@field sign integer? extmark with the sign and the virtual text; nil once decided
+---@field sign integer? extmark with the sign and the virtual text; nil unless it is open
 ---@field theirs string[] the file's lines
 ---@field other string[] the lines on the other side of the diff: `theirs`, until the user edits them there
 ---@field undecided [string[], string[]] the user's lines and the other side's, as they were last while they differed
 ---@field decided boolean whether both sides have become the same since
+---@field turn string? the turn in which the file's lines were written
+---@field undone? boolean whether that turn was undone, and the conflict with it
 
 local regions = api.nvim_create_namespace("rat_conflict_regions")
 local signs = api.nvim_create_namespace("rat_conflicts")
@@ -103,11 +105,17 @@ function M.lines(buf, region)
   return api.nvim_buf_get_lines(buf, first, last, false), first
 end
 
---- Shows the sign of a conflict, or removes it once the conflict is decided.
+---@param conflict rat.Conflict
+---@return boolean
+local function is_open(conflict)
+  return not conflict.decided and not conflict.undone
+end
+
+--- Shows the sign of a conflict, or removes it once the conflict is decided or undone.
 ---@param conflict rat.Conflict
 local function update_sign(conflict)
   local buf = conflict.buf
-  if conflict.decided then
+  if not is_open(conflict) then
     if conflict.sign then
       api.nvim_buf_del_extmark(buf, signs, conflict.sign)
       conflict.sign = nil
@@ -230,8 +238,8 @@ local function remove_overlapping(buf, unresolved)
     for _, place in ipairs(unresolved) do
       local first, last = place[1], place[2]
       if (from == first and to == last) or (from < last and first < to) then
-        if not conflict.decided then
-          api.nvim_buf_del_extmark(buf, signs, conflict.sign --[[@as integer]])
+        if conflict.sign then
+          api.nvim_buf_del_extmark(buf, signs, conflict.sign)
         end
         for _, mark in ipairs(conflict.region.marks) do
           api.nvim_buf_del_extmark(buf, regions, mark)
@@ -246,7 +254,8 @@ end
 --- Adds conflicts to a buffer. Call it before the agent's edits are made in the buffer: the marks move with their text.
 ---@param buf integer
 ---@param unresolved rat.conflict.Unresolved[]
-function M.mark(buf, unresolved)
+---@param turn? string
+function M.mark(buf, unresolved, turn)
   if #unresolved == 0 then
     return
   end
@@ -265,12 +274,27 @@ function M.mark(buf, unresolved)
       theirs = theirs,
       other = theirs,
       decided = false,
+      turn = turn,
     }
     settle(buf, conflict.region)
     table.insert(conflicts_in[buf], conflict)
     update_sign(conflict)
   end
   vim.schedule(recount)
+end
+
+--- Ends the conflicts of a buffer with what was written in a turn, since it was undone; or brings them back.
+---@param buf integer
+---@param turn string
+---@param undone boolean
+function M.turn_undone(buf, turn, undone)
+  for _, conflict in ipairs(conflicts_in[buf] or {}) do
+    if conflict.turn == turn then
+      conflict.undone = undone
+      update_sign(conflict)
+    end
+  end
+  recount()
 end
 
 --- Returns the undecided conflicts, sorted by buffer and line.
@@ -282,9 +306,7 @@ function M.list(buf)
     if not buf or owner == buf then
       vim.list_extend(
         list,
-        vim.tbl_filter(function(conflict)
-          return not conflict.decided
-        end, conflicts)
+        vim.tbl_filter(is_open, conflicts)
       )
     end
   end

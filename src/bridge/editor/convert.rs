@@ -4,6 +4,7 @@ use crate::documents::editor::{Buffer, BufferId, EditorError, Found, Lines, Outc
 use crate::documents::{DiskFacts, Encoding, FileTime, Stamp};
 use crate::edit::{self, Hunk, LineEnding, Shape, UnresolvedHunk};
 use crate::nvim::messages::calls::{LuaText, document};
+use crate::session::author::Author;
 
 /// Some lines of a buffer, as a part of a snapshot.
 pub(super) struct Slice {
@@ -40,6 +41,11 @@ pub(super) fn edit(edit: &edit::Edit) -> document::Edit<'_> {
 
 pub(super) fn unresolved_hunk(hunk: &UnresolvedHunk) -> document::Unresolved<'_> {
     document::Unresolved(hunk.lines.start, hunk.lines.end, &hunk.theirs)
+}
+
+/// Tells the turns of all chats apart.
+pub(super) fn turn_name(author: &Author) -> String {
+    format!("{}:{}", author.session.chat.0, author.turn)
 }
 
 pub(super) fn file(facts: DiskFacts) -> document::File {

@@ -119,6 +119,18 @@ arguments! {
         modified: bool,
         /// Places where the buffer keeps its lines although the file has others.
         unresolved: Vec<Unresolved<'a>>,
+        /// The turn in which the file has got them, or nothing.
+        turn: String,
+    }
+
+    /// Ends the conflicts of a buffer with what was written in a turn, or brings them back.
+    ConflictsUndone {
+        /// The buffer.
+        buf: Buf,
+        /// The turn.
+        turn: String,
+        /// Whether it was undone; otherwise it was redone.
+        undone: bool,
     }
 
     /// Sets 'modified' because the buffer has text that its file does not have.
@@ -198,6 +210,7 @@ calls! {
     FollowDisk<'_> = "rat.document.buffers", "follow_disk" => Outcome;
     MarkModified = "rat.document.buffers", "mark_modified" => Nothing;
     AsStep<'_> = "rat.document.buffers", "as_step" => Nothing;
+    ConflictsUndone = "rat.document.conflict", "turn_undone" => Nothing;
     FileGone = "rat.document.buffers", "file_gone" => Nothing;
     Decode<'_> = "rat.document.encoding", "decode" => Option<LuaText>;
     ProvideText<'_> = "rat.document.provider", "read" => Nothing;

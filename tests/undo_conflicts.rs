@@ -1,0 +1,35 @@
+//! An undo of a turn whose writes met unsaved changes of the user, in real Neovim.
+
+use std::fs;
+
+use crate::support::Chat;
+use crate::undo::{answer, in_project, turn_with_command};
+use serde_json::json;
+
+fn poll_conflicts(chat: &mut Chat, wanted: usize) {
+    chat.nvim.poll(&format!("{wanted} conflicts"), |nvim| {
+        nvim.eval("require('rat.document.conflict').count()") == json!(wanted)
+    });
+}
+
+/// Holds (Review): The conflicts that a turn has caused end with its undo, and come back with its redo.
+#[test]
+fn the_conflicts_of_a_turn_end_with_its_undo() {
+    let mut chat = in_project();
+    chat.nvim.command("wincmd t | edit open.txt");
+    chat.nvim.input("2Gccmine<Esc>");
+    let path = chat.path("open.txt");
+    turn_with_command(&mut chat, |_| fs::write(&path, "one\nTWO\nthree\nfour\n").unwrap());
+    poll_conflicts(&mut chat, 1);
+    chat.nvim.poll_screen("agent: TWO");
+    let message = "Undid the turn in 1 file; open.txt is not saved";
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", message);
+    let lines = |chat: &mut Chat| chat.nvim.buffer_lines(path.to_str().unwrap());
+    assert_eq!(lines(&mut chat), ["one", "mine", "three"]);
+    poll_conflicts(&mut chat, 0);
+    chat.nvim.poll_no("agent: TWO");
+    answer(&mut chat, "RatRedo", "Redo \"change it all\"? 1 file", "Redid the turn in 1 file");
+    assert_eq!(lines(&mut chat), ["one", "mine", "three", "four"]);
+    poll_conflicts(&mut chat, 1);
+    chat.nvim.poll_screen("agent: TWO");
+}
