@@ -12,6 +12,9 @@ pub(crate) struct Moved {
     brought: HashMap<(u64, usize), HashSet<String>>,
     /// The words of lines that a turn has taken away, and that stayed in others.
     taken: HashMap<(u64, usize), HashSet<String>>,
+    /// The words that went on disk while a turn was running, whoever took them. Where that is not certain, an undo leaves it
+    /// as it is, and takes what the turn has put back since.
+    gone_on_disk: HashMap<(u64, usize), HashSet<String>>,
 }
 
 impl Moved {
@@ -36,6 +39,16 @@ impl Moved {
     /// The words in lines that a turn has brought into a file.
     pub(crate) fn words(&self, of: (u64, usize)) -> impl Iterator<Item = &String> {
         self.brought.get(&of).into_iter().flatten()
+    }
+
+    /// Words went on disk while a turn was running.
+    pub(crate) fn went_on_disk(&mut self, of: (u64, usize), words: Vec<String>) {
+        self.gone_on_disk.entry(of).or_default().extend(words);
+    }
+
+    /// The words that went on disk while a turn was running.
+    pub(crate) fn gone_on_disk(&self, of: (u64, usize)) -> Option<&HashSet<String>> {
+        self.gone_on_disk.get(&of)
     }
 
     /// Whether another turn than this one has taken a line with a word away, which was in another line as well.

@@ -239,9 +239,11 @@ impl World {
         let Some(turns) = &mut self.turns else { return };
         let now = fs::read_to_string(&self.files[index].path).unwrap();
         let (before, now) = (words(before), words(&now));
-        let new: Vec<_> = gone(&now, &before).into_iter().map(str::to_owned).collect();
+        let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let (new, old) = (owned(gone(&now, &before)), owned(gone(&before, &now)));
         for turn in turns.running.into_iter().flatten() {
             turns.meanwhile.entry((turn, index)).or_default().extend(new.clone());
+            turns.moved.went_on_disk((turn, index), old.clone());
         }
     }
 
@@ -447,8 +449,10 @@ impl World {
             };
             let (takes, moved) = (takes.get(&(turn, index)), Some(&moved));
             let meanwhile = turns.meanwhile.get(&(turn, index)).filter(|_| plan.force);
+            let went = turns.moved.gone_on_disk((turn, index)).filter(|_| !plan.force);
             let may_go = |word: &str| {
-                [takes, moved, meanwhile, Some(&stayed)].into_iter().any(|words| is_in(words, word))
+                let all = [takes, moved, meanwhile, went, Some(&stayed)];
+                all.into_iter().any(|words| is_in(words, word))
             };
             let is_gone = |word: &&String| !after.contains_key(*word) && !may_go(word);
             if let Some(word) = before.keys().find(is_gone) {
