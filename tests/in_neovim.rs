@@ -48,6 +48,7 @@ mod permission;
 mod permission_chooser;
 mod permission_pickers;
 mod permission_rules;
+mod permission_unasked;
 mod pictures;
 mod plugins;
 mod provider;

@@ -272,6 +272,50 @@ fn what_is_allowed_is_allowed_in_the_folder_of_the_session() {
 }
 
 /// Another seed every day.
+/// Holds (Permission requests): Defaults of kinds decide only what no rule does, and allow nothing outside of the folder.
+#[test]
+fn defaults_decide_what_no_rule_does() {
+    let default = |kind: &str, decision: &str| Rule::default_for(kind, decision).unwrap();
+    let mut all = rules(&["allow execute ls *", "ask execute make *", "deny execute rm *"]);
+    let decided = |rules: &[Rule], line: &str, cwd: &str| match verdict_in(rules, line, cwd) {
+        Verdict::Decided(decision, by) => Some((decision, by[0].to_string())),
+        Verdict::Open | Verdict::Unclear(_) => None,
+    };
+    let lines = ["ls", "make", "rm a", "touch a", "ls; touch a", "for x in a; do touch $x; done"];
+    let before = lines.map(|line| decided(&all, line, "/project"));
+    assert!(before[..3].iter().all(Option::is_some) && before[3..].iter().all(Option::is_none));
+    for decision in ["allow", "ask", "deny"] {
+        all.push(default("execute", decision));
+        let after = lines.map(|line| decided(&all, line, "/project"));
+        assert_eq!(after[..3], before[..3], "{decision}");
+        let by = format!("permission.default: {decision} execute");
+        for (line, after) in lines.iter().zip(&after).skip(3) {
+            let is_unclear = line.starts_with("for");
+            let expected = (!is_unclear || decision != "allow").then_some(by.clone());
+            assert_eq!(after.clone().map(|(_, by)| by), expected, "{line}");
+        }
+        let elsewhere = decided(&all, "touch a", "/elsewhere");
+        assert_eq!(elsewhere.is_some(), decision != "allow");
+        all.pop();
+    }
+    let call = |file: &str| {
+        let files = [file.into()];
+        let rules = [default("edit", "allow")];
+        let call = Call {
+            agent: "fake",
+            kind: ToolKind::Edit,
+            tool: None,
+            files: &files,
+            command: None,
+            root: Path::new("/project"),
+            cwd: Path::new("/project"),
+            real_path: &|path| Some(plain_path(path)),
+        };
+        matches!(decide(&rules, call), Verdict::Decided(Decision::Allow, _))
+    };
+    assert!(call("/project/a") && !call("/etc/hosts"));
+}
+
 fn seed_of_today() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     now.as_secs() / 86_400

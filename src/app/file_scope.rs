@@ -9,7 +9,8 @@ use crate::documents::DocumentError;
 use crate::documents::disks::Disks;
 use crate::host::paths::{self, PathError};
 use crate::session::tool_call::ToolKind;
-use crate::trust::rules::{self, Call};
+use crate::trust::rule::Decision;
+use crate::trust::rules::{self, Call, Restriction};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -74,14 +75,14 @@ pub(super) async fn resolve_in_scope(
     }
 }
 
-/// Returns the real path of a file again if no rule denies it.
+/// Returns the real path of a file again if no rule denies it or says to ask.
 async fn check_rules(
     disks: &Disks,
     scope: &FileScope,
     real: PathBuf,
     kind: ToolKind,
 ) -> Result<PathBuf, FileOutcome> {
-    let FileRules { agent, cwd, rules } = &scope.rules;
+    let FileRules { agent, cwd, rules, asked } = &scope.rules;
     if rules.is_empty() {
         return Ok(real);
     }
@@ -98,12 +99,15 @@ async fn check_rules(
         cwd: &root,
         real_path: &|_| None,
     };
-    match rules::denial(rules, call) {
-        Some((rule, _)) => {
+    match rules::restriction(rules, call) {
+        Some(Restriction { decision: Decision::Deny, rule, .. }) => {
             let rule = rule.to_string();
             Err(FileOutcome::Denied { file: real, rule })
         }
-        None => Ok(real),
+        Some(_) if !asked.iter().any(|it| *it == (kind, real.clone())) => {
+            Err(FileOutcome::AskFirst(real))
+        }
+        _ => Ok(real),
     }
 }
 

@@ -18,7 +18,8 @@ use crate::nvim::messages::calls::document;
 use crate::nvim::messages::calls::{Call, LuaBytes, LuaText};
 use crate::session::author::Author;
 use convert::{
-    Slice, edit, file, found, outcome, shape_of, slice, text, turn_name, unexpected, unresolved_hunk,
+    Slice, edit, file, found, outcome, shape_of, slice, text, turn_name, unexpected,
+    unresolved_hunk,
 };
 
 /// The approximate size of a slice of a snapshot. Neovim is busy with one for about a millisecond.

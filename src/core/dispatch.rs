@@ -284,6 +284,12 @@ impl State {
             Question::OutsidePath { chat, file, folder, waiting } => {
                 self.outside_path_answered(chat, (file, folder), &waiting, index);
             }
+            Question::Read { chat, file, waiting } => {
+                self.read_answered(chat, file, &waiting, index);
+            }
+            Question::Command { chat, token, create } => {
+                self.command_answered(chat, token, *create, index);
+            }
             Question::DirtyWrite(_, token) => self.dirty_write_answered(token, index),
             Question::Write { chat, token, write, .. } => {
                 self.write_answered(chat, token, &write, index);

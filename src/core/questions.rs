@@ -6,6 +6,7 @@ use crate::core::messages::files::ProposedWrite;
 use crate::core::messages::ids::RequestToken;
 use crate::session::author::ChatId;
 use crate::session::ids::{AuthMethodId, SessionId};
+use crate::session::terminal::request::CreateTerminal;
 use std::path::PathBuf;
 
 /// A question we ask the user.
@@ -17,6 +18,10 @@ pub(super) enum Question {
     Login(ChatId, Vec<AuthMethodId>),
     /// May the agent use this file, or its folder if that may be offered?
     OutsidePath { chat: ChatId, file: PathBuf, folder: Option<PathBuf>, waiting: Vec<RequestToken> },
+    /// May the agent read this file, about which a rule says to ask?
+    Read { chat: ChatId, file: PathBuf, waiting: Vec<RequestToken> },
+    /// May the agent run this command, about which a rule says to ask?
+    Command { chat: ChatId, token: RequestToken, create: Box<CreateTerminal> },
     /// May this write also save the user's unsaved changes?
     DirtyWrite(ChatId, RequestToken),
     /// May this write be made? (the option `review = "before"`)
@@ -51,6 +56,8 @@ impl Question {
             Self::EndAgent(chat, _)
             | Self::Login(chat, _)
             | Self::OutsidePath { chat, .. }
+            | Self::Read { chat, .. }
+            | Self::Command { chat, .. }
             | Self::Write { chat, .. }
             | Self::DirtyWrite(chat, _)
             | Self::UnsavedText(chat, _)
@@ -72,10 +79,10 @@ impl Question {
     /// The requests of an agent that wait for the answer, but not a write that is being made.
     pub(super) fn requests(&self) -> &[RequestToken] {
         match self {
-            Self::OutsidePath { waiting, .. } => waiting,
-            Self::DirtyWrite(_, token) | Self::Write { token, attempt: None, .. } => {
-                std::slice::from_ref(token)
-            }
+            Self::OutsidePath { waiting, .. } | Self::Read { waiting, .. } => waiting,
+            Self::DirtyWrite(_, token)
+            | Self::Command { token, .. }
+            | Self::Write { token, attempt: None, .. } => std::slice::from_ref(token),
             Self::EndAgent(..)
             | Self::Login(..)
             | Self::Write { .. }

@@ -8,7 +8,7 @@ use crate::core::connection::AgentConnection;
 use crate::core::drawn::DrawnChat;
 use crate::core::listening::Listening;
 use crate::core::messages::call::Call;
-use crate::core::messages::editor::{EditorMessage, Level};
+use crate::core::messages::editor::{Asked, EditorMessage, Level};
 use crate::core::messages::effect::{AgentCommand, AgentEffect, Answer, Effect};
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
 use crate::core::messages::notice::Notice;
@@ -124,9 +124,12 @@ impl State {
             matches!(question, Question::UnsavedText(..) | Question::Fork(..) | Question::Undo(..));
         // Closing a window must not decide for a request that an agent waits on.
         let lasting = !question.requests().is_empty();
-        let peek = matches!(question, Question::Write { .. }).then_some(Question::SHOW_WRITE);
+        let is_write = matches!(question, Question::Write { .. });
+        let peek =
+            (is_write || matches!(question, Question::Command { .. })).then_some(Question::SHOW);
         self.questions.insert(id, question);
-        self.after_draw.push(EditorMessage::Ask { id, chat, title, items, by_user, lasting, peek });
+        let asked = Asked { id, chat, title, items, by_user, lasting, peek, is_write };
+        self.after_draw.push(EditorMessage::Ask(asked));
     }
 
     /// Withdraws the unanswered questions for which `pointless` holds.

@@ -177,6 +177,7 @@ fn file_outcome(kind: u8, others: usize) -> FileOutcome {
         },
         3 => FileOutcome::Unsaved("/project/a".into()),
         4 => FileOutcome::Denied { file: "/project/a".into(), rule: "deny".into() },
+        5 => FileOutcome::AskFirst("/project/a".into()),
         _ => FileOutcome::Written { changes: Vec::new(), notice: None },
     }
 }

@@ -446,8 +446,14 @@ impl Document {
             let Some(found) = self.find().await? else { return Ok(()) };
             let Buffer { id, tick, modified, shape, encoding, .. } = found.buffer;
             let facts = disk.facts;
-            let then =
-                Then::FollowDisk { facts, shape, encoding, modified, unresolved: Vec::new(), by: None };
+            let then = Then::FollowDisk {
+                facts,
+                shape,
+                encoding,
+                modified,
+                unresolved: Vec::new(),
+                by: None,
+            };
             if !matches!(self.change(id, tick, &[], &then).await?, Outcome::Stale(_)) {
                 return Ok(());
             }

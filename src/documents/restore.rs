@@ -291,8 +291,7 @@ impl Document {
                 // It was all that was left of the file.
                 let (facts, encoding) = (file.facts, file.encoding.clone());
                 let (modified, unresolved, by) = (false, Vec::new(), None);
-                let then =
-                    Then::FollowDisk { facts, shape, encoding, modified, unresolved, by };
+                let then = Then::FollowDisk { facts, shape, encoding, modified, unresolved, by };
                 self.apply_edits(&loaded, Vec::new(), then).await?;
             } else {
                 self.update_timestamp(&file).await?;

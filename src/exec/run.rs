@@ -15,7 +15,7 @@ use crate::acp::transport::child::ChildProcesses;
 use crate::acp::{Agents, Batch, GracePeriods};
 use crate::app::runner::Runner;
 use crate::core::messages::agent::AgentEvent;
-use crate::core::messages::editor::{EditorMessage, SessionItem, UserAutocmd};
+use crate::core::messages::editor::{Asked, EditorMessage, SessionItem, UserAutocmd};
 use crate::core::messages::event::Event;
 use crate::core::messages::failure::{Failure, Origin};
 use crate::core::messages::notice::Notice;
@@ -325,7 +325,7 @@ impl Run {
                 self.list(items.iter().map(listed).collect());
                 return Some(Exit::Done.into());
             }
-            EditorMessage::Ask { id, title, .. } => {
+            EditorMessage::Ask(Asked { id, title, .. }) => {
                 self.tell(&title);
                 self.handle(Event::User(UserAction::Answer { id, index: None }));
             }

@@ -74,6 +74,8 @@ pub struct Rule {
     /// The kind of tool call; `None` for `tool`.
     pub kind: Option<ToolKind>,
     pattern: Option<Pattern>,
+    /// Whether it only decides what no other rule does.
+    is_default: bool,
     line: String,
 }
 
@@ -157,7 +159,7 @@ impl FromStr for Rule {
             }
         };
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        Ok(Self { decision, agent, kind, pattern, line })
+        Ok(Self { decision, agent, kind, pattern, is_default: false, line })
     }
 }
 
@@ -226,6 +228,30 @@ impl From<Rule> for String {
 }
 
 impl Rule {
+    /// Returns the rule for all calls of a kind that no other rule decides on (the option `permission.default`).
+    ///
+    /// # Errors
+    /// If there is no such kind or decision, in one line.
+    pub fn default_for(kind: &str, decision: &str) -> Result<Self, String> {
+        if !Self::kind_names().any(|name| name == kind) {
+            let known = Self::kind_names().collect::<Vec<_>>().join(", ");
+            return Err(format!("there is no kind {kind:?}; the kinds are {known}"));
+        }
+        let rule: Self = format!("{decision} {kind}").parse()?;
+        let line = format!("permission.default: {decision} {kind}");
+        Ok(Self { is_default: true, line, ..rule })
+    }
+
+    /// Returns the names of the kinds of tool calls.
+    pub fn kind_names() -> impl Iterator<Item = &'static str> {
+        KINDS.into_iter().filter(|(_, kind, _)| kind.is_some()).map(|(name, ..)| name)
+    }
+
+    /// Whether it only decides what no other rule does.
+    pub(super) fn is_default(&self) -> bool {
+        self.is_default
+    }
+
     /// Returns the name of a kind of tool calls in rules.
     pub(super) fn kind_name(kind: ToolKind) -> Option<&'static str> {
         KINDS.into_iter().find(|(_, own, _)| *own == Some(kind)).map(|(name, ..)| name)

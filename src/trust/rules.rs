@@ -61,16 +61,34 @@ impl Verdict<'_> {
     }
 }
 
-/// Returns the rule that denies what an agent does without asking, and why that is not certain if it is not: what a command
-/// runs may be unclear. Nobody can be asked, so that counts as denied.
-pub fn denial<'a>(rules: &'a [Rule], call: Call<'_>) -> Option<(&'a Rule, Option<Unclear>)> {
+/// What the rules say of something that an agent does through us without asking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restriction<'a> {
+    /// Whether to deny it, or to ask the user.
+    pub decision: Decision,
+    /// The rule that says so.
+    pub rule: &'a Rule,
+    /// Why the rule may be about it, if that is not certain: what a command runs may be unclear. That counts as if it were.
+    pub unclear: Option<Unclear>,
+}
+
+/// Returns the rule that denies what an agent does without asking, or says to ask about it. `None` if it is left to the agent.
+pub fn restriction<'a>(rules: &'a [Rule], call: Call<'_>) -> Option<Restriction<'a>> {
     match decide(rules, call) {
-        Verdict::Decided(Decision::Deny, by) => by.first().map(|rule| (*rule, None)),
-        Verdict::Unclear(why) => {
-            let mut about = rules.iter().filter(|rule| rule.is_for(call.agent, call.kind));
-            about.find(|rule| rule.decision == Decision::Deny).map(|rule| (rule, Some(why)))
+        Verdict::Decided(decision @ (Decision::Deny | Decision::Ask), by) => {
+            by.first().map(|rule| Restriction { decision, rule, unclear: None })
         }
-        Verdict::Open | Verdict::Decided(..) => None,
+        Verdict::Unclear(why) => {
+            let about = rules.iter().filter(|rule| rule.is_for(call.agent, call.kind));
+            let strictest = about.max_by_key(|rule| rule.decision)?;
+            let decision = strictest.decision;
+            (decision != Decision::Allow).then_some(Restriction {
+                decision,
+                rule: strictest,
+                unclear: Some(why),
+            })
+        }
+        Verdict::Open | Verdict::Decided(Decision::Allow, _) => None,
     }
 }
 
@@ -100,12 +118,13 @@ pub fn decide<'a>(rules: &'a [Rule], call: Call<'_>) -> Verdict<'a> {
         }
         _ => judge.by_kind_alone(),
     };
-    match (by_tool, by_kind) {
+    let verdict = match (by_tool, by_kind) {
         // One that allows is enough, unless the other one is stricter than having no opinion.
         (allowed @ Verdict::Decided(Decision::Allow, _), Verdict::Open)
         | (Verdict::Open, allowed @ Verdict::Decided(Decision::Allow, _)) => allowed,
         (by_tool, by_kind) => by_kind.stricter(by_tool),
-    }
+    };
+    judge.or_default(verdict)
 }
 
 struct Judge<'a, 'c> {
@@ -117,7 +136,27 @@ impl<'a> Judge<'a, '_> {
     /// Returns the rules for calls of this agent and kind.
     fn rules_for(&self, kind: ToolKind) -> impl Iterator<Item = &'a Rule> + Clone {
         let agent = self.call.agent;
-        self.rules.iter().filter(move |rule| rule.is_for(agent, kind))
+        self.rules.iter().filter(move |rule| !rule.is_default() && rule.is_for(agent, kind))
+    }
+
+    /// Where no rule decides, what the user wants for all calls of the kind does. It allows nothing outside the folder of the
+    /// session.
+    fn or_default(&self, verdict: Verdict<'a>) -> Verdict<'a> {
+        let call = self.call;
+        let mut defaults = self.rules.iter().filter(|rule| rule.is_default());
+        let Some(default) = defaults.find(|rule| rule.is_for(call.agent, call.kind)) else {
+            return verdict;
+        };
+        let is_inside = call.files.iter().all(|file| file.starts_with(call.root));
+        let is_known = call.kind != ToolKind::Execute || call.cwd.starts_with(call.root);
+        match (&verdict, default.decision) {
+            (Verdict::Open, Decision::Allow) if !(is_inside && is_known) => verdict,
+            (Verdict::Unclear(_), Decision::Allow) => verdict,
+            (Verdict::Open | Verdict::Unclear(_), decision) => {
+                Verdict::Decided(decision, vec![default])
+            }
+            _ => verdict,
+        }
     }
 
     /// Returns the rules for calls of this kind that do not name a tool.

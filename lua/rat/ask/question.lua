@@ -60,7 +60,7 @@ local function peek(question)
   rpc.notify("show_write", { id = question.id })
 end
 
---- Answers whether a write is to be made.
+--- Answers whether a write is to be made, or a command to be run.
 ---@param question rat.Question
 ---@param write boolean
 ---@param reason? string sent to the agent with a rejection
@@ -75,7 +75,7 @@ function M.decide(question, write, reason)
   remove(question)
 end
 
---- The keys that answer a question about a write, as in the chat.
+--- The keys that answer a question about a write or a command, as in the chat.
 ---@param question rat.Question
 ---@return table<string, fun()>?
 local function write_keys(question)
@@ -143,7 +143,7 @@ function M.asked(payload)
     end
     return chat ~= nil and auto_open.may_open(chat)
   end
-  if question.peek and config.get().diff == "tab" then
+  if question.is_write and config.get().diff == "tab" then
     question.wait = idle.when(ready, function()
       question.wait, question.by_itself = nil, true
       peek(question)

@@ -9,6 +9,7 @@ local M = {}
 ---@field by_user boolean whether it follows from what the user has just done
 ---@field lasting boolean whether it keeps waiting when the user closes it
 ---@field peek? integer the item that answers nothing but shows what the question is about
+---@field is_write boolean whether it is about a write, whose change may be shown in place of the question
 ---@field chooser? rat.ChooserHandle while it is open or waits to open
 ---@field decide? fun(write: boolean, reason?: string) while the write that it is about is compared with the file
 ---@field wait? rat.Wait while what it is about waits to be shown
@@ -38,7 +39,7 @@ function M.list(chat)
   end, questions)
 end
 
---- Returns the waiting questions about writes of agents, the oldest first.
+--- Returns the waiting questions about writes and commands of agents, the oldest first.
 ---@param chat? rat.Chat only those about this chat
 ---@return rat.Question[]
 function M.writes(chat)

@@ -179,6 +179,8 @@ function M.request(name, cwd)
     write_dirty = options.write_dirty,
     review = options.review,
     rules = options.permission.rules,
+    permission_mode = options.permission.mode,
+    permission_default = options.permission.default,
   }
 end
 

@@ -251,6 +251,22 @@ return {
           doc = "Rules that decide on requests before you are asked. See |rat-rules|.",
         },
         {
+          name = "mode",
+          type = "string",
+          choices = { "agent", "ask", "read-only" },
+          doc = "What happens to what no rule decides on. `agent`: you are asked what the agent asks."
+            .. " `ask`: you are also asked about files and commands that it uses through Neovim without"
+            .. " asking. `read-only`: what changes files and runs commands is denied, and calls of"
+            .. " which it is not known what they do are asked about.",
+        },
+        {
+          name = "default",
+          type = "map",
+          items = { type = "string", choices = { "allow", "ask", "deny" } },
+          doc = 'The same for single kinds of tool calls, as in `{ fetch = "ask", execute = "deny" }`. It'
+            .. " comes before `mode`.",
+        },
+        {
           name = "provider",
           type = "function",
           doc = "Called with each request and a function to answer it with, before you are asked. See"

@@ -304,10 +304,7 @@ function M.list(buf)
   local list = {}
   for owner, conflicts in pairs(conflicts_in) do
     if not buf or owner == buf then
-      vim.list_extend(
-        list,
-        vim.tbl_filter(is_open, conflicts)
-      )
+      vim.list_extend(list, vim.tbl_filter(is_open, conflicts))
     end
   end
   table.sort(list, function(a, b)

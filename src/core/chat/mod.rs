@@ -21,6 +21,7 @@ use crate::session::author::{ChatId, SessionKey};
 use crate::session::ids::SessionId;
 use crate::session::protocol::Protocol;
 use crate::session::saved::StoreKey;
+use crate::session::tool_call::ToolKind;
 use crate::session::transcript::Transcript;
 use crate::session::update::Usage;
 use crate::view::scene::Scene;
@@ -168,7 +169,10 @@ impl Chat {
     pub(super) fn file_scope(&self) -> FileScope {
         let roots = std::iter::once(&self.cwd).chain(&self.directories).cloned().collect();
         let rules = Arc::clone(&self.access.rules);
-        let rules = FileRules { agent: self.name().to_owned(), cwd: self.cwd.clone(), rules };
+        let (agent, cwd) = (self.name().to_owned(), self.cwd.clone());
+        let asked = self.access.read_by_consent.iter().cloned();
+        let asked = asked.map(|file| (ToolKind::Read, file)).collect();
+        let rules = FileRules { agent, cwd, rules, asked };
         FileScope { roots, allowed: self.access.allowed.clone(), rules }
     }
 

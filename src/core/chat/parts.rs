@@ -9,6 +9,7 @@ use crate::session::update::{ConfigOption, Selection};
 use crate::trust::kept::KeptRule;
 use crate::trust::rule::Rule;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What the agent may do with files.
@@ -26,6 +27,10 @@ pub(in crate::core) struct FileAccess {
     pub allowed: Vec<AllowedPath>,
     /// Paths outside the roots that the user has refused.
     pub refused: Vec<AllowedPath>,
+    /// Files that the agent may read although a rule says to ask: the user has allowed it.
+    pub read_by_consent: Vec<PathBuf>,
+    /// Files of that kind that the user does not want to be read.
+    pub unread: Vec<PathBuf>,
     /// Whether the agent has ever used `fs/read_text_file`.
     pub reads_through_us: bool,
     /// Whether the agent has ever used `fs/write_text_file`, and does not write the same to disk.

@@ -90,12 +90,15 @@ impl State {
         let message = "the request was withdrawn".to_owned();
         self.respond_early(token, Answer::Error { code: REQUEST_CANCELLED, message });
         for question in self.questions.values_mut() {
-            if let Question::OutsidePath { waiting, .. } = question {
+            if let Question::OutsidePath { waiting, .. } | Question::Read { waiting, .. } = question
+            {
                 waiting.retain(|it| *it != token);
             }
         }
         self.withdraw_questions(|question| match question {
-            Question::OutsidePath { waiting, .. } => waiting.is_empty(),
+            Question::OutsidePath { waiting, .. } | Question::Read { waiting, .. } => {
+                waiting.is_empty()
+            }
             other => other.requests() == [token],
         });
         self.count_questions();
@@ -129,8 +132,12 @@ impl State {
                     self.notify(Level::Info, notice);
                 }
             }
-            FileOutcome::Outside { .. } | FileOutcome::Unsaved(_) | FileOutcome::Proposed(_)
+            FileOutcome::Outside { .. }
+            | FileOutcome::AskFirst(_)
+            | FileOutcome::Unsaved(_)
+            | FileOutcome::Proposed(_)
                 if requester.is_none() => {}
+            FileOutcome::AskFirst(file) => self.ask_about_file(id, token, file),
             FileOutcome::Outside { file, folder } => {
                 self.ask_about_outside_path(id, token, file, folder);
             }
@@ -300,7 +307,7 @@ impl State {
     }
 
     /// Runs reads and writes again with the paths the agent may use now.
-    fn retry(&mut self, id: ChatId, tokens: &[RequestToken]) {
+    pub(super) fn retry(&mut self, id: ChatId, tokens: &[RequestToken]) {
         self.retry_with(id, tokens, None);
     }
 

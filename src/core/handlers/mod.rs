@@ -2,6 +2,7 @@
 
 mod activity;
 mod agents;
+mod asked_by_rule;
 mod content;
 mod elicitations;
 mod file_changes;

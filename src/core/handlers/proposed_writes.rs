@@ -26,8 +26,8 @@ use std::sync::Arc;
 const MAX_NOTE_BYTES: usize = 8 * 1024;
 
 impl Question {
-    /// The item of [`Question::Write`] that shows the change.
-    pub(in crate::core) const SHOW_WRITE: usize = 1;
+    /// The item of [`Question::Write`] and [`Question::Command`] that shows what it is about.
+    pub(in crate::core) const SHOW: usize = 1;
 }
 
 impl Chat {
@@ -97,8 +97,12 @@ impl State {
         self.count_questions();
     }
 
-    /// Shows the change that a question is about.
+    /// Shows the change or the command that a question is about.
     pub(in crate::core) fn show_write(&mut self, number: u64) {
+        if let Some(Question::Command { chat, create, .. }) = self.questions.get(&number) {
+            let (chat, create) = (*chat, create.clone());
+            return self.show_command(chat, &create);
+        }
         let Some(Question::Write { chat, write, attempt: None, .. }) = self.questions.get(&number)
         else {
             return;
@@ -134,6 +138,10 @@ impl State {
         number: u64,
         lines: Result<Vec<String>, Option<String>>,
     ) {
+        if let (Some(Question::Command { .. }), Err(reason)) = (self.questions.get(&number), &lines)
+        {
+            return self.reject_command(number, reason.clone());
+        }
         let Some(Question::Write { chat, token, write, attempt: None }) =
             self.questions.get(&number)
         else {

@@ -13,7 +13,7 @@ use crate::session::permission::{DecidedBy, OptionKind};
 use crate::session::tool_call::ToolKind;
 use crate::session::update::Severity;
 use crate::trust::rule::Decision;
-use crate::trust::rules::{self, Call, plain_path};
+use crate::trust::rules::{self, Call, Restriction, plain_path};
 use crate::trust::shell::Unclear;
 use std::path::Path;
 use std::sync::Arc;
@@ -79,6 +79,7 @@ impl State {
             let (severity, key) = (Severity::Warning, Some(title.clone()));
             chat.transcript.keyed_note(Note { severity, title, details: Vec::new(), key });
         }
+        self.count_decided(id, &[rule.to_owned()]);
         let message = format!("the user does not allow this, by the rule \"{rule}\"{agents}");
         self.respond(token, Answer::Error { code: INVALID_PARAMS, message });
     }
@@ -130,12 +131,8 @@ impl Chat {
         })
     }
 
-    /// Returns the rule that denies a command line in a folder, and why it may only seem so.
-    pub(super) fn rule_that_denies(
-        &self,
-        line: &str,
-        cwd: &Path,
-    ) -> Option<(String, Option<Unclear>)> {
+    /// Returns the rule that denies a command line in a folder, or says to ask about it.
+    pub(super) fn restriction(&self, line: &str, cwd: &Path) -> Option<Restriction<'_>> {
         let call = Call {
             agent: self.name(),
             kind: ToolKind::Execute,
@@ -147,7 +144,6 @@ impl Chat {
             // Links are not followed here, where no disk is used. What is redirected by one is not noticed.
             real_path: &|path| Some(plain_path(path)),
         };
-        let (rule, unclear) = rules::denial(&self.access.rules, call)?;
-        Some((rule.to_string(), unclear))
+        rules::restriction(&self.access.rules, call)
     }
 }

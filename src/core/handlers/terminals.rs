@@ -18,6 +18,8 @@ use crate::session::author::ChatId;
 use crate::session::ids::{TerminalId, ToolCallId};
 use crate::session::terminal::request::{CreateTerminal, TerminalRequest};
 use crate::session::terminal::{MAX_OUTPUT, Terminal};
+use crate::trust::rule::Decision;
+use crate::trust::rules::Restriction;
 use crate::view;
 
 /// Environment variables set for each command, between the editor's environment and the agent's own variables: colours,
@@ -62,17 +64,35 @@ impl State {
         if self.is_cancelled(id) {
             return self.respond(token, files::cancelled());
         }
-        let terminal = TerminalId::from(format!("terminal-{}", self.next_id()));
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let cwd = create.cwd.as_ref().unwrap_or(&chat.cwd).clone();
         if !cwd.is_absolute() {
             let message = format!("cwd must be an absolute path, not {}", cwd.display());
             return self.respond(token, Answer::Error { code: INVALID_PARAMS, message });
         }
-        if let Some((rule, unclear)) = chat.rule_that_denies(&create.line(), &cwd) {
-            let what = format!("run {}", create.line());
-            return self.denied_by_rule(id, token, &what, &rule, unclear);
+        let line = create.line();
+        match chat.restriction(&line, &cwd) {
+            Some(Restriction { decision: Decision::Deny, rule, unclear }) => {
+                let (what, rule) = (format!("run {line}"), rule.to_string());
+                self.denied_by_rule(id, token, &what, &rule, unclear);
+            }
+            Some(_) if !chat.has_allowed_command(&line) => {
+                self.ask_about_command(id, token, Box::new(create));
+            }
+            _ => self.start_terminal(id, token, create),
         }
+    }
+
+    /// Runs a command that an agent may run.
+    pub(super) fn start_terminal(
+        &mut self,
+        id: ChatId,
+        token: RequestToken,
+        create: CreateTerminal,
+    ) {
+        let terminal = TerminalId::from(format!("terminal-{}", self.next_id()));
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let cwd = create.cwd.as_ref().unwrap_or(&chat.cwd).clone();
         let limit =
             usize::try_from(create.limit.unwrap_or(u64::MAX)).unwrap_or(MAX_OUTPUT).min(MAX_OUTPUT);
         chat.incoming_mut().begin_terminal(&terminal, Terminal::new(create.line(), limit));

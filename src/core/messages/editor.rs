@@ -24,6 +24,27 @@ use crate::view::patch::Patch;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// One of our own questions to the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Identifies the question in `UserAction::Answer`.
+    pub id: u64,
+    /// The chat it is about.
+    pub chat: ChatId,
+    /// The question.
+    pub title: String,
+    /// The possible answers.
+    pub items: Vec<String>,
+    /// Whether it is a direct consequence of something the user did.
+    pub by_user: bool,
+    /// Whether it still waits for an answer after the user has closed its window.
+    pub lasting: bool,
+    /// The item that answers nothing but shows what the question is about, counted from 0.
+    pub peek: Option<usize>,
+    /// Whether it is about a write, whose change may be shown in place of the question.
+    pub is_write: bool,
+}
+
 /// What the core tells the editor, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EditorMessage {
@@ -64,22 +85,7 @@ pub enum EditorMessage {
     /// A change to the elicitation with this number.
     Elicitation(ChatId, u64, ElicitationUpdate),
     /// Ask the user one of our own questions.
-    Ask {
-        /// Identifies the question in `UserAction::Answer`.
-        id: u64,
-        /// The chat it is about.
-        chat: ChatId,
-        /// The question.
-        title: String,
-        /// The possible answers.
-        items: Vec<String>,
-        /// Whether it is a direct consequence of something the user did.
-        by_user: bool,
-        /// Whether it still waits for an answer after the user has closed its window.
-        lasting: bool,
-        /// The item that answers nothing but shows what the question is about, counted from 0.
-        peek: Option<usize>,
-    },
+    Ask(Asked),
     /// Show a write that waits for the user's consent, so that they can edit it; again if it could not be made then.
     Proposal {
         /// Identifies the question about it.

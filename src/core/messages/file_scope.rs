@@ -1,5 +1,6 @@
 //! Which files an agent may use without asking the user. Paths are compared as text; no disk is accessed.
 
+use crate::session::tool_call::ToolKind;
 use crate::trust::rule::Rule;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct FileRules {
     pub cwd: PathBuf,
     /// The rules.
     pub rules: Arc<[Rule]>,
+    /// What the user has been asked about: reading or editing a file, given by its real path.
+    pub asked: Vec<(ToolKind, PathBuf)>,
 }
 
 /// A path the user has allowed. It is a real path, so it does not cover whatever a symbolic link in its place points to

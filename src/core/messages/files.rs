@@ -134,6 +134,8 @@ pub enum FileOutcome {
         /// Its folder; `None` if that is too broad to offer, such as a home directory.
         folder: Option<PathBuf>,
     },
+    /// A rule says to ask the user about this file, given by its real path.
+    AskFirst(PathBuf),
     /// A rule of the user denies it.
     Denied {
         /// The real path of the file.

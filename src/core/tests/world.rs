@@ -112,7 +112,7 @@ impl World {
         }
         let frame = self.state.take_frame().messages;
         self.questions.extend(frame.iter().filter_map(|told| match told {
-            EditorMessage::Ask { id, .. } => Some(*id),
+            EditorMessage::Ask(asked) => Some(asked.id),
             _ => None,
         }));
         for message in &frame {

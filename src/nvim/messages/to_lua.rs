@@ -127,9 +127,7 @@ fn message(message: EditorMessage) -> Value {
             }
             ElicitationUpdate::Open(url) => ToLua::Browse(form::Browse::new(chat.0, id, url)),
         },
-        EditorMessage::Ask { id, chat, title, items, by_user, lasting, peek } => {
-            ToLua::Ask(chat::Ask::new(id, chat.0, &title, items, by_user, lasting, peek))
-        }
+        EditorMessage::Ask(asked) => ToLua::Ask(asked.into()),
         EditorMessage::Proposal { id, chat, write } => {
             ToLua::Proposal(review::Proposal::new(id, chat.0, &write))
         }

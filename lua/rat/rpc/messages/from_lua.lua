@@ -14,6 +14,8 @@
 ---@field write_dirty? rat.notify.WriteDirty The option of the same name.
 ---@field review? rat.notify.ReviewMode The option of the same name.
 ---@field rules? string[] The option `permission.rules`.
+---@field permission_mode? rat.notify.PermissionMode The option `permission.mode`.
+---@field permission_default? table<string, string> The option `permission.default`.
 ---@field wish? rat.notify.Wish The session to open; without it, the one that is open, else a new one.
 ---@field session? string For `session` and `fork`: the id that the agent gave the session.
 ---@field focus? boolean Whether to put the cursor into the prompt.
@@ -71,6 +73,9 @@
 
 --- How much the user wants to see of what agents have changed.
 ---@alias rat.notify.ReviewMode "after"|"before"|"off"
+
+--- What happens to what no rule decides on.
+---@alias rat.notify.PermissionMode "agent"|"ask"|"read-only"
 
 --- The session to open.
 ---@alias rat.notify.Wish "last"|"never"|"new"|"session"|"fork"

@@ -180,6 +180,7 @@
 ---@field by_user boolean Whether it is a direct consequence of something the user did.
 ---@field lasting boolean Whether it still waits for an answer after the user has closed its window.
 ---@field peek? integer The item that answers nothing but shows what the question is about, from 1.
+---@field is_write boolean Whether it is about a write, whose change may be shown in place of the question.
 
 --- All rules that hold in a chat.
 ---@class (exact) rat.msg.Rules

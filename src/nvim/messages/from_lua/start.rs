@@ -50,6 +50,12 @@ pub(in crate::nvim) struct Start {
     /// The option `permission.rules`.
     #[serde(default)]
     rules: Vec<String>,
+    /// The option `permission.mode`.
+    #[serde(default)]
+    permission_mode: PermissionMode,
+    /// The option `permission.default`.
+    #[serde(default)]
+    permission_default: BTreeMap<String, String>,
     /// The session to open; without it, the one that is open, else a new one.
     wish: Option<Wish>,
     /// For `session` and `fork`: the id that the agent gave the session.
@@ -142,19 +148,61 @@ impl From<ReviewMode> for policy::ReviewMode {
     }
 }
 
-/// Parses the option `permission.rules`, and returns what is wrong with it. If something is, nothing is allowed by a rule:
-/// the one that cannot be read may have been meant to deny it.
-fn parse_rules(lines: &[String]) -> (Arc<[Rule]>, Vec<String>) {
+/// What happens to what no rule decides on.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::nvim) enum PermissionMode {
+    #[default]
+    Agent,
+    Ask,
+    ReadOnly,
+}
+
+impl PermissionMode {
+    /// Returns what it decides, by kind of tool call.
+    fn defaults(self) -> Vec<(&'static str, &'static str)> {
+        let all =
+            |kinds: &[&'static str], decision| kinds.iter().map(|kind| (*kind, decision)).collect();
+        match self {
+            Self::Agent => Vec::new(),
+            Self::Ask => all(&Rule::kind_names().collect::<Vec<_>>(), "ask"),
+            Self::ReadOnly => {
+                let mut kinds: Vec<_> = all(&["edit", "delete", "move", "execute"], "deny");
+                // It is not known what they do.
+                kinds.push(("other", "ask"));
+                kinds
+            }
+        }
+    }
+}
+
+/// Parses the options `permission.rules`, `mode` and `default`, and returns what is wrong with them. If something is, nothing is
+/// allowed by a rule: the one that cannot be read may have been meant to deny it.
+fn parse_rules(
+    lines: &[String],
+    mode: PermissionMode,
+    default: &BTreeMap<String, String>,
+) -> (Arc<[Rule]>, Vec<String>) {
+    const MEANWHILE: &str = "Until it is corrected, no rule allows anything.";
     let (mut rules, mut problems) = (Vec::new(), Vec::new());
     for (index, line) in lines.iter().enumerate() {
         match line.parse::<Rule>() {
             Ok(rule) => rules.push(rule),
-            Err(why) => problems.push(format!(
-                "permission.rules[{}]: {why}. Until it is corrected, no rule allows anything.",
-                index + 1
-            )),
+            Err(why) => {
+                problems.push(format!("permission.rules[{}]: {why}. {MEANWHILE}", index + 1));
+            }
         }
     }
+    // Those of the user come first: the first one about a kind counts.
+    for (kind, decision) in default {
+        match Rule::default_for(kind, decision) {
+            Ok(rule) => rules.push(rule),
+            Err(why) => problems.push(format!("permission.default.{kind}: {why}. {MEANWHILE}")),
+        }
+    }
+    let of_mode = mode.defaults().into_iter();
+    rules.extend(of_mode.filter_map(|(kind, decision)| Rule::default_for(kind, decision).ok()));
     if !problems.is_empty() {
         rules = without_allowing(rules);
     }
@@ -176,7 +224,8 @@ impl TryFrom<Start> for StartRequest {
             Some(Wish::Fork) => SessionTarget::Fork(ForkPoint::whole(session()?)),
             Some(Wish::Never) | None => SessionTarget::Current,
         };
-        let (rules, problems) = parse_rules(&start.rules);
+        let (rules, problems) =
+            parse_rules(&start.rules, start.permission_mode, &start.permission_default);
         Ok(Self {
             agent: AgentSelection {
                 name: start.agent,

@@ -1,7 +1,7 @@
 //! Messages about chats: new chats, notifications, autocommands, questions, and prompts that are returned.
 
 use super::Chat;
-use crate::core::messages::editor::{self, UserAutocmd};
+use crate::core::messages::editor::{self, Asked, UserAutocmd};
 use crate::nvim::text::{BufferText, FilePath, Handle, Label, Word, each};
 use crate::session::prompt::{self, Body, Prompt};
 #[cfg(test)]
@@ -113,6 +113,8 @@ pub(in crate::nvim) struct Ask {
     lasting: bool,
     /// The item that answers nothing but shows what the question is about, from 1.
     peek: Option<usize>,
+    /// Whether it is about a write, whose change may be shown in place of the question.
+    is_write: bool,
 }
 
 /// A question that is withdrawn.
@@ -236,24 +238,18 @@ impl From<UserAutocmd> for Event {
     }
 }
 
-impl Ask {
-    pub(super) fn new(
-        id: u64,
-        chat: Chat,
-        title: &str,
-        items: Vec<String>,
-        by_user: bool,
-        lasting: bool,
-        peek: Option<usize>,
-    ) -> Self {
+impl From<Asked> for Ask {
+    fn from(asked: Asked) -> Self {
+        let Asked { id, chat, title, items, by_user, lasting, peek, is_write } = asked;
         Self {
             id,
-            chat,
-            title: Label::new(title),
+            chat: chat.0,
+            title: Label::new(&title),
             items: each(items, Label::new),
             by_user,
             lasting,
             peek: peek.map(|index| index + 1),
+            is_write,
         }
     }
 }

@@ -4,7 +4,7 @@ use super::draw::Draw;
 use super::*;
 use crate::core::messages::checkpoint::{KeptTurn, TurnRef};
 use crate::core::messages::content::{ContentAction, ContentOffer};
-use crate::core::messages::editor::{Level, SessionItem, UserAutocmd};
+use crate::core::messages::editor::{Asked, Level, SessionItem, UserAutocmd};
 use crate::core::messages::failure::{Failure, Origin};
 use crate::core::messages::files::{FileChange, ProposedWrite};
 use crate::core::messages::page::View;
@@ -129,7 +129,7 @@ fn chats() -> Vec<EditorMessage> {
         EditorMessage::Status(Box::new(status)),
         EditorMessage::Status(Box::new(short)),
         EditorMessage::Notify(Level::Warn, hostile_text().into()),
-        EditorMessage::Ask {
+        EditorMessage::Ask(Asked {
             id: 1,
             chat,
             title: hostile_text(),
@@ -137,7 +137,8 @@ fn chats() -> Vec<EditorMessage> {
             by_user: true,
             lasting: false,
             peek: Some(0),
-        },
+            is_write: false,
+        }),
         EditorMessage::Unask(1),
         EditorMessage::Draft {
             chat,
