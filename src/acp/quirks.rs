@@ -25,6 +25,25 @@ pub fn normalize_tool_call(patch: &mut ToolCallPatch) {
     } else if let Some(steps) = steps(patch) {
         patch.content = Some(vec![ToolContent::Content(Content::Text(steps))]);
     }
+    if patch.name.is_none() {
+        patch.name = patch.title.as_deref().and_then(tool_name);
+    }
+}
+
+/// Returns the name of a tool from a title that is no more than that. Tools of MCP servers are named as Claude names them,
+/// so that a rule is about the same tool whatever agent uses it: Gemini writes `add (notes MCP Server)`.
+fn tool_name(title: &str) -> Option<String> {
+    let is_name = |text: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        !text.is_empty() && text.chars().all(is_plain)
+    };
+    let of_server = title.strip_suffix(" MCP Server)").and_then(|rest| rest.rsplit_once(" ("));
+    match of_server {
+        Some((tool, server)) if is_name(tool) && is_name(server) => {
+            Some(format!("mcp__{server}__{tool}"))
+        }
+        _ => (is_name(title) && title.contains('_')).then(|| title.to_owned()),
+    }
 }
 
 /// Returns the content of a tool call if it is a single text.
@@ -102,6 +121,37 @@ mod tests {
         for other in ["", "[1, 2]", r#"[{"content": "x"}]"#, "[x] done"] {
             assert_eq!(normalized(other), content(other));
         }
+    }
+
+    #[test]
+    fn the_name_of_a_tool_is_taken_from_its_title() {
+        let named = |title: &str| {
+            let title = Some(title.to_owned());
+            let mut patch = ToolCallPatch { title, ..ToolCallPatch::default() };
+            normalize_tool_call(&mut patch);
+            patch.name
+        };
+        for (title, name) in [
+            ("mcp__notes__add", Some("mcp__notes__add")),
+            ("notes_add", Some("notes_add")),
+            ("add (notes MCP Server)", Some("mcp__notes__add")),
+            ("add (notes MCP Server) (evil MCP Server)", None),
+            ("mcp__notes__add (evil MCP Server)", Some("mcp__evil__mcp__notes__add")),
+            ("Edit a_b.rs", None),
+            ("make", None),
+            ("add ( MCP Server)", None),
+            ("", None),
+        ] {
+            assert_eq!(named(title).as_deref(), name, "{title}");
+        }
+        let own = ToolCallPatch {
+            title: Some("a_b".to_owned()),
+            name: Some("c".to_owned()),
+            ..ToolCallPatch::default()
+        };
+        let mut patch = own.clone();
+        normalize_tool_call(&mut patch);
+        assert_eq!(patch, own);
     }
 
     #[test]
