@@ -258,7 +258,11 @@ impl World {
             let (path, by) = (self.files[index].path.clone(), key(session));
             let seen = within(self.desk.documents().agent_read_disk(&path, &by)).await;
             seen.map_err(|error| error.to_string())?;
-            self.files[index].knows[session].goes_on_from(&content);
+            let file = &mut self.files[index];
+            file.knows[session].goes_on_from(&content);
+            if !file.is_open {
+                file.expected.is_seen(&content);
+            }
         }
         self.sooner_or_later(index).await
     }
