@@ -74,6 +74,10 @@ test: ## Run all tests except those with real agents; NVIM_BIN chooses the Neovi
 test-random: ## Run the random tests on files, in Neovim and in memory; RAT_SEED and RAT_STEPS choose the seed and the length
 	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --test random -- --nocapture
 
+.PHONY: soak
+soak: ## Play many turns of eight sessions, and watch what the binary and Neovim need; RAT_TURNS sets how many (10000)
+	nvim=$(nvim) && NVIM_BIN="$$nvim" RAT_TURNS="$${RAT_TURNS:-10000}" $(CARGO) test --locked --test alone -- --nocapture soak::
+
 .PHONY: test-nvim
 test-nvim: ## Run only the tests that talk to Neovim
 	nvim=$(nvim) && export NVIM_BIN="$$nvim" && $(call run-tests,$(nvim-tests))

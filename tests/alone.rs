@@ -7,6 +7,7 @@ mod exec_speed;
 mod large_files;
 mod many_files;
 mod review_speed;
+mod soak;
 mod traffic_speed;
 
 use parking_lot::{Mutex, MutexGuard};
