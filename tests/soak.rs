@@ -84,7 +84,7 @@ fn has_not_grown(what: &str, turns: u64, most: u64, (before, after): (Held, Held
     assert!(after.descriptors <= before.descriptors + 2, "{what} keeps descriptors open");
 }
 
-/// Holds (Growth): In many turns of several sessions at once, memory grows with the transcripts alone, and threads and open files do not.
+/// Holds (Traffic): In many turns of several sessions at once, memory grows with the transcripts alone, and threads and open files do not.
 #[test]
 fn turn_after_turn_nothing_grows_but_the_transcripts() {
     let _alone = crate::alone();

@@ -350,7 +350,11 @@ fn add_choices(card: &mut Card, asked: &PermissionEntry, entry: &ToolEntry) {
         offers(OptionKind::AllowOnce).then_some("ga allow once"),
         // A request without options can only be answered with the outcome `cancelled`.
         Some(if asked.options.is_empty() { ":RatDeny" } else { "gr reject" }),
-        call.diffs().next().map(|_| "gd diff"),
+        // There is room for one more.
+        match call.diffs().next() {
+            Some(_) => Some("gd diff"),
+            None => (!asked.options.is_empty()).then_some("gA rule"),
+        },
     ];
     // It fits the narrowest chat window: a second row would hide a row of the diff.
     let hint = keys.into_iter().flatten().collect::<Vec<_>>().join(" · ");
