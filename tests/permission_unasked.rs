@@ -52,6 +52,8 @@ fn a_rule_asks_about_commands_that_nobody_asked_about() {
     assert!(chat.answer(pending)["terminalId"].is_string(), "nothing is said about this one");
     let pending = create(&mut chat, "touch made");
     poll_question(&mut chat, "Fake agent wants to run touch made");
+    chat.nvim.input("<Esc>");
+    chat.nvim.poll_screen("ga run · gr reject");
     assert!(!chat.agent.is_answered(pending));
     assert!(!chat.path("made").exists());
     chat.nvim.command("RatAllow");
@@ -59,6 +61,7 @@ fn a_rule_asks_about_commands_that_nobody_asked_about() {
     let pending = chat.ask("terminal/wait_for_exit", json!({"terminalId": terminal}));
     chat.answer(pending);
     assert!(chat.path("made").exists());
+    chat.nvim.poll_screen("You allowed it to run touch made");
     // With the key for a rejection, and one that is not clear.
     let line = "for x in 1; do touch never; done";
     let pending = create(&mut chat, line);
@@ -66,6 +69,7 @@ fn a_rule_asks_about_commands_that_nobody_asked_about() {
     chat.nvim.input("gr");
     assert!(error(&mut chat, pending).contains("the user does not want this command to run"));
     assert!(!chat.path("never").exists());
+    chat.nvim.poll_screen("Did not run for x in 1");
 }
 
 /// Holds (Permission requests): The whole command of such a question can be read before it is answered.

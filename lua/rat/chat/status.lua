@@ -238,8 +238,9 @@ local function current_keys(chat)
   local count = #status.permissions + question_list.count(chat)
   local cancel = status.state == "cancelling" and { ":RatStop", "stop agent" }
     or { "<C-c>", "cancel" }
-  if count == 1 and question_list.writes(chat)[1] then
-    return { { "ga", "write" }, { "gr", "reject" }, cancel }
+  local asked = count == 1 and question_list.writes(chat)[1]
+  if asked then
+    return { { "ga", asked.is_write and "write" or "run" }, { "gr", "reject" }, cancel }
   elseif count > 1 or count == 1 and #status.permissions == 0 then
     return { { ":RatPermission", "answer" }, cancel }
   elseif count == 1 then

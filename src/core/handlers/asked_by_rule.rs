@@ -15,6 +15,7 @@ use crate::session::author::ChatId;
 use crate::session::label;
 use crate::session::terminal::request::CreateTerminal;
 use crate::session::tool_call::ToolKind;
+use crate::session::update::Severity;
 use std::path::{Path, PathBuf};
 
 /// How much of a command is in the question about it, in characters.
@@ -55,6 +56,10 @@ impl State {
         let Some(chat) = self.chats.get(&id) else { return };
         if chat.access.unread.contains(&file) {
             return self.respond(token, unread(&file));
+        }
+        if chat.access.read_by_consent.contains(&file) {
+            // The user has allowed it since the request was sent.
+            return self.retry(id, &[token]);
         }
         let open = self.questions.values_mut().find_map(|question| match question {
             Question::Read { chat, file: asked, waiting } if *chat == id && *asked == file => {
@@ -129,25 +134,39 @@ impl State {
     ) {
         self.count_questions();
         if index == Some(0) {
+            self.note_decision(
+                id,
+                Severity::Info,
+                format!("You allowed it to run {}", create.line()),
+            );
             return self.start_terminal(id, token, create);
         }
-        self.refuse_command(token);
+        self.refuse_command(id, token, &create);
+    }
+
+    /// Not every agent announces a command as a tool call, on which the decision could stand.
+    fn note_decision(&mut self, id: ChatId, severity: Severity, title: String) {
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.transcript.note(severity, title, Vec::new());
+        }
     }
 
     /// The user has rejected a command with the keys for that, perhaps with words for the agent.
     pub(super) fn reject_command(&mut self, number: u64, reason: Option<String>) {
-        let Some(Question::Command { chat, token, .. }) = self.questions.remove(&number) else {
+        let Some(Question::Command { chat, token, create }) = self.questions.remove(&number) else {
             return;
         };
         self.after_draw.push(EditorMessage::Unask(number));
-        self.refuse_command(token);
+        self.refuse_command(chat, token, &create);
         if let Some(reason) = reason {
             self.send_reason(chat, reason);
         }
         self.count_questions();
     }
 
-    fn refuse_command(&mut self, token: RequestToken) {
+    fn refuse_command(&mut self, id: ChatId, token: RequestToken, create: &CreateTerminal) {
+        let title = format!("Did not run {}: you rejected it", create.line());
+        self.note_decision(id, Severity::Warning, title);
         let message = "the user does not want this command to run: ask what to do".to_owned();
         self.respond(token, Answer::Error { code: INTERNAL_ERROR, message });
     }
