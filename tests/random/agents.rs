@@ -144,6 +144,9 @@ impl World {
         self.pass_on().await;
         let now = self.look(index).await;
         self.is_brought(index, by.turn, (&was, &now), word.as_deref());
+        if result.as_ref().is_ok_and(|change| change.disk_change.is_some()) {
+            self.is_followed(index, by.turn, &was);
+        }
         if was.text.is_none() && by.tool_call.is_none() {
             // What was changed on disk before may be somebody else's, so that what this puts back is brought.
             self.is_put_back(index, by.turn, (&was, &now));

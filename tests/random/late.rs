@@ -49,6 +49,15 @@ impl World {
         Ok(())
     }
 
+    /// What was changed on disk before a write is taken for the doing of whoever writes, also what the write has taken out
+    /// again: an undo in the buffer brings it back.
+    pub(crate) fn is_followed(&mut self, index: usize, turn: u64, was: &Look) {
+        let (Some(turns), Some(text)) = (&mut self.turns, &was.text) else { return };
+        let (disk, text) = (words(&was.disk), words(text));
+        let new = gone(&disk, &text).into_iter().map(str::to_owned);
+        turns.brought.entry((turn, index)).or_default().extend(new);
+    }
+
     /// What a write has put back into a file that is not open belongs to its turn.
     pub(crate) fn is_put_back(&mut self, index: usize, turn: u64, (was, now): (&Look, &Look)) {
         let Some(turns) = &mut self.turns else { return };
