@@ -20,8 +20,9 @@ use std::time::Duration;
 /// The name of the built-in agent, and the subcommand that runs it.
 pub const TOUR: &str = "tour";
 
-/// Environment variables that would make a program started by an agent talk to this Neovim or read its files.
-const EDITOR_VARIABLES: &[&str] = &["NVIM", "VIM", "VIMRUNTIME", "MYVIMRC", "NVIM_LISTEN_ADDRESS"];
+/// Environment variables that would make a program started by an agent talk to this Neovim, or use its files.
+const EDITOR_VARIABLES: &[&str] =
+    &["NVIM", "VIM", "VIMRUNTIME", "MYVIMRC", "NVIM_LISTEN_ADDRESS", "NVIM_LOG_FILE"];
 
 /// The agent to start, with everything that configures it except for the settings file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
