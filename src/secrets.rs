@@ -4,16 +4,11 @@
 
 pub mod search;
 
-use crate::session::agent::{AgentConfig, McpServer};
+use crate::session::agent::AgentConfig;
+use crate::session::credentials::{self, SHORTEST};
 use parking_lot::RwLock;
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// What a secret is replaced by.
-pub const HIDDEN: &str = "[redacted]";
-
-/// Values of fewer bytes are not treated as secrets: redacting them would redact ordinary words.
-const SHORTEST: usize = 8;
 
 /// The secrets known so far. Clones share them.
 #[derive(Clone, Default)]
@@ -26,34 +21,20 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Collects the secrets of this program's environment: the values of variables with names that
-    /// [`is_secret`] recognizes.
+    /// Collects the secrets of this program's environment.
     pub fn of_environment() -> Self {
         let secrets = Self::default();
-        let named = std::env::vars_os().filter_map(|(name, value)| {
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
             let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
-            is_secret(&name).then_some(value)
+            Some(credentials::of_variable(&name, &value))
         });
-        secrets.add(named);
+        secrets.add(variables.flatten());
         secrets
     }
 
-    /// Adds the secrets an agent is started with: variables that [`is_secret`] recognizes, every
-    /// variable and header of its MCP servers, and what its own headers and URL hold.
+    /// Adds the secrets an agent is started with.
     pub fn learn(&self, config: &AgentConfig) {
-        let named = config.base_env.iter().chain(&config.env).filter(|(name, _)| is_secret(name));
-        let given = config.mcp_servers.iter().flat_map(|server| match server {
-            McpServer::Stdio { env, .. } => env,
-            McpServer::Http { headers, .. } | McpServer::Sse { headers, .. } => headers,
-        });
-        let own = config.remote.iter().flat_map(|remote| {
-            let values = remote.headers.iter().map(|(_, value)| value.clone());
-            // The scheme of an authorization is a word before its secret.
-            let named = remote.headers.iter().filter(|(name, _)| is_secret(name));
-            let words = named.flat_map(|(_, value)| value.split_whitespace().map(str::to_owned));
-            remote.secrets.iter().cloned().chain(values).chain(words)
-        });
-        self.add(named.chain(given).map(|(_, value)| value.clone()).chain(own));
+        self.add(credentials::of_agent(config));
     }
 
     /// Adds values, and the form each has inside a JSON string.
@@ -74,15 +55,9 @@ impl Secrets {
         self.0.read().len()
     }
 
-    /// Replaces each secret in `text` by [`HIDDEN`].
+    /// Replaces each secret in `text`.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut clean = Cow::Borrowed(text);
-        for secret in self.0.read().iter() {
-            if clean.contains(secret.as_str()) {
-                clean = Cow::Owned(clean.replace(secret.as_str(), HIDDEN));
-            }
-        }
-        clean
+        credentials::hide(text, &self.0.read())
     }
 
     /// Returns how many bytes of a text that still grows can be redacted and written by themselves:
@@ -115,23 +90,10 @@ impl Secrets {
     }
 }
 
-/// What the name of a secret contains, without `-` and `_`.
-pub const SECRET_PARTS: [&str; 7] =
-    ["authorization", "apikey", "secret", "passw", "passphrase", "credential", "cookie"];
-
-/// How else it may end.
-pub const SECRET_ENDS: [&str; 4] = ["token", "accesskey", "privatekey", "bearer"];
-
-/// Whether a variable, header or field with this name holds a secret.
-pub fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace(['-', '_'], "");
-    SECRET_PARTS.iter().any(|part| name.contains(part))
-        || SECRET_ENDS.iter().any(|end| name.ends_with(end))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::credentials::HIDDEN;
 
     #[test]
     fn known_secrets_are_redacted_also_in_json() {
@@ -164,16 +126,6 @@ mod tests {
             }
             written += &secrets.hide(&rest);
             assert_eq!(written, "the key [redacted], and [redacted], ü sk-1 ends");
-        }
-    }
-
-    #[test]
-    fn secrets_are_recognized_by_name() {
-        for name in ["ANTHROPIC_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD"] {
-            assert!(is_secret(name), "{name}");
-        }
-        for name in ["HOME", "PATH", "TOKENIZERS_PARALLELISM", "KEYMAP", "PWD"] {
-            assert!(!is_secret(name), "{name}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Removes environment values, headers, keys and what the user entered from copies of messages for logs and traces. What is
 //! sent to agents is not changed.
 
+use crate::secrets::Secrets;
 use crate::secrets::search::Search;
-use crate::secrets::{HIDDEN, SECRET_ENDS, SECRET_PARTS, Secrets, is_secret};
+use crate::session::credentials::{HIDDEN, SECRET_ENDS, SECRET_PARTS, is_secret};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use regex::Regex;

@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod author;
+pub mod credentials;
 pub mod ids;
 pub mod label;
 pub mod paths;

@@ -7,5 +7,6 @@ mod names;
 mod offered;
 mod poison;
 mod restored;
+mod secrets;
 mod shown;
 mod terminal;

@@ -31,6 +31,7 @@ pub struct ChatBuilder {
     files: Vec<(String, Vec<u8>)>,
     settings: Json,
     agent: Json,
+    arguments: Vec<String>,
     name: String,
     initialized: Json,
     opened: Json,
@@ -76,6 +77,13 @@ impl ChatBuilder {
     #[must_use]
     pub fn agent(mut self, fields: Json) -> Self {
         self.agent = fields;
+        self
+    }
+
+    /// Arguments of the agent after those that it has anyway.
+    #[must_use]
+    pub fn arguments(mut self, words: &[&str]) -> Self {
+        self.arguments = words.iter().map(|word| (*word).to_owned()).collect();
         self
     }
 
@@ -155,7 +163,10 @@ impl ChatBuilder {
     fn configure_in(&self, nvim: &mut Nvim) -> Agent {
         let agent = nvim.listen();
         let mut settings = self.settings.clone();
-        settings["agents"][&self.name] = overlaid(agent.config(), self.agent.clone());
+        let mut config = agent.config();
+        let words = self.arguments.iter().map(|word| json!(word));
+        config["args"].as_array_mut().expect("arguments").extend(words);
+        settings["agents"][&self.name] = overlaid(config, self.agent.clone());
         settings["default_agent"] = json!(self.name);
         nvim.setup(settings);
         agent
@@ -179,6 +190,7 @@ impl Chat {
             files: Vec::new(),
             settings: json!({}),
             agent: json!({}),
+            arguments: Vec::new(),
             name: "fake".to_owned(),
             initialized: json!({}),
             opened: json!({}),

@@ -3,8 +3,8 @@
 
 use super::pieces::{self, Piece, Place};
 use crate::jsonrpc::recording::{self, Record};
-use crate::secrets::HIDDEN;
 use crate::secrets::search::{Search, State};
+use crate::session::credentials::HIDDEN;
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;

@@ -5,6 +5,7 @@ use crate::core::messages::page::PageId;
 use crate::core::state::State;
 use crate::session::agent::{Capability, McpServer};
 use crate::session::author::ChatId;
+use crate::session::credentials;
 use crate::session::ids::ToolCallId;
 use crate::session::protocol::Protocol;
 use crate::session::terminal::MAX_OUTPUT;
@@ -91,6 +92,7 @@ impl State {
             let name = server.name();
             row("MCP server", &format!("{name} ({kind}{note})"));
         }
+        let out = credentials::hide(&out, &credentials::of_agent(&chat.config)).into_owned();
         let title = format!("{} · info", chat.agent_title());
         self.show_text((id, PageId::Info), &title, "ratinfo", out, None);
     }
