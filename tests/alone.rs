@@ -4,6 +4,7 @@
 mod support;
 
 mod exec_speed;
+mod hostile_speed;
 mod large_files;
 mod many_files;
 mod review_speed;

@@ -90,6 +90,23 @@ fn rules_for_files_are_about_where_a_path_leads() {
     );
 }
 
+/// Holds (Hostile agents): A rule allows no call of which some files are not kept: the user is asked.
+#[test]
+fn a_rule_does_not_allow_what_is_beyond_the_files_that_are_kept() {
+    let mut chat = with_rules(&["allow edit", "deny edit src/secret/"]);
+    let places = |count: usize, last: &str| {
+        let path = |number| json!({"path": format!("src/{number}")});
+        let mut places: Vec<_> = (1..count).map(path).collect();
+        places.push(json!({"path": last}));
+        json!({"toolCallId": format!("{count} {last}"), "title": "Edit", "kind": "edit",
+            "status": "pending", "locations": places})
+    };
+    let pending = ask(&mut chat, places(500, "src/a"));
+    assert_eq!(chat.answer(pending), selected("yes"));
+    is_asked(&mut chat, places(501, "src/secret/a"));
+    chat.nvim.poll_screen("… 1 more locations were left out");
+}
+
 /// Holds (Permission requests): Where a rule says `ask`, the user is asked and not the provider.
 #[test]
 fn a_rule_that_asks_goes_past_the_provider() {

@@ -123,6 +123,22 @@ pub(super) fn whole(value: &Value) -> Option<u64> {
     whole
 }
 
+/// Decodes items until there are `most`, and counts the others.
+pub fn first<T>(items: impl IntoIterator<Item = T>, most: usize) -> (Vec<T>, usize) {
+    let mut items = items.into_iter();
+    let kept = items.by_ref().take(most).collect();
+    (kept, items.count())
+}
+
+/// Cuts a text that has more bytes, and says so at its end.
+pub fn cut(text: String, most: usize) -> String {
+    if text.len() <= most {
+        return text;
+    }
+    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    format!("{}… ({} more bytes)", &text[..end], text.len() - end)
+}
+
 /// Returns the strings of a list. Other items are skipped.
 pub(super) fn texts(items: Vec<Value>) -> Vec<String> {
     items

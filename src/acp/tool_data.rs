@@ -1,12 +1,14 @@
 //! Decodes the input and the output of tool calls, whose shape no protocol defines.
 
-use super::fields::texts;
+use super::fields::{cut, texts};
 use crate::session::terminal::request::{quote, runs_line};
 use crate::session::tool_call::ToolInput;
 use serde_json::Value;
 
 /// The maximum size of a field in `ToolInput::fields`, in bytes. `ToolInput::json` has it in full.
 const MAX_FIELD_BYTES: usize = 16 * 1024;
+/// The maximum size of a command in `ToolInput::command`, in bytes: more than any that rules can allow.
+const MAX_COMMAND_BYTES: usize = 256 * 1024;
 /// The maximum number of fields in `ToolInput::fields`.
 const MAX_FIELDS: usize = 64;
 
@@ -28,7 +30,8 @@ pub(super) fn input(value: Value) -> Option<ToolInput> {
     for (name, value) in map {
         match name.as_str() {
             "command" | "cmd" if input.command.is_none() => {
-                input.command = command_line(value, args.as_ref());
+                let line = command_line(value, args.as_ref());
+                input.command = line.map(|line| cut(line, MAX_COMMAND_BYTES));
             }
             "args" if args.as_ref().is_some_and(Value::is_array) => {}
             "cwd" | "workdir" | "working_directory" if input.cwd.is_none() && value.is_string() => {
@@ -51,11 +54,7 @@ fn as_text(value: Value) -> String {
         Value::String(text) => text,
         other => other.to_string(),
     };
-    if text.len() <= MAX_FIELD_BYTES {
-        return text;
-    }
-    let end = (0..=MAX_FIELD_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
-    format!("{}… ({} more bytes)", &text[..end], text.len() - end)
+    cut(text, MAX_FIELD_BYTES)
 }
 
 /// Formats a command as a shell would read it. It may be a line or a program, a list of words, or `[shell, "-c", line]`;

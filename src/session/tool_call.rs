@@ -6,6 +6,9 @@ use super::terminal::TerminalUpdate;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+/// How many items of content, and how many locations, are kept of a tool call.
+pub const MAX_ITEMS: usize = 500;
+
 /// What a tool does (ACP `ToolKind`). A kind we do not know is `Other`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum ToolKind {
@@ -131,6 +134,15 @@ pub struct ToolInput {
     pub json: String,
 }
 
+/// How many items of a tool call are not kept, because there are more than [`MAX_ITEMS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Omitted {
+    /// Items of content.
+    pub content: usize,
+    /// Locations.
+    pub locations: usize,
+}
+
 /// An update of a tool call (ACP `tool_call`, `tool_call_update`). `None` leaves a field unchanged.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolCallPatch {
@@ -146,6 +158,8 @@ pub struct ToolCallPatch {
     pub content: Option<Vec<ToolContent>>,
     /// Replaces all locations.
     pub locations: Option<Vec<Location>>,
+    /// What was left out of the two.
+    pub omitted: Omitted,
     /// The input.
     pub input: Option<ToolInput>,
     /// The output as text (ACP `rawOutput`); shown if there is no content.
@@ -171,6 +185,9 @@ pub struct ToolCall {
     pub content: Vec<ToolContent>,
     /// The locations it works on.
     pub locations: Vec<Location>,
+    /// What was left out of the two.
+    #[serde(default)]
+    pub omitted: Omitted,
     /// The input.
     pub input: Option<ToolInput>,
     /// The output as text.
@@ -191,9 +208,19 @@ impl ToolCall {
             status: ToolStatus::Pending,
             content: Vec::new(),
             locations: Vec::new(),
+            omitted: Omitted::default(),
             input: None,
             output: None,
             meta: None,
+        }
+    }
+
+    /// Adds an item to the content, or counts it.
+    pub fn add_content(&mut self, item: ToolContent) {
+        if self.content.len() < MAX_ITEMS {
+            self.content.push(item);
+        } else {
+            self.omitted.content += 1;
         }
     }
 
@@ -206,6 +233,7 @@ impl ToolCall {
             status,
             content,
             locations,
+            omitted,
             input,
             output,
             terminals: _,
@@ -220,10 +248,10 @@ impl ToolCall {
             self.status = status;
         }
         if let Some(content) = content {
-            self.content = content;
+            (self.content, self.omitted.content) = (content, omitted.content);
         }
         if let Some(locations) = locations {
-            self.locations = locations;
+            (self.locations, self.omitted.locations) = (locations, omitted.locations);
         }
         self.name = name.or_else(|| self.name.take()).filter(|name| !name.is_empty());
         self.input = match (input, self.input.take()) {
@@ -247,7 +275,13 @@ impl ToolCall {
         })
     }
 
-    /// Returns the files it names: those of its locations, of its diffs and of other changes.
+    /// Whether it has more items or locations than are kept.
+    pub fn is_cut(&self) -> bool {
+        self.omitted != Omitted::default()
+    }
+
+    /// Returns the files it names: those of its locations, of its diffs and of other changes. Where some are not kept, `/`
+    /// stands for them, so that they are in no folder that is checked.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let locations = self.locations.iter().map(|location| location.path.as_path());
         let diffs = self.diffs().map(|diff| diff.path.as_path());
@@ -258,7 +292,7 @@ impl ToolCall {
         let others = others.flat_map(|change| {
             std::iter::once(change.path.as_path()).chain(change.from.as_deref())
         });
-        locations.chain(diffs).chain(others)
+        locations.chain(diffs).chain(others).chain(self.is_cut().then_some(Path::new("/")))
     }
 
     /// Returns the diffs in the content, in order.
@@ -267,5 +301,26 @@ impl ToolCall {
             ToolContent::Diff(diff) => Some(diff),
             _ => None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Holds (Hostile agents): Of lists that are too long, the beginning is kept, and how much is missing is shown.
+    #[test]
+    fn content_is_bounded_and_a_call_that_is_cut_is_in_no_folder() {
+        let mut call = ToolCall::new("c".into());
+        let location = Location { path: "/project/a".into(), line: None };
+        call.apply(ToolCallPatch { locations: Some(vec![location]), ..ToolCallPatch::default() });
+        assert!(!call.is_cut() && call.paths().eq([Path::new("/project/a")]));
+        for _ in 0..MAX_ITEMS + 7 {
+            call.add_content(ToolContent::Unknown { kind: String::new() });
+        }
+        assert_eq!((call.content.len(), call.omitted.content), (MAX_ITEMS, 7));
+        assert!(call.paths().eq(["/project/a", "/"].map(Path::new)));
+        call.apply(ToolCallPatch { content: Some(Vec::new()), ..ToolCallPatch::default() });
+        assert!(!call.is_cut());
     }
 }

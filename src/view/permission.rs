@@ -10,6 +10,8 @@ use crate::session::tool_call::{ToolCall, ToolInput, ToolKind};
 
 /// The maximum number of bytes of a command; more would only delay the editor.
 const MAX_COMMAND: usize = 64 * 1024;
+/// The maximum number of lines of a command.
+const MAX_COMMAND_LINES: usize = 1000;
 /// The maximum number of lines of another field of the input.
 const MAX_FIELD_LINES: usize = 40;
 /// The maximum number of characters in a summary.
@@ -106,11 +108,15 @@ fn rows(call: &ToolCall, waits: bool) -> Vec<Row> {
 fn prefixed(first: &'static str, others: &'static str, text: &str) -> Vec<Row> {
     let end = (0..=MAX_COMMAND.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     let (shown, rest) = text.split_at(end.unwrap_or_default());
-    let lines = shown.lines().enumerate();
+    let mut lines = shown.lines().enumerate();
     let prefix = |number| if number == 0 { first } else { others };
     let row = |(number, line): (usize, &str)| Row { prefix: prefix(number), text: line.to_owned() };
-    let mut rows: Vec<Row> = lines.map(row).collect();
-    if !rest.is_empty() {
+    let mut rows: Vec<Row> = lines.by_ref().take(MAX_COMMAND_LINES).map(row).collect();
+    if lines.next().is_some() {
+        let hidden = text.lines().count() - rows.len();
+        let text = format!("… {hidden} more lines · <CR> on the title shows all");
+        rows.push(Row { prefix: others, text });
+    } else if !rest.is_empty() {
         let text = format!("… {} more bytes · <CR> on the title shows all", rest.len());
         rows.push(Row { prefix: others, text });
     }
@@ -197,8 +203,11 @@ mod tests {
         assert_eq!(shown(&run("Run tools", "ls")), "Run tools\n$ ls");
         assert_eq!(shown(&run("`ls`", "ls")), "`ls`");
         assert_eq!(shown(&run("ls | wc -l", "ls | wc -l")), "ls | wc -l");
-        let long = format!("{}\nrm -rf X", "echo 1\n".repeat(1000));
+        let long = format!("{}\nrm -rf X", "echo 1\n".repeat(900));
         assert!(rows(&run("Tidy up", &long), true).iter().any(|row| row.text == "rm -rf X"));
+        let many = "echo 1\n".repeat(MAX_COMMAND_LINES + 20_000);
+        let last = rows(&run("Tidy up", &many), true).pop().unwrap();
+        assert_eq!(last.text, "… 20000 more lines · <CR> on the title shows all");
         let endless = "x".repeat(MAX_COMMAND + 7);
         let last = rows(&run("Tidy up", &endless), true).pop().unwrap();
         assert_eq!(last.text, "… 7 more bytes · <CR> on the title shows all");

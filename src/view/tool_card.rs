@@ -16,6 +16,7 @@ use crate::session::permission::{DecidedBy, OptionKind, PermissionOption};
 use crate::session::terminal::Terminal;
 use crate::session::tool_call::{FileChange, Location, ToolCall, ToolContent, ToolStatus};
 use crate::session::transcript::Transcript;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// The maximum number of lines of diffs in a card.
@@ -55,12 +56,10 @@ pub fn tool_row(entry: &ToolEntry, scene: &Scene) -> Line {
 
 /// Returns the first files of a call that its title does not name.
 fn files(call: &ToolCall, scene: &Scene) -> Vec<String> {
-    let mut paths: Vec<&Path> = Vec::new();
-    for path in call.paths() {
-        if !paths.contains(&path) && *path != scene.cwd && !title_mentions(call, path, scene) {
-            paths.push(path);
-        }
-    }
+    let (mut seen, title) = (HashSet::new(), scene.title(call));
+    let is_named = |path: &&Path| permission::mentions(&title, &scene.shorten(path));
+    let paths = call.paths().filter(|path| seen.insert(*path) && *path != scene.cwd);
+    let paths: Vec<_> = paths.filter(|path| !is_named(path)).collect();
     let hidden = paths.len().saturating_sub(MAX_LOCATIONS);
     let mut names: Vec<_> =
         paths.iter().take(MAX_LOCATIONS).map(|path| scene.shorten(path)).collect();
@@ -100,12 +99,14 @@ pub fn tool(entry: &ToolEntry, transcript: &Transcript, scene: &Scene) -> Card {
         let style = Style { spans: vec![span], action, ..Style::new(Class::Body) };
         card.lines.push(Line::new(text, &style).with_prefix("  │ ", Highlight::Dim));
     }
+    card.lines.extend(omitted(call.omitted.locations, "locations"));
     if card.lines.len() - first > MAX_LOCATIONS {
         card.fold = Some((first + MAX_LOCATIONS - 1, card.lines.len() - 1));
     }
     add_diffs(&mut card, call, scene);
     add_output(&mut card, call);
     add_other_content(&mut card, call);
+    card.lines.extend(omitted(call.omitted.content, "items"));
     for id in call.terminals() {
         match transcript.terminal(id) {
             Some(shown) => terminal::add(&mut card, entry, id, shown),
@@ -127,10 +128,12 @@ pub fn tool(entry: &ToolEntry, transcript: &Transcript, scene: &Scene) -> Card {
 /// directory is not shown.
 fn shown_locations<'a>(call: &'a ToolCall, scene: &Scene) -> impl Iterator<Item = &'a Location> {
     let several = call.locations.len() > 1;
+    let title = scene.title(call);
+    let changed: HashSet<_> = call.diffs().map(|diff| diff.path.as_path()).collect();
     call.locations.iter().filter(|location| location.path != scene.cwd).filter(move |location| {
-        let named = title_mentions(call, &location.path, scene);
+        let named = permission::mentions(&title, &scene.shorten(&location.path));
         (several || !named || location.line.is_some_and(|line| line > 1))
-            && !call.diffs().any(|diff| diff.path == location.path)
+            && !changed.contains(location.path.as_path())
     })
 }
 
@@ -266,6 +269,12 @@ fn without_fence(text: &str) -> &str {
         Some(inner) if inner.is_empty() || inner.ends_with('\n') => inner,
         _ => text,
     }
+}
+
+/// Renders a line that says how much is not kept.
+fn omitted(count: usize, what: &str) -> Option<Line> {
+    let line = || Line::of(Class::Note, format!("… {count} more {what} were left out"));
+    (count > 0).then(|| line().with_prefix("  │ ", Highlight::Dim))
 }
 
 fn more(call: &ToolCall, hidden: usize, what: &str) -> Line {

@@ -1,31 +1,50 @@
 //! Decodes tool calls and their updates (ACP tool calls).
 
 use crate::acp::content;
-use crate::acp::fields::Fields;
+use crate::acp::fields::{Fields, cut, first};
 use crate::acp::quirks;
 use crate::acp::tool_data;
 use crate::session::ids::TerminalId;
 use crate::session::terminal::{TerminalExit, TerminalUpdate};
-use crate::session::tool_call::{Diff, Location, ToolCallPatch, ToolContent, ToolKind, ToolStatus};
+use crate::session::tool_call::{
+    Diff, Location, MAX_ITEMS, Omitted, ToolCallPatch, ToolContent, ToolKind, ToolStatus,
+};
 use serde_json::Value;
 use std::path::PathBuf;
+
+/// The maximum size of a title, in bytes.
+pub const MAX_TITLE_BYTES: usize = 64 * 1024;
 
 /// Decodes a `tool_call`, a `tool_call_update` or the `toolCall` of a permission request. Fields that are absent, `null` or
 /// invalid leave the tool call unchanged.
 pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
+    let content = fields.list("content").map(|all| first(all.into_iter().map(item), MAX_ITEMS));
+    let locations =
+        fields.objects("locations").map(|all| first(all.filter_map(location), MAX_ITEMS));
+    let omitted = omitted(content.as_ref(), locations.as_ref());
     let mut patch = ToolCallPatch {
-        title: fields.text("title"),
-        name: fields.text("name"),
+        title: fields.text("title").map(|title| cut(title, MAX_TITLE_BYTES)),
+        name: fields.text("name").map(|name| cut(name, MAX_TITLE_BYTES)),
         kind: fields.text("kind").map(|kind| tool_kind(&kind)),
         status: fields.text("status").and_then(|status| tool_status(&status)),
-        content: fields.list("content").map(|items| items.into_iter().map(item).collect()),
-        locations: fields.objects("locations").map(|all| all.filter_map(location).collect()),
+        content: content.map(|(items, _)| items),
+        locations: locations.map(|(locations, _)| locations),
+        omitted,
         input: fields.any("rawInput").and_then(tool_data::input),
         output: fields.any("rawOutput").as_ref().and_then(tool_data::output),
         terminals: fields.object("_meta").map(terminals).unwrap_or_default(),
     };
     quirks::normalize_tool_call(&mut patch);
     patch
+}
+
+/// Returns how many of a call's items and locations were left out.
+pub fn omitted(
+    content: Option<&(Vec<ToolContent>, usize)>,
+    locations: Option<&(Vec<Location>, usize)>,
+) -> Omitted {
+    let content = content.map_or(0, |(_, others)| *others);
+    Omitted { content, locations: locations.map_or(0, |(_, others)| *others) }
 }
 
 /// Returns the kind with this name.

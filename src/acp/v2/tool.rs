@@ -1,26 +1,33 @@
 //! Decodes tool calls (ACP version 2, tool calls): upserts with fields of three states, and changes to files as patches.
 
-use crate::acp::fields::Fields;
+use crate::acp::fields::{Fields, cut, first};
 use crate::acp::quirks;
 use crate::acp::tool_data;
 use crate::acp::unified;
-use crate::acp::v1::tool;
+use crate::acp::v1::tool::{self, MAX_TITLE_BYTES};
 use crate::session::content::Content;
-use crate::session::tool_call::{Diff, FileChange, ToolCallPatch, ToolContent};
+use crate::session::tool_call::{Diff, FileChange, MAX_ITEMS, ToolCallPatch, ToolContent};
 use crate::session::update::Patch;
 use serde_json::Value;
 use std::path::PathBuf;
 
 /// Decodes an upsert. Fields that are absent or invalid leave the tool call unchanged, `null` resets them.
 pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
+    let content = list(fields, "content");
+    let content = content.map(|all| first(all.into_iter().flat_map(items), MAX_ITEMS));
+    let locations = list(fields, "locations").map(|all| {
+        let locations = all.into_iter().filter_map(Fields::of).filter_map(tool::location);
+        first(locations, MAX_ITEMS)
+    });
+    let omitted = tool::omitted(content.as_ref(), locations.as_ref());
     let mut patch = ToolCallPatch {
-        title: or_default(fields.patch("title")),
+        title: or_default(fields.patch("title")).map(|title| cut(title, MAX_TITLE_BYTES)),
         name: or_default(fields.patch("name")),
         kind: or_default(mapped(fields.patch("kind"), |kind| Some(tool::tool_kind(&kind)))),
         status: or_default(mapped(fields.patch("status"), |status| tool::tool_status(&status))),
-        content: list(fields, "content").map(|all| all.into_iter().flat_map(items).collect()),
-        locations: list(fields, "locations")
-            .map(|all| all.into_iter().filter_map(Fields::of).filter_map(tool::location).collect()),
+        content: content.map(|(items, _)| items),
+        locations: locations.map(|(locations, _)| locations),
+        omitted,
         input: fields.any("rawInput").and_then(tool_data::input),
         output: match fields.any_or_null("rawOutput") {
             Some(Value::Null) => Some(String::new()),

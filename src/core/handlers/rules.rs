@@ -38,7 +38,12 @@ impl State {
             // The rules are deciding on what it is now, or as they are now.
             return;
         }
+        // A rule that denies a file may be about one that is not kept.
+        let call =
+            self.chats.get(&id).and_then(|chat| chat.incoming().find_tool(&waiting.tool_call));
+        let is_cut = call.is_some_and(|entry| entry.call.is_cut());
         let kinds: &[OptionKind] = match how.decision {
+            Decision::Allow if is_cut => &[],
             Decision::Allow => &[OptionKind::AllowOnce],
             Decision::Deny => &[OptionKind::RejectOnce, OptionKind::RejectAlways],
             Decision::Ask => &[],

@@ -18,7 +18,7 @@ use crate::session::content::Content;
 use crate::session::entry::Note;
 use crate::session::ids::ToolCallId;
 use crate::session::prompt::Prompt;
-use crate::session::tool_call::{ToolCallPatch, ToolKind, ToolStatus};
+use crate::session::tool_call::{ToolCall, ToolCallPatch, ToolKind, ToolStatus};
 use crate::session::transcript::Transcript;
 use crate::session::turn::StopReason;
 use crate::session::update::{Role, Severity, Update};
@@ -299,10 +299,11 @@ impl State {
             }
             Update::ToolCall { id: call, patch } => self.tool_call(id, &call, *patch),
             Update::ToolContent { id: call, content } => {
-                let there = chat.incoming_mut().find_tool(&call);
-                let mut all = there.map(|tool| tool.call.content.clone()).unwrap_or_default();
-                all.push(content);
-                let patch = ToolCallPatch { content: Some(all), ..ToolCallPatch::default() };
+                let there = chat.incoming_mut().find_tool(&call).map(|tool| tool.call.clone());
+                let mut now = there.unwrap_or_else(|| ToolCall::new(call.clone()));
+                now.add_content(content);
+                let (content, omitted) = (Some(now.content), now.omitted);
+                let patch = ToolCallPatch { content, omitted, ..ToolCallPatch::default() };
                 self.tool_call(id, &call, patch);
             }
             Update::Terminal { id: terminal, update } => {
