@@ -255,3 +255,21 @@ fn a_request_the_agent_withdraws_takes_its_question_with_it() {
     chat.nvim.poll_no("Allow this file");
     chat.nvim.poll_state("running");
 }
+
+/// Holds (Hostile agents): A folder of a session that is exchanged for a link gives no access to where the link leads.
+#[test]
+fn a_project_that_is_exchanged_for_a_link_does_not_lead_outside_unasked() {
+    let mut chat = beside_a_folder();
+    let project = chat.nvim.cwd().to_owned();
+    std::fs::rename(&project, project.with_extension("moved")).unwrap();
+    symlink(outside(&chat.nvim), &project).unwrap();
+    let pending = chat.ask("fs/read_text_file", json!({"path": project.join("one.txt")}));
+    expect_question(&mut chat.nvim);
+    assert!(!chat.agent.is_answered(pending));
+    chat.nvim.choose(2);
+    expect_refusal(&mut chat, pending);
+    let write = json!({"path": project.join("one.txt"), "content": "changed"});
+    let pending = chat.ask("fs/write_text_file", write);
+    expect_refusal(&mut chat, pending);
+    assert_eq!(std::fs::read_to_string(outside(&chat.nvim).join("one.txt")).unwrap(), "one\n");
+}

@@ -167,10 +167,9 @@ async fn resolve(
     let checked = disks.call(path, move |_| paths::check(&near, &own)).await?;
     let Err(PathError::Outside { real, .. }) = &checked else { return Ok(checked) };
     for root in far {
-        let (own, real) = (root.clone(), real.clone());
-        let held =
-            disks.call(&root, move |_| paths::holds(&own, &real).map(|held| held.then_some(real)));
-        if let Ok(Some(real)) = held.await? {
+        let (own, known, real) = (root.clone(), scope.real_roots.clone(), real.clone());
+        let held = disks.call(&root, move |_| paths::holds(&own, &known, &real).then_some(real));
+        if let Some(real) = held.await? {
             return Ok(Ok(real));
         }
     }

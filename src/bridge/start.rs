@@ -1,11 +1,13 @@
 //! Resolves how the agent of a new chat is started, away from the event loop.
 
 use crate::config::{self, settings};
+use crate::core::messages::policy::ChatPolicy;
 use crate::core::messages::user::UserAction;
+use crate::host::paths;
 use crate::nvim::messages::from_lua::start::StartRequest;
 use crate::process::program;
 use crate::session::agent::AgentConfig;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
@@ -21,9 +23,10 @@ pub(super) fn resolve(request: StartRequest) -> JoinHandle<UserAction> {
         let own = request.clone();
         let work = timeout(RESOLVE_LIMIT, spawn_blocking(move || load_and_resolve(own))).await;
         let why = match work {
-            Ok(Ok((config, mut problems))) => {
+            Ok(Ok((config, mut problems, real_roots))) => {
                 problems.splice(..0, request.problems.clone());
-                return start_action(request, config, problems);
+                let policy = ChatPolicy { real_roots, ..request.policy };
+                return start_action(StartRequest { policy, ..request }, config, problems);
             }
             Ok(Err(error)) => error.to_string(),
             Err(_) => "its settings file or a program in it does not answer".to_owned(),
@@ -34,14 +37,18 @@ pub(super) fn resolve(request: StartRequest) -> JoinHandle<UserAction> {
     })
 }
 
-/// Returns how the agent is started, and the problems of the settings file.
-fn load_and_resolve(request: StartRequest) -> (AgentConfig, Vec<String>) {
-    let StartRequest { agent, settings_file, cwd, .. } = request;
+/// Returns how the agent is started, the problems of the settings file, and where the session's folders are: the agent may put
+/// a link in the place of one later.
+fn load_and_resolve(request: StartRequest) -> (AgentConfig, Vec<String>, Vec<PathBuf>) {
+    let StartRequest { agent, settings_file, cwd, directories, .. } = request;
+    let roots = std::iter::once(&cwd).chain(&directories);
+    let real_roots = roots.filter_map(|root| paths::real_path(root).ok()).collect();
     let (settings, problems) = settings_file.as_deref().map(settings::load).unwrap_or_default();
     let file = settings_file.unwrap_or_default();
     let file = short_path(&file, agent.environment.get("HOME"));
     let problems = problems.iter().map(|problem| format!("{file}: {problem}")).collect();
-    (config::resolve::resolve(agent, settings, &cwd, &program::this_program()), problems)
+    let config = config::resolve::resolve(agent, settings, &cwd, &program::this_program());
+    (config, problems, real_roots)
 }
 
 fn start_action(request: StartRequest, config: AgentConfig, problems: Vec<String>) -> UserAction {

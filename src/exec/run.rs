@@ -213,6 +213,7 @@ impl Run {
         let policy = ChatPolicy {
             unsaved: Unsaved::Ignore,
             review: ReviewMode::Off,
+            real_roots: vec![self.plan.policy.root.clone()],
             outside: if self.plan.policy.all { Outside::Read } else { Outside::Refuse },
             ..ChatPolicy::default()
         };

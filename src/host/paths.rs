@@ -36,26 +36,24 @@ pub enum PathError {
 }
 
 /// Resolves `path`, which need not exist yet, and returns its real path if `scope` allows it. A root that cannot be
-/// resolved is an error only if no other root contains the path.
+/// resolved contains nothing.
 pub fn check(scope: &FileScope, path: &Path) -> Result<PathBuf, PathError> {
     let real = real_path(path)?;
     if scope.allows(&real) {
         return Ok(real);
     }
-    let mut problem = None;
-    for root in &scope.roots {
-        match holds(root, &real) {
-            Ok(true) => return Ok(real),
-            Ok(false) => {}
-            Err(error) => problem = Some(error),
-        }
+    if scope.roots.iter().any(|root| holds(root, &scope.real_roots, &real)) {
+        return Ok(real);
     }
-    Err(problem.unwrap_or(PathError::Outside { path: path.to_owned(), real }))
+    Err(PathError::Outside { path: path.to_owned(), real })
 }
 
-/// Returns whether a real path is `root` or below it. `root` may contain symbolic links.
-pub fn holds(root: &Path, real: &Path) -> Result<bool, PathError> {
-    Ok(real.starts_with(real_path(root)?))
+/// Returns whether a real path is `root` or below it. `root` may contain symbolic links, but has to lead to one of
+/// `real_roots`, unless there are none.
+pub fn holds(root: &Path, real_roots: &[PathBuf], real: &Path) -> bool {
+    real_path(root).is_ok_and(|root| {
+        real.starts_with(&root) && (real_roots.is_empty() || real_roots.contains(&root))
+    })
 }
 
 /// Returns the folder of a file outside the roots that the user may be offered to allow along with the file, whose real
@@ -283,15 +281,36 @@ mod tests {
         assert_eq!(check(&nothing, &scratch.0), Err(outside));
     }
 
+    /// Holds (Hostile agents): A folder of a session that is a loop of links refuses only what is below itself.
     #[test]
-    fn a_root_that_cannot_be_resolved_matters_only_if_no_other_contains_the_path() {
+    fn a_root_that_cannot_be_resolved_contains_nothing() {
         let scratch = Scratch::new("broken");
-        symlink(scratch.0.join("loop"), scratch.0.join("loop")).unwrap();
+        let (at, own) = (|name: &str| scratch.0.join(name), scratch.0.join("loop"));
+        symlink(&own, &own).unwrap();
         let mut scope = scratch.scope();
-        scope.roots.insert(0, scratch.0.join("loop"));
-        assert!(check(&scope, &scratch.0.join("project/src/a.rs")).is_ok());
-        let outside = check(&scope, &scratch.0.join("elsewhere/secret"));
-        assert!(matches!(outside, Err(PathError::Unreachable { .. })), "{outside:?}");
+        scope.roots.insert(0, own);
+        assert!(check(&scope, &at("project/src/a.rs")).is_ok());
+        let (path, real) = (at("elsewhere/secret"), at("elsewhere/secret"));
+        assert_eq!(check(&scope, &path), Err(PathError::Outside { path: path.clone(), real }));
+        let below = check(&scope, &at("loop/a"));
+        assert!(matches!(below, Err(PathError::Unreachable { .. })), "{below:?}");
+    }
+
+    /// Holds (Hostile agents): A folder of a session that is exchanged for a link gives no access to where the link leads.
+    #[test]
+    fn a_root_that_leads_elsewhere_than_at_the_start_contains_nothing() {
+        let scratch = Scratch::new("exchanged");
+        let (project, elsewhere) = (scratch.0.join("project"), scratch.0.join("elsewhere"));
+        let mut scope = scratch.scope();
+        scope.real_roots = scope.roots.clone();
+        assert!(check(&scope, &project.join("src/a.rs")).is_ok());
+        fs::rename(&project, scratch.0.join("moved")).unwrap();
+        symlink(&elsewhere, &project).unwrap();
+        let (path, real) = (project.join("secret"), elsewhere.join("secret"));
+        assert_eq!(check(&scope, &path), Err(PathError::Outside { path: path.clone(), real }));
+        // One that was a link from the start stands for the folder it has led to.
+        scope.real_roots = vec![elsewhere];
+        assert!(check(&scope, &path).is_ok());
     }
 
     /// Holds (Reading files): Folders that hold more than the user means are never offered: a home, the root of a disk, a parent of the project.

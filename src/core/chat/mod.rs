@@ -173,7 +173,8 @@ impl Chat {
         let asked = self.access.read_by_consent.iter().cloned();
         let asked = asked.map(|file| (ToolKind::Read, file)).collect();
         let rules = FileRules { agent, cwd, rules, asked };
-        FileScope { roots, allowed: self.access.allowed.clone(), rules }
+        let real_roots = self.access.policy.real_roots.clone();
+        FileScope { roots, real_roots, allowed: self.access.allowed.clone(), rules }
     }
 
     /// Whether what the agent changes is shown and kept.

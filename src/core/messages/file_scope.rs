@@ -10,6 +10,9 @@ use std::sync::Arc;
 pub struct FileScope {
     /// The configured folders of the session.
     pub roots: Vec<PathBuf>,
+    /// The real paths that the roots had at the start of the session. A root that leads elsewhere now counts as none: it may
+    /// have been exchanged for a link. Empty if they are not known.
+    pub real_roots: Vec<PathBuf>,
     /// What the user has allowed in addition.
     pub allowed: Vec<AllowedPath>,
     /// The user's rules, which may deny some of that.
@@ -72,6 +75,7 @@ impl FromIterator<Self> for FileScope {
     fn from_iter<T: IntoIterator<Item = Self>>(all: T) -> Self {
         all.into_iter().fold(Self::default(), |mut sum, one| {
             sum.roots.extend(one.roots);
+            sum.real_roots.extend(one.real_roots);
             sum.allowed.extend(one.allowed);
             sum
         })

@@ -2,6 +2,7 @@
 //! may do.
 
 use crate::trust::rule::Rule;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The options passed to `start`.
@@ -15,6 +16,8 @@ pub struct ChatPolicy {
     pub review: ReviewMode,
     /// What to do about files outside the roots.
     pub outside: Outside,
+    /// The real paths that the roots had when `start` was called. Empty if they are not known.
+    pub real_roots: Vec<PathBuf>,
     /// The option `permission.rules`.
     pub rules: Arc<[Rule]>,
 }

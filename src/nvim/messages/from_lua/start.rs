@@ -241,6 +241,7 @@ impl TryFrom<Start> for StartRequest {
                 write_dirty: start.write_dirty.into(),
                 review: start.review.into(),
                 outside: policy::Outside::Ask,
+                real_roots: Vec::new(),
                 rules,
             },
             problems,
