@@ -8,7 +8,7 @@ use super::stderr::{self, Tail};
 use super::stderr_log::StderrLog;
 use super::trace::{self, Trace};
 use super::transport::{Opened, Remote, Transport};
-use super::writer::write_lines;
+use super::writer::Input;
 use super::{Batch, GracePeriods};
 use crate::core::messages::agent::{AgentEvent, CallError, Exit, ExitCause};
 use crate::core::messages::effect::AgentCommand;
@@ -91,7 +91,7 @@ pub(super) async fn run(setup: Setup) {
         let stderr_log = StderrLog::open(stderr_folder.as_deref(), name.as_str()).await;
         let traced = (trace.clone(), stderr_log);
         let mut connection = Connection::new(id, opened, peer, traced, commands, &out);
-        connection.deadlines = deadlines;
+        (connection.deadlines, connection.patience) = (deadlines, grace_periods.unread);
         connection.resume_handshake();
         let cause = connection.serve_until_exit(&grace_periods).await;
         let stderr = connection.finish(&grace_periods).await;
@@ -127,6 +127,7 @@ enum Stopped {
     InputBroken,
     Exited(ExitCause),
     TimedOut,
+    ReadsNothing,
 }
 
 struct Connection<'a> {
@@ -143,8 +144,7 @@ struct Connection<'a> {
     batch: Vec<AgentEvent>,
     /// How many bytes of the agent's output were decoded into `batch`.
     unsent_bytes: usize,
-    /// Lines for `writer`; `None` once stdin is to be closed.
-    input: Option<mpsc::UnboundedSender<Arc<String>>>,
+    input: Input,
     writer: Option<JoinHandle<std::io::Result<()>>>,
     stderr: JoinHandle<()>,
     tail: Arc<Mutex<Tail>>,
@@ -155,6 +155,8 @@ struct Connection<'a> {
     /// Whether the sender of `commands` still exists.
     commands_open: bool,
     stop_requested: bool,
+    /// How long the agent may read nothing of a full queue.
+    patience: Duration,
     last_output: Instant,
     out: &'a mpsc::Sender<Batch>,
 }
@@ -169,7 +171,7 @@ impl<'a> Connection<'a> {
         out: &'a mpsc::Sender<Batch>,
     ) -> Self {
         let tail = Arc::new(Mutex::new(Tail::default()));
-        let (input, queue) = mpsc::unbounded_channel();
+        let (input, writer) = Input::new(opened.input);
         Self {
             id,
             remote: opened.remote,
@@ -181,8 +183,8 @@ impl<'a> Connection<'a> {
             outcome: Outcome::default(),
             batch: Vec::new(),
             unsent_bytes: 0,
-            input: Some(input),
-            writer: Some(tokio::spawn(write_lines(opened.input, queue))),
+            input,
+            writer: Some(writer),
             stderr: tokio::spawn(stderr::read(
                 opened.diagnostics,
                 tail.clone(),
@@ -195,6 +197,7 @@ impl<'a> Connection<'a> {
             commands,
             commands_open: true,
             stop_requested: false,
+            patience: GracePeriods::default().unread,
             last_output: Instant::now(),
             out,
         }
@@ -208,8 +211,9 @@ impl<'a> Connection<'a> {
             let silent = self.peer.silence().map(|silence| self.last_output + silence);
             let wake = until.into_iter().chain(deadline).chain(silent).min();
             // After the agent's exit, only the contents of the pipe are left to read.
-            let may_read = self.exited || self.unsent_bytes < MAX_UNSENT_BYTES;
-            let Self { commands, out, output, buffer, remote, writer, .. } = self;
+            let is_full = self.input.is_full() && !self.input.is_closed();
+            let may_read = self.exited || !is_full && self.unsent_bytes < MAX_UNSENT_BYTES;
+            let Self { commands, out, output, buffer, remote, writer, input, .. } = self;
             tokio::select! {
                 biased;
                 command = commands.recv(), if self.commands_open => match command {
@@ -242,6 +246,11 @@ impl<'a> Connection<'a> {
                     if let Err(error) = written {
                         tracing::warn!(target: "acp", %error, "the agent's stdin is closed");
                         return Stopped::InputBroken;
+                    }
+                }
+                drained = input.drained(self.patience), if is_full && !self.exited => {
+                    if !drained {
+                        return Stopped::ReadsNothing;
                     }
                 }
                 cause = remote.wait_for_exit(), if !self.exited => {
@@ -299,7 +308,7 @@ impl<'a> Connection<'a> {
     fn execute(&mut self, command: AgentCommand) {
         let Self { peer, outcome, .. } = self;
         match command {
-            AgentCommand::Call { call, .. } if self.input.is_none() => {
+            AgentCommand::Call { call, .. } if self.input.is_closed() => {
                 let result = Err(CallError::Closed);
                 outcome.events.push(AgentEvent::Answer { call, result });
             }
@@ -357,14 +366,13 @@ impl<'a> Connection<'a> {
             self.unsent_bytes = 0;
         }
         for line in self.outcome.lines.drain(..) {
-            let Some(input) = &self.input else {
+            if self.input.is_closed() {
                 tracing::debug!(target: "acp", "not sent: stdin is closed");
                 continue;
-            };
+            }
             let line = Arc::new(line);
             self.trace.lock().record_sent(&line);
-            // Fails only if the writer found the pipe broken, which `serve` notices.
-            let _ = input.send(line);
+            self.input.send(line);
         }
     }
 
@@ -373,6 +381,10 @@ impl<'a> Connection<'a> {
         match self.serve(None).await {
             Stopped::Exited(cause) => cause,
             Stopped::StopRequested | Stopped::TimedOut => self.stop(grace_periods).await,
+            Stopped::ReadsNothing => {
+                self.stop(grace_periods).await;
+                ExitCause::ReadsNothing
+            }
             Stopped::OutputClosed | Stopped::InputBroken => {
                 // The pipes of an exiting process close a moment before `wait` returns.
                 if let Some(cause) = self.exits_within(grace_periods.drain).await {
@@ -388,7 +400,7 @@ impl<'a> Connection<'a> {
     async fn stop(&mut self, grace_periods: &GracePeriods) -> ExitCause {
         self.peer.goodbye(&mut self.outcome);
         self.dispatch();
-        self.input = None;
+        self.input.close();
         if let Some(cause) = self.exits_within(grace_periods.stdin).await {
             return cause;
         }
@@ -409,7 +421,7 @@ impl<'a> Connection<'a> {
             match self.serve(Some(until)).await {
                 Stopped::Exited(cause) => return Some(cause),
                 Stopped::TimedOut => return None,
-                Stopped::StopRequested | Stopped::OutputClosed | Stopped::InputBroken => {}
+                _ => {}
             }
         }
     }
@@ -417,7 +429,7 @@ impl<'a> Connection<'a> {
     /// Cleans up after the exit: reads the rest of the output and ends all processes that the agent started. Returns the last
     /// lines of stderr.
     async fn finish(&mut self, grace_periods: &GracePeriods) -> Vec<String> {
-        self.input = None;
+        self.input.close();
         self.remote.terminate();
         let until = Instant::now() + grace_periods.drain;
         while self.output.is_some() {

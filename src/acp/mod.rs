@@ -56,6 +56,8 @@ pub struct GracePeriods {
     pub term: Duration,
     /// From the exit of the process until its pipes are closed by force and its children are killed.
     pub drain: Duration,
+    /// How long it may read nothing although more waits for it than is kept.
+    pub unread: Duration,
 }
 
 impl Default for GracePeriods {
@@ -64,6 +66,7 @@ impl Default for GracePeriods {
             stdin: Duration::from_millis(500),
             term: Duration::from_millis(500),
             drain: Duration::from_millis(250),
+            unread: Duration::from_secs(60),
         }
     }
 }

@@ -35,9 +35,10 @@ pub(super) fn of_call(message: Notice, error: &CallError) -> Failure {
 pub(super) fn of_exit(message: Notice, exit: &Exit) -> Failure {
     let (origin, is_retryable) = match &exit.cause {
         ExitCause::NotStarted { .. } => (Origin::Client, false),
-        ExitCause::Status(_) | ExitCause::Signal(_) | ExitCause::ClosedPipe => {
-            (Origin::Agent, true)
-        }
+        ExitCause::Status(_)
+        | ExitCause::Signal(_)
+        | ExitCause::ClosedPipe
+        | ExitCause::ReadsNothing => (Origin::Agent, true),
         ExitCause::Unreachable { obstacle, .. } => (Origin::Transport, obstacle.may_pass()),
         ExitCause::Lost(_) | ExitCause::HungUp(_) => (Origin::Transport, true),
     };

@@ -107,6 +107,7 @@ pub(super) fn ended(config: &AgentConfig, cause: &ExitCause) -> Notice {
         ExitCause::Status(status) => format!("{name} exited with status {status}."),
         ExitCause::Signal(signal) => format!("{name} was killed by {signal}."),
         ExitCause::ClosedPipe => format!("{name} closed its stdout and was stopped."),
+        ExitCause::ReadsNothing => format!("{name} did not read what it was sent and was stopped."),
         ExitCause::Unreachable { obstacle, detail } => {
             return unreachable(config, *obstacle, detail);
         }

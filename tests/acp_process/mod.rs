@@ -1,5 +1,6 @@
 //! Real processes as agents: what they say, how they end, and that nothing of them stays.
 
+mod limits;
 pub(crate) mod support;
 
 use rat_nvim::core::messages::agent::{AgentEvent, AgentRequest, CallError, ExitCause, Reply};

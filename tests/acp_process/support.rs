@@ -63,7 +63,7 @@ impl Bridge {
     pub(crate) fn with(watchdog: Option<Watchdog>, room: usize) -> Self {
         let (out, inbox) = mpsc::channel(room);
         let short = Duration::from_millis(200);
-        let grace_periods = GracePeriods { stdin: short, term: short, drain: short };
+        let grace_periods = GracePeriods { stdin: short, term: short, drain: short, unread: short };
         let agents = Agents::new(
             out,
             Arc::new(AnyTransport::new(ChildProcesses::new(watchdog))),

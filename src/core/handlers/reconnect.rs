@@ -61,8 +61,8 @@ impl State {
             ExitCause::Unreachable { obstacle, .. } => {
                 (obstacle.may_pass() && may_come_up).then(|| wait(attempts))
             }
-            // With the status 0 it has ended as it wanted to.
-            ExitCause::NotStarted { .. } | ExitCause::Status(0) => None,
+            // With the status 0 it has ended as it wanted to. One that reads nothing would do so again.
+            ExitCause::NotStarted { .. } | ExitCause::Status(0) | ExitCause::ReadsNothing => None,
             ExitCause::Status(_) | ExitCause::Signal(_) | ExitCause::ClosedPipe => {
                 (was_ready && attempts < MAX_RESTARTS).then_some(Duration::ZERO)
             }

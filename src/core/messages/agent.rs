@@ -196,6 +196,8 @@ pub enum ExitCause {
     Signal(String),
     /// It closed its stdout without exiting, so we stopped it.
     ClosedPipe,
+    /// It did not read what it was sent until that was too much, so we stopped it.
+    ReadsNothing,
     /// Nothing answers at its URL, or not as it should.
     Unreachable {
         /// What is in the way.
