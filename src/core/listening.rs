@@ -1,11 +1,10 @@
 //! What scripts listen to, and what they have not been told yet. It costs nothing where nobody listens.
 
-use super::messages::conversation::{ConversationEvent, EventKind, ToolCallEvent};
+use super::messages::conversation::{ConversationEvent, EventKind};
 use super::messages::editor::EditorMessage;
+use super::size;
 use crate::session::author::ChatId;
 use crate::session::content::Content;
-use crate::session::terminal::TerminalUpdate;
-use crate::session::tool_call::ToolContent;
 use crate::session::update::Update;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -107,44 +106,11 @@ impl Listening {
 /// The number of bytes of an event's texts that may be large.
 fn size(event: &ConversationEvent) -> usize {
     match event {
-        ConversationEvent::Update { update, .. } => match update {
-            Update::Chunk { content, .. } | Update::CompactionChunk { content, .. } => {
-                content_size(content)
-            }
-            Update::Message { content, .. } => content.iter().map(content_size).sum(),
-            Update::ToolContent { content, .. } => item_size(content),
-            Update::Terminal {
-                update: TerminalUpdate::Output(bytes) | TerminalUpdate::Whole(bytes),
-                ..
-            } => bytes.len(),
-            Update::Meta(meta) => meta.size,
-            _ => 0,
-        },
-        ConversationEvent::ToolCall(call) => call_size(call),
+        ConversationEvent::Update { update, .. } => size::of_update(update),
+        ConversationEvent::ToolCall(call) => size::of_call(&call.patch),
         ConversationEvent::PermissionAsked(asked) => asked.asks.len(),
         ConversationEvent::TurnStart { prompt } => prompt.as_ref().map_or(0, String::len),
         ConversationEvent::PermissionDecided { .. } | ConversationEvent::TurnEnd { .. } => 0,
-    }
-}
-
-fn call_size(ToolCallEvent { patch, .. }: &ToolCallEvent) -> usize {
-    let content = patch.content.iter().flatten().map(item_size).sum::<usize>();
-    let input = patch.input.as_ref().map_or(0, |input| input.json.len());
-    content + input + patch.output.as_ref().map_or(0, String::len)
-}
-
-fn item_size(item: &ToolContent) -> usize {
-    match item {
-        ToolContent::Content(content) => content_size(content),
-        ToolContent::Diff(diff) => diff.new.len() + diff.old.as_ref().map_or(0, String::len),
-        ToolContent::Change(_) | ToolContent::Terminal(_) | ToolContent::Unknown { .. } => 0,
-    }
-}
-
-fn content_size(content: &Content) -> usize {
-    match content {
-        Content::Text(text) | Content::Resource { text, .. } => text.len(),
-        other => other.data().map_or(0, str::len),
     }
 }
 

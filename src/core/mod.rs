@@ -14,6 +14,7 @@ mod requests;
 mod review_updates;
 mod sent_review;
 mod session_list;
+mod size;
 mod terminals;
 
 pub mod state;
