@@ -57,6 +57,8 @@ pub struct TranscriptPart {
 pub enum SaveResult {
     /// It was saved, or saving is disabled.
     Written,
+    /// It was saved, but most of the file may be replaced by what was saved later: the whole transcript should be saved.
+    Overgrown,
     /// Another process has the session open and saves it.
     Elsewhere,
     /// It could be saved now, but an earlier part was not: the whole transcript has to be saved.

@@ -65,6 +65,10 @@ impl State {
                 chat.saving.failed = false;
                 return;
             }
+            SaveResult::Overgrown => {
+                (chat.saving.failed, chat.saving.rewrite) = (false, true);
+                return self.save(id);
+            }
             SaveResult::Behind => {
                 chat.saving.rewrite = true;
                 return self.save(id);

@@ -157,6 +157,9 @@ fn a_failed_save_is_reported_once_and_made_up_for_later() {
     assert_eq!(notes(&world), 1);
     tell(&mut world, SaveResult::Behind);
     assert_eq!(files(&world.stored)[&SessionId::from("old")], transcript(&world));
+    world.stored.clear();
+    tell(&mut world, SaveResult::Overgrown);
+    assert_eq!(files(&world.stored)[&SessionId::from("old")], transcript(&world));
     tell(&mut world, SaveResult::Written);
     tell(&mut world, SaveResult::Failed("full".to_owned()));
     assert_eq!(notes(&world), 2);

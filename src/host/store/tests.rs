@@ -1,5 +1,6 @@
 //! Saving and loading sessions, with several programs that use one folder.
 
+mod growth;
 mod uses;
 
 use super::*;

@@ -88,11 +88,17 @@ pub(super) struct Transcripts {
     open: HashMap<PathBuf, OpenTranscript>,
 }
 
+/// How much may be appended, in bytes, beyond doubling a file, until it is written anew: an agent may replace a long message
+/// again and again.
+const MAX_REPLACED: u64 = 16 << 20;
+
 /// A transcript that this program has open.
 #[derive(Debug, Default)]
 struct OpenTranscript {
     /// `None` if another program holds the lock and writes the file.
     file: Option<Flock<File>>,
+    /// How large the file was when it was last as short as it can be, in bytes.
+    shortest: u64,
     /// Something could not be written, so the file is only complete again once it has been replaced as a whole.
     is_behind: bool,
     /// The message that is streaming in, by index, and the end of its text that is not written yet, since a secret may
@@ -116,7 +122,7 @@ impl Transcripts {
         let path = self.path(&session.key());
         let open = self.open.entry(path.clone()).or_default();
         let saved = open.write(&path, session, replace, part, &self.secrets);
-        open.is_behind = !matches!(saved, Ok(SaveResult::Written));
+        open.is_behind = !matches!(saved, Ok(SaveResult::Written | SaveResult::Overgrown));
         saved
     }
 
@@ -180,7 +186,8 @@ impl Transcripts {
         }
         match lock(&path) {
             Ok(Some(file)) => {
-                let open = OpenTranscript { file: Some(file), ..OpenTranscript::default() };
+                let shortest = file.metadata().map_or(0, |metadata| metadata.len());
+                let open = OpenTranscript { file: Some(file), shortest, ..Default::default() };
                 self.open.insert(path, open);
                 true
             }
@@ -259,11 +266,14 @@ impl OpenTranscript {
         }
         let lines = secrets.hide_bytes(&lines);
         if replace {
-            self.file = Some(replace_file(path, &lines)?);
-        } else {
-            append(file, &lines)?;
+            let file = replace_file(path, &lines)?;
+            self.shortest = file.metadata()?.len();
+            self.file = Some(file);
+            return Ok(SaveResult::Written);
         }
-        Ok(SaveResult::Written)
+        append(file, &lines)?;
+        let is_overgrown = file.metadata()?.len() > 2 * self.shortest + MAX_REPLACED;
+        Ok(if is_overgrown { SaveResult::Overgrown } else { SaveResult::Written })
     }
 }
 
