@@ -59,7 +59,8 @@ pub fn strip_colours(text: &str) -> Cow<'_, str> {
 
 /// Whether a text has no misleading characters. The user cannot verify a name that has some.
 pub fn is_plain(text: &str) -> bool {
-    !text.chars().any(is_misleading)
+    let mut before = None;
+    text.chars().all(|c| !is_misleading(before.replace(c), c))
 }
 
 /// Replaces each misleading character by what `blank` returns for it, else by [`REPLACEMENT`].
@@ -68,31 +69,46 @@ fn replace_misleading(text: &str, blank: impl Fn(char) -> Option<char>) -> Cow<'
     let text = if has_pairs { text.replace("\r\n", "\n").into() } else { Cow::Borrowed(text) };
     // The fast path, since most text is printable ASCII.
     let is_printable_ascii = |byte: u8| (0x20..0x7f).contains(&byte);
-    if text.bytes().all(is_printable_ascii) || text.chars().all(|c| !is_misleading(c)) {
+    if text.bytes().all(is_printable_ascii) || is_plain(&text) {
         return text;
     }
-    let replace = |c| if is_misleading(c) { blank(c).unwrap_or(REPLACEMENT) } else { c };
+    let mut before = None;
+    let replace = |c| {
+        let is_misleading = is_misleading(before, c);
+        let shown = if is_misleading { blank(c).unwrap_or(REPLACEMENT) } else { c };
+        before = Some(shown);
+        shown
+    };
     Cow::Owned(text.chars().map(replace).collect())
 }
 
-/// Whether a character controls a terminal, ends a line, changes the direction of text or is
-/// invisible. Zero-width joiners are not included: some languages need them. The list is the same
-/// as in `lua/rat/util/text.lua`.
-fn is_misleading(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{ad}'
-                | '\u{61c}'
-                | '\u{180e}'
-                | '\u{200b}'
-                | '\u{200e}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
+/// Whether a character after `before` controls a terminal, ends a line, changes the direction of
+/// text or is invisible. Joiners without a width are needed in some languages and emojis, but never
+/// after an ASCII character. The list is the same as in `lua/rat/util/text.lua`.
+fn is_misleading(before: Option<char>, c: char) -> bool {
+    let joins = || before.is_some_and(|before| !before.is_ascii() && before != REPLACEMENT);
+    match c {
+        '\u{200c}' | '\u{200d}' => !joins(),
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'
+        | '\u{200e}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{2800}'
+        | '\u{3164}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => true,
+        _ => c.is_control(),
+    }
 }
 
 #[cfg(test)]
@@ -110,7 +126,7 @@ mod tests {
         }
 
         #[test]
-        fn other_characters_are_unchanged(text in "[a-zäöü漢😀\u{200d} ]{0,40}") {
+        fn other_characters_are_unchanged(text in "[a-zäöü漢😀 ]{0,40}") {
             prop_assert_eq!(line(&text), text.as_str());
             prop_assert_eq!(lines(&text), text.as_str());
         }
@@ -121,6 +137,74 @@ mod tests {
         assert_eq!(strip_colours("\x1b[1;31mred\x1b[0m \x1b[38:2::1mé\x1b[m"), "red é");
         for other in ["plain", "\x1b[2J", "\x1b[31", "\x1b]0;m\x07", "[31m", "\x1b[3\x1bm"] {
             assert_eq!(strip_colours(other), other);
+        }
+    }
+
+    /// Holds (Hostile agents): Characters that hide or reorder text are visible in titles, cards, choosers and messages.
+    #[test]
+    fn each_misleading_character_is_replaced() {
+        for c in [
+            '\0',
+            '\u{7}',
+            '\u{1b}',
+            '\u{7f}',
+            '\u{85}',
+            '\u{9b}',
+            '\u{ad}',
+            '\u{34f}',
+            '\u{61c}',
+            '\u{115f}',
+            '\u{17b4}',
+            '\u{180b}',
+            '\u{180e}',
+            '\u{200b}',
+            '\u{200c}',
+            '\u{200d}',
+            '\u{200e}',
+            '\u{200f}',
+            '\u{2028}',
+            '\u{2029}',
+            '\u{202a}',
+            '\u{202b}',
+            '\u{202c}',
+            '\u{202d}',
+            '\u{202e}',
+            '\u{2060}',
+            '\u{2064}',
+            '\u{2066}',
+            '\u{2067}',
+            '\u{2068}',
+            '\u{2069}',
+            '\u{206f}',
+            '\u{2800}',
+            '\u{3164}',
+            '\u{feff}',
+            '\u{ffa0}',
+            '\u{fff9}',
+            '\u{fffb}',
+            '\u{1bca0}',
+            '\u{1d173}',
+            '\u{e0001}',
+            '\u{e0041}',
+            '\u{e0100}',
+            '\u{e0fff}',
+        ] {
+            let text = format!("rm{c} -rf");
+            assert!(!is_plain(&text), "{c:?}");
+            assert_eq!(line(&text), "rm\u{fffd} -rf", "{c:?}");
+        }
+        assert_eq!(
+            line("a\u{200d}\u{200c}b\u{202e}\u{200d}"),
+            "a\u{fffd}\u{fffd}b\u{fffd}\u{fffd}"
+        );
+        for text in [
+            "نمی\u{200c}خواهم",
+            "👩\u{200d}👧",
+            "क\u{94d}\u{200d}ष",
+            "❤\u{fe0f}",
+            "1\u{fe0f}\u{20e3}",
+        ] {
+            assert_eq!(line(text), text);
         }
     }
 

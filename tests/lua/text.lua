@@ -33,9 +33,50 @@ case("what misleads a terminal or a reader is replaced", function()
     ["a\27c\194\155d é"] = "a" .. mark .. "c" .. mark .. "d é",
     ["\226\128\174x\226\128\139"] = mark .. "x" .. mark,
     ["name\155]52;\255"] = "name" .. mark .. "]52;" .. mark,
-    ["zwj \226\128\141 \240\159\152\128"] = "zwj \226\128\141 \240\159\152\128",
+    -- Joiners stay in emojis and in languages that need them, but nowhere else.
+    ["\240\159\152\128\226\128\141\240\159\152\128"] = "\240\159\152\128\226\128\141\240\159\152\128",
+    ["\217\134\226\128\140\216\174"] = "\217\134\226\128\140\216\174",
+    ["rm\226\128\141\226\128\140 x"] = "rm" .. mark .. mark .. " x",
+    ["\226\128\141x"] = mark .. "x",
   }) do
     same(nvim:lua("return require('rat.util.text').one_line(...)", text), wanted)
+  end
+end)
+
+--- Holds (Hostile agents): Characters that hide or reorder text are visible in titles, cards, choosers and messages.
+case("each character that misleads is replaced", function()
+  local nvim = check.start()
+  local code = "return vim.tbl_map(require('rat.util.text').one_line, ...)"
+  local points = {
+    0x07,
+    0x1b,
+    0x7f,
+    0x85,
+    0x9b,
+    0xad,
+    0x34f,
+    0x61c,
+    0x115f,
+    0x17b4,
+    0x180b,
+    0x180e,
+    0x200b,
+    0x200c,
+    0x200d,
+  }
+  vim.list_extend(
+    points,
+    { 0x200e, 0x200f, 0x2028, 0x202a, 0x202c, 0x202e, 0x2060, 0x2066, 0x2069, 0x206f, 0x2800 }
+  )
+  vim.list_extend(
+    points,
+    { 0x3164, 0xfeff, 0xffa0, 0xfff9, 0xfffb, 0x1bca0, 0x1d173, 0xe0001, 0xe0041, 0xe0100, 0xe0fff }
+  )
+  local texts = vim.tbl_map(function(point)
+    return "rm" .. vim.fn.nr2char(point, true) .. " -rf"
+  end, points)
+  for _, shown in ipairs(nvim:lua(code, texts)) do
+    same(shown, "rm\239\191\189 -rf")
   end
 end)
 

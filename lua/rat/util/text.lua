@@ -9,14 +9,25 @@ local REPLACEMENT = "\239\191\189"
 local MISLEADING = {
   "[%z\1-\31\127]",
   "\194[\128-\159\173]",
+  "\205\143",
   "\216\156",
-  "\225\160\142",
+  "\225\133[\159\160]",
+  "\225\158[\180\181]",
+  "\225\160[\139-\143]",
   "\226\128[\139\142\143\168-\174]",
   "\226\129[\160-\175]",
+  "\226\160\128",
+  "\227\133\164",
   "\239\187\191",
-  "\239\191[\185-\187]",
-  "\243\160[\128\129][\128-\191]",
+  "\239\190\160",
+  "\239\191[\176-\187]",
+  "\240\155\178[\160-\163]",
+  "\240\157\133[\179-\186]",
+  "\243\160[\128-\191][\128-\191]",
 }
+
+--- Joiners without a width (U+200C, U+200D), which some languages and emojis need, but never after an ASCII character.
+local JOINER = "\226\128[\140\141]"
 
 --- Replaces each byte that is not part of valid UTF-8, as in some file names: some terminals take such bytes for control
 --- characters.
@@ -45,6 +56,14 @@ function M.one_line(text)
   text = replace_invalid_utf8(text):gsub("\r\n", " "):gsub("[\t\n\r]", " ")
   for _, pattern in ipairs(MISLEADING) do
     text = text:gsub(pattern, REPLACEMENT)
+  end
+  if text:find(JOINER) then
+    text =
+      text:gsub("^" .. JOINER, REPLACEMENT):gsub("([%z\1-\127])" .. JOINER, "%1" .. REPLACEMENT)
+    local count
+    repeat
+      text, count = text:gsub(REPLACEMENT .. JOINER, REPLACEMENT .. REPLACEMENT)
+    until count == 0
   end
   return text
 end
