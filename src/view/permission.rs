@@ -57,7 +57,8 @@ pub(super) fn question(entry: &ToolEntry) -> impl Iterator<Item = &str> {
 fn summary_of_call(call: &ToolCall, scene: &Scene) -> String {
     // The title of a command, or of a tool of unknown kind, is shown unchanged.
     let is_plain = matches!(call.kind, ToolKind::Execute | ToolKind::Other);
-    let mut out = if is_plain { scene.title(call) } else { title::heading(call, scene) };
+    let title = || truncate(&scene.title(call), MAX_TITLE);
+    let mut out = if is_plain { title() } else { title::heading(call, scene) };
     let paths: Vec<_> = call.paths().map(|path| scene.shorten(path)).collect();
     for row in rows(call, true) {
         out.push('\n');
@@ -70,7 +71,8 @@ fn summary_of_call(call: &ToolCall, scene: &Scene) -> String {
             out.push_str(path);
         }
     }
-    truncate(&out, MAX_SUMMARY)
+    let summary = truncate(&out, MAX_SUMMARY);
+    if summary.len() < out.len() { summary + "\n… see the chat for the rest" } else { summary }
 }
 
 /// Returns the rows that the first line of the title does not show. The fields of the input are
@@ -83,13 +85,14 @@ fn rows(call: &ToolCall, waits: bool) -> Vec<Row> {
     let is_whole = first.len() == title.len() && title.chars().count() <= MAX_TITLE;
     let in_command = input.command.as_ref().is_some_and(|command| mentions(command, title));
     let repeats_title = !is_whole && !in_command;
-    if repeats_title {
-        rows.extend(prefixed("", "", title));
-    }
+    // Before a long title, which could push it out of sight.
     if let Some(command) = &input.command
         && !mentions(if repeats_title || is_whole { title } else { "" }, command)
     {
         rows.extend(prefixed("$ ", "  ", command));
+    }
+    if repeats_title {
+        rows.extend(prefixed("", "", title));
     }
     if !waits {
         return rows;
@@ -203,6 +206,10 @@ mod tests {
         assert_eq!(shown(&run("Run tools", "ls")), "Run tools\n$ ls");
         assert_eq!(shown(&run("`ls`", "ls")), "`ls`");
         assert_eq!(shown(&run("ls | wc -l", "ls | wc -l")), "ls | wc -l");
+        let hidden = run(&"x ".repeat(10_000), "rm -rf X");
+        let lines: Vec<String> = shown(&hidden).lines().map(str::to_owned).collect();
+        assert_eq!((lines[0].chars().count(), lines[1].as_str()), (MAX_TITLE + 1, "$ rm -rf X"));
+        assert!(shown(&hidden).ends_with("…\n… see the chat for the rest"));
         let long = format!("{}\nrm -rf X", "echo 1\n".repeat(900));
         assert!(rows(&run("Tidy up", &long), true).iter().any(|row| row.text == "rm -rf X"));
         let many = "echo 1\n".repeat(MAX_COMMAND_LINES + 20_000);
