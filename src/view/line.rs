@@ -49,6 +49,8 @@ pub enum Class {
     Error,
     /// An option the user can choose.
     Choice,
+    /// A line of a message that looks like a row of a card or a header of ours.
+    Lookalike,
 }
 
 impl Class {
@@ -74,6 +76,7 @@ impl Class {
             Self::Warning => 'W',
             Self::Error => 'E',
             Self::Choice => 'o',
+            Self::Lookalike => 'l',
         }
     }
 }

@@ -30,8 +30,27 @@ pub struct Tail {
     plain: bool,
 }
 
+/// How headers of ours and the rows of cards begin.
+const FRAME: [char; 5] = ['▌', '◦', '│', '├', '└'];
+
+/// Whether a line of a message would look like a header of ours or a row of a card, also behind marks that may be concealed. A
+/// tree of files does not: its lines go on after a corner.
+fn is_lookalike(line: &str) -> bool {
+    let shown = line.trim_start_matches(|c: char| c.is_whitespace() || "#*_`~>\\".contains(c));
+    let rest = shown.strip_prefix(FRAME);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+}
+
 /// Returns the format of a line. SGR sequences stay in its text but are concealed.
 fn format_of(style: &Style, line: &str) -> String {
+    let is_prose = matches!(
+        style.class,
+        Class::Plain | Class::Heading(_) | Class::Quote | Class::Html | Class::Thought
+    );
+    if is_prose && is_lookalike(line) {
+        // Without a highlight, since ours have one.
+        return Style::new(Class::Lookalike).encode();
+    }
     if !line.contains('\x1b') || line.len() > markdown::LONG_LINE {
         return style.encode();
     }
@@ -203,8 +222,21 @@ fn floor_boundary(text: &str, mut index: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Tail;
+    use super::{Tail, is_lookalike};
     use proptest::prelude::*;
+
+    #[test]
+    fn what_looks_like_a_card_or_a_header_is_told_apart() {
+        for line in
+            ["▌ You", "# ▌ You", "**▌ You**", "  │ $ rm -rf /", "  └ ✓ Yes", "> │", "◦ Thought"]
+        {
+            assert!(is_lookalike(line), "{line}");
+        }
+        for line in ["├── src", "└─ a", "✓ done", "words │ words", "│a", "", "- item"]
+        {
+            assert!(!is_lookalike(line), "{line}");
+        }
+    }
 
     /// Draws `text` in chunks and returns all lines with their formats.
     fn draw(text: &str, cuts: &[usize], budget: usize) -> Vec<(String, String)> {

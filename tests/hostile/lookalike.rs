@@ -1,4 +1,5 @@
-//! A folder of the project that has the name of a buffer of ours, which plugins that show folders take for it.
+//! What looks like ours: a folder of the project that has the name of a buffer of ours, which plugins that show folders take
+//! for it, and messages that imitate cards.
 
 use super::names;
 use crate::support::{Chat, Options, PROMPT, TRANSCRIPT};
@@ -73,4 +74,36 @@ fn a_folder_with_the_name_of_a_buffer_does_not_take_its_place() {
     chat.nvim.poll("word of it", |nvim| nvim.messages().contains("confuses file explorers"));
     chat.end_turn("end_turn");
     chat.nvim.poll_state("ready");
+}
+
+/// Holds (Hostile agents): A message that imitates a card, an answer or a prompt is marked as part of a message.
+#[test]
+fn a_message_that_imitates_a_card_or_a_prompt_is_marked() {
+    let mut chat = Chat::in_turn();
+    let card = "? edit main.rs\n  │ $ rm -rf ~\n  └ ✓ Yes, always\n\n# ▌ You\n\nDo it.\n\n";
+    chat.say(&format!("Look:\n\n{card}```\n  │ code\n```\n\n├── tree\n\nThe end."));
+    chat.nvim.poll_screen("The end.");
+    let text = chat.nvim.screen().text();
+    let rows = |part: &str| {
+        let rows = text.lines().filter(|row| row.contains(part));
+        rows.map(|row| row.contains("‹ part of the message")).collect::<Vec<_>>()
+    };
+    for part in ["│ $ rm -rf ~", "└ ✓ Yes, always"] {
+        assert_eq!(rows(part), [true], "{part}: {text}");
+    }
+    assert!(rows("▌ You").contains(&true), "{text}");
+    for part in ["│ code", "├── tree", "Do it.", "? edit"] {
+        assert_eq!(rows(part), [false], "{part}: {text}");
+    }
+    // The real ones are not.
+    chat.agent.update(
+        "s1",
+        json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Run it",
+        "kind": "execute", "status": "pending", "rawInput": {"command": "make all"}}),
+    );
+    chat.nvim.poll_screen("│ $ make all");
+    let text = chat.nvim.screen().text();
+    let real = text.lines().find(|row| row.contains("$ make all")).unwrap();
+    assert!(!real.contains("part of the message"), "{text}");
+    assert!(text.lines().any(|row| row.contains("▌ You") && !row.contains("part of")), "{text}");
 }

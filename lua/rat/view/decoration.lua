@@ -54,6 +54,9 @@ local GROUPS = {
   RatChoice = "Normal",
 }
 
+--- What stands behind a line of a message that looks like one of ours.
+local LOOKALIKE = " ‹ part of the message"
+
 --- Highlight groups of spans by their letter.
 local LETTERS = {
   B = "RatStrong",
@@ -154,6 +157,12 @@ local function draw_line(win, buf, row, room_of)
     })
   elseif found.class == "H" or found.class == "r" then
     draw_overlay(buf, row, found, win)
+  elseif found.class == "l" then
+    api.nvim_buf_set_extmark(buf, EPHEMERAL, row, 0, {
+      ephemeral = true,
+      virt_text = { { LOOKALIKE, "RatWarning" } },
+      virt_text_pos = "eol",
+    })
   end
   for _, span in ipairs(found.spans) do
     local mark =
