@@ -56,7 +56,7 @@ impl<W: Write> Repeats<W> {
         }
         kind.left_out += 1;
         if kind.left_out == 1 {
-            kind.beginning = String::from_utf8_lossy(compared).trim().to_owned();
+            String::from_utf8_lossy(compared).trim().clone_into(&mut kind.beginning);
             writeln!(self.writer, "  more lines like this are counted: {}", kind.beginning)?;
         }
         Ok(())

@@ -120,12 +120,9 @@ fn of_setting(name: &str, value: &str) -> Vec<String> {
 /// Returns the secrets in headers: their values, and the words of those that are named like a secret, because the scheme of an
 /// authorization is a word before it.
 fn in_headers(headers: &[(String, String)]) -> Vec<String> {
-    let words = |(name, value): &(String, String)| match is_secret(name) {
-        true => value.split_whitespace().map(str::to_owned).collect(),
-        false => Vec::new(),
-    };
-    let values = headers.iter().map(|(_, value)| value.clone());
-    values.chain(headers.iter().flat_map(words)).collect()
+    let named = headers.iter().filter(|(name, _)| is_secret(name));
+    let words = named.flat_map(|(_, value)| value.split_whitespace()).map(str::to_owned);
+    headers.iter().map(|(_, value)| value.clone()).chain(words).collect()
 }
 
 /// Returns the secrets in the arguments of a program, which may be a command line for a shell: the values of options and
