@@ -117,3 +117,29 @@ fn a_plan_with_an_entry_of_10_mb_does_not_hold_up_neovim() {
         json!({"sessionUpdate": "plan", "entries": [entry]})
     });
 }
+
+/// Holds (Hostile agents): However large a title, a command or a list of an agent is, Neovim is not held up for more than 16 ms.
+#[test]
+fn a_hundred_thousand_commands_do_not_hold_up_neovim() {
+    expect_short("commands", |round| {
+        let command =
+            |number| json!({"name": format!("c{number}"), "description": format!("{round}")});
+        let all: Vec<_> = (0..100_000).map(command).collect();
+        json!({"sessionUpdate": "available_commands_update", "availableCommands": all})
+    });
+}
+
+/// Holds (Hostile agents): A permission request with more options than can be shown is refused.
+#[test]
+fn a_request_with_too_many_options_is_refused() {
+    let _alone = super::alone();
+    let mut chat = Chat::in_turn();
+    let option =
+        |number| json!({"optionId": format!("{number}"), "name": "Yes", "kind": "allow_once"});
+    let options: Vec<_> = (0..10_000).map(option).collect();
+    let asked = json!({"toolCall": call(0, json!({})), "options": options});
+    let pending = chat.ask("session/request_permission", asked);
+    let error = chat.agent.expect_answer(pending).unwrap_err();
+    assert_eq!(error["message"], "there can be at most 100 options");
+    assert_eq!(chat.nvim.waiting(), 0);
+}

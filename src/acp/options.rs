@@ -1,16 +1,28 @@
 //! Decodes modes, config options and commands (ACP session modes, session config options, slash commands). Version 2 calls
 //! some ids differently than version 1; either name is read.
 
-use crate::acp::fields::Fields;
+use crate::acp::fields::{Fields, first};
 use crate::session::update::{Choice, Command, ConfigOption, OptionValue, Selection};
 use serde_json::Value;
+
+/// How many modes, options, choices of one or commands are kept.
+const MAX_ITEMS: usize = 1000;
+
+/// Returns the first items of a list. That others are left out is logged only: nobody looks through as many.
+fn bounded<T>(items: impl IntoIterator<Item = T>, what: &str) -> Vec<T> {
+    let (kept, others) = first(items, MAX_ITEMS);
+    if others > 0 {
+        tracing::warn!(target: "acp", others, "more {what} than are kept");
+    }
+    kept
+}
 
 /// Decodes `modes` in the result of starting a session; `None` if there are none.
 pub(super) fn modes(fields: &mut Fields) -> Option<Selection> {
     let mut modes = fields.object("modes")?;
     let available = modes.objects("availableModes")?.filter_map(|mode| choice(mode, "id"));
     Some(Selection {
-        available: available.collect(),
+        available: bounded(available, "modes"),
         current: modes.text("currentModeId").unwrap_or_default(),
     })
 }
@@ -20,7 +32,7 @@ pub(super) fn models(fields: &mut Fields) -> Option<Selection> {
     let mut models = fields.object("models")?;
     let available = models.objects("availableModels")?.filter_map(|model| choice(model, "modelId"));
     Some(Selection {
-        available: available.collect(),
+        available: bounded(available, "models"),
         current: models.text("currentModelId").unwrap_or_default(),
     })
 }
@@ -28,7 +40,7 @@ pub(super) fn models(fields: &mut Fields) -> Option<Selection> {
 /// Decodes `configOptions`, in the agent's order; `None` if the field is missing. Options of an unknown type are left out (ACP
 /// session config options).
 pub(super) fn config(fields: &mut Fields) -> Option<Vec<ConfigOption>> {
-    Some(fields.objects("configOptions")?.filter_map(config_option).collect())
+    Some(bounded(fields.objects("configOptions")?.filter_map(config_option), "options"))
 }
 
 fn config_option(mut fields: Fields) -> Option<ConfigOption> {
@@ -62,7 +74,7 @@ fn choices(items: Vec<Value>) -> Vec<Choice> {
                 .map(|choice| Choice { group: Some(group.clone()), ..choice }),
         );
     }
-    flat
+    bounded(flat, "choices")
 }
 
 fn choice(mut fields: Fields, id: &str) -> Option<Choice> {
@@ -73,7 +85,7 @@ fn choice(mut fields: Fields, id: &str) -> Option<Choice> {
 
 /// Decodes `availableCommands`; `None` if the field is missing.
 pub(super) fn commands(fields: &mut Fields) -> Option<Vec<Command>> {
-    Some(fields.objects("availableCommands")?.filter_map(command).collect())
+    Some(bounded(fields.objects("availableCommands")?.filter_map(command), "commands"))
 }
 
 /// Decodes a command. One of an unknown type may not be sent as text, so it is left out.

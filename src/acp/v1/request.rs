@@ -12,6 +12,9 @@ use crate::session::terminal::request::{CreateTerminal, TerminalRequest};
 use serde_json::Value;
 use std::path::PathBuf;
 
+/// The maximum number of options of a permission request: the user has to see all of them.
+const MAX_OPTIONS: usize = 100;
+
 /// Returns the method with this name. One that is unknown or not handled according to [`table`], and thus not advertised, is
 /// refused with -32601 (ACP extensibility).
 pub fn method(name: &str) -> Result<Method, Refusal> {
@@ -108,17 +111,26 @@ fn permission(params: &mut Fields) -> Result<PermissionRequest, Refusal> {
         .object("toolCall")
         .ok_or_else(|| Refusal::invalid_params("toolCall must be an object"))?;
     let tool_call = required(&mut call, "toolCallId")?.into();
-    // An empty list may be intended. A missing one is an error that the user cannot correct.
-    let options = params
-        .objects("options")
-        .ok_or_else(|| Refusal::invalid_params("options must be a list"))?;
-    let options = options.filter_map(option).collect();
+    let options = options(params)?;
     let patch = Box::new(tool::patch(&mut call));
     Ok(PermissionRequest { tool_call, patch, question: None, options })
 }
 
-/// Decodes an option of a permission request; `None` if it has no id.
-pub fn option(mut fields: Fields) -> Option<PermissionOption> {
+/// Decodes the options of a permission request. An empty list may be intended. A missing one is an error that the user cannot
+/// correct.
+pub fn options(params: &mut Fields) -> Result<Vec<PermissionOption>, Refusal> {
+    let options = params
+        .objects("options")
+        .ok_or_else(|| Refusal::invalid_params("options must be a list"))?;
+    let options: Vec<_> = options.filter_map(option).collect();
+    if options.len() > MAX_OPTIONS {
+        return Err(Refusal::invalid_params(format!("there can be at most {MAX_OPTIONS} options")));
+    }
+    Ok(options)
+}
+
+/// Decodes an option; `None` if it has no id.
+fn option(mut fields: Fields) -> Option<PermissionOption> {
     let id = fields.text("optionId")?;
     let name = fields.text("name").unwrap_or_else(|| id.clone());
     let kind = match fields.text("kind").as_deref() {

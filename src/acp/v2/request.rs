@@ -3,10 +3,11 @@
 use super::table;
 use super::tool;
 use crate::acp::dialect::{IncomingRequest, Method, Refusal};
-use crate::acp::fields::{Fields, json};
+use crate::acp::fields::{Fields, cut, json};
 use crate::acp::v1::elicitation;
-use crate::acp::v1::request::{option, required};
+use crate::acp::v1::request::{options, required};
 use crate::acp::v1::table::handles;
+use crate::acp::v1::tool::MAX_TITLE_BYTES;
 use crate::core::messages::agent::AgentRequest;
 use crate::session::content::Content;
 use crate::session::ids::ToolCallId;
@@ -44,12 +45,10 @@ pub fn decode(
 
 /// Decodes a permission request. One that is about no tool call gets one of its own, which shows what is asked.
 fn permission(params: &mut Fields, general: &mut u64) -> Result<PermissionRequest, Refusal> {
-    let title = required(params, "title")?;
-    let description = params.text("description").filter(|text| !text.trim().is_empty());
-    let options = params
-        .objects("options")
-        .ok_or_else(|| Refusal::invalid_params("options must be a list"))?;
-    let options = options.filter_map(option).collect();
+    let title = cut(required(params, "title")?, MAX_TITLE_BYTES);
+    let description = params.text("description").map(|text| cut(text, MAX_TITLE_BYTES));
+    let description = description.filter(|text| !text.trim().is_empty());
+    let options = options(params)?;
     let mut subject = params.object("subject").unwrap_or_default();
     let kind = subject.text("type").unwrap_or_default();
     if kind == "tool_call" {
