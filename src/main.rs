@@ -1,12 +1,12 @@
-//! The command line: runs the bridge that Neovim starts (the default), the tour, a replay, the report for `:checkhealth rat`, or the
-//! watchdog of a process group.
+//! The command line: runs the bridge that Neovim starts (the default), the tour, a replay, the report for `:checkhealth rat`, the
+//! watchdog of a process group, or a program that is confined.
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use rat_nvim::config::report::report;
 use rat_nvim::exec;
-use rat_nvim::process::program;
+use rat_nvim::process::{confine, program};
 use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -53,6 +53,9 @@ enum Command {
     /// Reports whether the configured agents can be started, for `:checkhealth rat`.
     #[command(hide = true)]
     CheckAgents,
+    /// Restricts what it may do, then becomes a program.
+    #[command(hide = true)]
+    Confine(confine::Policy),
     /// Ends a process and all it started when stdin closes.
     #[command(hide = true)]
     WatchGroup {
@@ -114,6 +117,7 @@ fn main() -> ExitCode {
         Some(Command::Exec(arguments)) => exec::run(*arguments),
         Some(Command::Replay { file }) => rat_nvim::replay::run(&file),
         Some(Command::Tour) => rat_nvim::tour::run(),
+        Some(Command::Confine(policy)) => confine::run(policy),
         Some(Command::CheckAgents) => check_agents(),
         Some(Command::WatchGroup { group, mark }) => {
             rat_nvim::process::watch::watch_group(group, &mark)

@@ -27,6 +27,7 @@ const HEADINGS: &[&str] = &[
     "Dialects",
     "Transports",
     "Agents elsewhere",
+    "Confinement",
     "Crashes",
     "Prompts and keys",
     "Windows and views",

@@ -10,6 +10,7 @@ mod acp_remote;
 mod annotations;
 mod architecture;
 mod build;
+mod confine;
 mod exec;
 mod exec_shells;
 mod exec_terminal;

@@ -2,12 +2,13 @@
 //! the [`Watchdog`] that ends it if this program is killed. It does not read or write the process's
 //! stdio.
 
+use super::program;
 use super::strays::Mark;
 use super::watch;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
@@ -25,10 +26,7 @@ impl Watchdog {
     /// Uses this program as the watchdog, with the hidden subcommand that runs
     /// [`watch::watch_group`].
     pub fn of_this_program() -> std::io::Result<Self> {
-        // The link refers to the running executable even after an update has replaced the file.
-        let link = Path::new("/proc/self/exe");
-        let program = if link.exists() { link.to_owned() } else { std::env::current_exe()? };
-        Ok(Self { program, args: vec!["watch-group".into()] })
+        Ok(Self { program: program::running()?, args: vec!["watch-group".into()] })
     }
 
     fn spawn(&self, group: Pid, mark: &Mark) -> std::io::Result<Child> {

@@ -22,6 +22,12 @@ pub fn find(command: &str, path: &str, cwd: &Path) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("{command} is not on PATH"))
 }
 
+/// A path to run this program by, also after an update has replaced its file.
+pub fn running() -> std::io::Result<PathBuf> {
+    let link = Path::new("/proc/self/exe");
+    if link.exists() { Ok(link.to_owned()) } else { std::env::current_exe() }
+}
+
 /// The path of this program. After an update has replaced its file, it is that of the new one.
 pub fn this_program() -> PathBuf {
     let path = std::env::current_exe().unwrap_or_default();

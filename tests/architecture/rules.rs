@@ -59,7 +59,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("acp", &["jsonrpc", "process", "core", "view", "session", "edit", "secrets"]),
     ("documents", &["core", "view", "session", "edit"]),
     ("host", &["process", "core", "view", "trust", "session", "edit", "secrets"]),
-    ("process", &[]),
+    ("process", &["session"]),
     ("jsonrpc", &[]),
     ("core", &["view", "trust", "session", "edit"]),
     ("view", &["session", "edit"]),

@@ -10,6 +10,7 @@
 
 mod agent;
 mod chat;
+mod confine;
 mod dice;
 mod frames;
 mod gateway;
@@ -27,6 +28,7 @@ mod values;
 
 pub use agent::{Agent, Pending, Request, text, yes_or_no};
 pub use chat::{Chat, ChatBuilder, PROMPT, TRANSCRIPT};
+pub use confine::can_confine;
 pub(crate) use dice::Dice;
 pub use gateway::{Gateway, Head, Way};
 pub use nvim::{Nvim, Options};

@@ -17,11 +17,19 @@ pub struct TempFolder {
 impl TempFolder {
     /// Makes the folder.
     pub fn new() -> Self {
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// Makes the folder where confined agents may not write, unlike in `/tmp`.
+    pub fn apart() -> Self {
+        Self::below(Path::new("/var/tmp"))
+    }
+
+    fn below(parent: &Path) -> Self {
         // A killed test leaves its folder behind, and a later process may have the same number.
         let path = loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let path =
-                std::env::temp_dir().join(format!("rat{:07}{number:03}", std::process::id()));
+            let path = parent.join(format!("rat{:07}{number:03}", std::process::id()));
             match std::fs::create_dir(&path) {
                 Ok(()) => break path,
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
