@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
@@ -51,10 +52,25 @@ pub struct AgentOptions {
     pub reconnect: Option<String>,
     /// What to do when it has not stopped after a cancel: `ask` or `restart`.
     pub on_cancel_timeout: Option<String>,
+    /// Whether and how it is confined: `false`, `"write"` or a table with `write`, `hide` and `net`.
+    #[cfg_attr(test, schemars(with = "Option<Confine>"))]
+    pub confine: Option<Value>,
     /// What it may ask of us.
     pub capabilities: CapabilityOptions,
     /// How long to wait for answers.
     pub timeouts: TimeoutOptions,
+}
+
+/// The forms of `confine`, for the description of messages. They are parsed later, so that what is wrong with them is a problem
+/// of the agent.
+#[cfg(test)]
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+#[expect(dead_code, reason = "only described")]
+enum Confine {
+    Switch(bool),
+    Word(String),
+    Table {},
 }
 
 /// What an agent may ask of us; unset counts as true.
@@ -135,6 +151,7 @@ impl AgentOptions {
         self.dialect = over.dialect.or(self.dialect);
         self.reconnect = over.reconnect.or(self.reconnect);
         self.on_cancel_timeout = over.on_cancel_timeout.or(self.on_cancel_timeout);
+        self.confine = over.confine.or(self.confine);
         self.capabilities = CapabilityOptions {
             read: over.capabilities.read.or(self.capabilities.read),
             write: over.capabilities.write.or(self.capabilities.write),

@@ -3,6 +3,9 @@
 //! `lua/rat/config/presets.lua` is generated from this file, because Neovim completes names and shows titles before the
 //! binary runs.
 
+/// The name of the built-in agent, and the subcommand that runs it.
+pub const TOUR: &str = "tour";
+
 /// A well-known agent: how to install and start it.
 #[derive(Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(serde::Serialize))]
@@ -17,11 +20,70 @@ pub struct Preset {
     pub args: &'static [&'static str],
     /// A command that installs it, or a reference to instructions.
     pub install_hint: &'static str,
+    /// What it needs where it is confined; `None` if that is not known.
+    pub confined: Option<Confined>,
+}
+
+/// What an agent needs so that it works where it is confined.
+#[derive(Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(serde::Serialize))]
+pub struct Confined {
+    /// The folders of its state.
+    pub folders: &'static [HomePath],
+    /// Files of its state outside of those folders, and what a missing one is created with.
+    pub files: &'static [(HomePath, &'static str)],
+    /// Variables to set in its environment.
+    pub env: &'static [(&'static str, &'static str)],
+    /// Its own sandbox, if it has one that does not work inside of ours.
+    pub own_sandbox: Option<OwnSandbox>,
+}
+
+/// A path below the home folder, or below a folder that a variable names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(test, derive(serde::Serialize))]
+pub struct HomePath {
+    /// The path below the home folder.
+    pub path: &'static str,
+    /// A variable that names another folder, and the path below that.
+    pub variable: Option<(&'static str, &'static str)>,
+}
+
+/// The switch of a sandbox, in JSON files.
+#[derive(Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(serde::Serialize))]
+pub struct OwnSandbox {
+    /// The switch, as a JSON pointer.
+    pub switch: &'static str,
+    /// The file of the system, whose word is final.
+    pub system: &'static str,
+    /// Files below the working folder, the more important first.
+    pub project: &'static [&'static str],
+    /// The file of the user.
+    pub user: HomePath,
+}
+
+const fn at_home(path: &'static str) -> HomePath {
+    HomePath { path, variable: None }
+}
+
+const fn at_home_or(path: &'static str, variable: &'static str, below: &'static str) -> HomePath {
+    HomePath { path, variable: Some((variable, below)) }
+}
+
+/// What an agent needs that keeps its state in these folders.
+const fn in_folders(folders: &'static [HomePath]) -> Confined {
+    Confined { folders, files: &[], env: &[], own_sandbox: None }
 }
 
 /// Returns the preset with this name.
 pub fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
+}
+
+/// Returns what the agent of this name needs where it is confined. The tour needs nothing.
+pub fn needs(name: &str) -> Option<&'static Confined> {
+    const NOTHING: Confined = in_folders(&[]);
+    if name == TOUR { Some(&NOTHING) } else { find(name)?.confined.as_ref() }
 }
 
 /// All presets, sorted by name.
@@ -32,6 +94,7 @@ pub const PRESETS: &[Preset] = &[
         command: "auggie",
         args: &["--acp"],
         install_hint: "npm install -g @augmentcode/auggie",
+        confined: None,
     },
     Preset {
         name: "claude",
@@ -39,6 +102,17 @@ pub const PRESETS: &[Preset] = &[
         command: "claude-agent-acp",
         args: &[],
         install_hint: "npm install -g @agentclientprotocol/claude-agent-acp",
+        confined: Some(Confined {
+            folders: &[at_home_or(".claude", "CLAUDE_CONFIG_DIR", "")],
+            files: &[(at_home_or(".claude.json", "CLAUDE_CONFIG_DIR", ".claude.json"), "{}")],
+            env: &[],
+            own_sandbox: Some(OwnSandbox {
+                switch: "/sandbox/enabled",
+                system: "/etc/claude-code/managed-settings.json",
+                project: &[".claude/settings.local.json", ".claude/settings.json"],
+                user: at_home_or(".claude/settings.json", "CLAUDE_CONFIG_DIR", "settings.json"),
+            }),
+        }),
     },
     Preset {
         name: "cline",
@@ -46,6 +120,11 @@ pub const PRESETS: &[Preset] = &[
         command: "cline",
         args: &["--acp"],
         install_hint: "npm install -g cline",
+        confined: Some(Confined {
+            // Its tools would run in a daemon that may have been started unconfined.
+            env: &[("CLINE_SESSION_BACKEND_MODE", "local")],
+            ..in_folders(&[at_home(".cline")])
+        }),
     },
     Preset {
         name: "codex",
@@ -53,6 +132,11 @@ pub const PRESETS: &[Preset] = &[
         command: "codex-acp",
         args: &[],
         install_hint: "npm install -g @agentclientprotocol/codex-acp",
+        confined: Some(Confined {
+            // Its own sandbox does not work inside of ours, and what it cannot sandbox it does not run.
+            env: &[("INITIAL_AGENT_MODE", "agent-full-access")],
+            ..in_folders(&[at_home_or(".codex", "CODEX_HOME", "")])
+        }),
     },
     Preset {
         name: "copilot",
@@ -60,6 +144,7 @@ pub const PRESETS: &[Preset] = &[
         command: "copilot",
         args: &["--acp", "--stdio"],
         install_hint: "npm install -g @github/copilot",
+        confined: None,
     },
     Preset {
         name: "cursor",
@@ -67,6 +152,7 @@ pub const PRESETS: &[Preset] = &[
         command: "cursor-agent",
         args: &["acp"],
         install_hint: "see https://cursor.com/cli",
+        confined: None,
     },
     Preset {
         name: "gemini",
@@ -74,6 +160,7 @@ pub const PRESETS: &[Preset] = &[
         command: "gemini",
         args: &["--acp"],
         install_hint: "npm install -g @google/gemini-cli",
+        confined: Some(in_folders(&[at_home_or(".gemini", "GEMINI_CLI_HOME", ".gemini")])),
     },
     Preset {
         name: "goose",
@@ -81,6 +168,7 @@ pub const PRESETS: &[Preset] = &[
         command: "goose",
         args: &["acp"],
         install_hint: "see https://block.github.io/goose",
+        confined: None,
     },
     Preset {
         name: "kilo",
@@ -88,6 +176,7 @@ pub const PRESETS: &[Preset] = &[
         command: "kilo",
         args: &["acp"],
         install_hint: "npm install -g @kilocode/cli",
+        confined: None,
     },
     Preset {
         name: "kimi",
@@ -95,6 +184,7 @@ pub const PRESETS: &[Preset] = &[
         command: "kimi",
         args: &["acp"],
         install_hint: "uv tool install kimi-cli",
+        confined: None,
     },
     Preset {
         name: "kiro",
@@ -102,6 +192,7 @@ pub const PRESETS: &[Preset] = &[
         command: "kiro-cli",
         args: &["acp"],
         install_hint: "see https://kiro.dev/cli",
+        confined: None,
     },
     Preset {
         name: "opencode",
@@ -109,6 +200,12 @@ pub const PRESETS: &[Preset] = &[
         command: "opencode",
         args: &["acp"],
         install_hint: "npm install -g opencode-ai",
+        confined: Some(in_folders(&[
+            at_home_or(".cache/opencode", "XDG_CACHE_HOME", "opencode"),
+            at_home_or(".config/opencode", "XDG_CONFIG_HOME", "opencode"),
+            at_home_or(".local/share/opencode", "XDG_DATA_HOME", "opencode"),
+            at_home_or(".local/state/opencode", "XDG_STATE_HOME", "opencode"),
+        ])),
     },
     Preset {
         name: "qwen",
@@ -116,6 +213,7 @@ pub const PRESETS: &[Preset] = &[
         command: "qwen",
         args: &["--acp"],
         install_hint: "npm install -g @qwen-code/qwen-code",
+        confined: Some(in_folders(&[at_home(".qwen")])),
     },
     Preset {
         name: "vibe",
@@ -123,6 +221,7 @@ pub const PRESETS: &[Preset] = &[
         command: "vibe-acp",
         args: &[],
         install_hint: "uv tool install mistral-vibe",
+        confined: Some(in_folders(&[at_home_or(".vibe", "VIBE_HOME", "")])),
     },
 ];
 
@@ -151,7 +250,7 @@ mod tests {
                        ---@type table<string, rat.Preset>\n\
                        return {\n"
             .to_owned();
-        for Preset { name, title, command, args, install_hint } in PRESETS {
+        for Preset { name, title, command, args, install_hint, .. } in PRESETS {
             let args: Vec<String> = args.iter().map(|arg| format!("{arg:?}")).collect();
             let args =
                 if args.is_empty() { "{}".into() } else { format!("{{ {} }}", args.join(", ")) };

@@ -1,24 +1,23 @@
 //! Resolves the configuration of an agent to start. Options from `setup()` override the settings file, which overrides the
 //! preset.
 
+use super::confine::{Circumstances, confinement};
 use super::options::{AgentOptions, CapabilityOptions, McpServerOptions, TimeoutOptions};
-use super::presets;
+use super::presets::{self, TOUR};
 use super::remote::remote;
 use super::settings::Settings;
-use crate::process::program;
+use crate::process::{confine, program};
 use crate::session::agent::{
     AgentConfig, ClientCapabilities, ConfigSource, FileCapabilities, McpServer, OnCancelTimeout,
     Reconnect, Timeouts,
 };
+use crate::session::confinement::Confinement;
 use crate::session::paths::{AgentDisk, PathMap};
 use crate::session::protocol::{Offered, Protocol};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// The name of the built-in agent, and the subcommand that runs it.
-pub const TOUR: &str = "tour";
 
 /// Environment variables that would make a program started by an agent talk to this Neovim, or use its files.
 const EDITOR_VARIABLES: &[&str] =
@@ -35,6 +34,8 @@ pub struct AgentSelection {
     pub mcp_servers: BTreeMap<String, McpServerOptions>,
     /// The environment of Neovim, from which that of the agent is made.
     pub environment: BTreeMap<String, String>,
+    /// Folders besides the working folder that its sessions may use.
+    pub directories: Vec<PathBuf>,
 }
 
 /// Returns how to start the agent in `cwd`. `this_program` is the binary that runs the tour. It searches PATH, so it may
@@ -45,8 +46,9 @@ pub fn resolve(
     cwd: &Path,
     this_program: &Path,
 ) -> AgentConfig {
-    let AgentSelection { name, options, mcp_servers, environment } = request;
+    let AgentSelection { name, options, mcp_servers, environment, directories } = request;
     let invalid = settings.invalid_agents.get(&name).cloned();
+    let unclear = unclear_confinement(&settings, &name, &options);
     let source = source(&settings, &name, &options);
     let setting = |key: &str| source.setting(&name, key);
     let configured = match settings.agents.get(&name) {
@@ -59,6 +61,7 @@ pub fn resolve(
     let args = configured.args.clone().or_else(|| known?.args.clone());
     // One that fails at its start is not started again in case it speaks another protocol.
     let by_default = if known.is_some() { Offered::Acp } else { Offered::All };
+    let needs = known.and_then(|_| presets::needs(&name));
     let mut agent = preset.unwrap_or_default().overridden_by(&configured);
     let variable = |name: &str| {
         configured.env.get(name).or_else(|| environment.get(name)).map(ToOwned::to_owned)
@@ -67,36 +70,48 @@ pub fn resolve(
     if !matches!(remote, Ok(None)) {
         (agent.command, agent.install_hint) = (None, configured.install_hint.clone());
     }
-    let problem = (agent.command.is_none() && matches!(remote, Ok(None)))
-        .then(|| invalid.unwrap_or_else(|| format!("{} has neither command nor url", setting(""))));
+    let no_command = (agent.command.is_none() && matches!(remote, Ok(None))).then(|| {
+        let nothing = || format!("{} has neither command nor url", setting(""));
+        invalid.map_or_else(nothing, |invalid| invalid.problem)
+    });
     let protocol = agent.dialect.as_deref().map(|dialect| protocol(&setting, dialect)).transpose();
-    let problem = problem.or_else(|| protocol.as_ref().err().cloned());
-    let problem = problem.or_else(|| remote.as_ref().err().cloned());
     let reconnect = one_of(&setting, "reconnect", agent.reconnect.as_deref(), Reconnect::WORDS);
-    let problem = problem.or_else(|| reconnect.as_ref().err().cloned());
     let word = agent.on_cancel_timeout.as_deref();
-    let on_cancel_timeout = one_of(&setting, "on_cancel_timeout", word, OnCancelTimeout::WORDS);
-    let problem = problem.or_else(|| on_cancel_timeout.as_ref().err().cloned());
+    let cancel = one_of(&setting, "on_cancel_timeout", word, OnCancelTimeout::WORDS);
     let disk = disk(&setting, &agent, &environment);
-    let problem = problem.or_else(|| disk.as_ref().err().cloned());
-    let disk = disk.unwrap_or_default();
-    let is_here = !matches!(remote, Ok(Some(_))) && !disk.is_separate && disk.paths.is_empty();
-    let mut servers = settings.mcp_servers;
-    servers.extend(mcp_servers);
-    servers.extend(agent.mcp_servers);
+    let has_our_files = disk.as_ref().is_ok_and(|disk| !disk.is_separate && disk.paths.is_empty());
+    let is_here = has_our_files && !matches!(remote, Ok(Some(_)));
+    let circumstances = Circumstances {
+        setting: &setting,
+        variable: &variable,
+        roots: [cwd.to_owned()].into_iter().chain(directories).collect(),
+        known: needs,
+        is_here,
+        kernel: &confine::kernel,
+    };
+    let confinement = confined(&mut agent, &circumstances);
+    let problems = [
+        no_command,
+        unclear,
+        protocol.as_ref().err().cloned(),
+        remote.as_ref().err().cloned(),
+        reconnect.as_ref().err().cloned(),
+        cancel.as_ref().err().cloned(),
+        disk.as_ref().err().cloned(),
+        confinement.as_ref().err().cloned(),
+    ];
+    let servers = settings.mcp_servers.into_iter().chain(mcp_servers).chain(agent.mcp_servers);
+    let servers = servers.collect::<BTreeMap<_, _>>().into_iter();
     let search_path = environment.get("PATH").cloned().unwrap_or_default();
     // The programs of an agent that runs elsewhere are not found here.
-    let find = |program: &str| {
-        if is_here { program::find(program, &search_path, cwd).ok() } else { None }
-    };
-    let servers = servers.into_iter();
+    let find = |name: &str| program::find(name, &search_path, cwd).ok().filter(|_| is_here);
     AgentConfig {
         name: name.as_str().into(),
         command: expand_home(agent.command.unwrap_or_default(), &environment),
         args: args.unwrap_or_default(),
         remote: remote.ok().flatten(),
         reconnect: reconnect.ok().flatten().unwrap_or(Reconnect::Now),
-        on_cancel_timeout: on_cancel_timeout.ok().flatten(),
+        on_cancel_timeout: cancel.ok().flatten(),
         env: agent.env.into_iter().collect(),
         mcp_servers: servers.filter_map(|(name, server)| mcp_server(name, server, &find)).collect(),
         base_env: environment
@@ -107,11 +122,12 @@ pub fn resolve(
         options: agent.options.into_iter().collect(),
         timeouts: timeouts(agent.timeouts),
         install_hint: agent.install_hint,
-        disk,
+        disk: disk.unwrap_or_default(),
+        confinement: confinement.ok().flatten(),
         capabilities: capabilities(agent.capabilities),
         offered: protocol.ok().flatten().map_or(by_default, Offered::Only),
         source,
-        problem,
+        problem: problems.into_iter().flatten().next(),
     }
 }
 
@@ -122,6 +138,33 @@ fn source(settings: &Settings, name: &str, options: &AgentOptions) -> ConfigSour
         return ConfigSource::Options;
     }
     ConfigSource::File { name: settings.file.clone(), lines: settings.lines_of(name) }
+}
+
+/// Returns what the agent may do if it is confined, and adds to its environment what it needs for that.
+fn confined(
+    agent: &mut AgentOptions,
+    circumstances: &Circumstances<'_>,
+) -> Result<Option<Confinement>, String> {
+    let confinement = confinement(agent.confine.as_ref(), circumstances)?;
+    if let Some(needs) = circumstances.known.filter(|_| confinement.is_some()) {
+        let env = needs.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        agent.env.extend(env);
+    }
+    Ok(confinement)
+}
+
+/// Returns why it is not known whether the agent `name` is confined, if something in the settings file cannot be read.
+fn unclear_confinement(settings: &Settings, name: &str, options: &AgentOptions) -> Option<String> {
+    if options.confine.is_some() {
+        return None;
+    }
+    let invalid = settings.invalid_agents.get(name).filter(|invalid| invalid.is_confined);
+    let unclear = || {
+        "the settings file is not valid JSON, so it is not known which agents it confines; correct it"
+            .to_owned()
+    };
+    let invalid = invalid.map(|invalid| invalid.problem.clone());
+    invalid.or_else(|| settings.may_confine.then(unclear))
 }
 
 /// Returns what the option `key` of the agent `name` means, whose values are `words`; or what is wrong with it.

@@ -19,6 +19,9 @@ const MAX_BYTES: u64 = 1024 * 1024;
 /// The section of agents.
 const AGENT_SERVERS: &str = "agent_servers";
 
+/// The key that confines an agent.
+const CONFINE: &str = "confine";
+
 /// The section of MCP servers, which some clients write as a list.
 const MCP_SERVERS: &str = "mcp_servers";
 
@@ -29,13 +32,24 @@ pub struct Settings {
     pub agents: BTreeMap<String, AgentOptions>,
     /// MCP servers for all agents, by name.
     pub mcp_servers: BTreeMap<String, McpServerOptions>,
-    /// The problems of agents whose entry is invalid, by name.
-    pub invalid_agents: BTreeMap<String, String>,
+    /// Agents whose entry is invalid, by name.
+    pub invalid_agents: BTreeMap<String, InvalidAgent>,
+    /// Whether the file cannot be parsed and may have confined agents.
+    pub may_confine: bool,
     /// The agent that stands first in the file.
     pub first_agent: Option<String>,
     /// The name of the file; empty if there is none.
     pub file: String,
     text: Arc<str>,
+}
+
+/// An agent whose entry cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidAgent {
+    /// What is wrong with the entry.
+    pub problem: String,
+    /// Whether it would confine the agent.
+    pub is_confined: bool,
 }
 
 impl Settings {
@@ -80,6 +94,7 @@ pub fn parse(text: &str) -> (Settings, Vec<String>) {
     let mut problems = Vec::new();
     // Some editors begin a file with a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut may_confine = false;
     let mut file = match serde_json::from_str(text) {
         Ok(Value::Object(file)) => file,
         Ok(_) => {
@@ -92,6 +107,7 @@ pub fn parse(text: &str) -> (Settings, Vec<String>) {
         }
         Err(error) => {
             problems.push(syntax_problem(&error));
+            may_confine = text.contains(CONFINE);
             Map::new()
         }
     };
@@ -105,8 +121,8 @@ pub fn parse(text: &str) -> (Settings, Vec<String>) {
     let invalid_agents = agents.problems_by_name();
     let (agents, mcp_servers) = (agents.valid, servers.valid);
     let settings =
-        Settings { agents, mcp_servers, invalid_agents, first_agent, ..Settings::default() };
-    (settings, problems)
+        Settings { agents, mcp_servers, invalid_agents, may_confine, ..Settings::default() };
+    (Settings { first_agent, ..settings }, problems)
 }
 
 /// Puts the location first, as in "line 3, column 10: expected ident".
@@ -130,11 +146,13 @@ struct Problem {
     entry: Option<String>,
     path: Vec<Step>,
     what: String,
+    /// Whether the entry would confine an agent.
+    is_confined: bool,
 }
 
 impl Problem {
     fn new(entry: Option<&str>, path: Vec<Step>, what: impl Into<String>) -> Self {
-        Self { entry: entry.map(str::to_owned), path, what: what.into() }
+        Self { entry: entry.map(str::to_owned), path, what: what.into(), is_confined: false }
     }
 
     /// Describes it by the path to the value.
@@ -162,8 +180,11 @@ impl<T: DeserializeOwned> Section<T> {
         self.invalid.iter().map(describe)
     }
 
-    fn problems_by_name(&self) -> BTreeMap<String, String> {
-        let named = |problem: &Problem| Some((problem.entry.clone()?, problem.describe()));
+    fn problems_by_name(&self) -> BTreeMap<String, InvalidAgent> {
+        let named = |it: &Problem| {
+            let (problem, is_confined) = (it.describe(), it.is_confined);
+            Some((it.entry.clone()?, InvalidAgent { problem, is_confined }))
+        };
         self.invalid.iter().filter_map(named).collect()
     }
 
@@ -212,11 +233,13 @@ impl<T: DeserializeOwned> Section<T> {
             return;
         }
         let entry = without_nulls(entry);
+        let is_confined = entry.get(CONFINE).is_some_and(|value| *value != Value::Bool(false));
         let mut path = vec![Step::Key(self.key.to_owned()), Step::Key(name.clone())];
         if let Some(more) = misplaced_list(&entry) {
             path.extend(more);
             let what = "expected an object, got a list";
-            return self.invalid.push(Problem::new(Some(&name), path, what));
+            let problem = Problem::new(Some(&name), path, what);
+            return self.invalid.push(Problem { is_confined, ..problem });
         }
         match serde_path_to_error::deserialize(entry) {
             Ok(entry) => {
@@ -229,7 +252,8 @@ impl<T: DeserializeOwned> Section<T> {
                     Segment::Enum { .. } | Segment::Unknown => None,
                 }));
                 let what = without_value(&error.inner().to_string());
-                self.invalid.push(Problem::new(Some(&name), path, what));
+                let problem = Problem::new(Some(&name), path, what);
+                self.invalid.push(Problem { is_confined, ..problem });
             }
         }
     }

@@ -57,9 +57,9 @@ impl AgentConnection {
     /// Whether starting this configuration in `cwd` would run the same program with the same environment.
     pub(super) fn serves(&self, config: &AgentConfig, cwd: &Path) -> bool {
         let program = |config: &AgentConfig| {
-            let AgentConfig { name, command, args, remote, env, base_env, offered, disk, .. } =
-                config.clone();
-            (name, command, args, remote, env, base_env, offered, disk)
+            let AgentConfig { name, command, args, remote, env, base_env, .. } = config.clone();
+            let AgentConfig { offered, disk, confinement, .. } = config.clone();
+            ((name, command, args, remote, env, base_env), (offered, disk, confinement))
         };
         self.stage != ConnectionStage::Closed
             && self.cwd == cwd

@@ -4,8 +4,8 @@ use super::arguments::{Arguments, Format};
 use super::output;
 use super::policy::Policy;
 use super::{End, Exit};
-use crate::config::presets;
-use crate::config::resolve::{AgentSelection, TOUR, resolve};
+use crate::config::presets::{self, TOUR};
+use crate::config::resolve::{AgentSelection, resolve};
 use crate::config::settings::{self, Settings};
 use crate::process::program;
 use crate::session::agent::{

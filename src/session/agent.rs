@@ -1,5 +1,6 @@
 //! Agents: [`AgentConfig`], how to start one, and [`AgentInfo`], what it told us in `initialize`.
 
+use super::confinement::Confinement;
 use super::ids::{AgentName, AuthMethodId};
 use super::paths::AgentDisk;
 use super::prompt::PromptCapabilities;
@@ -42,6 +43,8 @@ pub struct AgentConfig {
     pub offered: Offered,
     /// Its files.
     pub disk: AgentDisk,
+    /// What it may do, if it is confined.
+    pub confinement: Option<Confinement>,
     /// What it may ask of us.
     pub capabilities: ClientCapabilities,
     /// Where it is configured.
@@ -69,6 +72,7 @@ impl AgentConfig {
             install_hint: None,
             offered: Offered::All,
             disk: AgentDisk::default(),
+            confinement: None,
             capabilities: ClientCapabilities::default(),
             source: ConfigSource::default(),
             problem: None,

@@ -24,5 +24,3 @@ pub mod tool_call;
 pub mod transcript;
 pub mod turn;
 pub mod update;
-
-

@@ -28,6 +28,25 @@ case("every option is described, every choice's default is its first", function(
   walk(schema, "")
 end)
 
+--- Holds (Confinement): An agent that options confine is not started unconfined where these options are refused.
+case("what options confine stays confined where they are refused", function()
+  config.set({})
+  local agents = {
+    claude = { confine = "write", comand = "x" },
+    codex = { confine = "all" },
+    gemini = { confine = false },
+    qwen = { confine = { write = { "/a" } } },
+  }
+  same(#config.set({ agents = agents }), 2)
+  same(config.get().agents, {
+    claude = { confine = "write" },
+    codex = { confine = "all" },
+    qwen = { confine = { write = { "/a" } } },
+  })
+  config.set({})
+  same(config.get().agents, {})
+end)
+
 case("problems name the key's full path", function()
   local wrong = {
     {
@@ -52,6 +71,14 @@ case("problems name the key's full path", function()
       'permission.open: expected one of chat, always, never, got "chap", did you mean chat?',
     },
     { { layout = { size = 0 } }, "layout.size: expected at least 0.05, got 0" },
+    {
+      { agents = { c = { confine = "all" } } },
+      'agents.c.confine: expected false, "write" or table, got string',
+    },
+    {
+      { agents = { c = { confine = true } } },
+      'agents.c.confine: expected false, "write" or table, got boolean',
+    },
     { { layout = "right" }, "layout: expected table, got string" },
     { { permision = {} }, "permision: unknown key, did you mean permission?" },
     { { "x" }, "options: expected table, got list" },

@@ -31,6 +31,8 @@ local function kind(option)
     return "list of " .. option.items.type .. "s"
   elseif option.type == "map" then
     return "table of " .. option.items.type .. "s by name"
+  elseif option.type == "confine" then
+    return 'false | "write" | table'
   elseif option.choices then
     return table.concat(vim.tbl_map(vim.inspect, option.choices), " | ")
   end

@@ -60,6 +60,10 @@ local is = {
   end,
 }
 is.table = is.map
+-- The binary checks what a table has, as it does for the settings file, and starts no agent where that is wrong.
+is.confine = function(value)
+  return value == false or value == "write" or is.map(value)
+end
 
 ---@param option rat.Option
 ---@param value any
@@ -68,7 +72,8 @@ local function problem_of(option, value)
   local fits = is[option.type]
   if fits and not fits(value) or not fits and type(value) ~= option.type then
     local found = is.list(value) and value[1] ~= nil and "list" or type(value)
-    return ("expected %s, got %s"):format(option.type, found)
+    local expected = option.type == "confine" and 'false, "write" or table' or option.type
+    return ("expected %s, got %s"):format(expected, found)
   end
   if option.choices and not vim.list_contains(option.choices, value) then
     local near = closest_name.find(value, option.choices)
@@ -122,9 +127,23 @@ function M.default(option)
   return option.choices and option.choices[1] or nil
 end
 
+--- Keeps agents confined as in options that are refused: otherwise a mistake anywhere would start them unconfined.
+---@param opts table
+local function keep_confined(opts)
+  for name, agent in pairs(type(opts.agents) == "table" and opts.agents or {}) do
+    local confine = type(agent) == "table" and agent.confine
+    if confine then
+      local agents = M.get().agents
+      local kept = type(confine) ~= "function" and confine or true
+      agents[name] = vim.tbl_extend("force", agents[name] or {}, { confine = kept })
+    end
+  end
+end
+
 --- Replaces the options in force.
 ---@param opts table?
----@return string[] problems each with the key's full path, sorted; if there are any, the options stay as they were
+---@return string[] problems each with the key's full path, sorted; if there are any, the options stay as they were, except
+--- that agents are confined
 function M.set(opts)
   opts = opts or {}
   local problems = {}
@@ -132,6 +151,8 @@ function M.set(opts)
   table.sort(problems)
   if #problems == 0 then
     options = vim.tbl_deep_extend("force", M.default(schema), opts)
+  else
+    keep_confined(opts)
   end
   return problems
 end

@@ -2,7 +2,7 @@
 
 ---@class rat.Option
 ---@field name? string key in the enclosing table
----@field type "string"|"boolean"|"number"|"integer"|"function"|"list"|"map"|"table"
+---@field type "string"|"boolean"|"number"|"integer"|"function"|"list"|"map"|"table"|"confine"
 ---@field default? any nil if the option is unset by default
 ---@field choices? string[] the only values a string may have; the first is the default
 ---@field range? integer[] smallest and, optionally, largest number
@@ -125,6 +125,16 @@ local agent = {
     doc = "What to do when it has not stopped after a cancel. `ask`: offer to end it. `restart`: end it, start"
       .. " it again and resume the session. Unset: `restart` for the dialects `go` and `openoxide`, which may"
       .. " not read a cancel during a turn, otherwise `ask`.",
+  },
+  {
+    name = "confine",
+    type = "confine",
+    default = false,
+    doc = "Whether the kernel keeps the agent, and all it starts, from changing files outside of its folders (Linux)."
+      .. ' `"write"`: it may write to the folders of its sessions, to temporary folders and where it keeps its'
+      .. " state. A table does the same and has `write` (more paths), `hide` (folders whose files it cannot read,"
+      .. " or true for `~/.ssh`, `~/.aws` and `~/.gnupg`) and `net` (the only TCP ports that it can use)."
+      .. " See |rat-confine|.",
   },
   {
     name = "capabilities",

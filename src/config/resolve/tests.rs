@@ -75,6 +75,7 @@ fn options_override_the_settings_file_and_both_override_a_preset() {
         options: options(serde_json::json!({"env": {"B": "options"}, "timeouts": {"request": 5}})),
         mcp_servers: [("web".to_owned(), serde_json::from_value(web).unwrap())].into(),
         environment: map(&[("PATH", "/nowhere:/bin")]),
+        ..AgentSelection::default()
     };
     let config = resolve(request, settings, Path::new("/bin"), Path::new("/opt/rat-nvim"));
     assert_eq!(program_and_args(&config), ("claude-agent-acp", vec!["--file"]));
@@ -137,4 +138,65 @@ fn capabilities_are_switched_off_one_by_one() {
     let expected =
         "agents.mine.shared is false, so it needs capabilities.read and capabilities.write";
     assert_eq!(problem, expected);
+}
+
+/// Holds (Confinement): A confined agent that has a sandbox or a daemon of its own is told to do without.
+#[test]
+fn a_confined_agent_gets_the_variables_it_needs_for_that() {
+    let environment = map(&[("HOME", "/home/me"), ("INITIAL_AGENT_MODE", "read-only")]);
+    let codex = |json| {
+        let request = AgentSelection {
+            name: "codex".into(),
+            options: options(json),
+            environment: environment.clone(),
+            directories: vec!["/b".into()],
+            ..AgentSelection::default()
+        };
+        resolve(request, Settings::default(), Path::new("/a"), Path::new("/opt/rat-nvim"))
+    };
+    let free = codex(serde_json::json!({"confine": false}));
+    assert_eq!((free.env, free.confinement, free.problem), (Vec::new(), None, None));
+    let confined = codex(serde_json::json!({"confine": "write"}));
+    match confine::kernel().check(false) {
+        Ok(()) => {
+            let mode = ("INITIAL_AGENT_MODE".to_owned(), "agent-full-access".to_owned());
+            assert_eq!((confined.env, confined.problem), (vec![mode], None));
+            let roots = confined.confinement.unwrap().roots;
+            assert_eq!(roots, ["/a", "/b"].map(PathBuf::from));
+        }
+        Err(why) => assert!(confined.problem.unwrap().ends_with(why)),
+    }
+}
+
+/// Holds (Confinement): A settings file or an entry in it that cannot be read does not start an agent unconfined.
+#[test]
+fn what_cannot_be_read_does_not_start_an_agent_unconfined() {
+    let problem = |file: &str, json: serde_json::Value| {
+        let request = AgentSelection {
+            name: "claude".into(),
+            options: options(json),
+            environment: map(&[("HOME", "/home/me")]),
+            ..AgentSelection::default()
+        };
+        let (settings, problems) = settings::parse(file);
+        assert_eq!(problems.len(), 1);
+        resolve(request, settings, Path::new("/"), Path::new("/opt/rat-nvim")).problem
+    };
+    let none = || serde_json::json!({});
+    let entry = r#"{"agent_servers": {"claude": {"confine": "write", "args": 7}}}"#;
+    let expected = "agent_servers.claude.args: expected a list, got an integer";
+    assert_eq!(problem(entry, none()).unwrap(), expected);
+    let broken = r#"{"agent_servers": {"claude": {"confine": "write",}}}"#;
+    let expected = "the settings file is not valid JSON, so it is not known which agents it confines; correct it";
+    assert_eq!(problem(broken, none()).unwrap(), expected);
+    for file in [entry, broken] {
+        assert_eq!(problem(file, serde_json::json!({"confine": false})), None, "setup() decides");
+    }
+    for file in [
+        r#"{"agent_servers": {"claude": {"args": 7}}}"#,
+        r#"{"agent_servers": {"claude": {"confine": false, "args": 7}}}"#,
+        r#"{"agent_servers": {"claude": {"args": ["x"],}}}"#,
+    ] {
+        assert_eq!(problem(file, none()), None, "{file}");
+    }
 }

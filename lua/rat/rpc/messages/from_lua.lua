@@ -38,6 +38,7 @@
 ---@field dialect? string The protocol it speaks, if that does not follow from its answers: `1`, `2`, `0.1.1`, `go` or `openoxide`.
 ---@field reconnect? string When to get it back after it was lost: `now` or with the next `prompt`.
 ---@field on_cancel_timeout? string What to do when it has not stopped after a cancel: `ask` or `restart`.
+---@field confine? boolean|string|table Whether and how it is confined: `false`, `"write"` or a table with `write`, `hide` and `net`.
 ---@field capabilities? rat.notify.CapabilityOptions What it may ask of us.
 ---@field timeouts? rat.notify.TimeoutOptions How long to wait for answers.
 

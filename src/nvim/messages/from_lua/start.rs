@@ -226,16 +226,18 @@ impl TryFrom<Start> for StartRequest {
         };
         let (rules, problems) =
             parse_rules(&start.rules, start.permission_mode, &start.permission_default);
+        let directories: Vec<_> = start.directories.into_iter().map(PathBuf::from).collect();
         Ok(Self {
             agent: AgentSelection {
                 name: start.agent,
                 options: start.options,
                 mcp_servers: start.mcp_servers,
                 environment: start.environment,
+                directories: directories.clone(),
             },
             settings_file: start.settings_file.map(Into::into),
             cwd: start.cwd.into(),
-            directories: start.directories.into_iter().map(PathBuf::from).collect(),
+            directories,
             policy: ChatPolicy {
                 unsaved: start.unsaved.into(),
                 write_dirty: start.write_dirty.into(),
