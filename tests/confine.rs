@@ -5,9 +5,14 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use rat_nvim::core::messages::agent::ExitCause;
+use rat_nvim::core::messages::effect::AgentCommand;
 use rat_nvim::process::confine::Launcher;
+use rat_nvim::process::strays;
+use rat_nvim::session::agent::AgentConfig;
 use rat_nvim::session::confinement::{Confinement, StatePath};
 
+use crate::acp_process::support::{AGENT, Bridge, gone, python};
 use crate::support::{TempFolder, can_confine};
 
 /// The program under test confines programs.
@@ -373,4 +378,49 @@ fn only_the_listed_ports_can_be_used() {
 
 fn listener() -> std::net::TcpListener {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap()
+}
+
+/// Holds (Confinement): An agent is started confined, and is ended with all it started as any other.
+#[tokio::test]
+async fn an_agent_is_started_confined() {
+    if !can_confine() {
+        return;
+    }
+    let folder = TempFolder::new();
+    let outside = folder.path().join("new");
+    let script = format!(
+        r#"
+try:
+    open({outside:?}, "w")
+except PermissionError as error:
+    say(str(error.errno))
+say(str(os.getpid() == os.getpgid(0)) + " " + str("{mark}" in os.environ))
+say(str(stubborn_child()))
+time.sleep(60)
+"#,
+        mark = strays::VARIABLE
+    );
+    let confinement = Some(only(&folder.folder("root")));
+    let mut bridge = Bridge::new();
+    bridge.start(AGENT, AgentConfig { confinement, ..python(&script) });
+    assert_eq!(bridge.text().await, "13");
+    assert_eq!(bridge.text().await, "True True");
+    let [child] = bridge.numbers().await[..] else { panic!("one number") };
+    bridge.run(AgentCommand::Stop);
+    bridge.exit().await;
+    gone(child).await;
+    assert!(!outside.exists());
+}
+
+#[tokio::test]
+async fn an_agent_whose_state_cannot_be_created_is_not_started() {
+    if !can_confine() {
+        return;
+    }
+    let state = vec![StatePath { path: "/dev/null/state".into(), content: None }];
+    let confinement = Some(Confinement { state, ..Confinement::default() });
+    let mut bridge = Bridge::new();
+    bridge.start(AGENT, AgentConfig { confinement, ..python("say('it runs')") });
+    let error = "/dev/null/state: Not a directory (os error 20)".to_owned();
+    assert_eq!(bridge.exit().await.cause, ExitCause::NotStarted { not_found: false, error });
 }

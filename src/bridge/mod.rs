@@ -28,6 +28,7 @@ use crate::nvim::messages::calls::rpc::{Connected, Hello};
 use crate::nvim::messages::from_lua::{LuaMessage, notification};
 use crate::nvim::messages::to_lua;
 use crate::nvim::stdio;
+use crate::process::confine::Launcher;
 use crate::process::group::Watchdog;
 use crate::secrets::Secrets;
 use crate::session::ids::TerminalId;
@@ -126,13 +127,15 @@ impl Bridge {
         let watchdog = Watchdog::of_this_program()
             .inspect_err(|error| tracing::error!(%error, "processes have no watchdog"))
             .ok();
-        let transport = Arc::new(AnyTransport::new(ChildProcesses::new(watchdog.clone())));
+        let launcher = Launcher::of_this_program();
+        let children = ChildProcesses::new(launcher.clone(), watchdog.clone());
+        let transport = Arc::new(AnyTransport::new(children));
         let mut agents =
             Agents::new(agents_sender, transport, GracePeriods::default(), secrets.clone());
         if let Some(folder) = log::agents_folder() {
             agents = agents.with_stderr_in(folder);
         }
-        let terminals = Terminals::new(terminals_sender, watchdog);
+        let terminals = Terminals::new(terminals_sender, launcher, watchdog);
         let folder = std::env::var_os(STATE_FOLDER).filter(|folder| !folder.is_empty());
         let folder: Option<PathBuf> = folder.map(Into::into);
         if let Some(folder) = &folder {

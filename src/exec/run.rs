@@ -28,6 +28,7 @@ use crate::host::checkpoints::Checkpoints;
 use crate::host::checkpoints::limits::Limits;
 use crate::host::store::Store;
 use crate::host::terminals::Terminals;
+use crate::process::confine::Launcher;
 use crate::process::group::Watchdog;
 use crate::secrets::Secrets;
 use crate::session::ids::TerminalId;
@@ -113,7 +114,9 @@ impl Run {
         let (terminals_sender, from_terminals) = mpsc::channel(CHANNEL_CAPACITY);
         let (effects_sender, from_effects) = mpsc::unbounded_channel();
         let watchdog = Watchdog::of_this_program().ok();
-        let transport = Arc::new(AnyTransport::new(ChildProcesses::new(watchdog.clone())));
+        let launcher = Launcher::of_this_program();
+        let children = ChildProcesses::new(launcher.clone(), watchdog.clone());
+        let transport = Arc::new(AnyTransport::new(children));
         let grace = GracePeriods::default();
         let mut agents = Agents::new(agents_sender, transport, grace, secrets.clone());
         if plan.format == Format::Jsonl {
@@ -122,7 +125,7 @@ impl Run {
                 stdout.write([message, b"\n"].concat());
             }));
         }
-        let terminals = Terminals::new(terminals_sender, watchdog);
+        let terminals = Terminals::new(terminals_sender, launcher, watchdog);
         let checkpoints = Checkpoints::open(None, secrets.clone(), Limits::default());
         let store = Store::open(None, secrets.clone());
         let editor = Arc::new(NoEditor);

@@ -1,5 +1,6 @@
 //! A bridge that only notes what it hears, and agents that are a few lines of Python.
 
+use crate::confine::launcher;
 use rat_nvim::acp::transport::any::AnyTransport;
 use rat_nvim::acp::transport::child::ChildProcesses;
 use rat_nvim::acp::{Agents, Batch, GracePeriods};
@@ -66,7 +67,7 @@ impl Bridge {
         let grace_periods = GracePeriods { stdin: short, term: short, drain: short, unread: short };
         let agents = Agents::new(
             out,
-            Arc::new(AnyTransport::new(ChildProcesses::new(watchdog))),
+            Arc::new(AnyTransport::new(ChildProcesses::new(launcher(), watchdog))),
             grace_periods,
             Secrets::default(),
         );

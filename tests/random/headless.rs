@@ -21,6 +21,7 @@ use rat_nvim::host::checkpoints::Checkpoints;
 use rat_nvim::host::checkpoints::limits::Limits;
 use rat_nvim::host::store::Store;
 use rat_nvim::host::terminals::Terminals;
+use rat_nvim::process::confine::Launcher;
 use rat_nvim::secrets::Secrets;
 use rat_nvim::session::agent::AgentConfig;
 use rat_nvim::session::prompt::Prompt;
@@ -135,7 +136,7 @@ impl Edges {
         let (events, done) = mpsc::unbounded_channel();
         let transport = Arc::new(InMemory { path: path.display().to_string() });
         let agents = Agents::new(to_loop, transport, GracePeriods::default(), Secrets::default());
-        let terminals = Terminals::new(mpsc::channel(1).0, None);
+        let terminals = Terminals::new(mpsc::channel(1).0, Launcher::of_this_program(), None);
         let store = Store::open(None, Secrets::default());
         let runner = Runner::new(editor, agents, terminals, store, checkpoints, events);
         Self { runner, from_agents, done }

@@ -2,6 +2,7 @@
 
 use super::{Opened, Remote, Transport};
 use crate::core::messages::agent::ExitCause;
+use crate::process::confine::Launcher;
 use crate::process::group::{Group, Watchdog, signal_name};
 use crate::process::program;
 use crate::process::strays::{self, Mark};
@@ -17,19 +18,21 @@ use tokio::process::Command;
 /// Starts each agent in its own process group.
 #[derive(Debug)]
 pub struct ChildProcesses {
+    launcher: Launcher,
     watchdog: Option<Watchdog>,
 }
 
 impl ChildProcesses {
     /// Creates the transport. Without a watchdog, agents that ignore the end of their stdin survive if this process is killed.
-    pub fn new(watchdog: Option<Watchdog>) -> Self {
-        Self { watchdog }
+    /// Agents that are confined are started by the launcher.
+    pub fn new(launcher: Launcher, watchdog: Option<Watchdog>) -> Self {
+        Self { launcher, watchdog }
     }
 }
 
 impl Transport for ChildProcesses {
     fn open(&self, config: &AgentConfig, cwd: &Path) -> Result<Opened, ExitCause> {
-        spawn(config, cwd, self.watchdog.as_ref())
+        spawn(config, cwd, &self.launcher, self.watchdog.as_ref())
     }
 }
 
@@ -61,6 +64,7 @@ impl Remote for Group {
 fn spawn(
     config: &AgentConfig,
     cwd: &Path,
+    launcher: &Launcher,
     watchdog: Option<&Watchdog>,
 ) -> Result<Opened, ExitCause> {
     let not_started = |not_found, error: String| ExitCause::NotStarted { not_found, error };
@@ -80,9 +84,13 @@ fn spawn(
     let path = env.get("PATH").copied().unwrap_or_default();
     let program =
         program::find(&config.command, path, cwd).map_err(|error| not_started(true, error))?;
+    let args = config.args.iter().map(Into::into).collect();
+    let (starts, args) = launcher
+        .wrap(config.confinement.as_ref(), program.clone(), args)
+        .map_err(|error| not_started(false, error))?;
     let mark = Mark::new();
-    let mut child = Command::new(&program)
-        .args(&config.args)
+    let mut child = Command::new(&starts)
+        .args(&args)
         .env_clear()
         .envs(&env)
         .env(strays::VARIABLE, mark.as_str())

@@ -98,7 +98,9 @@ impl State {
         chat.incoming_mut().begin_terminal(&terminal, Terminal::new(create.line(), limit));
         let ours = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let env = chat.config.base_env.iter().cloned().chain(ours).chain(create.env).collect();
-        let launch = CommandSpec { command: create.command, args: create.args, env, cwd };
+        let confinement = chat.config.confinement.clone();
+        let (command, args) = (create.command, create.args);
+        let launch = CommandSpec { command, args, env, cwd, confinement };
         let (state, waiting) = (CommandState::Starting(token), Vec::new());
         let command = AgentTerminal { chat: id, state, waiting, limit, released: false };
         self.terminals.insert(terminal.clone(), command);

@@ -1,5 +1,6 @@
 //! Terminals: commands that run for agents.
 
+use crate::session::confinement::Confinement;
 use crate::session::terminal::TerminalExit;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub struct CommandSpec {
     pub env: Vec<(String, String)>,
     /// The working directory; absolute.
     pub cwd: PathBuf,
+    /// What the process may do, if its agent is confined.
+    pub confinement: Option<Confinement>,
 }
 
 /// Something that happened in a terminal. After `Exited`, a released terminal sends nothing more.

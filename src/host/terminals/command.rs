@@ -3,6 +3,7 @@
 
 use super::{GRACE, Order, start};
 use crate::core::messages::terminal::{CommandSpec, TerminalEvent};
+use crate::process::confine::Launcher;
 use crate::process::group::{Group, Watchdog, signal_name};
 use crate::session::ids::TerminalId;
 use crate::session::terminal::TerminalExit;
@@ -37,14 +38,14 @@ type Out = mpsc::Sender<(TerminalId, TerminalEvent)>;
 pub(super) async fn run(
     id: TerminalId,
     launch: CommandSpec,
-    watchdog: Option<Watchdog>,
+    (launcher, watchdog): (Launcher, Option<Watchdog>),
     orders: mpsc::UnboundedReceiver<Order>,
     gone: oneshot::Sender<()>,
     out: &Out,
 ) {
     let mut rest = VecDeque::new();
     // On a blocking thread: the working directory may be on a file system that does not respond.
-    let start = spawn_blocking(move || start::start(&launch, watchdog.as_ref()));
+    let start = spawn_blocking(move || start::start(&launch, &launcher, watchdog.as_ref()));
     match start.await.unwrap_or_else(|error| Err(error.to_string())) {
         Err(why) => rest.push_back(TerminalEvent::NotStarted(why)),
         Ok((group, output)) => {

@@ -5,6 +5,7 @@ mod command;
 mod start;
 
 use crate::core::messages::terminal::{TerminalCommand, TerminalEvent};
+use crate::process::confine::Launcher;
 use crate::process::group::Watchdog;
 use crate::session::ids::TerminalId;
 use crate::session::terminal::TerminalExit;
@@ -19,6 +20,7 @@ const GRACE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Terminals {
     out: mpsc::Sender<(TerminalId, TerminalEvent)>,
+    launcher: Launcher,
     watchdog: Option<Watchdog>,
     running: HashMap<TerminalId, Handle>,
 }
@@ -41,9 +43,14 @@ enum Order {
 
 impl Terminals {
     /// Creates a set without commands. Their events are sent to `out`; while it is full, their output is not read.
-    /// Without a watchdog, commands go on running if the bridge is killed.
-    pub fn new(out: mpsc::Sender<(TerminalId, TerminalEvent)>, watchdog: Option<Watchdog>) -> Self {
-        Self { out, watchdog, running: HashMap::new() }
+    /// Without a watchdog, commands go on running if the bridge is killed. Those of agents that are confined are started by
+    /// the launcher.
+    pub fn new(
+        out: mpsc::Sender<(TerminalId, TerminalEvent)>,
+        launcher: Launcher,
+        watchdog: Option<Watchdog>,
+    ) -> Self {
+        Self { out, launcher, watchdog, running: HashMap::new() }
     }
 
     /// Carries out an effect without waiting; the results are sent to `out`. Must be called within a tokio runtime.
@@ -53,12 +60,12 @@ impl Terminals {
             TerminalCommand::Start(launch) => {
                 let (orders, queue) = mpsc::unbounded_channel();
                 let (gone_sender, gone) = oneshot::channel();
-                let (id, watchdog, out) =
-                    (terminal.clone(), self.watchdog.clone(), self.out.clone());
+                let (id, out) = (terminal.clone(), self.out.clone());
+                let helpers = (self.launcher.clone(), self.watchdog.clone());
                 tokio::spawn(async move {
                     let (terminal, events) = (id.clone(), out.clone());
                     let task = tokio::spawn(async move {
-                        command::run(id, *launch, watchdog, queue, gone_sender, &out).await;
+                        command::run(id, *launch, helpers, queue, gone_sender, &out).await;
                     });
                     if let Err(error) = task.await {
                         tracing::error!(target: "terminal", %terminal, %error, "the terminal's task failed");

@@ -2,6 +2,7 @@
 //! nothing of what happens to it afterwards.
 
 use crate::core::messages::terminal::CommandSpec;
+use crate::process::confine::Launcher;
 use crate::process::group::{Group, Watchdog};
 use crate::process::program;
 use crate::process::strays::{self, Mark};
@@ -30,6 +31,7 @@ const SYNTAX: &[char] = &[
 /// command's stdout and stderr. The error is one line for the agent.
 pub(super) fn start(
     launch: &CommandSpec,
+    launcher: &Launcher,
     watchdog: Option<&Watchdog>,
 ) -> Result<(Group, Receiver), String> {
     if !launch.cwd.is_dir() {
@@ -39,11 +41,13 @@ pub(super) fn start(
         launch.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let (program, args) = resolve(launch, &env)?;
     let describe = |error: std::io::Error| format!("{}: {error}", program.display());
+    let args = args.into_iter().map(Into::into).collect();
+    let (starts, args) = launcher.wrap(launch.confinement.as_ref(), program.clone(), args)?;
     let (reader, writer) = output().map_err(describe)?;
     // Unchecked, because a pseudo terminal is not a pipe; reading it works the same way.
     let reader = Receiver::from_file_unchecked(reader).map_err(describe)?;
     let mark = Mark::new();
-    let child = Command::new(&program)
+    let child = Command::new(&starts)
         .args(args)
         .env_clear()
         .envs(&env)
@@ -121,6 +125,7 @@ mod tests {
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             env: Vec::new(),
             cwd: "/".into(),
+            confinement: None,
         };
         resolve(&launch, &HashMap::from([("PATH", "/usr/bin:/bin"), ("SHELL", shell)]))
     }
