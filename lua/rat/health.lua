@@ -78,14 +78,12 @@ local function check_configured()
     local why = problem or "rat-nvim did not answer"
     return health.error("the agents you configured cannot be checked: " .. why)
   end
-  ---@cast lines { ok: boolean, text: string, hint: string? }[]
+  ---@cast lines { kind: "ok"|"info"|"error", text: string, hint: string? }[]
   for _, line in ipairs(lines) do
-    if line.ok then
-      health.ok(line.text)
-    elseif line.hint then
+    if line.hint then
       health.error(line.text, { line.hint })
     else
-      health.error(line.text)
+      health[line.kind](line.text)
     end
   end
 end

@@ -3,6 +3,7 @@
 use super::options::{AgentOptions, map_or_empty_list};
 use super::resolve::{AgentSelection, resolve};
 use super::settings;
+use crate::process::confine::{self, Kernel};
 use crate::process::program;
 use crate::session::agent::AgentConfig;
 use serde::{Deserialize, Serialize};
@@ -23,12 +24,24 @@ pub struct Configured {
 /// One line of the report.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// `true` for an agent that can be started, `false` for a problem.
-    pub ok: bool,
+    /// What kind of finding it is.
+    pub kind: Kind,
     /// The finding.
     pub text: String,
     /// How to solve the problem, if that is known.
     pub hint: Option<String>,
+}
+
+/// The kind of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// An agent that can be started.
+    Ok,
+    /// A fact.
+    Info,
+    /// A problem.
+    Error,
 }
 
 /// Reports the problems in the settings file, and for each configured agent whether it can be started in `environment`
@@ -42,7 +55,8 @@ pub fn report(
     let file = configured.settings_file.as_deref();
     let (settings, problems) = file.map(settings::load).unwrap_or_default();
     let file = file.unwrap_or(Path::new("")).display();
-    let problem = |problem| Line { ok: false, text: format!("{file}: {problem}"), hint: None };
+    let problem =
+        |problem| Line { kind: Kind::Error, text: format!("{file}: {problem}"), hint: None };
     let problems = problems.into_iter().map(problem);
     let names: BTreeSet<&String> = configured.agents.keys().chain(settings.agents.keys()).collect();
     let agents = names.into_iter().map(|name| {
@@ -54,7 +68,18 @@ pub fn report(
         };
         line(resolve(agent, settings.clone(), cwd, this_program), cwd)
     });
-    problems.chain(agents).collect()
+    problems.chain(agents).chain([about_confining(confine::kernel())]).collect()
+}
+
+fn about_confining(kernel: Kernel) -> Line {
+    let text = match kernel.check(false).and_then(|()| kernel.check(true)) {
+        Ok(()) => "agents can be confined (:help rat-confine)".to_owned(),
+        Err(why) if kernel.check(false).is_ok() => {
+            format!("agents can be confined (:help rat-confine), except for their ports: {why}")
+        }
+        Err(why) => format!("agents cannot be confined: {why}"),
+    };
+    Line { kind: Kind::Info, text, hint: None }
 }
 
 fn line(agent: AgentConfig, cwd: &Path) -> Line {
@@ -65,12 +90,14 @@ fn line(agent: AgentConfig, cwd: &Path) -> Line {
         (true, format!("{name}: {}", remote.shown()))
     } else {
         let path = agent.variable("PATH").unwrap_or_default();
+        let confined = if agent.confinement.is_some() { ", confined" } else { "" };
         match program::find(&agent.command, path, cwd) {
-            Ok(program) => (true, format!("{name}: {}", program.display())),
+            Ok(program) => (true, format!("{name}: {}{confined}", program.display())),
             Err(problem) => (false, format!("{name}: {problem}")),
         }
     };
-    Line { ok, text, hint: agent.install_hint.filter(|_| !ok) }
+    let kind = if ok { Kind::Ok } else { Kind::Error };
+    Line { kind, text, hint: agent.install_hint.filter(|_| !ok) }
 }
 
 #[cfg(test)]
@@ -97,8 +124,8 @@ mod tests {
             Path::new("/bin/true"),
         );
         std::fs::remove_file(&file).unwrap();
-        let line = |ok, text: &str, hint: Option<&str>| Line {
-            ok,
+        let line = |kind, text: &str, hint: Option<&str>| Line {
+            kind,
             text: text.to_owned(),
             hint: hint.map(str::to_owned),
         };
@@ -107,16 +134,29 @@ mod tests {
             file.display()
         );
         let expected = [
-            line(false, &bad, None),
+            line(Kind::Error, &bad, None),
             line(
-                false,
+                Kind::Error,
                 "claude: no-such is not on PATH",
                 Some("npm install -g @agentclientprotocol/claude-agent-acp"),
             ),
-            line(false, "empty: agents.empty has neither command nor url", None),
-            line(true, "mine: /bin/sh", None),
-            line(true, "tour: /bin/true", None),
+            line(Kind::Error, "empty: agents.empty has neither command nor url", None),
+            line(Kind::Ok, "mine: /bin/sh", None),
+            line(Kind::Ok, "tour: /bin/true", None),
+            about_confining(confine::kernel()),
         ];
         assert_eq!(lines, expected);
+    }
+    /// Holds (Confinement): `:checkhealth rat` says whether the kernel can confine agents.
+    #[test]
+    fn it_says_whether_the_kernel_can_confine_agents() {
+        let text = |kernel| about_confining(kernel).text;
+        let can = "agents can be confined (:help rat-confine)";
+        assert_eq!(text(Kernel::FilesAndPorts), can);
+        let ports = "this Linux cannot limit ports: Linux 6.7 or newer is needed";
+        assert_eq!(text(Kernel::Files), format!("{can}, except for their ports: {ports}"));
+        for kernel in [Kernel::Without, Kernel::TooOld] {
+            assert!(text(kernel).starts_with("agents cannot be confined: "), "{kernel:?}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::core::state::State;
 use crate::session::agent::{Capability, McpServer};
 use crate::session::author::ChatId;
 use crate::session::credentials;
+use crate::session::confinement::Confinement;
 use crate::session::ids::ToolCallId;
 use crate::session::protocol::Protocol;
 use crate::session::terminal::MAX_OUTPUT;
@@ -13,6 +14,7 @@ use crate::session::tool_call::ToolKind;
 use crate::trust::rule::Rule;
 use crate::view::{scene, terminal, title, tool_card};
 use std::fmt::Write;
+use std::path::Path;
 
 impl State {
     pub(in crate::core) fn show_info(&mut self, id: ChatId) {
@@ -43,6 +45,10 @@ impl State {
         let allowed = chat.access.allowed.iter().map(AllowedPath::path);
         for path in chat.directories.iter().map(AsRef::as_ref).chain(allowed) {
             row("extra folder", &path.display().to_string());
+        }
+        row("confined", if chat.config.confinement.is_some() { "yes" } else { "no" });
+        for (what, value) in chat.config.confinement.iter().flat_map(confinement_rows) {
+            row(what, &value);
         }
         if let Some(mode) = &status.mode {
             row("mode", mode);
@@ -142,4 +148,16 @@ impl State {
             self.show_end();
         }
     }
+}
+
+/// What a confined agent may do.
+fn confinement_rows(confinement: &Confinement) -> Vec<(&'static str, String)> {
+    let text = |path: &Path| path.display().to_string();
+    let write = confinement.writable().map(|path| ("may write", text(path)));
+    let hide = confinement.hide.iter().map(|path| ("may not read", text(path)));
+    let ports = confinement.ports.iter().map(|ports| {
+        let ports: Vec<_> = ports.iter().map(ToString::to_string).collect();
+        ("TCP ports", if ports.is_empty() { "none".to_owned() } else { ports.join(", ") })
+    });
+    write.chain(hide).chain(ports).collect()
 }
