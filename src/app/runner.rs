@@ -14,13 +14,17 @@ use crate::host::checkpoints::Checkpoints;
 use crate::host::export;
 use crate::host::store::Store;
 use crate::host::terminals::Terminals;
+use crate::process::confine;
 use crate::session::author::ChatId;
+use crate::session::confinement::Confinement;
 use crate::session::content::ContentId;
 use crate::session::saved::SaveResult;
 use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
 
 /// The edges that run effects.
 #[derive(Debug)]
@@ -112,6 +116,9 @@ impl Runner {
             Effect::Forget(session) => self.files.forget(session),
             Effect::Watch(scope) => self.files.watch(scope),
             Effect::Export { chat, id, export, bytes } => self.export(chat, id, export, bytes),
+            Effect::FindDenied(chat, confinement, paths) => {
+                self.find_denied(chat, confinement, paths);
+            }
             Effect::Judge(case) => self.events.spawn(judge::judge(case)),
             Effect::Store(command) => self.store(command),
             Effect::Timer { timer, after } => {
@@ -136,9 +143,16 @@ impl Runner {
     fn export(&self, chat: ChatId, id: ContentId, export: ExportTarget, bytes: ContentBytes) {
         self.events.spawn(async move {
             let to = export.clone();
-            let written = tokio::task::spawn_blocking(move || export::write(&to, bytes)).await;
+            let written = spawn_blocking(move || export::write(&to, bytes)).await;
             let outcome = written.unwrap_or_else(|error| ExportOutcome::Failed(error.to_string()));
             Event::Exported(chat, id, export, outcome)
+        });
+    }
+
+    fn find_denied(&self, chat: ChatId, confinement: Box<Confinement>, paths: Vec<PathBuf>) {
+        self.events.spawn(async move {
+            let found = spawn_blocking(move || confine::denied(&confinement, &paths)).await;
+            Event::Denied(chat, found.unwrap_or_default())
         });
     }
 

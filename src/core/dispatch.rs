@@ -37,6 +37,7 @@ impl State {
             Event::Exported(chat, id, export, outcome) => {
                 self.content_exported(chat, id, export, outcome);
             }
+            Event::Denied(chat, denied) => self.denied(chat, denied),
             Event::Judged(version, judgement) => self.permission_judged(version, judgement),
             Event::RulesSaved(rules, then) => self.rules_saved(rules, then),
             Event::Buffer(path, event) => self.buffer_event(path, event),

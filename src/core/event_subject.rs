@@ -37,6 +37,7 @@ impl EventSubject {
             Event::DiskFollowed { chat, .. }
             | Event::PromptContextCollected { chat, .. }
             | Event::Exported(chat, ..)
+            | Event::Denied(chat, _)
             | Event::LastSession(chat, _)
             | Event::TranscriptLoaded(chat, _)
             | Event::TracePiece(TracePiece { chat, .. }) => {

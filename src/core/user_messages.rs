@@ -6,6 +6,7 @@ use crate::core::messages::agent::{
 use crate::core::messages::failure::Failure;
 use crate::core::messages::notice::Notice;
 use crate::session::agent::{AgentConfig, RemoteAgent};
+use crate::session::confinement::DeniedPath;
 use crate::session::ids::SessionId;
 use crate::session::label;
 use crate::session::protocol::Protocol;
@@ -151,6 +152,16 @@ pub(super) fn not_there_yet(config: &AgentConfig, detail: &str) -> Notice {
     let (name, time) = (&config.name, time.unwrap_or_default());
     let text = format!("{name} could not be reached: {detail}. Trying again{time}.");
     Notice::from(text).advise(":RatStop stops it.")
+}
+
+/// Says what an agent seems to have been kept from writing because it is confined, and how to allow it.
+pub(super) fn confined(config: &AgentConfig, denied: &DeniedPath) -> String {
+    let (name, path, allow) = (&config.name, denied.path.display(), denied.allow.display());
+    let setting = config.setting("confine.write");
+    format!(
+        "{name} reports that it could not write {path}: it is confined. To allow that, add {allow} to {setting}, then :RatStop and \
+         :RatStart."
+    )
 }
 
 /// Says that a restart would end turns of other chats.

@@ -26,6 +26,15 @@ pub struct StatePath {
     pub content: Option<&'static str>,
 }
 
+/// A path that the agent was kept from writing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeniedPath {
+    /// The path, as the agent names it.
+    pub path: PathBuf,
+    /// What to add to the option `write` to allow that.
+    pub allow: PathBuf,
+}
+
 impl Confinement {
     /// Returns the files and folders that it may change, without those of the system.
     pub fn writable(&self) -> impl Iterator<Item = &Path> {

@@ -8,6 +8,7 @@ pub mod compaction;
 pub mod confinement;
 pub mod content;
 pub mod credentials;
+pub mod denial;
 pub mod elicitation;
 pub mod entry;
 pub mod fork;

@@ -4,6 +4,7 @@ mod activity;
 mod agents;
 mod asked_by_rule;
 mod content;
+mod denials;
 mod elicitations;
 mod file_changes;
 mod files;

@@ -277,6 +277,7 @@ impl State {
             |question| matches!(question, Question::EndAgent(chat, _) if *chat == id),
         );
         let ended = self.chats.get(&id).and_then(|chat| chat.turn().cloned());
+        self.look_for_denials(id, None);
         self.enter_phase(id, Phase::Ready);
         self.follow_disk(id, None, Vec::new(), true);
         self.keep_turn(id, ended);
@@ -411,6 +412,7 @@ impl State {
             self.preload(id, call, &named);
         }
         if ended {
+            self.look_for_denials(id, Some(call));
             self.save(id);
         }
     }

@@ -16,6 +16,7 @@ use crate::core::messages::terminal::TerminalCommand;
 use crate::core::messages::trace::TraceTask;
 use crate::session::agent::AgentConfig;
 use crate::session::author::{Author, ChatId, SessionKey};
+use crate::session::confinement::Confinement;
 use crate::session::content::ContentId;
 use crate::session::elicitation::Action;
 use crate::session::entry::Entry;
@@ -182,6 +183,9 @@ pub enum Effect {
     },
     /// Let the user's rules decide on a permission request. `Event::Judged` always follows.
     Judge(Box<Case>),
+    /// Find out which of these paths only its confinement keeps the agent of a chat from writing. `Event::Denied` always
+    /// follows.
+    FindDenied(ChatId, Box<Confinement>, Vec<PathBuf>),
     /// Read or write saved sessions.
     Store(StoreCommand),
     /// Do something with checkpoints.

@@ -17,6 +17,7 @@ use crate::core::messages::terminal::TerminalEvent;
 use crate::core::messages::trace::{TracePiece, TraceSaved};
 use crate::core::messages::user::UserAction;
 use crate::session::author::ChatId;
+use crate::session::confinement::DeniedPath;
 use crate::session::content::ContentId;
 use crate::session::ids::TerminalId;
 use crate::session::saved::{SaveResult, SavedSession, SavedTranscript, StoreKey};
@@ -63,6 +64,8 @@ pub enum Event {
     Exported(ChatId, ContentId, ExportTarget, ExportOutcome),
     /// The user's rules decide on a permission request, or leave it to the user.
     Judged(RequestVersion, Judgement),
+    /// The agent of a chat was kept from writing these paths, because it is confined.
+    Denied(ChatId, Vec<DeniedPath>),
     /// The rules that are saved now, or why they cannot be read or changed; and what to tell the user.
     RulesSaved(Result<KeptRules, RulesFailure>, ThenTell),
     /// Something has happened to a file's buffer; the path is the buffer's name.

@@ -2,6 +2,7 @@
 //! Landlock (`man 7 landlock`) and then becomes the program. Its process id, group and environment stay, and everything it
 //! starts is confined as well. If anything about that fails, the program does not run.
 
+mod denied;
 mod git;
 mod hidden;
 mod kernel;
@@ -9,6 +10,7 @@ mod kernel;
 mod landlock;
 mod writable;
 
+pub use denied::denied;
 pub use kernel::Kernel;
 
 use super::program;
