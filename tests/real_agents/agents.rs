@@ -103,7 +103,10 @@ shift
 exec "$@""#;
 
 fn prepare(nvim: &mut Nvim, kind: Kind, agent: &Json, settings: &Json) {
-    let mut settings = settings.clone();
+    let (mut settings, mut agent) = (settings.clone(), agent.clone());
+    if let Some(fields) = settings["agents"][kind.name()].as_object() {
+        agent.as_object_mut().expect("an object").extend(fields.clone());
+    }
     settings["agents"] = json!({kind.name(): agent});
     nvim.setup(settings);
 }

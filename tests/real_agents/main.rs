@@ -4,6 +4,7 @@
 mod agents;
 mod answers;
 mod commands;
+mod confine;
 mod documents;
 mod edits;
 mod end;
