@@ -13,7 +13,7 @@ use rat_nvim::session::agent::AgentConfig;
 use rat_nvim::session::confinement::{Confinement, StatePath};
 
 use crate::acp_process::support::{AGENT, Bridge, gone, python};
-use crate::support::{TempFolder, can_confine};
+use crate::support::{TempFolder, can_confine, repository};
 
 /// The program under test confines programs.
 pub(crate) fn launcher() -> Launcher {
@@ -172,6 +172,33 @@ fn without_landlock_nothing_runs() {
         assert_eq!(stderr(&output), expected);
         assert!(!file.exists());
     }
+}
+
+/// Holds (Confinement): Where the kernel has no Landlock, or one that is too old, a confined agent is not started.
+#[test]
+fn an_old_landlock_is_refused() {
+    if !can_confine() {
+        return;
+    }
+    let script = repository().join("tests/support/landlock_version.py");
+    let run = |version: &str, options: &[&str]| {
+        let mut command = Command::new("python3");
+        command.arg(&script).args([version, env!("CARGO_BIN_EXE_rat-nvim"), "confine"]);
+        command.args(options).args(["--", "/bin/echo", "it runs"]).output().unwrap()
+    };
+    let refused = |version: &str, options: &[&str], why: &str| {
+        let output = run(version, options);
+        assert_eq!((output.status.code(), stdout(&output)), (Some(126), String::new()));
+        let expected = format!("rat-nvim: not started: cannot be confined: {why}");
+        assert_eq!(stderr(&output), expected, "version {version}");
+    };
+    for version in ["1", "2"] {
+        let why = "the Landlock of this Linux is too old: Linux 6.2 or newer is needed";
+        refused(version, &[], why);
+    }
+    refused("3", &["--limit-ports"], "this Linux cannot limit ports: Linux 6.7 or newer is needed");
+    assert_eq!(stdout(&run("3", &[])), "it runs");
+    assert_eq!(stdout(&run("4", &["--limit-ports"])), "it runs");
 }
 
 #[test]
