@@ -130,3 +130,29 @@ fn a_claim_that_makes_no_sense_is_found() {
         ["tests/a.rs:2: no test follows"]
     );
 }
+
+/// Names in a table of the page on security that are no tests of the index.
+fn unknown_tests(page: &str, claims: &Annotations<Claim>) -> Vec<String> {
+    let rows = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| promise"));
+    let cells = rows.filter_map(|row| row.trim_end_matches([' ', '|']).rsplit_once(" | "));
+    let names = cells.flat_map(|(_, tests)| tests.split('`').skip(1).step_by(2));
+    let is_command = |name: &&str| name.starts_with("make ");
+    let names = names.filter(|name| !is_command(name)).map(|name| name.trim_end_matches("::*"));
+    let is_known = |name: &str| {
+        claims.found.iter().any(|one| {
+            let path = one.test.strip_prefix("src::").unwrap_or(&one.test);
+            path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        })
+    };
+    names.filter(|name| !is_known(name)).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_page_on_security_names_tests_of_the_index() {
+    let claims = Annotations::below(repository(), claim);
+    let page = std::fs::read_to_string(repository().join("doc/security.md")).unwrap();
+    let unknown = unknown_tests(&page, &claims);
+    assert!(unknown.is_empty(), "no test of the index is called {}", unknown.join(", "));
+    let made_up = "| promise | tested by |\n|---|---|\n| it holds | `undo`, `made_up::name` |\n";
+    assert_eq!(unknown_tests(made_up, &claims), ["made_up::name"]);
+}

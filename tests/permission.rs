@@ -193,6 +193,7 @@ fn a_lasting_answer_is_never_chosen_by_a_command_but_shown() {
     }
 }
 
+/// Holds (Permission requests): If a request changes while it waits, an answer to its earlier version does not count.
 #[test]
 fn a_request_that_changes_while_it_waits_asks_anew() {
     let mut chat = beside_a_turn();

@@ -150,6 +150,8 @@ fn ask(chat: &mut Chat, call: &Json) -> Pending {
 fn asks(chat: &mut Chat, call: &Json, command: &str) {
     let pending = ask(chat, call);
     chat.nvim.poll_screen(call["title"].as_str().unwrap());
+    // Once the rules have left it to the user.
+    chat.nvim.poll_screen("<CR> choose");
     chat.nvim.let_time_pass();
     chat.nvim.command(command);
     chat.answer(pending);

@@ -279,6 +279,8 @@ proptest! {
     /// Each request of an agent gets exactly one answer, whatever events, cancels and deaths occur.
     ///
     /// ACP 11, 76.
+    ///
+    /// Holds (Turns): Each request of an agent gets exactly one answer, whatever happens meanwhile.
     #[test]
     fn every_request_gets_exactly_one_answer(
         unsaved in unsaved(),

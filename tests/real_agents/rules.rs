@@ -30,6 +30,7 @@ fn ask(chat: &mut Chat, prompt: &str) {
     assert!(!chat.nvim.screen().contains("<CR> choose"), "the user was asked");
 }
 
+/// Holds (Permission requests): Rules decide on what Claude, Gemini and OpenCode do: edits, commands and tools of MCP servers.
 fn rules_decide_on_edits(kind: Kind) {
     let mut chat = open(kind);
     ask(&mut chat, "[[read src/a.py]][[edit src/a.py|one|1]][[say Done.]]");
@@ -41,6 +42,7 @@ fn rules_decide_on_edits(kind: Kind) {
     chat.finish();
 }
 
+/// Holds (Permission requests): Rules decide on what Claude, Gemini and OpenCode do: edits, commands and tools of MCP servers.
 fn rules_decide_on_commands(kind: Kind) {
     let mut chat = open(kind);
     ask(&mut chat, "[[shell echo one > /dev/null && echo \"$(cat src/a.py)\"]][[say Done.]]");
@@ -80,6 +82,7 @@ fn tool_names(kind: Kind) -> (&'static str, &'static str) {
     }
 }
 
+/// Holds (Permission requests): Rules decide on what Claude, Gemini and OpenCode do: edits, commands and tools of MCP servers.
 fn rules_decide_on_tools_of_mcp_servers(kind: Kind) {
     let (name, in_rules) = tool_names(kind);
     let add = |text: &str| format!("[[tool {name} {{\"text\": \"{text}\"}}]][[say Done.]]");
