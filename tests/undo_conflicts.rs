@@ -12,6 +12,22 @@ fn poll_conflicts(chat: &mut Chat, wanted: usize) {
     });
 }
 
+/// Holds (Review): Where a turn cannot be undone, one line says why and nothing changes.
+#[test]
+fn a_turn_whose_changes_were_all_in_conflict_is_left_alone() {
+    let mut chat = in_project();
+    chat.nvim.command("wincmd t | edit open.txt");
+    chat.nvim.input("2Gccmine<Esc>");
+    let path = chat.path("open.txt");
+    turn_with_command(&mut chat, |_| fs::write(&path, "one\nTWO\nthree\n").unwrap());
+    poll_conflicts(&mut chat, 1);
+    chat.nvim.command("RatUndo");
+    let told = "its buffer has unsaved changes: save or reload it first";
+    chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
+    assert_eq!(chat.nvim.buffer_lines(path.to_str().unwrap()), ["one", "mine", "three"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one\nTWO\nthree\n");
+}
+
 /// Holds (Review): The conflicts that a turn has caused end with its undo, and come back with its redo.
 #[test]
 fn the_conflicts_of_a_turn_end_with_its_undo() {

@@ -194,7 +194,7 @@ impl Undo {
         match now {
             Err(why) => Way::Leave(why),
             Ok(_) if loaded == Some(true) => {
-                Way::Leave("its buffer has unsaved changes".to_owned())
+                Way::Leave("its buffer has unsaved changes: save or reload it first".to_owned())
             }
             Ok(now) if now == change.after && self.is_kept(turn, change).await => Way::Disk,
             Ok(now) if now == change.after => Way::Leave(NOT_KEPT.to_owned()),

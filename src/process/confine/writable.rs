@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// What every confined process may write to: what shells, pseudo terminals and shared memory need.
 pub(super) const SYSTEM: [&str; 4] = ["/dev/null", "/dev/shm", "/dev/ptmx", "/dev/pts"];
 
-/// Returns the paths that get a rule, with those of the system. Leaves out paths inside of others. The process may replace those by a link to anywhere, and a rule for such a path would be
-/// one for the link's target when the process is started again.
+/// Returns the paths that get a rule, with those of the system. Leaves out paths inside of others: the process may replace
+/// those by a link to anywhere, and a rule for such a path would be one for the link's target when the process is started again.
 pub(super) fn with_rules(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let system = SYSTEM.iter().map(PathBuf::from);
     let mut all: Vec<PathBuf> = paths.chain(system).map(|path| normalized(&path)).collect();
