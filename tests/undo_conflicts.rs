@@ -26,6 +26,10 @@ fn a_turn_whose_changes_were_all_in_conflict_is_left_alone() {
     chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
     assert_eq!(chat.nvim.buffer_lines(path.to_str().unwrap()), ["one", "mine", "three"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "one\nTWO\nthree\n");
+    chat.nvim.command("edit!");
+    chat.nvim.command("RatUndo");
+    let told = "nothing of what changed there is certainly the agent's";
+    chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
 }
 
 /// Holds (Review): The conflicts that a turn has caused end with its undo, and come back with its redo.

@@ -35,6 +35,9 @@ const DELETED: &str = "deleted since";
 /// Why a path is left alone that has nothing of the turn any more.
 const AS_BEFORE: &str = "already as before the turn";
 
+/// Why a path is left alone that changed during the turn, but not by what is known of the agent: all of it was in conflict, say.
+const NOT_THE_AGENTS: &str = "nothing of what changed there is certainly the agent's";
+
 /// Why a path is left alone in which nothing can be merged.
 const CONTESTED: &str = "the same lines have changed since";
 
@@ -195,6 +198,9 @@ impl Undo {
             Err(why) => Way::Leave(why),
             Ok(_) if loaded == Some(true) => {
                 Way::Leave("its buffer has unsaved changes: save or reload it first".to_owned())
+            }
+            Ok(now) if now == change.after && change.before == change.after => {
+                Way::Leave(NOT_THE_AGENTS.to_owned())
             }
             Ok(now) if now == change.after && self.is_kept(turn, change).await => Way::Disk,
             Ok(now) if now == change.after => Way::Leave(NOT_KEPT.to_owned()),
