@@ -128,6 +128,19 @@ fn a_refused_file_stays_refused() {
     assert!(error(&mut chat, pending).contains("the user does not want"));
 }
 
+/// Holds (Permission requests): A file outside the project is asked about once, also where a rule says to ask about every file.
+#[test]
+fn a_file_outside_is_asked_about_once() {
+    let mut chat = with_permission(json!({"mode": "ask"}));
+    chat.nvim.folder().file("outside.txt", "far\n");
+    let pending = read(&mut chat, "../outside.txt");
+    poll_question(&mut chat, "outside the project");
+    chat.nvim.input("1<CR>");
+    assert_eq!(chat.answer(pending)["content"], "far\n");
+    let pending = read(&mut chat, "../outside.txt");
+    assert_eq!(chat.answer(pending)["content"], "far\n");
+}
+
 fn call(id: &str, kind: &str, more: Json) -> Json {
     let mut call = json!({"toolCallId": id, "title": id, "kind": kind, "status": "pending"});
     call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -171,6 +184,16 @@ fn what_was_allowed_is_not_asked_about_again() {
     assert_eq!(chat.answer(pending), json!({}));
     let pending = create(&mut chat, "touch made");
     assert!(chat.answer(pending)["terminalId"].is_string());
+    // Neither another file, nor the same command in another way.
+    let pending = write(&mut chat, "b.txt", "1\n");
+    poll_question(&mut chat, "wants to change b.txt");
+    chat.nvim.command("RatDeny");
+    error(&mut chat, pending);
+    let env = json!([{"name": "PATH", "value": "/elsewhere"}]);
+    let pending = chat.ask("terminal/create", json!({"command": "touch made", "env": env}));
+    poll_question(&mut chat, "wants to run touch made");
+    chat.nvim.command("RatDeny");
+    error(&mut chat, pending);
     let pending = create(&mut chat, "touch made; touch more");
     poll_question(&mut chat, "wants to run touch made; touch more");
     chat.nvim.command("RatDeny");

@@ -51,7 +51,13 @@ pub(super) async fn resolve_in_scope(
 ) -> Result<PathBuf, FileOutcome> {
     let real = match resolve(disks, scope, path).await.map_err(|error| failure(&error))? {
         Ok(path) => return check_rules(disks, scope, path, kind).await,
-        Err(PathError::Outside { real, .. }) => check_rules(disks, scope, real, kind).await?,
+        Err(PathError::Outside { real, .. }) => {
+            match check_rules(disks, scope, real.clone(), kind).await {
+                // The user is asked about it anyway.
+                Ok(_) | Err(FileOutcome::AskFirst(_)) => real,
+                Err(denied) => return Err(denied),
+            }
+        }
         Err(error) => {
             let message = error.to_string();
             let reason = message.clone();

@@ -14,7 +14,7 @@ use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::label;
 use crate::session::terminal::request::CreateTerminal;
-use crate::session::tool_call::ToolKind;
+use crate::session::tool_call::{ToolCall, ToolKind};
 use crate::session::update::Severity;
 use std::path::{Path, PathBuf};
 
@@ -30,10 +30,10 @@ impl State {
         }
         let Some(request) = self.requests.get_mut(&token) else { return };
         match &mut request.file {
-            Some(Effect::Write { path, consent, scope, .. }) => {
+            Some(Effect::Write { path, content, consent, scope, .. }) => {
                 // What is refused, some agents would write themselves.
                 let is_asked = !chat.info.quirks.writes_files_itself_too;
-                let is_allowed = chat.has_allowed_call_for(path);
+                let is_allowed = chat.has_allowed_write(path, content);
                 if is_asked && !is_allowed && *consent == Consent::NotNeeded {
                     *consent = Consent::Missing;
                 }
@@ -53,9 +53,13 @@ impl State {
 
     /// Asks once per file.
     fn ask_about_reading(&mut self, id: ChatId, token: RequestToken, file: PathBuf) {
-        let Some(chat) = self.chats.get(&id) else { return };
+        let Some(chat) = self.chats.get_mut(&id) else { return };
         if chat.access.unread.contains(&file) {
             return self.respond(token, unread(&file));
+        }
+        if chat.access.allowed.iter().any(|it| it.holds(&file)) {
+            // The user was asked about it because it is outside of the project.
+            chat.access.read_by_consent.push(file.clone());
         }
         if chat.access.read_by_consent.contains(&file) {
             // The user has allowed it since the request was sent.
@@ -118,9 +122,11 @@ impl State {
     pub(super) fn show_command(&mut self, id: ChatId, create: &CreateTerminal) {
         let Some(chat) = self.chats.get(&id) else { return };
         let cwd = create.cwd.as_ref().unwrap_or(&chat.cwd);
-        let env = create.env.iter().map(|(name, value)| format!("{name}={value}\n"));
-        let env: String = env.collect();
-        let text = format!("# in {}\n{env}{}\n", cwd.display(), create.line());
+        // Each on one line: a line break in a value must not look like another command.
+        let env = create.env.iter().map(|(name, value)| format!("{name}={value}"));
+        let env: String = env.map(|variable| format!("{}\n", label::line(&variable))).collect();
+        let cwd = cwd.display().to_string();
+        let text = format!("# in {}\n{env}{}\n", label::line(&cwd), create.line());
         self.show_text((id, PageId::Turn), "What would run", "sh", text, None);
     }
 
@@ -173,20 +179,46 @@ impl State {
 }
 
 impl Chat {
-    /// Whether the user, or a rule, has allowed the open tool call that uses this file.
-    fn has_allowed_call_for(&self, path: &Path) -> bool {
-        let call = self.incoming().touching(path).and_then(|call| self.incoming().find_tool(&call));
-        call.is_some_and(|tool| tool.call.status.is_open() && tool.is_allowed())
+    /// Returns the open tool calls that the user, or a rule, has allowed.
+    fn allowed_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        let tools = self.incoming().tools();
+        let allowed = tools.filter(|tool| tool.call.status.is_open() && tool.is_allowed());
+        allowed.map(|tool| &tool.call)
     }
 
-    /// Whether the user, or a rule, has allowed an open tool call that runs this command.
-    pub(super) fn has_allowed_command(&self, line: &str) -> bool {
-        let mut open = self.incoming().tools().filter(|tool| tool.call.status.is_open());
-        open.any(|tool| {
-            let input = tool.call.input.as_ref();
-            let command = input.and_then(|input| input.command.as_deref());
-            tool.is_allowed() && command == Some(line)
+    /// Returns those of them that name this file.
+    fn allowed_calls_for(&self, path: &Path) -> impl Iterator<Item = &ToolCall> {
+        let names = move |call: &&ToolCall| call.paths().any(|named| self.cwd.join(named) == path);
+        self.allowed_calls().filter(names)
+    }
+
+    fn has_allowed_call_for(&self, path: &Path) -> bool {
+        self.allowed_calls_for(path).next().is_some()
+    }
+
+    /// Whether a call is allowed that changes this file: where its change was shown, to this text.
+    fn has_allowed_write(&self, path: &Path, content: &str) -> bool {
+        self.allowed_calls_for(path).any(|call| {
+            let mut shown =
+                call.diffs().filter(|diff| self.cwd.join(&diff.path) == path).peekable();
+            match shown.peek() {
+                Some(_) => shown.any(|diff| diff.new == content),
+                None => matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move),
+            }
         })
+    }
+
+    /// Whether a call is allowed that runs this command as it is: in this folder, and with no variables, which are not shown.
+    pub(super) fn has_allowed_command(&self, create: &CreateTerminal) -> bool {
+        let folder =
+            |cwd: Option<&Path>| cwd.map_or_else(|| self.cwd.clone(), |it| self.cwd.join(it));
+        let runs = |call: &ToolCall| {
+            call.input.as_ref().is_some_and(|input| {
+                input.command.as_deref() == Some(&create.line())
+                    && folder(input.cwd.as_deref().map(Path::new)) == folder(create.cwd.as_deref())
+            })
+        };
+        create.env.is_empty() && self.allowed_calls().any(runs)
     }
 }
 

@@ -76,7 +76,7 @@ impl State {
                 let (what, rule) = (format!("run {line}"), rule.to_string());
                 self.denied_by_rule(id, token, &what, &rule, unclear);
             }
-            Some(_) if !chat.has_allowed_command(&line) => {
+            Some(_) if !chat.has_allowed_command(&create) => {
                 self.ask_about_command(id, token, Box::new(create));
             }
             _ => self.start_terminal(id, token, create),
