@@ -12,15 +12,22 @@ fn poll_conflicts(chat: &mut Chat, wanted: usize) {
     });
 }
 
-/// Holds (Review): Where a turn cannot be undone, one line says why and nothing changes.
-#[test]
-fn a_turn_whose_changes_were_all_in_conflict_is_left_alone() {
+/// A turn whose command writes this text to a file, of which the user has changed the second line without saving.
+fn turn_in_conflict(text: &str) -> Chat {
     let mut chat = in_project();
     chat.nvim.command("wincmd t | edit open.txt");
     chat.nvim.input("2Gccmine<Esc>");
     let path = chat.path("open.txt");
-    turn_with_command(&mut chat, |_| fs::write(&path, "one\nTWO\nthree\n").unwrap());
+    turn_with_command(&mut chat, |_| fs::write(&path, text).unwrap());
     poll_conflicts(&mut chat, 1);
+    chat
+}
+
+/// Holds (Review): Where a turn cannot be undone, one line says why and nothing changes.
+#[test]
+fn a_turn_whose_changes_were_all_in_conflict_is_left_alone() {
+    let mut chat = turn_in_conflict("one\nTWO\nthree\n");
+    let path = chat.path("open.txt");
     chat.nvim.command("RatUndo");
     let told = "its buffer has unsaved changes: save or reload it first";
     chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
@@ -35,12 +42,8 @@ fn a_turn_whose_changes_were_all_in_conflict_is_left_alone() {
 /// Holds (Review): The conflicts that a turn has caused end with its undo, and come back with its redo.
 #[test]
 fn the_conflicts_of_a_turn_end_with_its_undo() {
-    let mut chat = in_project();
-    chat.nvim.command("wincmd t | edit open.txt");
-    chat.nvim.input("2Gccmine<Esc>");
+    let mut chat = turn_in_conflict("one\nTWO\nthree\nfour\n");
     let path = chat.path("open.txt");
-    turn_with_command(&mut chat, |_| fs::write(&path, "one\nTWO\nthree\nfour\n").unwrap());
-    poll_conflicts(&mut chat, 1);
     chat.nvim.poll_screen("agent: TWO");
     let message = "Undid the turn in 1 file; open.txt is not saved";
     answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", message);
