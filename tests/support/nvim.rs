@@ -218,8 +218,15 @@ impl Nvim {
     }
 
     /// Types keys as a user does (`<CR>` notation) and does not wait for what they do.
+    ///
+    /// A `<C-c>` goes to the typeahead: where it arrives while Neovim is busy, as after a request, it would interrupt what
+    /// Neovim does, drop the keys before it, and be mapped to nothing. Source: `:help nvim_input()`, `:help map-CTRL-C`.
     pub fn input(&mut self, keys: &str) {
-        self.call("nvim_input", json!([keys]));
+        if keys.contains("<C-c>") && !self.mode_is_blocked() {
+            self.lua(r#"vim.api.nvim_feedkeys(vim.keycode(...), "t", false)"#, json!([keys]));
+        } else {
+            self.call("nvim_input", json!([keys]));
+        }
     }
 
     /// Types keys and runs them to their end, Insert mode left. Source: `:help nvim_feedkeys()`, mode `tx`.
