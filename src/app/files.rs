@@ -18,6 +18,7 @@ use crate::core::messages::files::{
     BufferEvent, Consent, FileChange, FileOutcome, PromptContext, ReportedChange,
 };
 use crate::core::messages::ids::RequestToken;
+use crate::core::messages::policy::Unsaved;
 use crate::documents::editor::Editor;
 use crate::documents::watch::Watcher;
 use crate::documents::{DocumentError, Documents, ReadRequest, WriteRequest};
@@ -187,11 +188,19 @@ impl Files {
         self.events.spawn(async move {
             let (roots, is_reviewed) = (request.scope.roots.clone(), request.is_reviewed);
             let work = tokio::spawn(async move {
-                let context = prompt_context::collect(editor, documents, request).await;
-                // Last, since what is saved before the prompt is not of the turn.
-                if is_reviewed {
-                    turns.begin(chat, roots).await;
+                prompt_context::wait_for_scans(&documents, &request.session).await;
+                let collecting = prompt_context::collect(editor, documents, request);
+                let beginning = async {
+                    if is_reviewed {
+                        turns.begin(chat, roots).await;
+                    }
+                };
+                if unsaved != Unsaved::Save {
+                    return tokio::join!(collecting, beginning).0;
                 }
+                // What is saved before the prompt is not of the turn.
+                let context = collecting.await;
+                beginning.await;
                 context
             });
             let context = work.await.unwrap_or_else(|error| {

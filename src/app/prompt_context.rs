@@ -7,6 +7,7 @@ use crate::core::messages::files::PromptContext;
 use crate::core::messages::policy::Unsaved;
 use crate::documents::editor::Editor;
 use crate::documents::{Documents, attachments};
+use crate::session::author::SessionKey;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,14 @@ const SAVE_LIMIT: Duration = Duration::from_secs(10);
 /// How long it waits for attached files. They get more time because the user chose them.
 const ATTACH_LIMIT: Duration = Duration::from_secs(10);
 
+/// Waits until the buffers contain what the previous turn of a session left on disk: until then, its changes cannot be told
+/// from the user's.
+pub(super) async fn wait_for_scans(documents: &Documents, session: &SessionKey) {
+    if !documents.scans_done(session, Instant::now() + SCAN_LIMIT).await {
+        tracing::warn!("a prompt is sent before buffers have followed the previous turn");
+    }
+}
+
 /// Collects the context that `request` asks for. Parts that take too long are left out.
 pub(super) async fn collect(
     editor: Arc<dyn Editor>,
@@ -29,14 +38,11 @@ pub(super) async fn collect(
 ) -> PromptContext {
     let CollectPromptContext { session, cwd, scope, unsaved, reads_buffers, files, .. } = request;
     let (editor, disks) = (editor.as_ref(), documents.disks());
-    // Until the buffers contain what the previous turn left on disk, its changes cannot be told from the user's.
-    if !documents.scans_done(&session, Instant::now() + SCAN_LIMIT).await {
-        tracing::warn!("a prompt is sent before buffers have followed the previous turn");
-    }
     let (now, save) = (Instant::now(), unsaved == Unsaved::Save);
     let open = async {
-        let modified = filter_in_scope(disks, &scope, loaded(editor, true).await).await;
-        (modified, filter_in_scope(disks, &scope, loaded(editor, false).await).await)
+        let (modified, open) = tokio::join!(loaded(editor, true), loaded(editor, false));
+        let modified = filter_in_scope(disks, &scope, modified).await;
+        (modified, filter_in_scope(disks, &scope, open).await)
     };
     let (modified, open) = timeout_at(now + CONTEXT_LIMIT, open).await.unwrap_or_else(|_| {
         tracing::warn!("a prompt is sent without unsaved changes: the editor did not answer");
