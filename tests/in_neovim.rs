@@ -52,6 +52,7 @@ mod permission_rules;
 mod permission_unasked;
 mod pictures;
 mod plugins;
+mod project_rules;
 mod provider;
 mod queued;
 mod quirks;

@@ -4,6 +4,7 @@ local config = require("rat.config")
 local closest_name = require("rat.util.closest_name")
 local presets = require("rat.config.presets")
 local private_file = require("rat.util.private_file")
+local project_rules = require("rat.config.project_rules")
 local settings = require("rat.config.settings")
 
 local M = {}
@@ -167,18 +168,20 @@ function M.request(name, cwd)
     return nil, unknown(name)
   end
   local options = config.get() --[[@as table<string, any>]]
+  cwd = cwd and absolute(cwd) or configured_cwd(name) or vim.fn.getcwd()
   return {
     agent = name,
     options = options.agents[name] or {},
     mcp_servers = options.mcp_servers,
     settings_file = settings.path(),
     environment = vim.fn.environ(),
-    cwd = cwd and absolute(cwd) or configured_cwd(name) or vim.fn.getcwd(),
+    cwd = cwd,
     directories = vim.tbl_map(expanded, options.directories),
     unsaved = options.unsaved,
     write_dirty = options.write_dirty,
     review = options.review,
     rules = options.permission.rules,
+    project_rules = project_rules.lines(cwd),
     permission_mode = options.permission.mode,
     permission_default = options.permission.default,
   }

@@ -14,6 +14,7 @@
 ---@field write_dirty? rat.notify.WriteDirty The option of the same name.
 ---@field review? rat.notify.ReviewMode The option of the same name.
 ---@field rules? string[] The option `permission.rules`.
+---@field project_rules? string[] The lines of the project's file of rules, if the user trusts it.
 ---@field permission_mode? rat.notify.PermissionMode The option `permission.mode`.
 ---@field permission_default? table<string, string> The option `permission.default`.
 ---@field wish? rat.notify.Wish The session to open; without it, the one that is open, else a new one.

@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// The file of a project's rules, below its folder.
+const PROJECT_RULES: &str = ".rat/rules";
+
 /// Starts an agent, or shows the existing chat with it.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -50,6 +53,9 @@ pub(in crate::nvim) struct Start {
     /// The option `permission.rules`.
     #[serde(default)]
     rules: Vec<String>,
+    /// The lines of the project's file of rules, if the user trusts it.
+    #[serde(default)]
+    project_rules: Vec<String>,
     /// The option `permission.mode`.
     #[serde(default)]
     permission_mode: PermissionMode,
@@ -177,21 +183,27 @@ impl PermissionMode {
     }
 }
 
-/// Parses the options `permission.rules`, `mode` and `default`, and returns what is wrong with them. If something is, nothing is
-/// allowed by a rule: the one that cannot be read may have been meant to deny it.
+/// Parses the options `permission.rules`, `mode` and `default` and the project's rules, and returns what is wrong with them. If
+/// something is, nothing is allowed by a rule: the one that cannot be read may have been meant to deny it.
 fn parse_rules(
     lines: &[String],
+    project: &[String],
     mode: PermissionMode,
     default: &BTreeMap<String, String>,
 ) -> (Arc<[Rule]>, Vec<String>) {
     const MEANWHILE: &str = "Until it is corrected, no rule allows anything.";
     let (mut rules, mut problems) = (Vec::new(), Vec::new());
+    let mut parse = |line: &str, place: String| match line.parse::<Rule>() {
+        Ok(rule) => rules.push(rule),
+        Err(why) => problems.push(format!("{place}: {why}. {MEANWHILE}")),
+    };
     for (index, line) in lines.iter().enumerate() {
-        match line.parse::<Rule>() {
-            Ok(rule) => rules.push(rule),
-            Err(why) => {
-                problems.push(format!("permission.rules[{}]: {why}. {MEANWHILE}", index + 1));
-            }
+        parse(line, format!("permission.rules[{}]", index + 1));
+    }
+    for (index, line) in project.iter().enumerate() {
+        let line = line.trim();
+        if !line.is_empty() && !line.starts_with('#') {
+            parse(line, format!("{PROJECT_RULES}:{}", index + 1));
         }
     }
     // Those of the user come first: the first one about a kind counts.
@@ -224,8 +236,12 @@ impl TryFrom<Start> for StartRequest {
             Some(Wish::Fork) => SessionTarget::Fork(ForkPoint::whole(session()?)),
             Some(Wish::Never) | None => SessionTarget::Current,
         };
-        let (rules, problems) =
-            parse_rules(&start.rules, start.permission_mode, &start.permission_default);
+        let (rules, problems) = parse_rules(
+            &start.rules,
+            &start.project_rules,
+            start.permission_mode,
+            &start.permission_default,
+        );
         let directories: Vec<_> = start.directories.into_iter().map(PathBuf::from).collect();
         Ok(Self {
             agent: AgentSelection {
