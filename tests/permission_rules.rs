@@ -63,6 +63,25 @@ fn a_rule_decides_before_the_user_is_asked_and_the_transcript_shows_it() {
     chat.nvim.poll_screen("rule          allow execute cargo test *");
 }
 
+/// Holds (Permission requests): Where there are rules about commands and it is not clear what one runs, its card says why.
+#[test]
+fn a_card_says_why_no_rule_decides() {
+    let mut chat = with_rules(&["allow execute cargo test *"]);
+    let pending = ask(&mut chat, run("loop", "for x in a; do cargo test; done"));
+    chat.nvim.poll_screen("it is not clear what would");
+    chat.nvim.let_time_pass();
+    chat.nvim.command("RatDeny");
+    assert_eq!(chat.answer(pending), selected("no"));
+    chat.nvim.poll("the card is smaller", |nvim| !nvim.screen().contains("No rule decides"));
+    let pending = ask(&mut chat, run("other", "make"));
+    chat.nvim.poll("the request", |nvim| nvim.waiting() == 1);
+    chat.nvim.poll_screen("? run make");
+    assert!(!chat.nvim.screen().contains("No rule decides"));
+    chat.nvim.let_time_pass();
+    chat.nvim.command("RatDeny");
+    assert_eq!(chat.answer(pending), selected("no"));
+}
+
 /// Holds (Permission requests): Rules for files follow links, and have to allow all files of a call.
 #[test]
 fn rules_for_files_are_about_where_a_path_leads() {

@@ -21,7 +21,8 @@ pub(super) async fn judge(case: Box<Case>) -> Event {
     Event::Judged(version, judgement.unwrap_or(LEFT_TO_THE_USER))
 }
 
-const LEFT_TO_THE_USER: Judgement = Judgement { decision: Decision::Ask, by: Vec::new() };
+const LEFT_TO_THE_USER: Judgement =
+    Judgement { decision: Decision::Ask, by: Vec::new(), unclear: None };
 
 fn decide(case: &Case) -> Judgement {
     let resolve = |path: &Path| real_path(path).ok();
@@ -33,8 +34,10 @@ fn decide(case: &Case) -> Judgement {
     let call = rules::Call { files: &files, root: &root, cwd: &cwd, ..case.call(&resolve) };
     match rules::decide(&case.rules, call) {
         Verdict::Decided(decision, by) => {
-            Judgement { decision, by: by.iter().map(ToString::to_string).collect() }
+            let by = by.iter().map(ToString::to_string).collect();
+            Judgement { decision, by, unclear: None }
         }
-        Verdict::Open | Verdict::Unclear(_) => LEFT_TO_THE_USER,
+        Verdict::Unclear(why) => Judgement { unclear: Some(why), ..LEFT_TO_THE_USER },
+        Verdict::Open => LEFT_TO_THE_USER,
     }
 }

@@ -104,6 +104,9 @@ pub struct PermissionEntry {
     /// What is asked, if the tool call does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
+    /// Why the user's rules leave it to the user, although there are rules about such a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<String>,
     /// The options in the agent's order.
     pub options: Vec<PermissionOption>,
     /// Its outcome so far.

@@ -178,7 +178,14 @@ mod tests {
             transcript.ask(
                 &"c".into(),
                 patch,
-                PermissionEntry { id: 1, question: None, options, decision, by: DecidedBy::User },
+                PermissionEntry {
+                    id: 1,
+                    question: None,
+                    undecided: None,
+                    options,
+                    decision,
+                    by: DecidedBy::User,
+                },
             );
         } else {
             transcript.tool(&"c".into(), patch);

@@ -349,6 +349,9 @@ fn add_choices(card: &mut Card, asked: &PermissionEntry, entry: &ToolEntry) {
     for line in permission::question(entry) {
         card.lines.push(Line::of(Class::Body, line).with_prefix("  │ ", Highlight::Active));
     }
+    if let Some(why) = &asked.undecided {
+        card.lines.push(Line::of(Class::Note, why).with_prefix("  │ ", Highlight::Active));
+    }
     for (number, option) in asked.options.iter().enumerate() {
         let style = Style { action: action.clone(), ..Style::new(Class::Choice) };
         let key = format!("  [g{}] ", number + 1);

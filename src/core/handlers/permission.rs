@@ -40,6 +40,7 @@ impl State {
         let asked = PermissionEntry {
             id: number,
             question,
+            undecided: None,
             options: options.clone(),
             decision,
             by: DecidedBy::User,

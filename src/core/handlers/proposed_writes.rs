@@ -289,6 +289,7 @@ impl State {
         let decided = PermissionEntry {
             id: number,
             question: None,
+            undecided: None,
             options: vec![option],
             decision,
             by: DecidedBy::User,

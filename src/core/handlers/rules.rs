@@ -60,6 +60,10 @@ impl State {
         let is_for_user = how.decision == Decision::Ask && !how.by.is_empty();
         let stage = if is_for_user { PermissionStage::User } else { PermissionStage::Provider };
         all.filter(|it| it.id == waiting.id).for_each(|it| it.stage = stage);
+        let why = how
+            .unclear
+            .map(|why| format!("No rule decides: it is not clear what would run, since {why}."));
+        chat.incoming_mut().leave_undecided(&waiting.tool_call, waiting.id, why);
         chat.redraw.status = true;
     }
 

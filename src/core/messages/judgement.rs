@@ -4,6 +4,7 @@ use crate::session::author::ChatId;
 use crate::session::tool_call::ToolKind;
 use crate::trust::rule::{Decision, Rule};
 use crate::trust::rules::Call;
+use crate::trust::shell::Unclear;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -66,4 +67,6 @@ pub struct Judgement {
     pub decision: Decision,
     /// The rules that decide so, as lines of text.
     pub by: Vec<String>,
+    /// Why the rules cannot decide on a command: what it runs cannot be known.
+    pub unclear: Option<Unclear>,
 }

@@ -73,6 +73,18 @@ impl Transcript {
         }
     }
 
+    /// Notes why the user's rules leave a request to the user.
+    pub fn leave_undecided(&mut self, id: &ToolCallId, request: u64, why: Option<String>) {
+        let index = self.tool_index(id);
+        if let Some(asked) = &mut self.tool_at(index).asked
+            && asked.id == request
+            && asked.undecided != why
+        {
+            asked.undecided = why;
+            self.mark_changed(index);
+        }
+    }
+
     /// Notes on a tool call what the user has decided about a change of it, unless it waits for another decision.
     pub fn note_decision(&mut self, id: &ToolCallId, decided: PermissionEntry) {
         let index = self.tool_index(id);
@@ -120,6 +132,7 @@ mod tests {
         PermissionEntry {
             id,
             question: None,
+            undecided: None,
             options: Vec::new(),
             decision: Decision::Waiting,
             by: DecidedBy::User,
