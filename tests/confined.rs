@@ -60,8 +60,8 @@ fn commands_are_confined_and_denials_are_told_once() {
     assert!(output.contains("ermission denied"), "{output}");
     assert!(chat.path("inside").exists() && !outside.path().join("new").exists());
     let told = format!(
-        "fake reports that it could not write {folder}/new: it is confined. To allow that, add {folder} to \
-         agents.fake.confine.write, then :RatStop and :RatStart."
+        "fake reports that it could not write {folder}/new: it is confined. <CR> here allows {folder} until you stop \
+         the agent. To allow it for good, add it to agents.fake.confine.write."
     );
     chat.poll_text(&told);
     chat.runs("two", &format!("echo x > {folder}/other"));
@@ -72,6 +72,48 @@ fn commands_are_confined_and_denials_are_told_once() {
     chat.nvim.let_time_pass();
     let transcript = chat.nvim.buffer_lines(TRANSCRIPT).join("\n");
     assert_eq!(chat.times("reports that it could not write"), 1, "{transcript}");
+}
+
+/// Holds (Confinement): `<CR>` on the note lets the agent write there, after a question: it is started again and resumes the session.
+#[test]
+fn one_key_lets_an_agent_write_what_it_was_kept_from() {
+    if !can_confine() {
+        return;
+    }
+    let outside = TempFolder::apart();
+    let command = format!("echo x > {}/new", outside.path().display());
+    let mut chat = in_turn();
+    chat.runs("one", &command);
+    chat.poll_text("<CR> here allows");
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    let press = |chat: &mut Chat| {
+        chat.nvim.enter(TRANSCRIPT);
+        let found = chat.nvim.eval("vim.fn.search('could not write', 'w')");
+        assert_ne!(found, json!(0));
+        chat.nvim.input("<CR>");
+        chat.nvim.poll_screen("until you stop it?");
+        chat.nvim.poll_screen("1  Yes: start it again and resume the session");
+    };
+    press(&mut chat);
+    chat.nvim.choose(2);
+    chat.nvim.let_time_pass();
+    chat.nvim.poll_state("ready");
+    press(&mut chat);
+    chat.nvim.choose(1);
+    chat.agent.expect_start();
+    let capabilities = json!({"loadSession": true, "sessionCapabilities": {"resume": {}}});
+    chat.agent.initialize(json!({"agentCapabilities": capabilities}));
+    let resume = chat.agent.expect_request("session/resume");
+    chat.agent.reply(&resume, json!({}));
+    chat.nvim.poll_state("ready");
+    chat.prompt("again");
+    chat.runs("two", &command);
+    assert!(outside.path().join("new").exists());
+    chat.nvim.enter(TRANSCRIPT);
+    chat.nvim.eval("vim.fn.search('could not write', 'w')");
+    chat.nvim.input("<CR>");
+    chat.nvim.poll("that it may", |nvim| nvim.messages().contains("already"));
 }
 
 /// Holds (Confinement): An agent that is stopped and started may do what the options say now, in the same session.

@@ -257,13 +257,12 @@ impl State {
             UserAction::Content { chat, id, act } => {
                 self.with_chat(chat, |state, chat| state.content(chat, &id, act));
             }
+            UserAction::Widen(chat, path) => self.offer_to_widen(chat, path),
             UserAction::ShowInfo(chat) => self.with_chat(chat, Self::show_info),
             UserAction::Trace(chat, command) => self.trace(chat, command),
             UserAction::Answer { id, index } => self.question_answered(id, index),
             UserAction::ShowWrite(question) => self.show_write(question),
-            UserAction::DecideWrite(question, lines) => {
-                self.decide_write(question, lines);
-            }
+            UserAction::DecideWrite(question, lines) => self.decide_write(question, lines),
             UserAction::DiffEdited(chat, edited) => self.diff_edited(chat, edited),
             UserAction::Redraw(chat, view) => self.redraw(chat, view),
         }
@@ -299,6 +298,7 @@ impl State {
             Question::Fork(chat, session, turns) => {
                 self.fork_answered(chat, ForkPoint::whole(session), turns, index);
             }
+            Question::Widen(chat, path) => self.widen_answered(chat, &path, index),
             Question::Undo(chat, plan) => self.undo_answered(chat, plan, index),
         }
     }

@@ -36,6 +36,8 @@ pub(super) enum Question {
     UnsavedText(ChatId, u64),
     /// After which of the turns of this session, which has so many, to fork it?
     Fork(ChatId, SessionId, usize),
+    /// Start the confined agent again so that it may write this?
+    Widen(ChatId, PathBuf),
     /// Undo or redo this turn?
     Undo(ChatId, Box<UndoPlan>),
 }
@@ -62,6 +64,7 @@ impl Question {
             | Self::DirtyWrite(chat, _)
             | Self::UnsavedText(chat, _)
             | Self::Fork(chat, ..)
+            | Self::Widen(chat, _)
             | Self::Undo(chat, _) => *chat,
         }
     }
@@ -88,6 +91,7 @@ impl Question {
             | Self::Write { .. }
             | Self::UnsavedText(..)
             | Self::Fork(..)
+            | Self::Widen(..)
             | Self::Undo(..) => &[],
         }
     }

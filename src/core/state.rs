@@ -120,8 +120,13 @@ impl State {
     pub(super) fn ask(&mut self, question: Question, title: String, items: Vec<String>) {
         let id = self.next_id();
         let chat = question.chat();
-        let by_user =
-            matches!(question, Question::UnsavedText(..) | Question::Fork(..) | Question::Undo(..));
+        let by_user = matches!(
+            question,
+            Question::UnsavedText(..)
+                | Question::Fork(..)
+                | Question::Widen(..)
+                | Question::Undo(..)
+        );
         // Closing a window must not decide for a request that an agent waits on.
         let lasting = !question.requests().is_empty();
         let is_write = matches!(question, Question::Write { .. });

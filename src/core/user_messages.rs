@@ -159,8 +159,8 @@ pub(super) fn confined(config: &AgentConfig, denied: &DeniedPath) -> String {
     let (name, path, allow) = (&config.name, denied.path.display(), denied.allow.display());
     let setting = config.setting("confine.write");
     format!(
-        "{name} reports that it could not write {path}: it is confined. To allow that, add {allow} to {setting}, then :RatStop and \
-         :RatStart."
+        "{name} reports that it could not write {path}: it is confined. <CR> here allows {allow} until you stop the agent. To \
+         allow it for good, add it to {setting}."
     )
 }
 

@@ -9,6 +9,7 @@ use super::permission::{DecidedBy, OptionKind, PermissionOption};
 use super::tool_call::ToolCall;
 use super::update::{PlanEntry, Role, Severity};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// An entry of a transcript.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -138,6 +139,16 @@ pub struct Note {
     pub details: Vec<String>,
     /// Identifies a note that is updated in place, such as a compaction.
     pub key: Option<String>,
+    /// What a confined agent could not write, if the note says so: what to let it write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied: Option<PathBuf>,
+}
+
+impl Note {
+    /// Creates a note of one line.
+    pub fn new(severity: Severity, title: impl Into<String>) -> Self {
+        Self { severity, title: title.into(), details: Vec::new(), key: None, denied: None }
+    }
 }
 
 /// An elicitation request in the transcript.

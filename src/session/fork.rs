@@ -63,7 +63,7 @@ mod tests {
 
     fn failed() -> Entry {
         let (title, details) = ("failed".to_owned(), Vec::new());
-        Entry::Note(Note { severity: Severity::Error, title, details, key: None })
+        Entry::Note(Note { details, ..Note::new(Severity::Error, title) })
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! [`Card`], framed lines of which a range may be folded at first, and what all cards share.
 
-use super::line::{Class, Highlight, Line};
+use super::line::{Action, Class, Highlight, Line, Style};
 use crate::session::entry::{Decision, Note, ToolEntry};
+use crate::session::label;
 use crate::session::update::Severity;
+use std::path::Path;
 
 /// The maximum number of lines of output in a card.
 pub(super) const MAX_OUTPUT_LINES: usize = 40;
@@ -65,7 +67,10 @@ pub fn note(note: &Note) -> Vec<Line> {
         Severity::Warning => (Class::Warning, "! ", Highlight::Active),
         Severity::Error => (Class::Error, "✗ ", Highlight::Bad),
     };
-    let title = Line::of(class, note.title.trim()).with_prefix(icon, highlight);
+    let denied = note.denied.as_deref().and_then(Path::to_str).filter(|path| label::is_plain(path));
+    let action = denied.map(|path| Action::Widen(path.to_owned()));
+    let style = Style { action, ..Style::new(class) };
+    let title = Line::new(note.title.trim(), &style).with_prefix(icon, highlight);
     let details = note
         .details
         .iter()

@@ -181,6 +181,8 @@ pub enum Action {
     Form(u64),
     /// Offers what can be done with the turn of a prompt, by the index of its entry.
     Prompt(usize),
+    /// Offers to let a confined agent write this path.
+    Widen(String),
 }
 
 /// The format of a line before it is encoded.
@@ -247,6 +249,9 @@ impl Style {
             }
             Some(Action::Prompt(entry)) => {
                 let _ = write!(out, "U{entry}");
+            }
+            Some(Action::Widen(path)) => {
+                let _ = write!(out, "W{}", path.replace('|', "\u{1}"));
             }
         }
         out.push('|');

@@ -72,6 +72,11 @@ local function run_action(chat, action)
     form.open(action.id)
   elseif kind == "prompt" then
     rpc.notify("turns", { chat = chat.id, entry = action.id })
+  elseif kind == "widen" then
+    rpc.notify("widen", {
+      chat = chat.id --[[@as integer]],
+      path = action.path,
+    })
   elseif kind == "fold" then
     vim.cmd("normal! zv")
   end

@@ -5,7 +5,7 @@ local api = vim.api
 local M = {}
 
 ---@class rat.Action
----@field kind "location"|"output"|"permission"|"terminal"|"content"|"form"|"prompt"
+---@field kind "location"|"output"|"permission"|"terminal"|"content"|"form"|"prompt"|"widen"
 ---@field path? string
 ---@field line? integer
 ---@field tool_call? string
@@ -178,6 +178,8 @@ function M.action(buf, row)
     return { kind = "content", content = rest }
   elseif kind == "U" then
     return { kind = "prompt", id = tonumber(rest) }
+  elseif kind == "W" then
+    return { kind = "widen", path = rest }
   end
   return { kind = "permission", id = tonumber(rest) }
 end

@@ -2,7 +2,9 @@
 //! that as such, so their texts and the output of their tools are searched.
 
 use crate::core::chat::Chat;
+use crate::core::messages::editor::Level;
 use crate::core::messages::effect::Effect;
+use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
 use crate::session::author::ChatId;
@@ -13,6 +15,7 @@ use crate::session::ids::ToolCallId;
 use crate::session::update::{Role, Severity};
 use crate::view::tool_card;
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 impl State {
     /// Searches what a tool call has printed; without one, what the agent has said in the turn that is about to end.
@@ -41,10 +44,66 @@ impl State {
             let key = Some(format!("denied {}", it.allow.display()));
             let is_told = |entry: &Entry| matches!(entry, Entry::Note(note) if note.key == key);
             if !chat.transcript.entries().iter().any(is_told) {
-                let severity = Severity::Warning;
-                chat.transcript.keyed_note(Note { severity, title, details: Vec::new(), key });
+                let denied = Some(it.allow);
+                let note = Note { key, denied, ..Note::new(Severity::Warning, title) };
+                chat.transcript.keyed_note(note);
             }
         }
+    }
+
+    /// Asks the user whether to start the agent of a chat again so that it may write a path that it was kept from writing.
+    pub(in crate::core) fn offer_to_widen(&mut self, id: ChatId, path: PathBuf) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let name = chat.agent_title();
+        let is_denied = |entry: &Entry| matches!(entry, Entry::Note(note) if note.denied.as_deref() == Some(path.as_path()));
+        let Some(confinement) = &chat.config.confinement else {
+            return self.notify(Level::Info, format!("{name} is not confined"));
+        };
+        if !chat.transcript.entries().iter().any(is_denied) {
+            return;
+        }
+        let shown = chat.scene().shorten(&path);
+        if confinement.covers(&path) {
+            return self.notify(Level::Info, format!("{name} may write {shown} already"));
+        }
+        let question = Question::Widen(id, path);
+        if self.questions.values().any(|open| *open == question) {
+            return;
+        }
+        let running = chat.agent.map(|agent| self.chats_on(agent)).unwrap_or_default();
+        let is_running = |id: &ChatId| self.chats.get(id).is_some_and(|chat| chat.turn().is_some());
+        let turns = match running.iter().filter(|id| is_running(id)).count() {
+            0 => "",
+            1 => ", and its turn ends",
+            _ => ", and its turns end",
+        };
+        let title = format!("Let {name} write {shown} until you stop it?");
+        let start = format!("Yes: start it again and resume the session{turns}");
+        self.ask(question, title, vec![start, "No".to_owned()]);
+    }
+
+    pub(in crate::core) fn widen_answered(
+        &mut self,
+        id: ChatId,
+        path: &Path,
+        index: Option<usize>,
+    ) {
+        if index != Some(0) {
+            return;
+        }
+        let agent = self.chats.get(&id).and_then(|chat| chat.agent);
+        let mut chats = agent.map(|agent| self.chats_on(agent)).unwrap_or_default();
+        if chats.is_empty() {
+            chats.push(id);
+        }
+        // They share the agent only if they have the same configuration.
+        for id in chats {
+            let config = self.chats.get_mut(&id).map(|chat| &mut chat.config);
+            if let Some(confinement) = config.and_then(|config| config.confinement.as_mut()) {
+                confinement.write.push(path.to_owned());
+            }
+        }
+        self.restart(id);
     }
 }
 

@@ -85,8 +85,8 @@ impl State {
         };
         if let Some(chat) = self.chats.get_mut(&id) {
             let title = format!("Did not {what}: {ours}: {rule}");
-            let (severity, key) = (Severity::Warning, Some(title.clone()));
-            chat.transcript.keyed_note(Note { severity, title, details: Vec::new(), key });
+            let key = Some(title.clone());
+            chat.transcript.keyed_note(Note { key, ..Note::new(Severity::Warning, title) });
         }
         self.count_decided(id, &[rule.to_owned()]);
         let message = format!("the user does not allow this, by the rule \"{rule}\"{agents}");

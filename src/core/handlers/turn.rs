@@ -360,7 +360,7 @@ impl State {
                     None => format!("Ignored an update of unknown type \"{tag}\""),
                 };
                 let key = Some(format!("unknown {tag}"));
-                let note = Note { severity: Severity::Info, title, details: Vec::new(), key };
+                let note = Note { key, ..Note::new(Severity::Info, title) };
                 chat.incoming_mut().keyed_note(note);
             }
         }

@@ -75,6 +75,8 @@ pub enum UserAction {
         /// Whether turns that the same agent runs in other chats may be ended.
         force: bool,
     },
+    /// Let a confined agent write a path that it was kept from writing.
+    Widen(ChatId, PathBuf),
     /// `:RatRules`.
     ShowRules(Option<ChatId>),
     /// Offer rules that would decide the request with this number.

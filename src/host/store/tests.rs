@@ -45,7 +45,7 @@ fn session(id: &str) -> SavedSession {
 
 fn note(title: &str) -> Entry {
     let (severity, title) = (Severity::Info, title.to_owned());
-    Entry::Note(Note { severity, title, details: Vec::new(), key: None })
+    Entry::Note(Note::new(severity, title))
 }
 
 /// Counts the transcripts of the folder that [`session`] works in.

@@ -74,6 +74,8 @@ pub(in crate::nvim) enum FromLua {
     Answer(answer::Answer),
     /// `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
     Review(answer::Review),
+    /// The user wants to let a confined agent write a path.
+    Widen(answer::Widen),
     /// `:RatRules`: the user wants to see the rules.
     Rules(Rules),
     /// The user wants to make a rule of a permission request.
@@ -200,6 +202,9 @@ impl FromLua {
             Self::Elicitation(elicitation) => elicitation.into(),
             Self::Answer(answer) => answer.try_into()?,
             Self::Review(review) => review.try_into()?,
+            Self::Widen(answer::Widen { chat, path }) => {
+                UserAction::Widen(ChatId(chat), path.into())
+            }
             Self::Rules(Rules { chat }) => UserAction::ShowRules(chat.map(ChatId)),
             Self::SuggestRule(suggest) => suggest.into(),
             Self::KeepRules(keep) => keep.into(),

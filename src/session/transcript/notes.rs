@@ -8,7 +8,7 @@ use crate::session::update::Severity;
 impl Transcript {
     /// Adds a note.
     pub fn note(&mut self, severity: Severity, title: impl Into<String>, details: Vec<String>) {
-        self.push(Entry::Note(Note { severity, title: title.into(), details, key: None }));
+        self.push(Entry::Note(Note { details, ..Note::new(severity, title) }));
     }
 
     /// Adds a note, or replaces the one with the same key in place.
@@ -28,7 +28,7 @@ impl Transcript {
     /// said since.
     pub fn note_reopened(&mut self, title: String) {
         let key = Some("reopened".to_owned());
-        let note = Note { severity: Severity::Info, title, details: Vec::new(), key };
+        let note = Note { key, ..Note::new(Severity::Info, title) };
         match self.entries.last_mut() {
             Some(Entry::Note(old)) if old.key == note.key => {
                 *old = note;
@@ -44,6 +44,6 @@ impl Transcript {
         change(compaction);
         let (severity, title) = compaction.line();
         let key = Some(format!("compaction {id}"));
-        self.keyed_note(Note { severity, title, details: Vec::new(), key });
+        self.keyed_note(Note { key, ..Note::new(severity, title) });
     }
 }

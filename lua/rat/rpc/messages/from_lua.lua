@@ -223,6 +223,11 @@
 --- Which changes a decision is about.
 ---@alias rat.notify.DecisionScope "all"|"turn"|"listed"
 
+--- Lets a confined agent write a path that it was kept from writing.
+---@class (exact) rat.notify.Widen
+---@field chat integer The chat.
+---@field path string The path; absolute.
+
 --- Shows the rules that hold in a chat.
 ---@class (exact) rat.notify.Rules
 ---@field chat? integer The chat; without it, the one used last.
@@ -425,6 +430,7 @@
 ---@field elicitation rat.notify.Elicitation The user answers an elicitation or has its form validated.
 ---@field answer rat.notify.Answer The user answers one of our own questions.
 ---@field review rat.notify.Review `:RatAccept`, `:RatReject`: the user decides on what agents have changed.
+---@field widen rat.notify.Widen The user wants to let a confined agent write a path.
 ---@field rules rat.notify.Rules `:RatRules`: the user wants to see the rules.
 ---@field suggest_rule rat.notify.SuggestRule The user wants to make a rule of a permission request.
 ---@field keep_rules rat.notify.KeepRules The user keeps rules made of a permission request.

@@ -361,6 +361,17 @@ impl From<Permission> for UserAction {
     }
 }
 
+/// Lets a confined agent write a path that it was kept from writing.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Widen {
+    /// The chat.
+    pub(in crate::nvim) chat: Chat,
+    /// The path; absolute.
+    pub(in crate::nvim) path: String,
+}
+
 impl From<Elicitation> for UserAction {
     fn from(Elicitation { chat, id, action, entered }: Elicitation) -> Self {
         let entered = entered.into_iter().map(|one| (one.key, one.value.into())).collect();
