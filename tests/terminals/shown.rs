@@ -24,6 +24,35 @@ fn output_is_live_in_its_card_and_stays_when_the_terminal_is_released() {
     });
 }
 
+/// Holds (Terminals): A command that no tool call shows or names is named when the turn ends.
+#[test]
+fn a_command_that_no_call_shows_is_named_at_the_end_of_the_turn() {
+    let mut chat = Chat::in_turn();
+    let shown = chat.script("echo shown");
+    chat.wait_for_exit(&shown);
+    chat.show("one", "first", &[&shown]);
+    let hidden = chat.script("echo hidden");
+    chat.wait_for_exit(&hidden);
+    chat.on_terminal("release", &hidden).unwrap();
+    chat.end_turn("end_turn");
+    chat.poll_line("Ran echo hidden, which no tool call shows");
+    chat.nvim.poll_state("ready");
+    chat.prompt("again");
+    for number in 0..30 {
+        let terminal = chat.script(&format!("echo number {number}"));
+        chat.on_terminal("release", &terminal).unwrap();
+    }
+    chat.tool_call(json!({"toolCallId": "two", "title": "Second", "kind": "execute",
+        "rawInput": {"command": "echo number 0"}}));
+    chat.end_turn("end_turn");
+    chat.poll_line("Ran 29 commands that no tool call shows");
+    chat.poll_line("… 9 more");
+    let lines = chat.nvim.buffer_lines(TRANSCRIPT);
+    let named = |words: &str| lines.iter().filter(|line| line.contains(words)).count();
+    assert_eq!(named("echo number 1"), 11, "{lines:?}");
+    assert_eq!(named(", which no tool call shows"), 1, "{lines:?}");
+}
+
 /// ACP 110.
 /// The terminal may be shown when its command has long ended, and by more than one call.
 #[test]

@@ -84,7 +84,10 @@ local function oldest(questions)
   end
   local request, asked = first(nil)
   if not (request or asked) then
-    notify.info("No permission request is waiting")
+    notify.info(
+      question_list.count() > 0 and "A question is waiting: :RatPermission shows it"
+        or "No permission request is waiting"
+    )
   end
   return request, asked, #request_list.list() + #questions() > 1
 end

@@ -248,4 +248,12 @@ impl Chat {
             _ => None,
         }
     }
+
+    /// The same, to change it.
+    pub(super) fn turn_mut(&mut self) -> Option<&mut Turn> {
+        match &mut self.phase {
+            Phase::Running(turn) => Some(turn),
+            _ => None,
+        }
+    }
 }

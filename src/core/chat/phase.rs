@@ -3,6 +3,7 @@
 use super::decisions::Decisions;
 use crate::core::messages::files::ReportedChange;
 use crate::core::messages::ids::CallId;
+use crate::session::ids::TerminalId;
 use crate::session::prompt::Prompt;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -117,6 +118,8 @@ pub(in crate::core) struct Turn {
     pub activity: Option<&'static str>,
     /// The files of whose conflicts the user has been told.
     pub conflicts: BTreeSet<PathBuf>,
+    /// The commands that the agent has run in our terminals, as shown, except those that the user was asked about.
+    pub commands: Vec<(TerminalId, String)>,
 }
 
 impl Turn {
@@ -133,6 +136,7 @@ impl Turn {
             decisions: Decisions::default(),
             activity: None,
             conflicts: BTreeSet::new(),
+            commands: Vec::new(),
         }
     }
 

@@ -145,7 +145,8 @@ impl State {
                 Severity::Info,
                 format!("You allowed it to run {}", create.line()),
             );
-            return self.start_terminal(id, token, create);
+            self.start_terminal(id, token, create);
+            return;
         }
         self.refuse_command(id, token, &create);
     }

@@ -16,16 +16,23 @@ use crate::core::terminals::ExitRequest;
 use crate::core::terminals::TerminalBuffer;
 use crate::session::author::ChatId;
 use crate::session::ids::{TerminalId, ToolCallId};
+use crate::session::label;
 use crate::session::terminal::request::{CreateTerminal, TerminalRequest};
 use crate::session::terminal::{MAX_OUTPUT, Terminal};
+use crate::session::update::Severity;
 use crate::trust::rule::Decision;
 use crate::trust::rules::Restriction;
 use crate::view;
+use std::collections::HashSet;
 
 /// Environment variables set for each command, between the editor's environment and the agent's own variables: colours,
 /// and no pager that waits for a key.
 const ENVIRONMENT: [(&str, &str); 4] =
     [("TERM", "xterm-256color"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("MANPAGER", "cat")];
+
+/// How many commands that no tool call shows are named at the end of a turn, and how much of each, in characters.
+const MAX_COMMANDS: usize = 20;
+const MAX_COMMAND: usize = 200;
 
 /// Maximum bytes sent to a terminal buffer in one frame. Neovim needs a few milliseconds for this much.
 const MAX_BUFFER_BYTES: usize = 8 << 10;
@@ -79,8 +86,45 @@ impl State {
             Some(_) if !chat.has_allowed_command(&create) => {
                 self.ask_about_command(id, token, Box::new(create));
             }
-            _ => self.start_terminal(id, token, create),
+            _ => {
+                let terminal = self.start_terminal(id, token, create);
+                let turn = self.chats.get_mut(&id).and_then(Chat::turn_mut);
+                if let (Some(turn), Some(terminal)) = (turn, terminal) {
+                    turn.commands.push((terminal, label::short(&line, MAX_COMMAND)));
+                }
+            }
         }
+    }
+
+    /// Notes which commands an agent has run in a turn without a tool call that shows or names them. A turn that is about to end
+    /// has all of its tool calls.
+    pub(super) fn note_unannounced_commands(&mut self, id: ChatId) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let Some(turn) = chat.turn_mut() else { return };
+        let mut commands = std::mem::take(&mut turn.commands);
+        if commands.is_empty() {
+            return;
+        }
+        let (mut shown, mut named) = (HashSet::new(), HashSet::new());
+        for entry in chat.transcript.tools() {
+            shown.extend(entry.call.terminals().cloned());
+            let command = entry.call.input.as_ref().and_then(|input| input.command.as_deref());
+            named.extend(command.map(|line| label::short(line, MAX_COMMAND)));
+        }
+        commands.retain(|(terminal, line)| !shown.contains(terminal) && !named.contains(line));
+        let lines: Vec<_> = commands.into_iter().map(|(_, line)| line).collect();
+        let (title, details) = match &lines[..] {
+            [] => return,
+            [one] => (format!("Ran {one}, which no tool call shows"), Vec::new()),
+            several => {
+                let title = format!("Ran {} commands that no tool call shows", several.len());
+                let mut details: Vec<_> = several.iter().take(MAX_COMMANDS).cloned().collect();
+                let more = several.len().saturating_sub(MAX_COMMANDS);
+                details.extend((more > 0).then(|| format!("… {more} more")));
+                (title, details)
+            }
+        };
+        chat.transcript.note(Severity::Info, title, details);
     }
 
     /// Runs a command that an agent may run.
@@ -89,9 +133,9 @@ impl State {
         id: ChatId,
         token: RequestToken,
         create: CreateTerminal,
-    ) {
+    ) -> Option<TerminalId> {
         let terminal = TerminalId::from(format!("terminal-{}", self.next_id()));
-        let Some(chat) = self.chats.get_mut(&id) else { return };
+        let chat = self.chats.get_mut(&id)?;
         let cwd = create.cwd.as_ref().unwrap_or(&chat.cwd).clone();
         let limit =
             usize::try_from(create.limit.unwrap_or(u64::MAX)).unwrap_or(MAX_OUTPUT).min(MAX_OUTPUT);
@@ -105,6 +149,7 @@ impl State {
         let command = AgentTerminal { chat: id, state, waiting, limit, released: false };
         self.terminals.insert(terminal.clone(), command);
         self.send_to_terminal(&terminal, TerminalCommand::Start(Box::new(launch)));
+        Some(terminal)
     }
 
     fn send_to_terminal(&mut self, terminal: &TerminalId, action: TerminalCommand) {
