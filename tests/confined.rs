@@ -74,6 +74,24 @@ fn commands_are_confined_and_denials_are_told_once() {
     assert_eq!(chat.times("reports that it could not write"), 1, "{transcript}");
 }
 
+/// Holds (Confinement): What a confined agent could not write is told once, with the option that allows it.
+#[test]
+fn denials_of_commands_that_no_call_shows_are_told() {
+    if !can_confine() {
+        return;
+    }
+    let outside = TempFolder::apart();
+    let mut chat = in_turn();
+    let script = format!("echo x > {}/new", outside.path().display());
+    let params = json!({"command": "/bin/sh", "args": ["-c", script]});
+    let terminal = chat.request("terminal/create", params).unwrap()["terminalId"].clone();
+    let params = json!({"terminalId": terminal});
+    chat.request("terminal/wait_for_exit", params.clone()).unwrap();
+    chat.request("terminal/release", params).unwrap();
+    chat.end_turn("end_turn");
+    chat.poll_text("it is confined. <CR> here allows");
+}
+
 /// Holds (Confinement): `<CR>` on the note lets the agent write there, after a question: it is started again and resumes the session.
 #[test]
 fn one_key_lets_an_agent_write_what_it_was_kept_from() {

@@ -18,7 +18,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 impl State {
-    /// Searches what a tool call has printed; without one, what the agent has said in the turn that is about to end.
+    /// Searches what a tool call has printed; without one, what the agent has said in the turn that is about to end, and what its
+    /// commands have printed.
     pub(super) fn look_for_denials(&mut self, id: ChatId, call: Option<&ToolCallId>) {
         let Some(chat) = self.chats.get(&id) else { return };
         let Some(confinement) = &chat.config.confinement else { return };
@@ -125,6 +126,9 @@ impl Chat {
             }
             _ => None,
         });
-        said.collect()
+        // Not every command is shown by a tool call.
+        let commands = turn.commands.iter().filter_map(|(id, _)| self.terminal(id));
+        let printed = commands.map(|terminal| Cow::from(terminal.text(MAX_SEARCHED).0));
+        said.chain(printed).collect()
     }
 }
