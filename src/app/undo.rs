@@ -199,7 +199,8 @@ impl Undo {
             Ok(_) if loaded == Some(true) => {
                 Way::Leave("its buffer has unsaved changes: save or reload it first".to_owned())
             }
-            Ok(now) if now == change.after && change.before == change.after => {
+            // What an undo did not change is redone by doing nothing.
+            Ok(now) if now == change.after && change.before == change.after && !is_redo => {
                 Way::Leave(NOT_THE_AGENTS.to_owned())
             }
             Ok(now) if now == change.after && self.is_kept(turn, change).await => Way::Disk,

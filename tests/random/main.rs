@@ -121,11 +121,17 @@ const FOUND_WITH_HABITS: &[u64] = &[
     13_651_271_104_635_364_201,
 ];
 
+/// The same in Neovim.
+const FOUND_IN_NEOVIM: &[u64] = &[14_081_447_587_098_176_700];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_where_it_once_was() {
-    let with_habits = FOUND_WITH_HABITS.iter().map(|&seed| (seed, habits(seed)));
-    for (seed, habits) in FOUND.iter().copied().chain(with_habits) {
-        if let Err(why) = world(Place::Memory, seed, habits).await {
+    let in_memory = |(seed, habits)| (Place::Memory, seed, habits);
+    let found = FOUND.iter().copied().map(in_memory);
+    let with_habits = FOUND_WITH_HABITS.iter().map(|&seed| in_memory((seed, habits(seed))));
+    let in_neovim = FOUND_IN_NEOVIM.iter().map(|&seed| (Place::Neovim, seed, habits(seed)));
+    for (place, seed, habits) in found.chain(with_habits).chain(in_neovim) {
+        if let Err(why) = world(place, seed, habits).await {
             panic!("{why}");
         }
     }
