@@ -100,7 +100,9 @@ fn one_key_lets_an_agent_write_what_it_was_kept_from() {
     }
     let outside = TempFolder::apart();
     let command = format!("echo x > {}/new", outside.path().display());
-    let mut chat = in_turn();
+    let capabilities = json!({"loadSession": true, "sessionCapabilities": {"resume": {}}});
+    let chat = Chat::builder().agent(json!({"confine": {"write": []}}));
+    let mut chat = chat.initialized(json!({"agentCapabilities": capabilities.clone()})).in_turn();
     chat.runs("one", &command);
     chat.poll_text("<CR> here allows");
     chat.end_turn("end_turn");
@@ -120,7 +122,6 @@ fn one_key_lets_an_agent_write_what_it_was_kept_from() {
     press(&mut chat);
     chat.nvim.choose(1);
     chat.agent.expect_start();
-    let capabilities = json!({"loadSession": true, "sessionCapabilities": {"resume": {}}});
     chat.agent.initialize(json!({"agentCapabilities": capabilities}));
     let resume = chat.agent.expect_request("session/resume");
     chat.agent.reply(&resume, json!({}));

@@ -7,6 +7,7 @@ use crate::core::messages::effect::Effect;
 use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
+use crate::session::agent::Capability;
 use crate::session::author::ChatId;
 use crate::session::confinement::DeniedPath;
 use crate::session::denial::{MAX_SEARCHED, denied_paths};
@@ -79,7 +80,10 @@ impl State {
             _ => ", and its turns end",
         };
         let title = format!("Let {name} write {shown} until you stop it?");
-        let start = format!("Yes: start it again and resume the session{turns}");
+        let can = |capability| chat.info.capabilities.has(capability);
+        let resumes = can(Capability::Resume) || can(Capability::Load);
+        let session = if resumes { "resume the session" } else { "begin a new session" };
+        let start = format!("Yes: start it again and {session}{turns}");
         self.ask(question, title, vec![start, "No".to_owned()]);
     }
 
