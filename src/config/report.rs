@@ -73,6 +73,10 @@ pub fn report(
 
 fn about_confining(kernel: Kernel) -> Line {
     let text = match kernel.check(false).and_then(|()| kernel.check(true)) {
+        Ok(()) if kernel == Kernel::Untried => {
+            "agents can be confined (:help rat-confine), but that has not been tried on this system"
+                .to_owned()
+        }
         Ok(()) => "agents can be confined (:help rat-confine)".to_owned(),
         Err(why) if kernel.check(false).is_ok() => {
             format!("agents can be confined (:help rat-confine), except for their ports: {why}")
@@ -153,6 +157,7 @@ mod tests {
         let text = |kernel| about_confining(kernel).text;
         let can = "agents can be confined (:help rat-confine)";
         assert_eq!(text(Kernel::FilesAndPorts), can);
+        assert!(text(Kernel::Untried).ends_with("not been tried on this system"));
         let ports = "this Linux cannot limit ports: Linux 6.7 or newer is needed";
         assert_eq!(text(Kernel::Files), format!("{can}, except for their ports: {ports}"));
         for kernel in [Kernel::Without, Kernel::TooOld] {

@@ -5,8 +5,17 @@ use super::confinement::normalized;
 use std::path::{Path, PathBuf};
 
 /// What a line says that is about a denied path, in lower case.
-const SIGNS: [&str; 5] =
-    ["permission denied", "eacces", "errno 13", "cross-device", "permissionerror"];
+const SIGNS: &[&str] = &[
+    "permission denied",
+    "eacces",
+    "errno 13",
+    "cross-device",
+    "permissionerror",
+    // On macOS.
+    "operation not permitted",
+    "eperm",
+    "errno 1]",
+];
 
 /// How much of a text is searched, from its end, in bytes.
 pub const MAX_SEARCHED: usize = 64 << 10;

@@ -1,6 +1,7 @@
-//! Stands in for `landlock` on systems without it, where nothing can be confined.
+//! Stands in on systems where nothing can be confined.
 
 use super::kernel::Kernel;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(super) fn kernel() -> Kernel {
@@ -9,8 +10,9 @@ pub(super) fn kernel() -> Kernel {
 
 pub(super) fn restrict(
     _write: &[PathBuf],
-    _read: Option<&[PathBuf]>,
+    _hide: &[PathBuf],
     _ports: Option<&[u16]>,
-) -> Result<(), String> {
-    Kernel::Without.check(false).map_err(str::to_owned)
+    _command: Vec<OsString>,
+) -> Result<Vec<OsString>, String> {
+    Err("there is nothing to confine it with".to_owned())
 }

@@ -1,6 +1,6 @@
 //! What a kernel can enforce, and what to say if that is not enough.
 
-/// How much of Landlock the kernel has.
+/// How much of Landlock the kernel has, or what it has instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kernel {
     /// Nothing, or it is switched off.
@@ -11,6 +11,8 @@ pub enum Kernel {
     Files,
     /// Files and TCP ports.
     FilesAndPorts,
+    /// The same by `sandbox-exec`, which nobody has tried.
+    Untried,
 }
 
 impl Kernel {
@@ -20,14 +22,14 @@ impl Kernel {
             Self::Without if cfg!(target_os = "linux") => {
                 Err("this Linux has no Landlock, or it is switched off (see `man 7 landlock`)")
             }
-            Self::Without => Err("agents can be confined on Linux only"),
+            Self::Without => Err("agents can be confined on Linux and macOS only"),
             Self::TooOld => {
                 Err("the Landlock of this Linux is too old: Linux 6.2 or newer is needed")
             }
             Self::Files if limits_ports => {
                 Err("this Linux cannot limit ports: Linux 6.7 or newer is needed")
             }
-            Self::Files | Self::FilesAndPorts => Ok(()),
+            Self::Files | Self::FilesAndPorts | Self::Untried => Ok(()),
         }
     }
 }

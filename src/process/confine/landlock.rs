@@ -1,11 +1,13 @@
 //! Restricts this process with Landlock. It asks the kernel for everything or fails.
 
+use super::hidden;
 use super::kernel::Kernel;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
     PathFd, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
     RulesetError, RulesetStatus,
 };
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The version from which on files outside can be neither emptied nor moved.
@@ -28,17 +30,19 @@ pub(super) fn kernel() -> Kernel {
     known.into_iter().find(|(abi, _)| can(*abi)).map_or(Kernel::Without, |(_, kernel)| kernel)
 }
 
-/// Restricts this process and everything it starts to these paths and ports. With `None` everything can be read, or any port
-/// used. It must have no other threads. The error is one line for the user.
+/// Restricts this process and everything it starts to these paths and ports, with `None` to no ports. Returns the program to
+/// become. This process must have no other threads. The error is one line for the user.
 pub(super) fn restrict(
     write: &[PathBuf],
-    read: Option<&[PathBuf]>,
+    hide: &[PathBuf],
     ports: Option<&[u16]>,
-) -> Result<(), String> {
-    let status = enforce(write, read, ports).map_err(|error| format!("Landlock: {error}"))?;
-    match status {
+    command: Vec<OsString>,
+) -> Result<Vec<OsString>, String> {
+    let read = hidden::readable(hide, write)?;
+    let status = enforce(write, read.as_deref(), ports);
+    match status.map_err(|error| format!("Landlock: {error}"))? {
         RestrictionStatus { ruleset: RulesetStatus::FullyEnforced, no_new_privs: true, .. } => {
-            Ok(())
+            Ok(command)
         }
         other => Err(format!("Landlock is only partly enforced ({:?})", other.ruleset)),
     }

@@ -1,13 +1,18 @@
-//! Confined processes: a [`Launcher`] starts a program by way of `rat-nvim confine`, which restricts itself with
-//! Landlock (`man 7 landlock`) and then becomes the program. Its process id, group and environment stay, and everything it
-//! starts is confined as well. If anything about that fails, the program does not run.
+//! Confined processes: a [`Launcher`] starts a program by way of `rat-nvim confine`, which restricts itself and then becomes
+//! the program: with Landlock on Linux (`man 7 landlock`), by way of `sandbox-exec` on macOS. Its process id, group and
+//! environment stay, and everything it starts is confined as well. If anything about that fails, the program does not run.
 
 mod denied;
 mod git;
+#[cfg(target_os = "linux")]
 mod hidden;
 mod kernel;
-#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
-mod landlock;
+#[cfg(any(target_os = "macos", test))]
+mod profile;
+#[cfg_attr(target_os = "linux", path = "landlock.rs")]
+#[cfg_attr(target_os = "macos", path = "sandbox_exec.rs")]
+#[cfg_attr(not(any(target_os = "linux", target_os = "macos")), path = "elsewhere.rs")]
+mod system;
 mod writable;
 
 pub use denied::denied;
@@ -48,7 +53,7 @@ pub struct Policy {
 
 /// Asks the running kernel what it can enforce.
 pub fn kernel() -> Kernel {
-    landlock::kernel()
+    system::kernel()
 }
 
 /// Starts programs confined.
@@ -109,8 +114,8 @@ fn create_new(path: &Path, content: &str) -> io::Result<()> {
 /// Restricts this process and becomes the program. Returns only if that fails, after saying why in one line on stderr. This
 /// process must have no other threads.
 pub fn run(policy: Policy) -> ExitCode {
-    let why = match restrict(&policy, kernel()) {
-        Ok(()) => become_program(&policy.command),
+    let why = match restrict(policy, kernel()) {
+        Ok(command) => become_program(&command),
         Err(why) => format!("cannot be confined: {why}"),
     };
     // There is nowhere else to say that stderr is closed.
@@ -125,13 +130,12 @@ fn become_program(command: &[OsString]) -> String {
     format!("{}: {error}", program.display())
 }
 
-/// Restricts this process, or says why it cannot be.
-fn restrict(policy: &Policy, kernel: Kernel) -> Result<(), String> {
+/// Restricts this process, or says why it cannot be. Returns the program to become, which may be one that restricts itself first.
+fn restrict(policy: Policy, kernel: Kernel) -> Result<Vec<OsString>, String> {
     kernel.check(policy.limit_ports)?;
-    let write = writable::with_rules(policy.write.iter().cloned());
-    let read = hidden::readable(&policy.hide, &write)?;
+    let write = writable::with_rules(policy.write.into_iter());
     let ports = policy.limit_ports.then_some(policy.port.as_slice());
-    landlock::restrict(&write, read.as_deref(), ports)
+    system::restrict(&write, &policy.hide, ports, policy.command)
 }
 
 #[cfg(test)]
@@ -144,9 +148,9 @@ mod tests {
         let policy = |limit_ports| Policy { limit_ports, ..Policy::default() };
         // Any of them that passed would restrict the test itself, which could then not create folders.
         for kernel in [Kernel::Without, Kernel::TooOld] {
-            assert!(restrict(&policy(false), kernel).is_err(), "{kernel:?}");
+            assert!(restrict(policy(false), kernel).is_err(), "{kernel:?}");
         }
-        let problem = restrict(&policy(true), Kernel::Files).unwrap_err();
+        let problem = restrict(policy(true), Kernel::Files).unwrap_err();
         assert_eq!(problem, "this Linux cannot limit ports: Linux 6.7 or newer is needed");
         assert_eq!(Kernel::Files.check(false), Ok(()));
         assert_eq!(Kernel::FilesAndPorts.check(true), Ok(()));
