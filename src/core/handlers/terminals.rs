@@ -3,7 +3,7 @@
 
 use super::files;
 use crate::core::chat::Chat;
-use crate::core::messages::agent::{INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED};
+use crate::core::messages::agent::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED};
 use crate::core::messages::editor::EditorMessage;
 use crate::core::messages::effect::{Answer, Effect};
 use crate::core::messages::ids::{AgentId, RequestToken};
@@ -36,6 +36,9 @@ const MAX_COMMAND: usize = 200;
 
 /// Maximum bytes sent to a terminal buffer in one frame. Neovim needs a few milliseconds for this much.
 const MAX_BUFFER_BYTES: usize = 8 << 10;
+
+/// How many commands of one session may run at once: each needs processes, descriptors and a task.
+const MAX_RUNNING: usize = 100;
 
 /// Sent to a terminal buffer in place of output that is no longer available. Begins with CAN, which ends an unfinished
 /// escape sequence.
@@ -134,6 +137,15 @@ impl State {
         token: RequestToken,
         create: CreateTerminal,
     ) -> Option<TerminalId> {
+        let is_running = |it: &&AgentTerminal| !matches!(it.state, CommandState::Ended(_));
+        let running = self.terminals.values().filter(|it| it.chat == id).filter(is_running);
+        if running.count() >= MAX_RUNNING {
+            let message = format!(
+                "{MAX_RUNNING} commands of this session are running; kill one or wait for it first"
+            );
+            self.respond(token, Answer::Error { code: INTERNAL_ERROR, message });
+            return None;
+        }
         let terminal = TerminalId::from(format!("terminal-{}", self.next_id()));
         let chat = self.chats.get_mut(&id)?;
         let cwd = create.cwd.as_ref().unwrap_or(&chat.cwd).clone();

@@ -2,7 +2,7 @@
 
 use super::{World, prompt};
 use crate::core::messages::agent::{
-    AgentEvent, AgentRequest, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED,
+    AgentEvent, AgentRequest, INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, REQUEST_CANCELLED,
 };
 use crate::core::messages::editor::EditorMessage;
 use crate::core::messages::effect::Answer;
@@ -202,6 +202,24 @@ fn a_released_terminal_is_unknown_and_its_command_ends() {
     assert!(world.commands[0].released);
     let output = world.ask(TerminalRequest::Output(id));
     assert!(world.is_error(output, NOT_FOUND));
+}
+
+/// Holds (Terminals): No more than 100 commands of a session run at once; the agent is told so.
+#[test]
+fn a_command_too_many_is_refused() {
+    let mut world = World::ready();
+    let ids: Vec<TerminalId> = (0..100).map(|_| world.running()).collect();
+    world.request(create("make"));
+    let token = world.next_token;
+    let [Answer::Error { code: INTERNAL_ERROR, message }] = world.answers_to(token) else {
+        panic!("{:?}", world.answers_to(token))
+    };
+    assert!(message.contains("100 commands"), "{message}");
+    assert_eq!(world.commands.len(), 100);
+    // One that has ended does not count, although its agent may still ask about it.
+    world.handle(Event::Terminal(ids[7].clone(), TerminalEvent::Exited(exit(), Duration::ZERO)));
+    world.request(create("make"));
+    assert_eq!(world.commands.len(), 101);
 }
 
 /// Holds (Terminals): The output of any number of commands has one limit.

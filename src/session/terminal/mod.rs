@@ -115,6 +115,12 @@ impl Terminal {
         self.ring.shrink(SHOWN);
     }
 
+    /// Retains about `bytes` of the output at most from now on, one half as plain text and one for terminal buffers.
+    pub fn shrink(&mut self, bytes: usize) {
+        self.lines.shrink(bytes / 2);
+        self.ring.shrink((bytes / 2).min(SHOWN));
+    }
+
     /// Returns the last `limit` bytes of the output as plain text, starting at a character
     /// boundary, and whether there was more.
     pub fn text(&self, limit: usize) -> (String, bool) {

@@ -1,4 +1,4 @@
-//! [`TerminalCache`], the terminals of a transcript within a memory limit. It does not know which
+//! [`TerminalCache`], the terminals of a transcript within memory limits. It does not know which
 //! entries show them.
 
 use crate::session::ids::TerminalId;
@@ -7,6 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The memory limit in bytes for all terminals except our own that are still running.
 const MEMORY_LIMIT: usize = 32 << 20;
+
+/// The memory limit in bytes for our own that are still running. Beyond it, one that grows retains an equal share of it, so all
+/// of them use at most twice as much.
+const RUNNING_LIMIT: usize = 32 << 20;
 
 /// Terminals by id, with an order of eviction.
 #[derive(Debug)]
@@ -17,6 +21,8 @@ pub(super) struct TerminalCache {
     /// The memory these use, in bytes.
     size: usize,
     limit: usize,
+    /// The others: how many there are and the memory they use, in bytes.
+    running: (usize, usize),
     /// The number of terminals inserted so far.
     count: u64,
 }
@@ -32,8 +38,10 @@ struct Priority {
 struct Slot {
     terminal: Terminal,
     number: u64,
-    /// Its key in `evictable` and its size, if it may be evicted.
-    evictable: Option<(Priority, usize)>,
+    /// Its size as it was counted last.
+    size: usize,
+    /// Its key in `evictable`, if it may be evicted.
+    evictable: Option<Priority>,
 }
 
 impl Default for TerminalCache {
@@ -46,7 +54,7 @@ impl TerminalCache {
     /// Creates an empty cache in which evictable terminals use at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         let (slots, evictable) = (HashMap::new(), BTreeMap::new());
-        Self { slots, evictable, size: 0, limit, count: 0 }
+        Self { slots, evictable, size: 0, limit, running: (0, 0), count: 0 }
     }
 
     pub(super) fn get(&self, id: &TerminalId) -> Option<&Terminal> {
@@ -57,31 +65,48 @@ impl TerminalCache {
     pub(super) fn insert(&mut self, id: &TerminalId, terminal: Terminal) {
         self.remove(id);
         self.count += 1;
-        let slot = Slot { terminal, number: self.count, evictable: None };
+        let slot = Slot { terminal, number: self.count, size: 0, evictable: None };
         self.slots.insert(id.clone(), slot);
+        self.running.0 += 1;
         self.change(id, |_| {});
     }
 
     pub(super) fn remove(&mut self, id: &TerminalId) -> Option<Terminal> {
         let slot = self.slots.remove(id)?;
-        if let Some((priority, size)) = slot.evictable {
-            self.evictable.remove(&priority);
-            self.size -= size;
+        match slot.evictable {
+            Some(priority) => {
+                self.evictable.remove(&priority);
+                self.size -= slot.size;
+            }
+            None => self.running = (self.running.0 - 1, self.running.1 - slot.size),
         }
         Some(slot.terminal)
     }
 
     /// Changes a terminal, if it exists, and updates its size and priority.
     pub(super) fn change(&mut self, id: &TerminalId, change: impl FnOnce(&mut Terminal)) {
-        let Some(Slot { terminal, number, evictable }) = self.slots.get_mut(id) else { return };
-        change(terminal);
-        let priority = Priority { is_running: terminal.exit.is_none(), number: *number };
-        let is_evictable = !terminal.is_ours || !priority.is_running;
-        let after = is_evictable.then(|| (priority, terminal.size() + id.as_str().len()));
-        let before = std::mem::replace(evictable, after);
-        self.size -= before.map_or(0, |(_, size)| size);
-        self.size += after.map_or(0, |(_, size)| size);
-        let (before, after) = (before.map(|(key, _)| key), after.map(|(key, _)| key));
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        match &slot.evictable {
+            Some(_) => self.size -= slot.size,
+            None => self.running = (self.running.0 - 1, self.running.1 - slot.size),
+        }
+        change(&mut slot.terminal);
+        let size = |terminal: &Terminal| terminal.size() + id.as_str().len();
+        slot.size = size(&slot.terminal);
+        let priority = Priority { is_running: slot.terminal.exit.is_none(), number: slot.number };
+        let after = (!slot.terminal.is_ours || !priority.is_running).then_some(priority);
+        let before = std::mem::replace(&mut slot.evictable, after);
+        if after.is_some() {
+            self.size += slot.size;
+        } else {
+            let count = self.running.0 + 1;
+            let share = RUNNING_LIMIT / count;
+            if self.running.1 + slot.size > RUNNING_LIMIT && slot.size > share {
+                slot.terminal.shrink(share);
+                slot.size = size(&slot.terminal);
+            }
+            self.running = (count, self.running.1 + slot.size);
+        }
         if before != after {
             before.map(|key| self.evictable.remove(&key));
             after.map(|key| self.evictable.insert(key, id.clone()));
@@ -102,7 +127,7 @@ impl TerminalCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::terminal::TerminalExit;
+    use crate::session::terminal::{MAX_OUTPUT, TerminalExit};
     use proptest::prelude::*;
 
     const SMALL: usize = 40_000;
@@ -121,6 +146,34 @@ mod tests {
 
     fn is_ours_and_running(terminal: &Terminal) -> bool {
         terminal.is_ours && terminal.exit.is_none()
+    }
+
+    /// Holds (Terminals): The output of any number of running commands has one limit; a single one keeps as much as its agent may ask for.
+    #[test]
+    fn running_commands_share_their_memory() {
+        let mut cache = TerminalCache::default();
+        let line = format!("{}\n", "x".repeat(99)).repeat(MAX_OUTPUT / 100);
+        let ids: Vec<TerminalId> = (0..100).map(|id| format!("{id}").into()).collect();
+        for id in &ids {
+            cache.insert(id, Terminal::new("make".to_owned(), MAX_OUTPUT));
+        }
+        let text = |cache: &TerminalCache, id| cache.get(id).unwrap().text(usize::MAX).0;
+        for id in &ids {
+            cache.change(id, |terminal| terminal.append(line.as_bytes()));
+            if *id == ids[0] {
+                assert_eq!(text(&cache, id).len(), line.len());
+            }
+            assert!(text(&cache, id).ends_with(&line[..100]));
+        }
+        let size: usize =
+            ids.iter().map(|id| cache.get(id).unwrap().size() + id.as_str().len()).sum();
+        assert_eq!(cache.running, (100, size));
+        assert!(size <= 2 * RUNNING_LIMIT, "{size}");
+        for id in &ids {
+            cache.change(id, |terminal| terminal.finish(TerminalExit::default(), None));
+        }
+        assert_eq!(cache.running, (0, 0));
+        assert!(cache.size <= 2 * RUNNING_LIMIT);
     }
 
     proptest! {
