@@ -1,6 +1,7 @@
 //! Runs the effects on files: reads and writes of agents, buffers that follow the disk, watching, and the context of a
 //! prompt.
 
+use super::backlog::Backlog;
 use super::changed_paths::ChangedPaths;
 use super::checkpoints::Turns;
 use super::events::Events;
@@ -44,6 +45,8 @@ pub(super) struct Files {
     /// Locked while a buffer follows its file, so that only one does at a time.
     follow_lock: Arc<tokio::sync::Mutex<()>>,
     queues: Arc<PathQueues>,
+    /// What waits because of tool calls.
+    backlog: Backlog,
     turns: Turns,
     pub(super) reviews: Reviews,
     events: Events,
@@ -67,8 +70,8 @@ impl Files {
         let watcher = watcher(events.clone())
             .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
             .ok();
-        let (follow_lock, queues) = (Arc::default(), Arc::default());
-        Self { editor, documents, watcher, follow_lock, queues, turns, reviews, events }
+        let (follow_lock, queues, backlog) = (Arc::default(), Arc::default(), Backlog::default());
+        Self { editor, documents, watcher, follow_lock, queues, backlog, turns, reviews, events }
     }
 
     pub(super) fn documents(&self) -> &Arc<Documents> {
@@ -139,10 +142,13 @@ impl Files {
         self.turns.run(command);
     }
 
-    /// Reads files that the agent is about to change, so that their text before the change is known.
-    pub(super) fn preload(&self, paths: Vec<PathBuf>, scope: FileScope) {
+    /// Reads files that the agent is about to change, so that their text before the change is known. Not done while too much
+    /// waits for the chat.
+    pub(super) fn preload(&self, chat: ChatId, paths: Vec<PathBuf>, scope: FileScope) {
+        let Some(place) = self.backlog.enter(chat) else { return };
         let documents = Arc::clone(&self.documents);
         tokio::spawn(async move {
+            let _place = place;
             for path in filter_in_scope(documents.disks(), &scope, paths).await {
                 log_ignored_error(&path, documents.preload(&path).await);
             }
@@ -150,7 +156,7 @@ impl Files {
     }
 
     /// Records that an agent has read files from disk itself. With `by_model` its model reads the disk although its tools read
-    /// through us (`Quirks::model_reads_disk`).
+    /// through us (`Quirks::model_reads_disk`). Not done while too much waits for the chat.
     pub(super) fn agent_read_disk(
         &self,
         session: SessionKey,
@@ -158,8 +164,10 @@ impl Files {
         scope: FileScope,
         by_model: bool,
     ) {
+        let Some(place) = self.backlog.enter(session.chat) else { return };
         let documents = Arc::clone(&self.documents);
         tokio::spawn(async move {
+            let _place = place;
             for path in filter_in_scope(documents.disks(), &scope, paths).await {
                 let result = if by_model {
                     documents.model_read_disk(&path, &session).await
@@ -241,7 +249,8 @@ impl Files {
     }
 
     /// Updates the buffers of `paths`, or all loaded ones if `paths` is empty, from disk. Buffers are updated one at a time, so
-    /// that the editor can process what the user types in between.
+    /// that the editor can process what the user types in between. If too much waits for the chat, what a tool call has done is
+    /// only found by a later look, at the latest at the end of the turn.
     pub(super) fn follow_disk(
         &self,
         chat: ChatId,
@@ -250,11 +259,15 @@ impl Files {
         unopened: bool,
         scope: FileScope,
     ) {
+        let place = self.backlog.enter(chat);
+        if place.is_none() && by.tool_call.is_some() {
+            return;
+        }
         let files = self.clone();
         // What is noticed while the end of a tool call is looked at, the call has done.
         let ended = || files.documents.scanned_tool_call(&by.session);
         let by = Author { tool_call: by.tool_call.clone().or_else(ended), ..by };
-        let scan = Arc::new(files.documents.begin_scan(&by));
+        let scan = Arc::new((files.documents.begin_scan(&by), place));
         // It may end before the look begins.
         let turn = self.turns.running(chat).filter(|_| unopened);
         tokio::spawn(async move {

@@ -1,6 +1,7 @@
 //! Runs the effects that `State` decides on and sends their results back as events. It reaches the editor only through
 //! the `documents::editor::Editor` trait and must not depend on Neovim.
 
+mod backlog;
 mod changed_paths;
 mod checkpoints;
 mod events;

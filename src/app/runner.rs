@@ -90,7 +90,7 @@ impl Runner {
             Effect::FollowDisk { chat, by, paths, unopened, scope } => {
                 self.files.follow_disk(chat, by, paths, unopened, scope);
             }
-            Effect::Preload { paths, scope } => self.files.preload(paths, scope),
+            Effect::Preload { chat, paths, scope } => self.files.preload(chat, paths, scope),
             Effect::AgentReadDisk { session, paths, scope, by_model } => {
                 self.files.agent_read_disk(session, paths, scope, by_model);
             }

@@ -429,7 +429,7 @@ impl State {
         paths.retain(|path| !named.contains(path));
         if !paths.is_empty() {
             let scope = chat.file_scope();
-            self.effects.push(Effect::Preload { paths, scope });
+            self.effects.push(Effect::Preload { chat: id, paths, scope });
         }
     }
 }

@@ -84,6 +84,8 @@ pub enum Effect {
     },
     /// Load these files, because an agent is about to change them.
     Preload {
+        /// The chat of the agent.
+        chat: ChatId,
         /// The files.
         paths: Vec<PathBuf>,
         /// The files the agent may use.
