@@ -7,11 +7,10 @@ use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use atomic_write_file::AtomicWriteFile;
-
 use super::disks::Call;
 use super::facts::DiskFacts;
 use super::limits::{MAX_EXCERPT_SIZE, MAX_TEXT_LINES, MAX_TEXT_SIZE};
+use super::replacement::Replacement;
 
 /// How many bytes are read or written between two reports of progress.
 const CHUNK: usize = 256 << 10;
@@ -226,16 +225,15 @@ pub(super) fn restore(path: &Path, bytes: &[u8], call: &Call) -> io::Result<Disk
 }
 
 fn replace(path: &Path, bytes: &[u8], call: &Call) -> io::Result<()> {
-    let mut file = AtomicWriteFile::open(path)?;
+    let mut new = Replacement::of(path)?;
     for chunk in bytes.chunks(CHUNK) {
-        file.write_all(chunk)?;
+        new.write_all(chunk)?;
         call.report_progress()?;
     }
-    // The temporary file is renamed within its folder, which is held open, so after this check it cannot end up
-    // elsewhere.
+    // It is named within its folder, which is held open, so after this check it cannot end up elsewhere.
     check_real(path)?;
     call.report_progress()?;
-    file.commit()
+    new.commit(path)
 }
 
 /// Whether creating the temporary file failed because of the folder, in which case the file itself may still be

@@ -25,6 +25,7 @@ mod prompt_context;
 mod read;
 mod record;
 mod registry;
+mod replacement;
 mod requests;
 mod restore;
 mod review;
