@@ -75,7 +75,7 @@ test-random: ## Run the random tests on files, in Neovim and in memory; RAT_SEED
 	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --test random -- --nocapture
 
 .PHONY: soak
-soak: ## Play many turns of eight sessions, and watch what the binary and Neovim need; RAT_TURNS sets how many (10000)
+soak: ## Play many turns of eight sessions, and watch what the binary and Neovim need; RAT_TURNS sets how many (10000), RAT_SOAK_SECONDS how long they take
 	nvim=$(nvim) && NVIM_BIN="$$nvim" RAT_TURNS="$${RAT_TURNS:-10000}" $(CARGO) test --locked --test alone -- --nocapture soak::
 
 .PHONY: test-nvim
