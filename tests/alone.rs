@@ -4,6 +4,7 @@
 mod support;
 
 mod exec_speed;
+mod hostile_memory;
 mod hostile_speed;
 mod large_files;
 mod many_files;
