@@ -38,6 +38,7 @@ mod hostile;
 mod hung;
 mod kept_rules;
 mod keys;
+mod kills;
 mod leaving;
 mod listeners;
 mod login;
