@@ -152,12 +152,15 @@ impl World {
             .map(|path| path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
         let others: Vec<_> = names.filter(|name| !FILES.contains(&name.as_str())).collect();
         for name in &others {
-            let is_backup = victim == Victim::Neovim && name.ends_with('~');
-            // A replacement has a name for some microseconds before it takes the place of the file, and is complete then.
-            let is_new = name.rsplit('/').next().is_some_and(|name| name.starts_with(".rat-"));
-            let is_copy = is_new && is_whole(&fs::read_to_string(root.join(name)).unwrap());
+            let file = name.rsplit('/').next().unwrap();
+            // Its backup, and a file by which it tries whether it may write here, such as 4913 (`src/nvim/bufwrite.c`).
+            let is_probe = file.bytes().all(|byte| byte.is_ascii_digit());
+            let is_neovims = victim == Victim::Neovim && (file.ends_with('~') || is_probe);
+            // A replacement has a name for a moment before it takes the place of the file, and is complete then.
+            let is_copy = file.starts_with(".rat-")
+                && is_whole(&fs::read_to_string(root.join(name)).unwrap());
             self.copies += usize::from(is_copy);
-            let is_known = name == "alone.txt.agents" || is_backup || is_copy;
+            let is_known = name == "alone.txt.agents" || is_neovims || is_copy;
             assert!(is_known, "turn {}: {others:?} are left", self.turn);
             fs::remove_file(root.join(name)).unwrap();
         }
@@ -265,7 +268,7 @@ fn kill_all(name: &str, kill: impl Fn(&mut World, &mut Dice)) {
         "{name}: {with_saved} after a round was saved, {in_backup} texts in Neovim's backups, {copies} copies left"
     )
     .unwrap();
-    assert!(copies <= 1 + kills / 100, "{copies} copies are left");
+    assert!(copies <= 1 + kills / 10, "{copies} copies are left");
     assert!(with_saved > 0, "no kill was late enough");
 }
 

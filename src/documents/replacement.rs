@@ -1,5 +1,5 @@
 //! [`Replacement`], a new content for a file, which takes its place when it is complete. Where the system can do that (Linux,
-//! `man 2 open`, `O_TMPFILE`), it has no name until then, so that nothing is left of it if this program is killed.
+//! `man 2 open`, `O_TMPFILE`), it has no name until then, so that no part of it is left if this program is killed.
 
 use atomic_write_file::AtomicWriteFile;
 use nix::errno::Errno;
