@@ -70,7 +70,7 @@ impl Flooded {
     /// Waits until what the agent says at its end is drawn. Gives how many of its requests were refused.
     fn expect_done(&mut self, load: &str, count: u64) -> u64 {
         let last = "local name, load, count = ...
-            local lines = vim.api.nvim_buf_get_lines(vim.fn.bufnr(name), -8, -1, false)
+            local lines = vim.api.nvim_buf_get_lines(vim.fn.bufnr(name), -40, -1, false)
             local done = ('Done with %s %d, (%%d+) refused'):format(load, count)
             return table.concat(lines, ' '):match(done)";
         let limit = Duration::from_secs(60) + MOST_PER_UPDATE * u32::try_from(count).unwrap();
