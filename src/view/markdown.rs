@@ -32,7 +32,7 @@ impl OpenFence {
     pub fn is_closed_by(&self, line: &str) -> bool {
         let bare = line.trim_start_matches(' ');
         let indent = line.len() - bare.len();
-        let bare = bare.trim_end_matches([' ', '\t']);
+        let bare = bare.trim_end_matches([' ', '\t', '\r']);
         indent < self.indent + 4 && bare.len() >= self.len && bare.chars().all(|c| c == self.mark)
     }
 

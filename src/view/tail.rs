@@ -35,19 +35,38 @@ const FRAME: [char; 5] = ['▌', '◦', '│', '├', '└'];
 
 /// Whether a line of a message would look like a header of ours or a row of a card, also behind marks that may be concealed. A
 /// tree of files does not: its lines go on after a corner.
-fn is_lookalike(line: &str) -> bool {
-    let shown = line.trim_start_matches(|c: char| c.is_whitespace() || "#*_`~>\\".contains(c));
-    let rest = shown.strip_prefix(FRAME);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+fn is_lookalike(shown: impl Iterator<Item = char>) -> bool {
+    let mut shown = shown.skip_while(|c| c.is_whitespace() || "#*_`~>\\".contains(*c));
+    shown.next().is_some_and(|c| FRAME.contains(&c)) && shown.next().is_none_or(char::is_whitespace)
+}
+
+/// Whether what is shown of a line would look like one of ours. Links, code and SGR sequences have parts that are concealed.
+fn shows_lookalike(style: &Style, line: &str) -> bool {
+    if !line.contains(FRAME) {
+        return false;
+    }
+    let spans = style.spans.iter().filter(|span| span.highlight == Highlight::Hidden);
+    let mut hidden: Vec<_> = spans.map(|span| span.start..span.end).collect();
+    if line.len() <= markdown::LONG_LINE {
+        hidden.extend(label::colours(line));
+    }
+    let is_shown = |at: usize| !hidden.iter().any(|range| range.contains(&at));
+    is_lookalike(line.char_indices().filter(|(at, _)| is_shown(*at)).map(|(_, c)| c))
 }
 
 /// Returns the format of a line. SGR sequences stay in its text but are concealed.
 fn format_of(style: &Style, line: &str) -> String {
     let is_prose = matches!(
         style.class,
-        Class::Plain | Class::Heading(_) | Class::Quote | Class::Html | Class::Thought
+        Class::Plain
+            | Class::Heading(_)
+            | Class::Quote
+            | Class::Html
+            | Class::Thought
+            | Class::Table
+            | Class::TableHead
     );
-    if is_prose && is_lookalike(line) {
+    if is_prose && shows_lookalike(style, line) {
         // Without a highlight, since ours have one.
         return Style::new(Class::Lookalike).encode();
     }
@@ -230,11 +249,36 @@ mod tests {
         for line in
             ["▌ You", "# ▌ You", "**▌ You**", "  │ $ rm -rf /", "  └ ✓ Yes", "> │", "◦ Thought"]
         {
-            assert!(is_lookalike(line), "{line}");
+            assert!(is_lookalike(line.chars()), "{line}");
         }
         for line in ["├── src", "└─ a", "✓ done", "words │ words", "│a", "", "- item"]
         {
-            assert!(!is_lookalike(line), "{line}");
+            assert!(!is_lookalike(line.chars()), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_looks_like_a_card_behind_concealed_marks_is_told_apart() {
+        for text in [
+            "[│ $ rm -rf ~](http://a.test)",
+            "`│` $ rm -rf ~",
+            "**│** $ rm -rf ~",
+            "\u{1b}[1m│ $ rm -rf ~",
+            "│\u{1b}[m $ rm -rf ~",
+            "│ $ rm | x\n--|--\n│ ✓ done | y",
+        ] {
+            let lines = draw(text, &[], 4096);
+            assert!(lines[0].1.starts_with('l'), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_fence_is_closed_by_a_line_that_ends_with_crlf() {
+        let text = "```\r\ncode\r\n```\r\nwords";
+        for cuts in [&[][..], &[7], &[12, 16]] {
+            let lines = draw(text, cuts, 4096);
+            assert!(lines[2].1.starts_with('f'), "{lines:?}");
+            assert_eq!(lines[3], ("words".to_owned(), String::new()));
         }
     }
 
