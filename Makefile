@@ -71,8 +71,11 @@ test: ## Run all tests except those with real agents; NVIM_BIN chooses the Neovi
 	nvim=$(nvim) && export NVIM_BIN="$$nvim" && $(call run-tests)
 
 .PHONY: test-random
-test-random: ## Run the random tests on files, in Neovim and in memory; RAT_SEED and RAT_STEPS choose the seed and the length
-	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --locked --test random -- --nocapture
+test-random: ## Run the random tests: on files (RAT_SEED, RAT_STEPS), and with hostile inputs (RAT_HOSTILE_SEED, RAT_HOSTILE)
+	nvim=$(nvim) && export NVIM_BIN="$$nvim" && $(CARGO) test --locked --test random -- --nocapture \
+	  && $(CARGO) test --locked --test without_neovim -- acp::markup acp::orders \
+	  && $(CARGO) test --locked --test in_neovim -- --test-threads=2 hostile::generated \
+	  && $(CARGO) test --locked --test alone -- hostile_sizes
 
 .PHONY: soak
 soak: ## Play many turns of eight sessions, and watch what the binary and Neovim need; RAT_TURNS sets how many (10000), RAT_SOAK_SECONDS how long they take

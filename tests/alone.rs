@@ -5,6 +5,7 @@ mod support;
 
 mod exec_speed;
 mod hostile_memory;
+mod hostile_sizes;
 mod hostile_speed;
 mod large_files;
 mod many_files;

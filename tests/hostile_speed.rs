@@ -23,11 +23,11 @@ const WATCH: &str = r"
     end)
 ";
 
-/// Sends an update, and gives how long Neovim was held up at most until the last row was drawn, in milliseconds.
-fn gap(chat: &mut Chat, update: Json, then: &str) -> f64 {
+/// Has an agent send something, and gives how long Neovim was held up at most until the last row was drawn, in milliseconds.
+pub(crate) fn gap(chat: &mut Chat, then: &str, send: impl FnOnce(&mut Chat)) -> f64 {
     chat.nvim.lua(&format!("{CLOCK}{WATCH}"), json!([]));
     let since = Instant::now();
-    chat.update(update);
+    send(chat);
     let pending = chat.ask("_unknown", json!({}));
     // Nothing is asked of Neovim meanwhile.
     chat.agent.expect_answer(pending).unwrap_err();
@@ -44,9 +44,13 @@ fn gap(chat: &mut Chat, update: Json, then: &str) -> f64 {
 fn expect_short(name: &str, make: impl Fn(usize) -> Json) {
     let _alone = super::alone();
     let mut chat = Chat::in_turn();
-    gap(&mut chat, json!({"sessionUpdate": "plan", "entries": []}), "warmed up");
-    let gaps: Vec<_> =
-        (0..ROUNDS).map(|round| gap(&mut chat, make(round), &format!("{name} {round}"))).collect();
+    let empty = json!({"sessionUpdate": "plan", "entries": []});
+    gap(&mut chat, "warmed up", |chat| chat.update(empty));
+    let mut round = |round: usize| {
+        let update = make(round);
+        gap(&mut chat, &format!("{name} {round}"), |chat| chat.update(update))
+    };
+    let gaps: Vec<_> = (0..ROUNDS).map(&mut round).collect();
     let best = gaps.iter().copied().fold(f64::MAX, f64::min);
     assert!(best < LIMIT_MS, "{name}: {gaps:?}");
 }

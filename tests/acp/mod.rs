@@ -6,6 +6,8 @@ mod conformance;
 mod drawn;
 mod forge;
 mod generated;
+mod markup;
+mod orders;
 mod replay;
 mod replies;
 mod schema;

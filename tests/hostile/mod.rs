@@ -2,6 +2,7 @@
 //! or changes anything but what the user sees.
 
 mod asked;
+mod generated;
 mod lookalike;
 mod names;
 mod offered;

@@ -80,10 +80,12 @@ pub(crate) fn problems(bytes: &[u8]) -> Vec<String> {
         }
         at += chunk.invalid().len();
     }
-    for sequence in SEQUENCES.iter().filter(|sequence| sequence.starts_with("zq")) {
-        let wanted = sequence.as_bytes();
-        let held = bytes.windows(wanted.len()).enumerate().filter(|(_, part)| *part == wanted);
-        held.for_each(|(at, _)| found("a control character", at));
+    for at in memchr::memmem::find_iter(bytes, "zq") {
+        let rest = &bytes[at + 2..];
+        let controls = rest.iter().take_while(|byte| byte.is_ascii_control()).count();
+        if controls > 0 && rest[controls..].starts_with(b"rat") {
+            found("a control character", at);
+        }
     }
     problems
 }
