@@ -9,6 +9,8 @@ use std::io::Write as _;
 /// Longest that Neovim may be kept from a key by the updates of a batch, in milliseconds, the best of `ROUNDS`.
 const LIMIT_MS: f64 = 50.0;
 const ROUNDS: usize = 4;
+/// How many inputs are played where nobody asks for more: each takes a tenth of a second, and nothing may run beside them.
+const SHARE: u64 = 100;
 /// So many inputs are sent at once.
 const BATCH: u64 = 20;
 /// So many batches are played in one Neovim.
@@ -90,7 +92,7 @@ fn peak(pid: u32) -> u64 {
 #[test]
 fn generated_sizes_neither_hold_up_neovim_nor_fill_memory() {
     let _alone = super::alone();
-    let inputs = Inputs::of("sizes");
+    let inputs = Inputs::by_default("sizes", SHARE);
     let (mut chat, mut played) = (Chat::in_turn(), 0);
     chat.write_draft("a draft");
     let mut worst = 0_f64;
