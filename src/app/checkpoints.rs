@@ -71,6 +71,9 @@ pub(super) struct RunningTurn {
     changed: HashMap<PathBuf, Option<String>>,
     /// Whether the folders were not looked at after each tool call, since that takes too long.
     is_coarse: bool,
+    /// Whether a folder was looked at after a tool call although the look before took too long: a busy machine may have been to
+    /// blame for that one.
+    has_tried: bool,
 }
 
 /// What is known of a change when its turn is logged.
@@ -240,14 +243,17 @@ impl Turns {
     /// Looks for what a turn has changed in files that are not open, and has their documents record it.
     pub(super) async fn look(&self, turn: &SharedTurn, by: &Author) -> Vec<FileChange> {
         let mut turn = turn.lock().await;
-        let RunningTurn { starts, changed, is_coarse } = &mut *turn;
+        let RunningTurn { starts, changed, is_coarse, has_tried } = &mut *turn;
         let mut reported = Vec::new();
         for start in starts {
             let root = start.root().to_owned();
             let took = self.checkpoints.scan_time(&root);
             if by.tool_call.is_some() && took.is_some_and(|took| took > CHEAP_LOOK) {
-                *is_coarse = true;
-                continue;
+                if *has_tried {
+                    *is_coarse = true;
+                    continue;
+                }
+                *has_tried = true;
             }
             match self.checkpoints.look(start).await {
                 Ok(changes) => {
@@ -315,7 +321,8 @@ impl Turns {
         if !self.documents.scans_done(&by.session, Instant::now() + END_LIMIT).await {
             tracing::warn!("a turn is kept before buffers have followed it");
         }
-        let RunningTurn { starts, changed, is_coarse } = std::mem::take(&mut *turn.lock().await);
+        let RunningTurn { starts, changed, is_coarse, .. } =
+            std::mem::take(&mut *turn.lock().await);
         for start in starts {
             let root = start.root().to_owned();
             let (mut known, mut corrections) = (HashMap::new(), Vec::new());
