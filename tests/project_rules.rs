@@ -82,6 +82,18 @@ fn a_wrong_rule_of_a_project_is_named_by_its_line() {
     assert_eq!(decided(&mut chat, "one", "make check"), None);
 }
 
+/// Holds (Permission requests): A comment behind a rule does not change what the rule is about: it is an error.
+#[test]
+fn a_comment_behind_a_rule_is_an_error() {
+    let mut chat = chat("deny execute rm *   # keep my files\n");
+    trust(&mut chat, "trust");
+    start_again(&mut chat);
+    chat.nvim.poll("what is wrong", |nvim| {
+        let told = nvim.messages().replace('\n', " ");
+        told.contains(".rat/rules:1: a comment needs a line of its own")
+    });
+}
+
 /// Holds (Permission requests): Nothing is said of a project's rules that the user has turned down.
 #[test]
 fn a_file_that_was_turned_down_is_not_mentioned() {

@@ -146,6 +146,12 @@ impl FromStr for Rule {
             let known = KINDS.map(|(name, ..)| name).join(", ");
             return Err(format!("there is no kind {kind:?}; the kinds are {known}"));
         };
+        // It would be a part of the pattern, which then is about nothing that anybody meant.
+        if pattern.split_whitespace().skip(1).any(|word| word.starts_with('#')) {
+            return Err(
+                "a comment needs a line of its own, and a \"#\" in a command quotes".to_owned()
+            );
+        }
         let pattern = match (subject, pattern) {
             (Subject::Tool, "") => return Err("the name of the tool is missing".to_owned()),
             (_, "") => None,
