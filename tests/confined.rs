@@ -10,10 +10,15 @@ fn in_turn() -> Chat {
 }
 
 impl Chat {
+    /// Starts a shell command for the agent. Gives the terminal.
+    fn starts(&mut self, command: &str) -> Json {
+        let params = json!({"command": "/bin/sh", "args": ["-c", command]});
+        self.request("terminal/create", params).unwrap()["terminalId"].clone()
+    }
+
     /// Runs a shell command for the agent in a terminal that a tool call shows. Gives the output.
     fn runs(&mut self, call: &str, command: &str) -> String {
-        let params = json!({"command": "/bin/sh", "args": ["-c", command]});
-        let terminal = self.request("terminal/create", params).unwrap()["terminalId"].clone();
+        let terminal = self.starts(command);
         let content = json!([{"type": "terminal", "terminalId": terminal}]);
         let call = json!({"toolCallId": call, "kind": "execute", "title": command});
         let with = |fields: Json| {
@@ -82,9 +87,7 @@ fn denials_of_commands_that_no_call_shows_are_told() {
     }
     let outside = TempFolder::apart();
     let mut chat = in_turn();
-    let script = format!("echo x > {}/new", outside.path().display());
-    let params = json!({"command": "/bin/sh", "args": ["-c", script]});
-    let terminal = chat.request("terminal/create", params).unwrap()["terminalId"].clone();
+    let terminal = chat.starts(&format!("echo x > {}/new", outside.path().display()));
     let params = json!({"terminalId": terminal});
     chat.request("terminal/wait_for_exit", params.clone()).unwrap();
     chat.request("terminal/release", params).unwrap();

@@ -3,7 +3,7 @@
 use crate::support::{Chat, TRANSCRIPT};
 use serde_json::{Value as Json, json};
 
-const UNTRUSTED: &str = "you do not trust .rat/rules as it is";
+const UNTRUSTED: &str = "You have not trusted the current .rat/rules";
 
 fn chat(rules: &str) -> Chat {
     Chat::builder().file(".rat/rules", rules).start()
@@ -58,7 +58,7 @@ fn the_rules_of_a_project_hold_while_the_user_trusts_its_file() {
     start_again(&mut chat);
     assert_eq!(decided(&mut chat, "two", "make check").as_deref(), Some("yes"));
     chat.nvim.command("RatRules");
-    chat.nvim.poll_screen("# From setup() and .rat/rules, changed there");
+    chat.nvim.poll_screen("# From setup() and .rat/rules: edit them there");
     chat.nvim.poll_screen("#   allow execute make *");
     chat.nvim.command("close");
     std::fs::write(chat.path(".rat/rules"), "allow execute *\n").unwrap();
@@ -110,6 +110,17 @@ fn a_folder_in_place_of_the_rules_is_told() {
     let mut chat = Chat::builder().file(".rat/rules/x", "").start();
     let told = ".rat/rules is not a regular file. Its rules do not hold.";
     assert!(chat.nvim.messages().contains(told), "{}", chat.nvim.messages());
+    start_again(&mut chat);
+    assert_eq!(chat.nvim.messages(), "");
+}
+
+/// Holds (Permission requests): What is no readable file of rules is told once.
+#[test]
+fn bytes_in_place_of_the_rules_are_told() {
+    let mut chat = Chat::builder().file(".rat/rules", b"allow read\0\xff\n".to_vec()).start();
+    let told = ".rat/rules is not a text file. Its rules do not hold.";
+    assert!(chat.nvim.messages().contains(told), "{}", chat.nvim.messages());
+    trust(&mut chat, "silent! trust");
     start_again(&mut chat);
     assert_eq!(chat.nvim.messages(), "");
 }

@@ -105,7 +105,7 @@ pub struct PermissionEntry {
     /// What is asked, if the tool call does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
-    /// Why the user's rules leave it to the user, although there are rules about such a request.
+    /// Why none of the user's rules decides on it, although there are rules about such requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
     /// The options in the agent's order.
@@ -139,7 +139,7 @@ pub struct Note {
     pub details: Vec<String>,
     /// Identifies a note that is updated in place, such as a compaction.
     pub key: Option<String>,
-    /// What a confined agent could not write, if the note says so: what to let it write.
+    /// The path to allow, if the note is about what a confined agent could not write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<PathBuf>,
 }

@@ -158,15 +158,17 @@ pub fn count(rules: &mut [KeptRule], lines: &[String]) {
     }
 }
 
+/// Returns the lines that are rules, with their indices: neither empty nor comments.
+pub fn rule_lines(lines: &[String]) -> impl Iterator<Item = (usize, &str)> {
+    let trimmed = lines.iter().map(|line| line.trim()).enumerate();
+    trimmed.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
 /// Parses lines of rules; blank lines and those that begin with `#` are left out. The error has the index of each wrong line, and
 /// what is wrong with it.
 pub fn parse(lines: &[String], from: Option<&str>) -> Result<Vec<KeptRule>, Vec<(usize, String)>> {
     let (mut rules, mut problems) = (Vec::new(), Vec::new());
-    for (index, line) in lines.iter().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
+    for (index, line) in rule_lines(lines) {
         match line.parse::<Rule>() {
             Ok(rule) => {
                 let from = from.map(str::to_owned);

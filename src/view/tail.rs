@@ -32,6 +32,8 @@ pub struct Tail {
 
 /// How headers of ours and the rows of cards begin.
 const FRAME: [char; 5] = ['▌', '◦', '│', '├', '└'];
+/// The first byte of each of them in UTF-8.
+const FRAME_START: u8 = 0xe2;
 
 /// Whether a line of a message would look like a header of ours or a row of a card, also behind marks that may be concealed. A
 /// tree of files does not: its lines go on after a corner.
@@ -42,7 +44,8 @@ fn is_lookalike(shown: impl Iterator<Item = char>) -> bool {
 
 /// Whether what is shown of a line would look like one of ours. Links, code and SGR sequences have parts that are concealed.
 fn shows_lookalike(style: &Style, line: &str) -> bool {
-    if !line.contains(FRAME) {
+    // Most lines have none of them.
+    if memchr::memchr(FRAME_START, line.as_bytes()).is_none() {
         return false;
     }
     let spans = style.spans.iter().filter(|span| span.highlight == Highlight::Hidden);

@@ -253,7 +253,7 @@ const LOOK: &str = r#"
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
       local name = vim.api.nvim_buf_get_name(buf)
       local ours = name:match("^rat://fake/%d+$") or name:match("^rat://fake/%d+/%l+$")
-        or name:match("^rat://fake/%d+/%l+/%d+$") or name:match("^rat://form/%d+$")
+        or name:match("^rat://fake/%d+/%l+/%d+$")
       if name ~= "" and not ours and not vim.uv.fs_realpath(name) then
         wrong[#wrong + 1] = "a buffer " .. name:sub(1, 200)
       end

@@ -302,5 +302,8 @@ fn a_form_comes_back_with_its_own_names() {
     for name in all().into_iter().filter(|name| !name.is_empty()) {
         assert_eq!(content.get(&name), Some(&json!(name)));
     }
+    talk.chat.nvim.poll("a closed form", |nvim| {
+        nvim.eval("vim.fn.bufexists(vim.fn.bufname('rat://form/'))") == json!(0)
+    });
     talk.finish();
 }

@@ -1,6 +1,7 @@
 --- The rules of a project, in a file of its folder. They hold only while the user trusts the file as it is now (|:trust|): an agent
 --- may have written it.
 local notify = require("rat.util.notify")
+local text_file = require("rat.util.text_file")
 
 local M = {}
 
@@ -10,7 +11,10 @@ M.FILE = ".rat/rules"
 --- Larger files are not read.
 local MAX_BYTES = 256 * 1024
 
---- The texts of files that the user was told about, by path: once for each text.
+local UNTRUSTED = "You have not trusted the current %s, so its rules do not hold."
+  .. " Read it, use :trust in its buffer, then :RatStart."
+
+--- What the user was told about files, by path: the hash of a text, or a problem.
 ---@type table<string, string>
 local told = {}
 
@@ -36,28 +40,7 @@ local function trusted_hash(path)
 end
 
 ---@param path string
----@return string? text
----@return string? problem
-local function read(path)
-  local stat, problem, code = vim.uv.fs_stat(path)
-  if code == "ENOENT" or code == "ENOTDIR" then
-    return nil
-  elseif not stat then
-    return nil, "cannot be read: " .. problem
-  elseif stat.type ~= "file" or stat.size > MAX_BYTES then
-    return nil, stat.type ~= "file" and "is not a regular file" or "is too large"
-  end
-  local file, unreadable = io.open(path, "rb")
-  local text = file and file:read(MAX_BYTES)
-  if file then
-    file:close()
-  end
-  -- An empty file reads as nil.
-  return text or (file and ""), not file and "cannot be read: " .. unreadable or nil
-end
-
----@param path string
----@param state string what the user is told about: once
+---@param state string what the message is about; it is shown once for each
 ---@param message string
 local function tell(path, state, message)
   if told[path] ~= state then
@@ -71,7 +54,11 @@ end
 ---@return string[]
 function M.lines(cwd)
   local path = vim.fs.joinpath(cwd, M.FILE)
-  local text, problem = read(path)
+  local text, problem = text_file.read(path, MAX_BYTES)
+  -- |sha256()| takes no text with NUL.
+  if text and text:find("\0", 1, true) then
+    problem = "is not a text file"
+  end
   if problem then
     tell(path, problem, ("%s %s. Its rules do not hold."):format(M.FILE, problem))
     return {}
@@ -83,13 +70,7 @@ function M.lines(cwd)
   if trusted == hash then
     return vim.split(text:gsub("\r\n", "\n"), "\n", { plain = true })
   elseif trusted ~= "!" then
-    tell(
-      path,
-      hash,
-      ("This project's rules do not hold: you do not trust %s as it is. Look through it and :trust it, then :RatStart."):format(
-        M.FILE
-      )
-    )
+    tell(path, hash, UNTRUSTED:format(M.FILE))
   end
   return {}
 end

@@ -1,6 +1,7 @@
 --- Which agents the user's settings file names, for completion and choices. What it sets for them is read and checked by the
 --- binary. Only the user's own folder counts: a file of a project must not start programs.
 local config = require("rat.config")
+local text_file = require("rat.util.text_file")
 
 local M = {}
 
@@ -18,21 +19,11 @@ end
 ---@return any value nil if there is no file
 ---@return string? problem
 local function read()
-  local path = M.path()
-  local stat, problem, code = vim.uv.fs_stat(path)
-  if code == "ENOENT" then
-    return nil
-  elseif not stat then
-    return nil, "cannot be read: " .. problem
-  elseif stat.type ~= "file" or stat.size > MAX_BYTES then
-    return nil, stat.type ~= "file" and "is not a regular file" or "is too large"
+  local text, problem = text_file.read(M.path(), MAX_BYTES)
+  if not text then
+    return nil, problem
   end
-  local file, unreadable = io.open(path, "r")
-  if not file then
-    return nil, "cannot be read: " .. unreadable
-  end
-  local text = (file:read("*a") or ""):gsub("^\239\187\191", "")
-  file:close()
+  text = text:gsub("^\239\187\191", "")
   local ok, value = pcall(vim.json.decode, text, { luanil = { object = true, array = true } })
   if not ok then
     return nil, "is not valid JSON"

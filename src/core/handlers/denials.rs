@@ -87,6 +87,7 @@ impl State {
         self.ask(question, title, vec![start, "No".to_owned()]);
     }
 
+    /// Lets the agent write the path, if that is the user's answer: starts it again with the path allowed.
     pub(in crate::core) fn widen_answered(
         &mut self,
         id: ChatId,

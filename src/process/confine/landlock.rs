@@ -30,8 +30,8 @@ pub(super) fn kernel() -> Kernel {
     known.into_iter().find(|(abi, _)| can(*abi)).map_or(Kernel::Without, |(_, kernel)| kernel)
 }
 
-/// Restricts this process and everything it starts to these paths and ports, with `None` to no ports. Returns the program to
-/// become. This process must have no other threads. The error is one line for the user.
+/// Restricts this process and everything it starts to these paths and ports; `None` allows all ports. Returns the program
+/// to become. This process must have no other threads. The error is one line for the user.
 pub(super) fn restrict(
     write: &[PathBuf],
     hide: &[PathBuf],

@@ -4,9 +4,13 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// What every program writes to: terminals and its own descriptors.
-const DEVICES: &str = r#"(allow file-write* (subpath "/dev/fd") (literal "/dev/null") (literal "/dev/ptmx") (literal "/dev/tty") (regex #"^/dev/ttys[0-9]+$"))"#;
+const DEVICES: &str = concat!(
+    r#"(allow file-write* (subpath "/dev/fd") (literal "/dev/null") (literal "/dev/ptmx") "#,
+    r#"(literal "/dev/tty") (regex #"^/dev/ttys[0-9]+$"))"#,
+);
 
-/// Returns the profile. Paths and ports are those that may be used, `None` means any port. The error is one line for the user.
+/// Returns the profile that lets these paths be written, hides those and allows these ports; `None` allows all of them. The error
+/// is one line for the user.
 pub(super) fn profile(
     write: &[PathBuf],
     hide: &[PathBuf],

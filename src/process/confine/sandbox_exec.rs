@@ -12,8 +12,8 @@ pub(super) fn kernel() -> Kernel {
     if Path::new(PROGRAM).exists() { Kernel::Untried } else { Kernel::Without }
 }
 
-/// Returns the command that confines itself to these paths and ports, with `None` to no ports, and becomes the program. The
-/// error is one line for the user.
+/// Returns the command that confines itself to these paths and ports, `None` being all of them, and becomes the program.
+/// The error is one line for the user.
 pub(super) fn restrict(
     write: &[PathBuf],
     hide: &[PathBuf],

@@ -73,7 +73,7 @@ impl Transcript {
         }
     }
 
-    /// Notes why the user's rules leave a request to the user.
+    /// Notes why no rule decides on a request; `None` if there is no more to say than that.
     pub fn leave_undecided(&mut self, id: &ToolCallId, request: u64, why: Option<String>) {
         let index = self.tool_index(id);
         if let Some(asked) = &mut self.tool_at(index).asked

@@ -6,7 +6,7 @@ use crate::core::messages::policy::{self, ChatPolicy};
 use crate::core::messages::user::SessionTarget;
 use crate::nvim::value::ReadError;
 use crate::session::fork::ForkPoint;
-use crate::trust::kept::without_allowing;
+use crate::trust::kept::{rule_lines, without_allowing};
 use crate::trust::rule::Rule;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -200,11 +200,8 @@ fn parse_rules(
     for (index, line) in lines.iter().enumerate() {
         parse(line, format!("permission.rules[{}]", index + 1));
     }
-    for (index, line) in project.iter().enumerate() {
-        let line = line.trim();
-        if !line.is_empty() && !line.starts_with('#') {
-            parse(line, format!("{PROJECT_RULES}:{}", index + 1));
-        }
+    for (index, line) in rule_lines(project) {
+        parse(line, format!("{PROJECT_RULES}:{}", index + 1));
     }
     // Those of the user come first: the first one about a kind counts.
     for (kind, decision) in default {
