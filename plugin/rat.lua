@@ -20,7 +20,7 @@ local commands = {
     desc = "Attach the range or a file to the next prompt",
   },
   RatCancel = { desc = "Cancel the agent's turn" },
-  RatStop = { desc = "Stop the agent" },
+  RatStop = { bang = true, desc = "Stop the agent; with ! close the chat" },
   RatRestart = { bang = true, desc = "Stop the agent and start it again" },
   RatRules = { desc = "List and edit the rules that decide on permission requests" },
   RatFork = { desc = "Fork the session: go on from here, or an earlier turn, in a new chat" },

@@ -1,6 +1,7 @@
 //! Eight sessions at once, turn after turn: what the binary and Neovim need does not grow, but for the text that is in the
-//! transcripts. In the environment, `RAT_TURNS` sets how many turns there are and `RAT_SOAK_SECONDS` how long they are to take
-//! (`make soak`); figures go to stderr.
+//! transcripts. After a tenth of its turns each chat is closed and its agent gets a new one, as users do, so that nothing may
+//! grow from then on. In the environment, `RAT_TURNS` sets how many turns there are and `RAT_SOAK_SECONDS` how long they are to
+//! take (`make soak`); with `RAT_SOAK_KEEP` no chat is closed. Figures go to stderr.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -24,8 +25,9 @@ const MORE_THREADS: u64 = 16;
 
 /// Sends the next prompt when a turn has ended: at once, or when its time has come.
 const DRIVE: &str = r#"
-    local command, total, sessions, seconds = ...
-    Soak = { turns = 0 }
+    local command, total, sessions, seconds, keep = ...
+    Soak = { turns = 0, of_chat = {} }
+    local turns_of, renew_after = Soak.of_chat, keep and math.huge or total / sessions / 10
     local began = vim.uv.now()
     local agents = {}
     for number = 1, sessions do
@@ -36,12 +38,29 @@ const DRIVE: &str = r#"
       pattern = "RatTurnEnd",
       callback = function(event)
         Soak.turns = Soak.turns + 1
-        if Soak.turns + sessions <= total then
-          local number = Soak.turns
-          local due = began + 1000 * seconds * number / total
-          vim.defer_fn(function()
-            require("rat").send("prompt " .. number, { session = event.data.chat })
-          end, math.max(0, math.floor(due - vim.uv.now())))
+        if Soak.turns + sessions > total then
+          return
+        end
+        local number, id = Soak.turns, event.data.chat
+        local due = began + 1000 * seconds * number / total
+        turns_of[id] = (turns_of[id] or 0) + 1
+        vim.defer_fn(function()
+          if turns_of[id] < renew_after then
+            return require("rat").send("prompt " .. number, { session = id })
+          end
+          local chat = require("rat.chat.registry").get(id)
+          require("rat.rpc").notify("close", { chat = id })
+          require("rat").start({ agent = chat.agent, new = true })
+        end, math.max(0, math.floor(due - vim.uv.now())))
+      end,
+    })
+    -- A chat that takes the place of another one begins by itself.
+    vim.api.nvim_create_autocmd("User", {
+      pattern = "RatState",
+      callback = function(event)
+        if next(turns_of) and event.data.state == "ready" and not turns_of[event.data.chat] then
+          turns_of[event.data.chat] = 0
+          require("rat").send("begin", { session = event.data.chat })
         end
       end,
     })"#;
@@ -70,12 +89,17 @@ fn number(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).map_or(usual, |number| number.parse().unwrap())
 }
 
+/// Whether the chats stay as long as the test takes.
+fn keeps() -> bool {
+    std::env::var("RAT_SOAK_KEEP").is_ok()
+}
+
 /// Neovim with a session of each agent, ready for the first prompts.
 fn start(turns: u64, seconds: u64) -> Nvim {
     let mut nvim = Nvim::plain();
     nvim.file("project/a.txt", "one\n");
     let agent = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/soak_agent.py");
-    nvim.lua(DRIVE, json!([agent, turns, SESSIONS, seconds]));
+    nvim.lua(DRIVE, json!([agent, turns, SESSIONS, seconds, keeps()]));
     let ready = "#vim.tbl_filter(function(chat) return chat.status.state == 'ready' end,
         require('rat.chat.registry').list())";
     for session in 1..=SESSIONS {
@@ -94,7 +118,10 @@ fn turn_after_turn_nothing_grows_but_the_transcripts() {
     let (began, pids) = (Instant::now(), [nvim.binary(), nvim.pid()]);
     nvim.lua(
         "for _, chat in ipairs(require('rat.chat.registry').list()) do
-            require('rat').send('begin', { session = chat.id })
+            Soak.of_chat[chat.id] = 0
+        end
+        for id in pairs(Soak.of_chat) do
+            require('rat').send('begin', { session = id })
         end",
         json!([]),
     );

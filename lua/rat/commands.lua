@@ -143,8 +143,14 @@ function M.RatCancel()
   send("cancel")
 end
 
-function M.RatStop()
-  send("stop")
+function M.RatStop(args)
+  local chat = args.bang and current_chat.get()
+  if chat and not chat.id then
+    -- The binary does not know it.
+    require("rat.chat").closed(chat)
+  else
+    send(args.bang and "close" or "stop")
+  end
 end
 
 function M.RatRestart(args)

@@ -103,7 +103,7 @@ end
 
 --- Stops the agent of the current chat, like |:RatStop|.
 function M.stop()
-  require("rat.commands").RatStop()
+  require("rat.commands").RatStop({ bang = false })
 end
 
 ---@return integer? number of the current chat, if the binary knows it

@@ -206,6 +206,7 @@ impl State {
             UserAction::Prompt { chat, prompt } => self.prompt(chat, prompt),
             UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),
             UserAction::Stop(chat) => self.with_chat(chat, Self::stop),
+            UserAction::Close(chat) => self.with_chat(chat, Self::close_chat),
             UserAction::Restart { chat, force } => {
                 self.with_chat(chat, |state, id| state.restart_requested(id, force));
             }

@@ -74,6 +74,8 @@ pub struct State {
     /// Whether the client shows no views, so that nothing is drawn.
     pub(super) is_headless: bool,
     last_id: u64,
+    /// The number of the chat that was created last. Numbers of closed chats are not used again.
+    pub(super) last_chat: u32,
 }
 
 impl State {

@@ -13,6 +13,7 @@ local WRITE_DELAY_MS = 300
 ---@field agent string
 ---@field pid integer process id of the Neovim it belongs to
 ---@field server string address of that Neovim: |v:servername|
+---@field closed? boolean whether its chat was closed, so that any Neovim may take it
 ---@field prompts {text: string, attachments: rat.Attachment[]}[] the queue, then the unsent texts
 
 --- The JSON in each file, by path.
@@ -47,8 +48,9 @@ local function lines_of(chat)
 end
 
 ---@param chat rat.Chat
+---@param closed? boolean
 ---@return string? json nil if there is no draft
-local function content(chat)
+local function content(chat, closed)
   local prompts = {}
   for _, text in ipairs(chat.status.queued) do
     prompts[#prompts + 1] = { text = text, attachments = chat.sent[text] or {} }
@@ -63,9 +65,13 @@ local function content(chat)
   if #prompts == 0 then
     return nil
   end
-  local draft =
-    { agent = chat.agent, pid = vim.fn.getpid(), server = vim.v.servername, prompts = prompts }
-  return vim.json.encode(draft)
+  return vim.json.encode({
+    agent = chat.agent,
+    pid = vim.fn.getpid(),
+    server = vim.v.servername,
+    closed = closed,
+    prompts = prompts,
+  })
 end
 
 --- Writes the drafts that have changed, one after the other.
@@ -141,12 +147,31 @@ function M.changed(chat)
   end
 end
 
+--- Leaves the draft of a chat that is closed to the next chat with its agent in its folder.
+---@param chat rat.Chat
+---@return boolean kept whether there is one
+---@return string? problem
+function M.release(chat)
+  local json, path = content(chat, true), path_of(chat)
+  if json then
+    -- A name of its own: that of the chat may be used again.
+    local own_path = ("%s.%d"):format(path, vim.uv.hrtime())
+    local ok, problem = private_file.replace(own_path, json)
+    if not ok then
+      return false, problem or "the file cannot be written"
+    end
+  end
+  changed[chat], written[path] = nil, nil
+  vim.uv.fs_unlink(path)
+  return json ~= nil
+end
+
 --- Whether the Neovim that a draft belongs to is still running.
 ---@param draft rat.Draft
 ---@return boolean
 local function is_owned(draft)
-  if draft.pid == vim.fn.getpid() then
-    return true
+  if draft.closed or draft.pid == vim.fn.getpid() then
+    return not draft.closed
   end
   -- Another process may have the same id by now, but not the same server address.
   return vim.uv.kill(draft.pid, 0) == 0 and vim.uv.fs_stat(draft.server) ~= nil

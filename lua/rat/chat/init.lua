@@ -185,17 +185,45 @@ local function is_in_turn(chat)
   return vim.list_contains({ "running", "waiting", "cancelling" }, chat.status.state)
 end
 
---- Puts prompts back into the prompt buffer after the binary, which held them, has exited: the one that the agent was working
---- on, and those that were queued.
+--- Puts prompts that the binary held back into the prompt buffer.
 ---@param chat rat.Chat
----@param was rat.Status
-local function return_prompts(chat, was)
-  local prompts = vim.list_extend({ was.prompt }, was.queued) --[[@as string[] ]]
+---@param prompts string[]
+local function return_prompts(chat, prompts)
   for at = #prompts, 1, -1 do
     local text = prompts[at]
     attachment_list.give_back(chat, chat.sent[text] or {})
     chat.sent[text] = nil
     prompt.give_back(chat, text)
+  end
+end
+
+--- Handles the end of a chat that was closed: its windows and buffers go. What the user has written in it is kept for the next
+--- chat with the agent in this folder.
+---@param chat rat.Chat
+function M.closed(chat)
+  local id, queued = chat.id, chat.status.queued
+  chat.id, chat.status = nil, registry.blank_status("stopped")
+  return_prompts(chat, queued)
+  local kept, problem = drafts.release(chat)
+  if problem then
+    return notify.error(
+      ("Could not save the unsent text, so the chat stays open: %s"):format(problem)
+    )
+  end
+  window.close(chat)
+  registry.remove(chat)
+  if id then
+    M.state_changed(chat, id)
+  end
+  for _, buf in pairs(chat.buffers) do
+    if vim.api.nvim_buf_is_valid(buf) then
+      vim.api.nvim_buf_delete(buf, { force = true })
+    end
+  end
+  permission.update()
+  form.update()
+  if kept then
+    notify.info(("Your unsent text is kept for the next chat with %s here"):format(chat.title))
   end
 end
 
@@ -208,7 +236,8 @@ function M.lost(reason)
       local id, in_turn, was = chat.id, is_in_turn(chat), chat.status
       chat.id = nil
       chat.status = registry.blank_status("failed", reason)
-      return_prompts(chat, was)
+      -- The agent was working on the first one.
+      return_prompts(chat, vim.list_extend({ was.prompt }, was.queued))
       M.state_changed(chat, id)
       if in_turn then
         notify.event("RatTurnEnd", { chat = id, stop_reason = "error" })

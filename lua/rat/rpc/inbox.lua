@@ -44,6 +44,14 @@ function handlers.status(payload)
   require("rat.ask.login").update()
 end
 
+---@param payload rat.msg.Closed
+function handlers.closed(payload)
+  local chat = require("rat.chat.registry").get(payload.chat)
+  if chat then
+    require("rat.chat").closed(chat)
+  end
+end
+
 ---@param payload rat.msg.Notify
 function handlers.notify(payload)
   local tell = notify[payload.level] or notify.info

@@ -10,8 +10,8 @@ local misplaced_buffer = require("rat.view.misplaced_buffer")
 local registry = require("rat.chat.registry")
 local size = require("rat.view.size")
 local splits = require("rat.view.splits")
-local status = require("rat.chat.status")
 local window_options = require("rat.view.window_options")
+local winbar = require("rat.view.winbar")
 
 local M = {}
 
@@ -264,6 +264,26 @@ function M.hide()
   end
 end
 
+--- Closes the windows of a chat in all tab pages.
+---@param chat rat.Chat
+function M.close(chat)
+  local here = layout_of()
+  if here and here.chat == chat or registry.of(vim.api.nvim_get_current_buf()) == chat then
+    M.hide()
+  end
+  for tab, layout in pairs(layouts) do
+    if layout.chat == chat then
+      layouts[tab] = nil
+    end
+  end
+  for _, buf in pairs(chat.buffers) do
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+      -- The last window of Neovim stays.
+      pcall(vim.api.nvim_win_close, win, true)
+    end
+  end
+end
+
 --- Fits the height of the prompt window of the current tab page to its text.
 ---@param chat rat.Chat
 function M.fit(chat)
@@ -282,21 +302,6 @@ function M.fit_stacked(id)
   end
 end
 
---- Functions that return the 'winbar' of a view.
----@type table<rat.View, fun(chat: rat.Chat, width: integer): string>
-local bars = {
-  chat = status.transcript_bar,
-  prompt = status.prompt_bar,
-  plan = function(chat)
-    local plan = chat.status.plan
-    return plan and ("%%#RatBar# Plan %%*%d of %d"):format(plan.done, plan.total)
-      or "%#RatBar# Plan %*"
-  end,
-  tools = function()
-    return "%#RatBar# Tool calls %*"
-  end,
-}
-
 --- Updates the winbars of a chat's windows.
 ---@param chat rat.Chat
 function M.refresh(chat)
@@ -306,7 +311,7 @@ function M.refresh(chat)
       layouts[tab] = nil
     elseif layout.chat == chat then
       for view, win in pairs(layout.windows) do
-        local bar = bars[view](chat, vim.api.nvim_win_get_width(win))
+        local bar = winbar.text(chat, view, vim.api.nvim_win_get_width(win))
         if vim.wo[win].winbar ~= bar then
           window_options.set(win, { winbar = bar })
         end
@@ -330,7 +335,7 @@ function M.apply_restored(chat)
   for view, buf in pairs(chat.buffers) do
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
       window_options.apply(win, view)
-      window_options.set(win, { winbar = bars[view](chat, vim.api.nvim_win_get_width(win)) })
+      window_options.set(win, { winbar = winbar.text(chat, view, vim.api.nvim_win_get_width(win)) })
     end
   end
 end

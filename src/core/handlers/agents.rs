@@ -9,7 +9,7 @@ use crate::core::failures;
 use crate::core::messages::agent::{CallError, Exit};
 use crate::core::messages::call::Call;
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
-use crate::core::messages::effect::AgentCommand;
+use crate::core::messages::effect::{AgentCommand, Effect};
 use crate::core::messages::failure::Failure;
 use crate::core::messages::ids::AgentId;
 use crate::core::messages::notice::Notice;
@@ -52,8 +52,8 @@ impl State {
         let existing = current.or_else(|| self.chats.values().rev().find(fits));
         let existing = existing.map(|chat| chat.id);
         let id = existing.unwrap_or_else(|| {
-            let number = self.chats.keys().last().map_or(1, |last| last.0 + 1);
-            let id = ChatId(number);
+            self.last_chat += 1;
+            let id = ChatId(self.last_chat);
             let mut chat = Chat::new(id, config.clone(), cwd, directories);
             chat.opening.target = target.clone();
             self.chats.insert(id, chat);
@@ -273,6 +273,18 @@ impl State {
     pub(in crate::core) fn stop(&mut self, id: ChatId) {
         self.detach(id, ToolStatus::Cancelled);
         self.enter_stopped(id);
+    }
+
+    /// Stops the chat and forgets it, so that nothing of it takes memory. What it has changed stays in the review, and its
+    /// session can be opened again.
+    pub(in crate::core) fn close_chat(&mut self, id: ChatId) {
+        self.stop(id);
+        let Some(chat) = self.chats.remove(&id) else { return };
+        self.effects.extend(chat.key().map(Effect::Forget));
+        self.terminal_buffers.retain(|buffer| buffer.chat != id);
+        self.drawn.remove(&id);
+        self.current = self.chats.keys().last().copied();
+        self.after_draw.push(EditorMessage::Closed(id));
     }
 
     fn enter_stopped(&mut self, id: ChatId) {

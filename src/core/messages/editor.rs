@@ -114,6 +114,8 @@ pub enum EditorMessage {
     RuleProblems(Vec<RuleProblem>),
     /// Withdraw a question.
     Unask(u64),
+    /// Remove a chat that was closed.
+    Closed(ChatId),
     /// Show a piece of the traffic with an agent: its title, and what to show.
     Trace(String, TracePiece),
     /// Show a text in a scratch buffer.

@@ -68,6 +68,8 @@ pub enum UserAction {
     Cancel(Option<ChatId>),
     /// `:RatStop`.
     Stop(Option<ChatId>),
+    /// `:RatStop!`: end a chat and free what it takes.
+    Close(Option<ChatId>),
     /// `:RatRestart`.
     Restart {
         /// The chat.

@@ -48,6 +48,8 @@ pub(in crate::nvim) enum FromLua {
     Cancel(Cancel),
     /// `:RatStop`: closes the chat's session.
     Stop(Stop),
+    /// `:RatStop!`: closes the chat.
+    Close(Close),
     /// `:RatRestart`: restarts the agent of a chat.
     Restart(Restart),
     /// `:RatFork`: forks the session of a chat.
@@ -187,6 +189,7 @@ impl FromLua {
             Self::Prompt(prompt) => prompt.try_into()?,
             Self::Cancel(Cancel { chat }) => UserAction::Cancel(chat.map(ChatId)),
             Self::Stop(Stop { chat }) => UserAction::Stop(chat.map(ChatId)),
+            Self::Close(Close { chat }) => UserAction::Close(chat.map(ChatId)),
             Self::Restart(Restart { chat, force }) => {
                 UserAction::Restart { chat: chat.map(ChatId), force }
             }
@@ -277,6 +280,8 @@ about_a_chat!(
     Cancel,
     /// Closes the chat's session.
     Stop,
+    /// Closes the chat.
+    Close,
     /// Forks the session of a chat.
     Fork,
     /// Shows the rules that hold in a chat.

@@ -59,6 +59,8 @@ pub(in crate::nvim) enum ToLua {
     RuleProblems(rules::RuleProblems),
     /// Withdraw a question.
     Unask(chat::Unask),
+    /// Remove a chat that was closed.
+    Closed(chat::Closed),
     /// The session list that was requested.
     Sessions(session::Sessions),
     /// Show a text in a scratch buffer.
@@ -135,6 +137,7 @@ fn message(message: EditorMessage) -> Value {
         EditorMessage::RuleSuggestion(suggestion) => ToLua::Rule(suggestion.into()),
         EditorMessage::RuleProblems(problems) => ToLua::RuleProblems(problems.into()),
         EditorMessage::Unask(id) => ToLua::Unask(chat::Unask::new(id)),
+        EditorMessage::Closed(chat) => ToLua::Closed(chat::Closed::new(chat.0)),
         EditorMessage::Sessions { act, cwd, items, more } => {
             ToLua::Sessions(session::Sessions::new(act, &cwd, items, more))
         }

@@ -121,6 +121,10 @@
 ---@class (exact) rat.notify.Stop
 ---@field chat? integer The chat; without it, the one used last.
 
+--- Closes the chat.
+---@class (exact) rat.notify.Close
+---@field chat? integer The chat; without it, the one used last.
+
 --- Restarts the agent of a chat.
 ---@class (exact) rat.notify.Restart
 ---@field chat? integer The chat; without it, the one used last.
@@ -417,6 +421,7 @@
 ---@field prompt rat.notify.Prompt The user sends a prompt.
 ---@field cancel rat.notify.Cancel `:RatCancel`: cancels the running turn.
 ---@field stop rat.notify.Stop `:RatStop`: closes the chat's session.
+---@field close rat.notify.Close `:RatStop!`: closes the chat.
 ---@field restart rat.notify.Restart `:RatRestart`: restarts the agent of a chat.
 ---@field fork rat.notify.Fork `:RatFork`: forks the session of a chat.
 ---@field option rat.notify.SetOption The user sets an option of the session, its mode or its model.

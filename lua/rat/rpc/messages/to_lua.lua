@@ -223,6 +223,10 @@
 ---@class (exact) rat.msg.Unask
 ---@field id integer The number of the question.
 
+--- A chat that was closed.
+---@class (exact) rat.msg.Closed
+---@field chat integer The chat.
+
 --- Sessions to choose from.
 ---@class (exact) rat.msg.Sessions
 ---@field act rat.msg.SessionAct What to do with the chosen session.
@@ -493,6 +497,7 @@
 ---@field rule rat.msg.Suggestion Let the user edit rules made of a request.
 ---@field rule_problems rat.msg.RuleProblems What is wrong with the rules that the user has written.
 ---@field unask rat.msg.Unask Withdraw a question.
+---@field closed rat.msg.Closed Remove a chat that was closed.
 ---@field sessions rat.msg.Sessions The session list that was requested.
 ---@field scratch rat.msg.Scratch Show a text in a scratch buffer.
 ---@field trace rat.msg.Trace Show a piece of the traffic with an agent.

@@ -52,6 +52,7 @@ fn all() -> Vec<(&'static str, Json)> {
         ("prompt", json!({"chat": 1, "text": "hi", "attachments": [attachment()]})),
         ("cancel", chat.clone()),
         ("stop", chat.clone()),
+        ("close", chat.clone()),
         ("restart", chat.clone()),
         ("option", json!({"chat": 1, "option": "mode", "value": "plan"})),
         ("login", json!({"chat": 1, "method": "m"})),

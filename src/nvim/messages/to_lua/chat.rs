@@ -125,6 +125,14 @@ pub(in crate::nvim) struct Unask {
     id: u64,
 }
 
+/// A chat that was closed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct Closed {
+    /// The chat.
+    chat: Chat,
+}
+
 /// A prompt that was not sent, or that the user takes out of the queue.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -257,6 +265,12 @@ impl From<Asked> for Ask {
 impl Unask {
     pub(super) fn new(id: u64) -> Self {
         Self { id }
+    }
+}
+
+impl Closed {
+    pub(super) fn new(chat: Chat) -> Self {
+        Self { chat }
     }
 }
 

@@ -140,6 +140,7 @@ fn chats() -> Vec<EditorMessage> {
             is_write: false,
         }),
         EditorMessage::Unask(1),
+        EditorMessage::Closed(chat),
         EditorMessage::Draft {
             chat,
             prompt: Prompt { text: hostile_text(), attachments },
