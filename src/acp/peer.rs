@@ -48,12 +48,19 @@ pub struct Peer {
     next_id: i64,
     calls: HashMap<i64, PendingCall>,
     requests: HashMap<RequestToken, PendingRequest>,
+    /// How many bytes the parameters of `requests` have.
+    request_bytes: usize,
     handshake: Handshake,
     /// The call of the handshake, until the agent is ready to read it.
     held: Option<CallId>,
     dialect: Box<dyn Dialect>,
     open: bool,
 }
+
+/// How many requests of an agent may wait for their answers, and how many bytes their parameters may have. An agent that works
+/// never comes near; more are refused.
+const MAX_REQUESTS: usize = 4096;
+const MAX_REQUEST_BYTES: usize = 512 << 20;
 
 /// How long an agent that prints something first is waited for.
 const READY_LIMIT: Duration = Duration::from_secs(10);
@@ -73,6 +80,8 @@ struct PendingRequest {
     /// As it was sent, to be echoed exactly.
     id: Box<RawValue>,
     method: Method,
+    /// How long its parameters are.
+    bytes: usize,
 }
 
 impl Peer {
@@ -83,6 +92,7 @@ impl Peer {
             next_id: 1,
             calls: HashMap::new(),
             requests: HashMap::new(),
+            request_bytes: 0,
             handshake,
             held: None,
             dialect: Handshake::initial_dialect(),
@@ -226,10 +236,11 @@ impl Peer {
 
     /// Answers a request of the agent. If the token is spent or the connection is closed, that is only logged.
     pub fn answer(&mut self, token: RequestToken, answer: &Answer, out: &mut Outcome) {
-        let Some(PendingRequest { id, method }) = self.requests.remove(&token) else {
+        let Some(PendingRequest { id, method, bytes }) = self.requests.remove(&token) else {
             tracing::warn!(target: "acp", ?token, "an answer to a request that is not waiting");
             return;
         };
+        self.request_bytes -= bytes;
         let line = match self.dialect.answer(&id, answer) {
             Ok(line) if method.allows(answer) => line,
             Ok(_) => {
@@ -245,6 +256,7 @@ impl Peer {
     pub fn close(&mut self, out: &mut Outcome) {
         self.open = false;
         self.requests.clear();
+        self.request_bytes = 0;
         if let Some(call) = self.held.take() {
             out.events.push(failed_call(call, CallError::Closed));
         }
@@ -283,7 +295,13 @@ impl Peer {
             return;
         }
         let token = self.tokens.next();
-        let decoded = if self.handshake.allows(method) {
+        let bytes = params.map_or(0, |params| params.get().len());
+        let decoded = if self.requests.len() >= MAX_REQUESTS
+            || self.request_bytes + bytes > MAX_REQUEST_BYTES
+        {
+            let message = "too many requests wait for their answers".to_owned();
+            Err(Refusal { code: INTERNAL_ERROR, message })
+        } else if self.handshake.allows(method) {
             self.dialect.request(method, params.map(RawValue::get))
         } else {
             Err(Refusal::unknown_method(method))
@@ -292,7 +310,8 @@ impl Peer {
             decoded.and_then(|(method, request)| Ok((method, self.request_event(token, request)?)));
         match decoded {
             Ok((method, event)) => {
-                self.requests.insert(token, PendingRequest { id: id.to_owned(), method });
+                self.request_bytes += bytes;
+                self.requests.insert(token, PendingRequest { id: id.to_owned(), method, bytes });
                 out.events.push(event);
             }
             Err(Refusal { code, message }) => {

@@ -281,6 +281,25 @@ fn a_chunk_with_half_a_surrogate_pair_is_not_lost() {
 }
 
 /// One step of the property test.
+/// Holds (Hostile agents): Of more requests than any agent makes, the rest is refused at once, and room is made by answers.
+#[test]
+fn too_many_requests_at_once_are_refused() {
+    let mut peer = new_peer();
+    let ask = |peer: &mut Peer, id: usize| {
+        let mut out = Outcome::default();
+        peer.receive(parse(&format!(r#"{{"id":{id},{READ}}}"#)).unwrap(), &mut out);
+        (out.events.len(), out.lines.len())
+    };
+    for id in 0..MAX_REQUESTS {
+        assert_eq!(ask(&mut peer, id), (1, 0));
+    }
+    assert_eq!(ask(&mut peer, MAX_REQUESTS), (0, 1));
+    let mut out = Outcome::default();
+    peer.answer(RequestToken(0), &Answer::Text(String::new()), &mut out);
+    assert_eq!(out.lines.len(), 1);
+    assert_eq!(ask(&mut peer, MAX_REQUESTS), (1, 0));
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Call,
