@@ -331,9 +331,16 @@ impl Files {
         });
     }
 
-    pub(super) fn forget(&self, session: SessionKey) {
+    /// Forgets what a session knows, and with `is_closed` the files in which it has left nothing to decide on.
+    pub(super) fn forget(&self, session: SessionKey, is_closed: bool) {
         let documents = Arc::clone(&self.documents);
-        tokio::spawn(async move { documents.forget(&session).await });
+        tokio::spawn(async move {
+            if is_closed {
+                documents.close(&session).await;
+            } else {
+                documents.forget(&session).await;
+            }
+        });
     }
 
     /// Returns the files of all loaded buffers, or none if the editor does not answer.

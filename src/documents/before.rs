@@ -45,7 +45,8 @@ impl Document {
             let mut record = Record::new(&start);
             record.change(origin, &start, &from, &hunks);
             for change in changes {
-                record.change(change.origin, &change.before, &change.after, &change.hunks);
+                let hunks = change.hunks();
+                record.change(change.origin, &change.before, &change.after, &hunks);
             }
             Some(Arc::new(record))
         });

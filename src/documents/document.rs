@@ -179,9 +179,13 @@ impl Document {
     /// Whether the document can be dropped: no session knows it, nothing is pending, there is no change to report, none to
     /// make undoable when the file is opened, and no decision to take back.
     pub(super) fn is_idle(&self) -> bool {
+        self.is_settled() && self.unopened_change.is_none()
+    }
+
+    /// The same, whether there is a change to make undoable or not.
+    pub(super) fn is_settled(&self) -> bool {
         !self.is_known()
             && self.keeper.strong_count() == 0
-            && self.unopened_change.is_none()
             && self.unreported.is_none()
             && self.record.as_ref().is_none_or(|record| !record.has_pending())
     }
@@ -197,7 +201,8 @@ impl Document {
         let facts = self.excerpt_facts.get(session).copied().unwrap_or(facts);
         self.forget(session);
         self.excerpt_facts.insert(session.clone(), facts);
-        if self.cached.is_none() {
+        // Without it, what the record has already would be recorded again. It shares the text with the record.
+        if self.cached.is_none() && self.record.is_none() {
             self.baseline = None;
         }
     }

@@ -298,6 +298,24 @@ impl Documents {
         }
     }
 
+    /// Forgets what a session knows of any document, and drops those that no other one needs and in which nothing is pending.
+    /// What was changed in them is not undoable any more in a buffer that is loaded later.
+    pub async fn close(&self, session: &SessionKey) {
+        self.forget(session).await;
+        let paths: Vec<_> = self.by_path.lock().keys().cloned().collect();
+        for path in paths {
+            let Some(document) = self.known_document(&path) else { continue };
+            let mut locked = document.lock().await;
+            locked.forget(session);
+            if locked.is_settled() {
+                locked.unopened_change = None;
+            }
+            drop(locked);
+            drop(document);
+            self.drop_idle(&path);
+        }
+    }
+
     /// Drops a document if it is idle and nobody has a reference to it.
     fn drop_idle(&self, path: &Path) {
         let mut documents = self.by_path.lock();

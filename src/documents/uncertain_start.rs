@@ -32,7 +32,7 @@ impl UncertainStart {
             origin: origin.clone(),
             before: before.clone(),
             after: after.clone(),
-            hunks: hunks.to_owned(),
+            hunks: hunks.iter().map(Replaced::of).collect(),
         });
         is_wanted.then_some(self)
     }
@@ -44,5 +44,60 @@ pub(super) struct RecordedChange {
     pub(super) origin: Origin,
     pub(super) before: Version,
     pub(super) after: Version,
-    pub(super) hunks: Vec<Hunk>,
+    hunks: Vec<Replaced>,
+}
+
+/// A hunk without its lines, which are in the text after it.
+#[derive(Debug)]
+struct Replaced {
+    start: usize,
+    removed: usize,
+    added: usize,
+}
+
+impl Replaced {
+    fn of(hunk: &Hunk) -> Self {
+        Self { start: hunk.start, removed: hunk.removed, added: hunk.lines.len() }
+    }
+}
+
+impl RecordedChange {
+    /// Returns its hunks with their lines.
+    pub(super) fn hunks(&self) -> Vec<Hunk> {
+        let (mut before, mut after) = (0, 0);
+        let with_lines = self.hunks.iter().map(|&Replaced { start, removed, added }| {
+            after += start - before;
+            let lines = (after..after + added).map(|row| self.after.text.line(row).to_owned());
+            let hunk = Hunk { start, removed, lines: lines.collect() };
+            (before, after) = (start + removed, after + added);
+            hunk
+        });
+        with_lines.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::documents::change::Via;
+    use crate::documents::revisions::Revisions;
+    use crate::edit::{Text, diff};
+    use crate::session::author::{ChatId, SessionKey};
+
+    proptest! {
+        #[test]
+        fn hunks_come_back_with_their_lines(before in "([ab]\n){0,12}", after in "([abc]\n){0,12}") {
+            let revisions = Revisions::default();
+            let version = |text: &str| Version::of_file(revisions.snapshot(Text::parse(text)));
+            let (before, after) = (version(&before), version(&after));
+            let hunks = diff(&before.text, &after.text);
+            let by = Author { session: SessionKey { chat: ChatId(1), session: "s".into() }, turn: 1, tool_call: None };
+            let origin = Origin { by: by.clone(), via: Via::Protocol, is_certain: true };
+            let start = UncertainStart { by, changes: Vec::new() };
+            let start = start.with(&origin, (&before, &after), &hunks).unwrap();
+            prop_assert_eq!(start.changes[0].hunks(), hunks);
+        }
+    }
 }

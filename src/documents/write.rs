@@ -318,8 +318,10 @@ impl Document {
         let before = before.unwrap_or_else(|| self.revisions.snapshot(Text::default()));
         let Merged { theirs, after, hunks } =
             self.merge_unloaded(request, &before, file.is_some()).await?;
-        let after = self.revisions.snapshot(after);
-        let theirs = self.revisions.snapshot(theirs);
+        let after = Arc::new(after);
+        // Most often nothing was merged, and the text is needed once.
+        let theirs = if theirs == *after { Arc::clone(&after) } else { Arc::new(theirs) };
+        let (after, theirs) = (self.revisions.snapshot(after), self.revisions.snapshot(theirs));
         let base = self.base(request, &before);
         let is_late = self.is_late(self.baseline.as_ref());
         self.set_view(request.by.session.clone(), AgentView::new(theirs));

@@ -42,8 +42,8 @@ const BOM: char = '\u{feff}';
 pub struct Text {
     /// All lines joined by `\n`, without a trailing one.
     body: String,
-    /// The byte offset of each line in `body`.
-    starts: Vec<usize>,
+    /// The byte offset of each line in `body`, which is far shorter than 4 GiB.
+    starts: Vec<u32>,
     shape: Shape,
 }
 
@@ -78,8 +78,11 @@ impl Text {
             let shape = Shape { final_newline: true, ..shape };
             return Self { body, starts: Vec::new(), shape };
         }
-        let starts =
-            std::iter::once(0).chain(body.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let ends = memchr::memchr_iter(b'\n', body.as_bytes());
+        let mut starts =
+            Vec::with_capacity(memchr::memchr_iter(b'\n', body.as_bytes()).count() + 1);
+        starts.push(0);
+        starts.extend(ends.map(|at| offset(at + 1)));
         Self { body, starts, shape }
     }
 
@@ -142,9 +145,14 @@ impl Text {
 
     /// Returns a range of lines (0-based) joined by `\n`, clipped to the end of the text.
     pub fn body(&self, lines: Range<usize>) -> &str {
-        let Some(&from) = self.starts.get(lines.start) else { return "" };
-        let to = self.starts.get(lines.end).map_or(self.body.len(), |next| next - 1);
+        let Some(from) = self.start(lines.start) else { return "" };
+        let to = self.start(lines.end).map_or(self.body.len(), |next| next - 1);
         if lines.is_empty() { "" } else { &self.body[from..to] }
+    }
+
+    /// Returns the byte offset of a line; `None` past the end.
+    fn start(&self, line: usize) -> Option<usize> {
+        self.starts.get(line).map(|at| *at as usize)
     }
 
     /// Returns the text with other lines (0-based) in place of some, none of which may contain a line break.
@@ -159,15 +167,15 @@ impl Text {
             if !starts.is_empty() {
                 body.push('\n');
             }
-            starts.push(body.len());
+            starts.push(offset(body.len()));
             body.push_str(line);
         }
-        if let Some(&from) = self.starts.get(end) {
+        if let Some(from) = self.start(end) {
             if !starts.is_empty() {
                 body.push('\n');
             }
             let to = body.len();
-            starts.extend(self.starts[end..].iter().map(|at| at - from + to));
+            starts.extend(self.starts[end..].iter().map(|at| offset(*at as usize - from + to)));
             body.push_str(&self.body[from..]);
         }
         Self { body, starts, shape: self.shape }
@@ -265,6 +273,10 @@ impl LineEnding {
         is_dos &= !is_unix || newlines.all(|at| at > 0 && bytes[at - 1] == b'\r');
         if is_dos { Some(Self::CrLf) } else { is_unix.then_some(Self::Lf) }
     }
+}
+
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }
 
 fn strip_bom(content: &str) -> (&str, bool) {

@@ -1,9 +1,10 @@
 //! Documents that no buffer shows when an agent changes them, and buffers that look clean and are not.
 
 use rat_nvim::core::messages::files::BufferEvent;
+use rat_nvim::core::messages::review::ChangeScope;
 use rat_nvim::documents::Via;
 
-use super::nvim::{Nvim, within};
+use super::nvim::{Nvim, author, session, within};
 
 const FIVE: &str = "1\n2\n3\n4\n5\n";
 
@@ -127,4 +128,36 @@ async fn a_save_of_the_user_is_what_neovim_last_wrote() {
     let written = nvim.disk_changed(&path).await.unwrap().unwrap();
     assert_eq!((written.hunks.len(), written.unresolved.len()), (1, 0));
     assert_eq!(nvim.text().await, "saved\ntwo\nunsaved\n4\nfive");
+}
+
+/// Holds (Writing files): What was written to a file is recorded once, whatever else the agent has read since.
+#[tokio::test]
+async fn a_file_that_was_written_long_ago_is_not_recorded_again() {
+    let nvim = Nvim::start("unopened-long-ago").await;
+    let path = nvim.put("a.txt", FIVE);
+    nvim.write(&path, &FIVE.replace("2\n", "two\n")).await.unwrap();
+    for number in 0..1000 {
+        nvim.read(&nvim.put(&format!("other{number}"), "")).await.unwrap();
+    }
+    let before = Some(FIVE.as_bytes().to_vec());
+    within(nvim.files.set_before(&path, before, &author(), false)).await.unwrap();
+    assert_eq!(nvim.disk_changed(&path).await.unwrap(), None);
+    let record = within(nvim.files.record(&path)).await.unwrap().unwrap();
+    let lines: Vec<_> = record.lines().map(|(_, line)| line).collect();
+    assert_eq!(lines, ["1", "2", "3", "4", "5", "two"]);
+}
+
+/// Holds (Sessions): Once a chat is closed, files in which nothing is pending take no memory, and others stay as they are.
+#[tokio::test]
+async fn files_of_a_closed_chat_are_forgotten_once_they_are_decided_on() {
+    let nvim = Nvim::start("unopened-closed").await;
+    for name in ["kept.txt", "pending.txt"] {
+        let path = nvim.put(name, FIVE);
+        nvim.write(&path, &FIVE.replace("2\n", "two\n")).await.unwrap();
+    }
+    let scope = ChangeScope::default();
+    drop(within(nvim.files.keep(&nvim.path("kept.txt"), scope)).await.unwrap());
+    within(nvim.files.close(&session())).await;
+    assert_eq!(nvim.files.count(), 1);
+    assert_eq!(within(nvim.files.pending(&nvim.path("pending.txt"))).await.unwrap().len(), 1);
 }

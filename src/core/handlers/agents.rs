@@ -280,10 +280,12 @@ impl State {
     pub(in crate::core) fn close_chat(&mut self, id: ChatId) {
         self.stop(id);
         let Some(chat) = self.chats.remove(&id) else { return };
-        self.effects.extend(chat.key().map(Effect::Forget));
+        self.current = self.chats.keys().last().copied();
+        // As long as a decision can be taken back, its files are needed.
+        self.effects.extend(self.current.is_none().then_some(Effect::ForgetDecisions));
+        self.effects.extend(chat.key().map(Effect::ForgetFiles));
         self.terminal_buffers.retain(|buffer| buffer.chat != id);
         self.drawn.remove(&id);
-        self.current = self.chats.keys().last().copied();
         self.after_draw.push(EditorMessage::Closed(id));
     }
 

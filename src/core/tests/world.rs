@@ -102,6 +102,7 @@ impl World {
                 | Effect::Review { .. }
                 | Effect::TakeBack
                 | Effect::ForgetDecisions
+                | Effect::ForgetFiles(_)
                 | Effect::Trace { .. }
                 | Effect::TraceMore(_)
                 | Effect::TraceClose(_)

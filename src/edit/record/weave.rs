@@ -35,8 +35,8 @@ impl LineId {
 /// A line, whether it is in the text at present or not.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
-    /// In [`Weave::texts`].
-    text: Range<usize>,
+    /// Where its text begins in [`Weave::texts`]. It ends where that of the line with the next id begins.
+    start: usize,
     /// The step that brought it.
     pub(crate) born: StepId,
     /// Whether that step is part of the present state. If not, the line does not count at all.
@@ -102,15 +102,24 @@ pub(crate) struct Fate {
 /// What a step changes, in a form that can be undone and redone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Transition {
-    born: Vec<LineId>,
+    /// The lines it brought, whose ids follow each other.
+    born: Range<u32>,
+    /// The lines that were in the text and that the step took away. They have no other fate in it.
+    killed: Vec<LineId>,
+    /// The step, if it has killed any.
+    by: Option<StepId>,
     fates: Vec<Fate>,
 }
 
 impl Transition {
     /// Has a line leave the text.
-    fn kill(&mut self, weave: &Weave, line: LineId, by: StepId) {
-        let (before, after) = (weave.line(line).dead, Some(by));
-        self.fates.push(Fate { line, before, after, revivals: None });
+    fn kill(&mut self, line: LineId, by: StepId) {
+        self.by = Some(by);
+        self.killed.push(line);
+    }
+
+    fn born(&self) -> impl Iterator<Item = LineId> + use<> {
+        self.born.clone().map(LineId)
     }
 
     /// Takes a line away, even if another step has done so before.
@@ -138,12 +147,13 @@ impl Transition {
     /// The lines that came or came back.
     pub(crate) fn brought(&self) -> impl Iterator<Item = LineId> {
         let back = self.fates.iter().filter(|fate| fate.after.is_none()).map(|fate| fate.line);
-        self.born.iter().copied().chain(back)
+        self.born().chain(back)
     }
 
     /// The lines that went.
     pub(crate) fn taken(&self) -> impl Iterator<Item = LineId> {
-        self.fates.iter().filter(|fate| fate.after.is_some()).map(|fate| fate.line)
+        let gone = self.fates.iter().filter(|fate| fate.after.is_some()).map(|fate| fate.line);
+        self.killed.iter().copied().chain(gone)
     }
 }
 
@@ -174,6 +184,7 @@ impl Weave {
     pub(crate) fn new(base: &Text) -> Self {
         let (lines, order, texts) = (Vec::new(), Vec::new(), String::new());
         let mut weave = Self { lines, order, texts, revivals: FxHashMap::default() };
+        weave.reserve(base.len(), base.lines().map(str::len).sum());
         weave.order = base.lines().map(|line| weave.add(line, BASE)).collect();
         weave
     }
@@ -182,9 +193,17 @@ impl Weave {
         let id = LineId(u32::try_from(self.lines.len()).unwrap_or(u32::MAX));
         let start = self.texts.len();
         self.texts.push_str(text);
-        let text = start..self.texts.len();
-        self.lines.push(Line { text, born, exists: true, was_revived: false, dead: None });
+        self.lines.push(Line { start, born, exists: true, was_revived: false, dead: None });
         id
+    }
+
+    /// Makes room for lines that are about to be added. A step that adds many is rare, and room for twice as many would be
+    /// wasted in each of many files.
+    fn reserve(&mut self, lines: usize, bytes: usize) {
+        if lines > self.lines.len() / 8 {
+            self.lines.reserve_exact(lines);
+            self.texts.reserve_exact(bytes);
+        }
     }
 
     pub(crate) fn line(&self, id: LineId) -> &Line {
@@ -241,12 +260,17 @@ impl Weave {
     }
 
     pub(crate) fn text(&self, id: LineId) -> &str {
-        &self.texts[self.line(id).text.clone()]
+        self.text_at(id.index())
+    }
+
+    fn text_at(&self, index: usize) -> &str {
+        let end = self.lines.get(index + 1).map_or(self.texts.len(), |next| next.start);
+        &self.texts[self.lines[index].start..end]
     }
 
     /// Returns all lines with the steps that brought them, oldest first.
     pub(crate) fn by_age(&self) -> impl Iterator<Item = (StepId, &str)> {
-        self.lines.iter().map(|line| (line.born, &self.texts[line.text.clone()]))
+        self.lines.iter().enumerate().map(|(at, line)| (line.born, self.text_at(at)))
     }
 
     /// Returns all lines in their order.
@@ -270,8 +294,11 @@ impl Weave {
 
     /// Makes a transition part of the present state.
     pub(crate) fn redo(&mut self, transition: &Transition) {
-        for line in &transition.born {
+        for line in transition.born() {
             self.lines[line.index()].exists = true;
+        }
+        for line in &transition.killed {
+            self.lines[line.index()].dead = transition.by;
         }
         for fate in &transition.fates {
             self.lines[fate.line.index()].dead = fate.after;
@@ -294,7 +321,10 @@ impl Weave {
                 self.set_revivals(fate.line, &revivals.0);
             }
         }
-        for line in &transition.born {
+        for line in &transition.killed {
+            self.lines[line.index()].dead = None;
+        }
+        for line in transition.born() {
             self.lines[line.index()].exists = false;
         }
     }
@@ -308,8 +338,11 @@ impl Weave {
         may_revive: impl Fn(LineId, &Line) -> bool,
     ) -> Transition {
         let old_order = std::mem::take(&mut self.order);
-        let mut order = Vec::with_capacity(old_order.len());
-        let mut transition = Transition::default();
+        let new: usize = hunks.iter().map(|hunk| hunk.lines.len()).sum();
+        let mut order = Vec::with_capacity(old_order.len() + new);
+        let next = u32::try_from(self.lines.len()).unwrap_or(u32::MAX);
+        let mut transition = Transition { born: next..next, ..Transition::default() };
+        self.reserve(new, hunks.iter().flat_map(|hunk| &hunk.lines).map(String::len).sum());
         let (mut at, mut row) = (0, 0);
         for hunk in hunks {
             while at < old_order.len() && row < hunk.start {
@@ -327,7 +360,7 @@ impl Weave {
                         break;
                     }
                     row += 1;
-                    transition.kill(self, id, step);
+                    transition.kill(id, step);
                     last_removed = at + 1 - from;
                 } else if line.is_ghost() && may_revive(id, line) {
                     gap.push(at - from);
@@ -339,6 +372,7 @@ impl Weave {
         }
         order.extend_from_slice(&old_order[at..]);
         self.order = order;
+        transition.killed.shrink_to_fit();
         self.redo(&transition);
         transition
     }
@@ -382,7 +416,7 @@ impl Weave {
         for line in lines {
             let id = self.add(line, step);
             order.push(id);
-            transition.born.push(id);
+            transition.born.end = id.0 + 1;
         }
     }
 }
