@@ -89,6 +89,7 @@ pub fn resolve(
         is_here,
         kernel: &confine::kernel,
     };
+    let could_be_confined = could_be_confined(&agent, &circumstances);
     let confinement = confined(&mut agent, &circumstances);
     let problems = [
         no_command,
@@ -124,6 +125,7 @@ pub fn resolve(
         install_hint: agent.install_hint,
         disk: disk.unwrap_or_default(),
         confinement: confinement.ok().flatten(),
+        could_be_confined,
         capabilities: capabilities(agent.capabilities),
         offered: protocol.ok().flatten().map_or(by_default, Offered::Only),
         source,
@@ -151,6 +153,14 @@ fn confined(
         agent.env.extend(env);
     }
     Ok(confinement)
+}
+
+/// Whether an agent could be confined by the word "write" alone, and the user has set nothing about that.
+fn could_be_confined(agent: &AgentOptions, circumstances: &Circumstances<'_>) -> bool {
+    agent.confine.is_none()
+        && circumstances.is_here
+        && circumstances.known.is_some()
+        && (circumstances.kernel)().check(false).is_ok()
 }
 
 /// Returns why it is not known whether the agent `name` is confined, if something in the settings file cannot be read.

@@ -20,10 +20,10 @@ use crate::core::sent_review::SentReview;
 use crate::core::session_list::SessionList;
 use crate::core::terminals::{AgentTerminal, TerminalBuffer};
 use crate::session::author::ChatId;
-use crate::session::ids::{SessionId, TerminalId};
+use crate::session::ids::{AgentName, SessionId, TerminalId};
 use crate::session::update::Update;
 use crate::trust::kept::KeptRules;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -74,6 +74,8 @@ pub struct State {
     /// Whether the client shows no views, so that nothing is drawn.
     pub(super) is_headless: bool,
     last_id: u64,
+    /// The agents of which the user was told that they could be confined.
+    pub(super) told_unconfined: BTreeSet<AgentName>,
     /// The number of the chat that was created last. Numbers of closed chats are not used again.
     pub(super) last_chat: u32,
 }

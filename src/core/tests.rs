@@ -349,6 +349,7 @@ proptest! {
 }
 
 mod activity;
+mod confinement;
 mod connections;
 mod disk;
 mod elicitations;

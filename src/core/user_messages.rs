@@ -164,6 +164,15 @@ pub(super) fn confined(config: &AgentConfig, denied: &DeniedPath) -> String {
     )
 }
 
+/// Says that an agent could be confined.
+pub(super) fn could_be_confined(title: &str, config: &AgentConfig) -> String {
+    let setting = config.setting("confine");
+    format!(
+        "{title} did not ask before it acted. {setting} = \"write\" limits where it can write (:help rat-confine); false hides \
+         this note."
+    )
+}
+
 /// Says that a restart would end turns of other chats.
 pub(super) fn busy_elsewhere(name: &str, chats: usize) -> Notice {
     let text = format!("{name} is also working in {}.", count(chats, "other chat"));

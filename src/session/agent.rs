@@ -45,6 +45,8 @@ pub struct AgentConfig {
     pub disk: AgentDisk,
     /// What it may do, if it is confined.
     pub confinement: Option<Confinement>,
+    /// Whether it could be confined, and the user has decided neither for nor against that.
+    pub could_be_confined: bool,
     /// What it may ask of us.
     pub capabilities: ClientCapabilities,
     /// Where it is configured.
@@ -73,6 +75,7 @@ impl AgentConfig {
             offered: Offered::All,
             disk: AgentDisk::default(),
             confinement: None,
+            could_be_confined: false,
             capabilities: ClientCapabilities::default(),
             source: ConfigSource::default(),
             problem: None,

@@ -155,7 +155,10 @@ fn a_confined_agent_gets_the_variables_it_needs_for_that() {
         resolve(request, Settings::default(), Path::new("/a"), Path::new("/opt/rat-nvim"))
     };
     let free = codex(serde_json::json!({"confine": false}));
+    assert!(!free.could_be_confined, "the user does not want it");
     assert_eq!((free.env, free.confinement, free.problem), (Vec::new(), None, None));
+    let undecided = codex(serde_json::json!({}));
+    assert_eq!(undecided.could_be_confined, confine::kernel().check(false).is_ok());
     let confined = codex(serde_json::json!({"confine": "write"}));
     match confine::kernel().check(false) {
         Ok(()) => {

@@ -13,6 +13,7 @@ use crate::session::confinement::DeniedPath;
 use crate::session::denial::{MAX_SEARCHED, denied_paths};
 use crate::session::entry::{Entry, Note};
 use crate::session::ids::ToolCallId;
+use crate::session::tool_call::{ToolKind, ToolStatus};
 use crate::session::update::{Role, Severity};
 use crate::view::tool_card;
 use std::borrow::Cow;
@@ -35,6 +36,29 @@ impl State {
         if !paths.is_empty() {
             let confinement = Box::new(confinement.clone());
             self.effects.push(Effect::FindDenied(id, confinement, paths));
+        }
+    }
+
+    /// Tells the user, once for each agent, that an agent could be confined that changes files or runs commands without asking.
+    pub(super) fn offer_confinement(&mut self, id: ChatId) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        if !chat.config.could_be_confined || self.told_unconfined.contains(&chat.config.name) {
+            return;
+        }
+        let acts = |kind: ToolKind| {
+            matches!(kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::Execute)
+        };
+        let mut has_acted = false;
+        for tool in chat.transcript.tools() {
+            if tool.asked.is_some() {
+                return;
+            }
+            has_acted |= tool.call.status == ToolStatus::Completed && acts(tool.call.kind);
+        }
+        if has_acted {
+            self.told_unconfined.insert(chat.config.name.clone());
+            let note = user_messages::could_be_confined(&chat.agent_title(), &chat.config);
+            chat.transcript.note(Severity::Info, note, Vec::new());
         }
     }
 

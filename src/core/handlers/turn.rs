@@ -279,6 +279,7 @@ impl State {
         let ended = self.chats.get(&id).and_then(|chat| chat.turn().cloned());
         self.look_for_denials(id, None);
         self.note_unannounced_commands(id);
+        self.offer_confinement(id);
         self.enter_phase(id, Phase::Ready);
         self.follow_disk(id, None, Vec::new(), true);
         self.keep_turn(id, ended);
