@@ -18,14 +18,9 @@ pub(crate) struct Inputs {
 impl Inputs {
     /// Those that the environment chooses, which are printed.
     pub(crate) fn of(class: &'static str) -> Self {
-        Self::by_default(class, COUNT)
-    }
-
-    /// The same, and as many as this if the environment does not say how many.
-    pub(crate) fn by_default(class: &'static str, count: u64) -> Self {
         let number = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
         let first = number("RAT_HOSTILE_FROM").unwrap_or(0);
-        let count = number("RAT_HOSTILE").unwrap_or(count);
+        let count = number("RAT_HOSTILE").unwrap_or(COUNT);
         let seed = number("RAT_HOSTILE_SEED").unwrap_or(SEED);
         let inputs = Self { class, seed, numbers: first..first + count };
         // Not captured, so that it can be read while the test runs and when it hangs.
