@@ -129,7 +129,7 @@ fn nothing_is_kept_by_accident() {
     assert_eq!(chat.answer(pending), selected("no"));
     let pending = ask(&mut chat, "two", "make");
     chat.nvim.poll_screen("? Run make");
-    for keys in ["<C-c>", "<C-s>", "<Esc>ggdG<C-s>"] {
+    for keys in ["<C-c>", "<C-s>", "<Esc>ggdG<C-s>", "<Esc><C-w>p", "<Esc>:q<CR>"] {
         chat.nvim.poll("the request", |nvim| nvim.waiting() == 1);
         chat.nvim.input("gA");
         chat.nvim.poll("the rule", |nvim| nvim.eval("vim.bo.filetype") == json!("ratinput"));

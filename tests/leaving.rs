@@ -61,6 +61,8 @@ fn a_draft_with_its_attachments_outlives_neovim_however_it_ends() {
         }
         let mut later = after(&chat);
         assert_eq!(later.draft(), ["first line", "second line"]);
+        let row = "vim.fn.getbufinfo('rat://fake/1/prompt')[1].lnum";
+        assert_eq!(later.nvim.eval(row), json!(2), "the cursor is behind the draft");
         later.nvim.poll_screen("file.txt");
         // Sent, it is nowhere any more.
         later.nvim.enter(PROMPT);

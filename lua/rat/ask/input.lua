@@ -45,6 +45,10 @@ local function open_window(buf, title, footer, is_below)
   return win
 end
 
+---@class rat.InputOptions
+---@field footer? string what the keys do, if they keep no draft
+---@field leaving? "done"|"back" what leaving the window means; `done` by default
+
 ---@class rat.Input
 ---@field submit fun() closes it and passes its text to `on_done`
 ---@field close fun() closes it; nothing is called
@@ -67,15 +71,16 @@ end
 ---@param has_lines boolean whether the text may have several lines
 ---@param on_done fun(text: string) not called if the user goes back
 ---@param on_back fun(text: string) called then, with what they have typed, to keep it as a draft
----@param footer? string what the keys do, if they keep no draft
+---@param opts? rat.InputOptions
 ---@return rat.Input
-function M.open(title, text, has_lines, on_done, on_back, footer)
+function M.open(title, text, has_lines, on_done, on_back, opts)
+  opts = opts or {}
   local back = api.nvim_get_current_win()
   local buf = api.nvim_create_buf(false, true)
   scratch.set_options(buf, "ratinput", true)
   vim.bo[buf].bufhidden = "wipe"
   scratch.fill(buf, vim.split(text, "\n", { plain = true }))
-  footer = footer or (has_lines and FOOTER_OF_LINES or FOOTER)
+  local footer = opts.footer or (has_lines and FOOTER_OF_LINES or FOOTER)
   local win = open_window(buf, title, footer, has_lines)
   api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
   local open = true
@@ -128,10 +133,10 @@ function M.open(title, text, has_lines, on_done, on_back, footer)
     buffer = buf,
     once = true,
     callback = function()
-      -- Leaving the window submits its text. It cannot be closed during WinLeave, and later the buffer may be gone.
+      -- It cannot be closed during WinLeave, and later the buffer may be gone.
       lines_on_leave = api.nvim_buf_get_lines(buf, 0, -1, false)
       vim.schedule(function()
-        finish(on_done)
+        finish(opts.leaving == "back" and on_back or on_done)
       end)
     end,
   })

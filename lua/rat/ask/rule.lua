@@ -56,7 +56,7 @@ function M.arrived(payload)
     if #lines > 0 then
       keep(payload, lines)
     end
-  end, function() end, " <C-s> continue · <C-c> cancel ")
+  end, function() end, { footer = " <C-s> continue · <C-c> cancel ", leaving = "back" })
 end
 
 return M

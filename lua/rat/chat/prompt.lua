@@ -196,6 +196,14 @@ function M.restore(chat)
     attachment_list.give_back(chat, prompts[i].attachments or {})
     M.give_back(chat, prompts[i].text or "")
   end
+  if #prompts > 0 then
+    local buf = buffers.get(chat, "prompt")
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+      vim.api.nvim_win_call(win, function()
+        vim.cmd("keepjumps normal! G$")
+      end)
+    end
+  end
 end
 
 --- Takes a prompt out of the queue to edit it. If several are queued, the user chooses one.
