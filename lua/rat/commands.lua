@@ -50,7 +50,7 @@ end
 local function range_attachment(args)
   if args.range > 0 then
     local buf = vim.api.nvim_get_current_buf()
-    return require("rat.chat.context").lines(buf, args.line1, args.line2)
+    return require("rat.context.attachment").lines(buf, args.line1, args.line2)
   end
 end
 
@@ -103,7 +103,7 @@ function M.RatSend(args)
 end
 
 function M.RatAdd(args)
-  local context, path = require("rat.chat.context"), args.args
+  local context, path = require("rat.context.attachment"), args.args
   if path ~= "" and args.range > 0 then
     return notify.error(":RatAdd takes a range or a file, not both")
   end
@@ -127,14 +127,14 @@ end
 
 --- Opens the prompt with exactly the Visual selection attached.
 function M.send_selection()
-  attachment_list.add(require("rat.chat.context").selection())
+  attachment_list.add(require("rat.context.region").selection())
   leave_visual_mode()
   open_prompt()
 end
 
 --- Attaches exactly the Visual selection to the next prompt and leaves the user where they are.
 function M.add_selection()
-  local attachment = require("rat.chat.context").selection()
+  local attachment = require("rat.context.region").selection()
   leave_visual_mode()
   attach(attachment)
 end

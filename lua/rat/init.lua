@@ -35,7 +35,7 @@ end
 ---@param items rat.Context[]
 ---@param callback fun(attachments: rat.Attachment[])
 local function gather(items, callback)
-  local context = require("rat.chat.context")
+  local context = require("rat.context.attachment")
   -- Starts at 1 so that the callback runs after the loop even if every file is read at once.
   local found, outstanding = {}, 1
   local function arrived()

@@ -143,7 +143,7 @@ case("a buffer without a name, a file without a final newline", function()
 end)
 
 case("MIME types", function()
-  local mime = require("rat.chat.context").mime
+  local mime = require("rat.context.attachment").mime
   same(mime("rust"), "text/x-rust")
   same(mime("typescriptreact"), "text/typescript")
   same(mime(""), "text/plain")

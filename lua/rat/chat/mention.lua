@@ -1,6 +1,6 @@
 --- Finds the files that a prompt mentions: `@path`, and paths of images and audio as terminals paste them. It reads none of
 --- them.
-local context = require("rat.chat.context")
+local context = require("rat.context.attachment")
 
 local M = {}
 

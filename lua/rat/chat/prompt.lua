@@ -72,7 +72,7 @@ local function enqueue(message)
     message.attachments[before + i] = false
   end
   for i, path in ipairs(paths) do
-    require("rat.chat.context").file(path, function(found)
+    require("rat.context.attachment").file(path, function(found)
       message.attachments[found and index_of(message.attachments, found) or before + i] = found
         or false
       entry.unread = entry.unread - 1
