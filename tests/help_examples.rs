@@ -1,6 +1,6 @@
 //! The example plugins of the help, as users copy them: taken from `doc/rat.txt` and run in real Neovim.
 
-use crate::support::{Chat, repository, yes_or_no};
+use crate::support::{Chat, repository, text, yes_or_no};
 use serde_json::{Value as Json, json};
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -94,6 +94,36 @@ fn the_permission_provider_allows_rejects_and_asks() {
     let pending = chat.ask("session/request_permission", call("both", "read", both));
     chat.nvim.poll("the request", |nvim| nvim.waiting() == 1);
     assert!(!chat.agent.is_answered(pending));
+}
+
+/// What stands in for the command of GitHub.
+const GH: &str = r#"#!/bin/sh
+case "$*" in
+  "issue view 7") printf 'Crash on start\n' ;;
+  "issue view"*) printf 'no such issue\n' >&2; exit 1 ;;
+  *) printf '[{"number": 7, "title": "Crash"}]' ;;
+esac
+"#;
+
+/// Holds (Scripts in Lua): The help's context provider offers issues and attaches the one that a prompt mentions.
+#[test]
+fn the_context_provider_offers_and_attaches_an_issue() {
+    let mut chat = Chat::builder().takes(json!({"embeddedContext": true})).start();
+    let gh = chat.nvim.folder().file("bin/gh", GH);
+    std::fs::set_permissions(&gh, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = "vim.env.PATH = ... .. ':' .. vim.env.PATH";
+    chat.nvim.lua(path, json!([gh.parent().unwrap()]));
+    chat.nvim.lua(&example("context"), json!([]));
+    chat.nvim.command("RatSend");
+    chat.nvim.input("isee @issue:");
+    chat.nvim.poll_screen("@issue:7");
+    chat.nvim.input("<C-n><C-y><C-s>");
+    let resource =
+        json!({"uri": "context:issue:7", "mimeType": "text/markdown", "text": "Crash on start\n"});
+    let sent = chat.sent();
+    assert_eq!(sent, [text("see @issue:7"), json!({"type": "resource", "resource": resource})]);
+    chat.nvim.send("and @issue:8");
+    chat.nvim.poll_screen("@issue:8: no such issue");
 }
 
 /// What stands in for gpg: moves letters by thirteen places.

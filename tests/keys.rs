@@ -97,6 +97,13 @@ fn every_key_of_the_prompt_does_what_it_says() {
             chat.nvim.input("<Down>");
             chat.poll_draft(&["draft"]);
         }
+        ("n", "g+") => {
+            let file = chat.nvim.file("opened.txt", "one\n");
+            chat.nvim.lua("require('rat').add(...)", json!([file]));
+            chat.nvim.poll_screen("+ opened.txt (4 B)");
+            chat.nvim.input(key);
+            chat.nvim.poll("the file", |nvim| nvim.eval("vim.fn.expand('%:t')") == "opened.txt");
+        }
         ("n", "g-") => {
             chat.nvim.command("1RatAdd");
             chat.nvim.poll_screen("g- remove");

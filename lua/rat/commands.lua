@@ -67,11 +67,17 @@ local function open_prompt()
   end
 end
 
----@param attachment rat.Attachment
-local function attach(attachment)
-  local chat = attachment_list.add(attachment)
-  if not chat or window.visible() ~= chat then
-    notify.info(("Attached %s to the next prompt"):format(attachment_list.title(attachment)))
+--- Attaches something to the next prompt. The user is told unless they see it there.
+---@param attachments rat.Attachment[]
+function M.attach(attachments)
+  local chat
+  for _, attachment in ipairs(attachments) do
+    chat = attachment_list.add(attachment)
+  end
+  if #attachments > 0 and (not chat or window.visible() ~= chat) then
+    local what = #attachments == 1 and attachment_list.title(attachments[1])
+      or ("%d attachments"):format(#attachments)
+    notify.info(("Attached %s to the next prompt"):format(what))
   end
 end
 
@@ -114,12 +120,14 @@ function M.RatAdd(args)
     )
   end
   if path == "" and (args.range > 0 or not context.media(shown)) then
-    return attach(range_attachment(args) or context.buffer(vim.api.nvim_get_current_buf()))
+    return M.attach({
+      range_attachment(args) or context.buffer(vim.api.nvim_get_current_buf()),
+    })
   end
   path = vim.fn.fnamemodify(path ~= "" and path or shown, ":p")
   context.file(path, function(found, problem)
     if found then
-      return attach(found)
+      return M.attach({ found })
     end
     notify.error(("Could not attach %s: %s"):format(vim.fn.fnamemodify(path, ":."), problem))
   end)
@@ -136,7 +144,7 @@ end
 function M.add_selection()
   local attachment = require("rat.context.region").selection()
   leave_visual_mode()
-  attach(attachment)
+  M.attach({ attachment })
 end
 
 function M.RatCancel()

@@ -27,44 +27,16 @@ function M.start(opts)
   })
 end
 
---- One item of context: the path of a file, lines of a buffer (without `first` all of them), or a finished attachment.
----@alias rat.Context string | {buf: integer?, first: integer?, last: integer?} | rat.Attachment
-
---- Turns context items into attachments, in their order. Files are read asynchronously; those that cannot be attached
---- are reported and left out.
+--- Turns context into attachments. What cannot be attached is reported and left out.
 ---@param items rat.Context[]
 ---@param callback fun(attachments: rat.Attachment[])
 local function gather(items, callback)
-  local context = require("rat.context.attachment")
-  -- Starts at 1 so that the callback runs after the loop even if every file is read at once.
-  local found, outstanding = {}, 1
-  local function arrived()
-    outstanding = outstanding - 1
-    if outstanding == 0 then
-      callback(vim.tbl_filter(function(attachment)
-        return attachment
-      end, found))
+  require("rat.context.resolve").items(items, nil, function(attachments, problems)
+    for _, problem in ipairs(problems) do
+      require("rat.util.notify").warn(problem)
     end
-  end
-  for i, item in ipairs(items) do
-    if type(item) == "string" then
-      outstanding = outstanding + 1
-      context.file(vim.fn.fnamemodify(vim.fs.normalize(item), ":p"), function(attachment, problem)
-        found[i] = attachment or false
-        if problem then
-          require("rat.util.notify").warn(("Could not attach %s: %s"):format(item, problem))
-        end
-        arrived()
-      end)
-    elseif item.uri then
-      found[i] = item
-    else
-      local buf = item.buf or vim.api.nvim_get_current_buf()
-      local first = item.first
-      found[i] = first and context.lines(buf, first, item.last or first) or context.buffer(buf)
-    end
-  end
-  arrived()
+    callback(attachments)
+  end)
 end
 
 ---@param session string|integer|nil a session id, or the number of a chat
@@ -93,6 +65,28 @@ function M.send(text, opts)
     if vim.trim(text) ~= "" or #attachments > 0 then
       require("rat.chat.prompt").send({ text = text, attachments = attachments, chat = chat })
     end
+  end)
+end
+
+--- Adds a provider of context: what `@name` in a prompt stands for, |rat.context()|.
+---@param provider rat.ContextProvider
+function M.context(provider)
+  local problem = require("rat.context").add(provider)
+  if problem then
+    error(("rat.context: %s"):format(problem), 0)
+  end
+end
+
+--- Attaches something to the next prompt, like |:RatAdd|. Returns without waiting for files to be read.
+---@param item rat.Context|rat.Context[]
+function M.add(item)
+  local is_list = type(item) == "table" and vim.islist(item)
+  assert(
+    is_list or type(item) == "table" or type(item) == "string",
+    "rat.add: expected a path, a table or a list of these"
+  )
+  gather((is_list and item or { item }) --[[@as rat.Context[] ]], function(attachments)
+    require("rat.commands").attach(attachments)
   end)
 end
 

@@ -25,6 +25,21 @@ function M.title(attachment)
   return attachment.part and ("%s (%s)"):format(title, attachment.part) or title
 end
 
+--- Returns the size of an attachment, such as `1.2 KiB`.
+---@param attachment rat.Attachment
+---@return string
+function M.size(attachment)
+  local stat = attachment.path and vim.uv.fs_stat(attachment.path)
+  return text_of.size(stat and stat.size or #(attachment.text or ""))
+end
+
+--- Describes an attachment in a list of them.
+---@param attachment rat.Attachment
+---@return string
+function M.describe(attachment)
+  return ("%s (%s)"):format(M.title(attachment), M.size(attachment))
+end
+
 ---@type fun(chat: rat.Chat)[]
 local listeners = {}
 
@@ -132,7 +147,7 @@ function M.remove(chat)
     return remove(items[1])
   end
   local function describe(item)
-    return type(item) == "string" and "» " .. text_of.first_line(item) or M.title(item)
+    return type(item) == "string" and "» " .. text_of.first_line(item) or M.describe(item)
   end
   local opts = { prompt = "Remove which?", format_item = describe }
   require("rat.ask.chooser").open(items, opts, function(item)

@@ -55,6 +55,9 @@ local function content(chat, closed)
   for _, text in ipairs(chat.status.queued) do
     prompts[#prompts + 1] = { text = text, attachments = chat.sent[text] or {} }
   end
+  for _, message in ipairs(chat.outgoing) do
+    prompts[#prompts + 1] = { text = message.text, attachments = message.given }
+  end
   local texts = history.unsent(chat.buffers.prompt or -1, lines_of(chat))
   if #texts == 0 and #chat.attachments > 0 then
     texts[1] = ""

@@ -3,6 +3,7 @@
 local attachment_list = require("rat.chat.attachment_list")
 local autoscroll = require("rat.view.autoscroll")
 local buffers = require("rat.chat.buffers")
+local chips = require("rat.chat.chips")
 local drafts = require("rat.chat.drafts")
 local form = require("rat.ask.form")
 local keys = require("rat.chat.keys")
@@ -51,6 +52,7 @@ end
 
 buffers.on_create(set_up)
 attachment_list.on_change(prompt_header.show)
+chips.on_change(prompt_header.show)
 prompt.on_change(placeholder.show)
 
 --- Returns a chat without a binary that a new chat with this agent continues: its binary has exited, or its buffers come

@@ -209,6 +209,14 @@ local prompt_keys = {
   { modes = { "n", "i" }, lhs = "<Down>", doc = "newer prompt", run = recall(1), expr = true },
   {
     modes = { "n" },
+    lhs = "g+",
+    doc = "open an attachment",
+    run = function(chat)
+      require("rat.chat.attachment_view").pick(chat)
+    end,
+  },
+  {
+    modes = { "n" },
     lhs = "g-",
     doc = "remove an attachment or a queued prompt",
     run = function(chat)
@@ -231,7 +239,7 @@ local prompt_keys = {
       slash.pick(chat)
     end,
   },
-  { modes = { "i" }, lhs = "<C-x><C-u>", doc = "complete /command or @file" },
+  { modes = { "i" }, lhs = "<C-x><C-u>", doc = "complete /command, @context or @file" },
 }
 
 --- Like |za|, but in the line above a fold, too, since that line is its title.

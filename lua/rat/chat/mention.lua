@@ -1,6 +1,7 @@
---- Finds the files that a prompt mentions: `@path`, and paths of images and audio as terminals paste them. It reads none of
---- them.
-local context = require("rat.context.attachment")
+--- Finds what a prompt mentions: providers of context as `@name`, files as `@path`, and paths of images and audio as
+--- terminals paste them. It reads none of them.
+local attachment = require("rat.context.attachment")
+local provider = require("rat.context")
 
 local M = {}
 
@@ -59,7 +60,7 @@ local function pasted_paths(text)
       ok, path = pcall(vim.uri_to_fname, word)
     end
     if ok and path:match("^~?/") then
-      found[#found + 1] = vim.tbl_filter(context.media, variants(path --[[@as string]]))
+      found[#found + 1] = vim.tbl_filter(attachment.media, variants(path --[[@as string]]))
     end
   end
   return found
@@ -78,16 +79,46 @@ local function first_existing(names, cwd)
   end
 end
 
---- Returns the files that a text mentions, and the `@names` that do not exist. Missing names in code are left out, since
---- an `@` has other meanings there.
+--- Returns a text without its code, where an `@` has other meanings.
+---@param text string
+---@return string
+local function prose_of(text)
+  -- Code is replaced by a backtick, not a blank, so that an `@` right after code is no mention.
+  return (text:gsub("```.-```", "`"):gsub("`[^`\n]*`", "`"))
+end
+
+--- Returns the providers that a text mentions outside of code.
+---@param text string
+---@return rat.Mention[] mentions each once
+function M.contexts(text)
+  local found, seen = {}, {}
+  for _, names in ipairs(at_mentions(prose_of(text))) do
+    local mention = provider.mention("@" .. names[1])
+    if mention and not seen[mention.word] then
+      seen[mention.word] = true
+      found[#found + 1] = mention
+    end
+  end
+  return found
+end
+
+--- Returns the files that a text mentions, and the `@names` that do not exist. A provider's name is no file, and missing
+--- names in code are left out.
 ---@param text string
 ---@param cwd string base of relative paths
 ---@return string[] paths absolute, each once; some may be folders
 ---@return string[] missing with their `@`, each once
 function M.read(text, cwd)
   local paths, seen, exists = {}, {}, {}
+  for _, mention in ipairs(M.contexts(text)) do
+    seen[mention.word] = true
+  end
+  local function is_context(names)
+    local mention = names[1] and provider.mention("@" .. names[1])
+    return mention ~= nil and seen[mention.word] == true
+  end
   for _, names in ipairs(vim.list_extend(at_mentions(text), pasted_paths(text))) do
-    local absolute = first_existing(names, cwd)
+    local absolute = not is_context(names) and first_existing(names, cwd)
     if absolute then
       exists[names[1]] = true
       if not seen[absolute] then
@@ -96,12 +127,11 @@ function M.read(text, cwd)
       end
     end
   end
-  -- Code is replaced by a backtick, not a blank, so that an `@` right after code is no mention.
-  local prose = text:gsub("```.-```", "`"):gsub("`[^`\n]*`", "`")
   local missing = {}
-  for _, names in ipairs(at_mentions(prose)) do
+  for _, names in ipairs(at_mentions(prose_of(text))) do
     local name = "@" .. names[2]
-    if #name > 1 and not exists[names[1]] and not vim.list_contains(missing, name) then
+    local is_known = exists[names[1]] or is_context(names)
+    if #name > 1 and not is_known and not vim.list_contains(missing, name) then
       missing[#missing + 1] = name
     end
   end

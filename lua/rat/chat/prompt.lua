@@ -1,12 +1,14 @@
---- Manages the prompt buffer: sends its text, recalls earlier prompts, and takes prompts back that could not be sent. No
+--- Manages the prompt buffer: takes its text for sending, recalls earlier prompts, and takes prompts back that could not be sent. No
 --- text is lost when sending fails.
 local attachment_list = require("rat.chat.attachment_list")
 local autoscroll = require("rat.view.autoscroll")
 local buffers = require("rat.chat.buffers")
+local chips = require("rat.chat.chips")
 local drafts = require("rat.chat.drafts")
 local history = require("rat.chat.history")
 local launch = require("rat.chat.launch")
 local notify = require("rat.util.notify")
+local outbox = require("rat.chat.outbox")
 local prompt_header = require("rat.chat.prompt_header")
 local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
@@ -18,75 +20,6 @@ local window = require("rat.view.window")
 
 local M = {}
 
----@class rat.Message
----@field text string
----@field attachments (rat.Attachment|false)[] false for one whose file is still being read
----@field chat? rat.Chat nil if the agent is still being started
-
---- Prompts that wait for files to be read, in the order they were sent, with the number of those files.
----@type {message: rat.Message, unread: integer}[]
-local outbox = {}
-
---- Sends complete prompts from the start of the outbox, up to the first one that still waits for files.
-local function flush()
-  while outbox[1] and outbox[1].unread == 0 do
-    local message = table.remove(outbox, 1).message
-    if message.chat then
-      message.chat.sent[message.text] = message.attachments --[[@as rat.Attachment[] ]]
-    end
-    rpc.request("prompt", {
-      chat = message.chat and message.chat.id,
-      text = message.text,
-      attachments = message.attachments --[[@as rat.Attachment[] ]],
-    })
-  end
-end
-
---- Returns the index of an attachment of the same whole file. A file that a prompt mentions may have been attached, too, or
---- have come back with a prompt that was not sent.
----@param attachments (rat.Attachment|false)[]
----@param found rat.Attachment
----@return integer?
-local function index_of(attachments, found)
-  for i, other in ipairs(attachments) do
-    if other and other.uri == found.uri and not other.first then
-      return i
-    end
-  end
-end
-
---- Starts to read the files that a prompt mentions, and sends it once they are read.
----@param message rat.Message
-local function enqueue(message)
-  local cwd = message.chat and message.chat.cwd or vim.fn.getcwd()
-  local paths, missing = require("rat.chat.mention").read(message.text, cwd)
-  if #missing > 0 then
-    local text = #missing == 1 and "%s is not a file. It is sent as text."
-      or "%s are not files. They are sent as text."
-    notify.info(text:format(table.concat(missing, ", ")))
-  end
-  local entry = { message = message, unread = #paths }
-  local before = #message.attachments
-  outbox[#outbox + 1] = entry
-  for i = 1, #paths do
-    message.attachments[before + i] = false
-  end
-  for i, path in ipairs(paths) do
-    require("rat.context.attachment").file(path, function(found)
-      message.attachments[found and index_of(message.attachments, found) or before + i] = found
-        or false
-      entry.unread = entry.unread - 1
-      if entry.unread == 0 then
-        message.attachments = vim.tbl_filter(function(attachment)
-          return attachment ~= false
-        end, message.attachments)
-        flush()
-      end
-    end)
-  end
-  flush()
-end
-
 --- Sends a prompt. If no agent is running, one is started first.
 ---@param message rat.Message
 ---@param on_sent? fun() called once the prompt is on its way
@@ -94,7 +27,7 @@ function M.send(message, on_sent)
   local chat = message.chat
   local function send()
     -- Sent before anything else, so that the agent can start working meanwhile.
-    enqueue(message)
+    outbox.add(message)
     if chat then
       registry.touch(chat)
       autoscroll.go_to_end(chat.buffers.chat)
@@ -188,6 +121,8 @@ function M.give_back(chat, text, taken)
   changed(chat)
 end
 
+outbox.on_missing(M.give_back)
+
 --- Restores prompts that were written in a Neovim that has exited and that the agent has not received.
 ---@param chat rat.Chat
 function M.restore(chat)
@@ -246,6 +181,7 @@ end
 ---@param buf integer
 function M.attach(buf)
   local group = vim.api.nvim_create_augroup("rat_prompt_" .. buf, {})
+  chips.attach(buf)
   vim.bo[buf].completefunc = "v:lua.require'rat.complete.menu'.completefunc"
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     group = group,

@@ -1,6 +1,7 @@
---- Shows queued prompts and the attachments of the next one above the text of a prompt, as virtual lines.
+--- Shows queued prompts, and what goes with the next one, above the text of a prompt, as virtual lines.
 local attachment_list = require("rat.chat.attachment_list")
 local buffers = require("rat.chat.buffers")
+local chips = require("rat.chat.chips")
 local text_of = require("rat.util.text")
 local window = require("rat.view.window")
 
@@ -20,11 +21,15 @@ local function rows_of(chat)
     rows[#rows + 1] = { { ("» … %d more"):format(#queued - #rows), "RatAttachment" } }
   end
   for i, attachment in ipairs(chat.attachments) do
-    local title = text_of.one_line(attachment_list.title(attachment))
+    local title = text_of.one_line(attachment_list.describe(attachment))
     rows[#rows + 1] = { { "+ " .. title, "RatAttachment" } }
     if i == #chat.attachments then
-      table.insert(rows[#rows], { "  g- remove", "RatHint" })
+      table.insert(rows[#rows], { "  g+ open  g- remove", "RatHint" })
     end
+  end
+  for _, chip in ipairs(chat.mentions) do
+    local group = chip.found and chip.found.problem and "RatHint" or "RatAttachment"
+    rows[#rows + 1] = { { "+ " .. text_of.one_line(chips.describe(chip)), group } }
   end
   return rows
 end

@@ -33,6 +33,9 @@ local M = {}
 ---@field status rat.Status
 ---@field attachments rat.Attachment[] attachments of the next prompt
 ---@field sent table<string, rat.Attachment[]> attachments of sent prompts by their text, in case they come back
+---@field outgoing rat.Message[] prompts that wait for what they mention
+---@field insisted? string text of a prompt that came back, since something it mentions is missing
+---@field mentions rat.Chip[] providers of context that its prompt mentions
 ---@field draft_file? string path of the file with its draft
 ---@field draft? string[] lines of its prompt while that has no loaded buffer
 ---@field commands rat.msg.Command[]
@@ -84,6 +87,8 @@ function M.add(agent, cwd, name)
     buffers = {},
     numbers = {},
     sent = {},
+    outgoing = {},
+    mentions = {},
     status = M.blank_status("starting"),
     attachments = {},
     commands = {},

@@ -11,11 +11,10 @@ local FRESH_MS = 5000
 ---@field list string[] files and folders, relative to the folder
 ---@field at integer when the list was made, in milliseconds of |uv.now()|
 ---@field busy boolean whether a list is being made
----@field waiting table<integer, fun()> callbacks for when it has been made
+---@field waiting? fun() called when it has been made
 
 ---@type table<string, rat.Files> by folder
 local files = {}
-local last_wait = 0
 
 --- Returns the files and the folders they are in.
 ---@param list string[]
@@ -38,9 +37,9 @@ end
 local function listed(found, list)
   found.list, found.busy, found.at = with_folders(list), false, vim.uv.now()
   local waiting = found.waiting
-  found.waiting = {}
-  for _, callback in pairs(waiting) do
-    callback()
+  found.waiting = nil
+  if waiting then
+    waiting()
   end
 end
 
@@ -89,7 +88,7 @@ end
 --- Starts to list the files of a folder, unless the list is less than FRESH_MS old.
 ---@param folder string
 function M.refresh(folder)
-  local found = files[folder] or { list = {}, at = -FRESH_MS, busy = false, waiting = {} }
+  local found = files[folder] or { list = {}, at = -FRESH_MS, busy = false }
   files[folder] = found
   if found.busy or vim.uv.now() - found.at < FRESH_MS then
     return
@@ -115,33 +114,20 @@ function M.refresh(folder)
   end
 end
 
---- Calls a function once the list of a folder's files that is being made is complete.
----@param folder string
----@param callback fun()
----@return fun()? cancel nil if no list is being made
-function M.when_listed(folder, callback)
-  local found = files[folder]
-  if not (found and found.busy) then
-    return nil
-  end
-  last_wait = last_wait + 1
-  local id = last_wait
-  found.waiting[id] = callback
-  return function()
-    found.waiting[id] = nil
-  end
-end
-
 --- Returns `@path` for each file that matches.
 ---@param lead string with the `@`
 ---@param folder string
+---@param later? fun() called when there is more to offer
 ---@return string[] words the best first, at most MAX_MATCHES
-function M.words(lead, folder)
+---@return boolean is_incomplete whether `later` will be called
+function M.words(lead, folder, later)
   if not vim.startswith(lead, "@") then
-    return {}
+    return {}, false
   end
   M.refresh(folder)
   local found = files[folder]
+  local is_incomplete = found.busy and #found.list == 0
+  found.waiting = is_incomplete and later or nil
   local wanted = lead:sub(2)
   local list = wanted == "" and found.list or vim.fn.matchfuzzy(found.list, wanted)
   local words = {}
@@ -151,7 +137,7 @@ function M.words(lead, folder)
       words[#words + 1] = "@" .. path
     end
   end
-  return words
+  return words, is_incomplete
 end
 
 return M

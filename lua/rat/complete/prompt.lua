@@ -1,4 +1,6 @@
---- Finds the word at the cursor of a prompt that can be completed, and the `/commands` and `@files` for it. It opens no menu.
+--- Finds the word at the cursor of a prompt that can be completed, and the `/commands`, `@context` and `@files` for it. It
+--- opens no menu.
+local context = require("rat.complete.context")
 local files = require("rat.complete.files")
 local slash = require("rat.chat.slash")
 
@@ -25,15 +27,35 @@ function M.start(chat)
   end
 end
 
+--- Returns what completes an `@`: providers of context, then files.
+---@param chat rat.Chat
+---@param typed string with the `@`
+---@param later fun() called when there is more to offer
+---@return rat.Completion[] the best first
+---@return boolean is_incomplete whether `later` will be called
+function M.mentions(chat, typed, later)
+  local found, is_asked = context.items(typed, chat.cwd, later)
+  local words, is_listed = files.words(typed, chat.cwd, later)
+  for _, word in ipairs(words) do
+    local kind = word:sub(-1) == "/" and "folder" or "file"
+    found[#found + 1] = { word = word, kind = kind }
+  end
+  return found, is_asked or is_listed
+end
+
 --- Returns the completions of a word.
 ---@param chat rat.Chat
 ---@param typed string text from `start` to the cursor
+---@param later fun() called when there is more to offer
 ---@return (string|table)[] items |complete-items|, the best first
-function M.words(chat, typed)
+function M.words(chat, typed, later)
   if vim.startswith(typed, "/") then
     return slash.words(chat, typed)
   end
-  return files.words(typed, chat.cwd)
+  local found = M.mentions(chat, typed, later)
+  return vim.tbl_map(function(item)
+    return item.about and { word = item.word, menu = item.about } or item.word
+  end, found)
 end
 
 return M

@@ -1,6 +1,5 @@
 --- The common part of the sources for completion plugins: the completions of the prompt as LSP completion items. It does
 --- not know the plugins and opens no menu.
-local files = require("rat.complete.files")
 local one_line = require("rat.util.text").one_line
 local prompt = require("rat.complete.prompt")
 local registry = require("rat.chat.registry")
@@ -37,15 +36,19 @@ function M.triggers()
   return M.start() and PUNCTUATION or {}
 end
 
+--- Kinds of completion items by what is completed.
+---@type table<string, string>
+local KINDS = { context = "Reference", file = "File", folder = "Folder" }
+
 ---@param word string
+---@param kind "context"|"file"|"folder"
 ---@param rank integer
 ---@param range lsp.Range
 ---@return lsp.CompletionItem
-local function item(word, rank, range)
-  local folder = word:sub(-1) == "/"
+local function item(word, kind, rank, range)
   return {
     label = one_line(word),
-    kind = vim.lsp.protocol.CompletionItemKind[folder and "Folder" or "File"],
+    kind = vim.lsp.protocol.CompletionItemKind[KINDS[kind]],
     filterText = word,
     sortText = ("%05d"):format(rank),
     insertTextFormat = vim.lsp.protocol.InsertTextFormat.PlainText,
@@ -58,7 +61,7 @@ end
 ---@param range lsp.Range
 ---@return lsp.CompletionItem
 local function command_item(command, rank, range)
-  local result = item("/" .. command.name, rank, range)
+  local result = item("/" .. command.name, "file", rank, range)
   -- Not Function: plugins add parentheses to those.
   result.kind = vim.lsp.protocol.CompletionItemKind.Keyword
   local hint, description = one_line(command.hint or ""), command.description or ""
@@ -67,19 +70,32 @@ local function command_item(command, rank, range)
   return result
 end
 
+---@param completion rat.Completion
+---@param rank integer
+---@param range lsp.Range
+---@return lsp.CompletionItem
+local function mention_item(completion, rank, range)
+  local result = item(completion.word, completion.kind, rank, range)
+  local about = completion.about
+  result.labelDetails = about and { description = one_line(about) } or nil
+  return result
+end
+
 --- Returns the completions at the cursor.
 ---@param chat rat.Chat
+---@param later fun() called when there is more to offer
 ---@return lsp.CompletionItem[] items the best first; columns in bytes
-local function items(chat)
+---@return boolean is_incomplete whether `later` will be called
+local function items(chat, later)
   local start = prompt.start(chat)
   if not start then
-    return {}
+    return {}, false
   end
   local row, column = unpack(vim.api.nvim_win_get_cursor(0))
   ---@cast row integer
   ---@cast column integer
   local typed = vim.api.nvim_get_current_line():sub(start + 1, column)
-  local found = {}
+  local found, is_incomplete = {}, false
   ---@return lsp.Range
   local function range()
     return {
@@ -92,30 +108,36 @@ local function items(chat)
       found[rank] = command_item(command, rank, range())
     end
   else
-    for rank, word in ipairs(files.words(typed, chat.cwd)) do
-      found[rank] = item(word, rank, range())
+    local mentions, more = prompt.mentions(chat, typed, later)
+    is_incomplete = more
+    for rank, completion in ipairs(mentions) do
+      found[rank] = mention_item(completion, rank, range())
     end
   end
-  return found
+  return found, is_incomplete
 end
 
---- Passes the completions at the cursor to a callback: at once, or, if there are none because files are still being listed,
---- after that.
+--- Passes the completions at the cursor to a callback, once all that was asked for them has answered.
 ---@param callback fun(items: lsp.CompletionItem[])
 ---@return fun() cancel
 function M.request(callback)
-  local chat = current_prompt()
-  local found = chat and items(chat) or {}
-  local buf, cancel = vim.api.nvim_get_current_buf(), nil
-  if chat and #found == 0 and prompt.start(chat) then
-    cancel = files.when_listed(chat.cwd, function()
-      callback(vim.api.nvim_get_current_buf() == buf and items(chat) or {})
-    end)
+  local buf, is_cancelled = vim.api.nvim_get_current_buf(), false
+  local function try()
+    local chat = vim.api.nvim_get_current_buf() == buf and current_prompt()
+    if is_cancelled then
+      return
+    elseif not chat then
+      return callback({})
+    end
+    local found, is_incomplete = items(chat, try)
+    if not is_incomplete then
+      callback(found)
+    end
   end
-  if not cancel then
-    callback(found)
+  try()
+  return function()
+    is_cancelled = true
   end
-  return cancel or function() end
 end
 
 return M

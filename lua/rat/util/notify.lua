@@ -84,6 +84,12 @@ function M.error(text)
   notify(text, vim.log.levels.ERROR)
 end
 
+--- Writes an error to the log only, for one that the user is told in other words.
+---@param text string
+function M.log(text)
+  report(text)
+end
+
 --- Reports an internal error: its first line to the user, all of it to the log.
 ---@param what string the action that failed
 ---@param problem any the error value of |pcall()| or |xpcall()|

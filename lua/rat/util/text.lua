@@ -33,7 +33,7 @@ local JOINER = "\226\128[\140\141]"
 --- characters.
 ---@param text string
 ---@return string
-local function replace_invalid_utf8(text)
+function M.valid_utf8(text)
   if not text:find("[\128-\255]") then
     return text
   end
@@ -53,7 +53,7 @@ end
 ---@param text string
 ---@return string
 function M.one_line(text)
-  text = replace_invalid_utf8(text):gsub("\r\n", " "):gsub("[\t\n\r]", " ")
+  text = M.valid_utf8(text):gsub("\r\n", " "):gsub("[\t\n\r]", " ")
   for _, pattern in ipairs(MISLEADING) do
     text = text:gsub(pattern, REPLACEMENT)
   end
@@ -82,6 +82,18 @@ function M.first_line(text)
   local trimmed = vim.trim(text)
   local line = trimmed:match("^[^\n]*")
   return line == trimmed and line or line .. " …"
+end
+
+--- Formats a number of bytes, such as `1.2 KiB`.
+---@param bytes integer
+---@return string
+function M.size(bytes)
+  if bytes < 1024 then
+    return ("%d B"):format(bytes)
+  elseif bytes < 1024 * 1024 then
+    return ("%.1f KiB"):format(bytes / 1024)
+  end
+  return ("%.1f MiB"):format(bytes / 1024 / 1024)
 end
 
 --- Splits a word at a display width. The first part has at least one character.
