@@ -81,6 +81,22 @@ vim.api.nvim_set_keymap("x", "<Plug>(rat-add)", "", {
   end,
 })
 
+vim.api.nvim_set_keymap("n", "<Plug>(rat-add-operator)", "", {
+  desc = "Attach what a motion covers to the next prompt",
+  expr = true,
+  callback = function()
+    return require("rat.commands").add_operator()
+  end,
+})
+for _, mode in ipairs({ "n", "i" }) do
+  vim.api.nvim_set_keymap(mode, "<Plug>(rat-add-image)", "", {
+    desc = "Attach the image in the clipboard to the next prompt",
+    callback = function()
+      require("rat.commands").add_image()
+    end,
+  })
+end
+
 for name, step in pairs({ next = 1, previous = -1 }) do
   vim.api.nvim_set_keymap("n", "<Plug>(rat-" .. name .. ")", "", {
     desc = "Show the " .. name .. " chat",

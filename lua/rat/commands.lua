@@ -1,6 +1,7 @@
 --- Implements the `:Rat` commands that `plugin/rat.lua` defines, one function per command under the command's name. It
 --- holds no state.
 require("rat.chat") -- connects the modules of a chat
+local adding = require("rat.chat.adding")
 local attachment_list = require("rat.chat.attachment_list")
 local config = require("rat.config")
 local current_chat = require("rat.chat.current")
@@ -67,20 +68,6 @@ local function open_prompt()
   end
 end
 
---- Attaches something to the next prompt. The user is told unless they see it there.
----@param attachments rat.Attachment[]
-function M.attach(attachments)
-  local chat
-  for _, attachment in ipairs(attachments) do
-    chat = attachment_list.add(attachment)
-  end
-  if #attachments > 0 and (not chat or window.visible() ~= chat) then
-    local what = #attachments == 1 and attachment_list.title(attachments[1])
-      or ("%d attachments"):format(#attachments)
-    notify.info(("Attached %s to the next prompt"):format(what))
-  end
-end
-
 local function leave_visual_mode()
   vim.api.nvim_feedkeys(vim.keycode("<Esc>"), "nx", false)
 end
@@ -109,28 +96,7 @@ function M.RatSend(args)
 end
 
 function M.RatAdd(args)
-  local context, path = require("rat.context.attachment"), args.args
-  if path ~= "" and args.range > 0 then
-    return notify.error(":RatAdd takes a range or a file, not both")
-  end
-  local shown = vim.api.nvim_buf_get_name(0)
-  if path == "" and args.range == 0 and shown:match("^rat://") then
-    return notify.warn(
-      "This buffer belongs to a chat. Run :RatAdd in another buffer, or give it a file."
-    )
-  end
-  if path == "" and (args.range > 0 or not context.media(shown)) then
-    return M.attach({
-      range_attachment(args) or context.buffer(vim.api.nvim_get_current_buf()),
-    })
-  end
-  path = vim.fn.fnamemodify(path ~= "" and path or shown, ":p")
-  context.file(path, function(found, problem)
-    if found then
-      return M.attach({ found })
-    end
-    notify.error(("Could not attach %s: %s"):format(vim.fn.fnamemodify(path, ":."), problem))
-  end)
+  adding.command(args)
 end
 
 --- Opens the prompt with exactly the Visual selection attached.
@@ -144,7 +110,19 @@ end
 function M.add_selection()
   local attachment = require("rat.context.region").selection()
   leave_visual_mode()
-  M.attach({ attachment })
+  adding.attach({ attachment })
+end
+
+--- Begins an operator that attaches what a motion covers.
+---@return string keys
+function M.add_operator()
+  vim.go.operatorfunc = "v:lua.require'rat.chat.adding'.operatorfunc"
+  return "g@"
+end
+
+--- Attaches the image in the clipboard.
+function M.add_image()
+  adding.image()
 end
 
 function M.RatCancel()

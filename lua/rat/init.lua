@@ -85,9 +85,8 @@ function M.add(item)
     is_list or type(item) == "table" or type(item) == "string",
     "rat.add: expected a path, a table or a list of these"
   )
-  gather((is_list and item or { item }) --[[@as rat.Context[] ]], function(attachments)
-    require("rat.commands").attach(attachments)
-  end)
+  require("rat.chat") -- connects the modules of a chat
+  require("rat.chat.adding").items((is_list and item or { item }) --[[@as rat.Context[] ]])
 end
 
 --- Cancels the turn of the current chat, like |:RatCancel|.

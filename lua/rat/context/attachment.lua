@@ -132,6 +132,13 @@ local function loaded(path)
   end
 end
 
+--- Says why something is not attached.
+---@param stat uv.fs_stat.result? of what is not a file
+---@return string
+local function obstacle(stat)
+  return stat and stat.type == "directory" and "it is a folder" or "it is not a file"
+end
+
 --- Reads a file asynchronously.
 ---@param path string
 ---@param callback fun(text: string?, stat: uv.fs_stat.result?, problem: string?) called on the main loop; without `text` if
@@ -141,7 +148,7 @@ local function read(path, callback)
   vim.uv.fs_stat(path, function(problem, stat)
     if not stat or stat.type ~= "file" then
       -- Nothing else is opened: reading a pipe would block.
-      return done(nil, nil, problem or "not a file")
+      return done(nil, nil, problem or obstacle(stat))
     elseif stat.size > MAX_FILE_BYTES then
       return done(nil, stat)
     end
@@ -173,7 +180,7 @@ function M.file(path, callback)
     found.mime, found.path = media, path
     local stat, problem = vim.uv.fs_stat(path)
     if not stat or stat.type ~= "file" then
-      return callback(nil, problem or "not a file")
+      return callback(nil, problem or obstacle(stat))
     end
     return callback(found)
   end

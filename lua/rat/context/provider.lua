@@ -8,8 +8,15 @@ local M = {}
 ---@field win? integer the window of the user's that they were in last
 ---@field buf? integer its buffer
 
---- What goes with a prompt: the path of a file, lines of a buffer (without `first` all of them), or a text.
----@alias rat.Context string | {buf: integer?, first: integer?, last: integer?} | rat.ContextText | rat.Attachment
+--- What goes with a prompt: the path of a file, lines of a buffer or a file (without `first` all of them), the lines around
+--- a place, or a text.
+---@alias rat.Context string | rat.ContextRange | rat.ContextPlace | rat.ContextText | rat.Attachment
+
+---@class rat.ContextRange
+---@field buf? integer by default the current one
+---@field path? string of a file, if there is no `buf`
+---@field first? integer from 1
+---@field last? integer inclusive
 
 ---@class rat.ContextText
 ---@field text string

@@ -3,6 +3,7 @@
 local attachment = require("rat.context.attachment")
 local location = require("rat.view.location")
 local notify = require("rat.util.notify")
+local places = require("rat.context.places")
 local provider = require("rat.context.provider")
 local text_of = require("rat.util.text")
 
@@ -57,6 +58,29 @@ local function of_buffer(item)
   end
 end
 
+--- Keeps of a file's text the lines that an item names.
+---@param file rat.Attachment
+---@param item table
+---@return rat.Attachment
+local function lines_of_file(file, item)
+  local first, last = whole(item.first), whole(item.last or item.first)
+  if whole(item.lnum) then
+    first, last = places.around(item.lnum, whole(item.end_lnum))
+  end
+  if not (file.text and first and last) then
+    return file
+  end
+  local lines = vim.split(file.text, "\n", { plain = true })
+  if lines[#lines] == "" then
+    table.remove(lines)
+  end
+  first = math.max(1, math.min(first, #lines))
+  last = math.max(first, math.min(last, #lines))
+  file.text = table.concat(lines, "\n", first, last) .. "\n"
+  file.first, file.last = first, last
+  return file
+end
+
 ---@param item table
 ---@param word? string the mention it is for
 ---@return rat.Attachment? # nil if it makes no sense
@@ -74,6 +98,17 @@ local function of_text(item, word)
     part = sendable(item.part),
   }
   return (found.text or found.path) and found or nil
+end
+
+--- Returns the path of a file that has to be read. A table with `uri` is finished.
+---@param item any
+---@return string?
+local function path_of(item)
+  if type(item) == "string" then
+    return item
+  end
+  local is_file = type(item) == "table" and type(item.path) == "string" and not item.uri
+  return is_file and not item.text and item.path or nil
 end
 
 --- Turns context into attachments, in its order. Files are read asynchronously.
@@ -94,13 +129,15 @@ function M.items(items, word, callback)
     end
   end
   for i, item in ipairs(items) do
-    if type(item) == "string" then
+    local name = path_of(item)
+    if name then
       outstanding = outstanding + 1
-      local path = vim.fn.fnamemodify(vim.fs.normalize(item), ":p")
+      local path = vim.fn.fnamemodify(vim.fs.normalize(name), ":p")
       attachment.file(path, function(file, problem)
-        found[i] = file
+        found[i] = file and type(item) == "table" and lines_of_file(file, item) or file
         if problem then
-          problems[#problems + 1] = ("Could not attach %s: %s"):format(item, problem)
+          local shown = vim.fn.fnamemodify(path, ":.")
+          problems[#problems + 1] = ("Could not attach %s: %s"):format(shown, problem)
         end
         arrived()
       end)
