@@ -3,6 +3,7 @@
 
 mod support;
 
+mod completion_speed;
 mod exec_speed;
 mod hostile_memory;
 mod hostile_sizes;

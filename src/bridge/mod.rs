@@ -3,6 +3,7 @@
 
 pub mod editor;
 
+mod completion;
 mod pace;
 mod provider;
 mod start;
@@ -18,6 +19,7 @@ use crate::core::messages::user::UserAction;
 use crate::core::state::State;
 use crate::host::checkpoints::Checkpoints;
 use crate::host::checkpoints::limits::Limits;
+use crate::host::project_files::ProjectFiles;
 use crate::host::store::Store;
 use crate::host::terminals::Terminals;
 use crate::log::{self, Log};
@@ -100,6 +102,7 @@ struct Bridge {
     runner: Runner,
     client: Client,
     providers: Providers,
+    files: ProjectFiles,
     log: Option<Log>,
     from_nvim: mpsc::UnboundedReceiver<NvimEvent>,
     from_agents: mpsc::Receiver<Batch>,
@@ -156,6 +159,7 @@ impl Bridge {
             runner,
             client,
             providers,
+            files: ProjectFiles::default(),
             log,
             from_nvim,
             from_agents,
@@ -276,6 +280,10 @@ impl Bridge {
             Ok(LuaMessage::Start(request)) => self.resolving = Some(start::resolve(*request)),
             Ok(LuaMessage::Provided { id, text, written }) => {
                 self.providers.answered(id, Provided { text, written });
+            }
+            Ok(LuaMessage::Files { folder, typed }) => {
+                let query = completion::Query { folder, typed };
+                completion::answer(&self.files, self.client.clone(), query);
             }
             Ok(LuaMessage::Configure { log_level, provides: (reads, writes) }) => {
                 self.providers.configure(Offered { reads, writes });

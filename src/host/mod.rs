@@ -1,9 +1,13 @@
 //! The edge to the operating system: which paths agents may access (`paths`), saved sessions (`store`), what
-//! turns change in folders (`checkpoints`), commands that run for agents (`terminals`) and files the user exports
-//! (`export`). It carries out decisions of `core` and knows nothing of Neovim or of agents' messages.
+//! turns change in folders (`checkpoints`), commands that run for agents (`terminals`), files the user exports
+//! (`export`) or looks for (`project_files`). It carries out decisions of `core` and knows nothing of Neovim or of agents'
+//! messages.
 
 pub mod checkpoints;
 pub mod export;
+mod git_index;
+mod ignored;
 pub mod paths;
+pub mod project_files;
 pub mod store;
 pub mod terminals;

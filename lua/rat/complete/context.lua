@@ -81,6 +81,18 @@ local function description(own, cwd)
   return about and one_line(about)
 end
 
+--- Returns `@name` for each provider that a word may be the beginning of.
+---@param lead string
+---@return string[]
+function M.names(lead)
+  local names = {}
+  for _, one in ipairs(provider.all()) do
+    local name = "@" .. one.name
+    names[#names + 1] = lead ~= "" and vim.startswith(name, lead) and name or nil
+  end
+  return names
+end
+
 --- Returns the providers and what they offer that match a word.
 ---@param lead string with the `@`
 ---@param cwd string folder of the session

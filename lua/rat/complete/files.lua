@@ -1,143 +1,122 @@
---- Lists the files of a folder in the background, and finds those that match an `@file`. It never blocks.
+--- Finds the files of a folder that match an `@file`. The binary lists and compares them; the last answer is kept here, and
+--- narrowed down until the next one arrives.
+local rpc = require("rat.rpc")
 local text_of = require("rat.util.text")
 
 local M = {}
 
-local MAX_FILES, MAX_MATCHES = 50000, 200
---- A list older than this is made again, in milliseconds.
-local FRESH_MS = 5000
+--- An answer older than this is asked for again, in milliseconds of |uv.now()|, and so is one that does not arrive.
+local FRESH_MS, LOST_MS = 5000, 10000
 
 ---@class rat.Files
----@field list string[] files and folders, relative to the folder
----@field at integer when the list was made, in milliseconds of |uv.now()|
----@field busy boolean whether a list is being made
----@field waiting? fun() called when it has been made
+---@field typed? string what the answer is for
+---@field words string[] `@path` of each file and folder, the best first
+---@field at integer when it arrived
+---@field asked? string what the binary is being asked for
+---@field asked_at integer
+---@field wanted? string what it has to be asked for next
+---@field later? fun() called when there is an answer to what is wanted
 
 ---@type table<string, rat.Files> by folder
-local files = {}
+local folders = {}
 
---- Returns the files and the folders they are in.
----@param list string[]
----@return string[]
-local function with_folders(list)
-  local all, seen = vim.list_slice(list), {}
-  for _, path in ipairs(list) do
-    local folder = path:match("^.*/")
-    while folder and not seen[folder] do
-      seen[folder] = true
-      all[#all + 1] = folder
-      folder = folder:sub(1, -2):match("^.*/")
-    end
-  end
-  return all
-end
-
----@param found rat.Files
----@param list string[]
-local function listed(found, list)
-  found.list, found.busy, found.at = with_folders(list), false, vim.uv.now()
-  local waiting = found.waiting
-  found.waiting = nil
-  if waiting then
-    waiting()
-  end
-end
-
---- Lists the files of a folder that is not in a Git repository, one folder at a time.
 ---@param folder string
----@param callback fun(list: string[])
-local function walk(folder, callback)
-  local list, folders = {}, { "" }
-  local function step()
-    local below = table.remove(folders, 1)
-    if not below or #list >= MAX_FILES then
-      return vim.schedule(function()
-        callback(list)
-      end)
-    end
-    vim.uv.fs_scandir(folder .. "/" .. below, function(_, entries)
-      while entries do
-        local name, kind = vim.uv.fs_scandir_next(entries)
-        if not name then
-          break
-        elseif kind == "directory" and not name:match("^%.") and name ~= "node_modules" then
-          folders[#folders + 1] = below .. name .. "/"
-        elseif kind == "file" then
-          list[#list + 1] = below .. name
-        end
-      end
-      step()
-    end)
-  end
-  step()
+---@return rat.Files
+local function state_of(folder)
+  folders[folder] = folders[folder] or { words = {}, at = 0, asked_at = 0 }
+  return folders[folder]
 end
 
----@param text string names, each followed by NUL
----@return string[]
-local function names(text)
-  local list = {}
-  for name in text:gmatch("[^%z]+") do
-    list[#list + 1] = name
-    if #list >= MAX_FILES then
-      break
-    end
+--- Asks the binary, after it has answered what it was asked before.
+---@param folder string
+---@param typed string
+---@return boolean asked or to be asked next
+local function ask(folder, typed)
+  local state = state_of(folder)
+  state.wanted = typed
+  if state.asked and vim.uv.now() - state.asked_at < LOST_MS then
+    return true
+  elseif rpc.obstacle() or not rpc.request("files", { folder = folder, typed = typed }) then
+    return false
   end
-  return list
+  state.asked, state.asked_at, state.wanted = typed, vim.uv.now(), nil
+  return true
 end
 
---- Starts to list the files of a folder, unless the list is less than FRESH_MS old.
+--- Called by the binary with the files that match.
+---@param folder string
+---@param typed string
+---@param paths string[]
+function M.found(folder, typed, paths)
+  local state = state_of(folder)
+  state.asked = state.asked ~= typed and state.asked or nil
+  state.typed, state.at, state.words = typed, vim.uv.now(), {}
+  for _, path in ipairs(paths) do
+    -- A name that is shown as another one is not what the user means.
+    if text_of.one_line(path) == path then
+      table.insert(state.words, "@" .. path)
+    end
+  end
+  local wanted, later = state.wanted, state.later
+  if wanted and wanted ~= typed then
+    ask(folder, wanted)
+  elseif later then
+    state.wanted = nil
+    later()
+  end
+end
+
+---@param state rat.Files
+---@param typed string
+---@return boolean
+local function is_answered(state, typed)
+  return state.typed == typed and vim.uv.now() - state.at < FRESH_MS
+end
+
+--- Has the files of a folder listed, before the user types the name of one.
 ---@param folder string
 function M.refresh(folder)
-  local found = files[folder] or { list = {}, at = -FRESH_MS, busy = false }
-  files[folder] = found
-  if found.busy or vim.uv.now() - found.at < FRESH_MS then
-    return
-  end
-  found.busy = true
-  local function fallback()
-    walk(folder, function(list)
-      listed(found, list)
-    end)
-  end
-  local command = { "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard" }
-  local options = { cwd = folder, env = { GIT_OPTIONAL_LOCKS = "0" } }
-  local started = pcall(vim.system, command, options, function(result)
-    vim.schedule(function()
-      if result.code ~= 0 then
-        return fallback()
-      end
-      listed(found, names(result.stdout or ""))
-    end)
-  end)
-  if not started then
-    fallback()
+  if not is_answered(state_of(folder), "") then
+    ask(folder, "")
   end
 end
 
 --- Returns `@path` for each file that matches.
 ---@param lead string with the `@`
 ---@param folder string
----@param later? fun() called when there is more to offer
----@return string[] words the best first, at most MAX_MATCHES
+---@param later fun() called when there is more to offer
+---@return string[] words the best first
 ---@return boolean is_incomplete whether `later` will be called
 function M.words(lead, folder, later)
-  if not vim.startswith(lead, "@") then
-    return {}, false
+  local state, typed = state_of(folder), lead:sub(2)
+  state.later = later
+  if is_answered(state, typed) then
+    return state.words, false
   end
-  M.refresh(folder)
-  local found = files[folder]
-  local is_incomplete = found.busy and #found.list == 0
-  found.waiting = is_incomplete and later or nil
-  local wanted = lead:sub(2)
-  local list = wanted == "" and found.list or vim.fn.matchfuzzy(found.list, wanted)
-  local words = {}
-  for _, path in ipairs(vim.list_slice(list, 1, MAX_MATCHES)) do
-    -- A name that is shown as another one is not what the user means.
-    if text_of.one_line(path) == path then
-      words[#words + 1] = "@" .. path
-    end
+  local is_asked = ask(folder, typed)
+  if state.typed and vim.startswith(typed, state.typed) then
+    local words = typed == state.typed and state.words or vim.fn.matchfuzzy(state.words, typed)
+    return words, is_asked
   end
-  return words, is_incomplete
+  return {}, is_asked
 end
+
+--- Returns `@path` for the files and folders whose path begins with what is typed, one folder at a time like |:edit|: for the
+--- command line, which cannot wait.
+---@param lead string
+---@return string[]
+function M.paths(lead)
+  if not vim.startswith(lead, "@") then
+    return {}
+  end
+  local pattern = vim.fn.escape(lead:sub(2), "[]*?{}`$\\ ")
+  return vim.tbl_map(function(path)
+    return "@" .. path
+  end, vim.fn.getcompletion(pattern, "file"))
+end
+
+rpc.on_lost(function()
+  folders = {}
+end)
 
 return M

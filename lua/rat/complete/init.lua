@@ -38,7 +38,7 @@ function M.command(lead, line)
   elseif name == "RatLog" then
     return starting_with(lead, require("rat.rpc").logged_agents())
   elseif name == "RatSend" then
-    return (files.words(lead, vim.fn.getcwd()))
+    return vim.list_extend(require("rat.complete.context").names(lead), files.paths(lead))
   end
   return {}
 end

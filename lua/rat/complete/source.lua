@@ -121,22 +121,24 @@ end
 ---@param callback fun(items: lsp.CompletionItem[])
 ---@return fun() cancel
 function M.request(callback)
-  local buf, is_cancelled = vim.api.nvim_get_current_buf(), false
+  local buf, is_done = vim.api.nvim_get_current_buf(), false
   local function try()
     local chat = vim.api.nvim_get_current_buf() == buf and current_prompt()
-    if is_cancelled then
+    if is_done then
       return
-    elseif not chat then
-      return callback({})
     end
-    local found, is_incomplete = items(chat, try)
+    local found, is_incomplete = {}, false
+    if chat then
+      found, is_incomplete = items(chat, try)
+    end
     if not is_incomplete then
+      is_done = true
       callback(found)
     end
   end
   try()
   return function()
-    is_cancelled = true
+    is_done = true
   end
 end
 

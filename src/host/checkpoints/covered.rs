@@ -4,7 +4,6 @@
 use super::entry::{Entry, FileChange, Kind, Skipped, State};
 use super::error::{CheckpointError, Refusal};
 use super::ids::{ContentId, TurnId};
-use super::ignored::RuleFiles;
 use super::journal::{Journal, PendingTurn, Planned};
 use super::limits::{Limits, Watch};
 use super::manifest::Manifest;
@@ -18,6 +17,7 @@ use super::tree::Tree;
 use super::tree_path::TreePath;
 use super::turns::{Attribute, Correction, Coverage, Side, Turn, TurnAbout, TurnSummary};
 use super::undo::{self, Undone};
+use crate::host::ignored::RuleFiles;
 use crate::secrets::Secrets;
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -1,7 +1,6 @@
 //! A scan: walks a root on two threads, reads what differs from the last manifest, and returns the new one.
 
 use super::entry::{Entry, Skipped};
-use super::ignored::{RuleFiles, Rules};
 use super::limits::{Limits, Watch};
 use super::manifest::{Entries, Manifest};
 use super::memory::Memory;
@@ -10,6 +9,7 @@ use super::queue;
 use super::read::ReadFiles;
 use super::tree_path::TreePath;
 use super::walk::{Read, Walk};
+use crate::host::ignored::{RuleFiles, Rules};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -2,10 +2,10 @@
 //! Opens no file.
 
 use super::entry::{Entry, Kind, Skipped};
-use super::ignored::{RuleFiles, Rules, Verdict};
 use super::limits::Limits;
 use super::manifest::{Entries, find};
 use super::tree_path::TreePath;
+use crate::host::ignored::{RuleFiles, Rules, Verdict};
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::io;

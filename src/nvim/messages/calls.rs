@@ -1,5 +1,6 @@
 //! The Lua functions that the binary calls: their arguments in order, and their results.
 
+pub mod completion;
 pub mod document;
 pub mod rpc;
 #[cfg(test)]

@@ -126,6 +126,8 @@ pub(in crate::nvim) enum FromLua {
     Configure(Configure),
     /// The user's provider of files has answered.
     Provided(Provided),
+    /// The user types the name of a file in a prompt.
+    Files(Files),
     /// Which events scripts listen to, after that has changed.
     Listen(listen::Listen),
     /// There was an error in Lua, which is to be logged.
@@ -156,6 +158,13 @@ pub enum LuaMessage {
         text: Option<String>,
         /// Whether it has written the file.
         written: bool,
+    },
+    /// The user types the name of a file in a prompt.
+    Files {
+        /// The folder of the session.
+        folder: String,
+        /// What they have typed so far.
+        typed: String,
     },
     /// Something has happened to a file's buffer (`lua/rat/document/track.lua`).
     Buffer(PathBuf, BufferEvent),
@@ -243,6 +252,9 @@ impl FromLua {
             Self::Redraw(Redraw { chat, view }) => UserAction::Redraw(ChatId(chat), view.into()),
             Self::Provided(Provided { id, text, written }) => {
                 return Ok(LuaMessage::Provided { id, text, written });
+            }
+            Self::Files(Files { folder, typed }) => {
+                return Ok(LuaMessage::Files { folder, typed });
             }
             Self::Configure(Configure { log_level, reads_files, writes_files }) => {
                 let provides = (reads_files, writes_files);
@@ -371,6 +383,17 @@ pub(in crate::nvim) struct Provided {
     /// Whether it has written the file.
     #[serde(default)]
     written: bool,
+}
+
+/// Asks for the files that match what the user types. The answer is the call `rat.complete.files.found`.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct Files {
+    /// The folder of the session.
+    folder: String,
+    /// What they have typed behind the `@`.
+    typed: String,
 }
 
 /// An error in Lua.

@@ -392,6 +392,11 @@
 ---@field text? string The text of the file, or of the lines that were asked for.
 ---@field written? boolean Whether it has written the file.
 
+--- Asks for the files that match what the user types. The answer is the call `rat.complete.files.found`.
+---@class (exact) rat.notify.Files
+---@field folder string The folder of the session.
+---@field typed string What they have typed behind the `@`.
+
 --- Tells which events are listened to. No others are sent.
 ---@class (exact) rat.notify.Listen
 ---@field events rat.notify.EventName[] All events that have a listener.
@@ -460,6 +465,7 @@
 ---@field redraw rat.notify.Redraw The buffer of a view was created again, so the view has to be redrawn completely.
 ---@field configure rat.notify.Configure The connection was established, or the options have changed.
 ---@field provided rat.notify.Provided The user's provider of files has answered.
+---@field files rat.notify.Files The user types the name of a file in a prompt.
 ---@field listen rat.notify.Listen Which events scripts listen to, after that has changed.
 ---@field problem rat.notify.Problem There was an error in Lua, which is to be logged.
 ---@field buffer rat.notify.Buffer Something has happened to the buffer of a file.

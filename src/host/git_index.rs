@@ -15,7 +15,7 @@ const IS_EXTENDED: u16 = 0x4000;
 
 /// Tracked paths relative to the top of their repository, in the order of their bytes.
 #[derive(Debug, Default)]
-pub(super) struct TrackedPaths {
+pub(in crate::host) struct TrackedPaths {
     names: Vec<u8>,
     /// Where each name ends in `names`.
     ends: Vec<usize>,
@@ -23,7 +23,7 @@ pub(super) struct TrackedPaths {
 
 impl TrackedPaths {
     /// Reads an index; no paths if there is none that can be read.
-    pub(super) fn read(index: &Path) -> Self {
+    pub(in crate::host) fn read(index: &Path) -> Self {
         let is_readable = |index: &Path| {
             index.symlink_metadata().is_ok_and(|file| file.is_file() && file.len() <= MAX_INDEX)
         };
@@ -40,13 +40,13 @@ impl TrackedPaths {
     }
 
     /// Whether a file is tracked.
-    pub(super) fn has(&self, path: &[u8]) -> bool {
+    pub(in crate::host) fn has(&self, path: &[u8]) -> bool {
         let at = self.first_from(path);
         at < self.ends.len() && self.name(at) == path
     }
 
     /// Whether a file below a folder is tracked.
-    pub(super) fn has_below(&self, folder: &[u8]) -> bool {
+    pub(in crate::host) fn has_below(&self, folder: &[u8]) -> bool {
         let prefix = [folder, b"/"].concat();
         let at = self.first_from(&prefix);
         at < self.ends.len() && self.name(at).starts_with(&prefix)

@@ -1,4 +1,4 @@
-//! What git ignores below a root: `.gitignore` files, `info/exclude` of a repository and the user's own file, also of a
+//! What git ignores below a folder: `.gitignore` files, `info/exclude` of a repository and the user's own file, also of a
 //! repository that the root lies in. What is tracked all the same counts as not ignored. Runs no git.
 
 use super::git_index::TrackedPaths;
@@ -17,7 +17,7 @@ const MAX_PATTERNS: u64 = 1 << 20;
 
 /// The rules for the files of one folder.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rules {
+pub(in crate::host) struct Rules {
     level: Option<Arc<Level>>,
     repository: Option<Arc<Repository>>,
     /// The folder is ignored, and is only entered because something below it is tracked.
@@ -39,7 +39,7 @@ struct Repository {
 
 /// Whether a path is covered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(in crate::host) enum Verdict {
     Covered,
     Ignored,
     /// It is a folder that is ignored, but for tracked files below it.
@@ -51,14 +51,14 @@ type Stamp = (i64, i64, i64, i64, u64, u64);
 
 /// Files of patterns and indexes, as last read.
 #[derive(Debug, Default)]
-pub(super) struct RuleFiles {
+pub(in crate::host) struct RuleFiles {
     patterns: Mutex<HashMap<PathBuf, (Stamp, Arc<Gitignore>)>>,
     indexes: Mutex<HashMap<PathBuf, (Stamp, Arc<TrackedPaths>)>>,
 }
 
 impl Rules {
     /// The rules for a root, without those that lie in the root itself.
-    pub(super) fn above(root: &Path, files: &RuleFiles) -> Self {
+    pub(in crate::host) fn above(root: &Path, files: &RuleFiles) -> Self {
         let is_top = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
         let Some(top) = root.ancestors().skip(1).find(is_top) else { return Self::default() };
         // If the root is a repository, the one around it has no say.
@@ -76,7 +76,7 @@ impl Rules {
     }
 
     /// The rules in a folder that may have a `.git` and a `.gitignore` of its own.
-    pub(super) fn enter(
+    pub(in crate::host) fn enter(
         self,
         folder: &Path,
         has_git: bool,
@@ -95,17 +95,17 @@ impl Rules {
 
     /// The rules in a folder for which [`Self::verdict`] is [`Verdict::OnlyTracked`].
     #[must_use]
-    pub(super) fn only_tracked(&self) -> Self {
+    pub(in crate::host) fn only_tracked(&self) -> Self {
         Self { only_tracked: true, ..self.clone() }
     }
 
     /// Whether the folder is entered for tracked files alone.
-    pub(super) fn are_only_tracked(&self) -> bool {
+    pub(in crate::host) fn are_only_tracked(&self) -> bool {
         self.only_tracked
     }
 
     /// Judges an absolute path in the folder of the rules.
-    pub(super) fn verdict(&self, path: &Path, is_folder: bool) -> Verdict {
+    pub(in crate::host) fn verdict(&self, path: &Path, is_folder: bool) -> Verdict {
         if !self.only_tracked && !self.matches(path, is_folder) {
             return Verdict::Covered;
         }
