@@ -71,6 +71,7 @@ case("a prompt that mentions what is not there comes back, and goes when sent ag
   send(nvim, "fix @diagnostics and @quickfix")
   nvim:told("@diagnostics: there are none in the project; @quickfix: the quickfix list is empty.")
   nvim:poll("vim.fn.getline(1) == 'fix @diagnostics and @quickfix'")
+  same(nvim:lua("return vim.fn.col('.')"), #"fix @diagnostics and @quickfix")
   same(nvim:has_heard("prompt"), false)
   nvim:poll_screen("+ @quickfix: the quickfix list is empty")
   nvim:input("<CR>")

@@ -115,8 +115,12 @@ function M.give_back(chat, text, taken)
     history.reset(buf)
   else
     local both = typed == "" and text or text .. "\n\n" .. typed
-    scratch.fill(buf, vim.split(both, "\n", { plain = true }))
+    local lines = vim.split(both, "\n", { plain = true })
+    scratch.fill(buf, lines)
     history.reset(buf)
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+      vim.api.nvim_win_set_cursor(win, { #lines, #lines[#lines] })
+    end
   end
   changed(chat)
 end

@@ -50,7 +50,8 @@ M.buffers = {
     for _, buf in ipairs(bufs) do
       bytes = bytes + bytes_of(buf)
     end
-    return #bufs > 0 and ("%d files, %s"):format(#bufs, text_of.size(bytes)) or nil
+    local files = #bufs == 1 and "1 file" or ("%d files"):format(#bufs)
+    return ("%s, %s"):format(files, text_of.size(bytes))
   end,
   resolve = function(request)
     local found = {}

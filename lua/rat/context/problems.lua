@@ -78,7 +78,7 @@ M.diagnostics = {
     for severity, count in vim.spairs(counts) do
       parts[#parts + 1] = ("%d %s"):format(count, severity_name(severity))
     end
-    return #parts > 0 and table.concat(parts, ", ") or nil
+    return #parts > 0 and table.concat(parts, ", ") or "none"
   end,
   complete = function()
     return {
@@ -118,7 +118,7 @@ M.quickfix = {
   about = "the quickfix list",
   describe = function()
     local count = vim.fn.getqflist({ size = 1 }).size
-    return count > 0 and ("%d entries"):format(count) or nil
+    return ("%d %s"):format(count, count == 1 and "entry" or "entries")
   end,
   resolve = function(request)
     local items = quickfix().items
