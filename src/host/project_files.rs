@@ -10,7 +10,7 @@ use crate::host::ignored::RuleFiles;
 use fuzzy::Pattern;
 use list::List;
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,9 +20,16 @@ const FRESH: Duration = Duration::from_secs(5);
 /// Lists of so many folders are kept.
 const MAX_FOLDERS: usize = 4;
 
-/// The lists by folder. Clones share them.
+/// The lists. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct ProjectFiles(Arc<Mutex<HashMap<PathBuf, Kept>>>);
+pub struct ProjectFiles(Arc<Mutex<Lists>>);
+
+#[derive(Debug, Default)]
+struct Lists {
+    kept: HashMap<PathBuf, Kept>,
+    /// Folders that are being listed: one that does not answer holds up one thread, not one for each key.
+    listing: HashSet<PathBuf>,
+}
 
 #[derive(Clone, Debug)]
 struct Kept {
@@ -46,7 +53,7 @@ impl ProjectFiles {
     /// matches.
     pub fn find(&self, folder: &Path, typed: &str, count: usize) -> Found {
         let pattern = Pattern::new(typed);
-        let kept = self.0.lock().get(folder).cloned();
+        let kept = self.0.lock().kept.get(folder).cloned();
         if let Some(Kept { list, at, .. }) = kept {
             let paths = list.best(&pattern, count);
             let is_old = at.elapsed() >= FRESH;
@@ -57,21 +64,30 @@ impl ProjectFiles {
         Found { paths: self.renew(folder).best(&pattern, count), is_old: false }
     }
 
-    /// Makes the list of a folder again.
+    /// Makes the list of a folder again, unless that is being done.
     pub fn renew(&self, folder: &Path) -> Arc<List> {
-        let (old, rules) = match self.0.lock().get(folder) {
-            Some(Kept { list, rules, .. }) => (list.clone(), rules.clone()),
-            None => Default::default(),
+        let (old, rules) = {
+            let mut lists = self.0.lock();
+            let is_first = lists.listing.insert(folder.to_owned());
+            let (old, rules) = match lists.kept.get(folder) {
+                Some(Kept { list, rules, .. }) => (list.clone(), rules.clone()),
+                None => Default::default(),
+            };
+            if !is_first {
+                return old;
+            }
+            (old, rules)
         };
         let new = List::of(folder, &rules, &old);
         let list = if new == *old { old } else { Arc::new(new) };
         let mut lists = self.0.lock();
+        lists.listing.remove(folder);
         let kept = Kept { list: list.clone(), at: Instant::now(), rules };
-        lists.insert(folder.to_owned(), kept);
-        if lists.len() > MAX_FOLDERS {
-            let oldest =
-                lists.iter().min_by_key(|(_, kept)| kept.at).map(|(folder, _)| folder.clone());
-            oldest.map(|folder| lists.remove(&folder));
+        lists.kept.insert(folder.to_owned(), kept);
+        if lists.kept.len() > MAX_FOLDERS {
+            let oldest = lists.kept.iter().min_by_key(|(_, kept)| kept.at);
+            let oldest = oldest.map(|(folder, _)| folder.clone());
+            oldest.map(|folder| lists.kept.remove(&folder));
         }
         list
     }

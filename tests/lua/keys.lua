@@ -182,7 +182,14 @@ case("command lines complete agents and files", function()
     true
   )
   vim.fn.writefile({}, nvim.home .. "/alpha.txt")
-  nvim:poll("vim.deep_equal(vim.fn.getcompletion('RatSend see @alp', 'cmdline'), { '@alpha.txt' })")
+  nvim:files({ "a[b] c/d.txt" })
+  for typed, wanted in pairs({
+    ["see @alp"] = "@alpha.txt",
+    ["@quick"] = "@quickfix",
+    ["@a[b"] = "@a[b] c/",
+  }) do
+    same(nvim:lua("return vim.fn.getcompletion('RatSend ' .. ..., 'cmdline')", typed), { wanted })
+  end
 end)
 
 case("a question of the binary is asked and answered", function()

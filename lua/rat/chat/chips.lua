@@ -46,16 +46,17 @@ end
 ---@param chat rat.Chat
 ---@param anew? boolean also those that were looked up before
 function M.update(chat, anew)
+  ---@type table<string, rat.Chip>
   local before = {}
   for _, chip in ipairs(chat.mentions) do
-    before[chip.word] = not anew and chip or nil
+    before[chip.word] = chip
   end
   local had = #chat.mentions
   chat.mentions = {}
   for i, one in ipairs(mentions_of(chat)) do
     local chip = before[one.word] or { word = one.word }
     chat.mentions[i] = chip
-    if not before[one.word] then
+    if anew or not before[one.word] then
       resolve.mention(one, chat.cwd, function(found)
         chip.found = found
         if vim.list_contains(chat.mentions, chip) then

@@ -111,9 +111,20 @@ fn a_file_that_no_old_list_has_is_found_and_of_others_it_is_said_that_they_are_o
     assert_eq!(found("one"), one);
     folder.write("two.txt", "");
     assert_eq!(found("two").paths, [""; 0]);
-    files.0.lock().get_mut(&folder.0).unwrap().at -= super::FRESH;
+    files.0.lock().kept.get_mut(&folder.0).unwrap().at -= super::FRESH;
     assert_eq!(found("one"), Found { is_old: true, ..one });
     assert_eq!(found("two").paths, ["two.txt"]);
+}
+
+#[test]
+fn a_folder_that_is_being_listed_is_not_listed_again() {
+    let folder = Folder::with(&["one.txt"]);
+    let files = ProjectFiles::default();
+    files.0.lock().listing.insert(folder.0.clone());
+    assert_eq!(files.find(&folder.0, "one", 9).paths, [""; 0]);
+    files.0.lock().listing.clear();
+    assert_eq!(files.find(&folder.0, "one", 9).paths, ["one.txt"]);
+    assert_eq!(files.0.lock().listing.len(), 0);
 }
 
 #[test]
@@ -123,8 +134,8 @@ fn lists_of_few_folders_are_kept() {
     for folder in &folders {
         files.find(&folder.0, "a", 1);
     }
-    assert_eq!(files.0.lock().len(), super::MAX_FOLDERS);
-    assert!(files.0.lock().contains_key(&folders[5].0));
+    assert_eq!(files.0.lock().kept.len(), super::MAX_FOLDERS);
+    assert!(files.0.lock().kept.contains_key(&folders[5].0));
 }
 
 proptest! {
