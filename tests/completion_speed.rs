@@ -12,7 +12,7 @@ const FILES_IN_EACH: usize = 250;
 /// Longer than this nothing in Neovim may be held up by the completion, in milliseconds.
 const GAP_MS: f64 = 16.0;
 /// In this time each key has its files, in milliseconds. Without optimizations the comparison takes several times as long.
-const ANSWER_MS: f64 = if cfg!(debug_assertions) { 400.0 } else { 50.0 };
+const ANSWER_MS: f64 = if cfg!(debug_assertions) { 1000.0 } else { 50.0 };
 /// Neovim and the binary may take this much memory together, in bytes.
 const MEMORY: u64 = 50 << 20;
 /// One round may be disturbed by others on the machine.

@@ -245,7 +245,7 @@ fn a_message_that_makes_no_sense_does_nothing_and_is_in_the_log_with_its_field()
         nvim.log().contains("start: options.timeouts.initialize: expected an integer, got text")
     });
     chat.prompt("go");
-    assert_eq!(chat.nvim.status()["state"], json!("running"));
+    chat.nvim.poll_state("running");
 }
 
 #[test]

@@ -9,6 +9,7 @@ local form = require("rat.ask.form")
 local keys = require("rat.chat.keys")
 local launch = require("rat.chat.launch")
 local notify = require("rat.util.notify")
+local outbox = require("rat.chat.outbox")
 local permission = require("rat.ask.permission")
 local placeholder = require("rat.chat.placeholder")
 local prompt = require("rat.chat.prompt")
@@ -212,6 +213,7 @@ function M.closed(chat)
       ("Could not save the unsent text, so the chat stays open: %s"):format(problem)
     )
   end
+  outbox.withdraw(chat)
   window.close(chat)
   registry.remove(chat)
   if id then
@@ -239,7 +241,7 @@ function M.lost(reason)
       chat.id = nil
       chat.status = registry.blank_status("failed", reason)
       -- The agent was working on the first one.
-      return_prompts(chat, vim.list_extend({ was.prompt }, was.queued))
+      return_prompts(chat, vim.list_extend({ was.prompt }, was.queued) --[[@as string[] ]])
       M.state_changed(chat, id)
       if in_turn then
         notify.event("RatTurnEnd", { chat = id, stop_reason = "error" })

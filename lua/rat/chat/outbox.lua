@@ -133,6 +133,16 @@ local function flush()
   end
 end
 
+--- Takes back what has not been sent in a chat that is closed: it is in the chat's draft.
+---@param chat rat.Chat
+function M.withdraw(chat)
+  outbox = vim.tbl_filter(function(entry)
+    return entry.message.chat ~= chat
+  end, outbox)
+  chat.outgoing = {}
+  flush()
+end
+
 --- Collects what a prompt mentions, and sends it then.
 ---@param message rat.Message
 function M.add(message)
