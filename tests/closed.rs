@@ -69,3 +69,22 @@ fn changes_of_a_closed_chat_can_be_rejected() {
     chat.nvim.command("RatReject all");
     chat.nvim.poll("the old text", |nvim| lines(nvim) == json!(["1", "2"]));
 }
+
+/// Holds (Drafts and leaving Neovim): A prompt that waits for what it mentions is not sent once its chat is closed: it is in the next one.
+#[test]
+fn a_prompt_that_waits_in_a_closed_chat_is_in_the_next_one() {
+    let mut chat = Chat::start();
+    let slow = "require('rat').context({ name = 'slow', resolve = function(_, answer)
+        Answer = answer
+    end })";
+    chat.nvim.lua(slow, json!([]));
+    chat.nvim.send("look at @slow");
+    chat.nvim.poll("the provider", |nvim| nvim.eval("Answer ~= nil") == json!(true));
+    close(&mut chat.nvim);
+    let (mut agent, _) = Chat::builder().start_in(&mut chat.nvim);
+    chat.poll_draft(&["look at @slow"]);
+    chat.nvim.lua("Answer({ text = 'too late' })", json!([]));
+    chat.nvim.send("another");
+    let prompt = agent.expect_request("session/prompt");
+    assert_eq!(prompt.params["prompt"][0]["text"], json!("another"));
+}
