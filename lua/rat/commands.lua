@@ -134,8 +134,10 @@ function M.RatStop(args)
   if chat and not chat.id then
     -- The binary does not know it.
     require("rat.chat").closed(chat)
+  elseif args.bang then
+    send("close")
   else
-    send(args.bang and "close" or "stop")
+    send("stop")
   end
 end
 

@@ -86,14 +86,16 @@ impl Group {
         if self.killed {
             return;
         }
+        // Before their parents end, by which some are found.
+        self.mark.signal(Some(self.pgid), signal);
         // Fails if no process of the group is left.
         let _ = killpg(self.pgid, signal);
-        self.mark.signal(signal);
     }
 
     /// Whether any process of the group, or with the mark, is left.
     pub fn is_alive(&self) -> bool {
-        !self.killed && (killpg(self.pgid, None).is_ok() || !self.mark.processes().is_empty())
+        !self.killed
+            && (killpg(self.pgid, None).is_ok() || !self.mark.processes(Some(self.pgid)).is_empty())
     }
 
     /// Kills what is left and ends the watchdog. Afterwards [`Group::signal`] does nothing.
@@ -101,8 +103,8 @@ impl Group {
         if std::mem::replace(&mut self.killed, true) {
             return;
         }
+        self.mark.kill(Some(self.pgid));
         let _ = killpg(self.pgid, Signal::SIGKILL);
-        self.mark.kill();
         let Some(mut watchdog) = self.watchdog.take() else {
             return;
         };

@@ -1,9 +1,12 @@
-//! Finds every process that was started for an agent by a [`Mark`] in the environment, which all
+//! Finds every process that was started for an agent by a [`Mark`] in the environment, which
 //! descendants inherit. Parent processes exit and shells start sessions of their own, so neither
-//! parent ids nor process groups are enough.
+//! parent ids nor process groups are enough. A descendant that was started with another environment
+//! is found as long as those between it and a marked process, or one of the agent's process group, are
+//! running.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::collections::HashSet;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -40,19 +43,19 @@ impl Mark {
         &self.0
     }
 
-    /// Sends a signal to all processes with the mark.
-    pub fn signal(&self, signal: Signal) {
-        for pid in self.processes() {
+    /// Sends a signal to all of [`Mark::processes`].
+    pub fn signal(&self, group: Option<Pid>, signal: Signal) {
+        for pid in self.processes(group) {
             // Fails if the process has just exited.
             let _ = kill(pid, signal);
         }
     }
 
-    /// Kills all processes with the mark, and those they start in the meantime. A process that is
+    /// Kills all of them, and those they start in the meantime. A process that is
     /// just being started may be missed: send SIGTERM first, then call this.
-    pub fn kill(&self) {
+    pub fn kill(&self, group: Option<Pid>) {
         for _ in 0..ROUNDS {
-            let processes = self.processes();
+            let processes = self.processes(group);
             if processes.is_empty() {
                 return;
             }
@@ -62,11 +65,13 @@ impl Mark {
         }
     }
 
-    /// Returns the running processes of this user that have the mark.
-    pub fn processes(&self) -> Vec<Pid> {
+    /// Returns the running processes of this user that have the mark or belong to a process group, and their descendants.
+    pub fn processes(&self, group: Option<Pid>) -> Vec<Pid> {
         let wanted = format!("{VARIABLE}={}", self.0);
-        let pids = if cfg!(target_os = "linux") { from_proc(&wanted) } else { from_ps(&wanted) };
-        pids.into_iter().map(Pid::from_raw).collect()
+        let all = if cfg!(target_os = "linux") { from_proc(&wanted) } else { from_ps(&wanted) };
+        let group = group.map(Pid::as_raw);
+        let is_root = |process: &Process| process.is_marked || Some(process.group) == group;
+        with_descendants(&all, is_root).into_iter().map(Pid::from_raw).collect()
     }
 }
 
@@ -76,26 +81,63 @@ impl Default for Mark {
     }
 }
 
+/// A running process.
+#[derive(Debug)]
+struct Process {
+    pid: i32,
+    parent: i32,
+    group: i32,
+    is_marked: bool,
+}
+
+/// Returns the ids of some processes and of their descendants.
+fn with_descendants(processes: &[Process], is_root: impl Fn(&Process) -> bool) -> Vec<i32> {
+    let roots = processes.iter().filter(|process| is_root(process));
+    let mut found: Vec<_> = roots.map(|process| process.pid).collect();
+    let mut known: HashSet<_> = found.iter().copied().collect();
+    let mut at = 0;
+    while let Some(parent) = found.get(at).copied() {
+        let children = processes.iter().filter(|process| process.parent == parent);
+        found.extend(children.map(|process| process.pid).filter(|pid| known.insert(*pid)));
+        at += 1;
+    }
+    found
+}
+
 /// Source: `man 5 proc`. The environment of other users' processes cannot be read, and a process
 /// that has exited has none.
-fn from_proc(wanted: &str) -> Vec<i32> {
+fn from_proc(wanted: &str) -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| {
+    let process = |pid: i32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
-    })
-    .collect()
+        let is_marked = environment.split(|byte| *byte == 0).any(|it| it == wanted.as_bytes());
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name, in parentheses, may have any character.
+        let mut fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+        let is_running = !matches!(fields.next(), None | Some("Z" | "X"));
+        let mut number = || fields.next().and_then(|id| id.parse().ok()).unwrap_or(0);
+        let (parent, group) = (number(), number());
+        (is_running || is_marked).then_some(Process { pid, parent, group, is_marked })
+    };
+    pids.filter_map(process).collect()
 }
 
 /// Source: `man ps` of macOS; `-E` shows the environment.
-fn from_ps(wanted: &str) -> Vec<i32> {
-    let Ok(output) = Command::new("ps").args(["-axEww", "-o", "pid=,command="]).output() else {
+fn from_ps(wanted: &str) -> Vec<Process> {
+    let Ok(output) =
+        Command::new("ps").args(["-axEww", "-o", "pid=,ppid=,pgid=,command="]).output()
+    else {
         return Vec::new();
     };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let lines = text.lines().filter(|line| line.split_whitespace().any(|word| word == wanted));
-    lines.filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect()
+    let process = |line: &str| {
+        let mut words = line.split_whitespace();
+        let mut number = || words.next()?.parse().ok();
+        let (pid, parent, group) = (number()?, number()?, number()?);
+        Some(Process { pid, parent, group, is_marked: words.any(|word| word == wanted) })
+    };
+    text.lines().filter_map(process).collect()
 }
 
 #[cfg(test)]
@@ -114,13 +156,29 @@ mod tests {
     }
 
     #[test]
+    fn descendants_of_marked_processes_are_found() {
+        let process = |pid, parent, is_marked| Process { pid, parent, group: 1, is_marked };
+        let all = [
+            process(9, 7, false),
+            process(7, 3, false),
+            process(3, 1, true),
+            process(4, 1, false),
+            process(5, 4, false),
+            process(8, 3, true),
+        ];
+        let mut found = with_descendants(&all, |process| process.is_marked);
+        found.sort_unstable();
+        assert_eq!(found, [3, 7, 8, 9]);
+    }
+
+    #[test]
     fn only_processes_with_the_mark_are_killed() {
         let start = |mark: &Mark| {
             let mut sleep = Command::new("sleep");
             let child = sleep.arg("60").env(VARIABLE, mark.as_str()).spawn().unwrap();
             // A process that is just being started has no environment yet.
             let started = Instant::now();
-            while mark.processes().is_empty() {
+            while mark.processes(None).is_empty() {
                 assert!(started.elapsed() < Duration::from_secs(10), "it did not start");
                 std::thread::yield_now();
             }
@@ -128,11 +186,11 @@ mod tests {
         };
         let (mark, other) = (Mark::new(), Mark::new());
         let (mut marked, mut unmarked) = (start(&mark), start(&other));
-        mark.kill();
+        mark.kill(None);
         assert!(!marked.wait().unwrap().success());
-        assert_eq!(mark.processes(), []);
+        assert_eq!(mark.processes(None), []);
         assert_eq!(unmarked.try_wait().unwrap(), None);
-        other.signal(Signal::SIGTERM);
+        other.signal(None, Signal::SIGTERM);
         assert!(!unmarked.wait().unwrap().success());
     }
 }

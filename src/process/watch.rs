@@ -50,12 +50,13 @@ fn released(mut pipe: impl Read) -> bool {
 
 fn end_all(group: Pid, mark: &Mark) {
     let started = Instant::now();
+    // Before their parents end, by which some are found.
+    mark.signal(Some(group), Signal::SIGTERM);
     let _ = killpg(group, Signal::SIGTERM);
-    mark.signal(Signal::SIGTERM);
-    let is_alive = || killpg(group, None).is_ok() || !mark.processes().is_empty();
+    let is_alive = || killpg(group, None).is_ok() || !mark.processes(Some(group)).is_empty();
     while is_alive() && started.elapsed() < GRACE {
         std::thread::sleep(POLL);
     }
+    mark.kill(Some(group));
     let _ = killpg(group, Signal::SIGKILL);
-    mark.kill();
 }

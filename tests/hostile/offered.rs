@@ -175,7 +175,7 @@ fn what_completes_comes_back_as_the_agent_has_named_it() {
 #[test]
 fn a_file_whose_name_would_be_shown_as_another_is_not_completed() {
     let mut talk = Talk::start(json!({}));
-    let words = "return vim.fn.getcompletion('RatSend @x', 'cmdline')";
+    let words = "return vim.fn.getcompletion('RatSend @', 'cmdline')";
     let words = talk.chat.nvim.poll_for("files", |nvim| {
         let words = nvim.lua(words, json!([])).as_array()?.clone();
         (!words.is_empty()).then_some(words)

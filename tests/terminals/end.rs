@@ -4,19 +4,20 @@ use super::pid;
 use crate::support::{Chat, DEADLINE, Processes};
 use serde_json::{Value as Json, json};
 
-/// A command that SIGTERM does not end, with one in its group and one outside that do not listen either. Writes their
-/// three pids.
+/// A command that SIGTERM does not end, with one in its group and two outside that do not listen either, one of them without
+/// any environment. Writes their four pids.
 const STUBBORN: &str = "trap '' TERM HUP INT; echo $$; sh -c 'echo $$; exec sleep 60' & \
-    setsid sh -c 'echo $$; exec sleep 60' & echo up; wait; sleep 60";
+    setsid sh -c 'echo $$; exec sleep 60' & \
+    env -i $(command -v setsid) /bin/sh -c 'echo $$; exec sleep 60' & echo up; wait; sleep 60";
 
 fn pids(chat: &mut Chat, terminal: &str) -> Vec<u32> {
     let Chat { nvim, agent, session, .. } = chat;
     let params = json!({"sessionId": session, "terminalId": terminal});
-    nvim.poll_for("three pids", |_| {
+    nvim.poll_for("four pids", |_| {
         let output = agent.request("terminal/output", params.clone()).unwrap();
         let text = output["output"].as_str().unwrap().to_owned();
         let pids: Vec<u32> = text.lines().filter_map(|line| line.trim().parse().ok()).collect();
-        (pids.len() == 3).then_some(pids)
+        (pids.len() == 4).then_some(pids)
     })
 }
 

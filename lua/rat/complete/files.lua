@@ -110,9 +110,14 @@ function M.paths(lead)
     return {}
   end
   local pattern = vim.fn.escape(lead:sub(2), "[]*?{}`$\\ ")
-  return vim.tbl_map(function(path)
-    return "@" .. path
-  end, vim.fn.getcompletion(pattern, "file"))
+  local words = {}
+  for _, path in ipairs(vim.fn.getcompletion(pattern, "file")) do
+    -- A name that is shown as another one is not what the user means.
+    if text_of.one_line(path) == path then
+      words[#words + 1] = "@" .. path
+    end
+  end
+  return words
 end
 
 rpc.on_lost(function()

@@ -267,8 +267,7 @@ end
 --- Closes the windows of a chat in all tab pages.
 ---@param chat rat.Chat
 function M.close(chat)
-  local here = layout_of()
-  if here and here.chat == chat or registry.of(vim.api.nvim_get_current_buf()) == chat then
+  if M.visible() == chat or registry.of(vim.api.nvim_get_current_buf()) == chat then
     M.hide()
   end
   for tab, layout in pairs(layouts) do
