@@ -231,7 +231,7 @@ fn a_split_of_a_comparison_becomes_an_ordinary_window() {
     chat.nvim.poll("no bar", |nvim| nvim.eval("vim.wo.winbar") == json!(""));
     assert_eq!(chat.nvim.eval("{vim.wo.diff, vim.fn.bufname()}"), json!([false, "src/3.txt"]));
     // The same in the review: as long as it is shown, nobody leaves it.
-    chat.nvim.command("tabclose | RatReview");
+    chat.nvim.command("tabclose | tablast");
     chat.nvim.poll("the review", |nvim| nvim.eval("vim.bo.filetype") == json!("ratreview"));
     let tab = chat.nvim.eval("vim.fn.tabpagenr()");
     chat.nvim.input("<C-w>s<C-w>W<C-w>c<C-w>s<C-w>c");
