@@ -331,16 +331,15 @@ impl Files {
         });
     }
 
-    /// Forgets what a session knows, and with `is_closed` the files in which it has left nothing to decide on.
-    pub(super) fn forget(&self, session: SessionKey, is_closed: bool) {
+    pub(super) fn forget(&self, session: SessionKey) {
         let documents = Arc::clone(&self.documents);
-        tokio::spawn(async move {
-            if is_closed {
-                documents.close(&session).await;
-            } else {
-                documents.forget(&session).await;
-            }
-        });
+        tokio::spawn(async move { documents.forget(&session).await });
+    }
+
+    /// Forgets what a session knows, and the files in which nothing is left to decide on.
+    pub(super) fn close(&self, session: SessionKey) {
+        let documents = Arc::clone(&self.documents);
+        tokio::spawn(async move { documents.close(&session).await });
     }
 
     /// Returns the files of all loaded buffers, or none if the editor does not answer.

@@ -113,8 +113,8 @@ impl Runner {
             Effect::TurnEnded { session, reported, taken, reads_buffers } => {
                 self.files.turn_ended(session, reported, taken, reads_buffers);
             }
-            Effect::Forget(session) => self.files.forget(session, false),
-            Effect::ForgetFiles(session) => self.files.forget(session, true),
+            Effect::Forget(session) => self.files.forget(session),
+            Effect::Close(session) => self.files.close(session),
             Effect::Watch(scope) => self.files.watch(scope),
             Effect::Export { chat, id, export, bytes } => self.export(chat, id, export, bytes),
             Effect::FindDenied(chat, confinement, paths) => {

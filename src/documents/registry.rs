@@ -301,7 +301,8 @@ impl Documents {
     /// Forgets what a session knows of any document, and drops those that no other one needs and in which nothing is pending.
     /// What was changed in them is not undoable any more in a buffer that is loaded later.
     pub async fn close(&self, session: &SessionKey) {
-        self.forget(session).await;
+        self.by_session.lock().remove(session);
+        self.turn_ends.lock().remove(session);
         let paths: Vec<_> = self.by_path.lock().keys().cloned().collect();
         for path in paths {
             let Some(document) = self.known_document(&path) else { continue };

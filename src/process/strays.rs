@@ -112,8 +112,9 @@ fn from_proc(wanted: &str) -> Vec<Process> {
     let process = |pid: i32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let is_marked = environment.split(|byte| *byte == 0).any(|it| it == wanted.as_bytes());
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name, in parentheses, may have any character.
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name, in parentheses, may have any byte.
+        let stat = String::from_utf8_lossy(&stat);
         let mut fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
         let is_running = !matches!(fields.next(), None | Some("Z" | "X"));
         let mut number = || fields.next().and_then(|id| id.parse().ok()).unwrap_or(0);

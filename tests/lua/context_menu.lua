@@ -153,6 +153,32 @@ case("symbols by the syntax tree where there is no language server", function()
   same(nvim:heard("prompt", 2).attachments[1].first, 3)
 end)
 
+case("a large file is looked at in slices, and its symbols come in its order", function()
+  local nvim = start("a.lua", "")
+  local found = nvim:lua([[
+    local lines, wanted = {}, {}
+    for i = 1, 700 do
+      lines[i] = ("local function f%d(a) return g(a + %d, { x = h(1, 2, 3) }) end"):format(i, i)
+      wanted[i] = "f" .. i
+    end
+    local buf = vim.api.nvim_create_buf(true, false)
+    vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+    vim.bo[buf].filetype = "lua"
+    local names
+    require("rat.context.syntax").symbols(buf, function(symbols)
+      names = vim.tbl_map(function(symbol)
+        return symbol.name
+      end, symbols)
+    end)
+    local at_once = names ~= nil
+    vim.wait(10000, function()
+      return names ~= nil
+    end, 1)
+    return { at_once, vim.deep_equal(names, wanted) }
+  ]])
+  same(found, { false, true })
+end)
+
 case("an attachment is opened: a file at its line, a text on a page", function()
   local nvim = start("a.txt", "one", "two")
   nvim:command("wincmd p | 2RatAdd | wincmd p")

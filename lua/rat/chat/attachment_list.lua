@@ -25,19 +25,27 @@ function M.title(attachment)
   return attachment.part and ("%s (%s)"):format(title, attachment.part) or title
 end
 
+--- Sizes of files that are attached by their path, so that the disk is asked once.
+---@type table<rat.Attachment, integer>
+local file_sizes = setmetatable({}, { __mode = "k" })
+
 --- Returns the size of an attachment, such as `1.2 KiB`.
 ---@param attachment rat.Attachment
 ---@return string
-function M.size(attachment)
-  local stat = attachment.path and vim.uv.fs_stat(attachment.path)
-  return text_of.size(stat and stat.size or #(attachment.text or ""))
+local function size_of(attachment)
+  local path = attachment.path
+  if path and not file_sizes[attachment] then
+    local stat = vim.uv.fs_stat(path)
+    file_sizes[attachment] = stat and stat.size or 0
+  end
+  return text_of.size(file_sizes[attachment] or #(attachment.text or ""))
 end
 
 --- Describes an attachment in a list of them.
 ---@param attachment rat.Attachment
 ---@return string
 function M.describe(attachment)
-  return ("%s (%s)"):format(M.title(attachment), M.size(attachment))
+  return ("%s (%s)"):format(M.title(attachment), size_of(attachment))
 end
 
 ---@type fun(chat: rat.Chat)[]

@@ -173,8 +173,10 @@ end
 ---@param draft rat.Draft
 ---@return boolean
 local function is_owned(draft)
-  if draft.closed or draft.pid == vim.fn.getpid() then
-    return not draft.closed
+  if draft.closed then
+    return false
+  elseif draft.pid == vim.fn.getpid() then
+    return true
   end
   -- Another process may have the same id by now, but not the same server address.
   return vim.uv.kill(draft.pid, 0) == 0 and vim.uv.fs_stat(draft.server) ~= nil

@@ -207,18 +207,17 @@ function M.closed(chat)
   local id, queued = chat.id, chat.status.queued
   chat.id, chat.status = nil, registry.blank_status("stopped")
   return_prompts(chat, queued)
+  if id then
+    M.state_changed(chat, id)
+  end
   local kept, problem = drafts.release(chat)
   if problem then
-    return notify.error(
-      ("Could not save the unsent text, so the chat stays open: %s"):format(problem)
-    )
+    local text = "Could not save what you have not sent, so the prompt stays open: %s"
+    return notify.error(text:format(problem))
   end
   outbox.withdraw(chat)
   window.close(chat)
   registry.remove(chat)
-  if id then
-    M.state_changed(chat, id)
-  end
   for _, buf in pairs(chat.buffers) do
     if vim.api.nvim_buf_is_valid(buf) then
       vim.api.nvim_buf_delete(buf, { force = true })

@@ -102,6 +102,9 @@ end
 local function return_to_user(entry)
   local message = entry.message
   local chat = message.chat --[[@as rat.Chat]]
+  if not vim.list_contains(chat.outgoing, message) then
+    return -- The chat was closed.
+  end
   forget(message)
   attachment_list.give_back(chat, message.given or {})
   give_back(chat, message.text)

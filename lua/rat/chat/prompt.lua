@@ -1,5 +1,5 @@
---- Manages the prompt buffer: takes its text for sending, recalls earlier prompts, and takes prompts back that could not be sent. No
---- text is lost when sending fails.
+--- Manages the prompt buffer: takes its text for sending, recalls earlier prompts, and takes prompts back that could not be
+--- sent. No text is lost when sending fails.
 local attachment_list = require("rat.chat.attachment_list")
 local autoscroll = require("rat.view.autoscroll")
 local buffers = require("rat.chat.buffers")
@@ -134,14 +134,6 @@ function M.restore(chat)
   for i = #prompts, 1, -1 do
     attachment_list.give_back(chat, prompts[i].attachments or {})
     M.give_back(chat, prompts[i].text or "")
-  end
-  if #prompts > 0 then
-    local buf = buffers.get(chat, "prompt")
-    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-      vim.api.nvim_win_call(win, function()
-        vim.cmd("keepjumps normal! G$")
-      end)
-    end
   end
 end
 

@@ -1,5 +1,5 @@
---- The rules of a project, in a file of its folder. They hold only while the user trusts the file as it is now (|:trust|): an agent
---- may have written it.
+--- The rules of a project, in a file of its folder. They hold only while the user trusts the file as it is now (|:trust|): an
+--- agent may have written it.
 local notify = require("rat.util.notify")
 local text_file = require("rat.util.text_file")
 

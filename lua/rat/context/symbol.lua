@@ -45,11 +45,14 @@ local function symbols_of(buf, callback)
     return callback(before.symbols)
   end
   local function keep(symbols)
+    for other in pairs(known) do
+      known[other] = vim.api.nvim_buf_is_loaded(other) and known[other] or nil
+    end
     known[buf] = { tick = tick, symbols = symbols }
     callback(symbols)
   end
   if #vim.lsp.get_clients({ bufnr = buf, method = METHOD }) == 0 then
-    return keep(syntax.symbols(buf))
+    return syntax.symbols(buf, keep)
   end
   local params = { textDocument = vim.lsp.util.make_text_document_params(buf) }
   vim.lsp.buf_request_all(buf, METHOD, params, function(answers)
@@ -57,10 +60,10 @@ local function symbols_of(buf, callback)
     for _, answer in pairs(answers) do
       flatten(answer.result or {}, found)
     end
-    if vim.api.nvim_buf_is_loaded(buf) then
-      keep(#found > 0 and found or syntax.symbols(buf))
+    if #found > 0 then
+      keep(found)
     else
-      callback({})
+      syntax.symbols(buf, keep)
     end
   end)
 end

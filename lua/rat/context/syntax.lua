@@ -2,9 +2,11 @@
 --- nodes say so and have a name.
 local M = {}
 
---- A larger buffer is not parsed for this, unless its tree is kept for highlighting anyway.
-local MAX_BYTES = 256 * 1024
+--- A larger buffer is not parsed for this, which takes 0.2 ms for each KiB, unless its tree is kept for highlighting anyway.
+local MAX_BYTES = 64 * 1024
 local MAX_NODES, MAX_DEPTH = 50000, 10
+--- How long nothing else may run, and how long the others then have, in milliseconds.
+local SLICE_MS, PAUSE_MS = 5, 1
 
 --- What the type of a node contains if it defines something, and what that is called.
 local KINDS = {
@@ -54,6 +56,9 @@ end
 ---@param buf integer
 ---@return TSNode?
 local function root_of(buf)
+  if not vim.api.nvim_buf_is_loaded(buf) then
+    return nil
+  end
   local is_kept = vim.treesitter.highlighter.active[buf] ~= nil
   local bytes = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf))
   if not is_kept and bytes > MAX_BYTES then
@@ -64,35 +69,95 @@ local function root_of(buf)
   return tree and tree:root() or nil
 end
 
---- Returns what a buffer defines, in its order; nothing if there is no parser for it.
+local timer ---@type uv.uv_timer_t?
+
+--- Goes on after others have had their turn. One thing at a time does so.
+---@param step fun()
+local function after_pause(step)
+  timer = timer or assert(vim.uv.new_timer())
+  timer:start(PAUSE_MS, 0, vim.schedule_wrap(step))
+end
+
+--- Looks at the nodes of a tree in their order, in slices.
 ---@param buf integer
----@return rat.Symbol[]
-function M.symbols(buf)
-  local found, visited = {}, 0
+---@param root TSNode
+---@param callback fun(symbols: rat.Symbol[])
+local function walk(buf, root, callback)
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  ---@type rat.Symbol[]
+  local found = {}
+  local visited = 0
+  --- The nodes that follow, the next one last, with their depths.
+  ---@type {[1]: TSNode, [2]: integer}[]
+  local stack = { { root, 0 } }
   ---@param node TSNode
+  ---@param depth integer
   local function visit(node, depth)
-    visited = visited + 1
-    if visited > MAX_NODES then
-      return
-    end
     local kind = kind_of(node)
     local name = kind and name_of(node, buf)
-    if name then
+    if kind and name then
       local first, _, last, column = node:range()
       last = column == 0 and last > first and last - 1 or last
       found[#found + 1] = { name = name, kind = kind, first = first + 1, last = last + 1 }
     end
     if depth < MAX_DEPTH then
+      local first = #stack + 1
       for child in node:iter_children() do
-        visit(child, depth + 1)
+        stack[#stack + 1] = child:named() and { child, depth + 1 } or nil
+      end
+      for i = 0, math.floor((#stack - first - 1) / 2) do
+        stack[first + i], stack[#stack - i] = stack[#stack - i], stack[first + i]
       end
     end
   end
-  local root = root_of(buf)
-  if root then
-    visit(root, 0)
+  local function run()
+    -- The nodes of a text that has changed are elsewhere by now.
+    if not vim.api.nvim_buf_is_loaded(buf) or vim.api.nvim_buf_get_changedtick(buf) ~= tick then
+      return callback(found)
+    end
+    local pause_at = vim.uv.hrtime() + SLICE_MS * 1e6
+    while #stack > 0 and visited < MAX_NODES do
+      if vim.uv.hrtime() >= pause_at then
+        return after_pause(run)
+      end
+      visited = visited + 1
+      local entry = table.remove(stack) --[[@as {[1]: TSNode, [2]: integer}]]
+      visit(entry[1], entry[2])
+    end
+    callback(found)
   end
-  return found
+  run()
+end
+
+--- Buffers to look at, one after the other.
+---@type {buf: integer, callback: fun(symbols: rat.Symbol[])}[]
+local jobs = {}
+
+local function start_job()
+  local job = jobs[1]
+  local function done(symbols)
+    table.remove(jobs, 1)
+    if jobs[1] then
+      after_pause(start_job)
+    end
+    job.callback(symbols)
+  end
+  local root = root_of(job.buf)
+  if root then
+    walk(job.buf, root, done)
+  else
+    done({})
+  end
+end
+
+--- Finds what a buffer defines, in its order; nothing if there is no parser for it.
+---@param buf integer
+---@param callback fun(symbols: rat.Symbol[]) called later, on the main loop
+function M.symbols(buf, callback)
+  jobs[#jobs + 1] = { buf = buf, callback = callback }
+  if #jobs == 1 then
+    after_pause(start_job)
+  end
 end
 
 return M

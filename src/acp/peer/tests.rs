@@ -280,7 +280,6 @@ fn a_chunk_with_half_a_surrogate_pair_is_not_lost() {
     assert_eq!(content.text(), Some("a\u{fffd}"));
 }
 
-/// One step of the property test.
 /// Holds (Hostile agents): Of more requests than any agent makes, the rest is refused at once, and room is made by answers.
 #[test]
 fn too_many_requests_at_once_are_refused() {
@@ -300,6 +299,7 @@ fn too_many_requests_at_once_are_refused() {
     assert_eq!(ask(&mut peer, MAX_REQUESTS), (1, 0));
 }
 
+/// One step of the property test.
 #[derive(Debug, Clone)]
 enum Step {
     Call,

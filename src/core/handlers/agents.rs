@@ -283,7 +283,7 @@ impl State {
         self.current = self.chats.keys().last().copied();
         // As long as a decision can be taken back, its files are needed.
         self.effects.extend(self.current.is_none().then_some(Effect::ForgetDecisions));
-        self.effects.extend(chat.key().map(Effect::ForgetFiles));
+        self.effects.extend(chat.key().map(Effect::Close));
         self.terminal_buffers.retain(|buffer| buffer.chat != id);
         self.drawn.remove(&id);
         self.after_draw.push(EditorMessage::Closed(id));

@@ -118,8 +118,8 @@ pub enum Effect {
     },
     /// Forget what a session that has ended knows about files.
     Forget(SessionKey),
-    /// The same for a session whose chat is closed; also forget all there is of files in which nothing is pending.
-    ForgetFiles(SessionKey),
+    /// The same for a session whose chat is closed. Files in which nothing is pending are forgotten altogether.
+    Close(SessionKey),
     /// Act on a terminal.
     Terminal(TerminalId, TerminalCommand),
     /// Record what has happened to a file's buffer.

@@ -102,7 +102,7 @@ impl World {
                 | Effect::Review { .. }
                 | Effect::TakeBack
                 | Effect::ForgetDecisions
-                | Effect::ForgetFiles(_)
+                | Effect::Close(_)
                 | Effect::Trace { .. }
                 | Effect::TraceMore(_)
                 | Effect::TraceClose(_)
