@@ -11,18 +11,23 @@ use super::review_states::{ReviewStates, StateWayBack};
 use crate::core::messages::event::Event;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::review::{
-    ChangeScope, ChangedFile, Comparison, Review, ReviewAction, ReviewList, ReviewOutcome,
-    ReviewedFile, ReviewedPart, SelectedHunks,
+    ChangeScope, ChangedFile, Comparison, ListPurpose, Review, ReviewAction, ReviewList,
+    ReviewOutcome, ReviewedFile, ReviewedPart, SelectedHunks,
 };
 use crate::core::messages::review_page::ReviewDraft;
 use crate::documents::{Decided, DocumentError, Documents, WayBack};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 /// How many files are looked at at once. For each of them the editor is asked something, and what is asked at once is
 /// answered in one piece.
 const AT_ONCE: usize = 16;
+
+/// How long a review that is opened waits for changes that are being looked for.
+const SCAN_LIMIT: Duration = Duration::from_secs(2);
 
 /// Why a decision on a file is not taken back.
 const CHANGED: &str = "it has changed since";
@@ -192,6 +197,12 @@ impl Reviews {
     pub(super) fn find_changes(&self, list: ReviewList, scope: FileScope) {
         let (documents, states) = (Arc::clone(&self.documents), self.states.clone());
         self.events.spawn(async move {
+            // Somebody who asks as a turn ends must not be told that it has changed nothing.
+            if list.purpose != ListPurpose::Update
+                && !documents.present_scans_done(Instant::now() + SCAN_LIMIT).await
+            {
+                tracing::info!("changes are listed before all of them have been looked for");
+            }
             let paths = documents.changed_by_agents().await;
             let mut paths = filter_in_scope(documents.disks(), &scope, paths).await;
             paths.sort_unstable();

@@ -363,4 +363,10 @@ impl Documents {
     pub async fn scans_done(&self, session: &SessionKey, deadline: Instant) -> bool {
         self.scans.done(session, deadline).await
     }
+
+    /// Waits for the scans for changes that are running now, of all sessions. Returns `false` if they have not ended by the
+    /// deadline.
+    pub async fn present_scans_done(&self, deadline: Instant) -> bool {
+        self.scans.present_done(deadline).await
+    }
 }
