@@ -12,7 +12,13 @@ end
 ---@type table<string, vim.api.keyset.user_command>
 local commands = {
   RatStart = { bang = true, nargs = "?", desc = "Open or focus the chat with an agent" },
-  RatSend = { range = true, nargs = "*", desc = "Send a prompt with the range attached" },
+  RatSend = {
+    bang = true,
+    range = true,
+    nargs = "*",
+    desc = "Send a prompt with the range attached; with ! cancel the turn for it",
+  },
+  RatQueue = { desc = "Edit the queued prompts" },
   RatAdd = {
     range = true,
     nargs = "?",

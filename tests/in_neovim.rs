@@ -56,6 +56,7 @@ mod pictures;
 mod plugins;
 mod project_rules;
 mod provider;
+mod queue;
 mod queued;
 mod quirks;
 mod random_keys;

@@ -81,6 +81,20 @@ fn every_key_of_the_prompt_does_what_it_says() {
             let sent = chat.expect_prompt();
             assert_eq!(sent.params["prompt"][0]["text"], json!("hello"));
         }
+        ("n", "g<CR>") => {
+            chat.nvim.input("ihello<Esc>g<CR>");
+            chat.agent.expect_notification("session/cancel");
+            chat.answer(request);
+            chat.end_turn("cancelled");
+            let sent = chat.expect_prompt();
+            assert_eq!(sent.params["prompt"][0]["text"], json!("hello"));
+        }
+        ("n", "g>") => {
+            chat.nvim.send("waits");
+            chat.nvim.poll_queue(&["waits"]);
+            chat.nvim.input(key);
+            chat.nvim.poll_screen("--- 1 ---");
+        }
         ("n", "<C-c>") => {
             chat.nvim.input(key);
             chat.agent.expect_notification("session/cancel");

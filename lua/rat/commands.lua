@@ -19,6 +19,8 @@ local window = require("rat.view.window")
 
 local M = {}
 
+local NO_CHAT = "No chat is open. :RatStart starts one."
+
 local NO_AGENT = "No agent is running. :RatStart starts one."
 local NO_AGENT_FOR_TURNS =
   "Start an agent in this folder first (:RatStart): turns are undone from its chat."
@@ -90,9 +92,19 @@ function M.RatSend(args)
   attachments[#attachments + 1] = attachment
   -- If no agent can be started, the attachments stay for the next prompt, and the text is in its history.
   history.push(chat and chat.cwd or vim.fn.getcwd(), args.args)
-  prompt.send({ text = args.args, attachments = attachments, chat = chat }, function()
+  local now = args.bang or nil
+  local message = { text = args.args, attachments = attachments, chat = chat, now = now }
+  prompt.send(message, function()
     attachment_list.take_all(chat)
   end)
+end
+
+function M.RatQueue()
+  local chat = current_chat.get()
+  if not chat then
+    return notify.warn(NO_CHAT)
+  end
+  require("rat.view.queue_page").open(chat)
 end
 
 function M.RatAdd(args)
@@ -209,7 +221,7 @@ end
 function M.switch_chat(step)
   local chat = current_chat.get()
   if not chat then
-    return notify.warn("No chat is open. :RatStart starts one.")
+    return notify.warn(NO_CHAT)
   end
   local other = registry.neighbour(chat, step)
   if other == chat then
@@ -224,7 +236,7 @@ local function toggle_view(view)
   if chat then
     window.toggle_view(chat, view)
   else
-    notify.warn("No chat is open. :RatStart starts one.")
+    notify.warn(NO_CHAT)
   end
 end
 

@@ -52,7 +52,7 @@ end
 
 --- Sends a prompt. If no agent is running, the default one is started first. Returns without waiting for either.
 ---@param text string
----@param opts? {context: rat.Context[]?, session: (string|integer)?}
+---@param opts? {context: rat.Context[]?, session: (string|integer)?, now: boolean?}
 function M.send(text, opts)
   opts = opts or {}
   assert(type(text) == "string", "rat.send: text must be a string")
@@ -63,7 +63,8 @@ function M.send(text, opts)
   end
   gather(opts.context or {}, function(attachments)
     if vim.trim(text) ~= "" or #attachments > 0 then
-      require("rat.chat.prompt").send({ text = text, attachments = attachments, chat = chat })
+      local message = { text = text, attachments = attachments, chat = chat, now = opts.now }
+      require("rat.chat.prompt").send(message)
     end
   end)
 end

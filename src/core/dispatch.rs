@@ -203,7 +203,7 @@ impl State {
             UserAction::ListChanges(list) => self.list_changes(list),
             UserAction::Compare(comparison) => self.compare(comparison),
             UserAction::KeepAsBase(path, base) => self.keep_as_base(path, base),
-            UserAction::Prompt { chat, prompt } => self.prompt(chat, prompt),
+            UserAction::Prompt { chat, prompt, now } => self.prompt(chat, prompt, now),
             UserAction::Cancel(chat) => self.with_chat(chat, Self::cancel),
             UserAction::Stop(chat) => self.with_chat(chat, Self::stop),
             UserAction::Close(chat) => self.with_chat(chat, Self::close_chat),
@@ -219,13 +219,9 @@ impl State {
             }
             UserAction::LoginEnded { chat, status } => self.terminal_login_over(chat, status),
             UserAction::Logout(chat) => self.with_chat(chat, Self::logout),
-            UserAction::TakeQueued { chat, index } => {
-                self.with_chat(chat, |state, id| state.take_queued(id, index));
+            UserAction::Queue(chat, action) => {
+                self.with_chat(chat, |state, id| state.act_on_queue(id, action));
             }
-            UserAction::DropQueued { chat, text } => {
-                self.with_chat(chat, |state, id| state.drop_queued(id, &text));
-            }
-            UserAction::ResumeQueue(chat) => self.with_chat(chat, Self::resume_queue),
             UserAction::Permission { chat, id, revision, choice } => {
                 self.permission_answered(chat, id, revision, choice);
             }

@@ -16,7 +16,7 @@ use crate::core::messages::files::{
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
 use crate::core::messages::policy::{ChatPolicy, Unsaved, WriteDirty};
 use crate::core::messages::status::ChatState;
-use crate::core::messages::user::{PermissionChoice, SessionTarget, UserAction};
+use crate::core::messages::user::{PermissionChoice, QueueAction, SessionTarget, UserAction};
 use crate::core::state::State;
 use crate::edit::unified::FileDiff;
 use crate::edit::{Revision, Text};
@@ -64,8 +64,12 @@ fn start_new() -> Event {
 }
 
 fn prompt(text: &str) -> Event {
+    send(text, false)
+}
+
+fn send(text: &str, now: bool) -> Event {
     let prompt = Prompt { text: text.to_owned(), attachments: Vec::new() };
-    Event::User(UserAction::Prompt { chat: None, prompt })
+    Event::User(UserAction::Prompt { chat: None, prompt, now })
 }
 
 fn option(id: &str, kind: OptionKind) -> PermissionOption {
@@ -96,7 +100,8 @@ enum Step {
     Start,
     StartNew,
     SwitchSession(u8),
-    Prompt,
+    Prompt(bool),
+    SendQueued(u64),
     Reply,
     ReplyWithError(bool),
     Ask(u8),
@@ -126,7 +131,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0..3usize).prop_map(Step::PromptContext),
         1 => Just(Step::Start),
-        3 => Just(Step::Prompt),
+        3 => any::<bool>().prop_map(Step::Prompt),
+        1 => (1..5u64).prop_map(Step::SendQueued),
         1 => Just(Step::StartNew),
         1 => (1..4u8).prop_map(Step::SwitchSession),
         6 => Just(Step::Reply),
@@ -202,7 +208,10 @@ fn play(world: &mut World, step: Step) {
             let name = if number == 1 { "s".to_owned() } else { format!("s{number}") };
             world.session = Some(name.as_str().into());
         }
-        Step::Prompt => world.handle(prompt("do it")),
+        Step::Prompt(now) => world.handle(send("do it", now)),
+        Step::SendQueued(number) => {
+            world.handle(Event::User(UserAction::Queue(None, QueueAction::Send(number))));
+        }
         Step::Reply => {
             world.reply();
         }
@@ -316,9 +325,9 @@ proptest! {
         let mut world = World::ready_with(unsaved);
         let mut written = 0;
         for step in steps {
-            if matches!(step, Step::Prompt) {
+            if let Step::Prompt(now) = step {
                 written += 1;
-                world.handle(prompt(&format!("prompt {written}.")));
+                world.handle(send(&format!("prompt {written}."), now));
             } else {
                 play(&mut world, step);
             }

@@ -386,7 +386,7 @@ impl Run {
             Task::Prompt(text) => {
                 self.stage = Stage::InTurn;
                 let prompt = Prompt { text, attachments: Vec::new() };
-                self.handle(Event::User(UserAction::Prompt { chat: None, prompt }));
+                self.handle(Event::User(UserAction::Prompt { chat: None, prompt, now: false }));
             }
             Task::ListCommands => self.stage = Stage::Listing(Instant::now() + COMMANDS_LIMIT),
             Task::ListSessions => {

@@ -112,7 +112,7 @@ impl World {
     /// The user sends a prompt.
     pub(crate) fn prompt(&mut self, text: &str) {
         let prompt = Prompt { text: text.to_owned(), attachments: Vec::new() };
-        self.user(UserAction::Prompt { chat: None, prompt });
+        self.user(UserAction::Prompt { chat: None, prompt, now: false });
     }
 
     /// The user decides the oldest request for permission.

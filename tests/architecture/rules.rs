@@ -122,6 +122,7 @@ const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/chat/placeholder.lua", "says in an empty prompt what to do"),
     ("lua/rat/util/toast.lua", "fills a window of its own"),
     ("lua/rat/view/rules_page.lua", "shows beside the user's rules where they come from"),
+    ("lua/rat/view/queue_page.lua", "shows beside the user's prompts what goes with them"),
 ];
 
 /// What hands a text to a place on the screen that is no buffer, and the files that see to it that it is fit for that.
@@ -138,6 +139,7 @@ const BESIDE_TEXT: &[(&str, &str)] = &[
     ("lua/rat/review/list.lua", "a title escaped by `text`"),
     ("lua/rat/review/comments.lua", "what the user has typed"),
     ("lua/rat/view/rules_page.lua", "a title that the binary has made one line"),
+    ("lua/rat/view/queue_page.lua", "numbers and words of ours"),
     ("lua/rat/diff/tab_page.lua", "words of ours, names escaped by `text`"),
     ("lua/rat/chat/placeholder.lua", "words and keys of ours"),
     ("lua/rat/ask/login.lua", "a title escaped by `text`"),

@@ -171,8 +171,10 @@ async fn an_agent_changes_unsaved_text_in_any_editor() {
         focus: false,
     };
     let prompt = Prompt { text: "shout".into(), attachments: Vec::new() };
-    let mut waiting: Vec<Event> =
-        [start, UserAction::Prompt { chat: None, prompt }].into_iter().map(Event::User).collect();
+    let mut waiting: Vec<Event> = [start, UserAction::Prompt { chat: None, prompt, now: false }]
+        .into_iter()
+        .map(Event::User)
+        .collect();
     let turn_ended = async {
         loop {
             for event in std::mem::take(&mut waiting) {

@@ -222,9 +222,14 @@ end
 
 --- A status of the chat.
 function Child:status(status)
+  local numbers = {}
+  for i in ipairs((status or {}).queued or {}) do
+    numbers[i] = i
+  end
   self:say(
     "status",
     vim.tbl_extend("force", {
+      queue_numbers = numbers,
       chat = 1,
       agent = "claude",
       title = "Claude",

@@ -2,6 +2,7 @@
 local current_chat = require("rat.chat.current")
 local drafts = require("rat.chat.drafts")
 local notify = require("rat.util.notify")
+local queue_page = require("rat.view.queue_page")
 local rpc = require("rat.rpc")
 local text_of = require("rat.util.text")
 -- `rat.ask.chooser` is loaded on first use.
@@ -137,12 +138,13 @@ end
 --- Removes an attachment or a queued prompt. If there are several, the user chooses one.
 ---@param chat rat.Chat
 function M.remove(chat)
-  ---@type (rat.Attachment|string)[]
-  local items = vim.list_extend(vim.list_slice(chat.attachments), chat.status.queued)
+  ---@type (rat.Attachment|rat.QueuedPrompt)[]
+  local items = vim.list_slice(chat.attachments)
+  vim.list_extend(items, queue_page.prompts(chat))
   local function remove(item)
-    if type(item) == "string" then
-      chat.sent[item] = nil
-      return rpc.notify("queue_drop", { chat = chat.id, text = item })
+    if item.number then
+      chat.sent[item.text] = nil
+      return rpc.notify("queue_drop", { chat = chat.id, number = item.number })
     end
     chat.attachments = vim.tbl_filter(function(other)
       return other ~= item
@@ -155,7 +157,7 @@ function M.remove(chat)
     return remove(items[1])
   end
   local function describe(item)
-    return type(item) == "string" and "» " .. text_of.first_line(item) or M.describe(item)
+    return item.number and "» " .. text_of.first_line(item.text) or M.describe(item)
   end
   local opts = { prompt = "Remove which?", format_item = describe }
   require("rat.ask.chooser").open(items, opts, function(item)

@@ -15,6 +15,7 @@ local placeholder = require("rat.chat.placeholder")
 local prompt = require("rat.chat.prompt")
 local prompt_header = require("rat.chat.prompt_header")
 local question = require("rat.ask.question")
+local queue_page = require("rat.view.queue_page")
 local quit_guard = require("rat.chat.quit_guard")
 local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
@@ -163,6 +164,7 @@ function M.updated(payload)
   quit_guard.updated(chat)
   if queued + #chat.status.queued > 0 then
     drafts.changed(chat)
+    queue_page.updated(chat)
   end
   return chat, changed
 end

@@ -8,6 +8,7 @@ local notify = require("rat.util.notify")
 local permission = require("rat.ask.permission")
 local prompt = require("rat.chat.prompt")
 local question_list = require("rat.ask.question_list")
+local queue_page = require("rat.view.queue_page")
 local registry = require("rat.chat.registry")
 local request_diff = require("rat.diff.request")
 local request_list = require("rat.ask.request_list")
@@ -199,6 +200,14 @@ local prompt_keys = {
   { modes = { "n", "i" }, lhs = "<C-s>", doc = "send", run = send },
   {
     modes = { "n" },
+    lhs = "g<CR>",
+    doc = "send now: cancel a running turn for it",
+    run = function(chat)
+      prompt.submit(chat, true)
+    end,
+  },
+  {
+    modes = { "n" },
     lhs = "<C-c>",
     doc = "cancel the turn",
     run = function(chat)
@@ -229,6 +238,14 @@ local prompt_keys = {
     doc = "edit a queued prompt",
     run = function(chat)
       prompt.take_back(chat)
+    end,
+  },
+  {
+    modes = { "n" },
+    lhs = "g>",
+    doc = "show the queue: edit, reorder, send now",
+    run = function(chat)
+      queue_page.open(chat)
     end,
   },
   {

@@ -2,6 +2,7 @@
 --- mentions is missing.
 local attachment = require("rat.context.attachment")
 local attachment_list = require("rat.chat.attachment_list")
+local config = require("rat.config")
 local drafts = require("rat.chat.drafts")
 local mention = require("rat.chat.mention")
 local notify = require("rat.util.notify")
@@ -14,6 +15,7 @@ local M = {}
 ---@field text string
 ---@field attachments rat.Attachment[] what the user attached, later also what the text mentions
 ---@field chat? rat.Chat nil if the agent is still being started
+---@field now? boolean whether to cancel a running turn for it; nil: as configured
 ---@field given? rat.Attachment[] what the user attached
 
 ---@class rat.Outgoing
@@ -82,10 +84,15 @@ local function send(entry)
   if message.chat then
     message.chat.sent[message.text] = attachments
   end
+  local now = message.now
+  if now == nil then
+    now = config.get().during_turn == "interrupt"
+  end
   rpc.request("prompt", {
     chat = message.chat and message.chat.id,
     text = message.text,
     attachments = attachments,
+    now = now or nil,
   })
 end
 

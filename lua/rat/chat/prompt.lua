@@ -10,6 +10,7 @@ local launch = require("rat.chat.launch")
 local notify = require("rat.util.notify")
 local outbox = require("rat.chat.outbox")
 local prompt_header = require("rat.chat.prompt_header")
+local queue_page = require("rat.view.queue_page")
 local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
@@ -76,7 +77,8 @@ end
 
 --- Sends the text of the prompt buffer with the attachments. If both are empty, resumes a paused queue.
 ---@param chat rat.Chat
-function M.submit(chat)
+---@param now? boolean whether to cancel a running turn instead of waiting for its end; by default as configured
+function M.submit(chat, now)
   local buf = buffers.get(chat, "prompt")
   local text = typed_text(buf)
   if text == "" and #chat.attachments == 0 then
@@ -87,7 +89,8 @@ function M.submit(chat)
   end
   -- The attachments are copied, since they are removed from the chat only once the prompt is on its way.
   local attachments = vim.list_slice(chat.attachments)
-  M.send({ text = text, attachments = attachments, chat = chat }, function()
+  local message = { text = text, attachments = attachments, chat = chat, now = now }
+  M.send(message, function()
     attachment_list.take_all(chat)
     -- If the user recalled an earlier prompt and sent that, the draft they had been writing comes back.
     scratch.fill(buf, history.draft(buf) or {})
@@ -140,19 +143,23 @@ end
 --- Takes a prompt out of the queue to edit it. If several are queued, the user chooses one.
 ---@param chat rat.Chat
 function M.take_back(chat)
-  local function edit_queued(index)
-    rpc.notify("queue_take", { chat = chat.id, index = index })
+  ---@param queued rat.QueuedPrompt
+  local function edit_queued(queued)
+    rpc.notify("queue_take", { chat = chat.id, number = queued.number })
   end
-  local queued = chat.status.queued
+  local queued = queue_page.prompts(chat)
   if #queued == 1 then
-    return edit_queued(1)
+    return edit_queued(queued[1])
   elseif #queued == 0 then
     return notify.info("No prompt is queued")
   end
-  local opts = { prompt = "Edit which prompt?", format_item = text_of.first_line }
-  require("rat.ask.chooser").open(queued, opts, function(_, index)
-    if index then
-      edit_queued(index)
+  local function describe(item)
+    return text_of.first_line(item.text)
+  end
+  local opts = { prompt = "Edit which prompt?", format_item = describe }
+  require("rat.ask.chooser").open(queued, opts, function(item)
+    if item then
+      edit_queued(item)
     end
   end)
 end

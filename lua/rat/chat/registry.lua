@@ -15,6 +15,7 @@ local M = {}
 ---@field detail? string what the agent is doing, or why it failed
 ---@field prompt? string the prompt that the agent is working on
 ---@field queued string[] prompts that wait for the end of the turn
+---@field queue_numbers integer[] the numbers of these
 ---@field queue_paused boolean
 ---@field permissions rat.msg.WaitingPermission[]
 ---@field elicitations rat.msg.WaitingElicitation[]
@@ -67,6 +68,7 @@ function M.blank_status(state, detail)
     state = state,
     detail = detail,
     queued = {},
+    queue_numbers = {},
     queue_paused = false,
     permissions = {},
     elicitations = {},

@@ -287,6 +287,7 @@ function M.status(chat)
   end
   ---@type table
   local status = vim.deepcopy(chat.status)
+  status.queue_numbers = nil
   status.chat = chat.id
   status.agent = chat.agent
   status.title = chat.title

@@ -222,6 +222,13 @@ return {
         .. " what of its changes you accepted, rejected or undid.",
     },
     {
+      name = "during_turn",
+      type = "string",
+      choices = { "queue", "interrupt" },
+      doc = "What sending a prompt does while the agent works. `queue`: it is sent when the turn ends."
+        .. " `interrupt`: the turn is cancelled for it.",
+    },
+    {
       name = "write_dirty",
       type = "string",
       choices = { "separate", "save", "ask" },

@@ -41,6 +41,7 @@ impl Chat {
                 (text.len() <= MAX_PROMPT_BYTES).then(|| text.clone())
             }),
             queued: self.queue.texts().map(str::to_owned).collect(),
+            queue_numbers: self.queue.numbers().collect(),
             queue_paused: self.queue.is_paused(),
             permissions: self
                 .awaiting_user

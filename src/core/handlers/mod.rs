@@ -19,6 +19,7 @@ mod permission;
 mod persistence;
 mod prompt_context;
 mod proposed_writes;
+mod queue;
 mod reconnect;
 mod review;
 mod review_list;

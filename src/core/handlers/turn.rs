@@ -25,7 +25,8 @@ use crate::session::update::{Role, Severity, Update};
 use std::path::PathBuf;
 
 impl State {
-    pub(in crate::core) fn prompt(&mut self, chat: Option<ChatId>, prompt: Prompt) {
+    /// Sends a prompt, or queues it while the agent works; with `now`, the running turn is cancelled in its favour.
+    pub(in crate::core) fn prompt(&mut self, chat: Option<ChatId>, prompt: Prompt, now: bool) {
         let Some(id) = self.find_chat(chat) else {
             return self.notify(Level::Warn, user_messages::no_chat());
         };
@@ -34,8 +35,11 @@ impl State {
         match &chat.phase {
             Phase::Ready => self.start_turn(id, prompt),
             Phase::Running(_) | Phase::Starting(_) if !chat.is_reconnecting() => {
-                chat.queue.push(prompt);
+                let number = chat.queue.push(prompt);
                 chat.redraw.status = true;
+                if now {
+                    self.send_queued(id, number);
+                }
             }
             Phase::Running(_) | Phase::Starting(_) | Phase::Failed(_) | Phase::Stopped => {
                 // A prompt restarts an agent that has ended.
@@ -54,34 +58,6 @@ impl State {
         if let Some(prompt) = chat.queue.next() {
             self.start_turn(id, prompt);
         }
-    }
-
-    pub(in crate::core) fn take_queued(&mut self, id: ChatId, index: usize) {
-        let Some(chat) = self.chats.get_mut(&id) else { return };
-        if let Some(prompt) = chat.queue.remove(index) {
-            chat.redraw.status = true;
-            self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: true });
-        }
-    }
-
-    pub(in crate::core) fn drop_queued(&mut self, id: ChatId, text: &str) {
-        let Some(chat) = self.chats.get_mut(&id) else { return };
-        let index = chat.queue.texts().position(|queued| queued == text);
-        match index {
-            Some(index) => {
-                chat.queue.remove(index);
-                chat.redraw.status = true;
-            }
-            None => self.notify(Level::Info, "That prompt is not queued any more"),
-        }
-    }
-
-    pub(in crate::core) fn resume_queue(&mut self, id: ChatId) {
-        if let Some(chat) = self.chats.get_mut(&id) {
-            chat.queue.resume();
-            chat.redraw.status = true;
-        }
-        self.send_next_prompt(id);
     }
 
     /// Cancels the turn (ACP cancellation). The agent is notified once, everything that waits for the user is answered,
@@ -134,10 +110,12 @@ impl State {
         let note =
             format!("{} did not stop, so it was ended and started again", chat.agent_title());
         chat.transcript.note(Severity::Warning, note, Vec::new());
+        // Nothing is sent to it before it has started.
+        chat.queue.hold();
         self.end_turn(id, true, "cancelled");
         self.restart(id);
         if let Some(chat) = self.chats.get_mut(&id) {
-            chat.queue.pause();
+            chat.queue.hold();
         }
     }
 

@@ -60,6 +60,8 @@ pub struct ChatStatus {
     pub prompt: Option<String>,
     /// Queued prompts, in the order they will be sent.
     pub queued: Vec<String>,
+    /// Their numbers, in the same order.
+    pub queue_numbers: Vec<u64>,
     /// Whether the queue waits for the user to resume it.
     pub queue_paused: bool,
     /// Unanswered permission requests, oldest first.

@@ -63,6 +63,8 @@ pub enum UserAction {
         chat: Option<ChatId>,
         /// The prompt.
         prompt: Prompt,
+        /// Whether to cancel the running turn instead of waiting for its end.
+        now: bool,
     },
     /// `:RatCancel`.
     Cancel(Option<ChatId>),
@@ -123,22 +125,8 @@ pub enum UserAction {
     },
     /// `:RatLogout`.
     Logout(Option<ChatId>),
-    /// Take a prompt out of the queue in order to edit it.
-    TakeQueued {
-        /// The chat.
-        chat: Option<ChatId>,
-        /// Position in the queue, counted from 0.
-        index: usize,
-    },
-    /// Remove a prompt from the queue.
-    DropQueued {
-        /// The chat.
-        chat: Option<ChatId>,
-        /// The text of the prompt. A position would be unreliable, since earlier prompts may have been sent meanwhile.
-        text: String,
-    },
-    /// Resume a paused queue.
-    ResumeQueue(Option<ChatId>),
+    /// Change the queue of prompts.
+    Queue(Option<ChatId>, QueueAction),
     /// Answer a permission request.
     Permission {
         /// The chat; `None` for any chat.
@@ -289,4 +277,36 @@ pub enum PermissionChoice {
     Allow,
     /// Reject it once, with a reason for the agent if one is given.
     Deny(Option<String>),
+}
+
+/// What the user does with the queue of prompts. Prompts are meant by their numbers in
+/// [`ChatStatus`](super::status::ChatStatus), since others may have been sent meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueueAction {
+    /// Take a prompt out in order to edit it.
+    Take(u64),
+    /// Remove a prompt.
+    Drop(u64),
+    /// Send a prompt before all others. A running turn is cancelled for it.
+    Send(u64),
+    /// Give the queue this order and these texts.
+    Arrange {
+        /// The prompts.
+        prompts: Vec<ArrangedPrompt>,
+        /// The numbers of those that the user has seen: the ones that are not among `prompts` are removed.
+        known: Vec<u64>,
+    },
+    /// Resume the paused queue.
+    Resume,
+}
+
+/// A prompt of an edited queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArrangedPrompt {
+    /// Its number; `None` if it is new.
+    pub number: Option<u64>,
+    /// Its text.
+    pub text: String,
+    /// Whether the user has changed the text.
+    pub is_changed: bool,
 }

@@ -79,7 +79,7 @@ fn an_agent_may_begin_a_turn_by_itself_and_prompts_wait_for_its_end() {
     assert_eq!(world.chat_state(), ChatState::Cancelling);
     report(&mut world, Activity::Idle(StopReason::Cancelled));
     assert_eq!((world.chat_state(), prompts(&world)), (ChatState::Ready, 0), "cancelled: it waits");
-    world.handle(Event::User(UserAction::ResumeQueue(None)));
+    world.handle(Event::User(UserAction::Queue(None, QueueAction::Resume)));
     assert_eq!(prompts(&world), 1);
 }
 

@@ -34,7 +34,11 @@ fn each_session_has_its_own_turn_and_its_own_words() {
     let mut world = two_ready_chats();
     world.handle(prompt("second"));
     let first = Prompt { text: "first".to_owned(), attachments: Vec::new() };
-    world.handle(Event::User(UserAction::Prompt { chat: Some(ChatId(1)), prompt: first }));
+    world.handle(Event::User(UserAction::Prompt {
+        chat: Some(ChatId(1)),
+        prompt: first,
+        now: false,
+    }));
     say_in(&mut world, "s2", "to two");
     say_in(&mut world, "s", "to one");
     assert!(transcript(&world, 1).contains("to one") && !transcript(&world, 1).contains("to two"));
@@ -154,7 +158,11 @@ fn one_login_serves_all_sessions_that_wait_for_it() {
         || CallError::Rpc { code: AUTH_REQUIRED, message: String::new(), detail: None, data: None };
     world.reply_with_error(login_required());
     let first = Prompt { text: "first".to_owned(), attachments: Vec::new() };
-    world.handle(Event::User(UserAction::Prompt { chat: Some(ChatId(1)), prompt: first }));
+    world.handle(Event::User(UserAction::Prompt {
+        chat: Some(ChatId(1)),
+        prompt: first,
+        now: false,
+    }));
     world.reply_with_error(login_required());
     assert_eq!(world.questions.len(), 1, "asked once");
     play(&mut world, Step::Question(Some(1)));

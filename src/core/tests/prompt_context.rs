@@ -64,7 +64,7 @@ fn file_prompt() -> Event {
         body: Body::File("/project/a.bin".into()),
     };
     let prompt = Prompt { text: String::new(), attachments: vec![attachment] };
-    Event::User(UserAction::Prompt { chat: None, prompt })
+    Event::User(UserAction::Prompt { chat: None, prompt, now: false })
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_cancel_returns_a_prompt_that_was_not_sent() {
     // Context that arrives now is ignored.
     world.context_collected(1);
     assert!(world.sent.is_empty());
-    world.handle(Event::User(UserAction::ResumeQueue(None)));
+    world.handle(Event::User(UserAction::Queue(None, QueueAction::Resume)));
     world.context_collected(1);
     assert_eq!(sent(&world)[0], "next");
     let ends = |told: &&EditorMessage| matches!(told, EditorMessage::Autocommand(UserAutocmd::TurnEnd(_, why, _)) if why == "cancelled");

@@ -156,3 +156,33 @@ fn the_progress_of_a_long_first_scan_is_shown() {
     world.handle(Event::FolderScan(ChatId(1), None));
     assert_eq!(detail(&world), None);
 }
+
+/// Holds (Turns): A prompt that is to be sent now cancels the turn and is sent next; what was queued goes on after it.
+#[test]
+fn a_prompt_that_is_sent_now_does_not_pause_the_queue() {
+    let running = |world: &World| {
+        world.state.chats[&ChatId(1)]
+            .turn()
+            .map(|turn| turn.prompt.text.clone())
+            .unwrap_or_default()
+    };
+    let mut world = World::ready();
+    world.handle(prompt("go"));
+    world.handle(prompt("later"));
+    world.handle(send("now", true));
+    assert_eq!(world.chat_state(), ChatState::Cancelling);
+    world.reply();
+    assert_eq!(running(&world), "now");
+    world.handle(prompt("last"));
+    let last = world.state.chats[&ChatId(1)].status().queue_numbers[1];
+    world.handle(Event::User(UserAction::Queue(None, QueueAction::Send(last))));
+    world.reply();
+    assert_eq!(running(&world), "last");
+    world.handle(Event::User(UserAction::Cancel(None)));
+    world.reply();
+    let status = world.state.chats[&ChatId(1)].status();
+    assert!(status.queue_paused, "a cancel of the user pauses it");
+    assert_eq!(status.queued, ["later"]);
+    world.handle(Event::User(UserAction::Queue(None, QueueAction::Resume)));
+    assert_eq!(running(&world), "later");
+}

@@ -15,7 +15,7 @@ mod write;
 use crate::core::messages::files::BufferEvent;
 use crate::core::messages::page;
 use crate::core::messages::review::Comparison;
-use crate::core::messages::user::UserAction;
+use crate::core::messages::user::{QueueAction, UserAction};
 use crate::nvim::value::{self, ReadError};
 use crate::session::author::ChatId;
 use rmpv::Value;
@@ -66,6 +66,10 @@ pub(in crate::nvim) enum FromLua {
     QueueTake(prompt::QueueTake),
     /// The user removes a prompt from the queue.
     QueueDrop(prompt::QueueDrop),
+    /// The user has a queued prompt sent at once, for which a running turn is cancelled.
+    QueueSend(prompt::QueueSend),
+    /// The user has edited the queue.
+    QueueArrange(prompt::QueueArrange),
     /// The user resumes a paused queue.
     QueueGo(QueueGo),
     /// The user answers a permission request.
@@ -207,9 +211,13 @@ impl FromLua {
             Self::Login(login) => login.into(),
             Self::LoginEnded(ended) => ended.into(),
             Self::Logout(Logout { chat }) => UserAction::Logout(chat.map(ChatId)),
-            Self::QueueTake(take) => take.try_into()?,
+            Self::QueueTake(take) => take.into(),
             Self::QueueDrop(drop) => drop.into(),
-            Self::QueueGo(QueueGo { chat }) => UserAction::ResumeQueue(chat.map(ChatId)),
+            Self::QueueSend(send) => send.into(),
+            Self::QueueArrange(arrange) => arrange.into(),
+            Self::QueueGo(QueueGo { chat }) => {
+                UserAction::Queue(chat.map(ChatId), QueueAction::Resume)
+            }
             Self::Permission(permission) => permission.into(),
             Self::Elicitation(elicitation) => elicitation.into(),
             Self::Answer(answer) => answer.try_into()?,

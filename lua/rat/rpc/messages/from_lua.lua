@@ -109,6 +109,7 @@
 ---@field chat? integer The chat; without it, the one used last.
 ---@field text? string The text.
 ---@field attachments? rat.notify.Attachment[] The attachments.
+---@field now? boolean Whether to cancel the running turn instead of waiting for its end.
 
 --- An attachment of a prompt. It may come from a draft that another version has saved, so unknown fields are ignored.
 ---@alias rat.notify.Attachment rat.msg.Attachment
@@ -157,12 +158,29 @@
 --- Takes a prompt out of the queue.
 ---@class (exact) rat.notify.QueueTake
 ---@field chat? integer The chat; without it, the one used last.
----@field index integer The position in the queue, from 1.
+---@field number integer The number of the prompt.
 
 --- Removes a prompt from the queue.
 ---@class (exact) rat.notify.QueueDrop
 ---@field chat? integer The chat; without it, the one used last.
----@field text string The text of the prompt. A position would be unreliable, since earlier prompts may have been sent meanwhile.
+---@field number integer The number of the prompt.
+
+--- Sends a queued prompt before all others.
+---@class (exact) rat.notify.QueueSend
+---@field chat? integer The chat; without it, the one used last.
+---@field number integer The number of the prompt.
+
+--- Gives the queue another order and other texts.
+---@class (exact) rat.notify.QueueArrange
+---@field chat? integer The chat; without it, the one used last.
+---@field prompts? rat.notify.ArrangedPrompt[] The prompts, in the order in which they are sent.
+---@field known? integer[] The numbers of the prompts that the user has seen. Those of them that are not among `prompts` are removed.
+
+--- A prompt of an edited queue.
+---@class (exact) rat.notify.ArrangedPrompt
+---@field number? integer Its number; missing if it is new.
+---@field text string Its text.
+---@field changed? boolean Whether the user has changed the text.
 
 --- Resumes a paused queue.
 ---@class (exact) rat.notify.QueueGo
@@ -435,6 +453,8 @@
 ---@field logout rat.notify.Logout `:RatLogout`: logs out.
 ---@field queue_take rat.notify.QueueTake The user takes a prompt out of the queue in order to edit it.
 ---@field queue_drop rat.notify.QueueDrop The user removes a prompt from the queue.
+---@field queue_send rat.notify.QueueSend The user has a queued prompt sent at once, for which a running turn is cancelled.
+---@field queue_arrange rat.notify.QueueArrange The user has edited the queue.
 ---@field queue_go rat.notify.QueueGo The user resumes a paused queue.
 ---@field permission rat.notify.Permission The user answers a permission request.
 ---@field elicitation rat.notify.Elicitation The user answers an elicitation or has its form validated.

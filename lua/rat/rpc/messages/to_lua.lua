@@ -20,6 +20,7 @@
 ---@field detail? string What the agent is doing or why it failed, in one line.
 ---@field prompt? string The prompt that the agent is working on, unless it is very long or cancelled.
 ---@field queued string[] Queued prompts, in the order they will be sent.
+---@field queue_numbers integer[] Their numbers, in the same order.
 ---@field queue_paused boolean Whether the queue waits for the user to resume it.
 ---@field permissions rat.msg.WaitingPermission[] Unanswered permission requests, oldest first.
 ---@field elicitations rat.msg.WaitingElicitation[] Unanswered elicitations, oldest first.

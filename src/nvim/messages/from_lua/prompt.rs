@@ -1,7 +1,7 @@
 //! Sending prompts and editing the queue.
 
-use super::{Chat, from_zero};
-use crate::core::messages::user::UserAction;
+use super::Chat;
+use crate::core::messages::user::{self, QueueAction, UserAction};
 use crate::nvim::value::ReadError;
 use crate::session::author::ChatId;
 use crate::session::prompt::{self, Body};
@@ -22,6 +22,9 @@ pub(in crate::nvim) struct Prompt {
     /// The attachments.
     #[serde(default)]
     attachments: Vec<Attachment>,
+    /// Whether to cancel the running turn instead of waiting for its end.
+    #[serde(default)]
+    now: bool,
 }
 
 /// An attachment of a prompt. It may come from a draft that another version has saved, so unknown fields are ignored.
@@ -46,38 +49,91 @@ pub(in crate::nvim) struct Attachment {
     path: Option<String>,
 }
 
-/// Takes a prompt out of the queue.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(in crate::nvim) struct QueueTake {
-    /// The chat; without it, the one used last.
-    chat: Option<Chat>,
-    /// The position in the queue, from 1.
-    index: u32,
+/// Defines messages about a queued prompt.
+macro_rules! about_a_queued_prompt {
+    ($($(#[$doc:meta])* $name:ident => $action:ident),* $(,)?) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Deserialize)]
+            #[cfg_attr(test, derive(JsonSchema))]
+            #[serde(deny_unknown_fields)]
+            pub(in crate::nvim) struct $name {
+                /// The chat; without it, the one used last.
+                chat: Option<Chat>,
+                /// The number of the prompt.
+                number: u64,
+            }
+
+            impl From<$name> for UserAction {
+                fn from($name { chat, number }: $name) -> Self {
+                    Self::Queue(chat.map(ChatId), QueueAction::$action(number))
+                }
+            }
+        )*
+    };
 }
 
-/// Removes a prompt from the queue.
+about_a_queued_prompt!(
+    /// Takes a prompt out of the queue.
+    QueueTake => Take,
+    /// Removes a prompt from the queue.
+    QueueDrop => Drop,
+    /// Sends a queued prompt before all others.
+    QueueSend => Send,
+);
+
+/// Gives the queue another order and other texts.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(in crate::nvim) struct QueueDrop {
+pub(in crate::nvim) struct QueueArrange {
     /// The chat; without it, the one used last.
     chat: Option<Chat>,
-    /// The text of the prompt. A position would be unreliable, since earlier prompts may have been sent meanwhile.
+    /// The prompts, in the order in which they are sent.
+    #[serde(default)]
+    prompts: Vec<ArrangedPrompt>,
+    /// The numbers of the prompts that the user has seen. Those of them that are not among `prompts` are removed.
+    #[serde(default)]
+    known: Vec<u64>,
+}
+
+/// A prompt of an edited queue.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct ArrangedPrompt {
+    /// Its number; missing if it is new.
+    number: Option<u64>,
+    /// Its text.
     text: String,
+    /// Whether the user has changed the text.
+    #[serde(default)]
+    changed: bool,
+}
+
+impl From<QueueArrange> for UserAction {
+    fn from(QueueArrange { chat, prompts, known }: QueueArrange) -> Self {
+        let arranged = |ArrangedPrompt { number, text, changed }| user::ArrangedPrompt {
+            number,
+            text,
+            is_changed: changed,
+        };
+        let prompts = prompts.into_iter().map(arranged).collect();
+        Self::Queue(chat.map(ChatId), QueueAction::Arrange { prompts, known })
+    }
 }
 
 impl TryFrom<Prompt> for UserAction {
     type Error = ReadError;
 
-    fn try_from(Prompt { chat, text, attachments }: Prompt) -> Result<Self, ReadError> {
+    fn try_from(Prompt { chat, text, attachments, now }: Prompt) -> Result<Self, ReadError> {
         let attachments = attachments.into_iter().enumerate().map(|(index, attachment)| {
             let of = |error: ReadError| error.within_item(index).within("attachments");
             prompt::Attachment::try_from(attachment).map_err(of)
         });
         let attachments = attachments.collect::<Result<_, _>>()?;
-        Ok(Self::Prompt { chat: chat.map(ChatId), prompt: prompt::Prompt { text, attachments } })
+        let prompt = prompt::Prompt { text, attachments };
+        Ok(Self::Prompt { chat: chat.map(ChatId), prompt, now })
     }
 }
 
@@ -97,19 +153,5 @@ impl TryFrom<Attachment> for prompt::Attachment {
                 (None, None) => return Err(ReadError::of("text", "missing")),
             },
         })
-    }
-}
-
-impl TryFrom<QueueTake> for UserAction {
-    type Error = ReadError;
-
-    fn try_from(QueueTake { chat, index }: QueueTake) -> Result<Self, ReadError> {
-        Ok(Self::TakeQueued { chat: chat.map(ChatId), index: from_zero(index)? })
-    }
-}
-
-impl From<QueueDrop> for UserAction {
-    fn from(QueueDrop { chat, text }: QueueDrop) -> Self {
-        Self::DropQueued { chat: chat.map(ChatId), text }
     }
 }

@@ -49,7 +49,7 @@ fn all() -> Vec<(&'static str, Json)> {
         ("sessions_more", json!({})),
         ("session_close", json!({"agent": "a", "session": "s"})),
         ("session_delete", json!({"agent": "a", "session": "s", "cwd": "/a"})),
-        ("prompt", json!({"chat": 1, "text": "hi", "attachments": [attachment()]})),
+        ("prompt", json!({"chat": 1, "text": "hi", "attachments": [attachment()], "now": true})),
         ("cancel", chat.clone()),
         ("stop", chat.clone()),
         ("close", chat.clone()),
@@ -58,8 +58,13 @@ fn all() -> Vec<(&'static str, Json)> {
         ("login", json!({"chat": 1, "method": "m"})),
         ("login_ended", json!({"chat": 1, "status": -1})),
         ("logout", chat.clone()),
-        ("queue_take", json!({"chat": 1, "index": 2})),
-        ("queue_drop", json!({"chat": 1, "text": "hi"})),
+        ("queue_take", json!({"chat": 1, "number": 2})),
+        ("queue_drop", json!({"chat": 1, "number": 2})),
+        ("queue_send", json!({"chat": 1, "number": 2})),
+        (
+            "queue_arrange",
+            json!({"chat": 1, "prompts": [{"number": 2, "text": "hi", "changed": true}], "known": [2]}),
+        ),
         ("queue_go", chat),
         (
             "permission",
@@ -340,8 +345,6 @@ fn entered_values_are_text_a_boolean_or_a_list() {
 
 #[test]
 fn indices_from_one_become_indices_from_zero() {
-    let taken = UserAction::TakeQueued { chat: Some(ChatId(1)), index: 1 };
-    assert_eq!(action("queue_take", &json!({"chat": 1, "index": 2})), taken);
     assert_eq!(action("answer", &json!({"id": 1})), UserAction::Answer { id: 1, index: None });
     let error = said("answer", &json!({"id": 1, "index": 0}));
     assert_eq!(error, Err("answer: index: counts from 1".to_owned()));

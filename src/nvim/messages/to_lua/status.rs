@@ -30,6 +30,8 @@ pub(in crate::nvim) struct Status {
     prompt: Option<Prose>,
     /// Queued prompts, in the order they will be sent.
     queued: Vec<Prose>,
+    /// Their numbers, in the same order.
+    queue_numbers: Vec<u64>,
     /// Whether the queue waits for the user to resume it.
     queue_paused: bool,
     /// Unanswered permission requests, oldest first.
@@ -188,6 +190,7 @@ impl From<ChatStatus> for Status {
             detail: it.detail.map(Label::new),
             prompt: it.prompt.map(Prose::new),
             queued: each(it.queued, Prose::new),
+            queue_numbers: it.queue_numbers,
             queue_paused: it.queue_paused,
             permissions: each(it.permissions, Into::into),
             elicitations: each(it.elicitations, Into::into),

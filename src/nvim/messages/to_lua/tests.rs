@@ -81,6 +81,7 @@ fn chats() -> Vec<EditorMessage> {
         detail: Some(hostile_text()),
         prompt: Some(hostile_text()),
         queued: vec![hostile_text()],
+        queue_numbers: vec![1],
         queue_paused: true,
         permissions: vec![waiting_permission()],
         elicitations: vec![WaitingElicitation { id: 4, mode: "form", message: hostile_text() }],
