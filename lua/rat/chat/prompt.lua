@@ -9,6 +9,7 @@ local history = require("rat.chat.history")
 local launch = require("rat.chat.launch")
 local notify = require("rat.util.notify")
 local outbox = require("rat.chat.outbox")
+local prompt_files = require("rat.chat.prompt_files")
 local prompt_header = require("rat.chat.prompt_header")
 local queue_page = require("rat.view.queue_page")
 local registry = require("rat.chat.registry")
@@ -25,7 +26,10 @@ local M = {}
 ---@param message rat.Message
 ---@param on_sent? fun() called once the prompt is on its way
 function M.send(message, on_sent)
-  local chat = message.chat
+  local chat, written = message.chat, message.text
+  message.text = prompt_files.expand(written, chat and chat.cwd or vim.fn.getcwd(), function(name)
+    return chat ~= nil and slash.is_agents(chat, name)
+  end)
   local function send()
     -- Sent before anything else, so that the agent can start working meanwhile.
     outbox.add(message)
@@ -33,7 +37,7 @@ function M.send(message, on_sent)
       registry.touch(chat)
       autoscroll.go_to_end(chat.buffers.chat)
     end
-    history.push(chat and chat.cwd or vim.fn.getcwd(), message.text)
+    history.push(chat and chat.cwd or vim.fn.getcwd(), written)
     if on_sent then
       on_sent()
     end
@@ -246,6 +250,7 @@ function M.attach(buf)
       require("rat.complete.plugins").prepare()
       if chat then
         require("rat.complete.files").refresh(chat.cwd)
+        slash.refresh(chat)
       end
     end,
   })

@@ -1,7 +1,6 @@
---- The rules of a project, in a file of its folder. They hold only while the user trusts the file as it is now (|:trust|): an
---- agent may have written it.
+--- The rules of a project, in a file of its folder that the user has to trust.
 local notify = require("rat.util.notify")
-local text_file = require("rat.util.text_file")
+local trust = require("rat.util.trust")
 
 local M = {}
 
@@ -18,27 +17,6 @@ local UNTRUSTED = "You have not trusted the current %s, so its rules do not hold
 ---@type table<string, string>
 local told = {}
 
---- Returns what Neovim knows of a file: a hash if it is trusted with that content, "!" if it is denied. |vim.secure.read()| cannot
---- be used, since it asks about other files in a dialog that blocks Neovim.
----@param path string real
----@return string?
-local function trusted_hash(path)
-  local database = io.open(vim.fs.joinpath(vim.fn.stdpath("state") --[[@as string]], "trust"), "r")
-  if not database then
-    return nil
-  end
-  local found
-  for line in database:lines() do
-    ---@cast line string
-    local hash, file = line:match("^(%S+) (.+)$")
-    if file == path then
-      found = hash
-    end
-  end
-  database:close()
-  return found
-end
-
 ---@param path string
 ---@param state string what the message is about; it is shown once for each
 ---@param message string
@@ -54,23 +32,15 @@ end
 ---@return string[]
 function M.lines(cwd)
   local path = vim.fs.joinpath(cwd, M.FILE)
-  local text, problem = text_file.read(path, MAX_BYTES)
-  -- |sha256()| takes no text with NUL.
-  if text and text:find("\0", 1, true) then
-    problem = "is not a text file"
-  end
-  if problem then
-    tell(path, problem, ("%s %s. Its rules do not hold."):format(M.FILE, problem))
+  local file = trust.read({ path }, MAX_BYTES)[1]
+  if not file then
     return {}
-  elseif not text then
-    return {}
-  end
-  local hash = vim.fn.sha256(text)
-  local trusted = trusted_hash(vim.uv.fs_realpath(path) or path)
-  if trusted == hash then
-    return vim.split(text:gsub("\r\n", "\n"), "\n", { plain = true })
-  elseif trusted ~= "!" then
-    tell(path, hash, UNTRUSTED:format(M.FILE))
+  elseif file.problem then
+    tell(path, file.problem, ("%s %s. Its rules do not hold."):format(M.FILE, file.problem))
+  elseif file.trust == "trusted" then
+    return vim.split(file.text:gsub("\r\n", "\n"), "\n", { plain = true })
+  elseif file.trust == "untrusted" then
+    tell(path, file.hash, UNTRUSTED:format(M.FILE))
   end
   return {}
 end

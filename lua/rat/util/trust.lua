@@ -1,0 +1,59 @@
+--- Reads files that count only while the user trusts them as they are now (|:trust|): an agent may have written them.
+local text_file = require("rat.util.text_file")
+
+local M = {}
+
+---@alias rat.Trust "trusted"|"untrusted"|"denied"
+
+--- Returns what Neovim knows of files: by real path a hash of the content that is trusted, or "!" if it is denied.
+--- |vim.secure.read()| cannot be used, since it asks about other files in a dialog that blocks Neovim.
+---@return table<string, string>
+local function database()
+  local known = {}
+  local file = io.open(vim.fs.joinpath(vim.fn.stdpath("state") --[[@as string]], "trust"), "r")
+  if file then
+    for line in file:lines() do
+      ---@cast line string
+      local hash, path = line:match("^(%S+) (.+)$")
+      if hash then
+        known[path] = hash
+      end
+    end
+    file:close()
+  end
+  return known
+end
+
+---@class rat.TrustedFile
+---@field path string
+---@field text string empty if it could not be read
+---@field hash string of the text
+---@field trust rat.Trust
+---@field problem? string why it could not be read: the end of a sentence that begins with the name of the file
+
+--- Reads files. What does not exist is left out.
+---@param paths string[] absolute
+---@param max_bytes integer larger files are not read
+---@return rat.TrustedFile[]
+function M.read(paths, max_bytes)
+  local files, known = {}, nil ---@type rat.TrustedFile[], table<string, string>?
+  for _, path in ipairs(paths) do
+    local text, problem = text_file.read(path, max_bytes)
+    -- |sha256()| takes no text with NUL.
+    if text and text:find("\0", 1, true) then
+      text, problem = nil, "is not a text file"
+    end
+    if text then
+      known = known or database()
+      local hash, trusted = vim.fn.sha256(text), known[vim.uv.fs_realpath(path) or path]
+      local trust = trusted == hash and "trusted" or trusted == "!" and "denied" or "untrusted"
+      files[#files + 1] = { path = path, text = text, hash = hash, trust = trust }
+    elseif problem then
+      local file = { path = path, text = "", hash = "", trust = "untrusted", problem = problem }
+      files[#files + 1] = file
+    end
+  end
+  return files
+end
+
+return M
