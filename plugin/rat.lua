@@ -18,6 +18,7 @@ local commands = {
     nargs = "*",
     desc = "Send a prompt with the range attached; with ! cancel the turn for it",
   },
+  RatFollow = { desc = "Have this window follow the agent, or stop that" },
   RatQueue = { desc = "Edit the queued prompts" },
   RatAdd = {
     range = true,

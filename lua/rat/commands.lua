@@ -99,6 +99,10 @@ function M.RatSend(args)
   end)
 end
 
+function M.RatFollow()
+  require("rat.chat.follow").toggle()
+end
+
 function M.RatQueue()
   local chat = current_chat.get()
   if not chat then

@@ -281,6 +281,14 @@ pub struct Usage {
     pub cost: Option<(f64, String)>,
 }
 
+impl Usage {
+    /// Returns how many percent of the context are used; `None` if its size is unknown.
+    pub fn percent(&self) -> Option<u64> {
+        let used = u128::from(self.used) * 100;
+        used.checked_div(self.size.into()).map(|percent| percent.try_into().unwrap_or(u64::MAX))
+    }
+}
+
 /// Modes or models of an agent without configuration options (ACP session modes; models were never
 /// part of a released protocol).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -4,6 +4,7 @@ local attachment_list = require("rat.chat.attachment_list")
 local autoscroll = require("rat.view.autoscroll")
 local buffers = require("rat.chat.buffers")
 local chips = require("rat.chat.chips")
+local config = require("rat.config")
 local drafts = require("rat.chat.drafts")
 local form = require("rat.ask.form")
 local keys = require("rat.chat.keys")
@@ -130,6 +131,9 @@ function M.opened(payload)
     end
     chat.id = payload.chat
     chat.status = registry.blank_status("starting")
+    if config.get().follow then
+      require("rat.chat.follow").start()
+    end
     if before and before ~= chat then
       move_draft(chat, before)
     end

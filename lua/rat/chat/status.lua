@@ -46,6 +46,21 @@ local function percent(usage)
   end
 end
 
+--- The signs of currencies that are written before the amount.
+local CURRENCIES = { USD = "$", EUR = "€", GBP = "£" }
+
+---@param usage rat.msg.Usage?
+---@return string? cost of the session so far, escaped
+local function cost(usage)
+  local amount = usage and usage.cost
+  if not usage or not amount or amount <= 0 then
+    return nil
+  end
+  local sign = CURRENCIES[usage.unit]
+  local number = ("%.2f"):format(amount)
+  return escape(sign and sign .. number or ("%s %s"):format(number, usage.unit or ""))
+end
+
 ---@param permission rat.Permission
 ---@param kind string
 ---@return boolean
@@ -190,6 +205,7 @@ function M.transcript_bar(chat, width)
   vim.list_extend(parts, { name_of(chat, "mode") })
   vim.list_extend(parts, { percent(status.usage) or nil })
   vim.list_extend(parts, { name_of(chat, "model") })
+  vim.list_extend(parts, { cost(status.usage) or nil })
   local state = escape(state_words[status.state] or status.state)
   -- The first part is always shown whole. The title and the elapsed time get the room that it leaves.
   local room = width - cells(parts[1] or "") - cells(state) - 5
@@ -322,6 +338,7 @@ function M.statusline(chat, waiting)
   vim.list_extend(parts, { name_of(chat, "mode") })
   vim.list_extend(parts, { name_of(chat, "model") })
   vim.list_extend(parts, { percent(chat.status.usage) or nil })
+  vim.list_extend(parts, { cost(chat.status.usage) or nil })
   return table.concat(parts, " · ")
 end
 

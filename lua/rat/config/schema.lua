@@ -229,6 +229,13 @@ return {
         .. " `interrupt`: the turn is cancelled for it.",
     },
     {
+      name = "follow",
+      type = "boolean",
+      default = false,
+      doc = "Whether a window shows the places where the agent works. It is never the one you are in:"
+        .. " see |:RatFollow|, by which you choose it.",
+    },
+    {
       name = "write_dirty",
       type = "string",
       choices = { "separate", "save", "ask" },

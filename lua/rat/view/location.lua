@@ -10,7 +10,7 @@ local M = {}
 --- Whether a window can show a file.
 ---@param win integer
 ---@return boolean
-local function is_usable(win)
+function M.is_usable(win)
   return win ~= 0
     and vim.api.nvim_win_get_config(win).relative == ""
     and vim.bo[vim.api.nvim_win_get_buf(win)].buftype == ""
@@ -24,11 +24,11 @@ end
 ---@return integer?
 function M.users_window(except)
   local last = vim.fn.win_getid(vim.fn.winnr("#"))
-  if last ~= except and is_usable(last) then
+  if last ~= except and M.is_usable(last) then
     return last
   end
   local here = vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
-    return win ~= except and is_usable(win)
+    return win ~= except and M.is_usable(win)
   end)
   local tab = vim.fn.tabpagenr("#")
   tab = tab > 0 and tab or vim.fn.tabpagenr() - 1
@@ -40,7 +40,7 @@ function M.users_window(except)
     vim.fn.win_getid(vim.fn.tabpagewinnr(tab, "#"), tab),
   }
   vim.list_extend(there, vim.api.nvim_tabpage_list_wins(vim.api.nvim_list_tabpages()[tab]))
-  return vim.iter(there):find(is_usable)
+  return vim.iter(there):find(M.is_usable)
 end
 
 --- Returns a name that can only be read as a file: absolute and without `//`, which a URL would have.
@@ -209,6 +209,27 @@ function M.open(place)
     vim.cmd("normal! zv")
   end
   return true
+end
+
+--- Shows a file at a line in a window, without going there. Nothing is asked or told, for what it may be too early or late for.
+---@param win integer
+---@param path string absolute, of a file that exists
+---@param line integer?
+function M.show_in(win, path, line)
+  local buf = M.buffer_of(path)
+  -- Without the question about a swap file, |E325|.
+  with_options({ shortmess = vim.go.shortmess .. "A" }, function()
+    if vim.api.nvim_win_get_buf(win) ~= buf then
+      show(win, buf, false)
+    end
+    if line then
+      local last = vim.api.nvim_buf_line_count(buf)
+      vim.api.nvim_win_set_cursor(win, { math.max(1, math.min(line, last)), 0 })
+      vim.api.nvim_win_call(win, function()
+        vim.cmd("normal! zvzz")
+      end)
+    end
+  end)
 end
 
 --- Opens a file or a URL with |vim.ui.open()|. If that fails, the user is told why.

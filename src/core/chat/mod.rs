@@ -72,6 +72,8 @@ pub(super) struct Chat {
     pub title: Option<String>,
     /// Context window usage, as last reported.
     pub usage: Option<Usage>,
+    /// Whether the user was told that little of the context is left.
+    pub is_nearly_full: bool,
     /// Options, modes and models of the session.
     pub settings: SessionSettings,
     /// The conversation as it is shown.
@@ -123,6 +125,7 @@ impl Chat {
             session: None,
             title: None,
             usage: None,
+            is_nearly_full: false,
             settings: SessionSettings::default(),
             transcript: Transcript::default(),
             replay: Replay::None,

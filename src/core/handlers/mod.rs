@@ -30,3 +30,4 @@ mod terminals;
 mod trace;
 mod turn;
 mod undo;
+mod usage;

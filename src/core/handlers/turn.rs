@@ -258,6 +258,7 @@ impl State {
         self.look_for_denials(id, None);
         self.note_unannounced_commands(id);
         self.offer_confinement(id);
+        self.warn_of_full_context(id);
         self.enter_phase(id, Phase::Ready);
         self.follow_disk(id, None, Vec::new(), true);
         self.keep_turn(id, ended);

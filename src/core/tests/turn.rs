@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::core::messages::editor::UserAutocmd;
+use crate::session::entry::Entry;
+use crate::session::update::Usage;
 
 /// ACP 67, 72.
 #[test]
@@ -185,4 +187,23 @@ fn a_prompt_that_is_sent_now_does_not_pause_the_queue() {
     assert_eq!(status.queued, ["later"]);
     world.handle(Event::User(UserAction::Queue(None, QueueAction::Resume)));
     assert_eq!(running(&world), "later");
+}
+
+/// Holds (Windows and views): A chat says once that its context is nearly full, and again only after it was emptied.
+#[test]
+fn a_context_that_is_nearly_full_is_named_once() {
+    let mut world = World::ready();
+    let notes = |world: &World| {
+        let entries = world.state.chats[&ChatId(1)].transcript.entries();
+        let is_meant = |entry: &&Entry| format!("{entry:?}").contains("of the context is used");
+        entries.iter().filter(is_meant).count()
+    };
+    for (used, wanted) in [(89, 0), (90, 1), (99, 1), (80, 1), (95, 1), (10, 1), (95, 2)] {
+        world.handle(prompt("go"));
+        let update = Update::Usage(Usage { used, size: 100, cost: None });
+        world.agent_sends(AgentEvent::Update { session: "s".into(), update });
+        world.reply();
+        assert_eq!(notes(&world), wanted, "{used}");
+    }
+    assert_eq!(Usage { used: 1, size: 0, cost: None }.percent(), None);
 }
