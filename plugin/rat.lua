@@ -60,6 +60,12 @@ local commands = {
   RatTurns = { desc = "Pick a turn: see or undo what it changed" },
   RatInfo = { desc = "Show the agent, its session and its capabilities" },
   RatLog = { nargs = "?", desc = "Open the log, or that of an agent" },
+  RatExport = {
+    bang = true,
+    nargs = "?",
+    complete = "file",
+    desc = "Write the conversation to a file, as Markdown",
+  },
   RatTrace = { bang = true, nargs = "*", desc = "Show or save the protocol traffic" },
 }
 

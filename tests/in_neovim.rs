@@ -31,6 +31,7 @@ mod documents;
 mod drawing;
 mod elicitation;
 mod elsewhere;
+mod export;
 mod file_provider;
 mod full_disk;
 mod harness;

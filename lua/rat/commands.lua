@@ -420,6 +420,15 @@ function M.RatLog(args)
   end
 end
 
+function M.RatExport(args)
+  local name = args.args
+  if name == "" then
+    name = ("chat-%s.md"):format(os.date("%Y-%m-%d-%H%M%S"))
+  end
+  local path = vim.fn.fnamemodify(vim.fs.normalize(name), ":p")
+  send("export_chat", { path = path, replace = args.bang }, NO_CHAT)
+end
+
 function M.RatTrace(args)
   local file = args.args:match("^save%s+(.+)$")
   if file then

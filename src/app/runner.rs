@@ -117,6 +117,7 @@ impl Runner {
             Effect::Close(session) => self.files.close(session),
             Effect::Watch(scope) => self.files.watch(scope),
             Effect::Export { chat, id, export, bytes } => self.export(chat, id, export, bytes),
+            Effect::ExportChat { chat, export, text } => self.export_chat(chat, export, text),
             Effect::FindDenied(chat, confinement, paths) => {
                 self.find_denied(chat, confinement, paths);
             }
@@ -154,6 +155,19 @@ impl Runner {
         self.events.spawn(async move {
             let found = spawn_blocking(move || confine::denied(&confinement, &paths)).await;
             Event::Denied(chat, found.unwrap_or_default())
+        });
+    }
+
+    fn export_chat(&self, chat: ChatId, to: ExportTarget, text: String) {
+        let store = Arc::clone(&self.store);
+        self.events.spawn(async move {
+            let target = to.clone();
+            let written = spawn_blocking(move || {
+                export::write(&target, ContentBytes::Text(store.hide_secrets(text)))
+            });
+            let written = written.await;
+            let outcome = written.unwrap_or_else(|error| ExportOutcome::Failed(error.to_string()));
+            Event::ChatExported(chat, to, outcome)
         });
     }
 

@@ -71,6 +71,7 @@ impl State {
             Event::Timer(Timer::ReviewUpdates) => self.review_updates.release(),
             Event::FrameLost => self.frame_lost(),
             Event::TracePiece(piece) => self.trace_arrived(piece),
+            Event::ChatExported(_, export, outcome) => self.chat_exported(&export, outcome),
             Event::TraceSaved(path, outcome) => self.trace_saved(&path, &outcome),
             #[cfg(test)]
             Event::Panic(..) => panic!("a handler that breaks"),
@@ -219,6 +220,9 @@ impl State {
             }
             UserAction::LoginEnded { chat, status } => self.terminal_login_over(chat, status),
             UserAction::Logout(chat) => self.with_chat(chat, Self::logout),
+            UserAction::ExportChat(chat, export) => {
+                self.with_chat(chat, |state, id| state.export_chat(id, export));
+            }
             UserAction::Queue(chat, action) => {
                 self.with_chat(chat, |state, id| state.act_on_queue(id, action));
             }

@@ -270,7 +270,7 @@ impl Attachment {
 }
 
 /// Returns a code fence that is longer than any in `text` (CommonMark 4.5).
-fn fence_for(text: &str) -> String {
+pub fn fence_for(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }

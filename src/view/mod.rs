@@ -12,6 +12,7 @@ pub mod chat;
 mod content;
 pub mod diff;
 pub mod elicitation;
+pub mod export;
 pub mod permission;
 pub mod plan;
 pub mod review;

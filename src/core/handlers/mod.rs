@@ -6,6 +6,7 @@ mod asked_by_rule;
 mod content;
 mod denials;
 mod elicitations;
+mod export;
 mod file_changes;
 mod files;
 mod forks;

@@ -203,6 +203,15 @@ pub enum Effect {
         /// The delay.
         after: Duration,
     },
+    /// Write a conversation to a file, without secrets. `Event::ChatExported` follows.
+    ExportChat {
+        /// The chat.
+        chat: ChatId,
+        /// Where to.
+        export: ExportTarget,
+        /// The conversation as Markdown.
+        text: String,
+    },
     /// Do something with the recorded traffic of an agent.
     Trace {
         /// The agent.

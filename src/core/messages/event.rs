@@ -62,6 +62,8 @@ pub enum Event {
     Terminal(TerminalId, TerminalEvent),
     /// Content was to be written to a file.
     Exported(ChatId, ContentId, ExportTarget, ExportOutcome),
+    /// How writing a conversation to a file has ended.
+    ChatExported(ChatId, ExportTarget, ExportOutcome),
     /// The user's rules decide on a permission request, or leave it to the user.
     Judged(RequestVersion, Judgement),
     /// The agent of a chat was kept from writing these paths, because it is confined.

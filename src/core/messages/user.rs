@@ -1,7 +1,7 @@
 //! What the user does, as reported by the editor.
 
 use crate::core::messages::checkpoint::{TurnRef, UndoTarget};
-use crate::core::messages::content::ContentCommand;
+use crate::core::messages::content::{ContentCommand, ExportTarget};
 use crate::core::messages::conversation::EventKind;
 use crate::core::messages::elicitation::ElicitationChoice;
 use crate::core::messages::page::View;
@@ -127,6 +127,8 @@ pub enum UserAction {
     Logout(Option<ChatId>),
     /// Change the queue of prompts.
     Queue(Option<ChatId>, QueueAction),
+    /// Write the conversation to a file.
+    ExportChat(Option<ChatId>, ExportTarget),
     /// Answer a permission request.
     Permission {
         /// The chat; `None` for any chat.

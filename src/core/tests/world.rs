@@ -89,6 +89,7 @@ impl World {
                 Effect::FollowDisk { paths, .. } => self.followed.push(paths),
                 Effect::Buffer { .. }
                 | Effect::Export { .. }
+                | Effect::ExportChat { .. }
                 | Effect::FindDenied(..)
                 | Effect::FindPending { .. }
                 | Effect::FindChanges { .. }

@@ -13,6 +13,7 @@ use crate::session::entry::Entry;
 use crate::session::ids::AgentName;
 use crate::session::saved::{SaveResult, SavedSession, SavedTranscript, StoreKey, TranscriptPart};
 use crate::trust::kept::{KeptRules, RulesChange, RulesFailure};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,7 @@ const INDEX_LAG: Duration = Duration::from_secs(30);
 pub struct Store {
     /// `None` if sessions are not saved.
     jobs: Option<mpsc::Sender<Job>>,
+    secrets: Secrets,
 }
 
 enum Job {
@@ -66,20 +68,29 @@ impl Store {
     pub fn open(folder: Option<PathBuf>, secrets: Secrets) -> Self {
         let Some(folder) = folder else {
             tracing::warn!("sessions are not saved: there is no folder for them");
-            return Self { jobs: None };
+            return Self { jobs: None, secrets };
         };
         let (jobs, queue) = mpsc::channel();
+        let known = secrets.clone();
         let started = thread::Builder::new().name("store".to_owned()).spawn(move || {
-            let transcripts = Transcripts::new(&folder, secrets.clone());
+            let transcripts = Transcripts::new(&folder, known.clone());
             let mut worker =
-                Worker { transcripts, secrets, folder, indexed: HashMap::new(), uses: 0 };
+                Worker { transcripts, secrets: known, folder, indexed: HashMap::new(), uses: 0 };
             for job in queue {
                 worker.run(job);
             }
         });
         let started =
             started.inspect_err(|error| tracing::error!(%error, "sessions are not saved"));
-        Self { jobs: started.is_ok().then_some(jobs) }
+        Self { jobs: started.is_ok().then_some(jobs), secrets }
+    }
+
+    /// Returns a text without the secrets that are known.
+    pub fn hide_secrets(&self, text: String) -> String {
+        match self.secrets.hide(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(hidden) => hidden,
+        }
     }
 
     /// Saves that a session was used just now, with the new and changed entries of its transcript; with `replace`,

@@ -124,6 +124,8 @@ pub(in crate::nvim) enum FromLua {
     Trace(content::Trace),
     /// `:RatTrace save`: saves the traffic with the agent.
     SaveTrace(content::SaveTrace),
+    /// `:RatExport`: writes the conversation to a file.
+    ExportChat(content::ExportChat),
     /// The buffer of a view was created again, so the view has to be redrawn completely.
     Redraw(Redraw),
     /// The connection was established, or the options have changed.
@@ -256,6 +258,7 @@ impl FromLua {
             Self::Show(show) => show.into(),
             Self::Trace(trace) => trace.into(),
             Self::SaveTrace(save) => save.into(),
+            Self::ExportChat(export) => export.into(),
             Self::Listen(listen) => listen.into(),
             Self::Redraw(Redraw { chat, view }) => UserAction::Redraw(ChatId(chat), view.into()),
             Self::Provided(Provided { id, text, written }) => {

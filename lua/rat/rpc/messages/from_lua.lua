@@ -390,6 +390,12 @@
 ---@field path string The absolute path of the file.
 ---@field replace? boolean Whether to overwrite an existing file.
 
+--- Writes the conversation to a file.
+---@class (exact) rat.notify.ExportChat
+---@field chat? integer The chat; without it, the one used last.
+---@field path string The absolute path of the file.
+---@field replace? boolean Whether to overwrite an existing file.
+
 --- Redraws a view completely.
 ---@class (exact) rat.notify.Redraw
 ---@field chat integer The chat.
@@ -482,6 +488,7 @@
 ---@field show rat.notify.Show `:RatInfo`: shows what is known of the agent.
 ---@field trace rat.notify.Trace `:RatTrace`: the user wants to see the traffic with the agent, or its page wants more or is closed.
 ---@field save_trace rat.notify.SaveTrace `:RatTrace save`: saves the traffic with the agent.
+---@field export_chat rat.notify.ExportChat `:RatExport`: writes the conversation to a file.
 ---@field redraw rat.notify.Redraw The buffer of a view was created again, so the view has to be redrawn completely.
 ---@field configure rat.notify.Configure The connection was established, or the options have changed.
 ---@field provided rat.notify.Provided The user's provider of files has answered.

@@ -132,6 +132,20 @@ pub(in crate::nvim) struct SaveTrace {
     replace: bool,
 }
 
+/// Writes the conversation to a file.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(in crate::nvim) struct ExportChat {
+    /// The chat; without it, the one used last.
+    chat: Option<Chat>,
+    /// The absolute path of the file.
+    path: String,
+    /// Whether to overwrite an existing file.
+    #[serde(default)]
+    replace: bool,
+}
+
 impl From<ShowDiff> for UserAction {
     fn from(ShowDiff { chat, id, tool_call }: ShowDiff) -> Self {
         Self::ShowDiff { chat: chat.map(ChatId), id, tool_call: tool_call.map(Into::into) }
@@ -189,5 +203,12 @@ impl From<SaveTrace> for UserAction {
     fn from(SaveTrace { chat, path, replace }: SaveTrace) -> Self {
         let file = TraceFile { path: path.into(), replace };
         Self::Trace(chat.map(ChatId), TraceCommand::Save(file))
+    }
+}
+
+impl From<ExportChat> for UserAction {
+    fn from(ExportChat { chat, path, replace }: ExportChat) -> Self {
+        let target = ExportTarget { path: path.into(), replace, then: None };
+        Self::ExportChat(chat.map(ChatId), target)
     }
 }

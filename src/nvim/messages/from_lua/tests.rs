@@ -65,6 +65,7 @@ fn all() -> Vec<(&'static str, Json)> {
             "queue_arrange",
             json!({"chat": 1, "prompts": [{"number": 2, "text": "hi", "changed": true}], "known": [2]}),
         ),
+        ("export_chat", json!({"chat": 1, "path": "/a", "replace": true})),
         ("queue_go", chat),
         (
             "permission",
