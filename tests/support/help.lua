@@ -29,6 +29,8 @@ end
 local function kind(option)
   if option.type == "list" then
     return "list of " .. option.items.type .. "s"
+  elseif option.type == "icons" then
+    return '"unicode" | "ascii" | table'
   elseif option.type == "map" then
     return "table of " .. option.items.type .. "s by name"
   elseif option.type == "confine" then

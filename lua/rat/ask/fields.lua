@@ -1,4 +1,5 @@
 --- Renders a form or a URL as rows of text with line formats. It opens and changes nothing.
+local icons = require("rat.view.icons")
 local text_of = require("rat.util.text")
 
 local one_line = text_of.one_line
@@ -85,7 +86,12 @@ local function add_field(rows, form, field, width)
   vim.list_extend(about, { field.allows, field.description })
   wrap(rows, table.concat(about, " · "), width, { text = "   ", format = "n|||", key = key })
   if form.problems[key] then
-    wrap(rows, "✗ " .. form.problems[key], width, { text = "   ", format = "E|||", key = key })
+    wrap(
+      rows,
+      icons.get("failed") .. " " .. form.problems[key],
+      width,
+      { text = "   ", format = "E|||", key = key }
+    )
   end
 end
 
@@ -105,7 +111,7 @@ function M.rows(form, width, keys)
     end
   end
   -- The agent's message is marked as a quote, so that no line of it can pass for one of ours.
-  wrap(rows, form.message, width, { text = " │ ", format = "q|||" })
+  wrap(rows, form.message, width, { text = " " .. icons.get("bar") .. " ", format = "q|||" })
   if form.title then
     wrap(rows, form.title, width, { text = " ", format = "2|||" })
   end

@@ -2,6 +2,7 @@
 --- goes to the callbacks in `rat.FormActions`.
 local auto_open = require("rat.ask.auto_open")
 local chooser = require("rat.ask.chooser")
+local config_keys = require("rat.config.keys")
 local fields = require("rat.ask.fields")
 local float = require("rat.view.float")
 local groups = require("rat.view.groups")
@@ -221,7 +222,7 @@ local function map_keys(window)
   local form, actions = window.form, window.actions
   local function map(lhs, doc, run)
     local opts = { buffer = window.buf, nowait = true, desc = "rat: " .. doc }
-    vim.keymap.set("n", lhs, run, opts)
+    config_keys.map("n", lhs, run, opts)
   end
   map("ga", "accept", function()
     actions.answer(form, "accept")

@@ -1,6 +1,7 @@
 --- Manages the attachments of the next prompt: adds, removes, takes and returns them. It creates none.
 local current_chat = require("rat.chat.current")
 local drafts = require("rat.chat.drafts")
+local icons = require("rat.view.icons")
 local notify = require("rat.util.notify")
 local queue_page = require("rat.view.queue_page")
 local rpc = require("rat.rpc")
@@ -157,7 +158,8 @@ function M.remove(chat)
     return remove(items[1])
   end
   local function describe(item)
-    return item.number and "» " .. text_of.first_line(item.text) or M.describe(item)
+    return item.number and icons.get("queued") .. " " .. text_of.first_line(item.text)
+      or M.describe(item)
   end
   local opts = { prompt = "Remove which?", format_item = describe }
   require("rat.ask.chooser").open(items, opts, function(item)

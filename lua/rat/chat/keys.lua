@@ -1,5 +1,6 @@
 --- Defines the keys of the chat's buffers in tables, which `g?` also lists. The actions are implemented by other modules.
 local attachment_list = require("rat.chat.attachment_list")
+local config_keys = require("rat.config.keys")
 local form = require("rat.ask.form")
 local line_format = require("rat.view.line_format")
 local link = require("rat.view.link")
@@ -406,11 +407,12 @@ end
 function M.send_key(buf, mode)
   for _, key in ipairs(prompt_keys) do
     if key.run == send and vim.list_contains(key.modes, mode) then
+      local lhs = config_keys.chosen(key.lhs)
       local map = vim.api.nvim_buf_call(buf, function()
-        return vim.fn.maparg(key.lhs, mode, false, true)
+        return lhs and vim.fn.maparg(lhs, mode, false, true) or {}
       end)
       if map.buffer == 1 and map.desc == "rat: " .. key.doc then
-        return key.lhs
+        return lhs
       end
     end
   end
@@ -422,7 +424,7 @@ end
 function M.attach(buf, view)
   for _, key in ipairs(M.of(view)) do
     if key.run then
-      vim.keymap.set(key.modes, key.lhs, function()
+      config_keys.map(key.modes, key.lhs, function()
         local chat = registry.of(buf)
         if chat then
           return notify.guard(key.lhs, key.run)(chat, key.lhs)
@@ -438,11 +440,14 @@ end
 local function help_lines(view)
   local order, by_doc = {}, {}
   for _, key in ipairs(M.of(view)) do
-    if not by_doc[key.doc] then
+    local lhs = config_keys.chosen(key.lhs)
+    if lhs and not by_doc[key.doc] then
       by_doc[key.doc] = {}
       order[#order + 1] = key.doc
     end
-    table.insert(by_doc[key.doc], key.lhs)
+    if lhs then
+      table.insert(by_doc[key.doc], lhs)
+    end
   end
   return vim.tbl_map(function(doc)
     local keys = by_doc[doc] --[[@as string[] ]]

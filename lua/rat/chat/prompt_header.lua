@@ -2,6 +2,8 @@
 local attachment_list = require("rat.chat.attachment_list")
 local buffers = require("rat.chat.buffers")
 local chips = require("rat.chat.chips")
+local config_keys = require("rat.config.keys")
+local icons = require("rat.view.icons")
 local text_of = require("rat.util.text")
 local window = require("rat.view.window")
 
@@ -14,17 +16,21 @@ local QUEUED = 3
 ---@return string[][][] rows for `virt_lines` of an extmark
 local function rows_of(chat)
   local rows, queued = {}, chat.status.queued or {}
+  local icon = icons.get("queued") .. " "
   for i = 1, math.min(#queued, #queued == QUEUED + 1 and QUEUED + 1 or QUEUED) do
-    rows[i] = { { "» " .. text_of.first_line(queued[i]), "RatAttachment" } }
+    rows[i] = { { icon .. text_of.first_line(queued[i]), "RatAttachment" } }
   end
   if #queued > #rows then
-    rows[#rows + 1] = { { ("» … %d more"):format(#queued - #rows), "RatAttachment" } }
+    rows[#rows + 1] = { { (icon .. "… %d more"):format(#queued - #rows), "RatAttachment" } }
   end
   for i, attachment in ipairs(chat.attachments) do
     local title = text_of.one_line(attachment_list.describe(attachment))
     rows[#rows + 1] = { { "+ " .. title, "RatAttachment" } }
     if i == #chat.attachments then
-      table.insert(rows[#rows], { "  g+ open  g- remove", "RatHint" })
+      local hints = vim.tbl_map(function(key)
+        return ("  %s %s"):format(key[1], key[2])
+      end, config_keys.current({ { "g+", "open" }, { "g-", "remove" } }))
+      table.insert(rows[#rows], { table.concat(hints), "RatHint" })
     end
   end
   for _, chip in ipairs(chat.mentions) do

@@ -1,5 +1,6 @@
 --- Formats the status of a chat for winbars, 'statusline' and `status()`, and redraws statuslines. It changes no state.
 local clock = require("rat.chat.clock")
+local config_keys = require("rat.config.keys")
 local conflict = require("rat.document.conflict")
 local question_list = require("rat.ask.question_list")
 local text_of = require("rat.util.text")
@@ -281,7 +282,7 @@ end
 ---@return string
 function M.prompt_bar(chat)
   local parts = {}
-  for _, key in ipairs(current_keys(chat)) do
+  for _, key in ipairs(config_keys.current(current_keys(chat))) do
     local word = key[2] ~= "" and " " .. key[2] or ""
     parts[#parts + 1] = ("%%#RatKey#%s%%*%s"):format(escape(key[1]), word)
   end

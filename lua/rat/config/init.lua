@@ -65,6 +65,41 @@ is.confine = function(value)
   return value == false or value == "write" or is.map(value)
 end
 
+--- The names of icons.
+local ICONS = {
+  "pending",
+  "running",
+  "done",
+  "failed",
+  "cancelled",
+  "bar",
+  "branch",
+  "corner",
+  "speaker",
+  "thought",
+  "queued",
+  "fold",
+}
+
+is.key = function(value)
+  return value == false or type(value) == "string" and value ~= ""
+end
+is.icon = function(value)
+  return type(value) == "string" and not value:find("%c") and vim.fn.strdisplaywidth(value) == 1
+end
+is.icons = function(value)
+  return value == "unicode" or value == "ascii" or is.map(value)
+end
+
+--- What is expected of an option whose type does not say it.
+---@type table<string, string>
+M.EXPECTED = {
+  confine = 'false, "write" or table',
+  key = "a key or false",
+  icon = "a character of one cell",
+  icons = '"unicode", "ascii" or table',
+}
+
 ---@param option rat.Option
 ---@param value any
 ---@return string? problem
@@ -72,7 +107,7 @@ local function problem_of(option, value)
   local fits = is[option.type]
   if fits and not fits(value) or not fits and type(value) ~= option.type then
     local found = is.list(value) and value[1] ~= nil and "list" or type(value)
-    local expected = option.type == "confine" and 'false, "write" or table' or option.type
+    local expected = M.EXPECTED[option.type] or option.type
     return ("expected %s, got %s"):format(expected, found)
   end
   if option.choices and not vim.list_contains(option.choices, value) then
@@ -101,6 +136,11 @@ function check(option, value, path, problems)
   local problem = problem_of(option, value)
   if problem then
     problems[#problems + 1] = ("%s: %s"):format(path == "" and "options" or path, problem)
+  elseif option.type == "icons" and type(value) == "table" then
+    local fields = vim.tbl_map(function(name)
+      return { name = name, type = "icon" }
+    end, ICONS)
+    check_fields(fields, value, path, problems)
   elseif option.fields then
     check_fields(option.fields, value, path, problems)
   elseif option.items then

@@ -2,7 +2,7 @@
 
 ---@class rat.Option
 ---@field name? string key in the enclosing table
----@field type "string"|"boolean"|"number"|"integer"|"function"|"list"|"map"|"table"|"confine"
+---@field type "string"|"boolean"|"number"|"integer"|"function"|"list"|"map"|"table"|"confine"|"key"|"icons"|"icon"
 ---@field default? any nil if the option is unset by default
 ---@field choices? string[] the only values a string may have; the first is the default
 ---@field range? integer[] smallest and, optionally, largest number
@@ -324,11 +324,35 @@ return {
         .. " a completion plugin offers the same (|rat-plugins|). `key`: only on <C-x><C-u>.",
     },
     {
+      name = "keys",
+      type = "map",
+      items = { type = "key" },
+      default = {},
+      doc = "Keys of our buffers (|rat-keys|) by the names they have there, with what you want in their place or"
+        .. ' false for none, as in `{ ga = "<leader>y", ["g-"] = false }`. It does not change the keys of choosers'
+        .. " and single-line inputs.",
+    },
+    {
       name = "start_insert",
       type = "boolean",
       default = false,
       doc = "Whether a command that takes you to the prompt, such as `:RatStart`, also starts Insert mode."
         .. " Nothing else changes the mode: a prompt is sent, and a window entered, in the mode you are in.",
+    },
+    {
+      name = "icons",
+      type = "icons",
+      default = "unicode",
+      doc = 'The signs before lines. `"ascii"` for fonts and terminals that lack them, or a table with some of'
+        .. " `pending`, `running`, `done`, `failed`, `cancelled`, `bar`, `branch`, `corner`, `speaker`, `thought`,"
+        .. " `queued`, `fold`, each a character of one cell.",
+    },
+    {
+      name = "text_mode",
+      type = "boolean",
+      default = false,
+      doc = "Whether who speaks and the state of each step are text in the buffers of a chat, in words, as screen"
+        .. " readers need it. See |rat-text-mode|.",
     },
     {
       name = "notify",

@@ -1,6 +1,7 @@
 --- Shows the changes of a tool call in native diff mode on a tab page of their own, with keys that answer its permission
 --- request. It changes no file.
 local auto_open = require("rat.ask.auto_open")
+local config_keys = require("rat.config.keys")
 local editable = require("rat.diff.editable")
 local idle = require("rat.util.idle")
 local location = require("rat.view.location")
@@ -274,13 +275,18 @@ end
 ---@param open_diff rat.OpenDiff
 function map_keys(buf, open_diff)
   for _, entry in ipairs(keys) do
-    vim.keymap.set("n", entry.lhs, function()
+    config_keys.map("n", entry.lhs, function()
       notify.guard(entry.lhs, entry.run)(open_diff)
     end, { buffer = buf, nowait = true, desc = "rat: " .. entry.doc })
   end
-  vim.keymap.set("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: list the keys" })
+  config_keys.map(
+    "n",
+    "g?",
+    show_keys,
+    { buffer = buf, nowait = true, desc = "rat: list the keys" }
+  )
   for digit = 1, 9 do
-    vim.keymap.set("n", "g" .. digit, function()
+    config_keys.map("n", "g" .. digit, function()
       answer_number(open_diff, digit)
     end, { buffer = buf, nowait = true, desc = "rat: answer" })
   end

@@ -1,6 +1,7 @@
 --- Shows a write that waits for the user's consent in native diff mode: the file as it is on the left, as it would be on the
 --- right, where the user can change it. Closing the comparison decides nothing: the write keeps waiting.
 local auto_open = require("rat.ask.auto_open")
+local config_keys = require("rat.config.keys")
 local editable = require("rat.diff.editable")
 local groups = require("rat.view.groups")
 local notify = require("rat.util.notify")
@@ -82,11 +83,11 @@ end
 ---@param proposal rat.Proposal
 local function map_keys(buf, proposal)
   for _, key in ipairs(KEYS) do
-    vim.keymap.set("n", key[1], function()
+    config_keys.map("n", key[1], function()
       notify.guard(key[1], key[2])(proposal)
     end, { buffer = buf, nowait = true, desc = "rat: " .. key[3] })
   end
-  vim.keymap.set("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
+  config_keys.map("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
 end
 
 --- Opens the page of a write.

@@ -1,6 +1,7 @@
 --- The review: what agents have changed in all files and nobody has decided on, as one unified diff on a tab page of its own.
 --- Accepts, rejects and comments on hunks.
 local comments = require("rat.review.comments")
+local config_keys = require("rat.config.keys")
 local decisions = require("rat.review.decisions")
 local folds = require("rat.review.folds")
 local groups = require("rat.view.groups")
@@ -59,7 +60,7 @@ local function set_winbar(win, title)
     { { "a", "accept" }, { "r", "reject" }, { "u", "undo" }, { "g?", "keys" }, { "c", "comment" } }
   local hints = vim.tbl_map(function(key)
     return (" %%#RatKey#%s%%* %s "):format(key[1], key[2])
-  end, keys)
+  end, config_keys.current(keys))
   local bar = (" %%#RatBar#%s%%*%%="):format(statusline_escape(title))
     .. table.concat(hints)
     .. "%<"
@@ -216,9 +217,14 @@ local KEYS = {
 }
 
 local function show_keys()
-  local lines = vim.tbl_map(function(key)
-    return (" %-6s %s "):format(key[2], key[4])
-  end, KEYS)
+  local lines = vim.tbl_map(
+    function(key)
+      return (" %-6s %s "):format(key[1], key[2])
+    end,
+    config_keys.current(vim.tbl_map(function(key)
+      return { key[2], key[4] }
+    end, KEYS))
+  )
   scratch.float(lines, "Keys")
 end
 
@@ -234,13 +240,13 @@ local function attach(buf)
     end,
   })
   for _, key in ipairs(KEYS) do
-    vim.keymap.set(key[1], key[2], notify.guard(key[2], key[3]), {
+    config_keys.map(key[1], key[2], notify.guard(key[2], key[3]), {
       buffer = buf,
       nowait = true,
       desc = "rat: " .. key[4],
     })
   end
-  vim.keymap.set("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
+  config_keys.map("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
 end
 
 local is_provider_set = false

@@ -1,8 +1,10 @@
 --- Decorates the lines on the screen by their `line_format`, with ephemeral extmarks of a decoration provider,
 --- |nvim_set_decoration_provider()|. It never changes text.
 local code = require("rat.view.code")
+local icons = require("rat.view.icons")
 local line_format = require("rat.view.line_format")
 local margin = require("rat.view.margin")
+local text_mode = require("rat.view.text_mode")
 
 local api = vim.api
 
@@ -112,6 +114,20 @@ end
 
 local ROLES = { user = "RatHeaderUser", agent = "RatHeaderAgent", thought = "RatThought" }
 
+--- Draws a header that is in the text.
+---@param buf integer
+---@param row integer
+---@param group string
+local function draw_header(buf, row, group)
+  api.nvim_buf_set_extmark(buf, EPHEMERAL, row, 0, {
+    ephemeral = true,
+    end_row = row + 1,
+    end_col = 0,
+    hl_group = group,
+    strict = false,
+  })
+end
+
 --- Draws the text of a header or a thematic break, whose line is empty.
 ---@param buf integer
 ---@param row integer
@@ -123,7 +139,11 @@ local function draw_overlay(buf, row, found, win)
     local role, name = found.argument:match("^(.-)\t(.*)$")
     local group = ROLES[role] or "RatHeaderAgent"
     -- The overlay also covers the closed fold of a thought, whose text begins with the same sign.
-    text = { { role == "thought" and "◦ " or "▌ ", group }, { name or "", group } }
+    if text_mode.is_on() then
+      return draw_header(buf, row, group)
+    end
+    local icon = icons.get(role == "thought" and "thought" or "speaker")
+    text = { { icon .. " ", group }, { name or "", group } }
   else
     text = { { ("─"):rep(api.nvim_win_get_width(win)), "RatRule" } }
   end

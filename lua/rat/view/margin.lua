@@ -1,5 +1,7 @@
 --- Draws the frame of a card and other prefixes of lines as virtual text over the blanks that the lines begin with. The bar
 --- is drawn on every screen line of a wrapped line, since 'breakindent' indents all of them by the same blanks.
+local icons = require("rat.view.icons")
+
 local api = vim.api
 
 local M = {}
@@ -35,7 +37,7 @@ function M.set(buf, first, prefixes, group_of)
   ---@type table<string, string>
   local fitted = {}
   for i = 1, #prefixes, 3 do
-    local prefix = prefixes[i + 1] ---@type string
+    local prefix = icons.prefix(prefixes[i + 1])
     local is_indent = vim.startswith(prefix, " ")
     if is_indent and not fitted[prefix] then
       fitted[prefix] = fit_columns(prefix)
@@ -100,7 +102,7 @@ function M.draw(buf, row, namespace, columns)
   if #start <= columns and not start:find("%c") then
     return
   end
-  local drawn, bar = details(buf, row), fit_columns(BAR)
+  local drawn, bar = details(buf, row), fit_columns(icons.prefix(BAR))
   local prefix = drawn and drawn.virt_text[1]
   if prefix and vim.startswith(prefix[1], bar) then
     api.nvim_buf_set_extmark(buf, namespace, row, 0, {

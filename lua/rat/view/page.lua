@@ -1,5 +1,6 @@
 --- Opens pages, such as the output of a command, each in a split of its own that returns to where the user came from when
 --- it closes. It does not know what a page contains.
+local config_keys = require("rat.config.keys")
 local escape = require("rat.util.text").statusline_escape
 local location = require("rat.view.location")
 local splits = require("rat.view.splits")
@@ -25,7 +26,9 @@ local followed_line = {}
 local function winbar_of(title)
   local beginning = vim.fn.strcharpart(title, 0, ALWAYS_SHOWN)
   local rest = title:sub(#beginning + 1)
-  return escape(beginning) .. "%<" .. escape(rest) .. "%= %#RatKey#q%* close "
+  local key = config_keys.chosen("q")
+  local hint = key and (" %%#RatKey#%s%%* close "):format(escape(key)) or ""
+  return escape(beginning) .. "%<" .. escape(rest) .. "%=" .. hint
 end
 
 ---@param back integer?
@@ -83,7 +86,7 @@ end
 ---@param opts {focus: boolean, wrap: boolean, back?: integer} `back`: window to return to, by default the current one
 ---@return integer win
 function M.open(buf, title, opts)
-  vim.keymap.set("n", "q", close, { buffer = buf, desc = "rat: close", nowait = true })
+  config_keys.map("n", "q", close, { buffer = buf, desc = "rat: close", nowait = true })
   local back = opts.back or api.nvim_get_current_win()
   local win = vim.fn.bufwinid(buf)
   if win == -1 then

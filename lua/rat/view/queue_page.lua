@@ -1,5 +1,6 @@
 --- The page of `:RatQueue`: the queued prompts of a chat as a buffer that |:write| applies. Each is below a heading with its
 --- number, such as `--- 3 ---`.
+local config_keys = require("rat.config.keys")
 local notify = require("rat.util.notify")
 local page = require("rat.view.page")
 local rpc = require("rat.rpc")
@@ -183,7 +184,7 @@ local function make()
   vim.bo[buf].buftype = "acwrite"
   local keys = { ["g<CR>"] = send_now, ["g?"] = show_help }
   for lhs, run in pairs(keys) do
-    vim.keymap.set("n", lhs, run, { buffer = buf, nowait = true, desc = "rat: queue" })
+    config_keys.map("n", lhs, run, { buffer = buf, nowait = true, desc = "rat: queue" })
   end
   api.nvim_create_autocmd("BufWriteCmd", {
     buffer = buf,
@@ -208,7 +209,7 @@ end
 ---@return string
 local function title_of(chat)
   local paused = chat.status.queue_paused and ", paused" or ""
-  return ("Queue of %s%s · :w applies · g? keys"):format(chat.title, paused)
+  return ("Queue of %s%s · :w applies"):format(chat.title, paused)
 end
 
 --- Fills the page with the queue of a chat.

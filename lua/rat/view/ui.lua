@@ -6,6 +6,7 @@ local fold = require("rat.view.fold")
 local line_format = require("rat.view.line_format")
 local margin = require("rat.view.margin")
 local registry = require("rat.chat.registry")
+local text_mode = require("rat.view.text_mode")
 
 local api = vim.api
 
@@ -22,6 +23,10 @@ local ops = {}
 
 --- Replaces rows.
 function ops.l(buf, first, last, lines, formats, prefixes)
+  if text_mode.is_on() then
+    lines, formats = text_mode.apply(lines, formats, prefixes)
+    prefixes = {}
+  end
   if undrawn[buf] then
     -- An empty buffer has one line, which is replaced.
     undrawn[buf] = nil
