@@ -60,6 +60,7 @@ local commands = {
   RatTurns = { desc = "Pick a turn: see or undo what it changed" },
   RatInfo = { desc = "Show the agent, its session and its capabilities" },
   RatLog = { nargs = "?", desc = "Open the log, or that of an agent" },
+  RatInstall = { nargs = "?", desc = "Show and run the command that installs an agent" },
   RatExport = {
     bang = true,
     nargs = "?",

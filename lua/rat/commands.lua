@@ -420,6 +420,10 @@ function M.RatLog(args)
   end
 end
 
+function M.RatInstall(args)
+  require("rat.ask.install").install(args.args)
+end
+
 function M.RatExport(args)
   local name = args.args
   if name == "" then

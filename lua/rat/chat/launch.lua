@@ -7,6 +7,7 @@ local config = require("rat.config")
 local notify = require("rat.util.notify")
 local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
+local secret_env = require("rat.config.secret_env")
 local window = require("rat.view.window")
 -- `rat.ask.chooser` is loaded on first use, since a chat often starts without it.
 
@@ -58,12 +59,17 @@ end
 
 ---@param name string
 ---@param opts rat.LaunchOptions
+---@param env table<string, string> what commands have printed for the agent
 ---@return boolean asked
-local function start(name, opts)
+local function start(name, opts, env)
   local request, problem = agents.request(name, opts.cwd)
   if not request then
     notify.error(problem --[[@as string]])
     return false
+  end
+  if next(env) ~= nil then
+    local options = request.options --[[@as table]]
+    options.env = vim.tbl_extend("force", options.env or {}, env)
   end
   request.session = opts.session or opts.fork
   request.wish = opts.session and "session"
@@ -92,14 +98,47 @@ function M.finished()
   starting = false
 end
 
+--- What to do once the commands that print variables for an agent have ended; nil if none are running.
+---@type fun()[]?
+local preparing
+
+--- Starts an agent once the commands that print variables for it have ended.
+---@param name string
+---@param opts rat.LaunchOptions
+---@param started? fun()
+local function go_once_prepared(name, opts, started)
+  local commands = agents.env_commands(name)
+  if next(commands) == nil then
+    if start(name, opts, {}) and started then
+      started()
+    end
+    return
+  end
+  local waiting = {} ---@type fun()[]
+  waiting[1] = started
+  preparing = waiting
+  secret_env.run(commands, function(env, problem)
+    preparing = nil
+    if not env then
+      return notify.error(("%s was not started: %s"):format(name, problem))
+    elseif start(name, opts, env) then
+      for _, action in ipairs(waiting) do
+        action()
+      end
+    end
+  end)
+end
+
 --- Starts an agent, or shows the chat that is open with it.
 ---@param opts rat.LaunchOptions
 ---@param started? fun() called once the request was sent: messages sent from it arrive after the request
 function M.start(opts, started)
+  if preparing then
+    preparing[#preparing + 1] = started
+    return
+  end
   local function go(name)
-    if start(name, opts) and started then
-      started()
-    end
+    go_once_prepared(name, opts, started)
   end
   if opts.agent then
     return go(opts.agent)

@@ -20,6 +20,10 @@ function M.command(lead, line)
   local name = line:match("Rat%u%l+")
   if name == "RatStart" then
     return starting_with(lead, require("rat.config.agents").names())
+  elseif name == "RatInstall" then
+    local names = vim.tbl_keys(require("rat.config.presets"))
+    table.sort(names)
+    return starting_with(lead, names)
   elseif name == "RatSessions" then
     return starting_with(lead, require("rat.chat.sessions").acts)
   elseif name == "RatReview" then

@@ -5,6 +5,8 @@ local closest_name = require("rat.util.closest_name")
 local presets = require("rat.config.presets")
 local private_file = require("rat.util.private_file")
 local project_rules = require("rat.config.project_rules")
+local project_settings = require("rat.config.project_settings")
+local registry = require("rat.config.registry")
 local settings = require("rat.config.settings")
 
 local M = {}
@@ -15,6 +17,12 @@ function M.configured()
   local names = vim.tbl_keys(vim.tbl_extend("force", settings.agents(), config.get().agents))
   table.sort(names)
   return names
+end
+
+--- The agents that `:RatStart` takes because a registry file has them.
+---@return string[]
+local function registered()
+  return vim.tbl_keys((registry.agents()))
 end
 
 ---@param name string
@@ -31,6 +39,11 @@ function M.names()
   for name in pairs(presets) do
     if not vim.list_contains(ready, name) then
       table.insert(is_installed(name) and ready or rest, name)
+    end
+  end
+  for _, name in ipairs(registered()) do
+    if not vim.list_contains(ready, name) and not presets[name] then
+      rest[#rest + 1] = name
     end
   end
   table.sort(ready)
@@ -80,7 +93,7 @@ end
 ---@return string? name
 ---@return string[] names
 function M.to_start()
-  local default = config.get().default_agent
+  local default = project_settings.read(vim.fn.getcwd()).default_agent or config.get().default_agent
   local configured = M.configured()
   local found = M.installed()
   if default then
@@ -141,7 +154,10 @@ end
 ---@param name string
 ---@return boolean
 local function is_known(name)
-  return presets[name] ~= nil or name == "tour" or vim.list_contains(M.configured(), name)
+  return presets[name] ~= nil
+    or name == "tour"
+    or vim.list_contains(M.configured(), name)
+    or registry.agents()[name] ~= nil
 end
 
 ---@param name string
@@ -150,12 +166,38 @@ local function unknown(name)
   local names = M.names()
   local near = closest_name.find(name, names)
   local _, problem = settings.agents()
+  problem = problem or select(2, registry.agents())
   return ('No agent is named "%s"%s.%s Known agents: %s'):format(
     name,
     near and (" (did you mean %s?)"):format(near) or "",
     problem and " " .. problem or "",
     table.concat(names, ", ")
   )
+end
+
+--- The options of an agent: those of the registry file, the user's own, and then those of the project.
+---@param name string
+---@param project rat.ProjectSettings
+---@return table
+local function options_of(name, project)
+  local preset = not presets[name] and registry.agents()[name] or {}
+  local own = vim.tbl_extend("force", preset, config.get().agents[name] or {})
+  local here = (project.agents or {})[name] or {}
+  local function all(key, ...)
+    local merged = vim.tbl_extend("force", own[key] or {}, ...)
+    own[key] = next(merged) ~= nil and merged or own[key]
+  end
+  all("options", project.options or {}, here.options or {})
+  all("mcp_servers", here.mcp_servers or {})
+  own.env_from = nil
+  return own
+end
+
+--- The commands that print environment variables for an agent, by variable.
+---@param name string
+---@return table<string, string[]>
+function M.env_commands(name)
+  return (config.get().agents[name] or {}).env_from or {}
 end
 
 --- What the binary needs to start an agent.
@@ -169,10 +211,12 @@ function M.request(name, cwd)
   end
   local options = config.get() --[[@as table<string, any>]]
   cwd = cwd and absolute(cwd) or configured_cwd(name) or vim.fn.getcwd()
+  local project = project_settings.read(cwd)
   return {
     agent = name,
-    options = options.agents[name] or {},
-    mcp_servers = options.mcp_servers,
+    options = options_of(name, project),
+    mcp_servers = vim.tbl_extend("force", options.mcp_servers, project.mcp_servers or {}),
+    project_settings = project_settings.describe(project, name),
     settings_file = settings.path(),
     environment = vim.fn.environ(),
     cwd = cwd,

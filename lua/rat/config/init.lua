@@ -150,6 +150,17 @@ function check(option, value, path, problems)
   end
 end
 
+--- Returns what is wrong with a value, sorted; nothing if it fits.
+---@param option rat.Option
+---@param value any
+---@return string[]
+function M.problems(option, value)
+  local problems = {}
+  check(option, value, "", problems)
+  table.sort(problems)
+  return problems
+end
+
 --- Returns the default of an option; of a table with described keys, a table of their defaults.
 ---@param option rat.Option
 ---@return any
@@ -186,9 +197,7 @@ end
 --- that agents are confined
 function M.set(opts)
   opts = opts or {}
-  local problems = {}
-  check(schema, opts, "", problems)
-  table.sort(problems)
+  local problems = M.problems(schema, opts)
   if #problems == 0 then
     options = vim.tbl_deep_extend("force", M.default(schema), opts)
   else

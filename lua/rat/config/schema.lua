@@ -69,6 +69,13 @@ local agent = {
     doc = "Environment variables to set, on top of Neovim's own.",
   },
   {
+    name = "env_from",
+    type = "map",
+    items = { type = "list", items = text },
+    doc = "Environment variables that commands print when the agent starts, as in"
+      .. ' `{ ANTHROPIC_API_KEY = { "pass", "show", "anthropic" } }`. The values are kept nowhere.',
+  },
+  {
     name = "cwd",
     type = "string",
     doc = "The folder its sessions work in. Unset: |getcwd()| of the current window.",
@@ -189,6 +196,12 @@ return {
       type = "string",
       doc = "A JSON file with `agent_servers` and `mcp_servers`, in the format of other clients."
         .. ' Unset: `rat.json` in |stdpath()| "config". See |rat-json|.',
+    },
+    {
+      name = "registry_file",
+      type = "string",
+      doc = "A file on disk in the format of the ACP agent registry (`registry.json`), whose agents can then be"
+        .. " started by their ids. Agents on npm and PyPI are run by `npx` and `uvx`.",
     },
     {
       name = "mcp_servers",

@@ -8,6 +8,7 @@ use crate::session::author::ChatId;
 use crate::session::confinement::Confinement;
 use crate::session::credentials;
 use crate::session::ids::ToolCallId;
+use crate::session::label;
 use crate::session::protocol::Protocol;
 use crate::session::terminal::MAX_OUTPUT;
 use crate::session::tool_call::ToolKind;
@@ -45,6 +46,9 @@ impl State {
         let allowed = chat.access.allowed.iter().map(AllowedPath::path);
         for path in chat.directories.iter().map(AsRef::as_ref).chain(allowed) {
             row("extra folder", &path.display().to_string());
+        }
+        for line in &chat.access.policy.project_settings {
+            row("project", &label::line(line));
         }
         row("confined", if chat.config.confinement.is_some() { "yes" } else { "no" });
         for (what, value) in chat.config.confinement.iter().flat_map(confinement_rows) {

@@ -20,6 +20,8 @@ pub struct ChatPolicy {
     pub real_roots: Vec<PathBuf>,
     /// The option `permission.rules`.
     pub rules: Arc<[Rule]>,
+    /// What the project's settings file changes, a line each, for `:RatInfo`.
+    pub project_settings: Vec<String>,
 }
 
 /// What to do when an agent wants to use a file outside the roots through us.

@@ -15,6 +15,7 @@
 ---@field review? rat.notify.ReviewMode The option of the same name.
 ---@field rules? string[] The option `permission.rules`.
 ---@field project_rules? string[] The lines of the project's file of rules, if the user trusts it.
+---@field project_settings? string[] What the project's settings file changes, a line each.
 ---@field permission_mode? rat.notify.PermissionMode The option `permission.mode`.
 ---@field permission_default? table<string, string> The option `permission.default`.
 ---@field wish? rat.notify.Wish The session to open; without it, the one that is open, else a new one.

@@ -56,6 +56,9 @@ pub(in crate::nvim) struct Start {
     /// The lines of the project's file of rules, if the user trusts it.
     #[serde(default)]
     project_rules: Vec<String>,
+    /// What the project's settings file changes, a line each.
+    #[serde(default)]
+    project_settings: Vec<String>,
     /// The option `permission.mode`.
     #[serde(default)]
     permission_mode: PermissionMode,
@@ -258,6 +261,7 @@ impl TryFrom<Start> for StartRequest {
                 outside: policy::Outside::Ask,
                 real_roots: Vec::new(),
                 rules,
+                project_settings: start.project_settings,
             },
             problems,
             target,

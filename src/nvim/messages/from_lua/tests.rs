@@ -117,6 +117,7 @@ fn start() -> Json {
         "environment": {"B": "2"},
         "cwd": "/a",
         "directories": ["/b"],
+        "project_settings": ["option mode = plan"],
         "unsaved": "save",
         "write_dirty": "ask",
         "review": "off",
