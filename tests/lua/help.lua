@@ -74,6 +74,34 @@ case("tags are unique, links have targets", function()
   vim.fn.delete(folder, "rf")
 end)
 
+--- Holds (Installation): Each of the requests that users of other clients make is answered in the help, with a test that is there.
+case("each request of users is answered, and its test exists", function()
+  local section = assert(text:match("%*rat%-requests%*(.*)$"))
+  local entries = {}
+  for line in section:gmatch("[^\n]+") do
+    if line:match("^ +%d+%. ") then
+      entries[#entries + 1] = line
+    elseif #entries > 0 then
+      entries[#entries] = entries[#entries] .. "\n" .. line
+    end
+  end
+  for _, entry in ipairs(entries) do
+    local tests = 0
+    for name in entry:gmatch("`([^`]+)`") do
+      tests = tests + 1
+      local file, test = name:match("^([%w_:]-)::([%w_]+)$")
+      local path = file and file:gsub("::", "/") or ""
+      local sources = { name, "tests/" .. path .. ".rs", "src/" .. path .. ".rs" }
+      local where = assert(vim.iter(sources):find(vim.uv.fs_stat), name)
+      if test then
+        check.contains(table.concat(vim.fn.readfile(where), "\n"), "fn " .. test .. "(")
+      end
+    end
+    same(tests > 0 or entry:find("Not answered", 1, true) ~= nil, true, entry)
+  end
+  same(#entries, 25)
+end)
+
 case("no line is wider than a help window", function()
   for line in text:gmatch("[^\n]+") do
     same(vim.fn.strdisplaywidth(line) <= 82, true, line)
