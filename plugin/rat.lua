@@ -36,6 +36,7 @@ local commands = {
   RatOption = { nargs = "*", desc = "Set an option of the session, such as its model" },
   RatLogin = { nargs = "?", desc = "Log in to the agent" },
   RatLogout = { desc = "Log out of the agent" },
+  RatChats = { desc = "List all chats, those that need you first" },
   RatToggle = { desc = "Show or hide the chat" },
   RatPlan = { desc = "Show or hide the agent's plan" },
   RatTools = { desc = "Show or hide the agent's tool calls" },
@@ -119,6 +120,13 @@ for name, step in pairs({ next = 1, previous = -1 }) do
     end,
   })
 end
+
+vim.api.nvim_set_keymap("n", "<Plug>(rat-next-waiting)", "", {
+  desc = "Show the next chat that needs you",
+  callback = function()
+    require("rat").next_waiting()
+  end,
+})
 
 for name, step in pairs({ next = 1, previous = -1 }) do
   vim.api.nvim_set_keymap("n", "<Plug>(rat-hunk-" .. name .. ")", "", {

@@ -19,6 +19,7 @@ mod acp {
 mod changed;
 mod chat;
 mod chat_prompts;
+mod chats_page;
 mod closed;
 mod confined;
 mod content;

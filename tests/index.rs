@@ -23,6 +23,7 @@ const HEADINGS: &[&str] = &[
     "Forms and URLs",
     "Terminals",
     "Sessions",
+    "Several chats",
     "Options and logins",
     "Dialects",
     "Transports",

@@ -147,11 +147,8 @@ end
 
 function M.RatStop(args)
   local chat = args.bang and current_chat.get()
-  if chat and not chat.id then
-    -- The binary does not know it.
-    require("rat.chat").closed(chat)
-  elseif args.bang then
-    send("close")
+  if chat then
+    require("rat.chat").close(chat)
   else
     send("stop")
   end
@@ -159,10 +156,10 @@ end
 
 function M.RatRestart(args)
   local chat = current_chat.get()
-  if chat and not chat.id then
-    launch.start({ agent = chat.agent, cwd = chat.cwd, focus = true })
+  if chat then
+    launch.restart(chat, args.bang)
   else
-    send("restart", { force = args.bang })
+    notify.warn(NO_AGENT)
   end
 end
 
@@ -218,6 +215,10 @@ function M.RatToggle()
   else
     launch.start({ focus = true })
   end
+end
+
+function M.RatChats()
+  require("rat.chats.page").open()
 end
 
 --- Shows the next or the previous chat in place of the current one.

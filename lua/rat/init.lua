@@ -178,11 +178,29 @@ function M.status()
   return require("rat.chat.status").status(require("rat.chat.current").get())
 end
 
---- Returns a short text for 'statusline', escaped; empty if there is no chat. Loads nothing before the first chat.
+--- Shows the next chat that waits for an answer, or that has finished or failed unseen, |rat.next_waiting()|.
+function M.next_waiting()
+  require("rat.chat") -- connects the modules of a chat
+  require("rat.chats.page").open_next()
+end
+
+--- Returns how many chats wait, have failed, have finished unseen and are running, |rat.counts()|. Loads nothing before the
+--- first chat.
+---@return rat.ChatCounts
+function M.counts()
+  local attention = package.loaded["rat.chats.attention"]
+  return attention and attention.counts() or { waiting = 0, failed = 0, done = 0, running = 0 }
+end
+
+--- Returns a short text for 'statusline', escaped; empty if there is no chat. With `chats` it tells of all chats, else of the
+--- current one. Loads nothing before the first chat.
+---@param opts? {chats: boolean?}
 ---@return string
-function M.statusline()
+function M.statusline(opts)
   if not package.loaded["rat.chat.registry"] then
     return ""
+  elseif type(opts) == "table" and opts.chats then
+    return require("rat.chats.attention").summary()
   end
   local chat = require("rat.chat.current").get()
   local requests = require("rat.ask.permission").all()

@@ -198,7 +198,7 @@ impl Reviews {
         let (documents, states) = (Arc::clone(&self.documents), self.states.clone());
         self.events.spawn(async move {
             // Somebody who asks as a turn ends must not be told that it has changed nothing.
-            if list.purpose != ListPurpose::Update
+            if !matches!(list.purpose, ListPurpose::Update | ListPurpose::Count)
                 && !documents.present_scans_done(Instant::now() + SCAN_LIMIT).await
             {
                 tracing::info!("changes are listed before all of them have been looked for");

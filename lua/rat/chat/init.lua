@@ -1,6 +1,7 @@
 --- Creates, updates and ends chats as the binary reports them, and connects the modules that make up a chat by their
 --- listeners. Code that may create a chat loads this module first; the modules it connects never load it.
 local attachment_list = require("rat.chat.attachment_list")
+local attention = require("rat.chats.attention")
 local autoscroll = require("rat.view.autoscroll")
 local buffers = require("rat.chat.buffers")
 local chips = require("rat.chat.chips")
@@ -231,8 +232,20 @@ function M.closed(chat)
   end
   permission.update()
   form.update()
+  attention.refresh()
   if kept then
     notify.info(("Your unsent text is kept for the next chat with %s here"):format(chat.title))
+  end
+end
+
+--- Closes a chat, like |:RatStop|!.
+---@param chat rat.Chat
+function M.close(chat)
+  if chat.id then
+    rpc.notify("close", { chat = chat.id })
+  else
+    -- The binary does not know it.
+    M.closed(chat)
   end
 end
 
@@ -258,6 +271,7 @@ function M.lost(reason)
   permission.update()
   question.lost()
   form.update()
+  attention.refresh()
 end
 
 rpc.on_lost(M.lost)

@@ -161,4 +161,15 @@ function M.start(opts, started)
   end)
 end
 
+--- Stops the agent of a chat and starts it again, like |:RatRestart|.
+---@param chat rat.Chat
+---@param force? boolean whether to end turns of other chats with the same agent
+function M.restart(chat, force)
+  if chat.id then
+    rpc.notify("restart", { chat = chat.id, force = force == true })
+  else
+    M.start({ agent = chat.agent, cwd = chat.cwd, focus = true })
+  end
+end
+
 return M

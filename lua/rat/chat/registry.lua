@@ -12,6 +12,7 @@ local M = {}
 ---@class rat.Status
 ---@field state rat.msg.State
 ---@field session_id? string
+---@field session_title? string
 ---@field detail? string what the agent is doing, or why it failed
 ---@field prompt? string the prompt that the agent is working on
 ---@field queued string[] prompts that wait for the end of the turn

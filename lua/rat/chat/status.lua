@@ -17,7 +17,7 @@ function M.redraw()
   end
 end
 
-local one_line, escape = text_of.one_line, text_of.statusline_escape
+local one_line, escape, shorten = text_of.one_line, text_of.statusline_escape, text_of.shorten
 
 --- Least width, in cells, for the detail of a waiting request in the transcript's winbar.
 local MIN_REQUEST_DETAIL = #"needs approval" + 1
@@ -123,20 +123,6 @@ end
 ---@return integer
 local function cells(text)
   return vim.fn.strdisplaywidth((text:gsub("%%%%", "%%")))
-end
-
----@param text string
----@param width integer cells
----@return string
-local function shorten(text, width)
-  if vim.fn.strdisplaywidth(text) <= width then
-    return text
-  end
-  local start = vim.fn.strcharpart(text, 0, math.max(width - 1, 0))
-  while vim.fn.strdisplaywidth(start) > width - 1 and start ~= "" do
-    start = vim.fn.strcharpart(start, 0, vim.fn.strchars(start) - 1)
-  end
-  return start .. "…"
 end
 
 --- Joins as many parts as fit. The first one, which is the most important, is always included.

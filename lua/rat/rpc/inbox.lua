@@ -13,6 +13,7 @@ local handlers = {}
 
 ---@param payload rat.msg.Draw
 function handlers.draw(payload)
+  require("rat.chats.attention").touch(payload.chat)
   require("rat.view.ui").draw(payload)
 end
 
@@ -64,6 +65,7 @@ function handlers.event(payload)
   local chat = data.chat and require("rat.chat.registry").get(data.chat)
   if chat and payload.name == "RatTurnEnd" then
     require("rat.chat.alert").ended(chat, data.stop_reason --[[@as string]], data.next)
+    require("rat.chats.attention").ended(chat, data.stop_reason --[[@as string]], data.next)
   elseif chat and payload.name == "RatTurnStart" then
     require("rat.chat.clock").restart(chat)
   end
@@ -201,6 +203,11 @@ function handlers.changes(payload)
   require("rat.review.calls").answer(payload.request, payload.items)
 end
 
+---@param payload rat.msg.PendingCounts
+function handlers.pending_counts(payload)
+  require("rat.chats.page").counted(payload)
+end
+
 ---@param payload rat.msg.Compare
 function handlers.compare(payload)
   require("rat.review.compare").arrived(payload)
@@ -269,6 +276,7 @@ function M.handle(kind, payload)
   end
   -- One message that fails must not prevent the rest of its frame.
   notify.guard(kind, handler)(payload)
+  require("rat.chats.attention").refresh()
 end
 
 --- A frame that arrived while text was locked and has not been applied.

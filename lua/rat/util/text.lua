@@ -96,6 +96,22 @@ function M.size(bytes)
   return ("%.1f MiB"):format(bytes / 1024 / 1024)
 end
 
+--- Shortens a line to a display width. An ellipsis takes the place of its end.
+---@param text string without tabs
+---@param width integer cells
+---@return string
+function M.shorten(text, width)
+  -- |strdisplaywidth()| counts a cell more for a wide character where the current window would wrap the line.
+  if vim.api.nvim_strwidth(text) <= width then
+    return text
+  end
+  local start = vim.fn.strcharpart(text, 0, math.max(width - 1, 0))
+  while vim.api.nvim_strwidth(start) > width - 1 and start ~= "" do
+    start = vim.fn.strcharpart(start, 0, vim.fn.strchars(start) - 1)
+  end
+  return start .. "…"
+end
+
 --- Splits a word at a display width. The first part has at least one character.
 ---@param word string
 ---@param width integer cells

@@ -6,6 +6,8 @@ local names = require("rat.chat.names")
 
 local M = {}
 
+local SPANS = vim.api.nvim_create_namespace("rat_spans")
+
 --- Whether `name` is running.
 local naming = false
 
@@ -158,6 +160,26 @@ function M.highlight_like(buf, path, lines)
   local language = vim.treesitter.language.get_lang(filetype)
   if filetype ~= "" and not pcall(vim.treesitter.start, buf, language) then
     vim.bo[buf].syntax = filetype
+  end
+end
+
+---@class rat.Span
+---@field first integer byte column
+---@field last integer end exclusive
+---@field group string
+
+--- Highlights parts of the lines of a buffer, in place of those that were highlighted before.
+---@param buf integer
+---@param spans rat.Span[][] by line, from the first one on
+function M.highlight_spans(buf, spans)
+  vim.api.nvim_buf_clear_namespace(buf, SPANS, 0, -1)
+  for line, found in ipairs(spans) do
+    for _, span in ipairs(found) do
+      vim.api.nvim_buf_set_extmark(buf, SPANS, line - 1, span.first, {
+        end_col = span.last,
+        hl_group = span.group,
+      })
+    end
   end
 end
 

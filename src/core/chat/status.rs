@@ -10,6 +10,9 @@ use crate::session::tool_call::ToolStatus;
 use crate::session::update::PlanStatus;
 use crate::view::{permission, title};
 
+/// Maximum length of a title taken from a prompt, in characters.
+const MAX_TITLE_CHARS: usize = 80;
+
 /// The editor is sent the running prompt with each status, so that it is not lost with this process.
 const MAX_PROMPT_BYTES: usize = 16 * 1024;
 
@@ -34,6 +37,7 @@ impl Chat {
             agent: self.name().to_owned(),
             title: self.agent_title(),
             session: self.session.as_ref().map(ToString::to_string),
+            session_title: self.session_title(),
             state: self.state(),
             detail: self.detail(),
             prompt: self.turn().filter(|turn| !turn.cancelled).and_then(|turn| {
@@ -60,6 +64,13 @@ impl Chat {
             mode: self.mode(),
             plan: self.plan(),
         }
+    }
+
+    /// Returns the title of the session: that of its agent, else the beginning of the first prompt.
+    pub(in crate::core) fn session_title(&self) -> Option<String> {
+        let opening = || self.transcript.opening().map(|line| line.trim());
+        let beginning = || Some(opening()?.chars().take(MAX_TITLE_CHARS).collect());
+        self.title.clone().or_else(beginning)
     }
 
     fn detail(&self) -> Option<String> {

@@ -16,9 +16,6 @@ use std::time::Duration;
 /// Interval at which an unfinished answer is saved.
 const SAVE_INTERVAL: Duration = Duration::from_secs(3);
 
-/// Maximum length of a title taken from a prompt, in characters.
-const MAX_TITLE_CHARS: usize = 80;
-
 impl State {
     /// Saves what has changed in the session. A session without a prompt is not saved.
     pub(in crate::core) fn save(&mut self, id: ChatId) {
@@ -175,12 +172,12 @@ impl Chat {
         if self.replay.is_of_load() {
             return None;
         }
-        let opening = self.transcript.opening()?.trim().chars().take(MAX_TITLE_CHARS).collect();
+        self.transcript.opening()?;
         Some(SavedSession {
             agent: self.config.name.clone(),
             id: session,
             cwd: self.cwd.clone(),
-            title: self.title.clone().or(Some(opening)),
+            title: self.session_title(),
             used_at: 0,
             open: true,
         })

@@ -6,7 +6,7 @@ use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::review::{
     ChangeAuthor, ChangeScope, ChangedFile, ChangedState, ComparedFile, Comparison, ListPurpose,
-    ListedChange, ReviewList, ReviewScope,
+    ListedChange, PendingCount, ReviewList, ReviewScope,
 };
 use crate::core::messages::review_page::{ReviewDraft, ReviewPage, ReviewSection};
 use crate::core::state::State;
@@ -14,7 +14,7 @@ use crate::core::user_messages;
 use crate::edit::Text;
 use crate::session::author::{Author, ChatId};
 use crate::session::ids::ToolCallId;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -37,6 +37,9 @@ impl State {
         files: Vec<ChangedFile>,
         states: Vec<ChangedState>,
     ) {
+        if list.purpose == ListPurpose::Count {
+            return self.after_draw.push(EditorMessage::PendingCounts(count_by_chat(&files)));
+        }
         let list = self.not_lost(list);
         let chat = self.find_chat(list.chat);
         let scope = self.scope_of(chat, list.scope, (&files, &states));
@@ -229,6 +232,20 @@ impl State {
         let entry = chat.transcript.find_tool(by.tool_call.as_ref()?)?;
         Some(chat.scene().title(&entry.call))
     }
+}
+
+/// Counts the pending lines of each chat, in the order of the chats. A hunk is counted for the one that changed it last.
+fn count_by_chat(files: &[ChangedFile]) -> Vec<PendingCount> {
+    let mut lines: BTreeMap<ChatId, (usize, usize)> = BTreeMap::new();
+    for (file, hunk) in files.iter().flat_map(|file| file.hunks.iter().map(move |it| (file, it))) {
+        if let Some(author) = file.authors_of(hunk).last() {
+            let (added, removed) = lines.entry(author.by.session.chat).or_default();
+            *added += hunk.text.len();
+            *removed += hunk.base.len();
+        }
+    }
+    let counts = lines.into_iter();
+    counts.map(|(chat, (added, removed))| PendingCount { chat, added, removed }).collect()
 }
 
 /// Names files by their whole paths that would have the same name, since they are in the folders of different chats.

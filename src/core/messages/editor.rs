@@ -8,7 +8,7 @@ use crate::core::messages::failure::Failure;
 use crate::core::messages::files::{FileChange, ProposedWrite};
 use crate::core::messages::notice::Notice;
 use crate::core::messages::page::{ScratchPage, View};
-use crate::core::messages::review::{ComparedFile, ListedChange, PendingFile};
+use crate::core::messages::review::{ComparedFile, ListedChange, PendingCount, PendingFile};
 use crate::core::messages::review_page::ReviewPage;
 use crate::core::messages::rules::{RuleProblem, RuleSuggestion, RulesPage};
 use crate::core::messages::status::ChatStatus;
@@ -202,6 +202,8 @@ pub enum EditorMessage {
     },
     /// What is pending in all files, for this call from Lua.
     Changes(u64, Vec<ListedChange>),
+    /// How many lines are pending in all files, by the chats whose agents changed them.
+    PendingCounts(Vec<PendingCount>),
     /// Show what is pending in all files.
     Review(ReviewPage),
     /// Compare a file with its base.

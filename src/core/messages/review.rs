@@ -200,6 +200,19 @@ pub enum ListPurpose {
     Update,
     /// For this call from Lua.
     Call(u64),
+    /// To count the lines of each chat.
+    Count,
+}
+
+/// How many lines are pending that the agent of a chat has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PendingCount {
+    /// The chat. It may be closed.
+    pub chat: ChatId,
+    /// How many lines were added.
+    pub added: usize,
+    /// How many were removed.
+    pub removed: usize,
 }
 
 /// A pending hunk, as Lua gets it.

@@ -52,6 +52,8 @@ pub struct ChatStatus {
     pub title: String,
     /// The session's id; `None` before it is open.
     pub session: Option<String>,
+    /// The session's title, else the beginning of the first prompt.
+    pub session_title: Option<String>,
     /// The state.
     pub state: ChatState,
     /// What the agent is doing or why it failed, in one line.

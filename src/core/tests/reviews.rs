@@ -2,10 +2,13 @@
 
 use super::*;
 use crate::core::messages::review::{
-    ChangeAuthor, ChangedState, ListPurpose, ReviewList, ReviewScope,
+    ChangeAuthor, ChangedFile, ChangedHunk, ChangedState, ListPurpose, PendingCount, ReviewList,
+    ReviewScope,
 };
 use crate::core::messages::review_page::{ReviewDraft, ReviewPage};
+use crate::edit::{HunkId, Text};
 use crate::session::author::{Author, SessionKey};
+use std::sync::Arc;
 
 /// A page was asked for, and something is pending. Returns what is to be composed.
 fn found(world: &mut World, purpose: ListPurpose) -> ReviewDraft {
@@ -65,4 +68,35 @@ fn an_update_does_not_lose_the_review_that_the_user_has_asked_for() {
         let later = found(&mut world, ListPurpose::Update);
         assert_eq!(later.list.purpose, ListPurpose::Update, "the editor has it");
     }
+}
+
+/// Holds (Several chats): Pending lines are counted for the chat whose agent changed them last.
+#[test]
+fn pending_lines_are_counted_by_chat() {
+    let author = |chat| {
+        let session = SessionKey { chat: ChatId(chat), session: "s".into() };
+        ChangeAuthor { by: Author { session, turn: 1, tool_call: None }, is_certain: true }
+    };
+    let hunk =
+        |base, text, by: &[usize]| ChangedHunk { id: HunkId(1), base, text, by: by.to_vec() };
+    let text = Arc::new(Text::parse("1\n2\n3\n4\n5\n6\n"));
+    let file = ChangedFile {
+        path: "/p/a".into(),
+        existed: true,
+        exists: true,
+        base: Arc::clone(&text),
+        text,
+        hunks: vec![hunk(0..1, 0..3, &[0]), hunk(2..4, 4..4, &[0, 1]), hunk(5..5, 5..6, &[0])],
+        authors: vec![author(1), author(2)],
+    };
+    let mut world = World::ready();
+    world.state.take_frame();
+    let list = ReviewList { chat: None, scope: ReviewScope::All, purpose: ListPurpose::Count };
+    world.state.handle(Event::ChangesFound(list, vec![file], Vec::new()));
+    let counts = world.state.take_frame().messages.into_iter().find_map(|message| match message {
+        EditorMessage::PendingCounts(counts) => Some(counts),
+        _ => None,
+    });
+    let of = |chat, added, removed| PendingCount { chat: ChatId(chat), added, removed };
+    assert_eq!(counts.unwrap(), [of(1, 4, 1), of(2, 0, 2)]);
 }

@@ -89,6 +89,8 @@ pub(in crate::nvim) enum ToLua {
     Turns(review::Turns),
     /// The answer to `require("rat").changes()`.
     Changes(review::Changes),
+    /// How many lines are pending that the agent of each chat has changed.
+    PendingCounts(review::PendingCounts),
     /// Show what is pending in all files.
     Review(review::Review),
     /// Compare a file with its base.
@@ -172,6 +174,7 @@ fn message(message: EditorMessage) -> Value {
         EditorMessage::Changes(request, changes) => {
             ToLua::Changes(review::Changes::new(request, changes))
         }
+        EditorMessage::PendingCounts(counts) => ToLua::PendingCounts(counts.into()),
         EditorMessage::Review(page) => ToLua::Review(page.into()),
         EditorMessage::Compare(file) => ToLua::Compare(file.into()),
         EditorMessage::Diff { chat, request, tool_call, title, files, is_editable } => {

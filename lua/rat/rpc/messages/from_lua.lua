@@ -309,6 +309,7 @@
 ---@field chat? integer The chat.
 ---@field scope rat.notify.Scope Which changes.
 ---@field update? boolean Whether to update a review that is open.
+---@field count? boolean Whether only to count their lines. The answer is `pending_counts`.
 ---@field request? integer The number of the call of `require("rat").changes()` that wants them.
 
 --- Which changes a review shows.

@@ -16,6 +16,7 @@
 ---@field agent string The agent's name in the configuration.
 ---@field title string The agent's display name.
 ---@field session_id? string The session's id; missing before it is open.
+---@field session_title? string The session's title, else the beginning of the first prompt.
 ---@field state rat.msg.State The state.
 ---@field detail? string What the agent is doing or why it failed, in one line.
 ---@field prompt? string The prompt that the agent is working on, unless it is very long or cancelled.
@@ -427,6 +428,16 @@
 ---@field tool? string The tool call that made it, if that is known.
 ---@field title string The title of the tool call.
 
+--- How many lines are pending, by chat. Chats without any are missing.
+---@class (exact) rat.msg.PendingCounts
+---@field items rat.msg.PendingCount[] The counts.
+
+--- How many lines are pending that the agent of a chat has changed.
+---@class (exact) rat.msg.PendingCount
+---@field chat integer The chat.
+---@field added integer How many lines were added.
+---@field removed integer How many were removed.
+
 --- What is pending in all files, as a unified diff. It comes in pieces, one after the other.
 ---@class (exact) rat.msg.Review
 ---@field chat? integer The chat it was asked for in; missing for the one used last.
@@ -513,6 +524,7 @@
 ---@field pending rat.msg.Pending What is pending in a loaded file.
 ---@field turns rat.msg.Turns Turns to choose from.
 ---@field changes rat.msg.Changes The answer to `require("rat").changes()`.
+---@field pending_counts rat.msg.PendingCounts How many lines are pending that the agent of each chat has changed.
 ---@field review rat.msg.Review Show what is pending in all files.
 ---@field compare rat.msg.Compare Compare a file with its base.
 ---@field proposal rat.msg.Proposal Show a write that waits for the user's consent, or one that they wanted and that could not be made.

@@ -137,6 +137,9 @@ pub(in crate::nvim) struct ListChanges {
     /// Whether to update a review that is open.
     #[serde(default)]
     update: bool,
+    /// Whether only to count their lines. The answer is `pending_counts`.
+    #[serde(default)]
+    count: bool,
     /// The number of the call of `require("rat").changes()` that wants them.
     request: Option<u64>,
 }
@@ -192,6 +195,7 @@ impl From<ListChanges> for UserAction {
         let chat = list.chat.map(ChatId);
         let purpose = match list.request {
             Some(request) => ListPurpose::Call(request),
+            None if list.count => ListPurpose::Count,
             None if list.update => ListPurpose::Update,
             None => ListPurpose::Open,
         };

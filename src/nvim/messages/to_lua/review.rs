@@ -4,7 +4,8 @@ use super::Chat;
 use crate::core::messages::checkpoint::KeptTurn;
 use crate::core::messages::files::ProposedWrite;
 use crate::core::messages::review::{
-    ChangedHunk, ComparedFile, Comparison, ListPurpose, ListedChange, PendingFile, ReviewScope,
+    self, ChangedHunk, ComparedFile, Comparison, ListPurpose, ListedChange, PendingFile,
+    ReviewScope,
 };
 use crate::core::messages::review_page::{HeadKind, ReviewPage};
 use crate::edit::Text;
@@ -251,6 +252,35 @@ pub(in crate::nvim) struct Changes {
     request: u64,
     /// The hunks.
     items: Vec<Change>,
+}
+
+/// How many lines are pending, by chat. Chats without any are missing.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct PendingCounts {
+    /// The counts.
+    items: Vec<PendingCount>,
+}
+
+/// How many lines are pending that the agent of a chat has changed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct PendingCount {
+    /// The chat.
+    chat: Chat,
+    /// How many lines were added.
+    added: usize,
+    /// How many were removed.
+    removed: usize,
+}
+
+impl From<Vec<review::PendingCount>> for PendingCounts {
+    fn from(counts: Vec<review::PendingCount>) -> Self {
+        let items = counts.into_iter().map(|review::PendingCount { chat, added, removed }| {
+            PendingCount { chat: chat.0, added, removed }
+        });
+        Self { items: items.collect() }
+    }
 }
 
 /// A pending hunk.

@@ -22,6 +22,8 @@ pub(in crate::nvim) struct Status {
     title: Label,
     /// The session's id; missing before it is open.
     session_id: Option<Handle>,
+    /// The session's title, else the beginning of the first prompt.
+    session_title: Option<Label>,
     /// The state.
     state: State,
     /// What the agent is doing or why it failed, in one line.
@@ -186,6 +188,7 @@ impl From<ChatStatus> for Status {
             agent: Handle::new(it.agent),
             title: Label::new(it.title),
             session_id: it.session.map(Handle::new),
+            session_title: it.session_title.map(Label::new),
             state: it.state.into(),
             detail: it.detail.map(Label::new),
             prompt: it.prompt.map(Prose::new),

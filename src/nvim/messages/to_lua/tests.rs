@@ -10,8 +10,8 @@ use crate::core::messages::files::{FileChange, ProposedWrite};
 use crate::core::messages::page::View;
 use crate::core::messages::page::{PageId, ScratchPage};
 use crate::core::messages::review::{
-    ChangedHunk, ComparedFile, Comparison, ListPurpose, ListedChange, PendingFile, PendingLines,
-    ReviewList, ReviewScope,
+    ChangedHunk, ComparedFile, Comparison, ListPurpose, ListedChange, PendingCount, PendingFile,
+    PendingLines, ReviewList, ReviewScope,
 };
 use crate::core::messages::review_page::{HeadKind, ReviewHead, ReviewHunk, ReviewPage};
 use crate::core::messages::status::{ChatState, ChatStatus, WaitingElicitation, WaitingPermission};
@@ -77,6 +77,7 @@ fn chats() -> Vec<EditorMessage> {
         agent: "claude".to_owned(),
         title: hostile_text(),
         session: Some("s".to_owned()),
+        session_title: Some(hostile_text()),
         state: ChatState::Waiting,
         detail: Some(hostile_text()),
         prompt: Some(hostile_text()),
@@ -91,6 +92,7 @@ fn chats() -> Vec<EditorMessage> {
     };
     let short = ChatStatus {
         session: None,
+        session_title: None,
         detail: None,
         usage: Some(Usage { used: 5, size: 6, cost: None }),
         mode: None,
@@ -387,6 +389,7 @@ fn reviews() -> Vec<EditorMessage> {
     vec![
         EditorMessage::Proposal { id: 1, chat: ChatId(1), write: Box::new(write) },
         EditorMessage::Changes(4, vec![change]),
+        EditorMessage::PendingCounts(vec![PendingCount { chat: ChatId(1), added: 5, removed: 6 }]),
         EditorMessage::Turns {
             chat: ChatId(1),
             turns: vec![turn],
