@@ -32,6 +32,7 @@ local commands = {
   RatRules = { desc = "List and edit the rules that decide on permission requests" },
   RatFork = { desc = "Fork the session: go on from here, or an earlier turn, in a new chat" },
   RatSessions = { nargs = "?", desc = "Pick a session: open, fork, close or delete it" },
+  RatSearch = { nargs = "*", desc = "Search the sessions of all folders" },
   RatMode = { nargs = "*", desc = "Set the mode of the session" },
   RatOption = { nargs = "*", desc = "Set an option of the session, such as its model" },
   RatLogin = { nargs = "?", desc = "Log in to the agent" },

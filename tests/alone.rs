@@ -3,6 +3,7 @@
 
 mod support;
 
+mod chats_speed;
 mod completion_speed;
 mod exec_speed;
 mod hostile_memory;
@@ -11,6 +12,7 @@ mod hostile_speed;
 mod large_files;
 mod many_files;
 mod review_speed;
+mod search_speed;
 mod soak;
 mod traffic_speed;
 

@@ -74,6 +74,7 @@ mod review_states;
 mod review_taken_back;
 mod same_session;
 mod screens;
+mod search;
 mod sessions;
 mod slash;
 mod start;

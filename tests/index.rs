@@ -24,6 +24,7 @@ const HEADINGS: &[&str] = &[
     "Terminals",
     "Sessions",
     "Several chats",
+    "Searching",
     "Options and logins",
     "Dialects",
     "Transports",

@@ -180,6 +180,10 @@ function M.RatSessions(args)
   sessions.list(act)
 end
 
+function M.RatSearch(args)
+  require("rat.chats.search").run(args.args)
+end
+
 function M.RatMode(args)
   require("rat.chat.options").set("mode", args.args)
 end

@@ -196,6 +196,14 @@ impl Runner {
                 let sessions = store.list(cwd.clone()).await;
                 Event::SavedSessions(cwd, sessions)
             }),
+            StoreCommand::Search(request, query) => {
+                let (searching, events) = (store.search(query), self.events.clone());
+                tokio::spawn(async move {
+                    if let Some(result) = searching.await {
+                        events.send(Event::Searched(request, result));
+                    }
+                });
+            }
             StoreCommand::LoadTranscript(chat, session, claim) => self.events.spawn(async move {
                 Event::TranscriptLoaded(chat, store.load_transcript(session, claim).await)
             }),

@@ -4,17 +4,15 @@ use crate::core::calls::{CallOwner, ExpectedReply};
 use crate::core::event_subject::EventSubject;
 use crate::core::messages::agent::{AgentEvent, CallError, Reply};
 use crate::core::messages::editor::Level;
-use crate::core::messages::effect::{Effect, StoreCommand};
+use crate::core::messages::effect::Effect;
 use crate::core::messages::event::{Event, Timer};
 use crate::core::messages::ids::{AgentId, CallId};
-use crate::core::messages::rules::ThenTell;
 use crate::core::messages::user::UserAction;
 use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
 use crate::session::author::ChatId;
 use crate::session::fork::ForkPoint;
-use crate::trust::kept::RulesChange;
 
 impl State {
     /// Processes an event and returns the effects to carry out.
@@ -62,6 +60,7 @@ impl State {
             }
             Event::LastSession(chat, sessions) => self.last_session_found(chat, sessions),
             Event::SavedSessions(cwd, sessions) => self.saved_sessions(&cwd, sessions),
+            Event::Searched(request, result) => self.searched(request, result),
             Event::TranscriptLoaded(chat, past) => self.transcript_loaded(chat, past),
             Event::Saved(session, result) => self.session_saved(&session, result),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
@@ -186,6 +185,7 @@ impl State {
             }
             UserAction::ListSessions { act, cwd } => self.list_sessions(act, cwd),
             UserAction::MoreSessions => self.more_sessions(),
+            UserAction::Search(request, query) => self.search(request, query),
             UserAction::CloseSession(agent, session) => self.close_session(&agent, &session),
             UserAction::DeleteSession { agent, session, cwd } => {
                 self.delete_session(agent, session, cwd);
@@ -232,10 +232,7 @@ impl State {
             UserAction::PermissionProvided { chat, id, revision, choice } => {
                 self.permission_provided(chat, id, revision, choice);
             }
-            UserAction::ShowRules(chat) => self.with_chat(chat, |state, id| {
-                let show = StoreCommand::Rules(RulesChange::Nothing, ThenTell::Rules(id));
-                state.effects.push(Effect::Store(show));
-            }),
+            UserAction::ShowRules(chat) => self.with_chat(chat, Self::rules_requested),
             UserAction::SuggestRule(chat, request) => self.suggest_rule(chat, request),
             UserAction::KeepRules { chat, request, extent, lines } => {
                 self.keep_rules(chat, request, extent, lines);

@@ -20,6 +20,7 @@ pub mod permission;
 pub mod prompt;
 pub mod protocol;
 pub mod saved;
+pub mod search;
 pub mod terminal;
 pub mod tool_call;
 pub mod transcript;

@@ -272,6 +272,7 @@ impl World {
             | StoreCommand::SavePart(..)
             | StoreCommand::Forget(..)
             | StoreCommand::Release(..)
+            | StoreCommand::Search(..)
             | StoreCommand::Rules(..) => {}
         }
     }

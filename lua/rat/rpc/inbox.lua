@@ -160,6 +160,11 @@ function handlers.sessions(payload)
   require("rat.chat.sessions").show(payload)
 end
 
+---@param payload rat.msg.Found
+function handlers.found(payload)
+  require("rat.chats.search").found(payload)
+end
+
 ---@param payload rat.msg.Scratch
 function handlers.scratch(payload)
   require("rat.view.text_page").show(payload)

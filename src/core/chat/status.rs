@@ -68,7 +68,7 @@ impl Chat {
 
     /// Returns the title of the session: that of its agent, else the beginning of the first prompt.
     pub(in crate::core) fn session_title(&self) -> Option<String> {
-        let opening = || self.transcript.opening().map(|line| line.trim());
+        let opening = || self.transcript.opening().map(str::trim);
         let beginning = || Some(opening()?.chars().take(MAX_TITLE_CHARS).collect());
         self.title.clone().or_else(beginning)
     }

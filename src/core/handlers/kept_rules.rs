@@ -70,6 +70,12 @@ impl State {
         }
     }
 
+    /// Reads the rules in order to show them.
+    pub(in crate::core) fn rules_requested(&mut self, id: ChatId) {
+        let read = StoreCommand::Rules(RulesChange::Nothing, ThenTell::Rules(id));
+        self.effects.push(Effect::Store(read));
+    }
+
     /// Offers the user rules that would decide a request from now on.
     pub(in crate::core) fn suggest_rule(&mut self, id: ChatId, request: u64) {
         let Some((_, waiting)) = self.find_permission(Some(id), Some(request)) else { return };

@@ -25,6 +25,7 @@ mod reconnect;
 mod review;
 mod review_list;
 mod rules;
+mod search;
 mod session_list;
 mod sessions;
 mod terminals;

@@ -18,6 +18,7 @@ use crate::session::author::ChatId;
 use crate::session::content::ContentId;
 use crate::session::ids::{AgentName, SessionId, TerminalId, ToolCallId};
 use crate::session::prompt::Prompt;
+use crate::session::search::SearchResult;
 use crate::session::tool_call::Diff;
 use crate::session::update::{Command, ConfigOption, Meta};
 use crate::view::patch::Patch;
@@ -118,6 +119,8 @@ pub enum EditorMessage {
     Closed(ChatId),
     /// Show a piece of the traffic with an agent: its title, and what to show.
     Trace(String, TracePiece),
+    /// What the search with this number has found.
+    Found(u64, SearchResult),
     /// Show a text in a scratch buffer.
     Scratch(ScratchPage),
     /// Output for a terminal buffer.

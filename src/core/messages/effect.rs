@@ -23,6 +23,7 @@ use crate::session::entry::Entry;
 use crate::session::ids::{AgentName, SessionId, TerminalId};
 use crate::session::permission::Outcome;
 use crate::session::saved::{SavedSession, StoreKey, TranscriptPart};
+use crate::session::search::SearchQuery;
 use crate::session::terminal::TerminalExit;
 use crate::trust::kept::RulesChange;
 use std::path::PathBuf;
@@ -241,6 +242,9 @@ pub enum StoreCommand {
     FindLast(ChatId, AgentName, PathBuf),
     /// List the sessions of this folder. `Event::SavedSessions` always follows.
     List(PathBuf),
+    /// Search all sessions, and stop an earlier search. `Event::Searched` with this number follows, unless another search
+    /// comes first.
+    Search(u64, SearchQuery),
     /// Load the transcript of a session. If the flag is set, also claim the session, so that no other Neovim can open
     /// it. `Event::TranscriptLoaded` always follows.
     LoadTranscript(ChatId, StoreKey, bool),

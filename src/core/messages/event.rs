@@ -21,6 +21,7 @@ use crate::session::confinement::DeniedPath;
 use crate::session::content::ContentId;
 use crate::session::ids::TerminalId;
 use crate::session::saved::{SaveResult, SavedSession, SavedTranscript, StoreKey};
+use crate::session::search::SearchResult;
 use crate::trust::kept::{KeptRules, RulesFailure};
 use std::path::PathBuf;
 
@@ -113,6 +114,8 @@ pub enum Event {
     LastSession(ChatId, Option<SavedSession>),
     /// The saved sessions of a folder.
     SavedSessions(PathBuf, Vec<SavedSession>),
+    /// What the search with this number has found.
+    Searched(u64, SearchResult),
     /// The transcript of the session a chat is about to open.
     TranscriptLoaded(ChatId, SavedTranscript),
     /// The result of saving a session.

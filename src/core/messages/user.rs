@@ -14,6 +14,7 @@ use crate::session::content::ContentId;
 use crate::session::fork::ForkPoint;
 use crate::session::ids::{AgentName, OptionId, SessionId, TerminalId, ToolCallId};
 use crate::session::prompt::Prompt;
+use crate::session::search::SearchQuery;
 use crate::trust::kept::Extent;
 use std::path::PathBuf;
 
@@ -46,6 +47,8 @@ pub enum UserAction {
     },
     /// Get the next pages of the list.
     MoreSessions,
+    /// `:RatSearch`: search all saved sessions. The number comes back with what is found.
+    Search(u64, SearchQuery),
     /// Close a session.
     CloseSession(AgentName, SessionId),
     /// Delete a session.

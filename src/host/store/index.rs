@@ -4,6 +4,7 @@ use super::locked::{self, Damaged};
 use super::names::escaped;
 use crate::session::saved::SavedSession;
 use serde::{Deserialize, Serialize};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,27 @@ pub(super) fn update(
     })
 }
 
+/// Returns the sessions of all folders, most recently used first. An index that cannot be read is left out.
+pub(super) fn read_all(folder: &Path) -> Vec<SavedSession> {
+    let files = fs::read_dir(folder_in(folder)).into_iter().flatten().flatten();
+    let files =
+        files.map(|file| file.path()).filter(|file| file.extension() == Some("json".as_ref()));
+    let mut sessions: Vec<SavedSession> = Vec::new();
+    for file in files {
+        match locked::read::<Index>(&file) {
+            Ok(index) => sessions.extend(index.sessions),
+            Err(error) => tracing::error!(path = %file.display(), %error, "not searched"),
+        }
+    }
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.used_at));
+    sessions
+}
+
+fn folder_in(folder: &Path) -> PathBuf {
+    folder.join("projects")
+}
+
 fn file_of(folder: &Path, cwd: &Path) -> PathBuf {
     let name = escaped(&cwd.to_string_lossy());
-    folder.join("projects").join(name + ".json")
+    folder_in(folder).join(name + ".json")
 }

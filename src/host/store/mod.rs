@@ -6,18 +6,21 @@ mod index;
 mod locked;
 mod names;
 mod rules;
+mod search;
 mod transcripts;
 
 use crate::secrets::Secrets;
 use crate::session::entry::Entry;
 use crate::session::ids::AgentName;
 use crate::session::saved::{SaveResult, SavedSession, SavedTranscript, StoreKey, TranscriptPart};
+use crate::session::search::{SearchQuery, SearchResult};
 use crate::trust::kept::{KeptRules, RulesChange, RulesFailure};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
@@ -40,6 +43,10 @@ pub struct Store {
     /// `None` if sessions are not saved.
     jobs: Option<mpsc::Sender<Job>>,
     secrets: Secrets,
+    /// The folder; `None` if sessions are not saved.
+    folder: Option<PathBuf>,
+    /// How many searches have begun. Only the last one is still wanted.
+    searches: Arc<AtomicU64>,
 }
 
 enum Job {
@@ -68,8 +75,9 @@ impl Store {
     pub fn open(folder: Option<PathBuf>, secrets: Secrets) -> Self {
         let Some(folder) = folder else {
             tracing::warn!("sessions are not saved: there is no folder for them");
-            return Self { jobs: None, secrets };
+            return Self { jobs: None, secrets, folder: None, searches: Arc::default() };
         };
+        let searched = folder.clone();
         let (jobs, queue) = mpsc::channel();
         let known = secrets.clone();
         let started = thread::Builder::new().name("store".to_owned()).spawn(move || {
@@ -82,7 +90,8 @@ impl Store {
         });
         let started =
             started.inspect_err(|error| tracing::error!(%error, "sessions are not saved"));
-        Self { jobs: started.is_ok().then_some(jobs), secrets }
+        let jobs = started.is_ok().then_some(jobs);
+        Self { jobs, secrets, folder: Some(searched), searches: Arc::default() }
     }
 
     /// Returns a text without the secrets that are known.
@@ -149,6 +158,29 @@ impl Store {
             }
             tokio::time::sleep(CLOSE_POLL).await;
         }
+    }
+
+    /// Searches the sessions of all folders, on threads of its own. `None` if another search begins before the end.
+    pub fn search(
+        &self,
+        query: SearchQuery,
+    ) -> impl Future<Output = Option<SearchResult>> + Send + 'static {
+        let this = self.searches.fetch_add(1, Ordering::Relaxed) + 1;
+        let (searches, folder) = (Arc::clone(&self.searches), self.folder.clone());
+        let (reply, result) = oneshot::channel();
+        let work = move || {
+            let is_over = || searches.load(Ordering::Relaxed) != this;
+            let found = folder.map(|folder| search::run(&folder, &query, &is_over));
+            let found = found.unwrap_or_else(|| Ok(Some(SearchResult::default())));
+            match found {
+                Ok(found) => drop(found.map(|found| reply.send(found))),
+                Err(error) => tracing::error!(%error, "a search failed"),
+            }
+        };
+        if let Err(error) = thread::Builder::new().name("search".to_owned()).spawn(work) {
+            tracing::error!(%error, "a search failed");
+        }
+        async move { result.await.ok() }
     }
 
     /// Loads what was saved of a transcript. With `claim`, this program has the session open from now on; if another

@@ -1,6 +1,7 @@
 //! Saving and loading sessions, with several programs that use one folder.
 
 mod growth;
+mod search;
 mod uses;
 
 use super::*;

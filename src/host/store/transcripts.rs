@@ -25,7 +25,7 @@ const VERSION: u32 = 1;
 const MAX_HEADER: u64 = 64 << 10;
 
 /// Files with more bytes are not read: this program does not write them that large.
-const MAX_FILE: u64 = 256 << 20;
+pub(super) const MAX_FILE: u64 = 256 << 20;
 
 /// How often locking a file is retried while others check its lock or replace it.
 const MAX_LOCK_TRIES: usize = 100;
@@ -108,7 +108,7 @@ struct OpenTranscript {
 
 impl Transcripts {
     pub(super) fn new(folder: &Path, secrets: Secrets) -> Self {
-        Self { secrets, folder: folder.join("transcripts"), open: HashMap::new() }
+        Self { secrets, folder: folder_in(folder), open: HashMap::new() }
     }
 
     /// Appends a part to a transcript, or with `replace` makes it the whole transcript. Nothing is written if another
@@ -119,7 +119,7 @@ impl Transcripts {
         replace: bool,
         part: &TranscriptPart,
     ) -> io::Result<SaveResult> {
-        let path = self.path(&session.key());
+        let path = file_of(&self.folder, &session.key());
         let open = self.open.entry(path.clone()).or_default();
         let saved = open.write(&path, session, replace, part, &self.secrets);
         open.is_behind = !matches!(saved, Ok(SaveResult::Written | SaveResult::Overgrown));
@@ -129,7 +129,7 @@ impl Transcripts {
     /// Loads a transcript; empty if there is no file. Lines that cannot be decoded are skipped, since a later version
     /// may have written them.
     pub(super) fn read(&self, session: &StoreKey) -> io::Result<SavedTranscript> {
-        let path = self.path(session);
+        let path = file_of(&self.folder, session);
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(SavedTranscript::default());
@@ -168,7 +168,7 @@ impl Transcripts {
 
     /// Whether any program has a session open, including this one.
     pub(super) fn is_open(&self, session: &StoreKey) -> bool {
-        let path = self.path(session);
+        let path = file_of(&self.folder, session);
         if self.open.contains_key(&path) {
             return true;
         }
@@ -178,7 +178,7 @@ impl Transcripts {
 
     /// Opens a session. Returns `false` if another program has it open.
     pub(super) fn claim(&mut self, session: &StoreKey) -> bool {
-        let path = self.path(session);
+        let path = file_of(&self.folder, session);
         let is_locked = self.open.get(&path).is_some_and(|open| open.file.is_some());
         // Without a file there is nothing to load and nothing to lock.
         if is_locked || !path.exists() {
@@ -199,30 +199,18 @@ impl Transcripts {
 
     /// Closes a session. What could not be written of its transcript is lost.
     pub(super) fn release(&mut self, session: &StoreKey) {
-        self.open.remove(&self.path(session));
+        self.open.remove(&file_of(&self.folder, session));
     }
 
     /// Deletes a transcript.
     pub(super) fn forget(&mut self, session: &StoreKey) {
-        let path = self.path(session);
+        let path = file_of(&self.folder, session);
         self.open.remove(&path);
         if let Err(error) = fs::remove_file(&path)
             && error.kind() != io::ErrorKind::NotFound
         {
             tracing::error!(path = %path.display(), %error, "a transcript was not removed");
         }
-    }
-
-    /// Returns the file of a session's transcript, in a subfolder for the folder the agent works in. Earlier versions
-    /// kept all transcripts in one folder; a file that is there stays there.
-    fn path(&self, session: &StoreKey) -> PathBuf {
-        let StoreKey { cwd, agent, id } = session;
-        let (agent, id) = (escaped(agent.as_str()), escaped(id.as_str()));
-        let path = self.folder.join(escaped(&cwd.to_string_lossy()));
-        // `escaped` never returns `=`, so the two names cannot run together.
-        let path = path.join(format!("{agent}={id}.jsonl"));
-        let old = self.folder.join(format!("{agent}-{id}.jsonl"));
-        if !path.exists() && belongs_to(&old, session) { old } else { path }
     }
 }
 
@@ -275,6 +263,23 @@ impl OpenTranscript {
         let is_overgrown = file.metadata()?.len() > 2 * self.shortest + MAX_REPLACED;
         Ok(if is_overgrown { SaveResult::Overgrown } else { SaveResult::Written })
     }
+}
+
+/// Returns the folder of all transcripts in that of the store.
+pub(super) fn folder_in(store: &Path) -> PathBuf {
+    store.join("transcripts")
+}
+
+/// Returns the file of a session's transcript, in a subfolder for the folder the agent works in. `folder` is that of all
+/// transcripts. Earlier versions kept them all in that one; a file that is there stays there.
+pub(super) fn file_of(folder: &Path, session: &StoreKey) -> PathBuf {
+    let StoreKey { cwd, agent, id } = session;
+    let (agent, id) = (escaped(agent.as_str()), escaped(id.as_str()));
+    let path = folder.join(escaped(&cwd.to_string_lossy()));
+    // `escaped` never returns `=`, so the two names cannot run together.
+    let path = path.join(format!("{agent}={id}.jsonl"));
+    let old = folder.join(format!("{agent}-{id}.jsonl"));
+    if !path.exists() && belongs_to(&old, session) { old } else { path }
 }
 
 /// Whether a file in the folder that all transcripts once shared is that of this session: one of another folder may

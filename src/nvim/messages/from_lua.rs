@@ -5,6 +5,7 @@ mod content;
 mod listen;
 mod prompt;
 mod rules;
+mod search;
 mod session;
 pub mod start;
 #[cfg(test)]
@@ -38,6 +39,8 @@ pub(in crate::nvim) enum FromLua {
     Sessions(session::Sessions),
     /// The user wants to see more sessions.
     SessionsMore(session::SessionsMore),
+    /// `:RatSearch`: the user searches the saved sessions.
+    Search(search::Search),
     /// The user closes a session.
     SessionClose(session::SessionClose),
     /// The user deletes a session.
@@ -199,6 +202,7 @@ impl FromLua {
             Self::Start(start) => return Ok(LuaMessage::Start(Box::new((*start).try_into()?))),
             Self::Sessions(list) => list.into(),
             Self::SessionsMore(_) => UserAction::MoreSessions,
+            Self::Search(search) => search.try_into()?,
             Self::SessionClose(close) => close.into(),
             Self::SessionDelete(delete) => delete.into(),
             Self::Prompt(prompt) => prompt.try_into()?,

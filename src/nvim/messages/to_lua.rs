@@ -8,6 +8,7 @@ pub(super) mod event;
 mod form;
 mod review;
 mod rules;
+mod search;
 mod session;
 mod status;
 #[cfg(test)]
@@ -63,6 +64,8 @@ pub(in crate::nvim) enum ToLua {
     Closed(chat::Closed),
     /// The session list that was requested.
     Sessions(session::Sessions),
+    /// What a search through the saved sessions has found.
+    Found(search::Found),
     /// Show a text in a scratch buffer.
     Scratch(content::Scratch),
     /// Show a piece of the traffic with an agent.
@@ -143,6 +146,7 @@ fn message(message: EditorMessage) -> Value {
         EditorMessage::Sessions { act, cwd, items, more } => {
             ToLua::Sessions(session::Sessions::new(act, &cwd, items, more))
         }
+        EditorMessage::Found(request, result) => ToLua::Found(search::Found::new(request, result)),
         EditorMessage::Scratch(scratch) => ToLua::Scratch(scratch.into()),
         EditorMessage::Trace(title, piece) => ToLua::Trace(trace::Trace::new(&title, piece)),
         EditorMessage::Terminal { chat, terminal, title, open, bytes, over } => ToLua::Terminal(

@@ -94,6 +94,11 @@
 --- Gets the next pages of the session list.
 ---@class (exact) rat.notify.SessionsMore
 
+--- Searches the saved sessions of all folders. A search that is still going on ends without an answer.
+---@class (exact) rat.notify.Search
+---@field request integer The number of the search, which comes back with what it finds.
+---@field words string Words that a session must all have.
+
 --- Closes a session.
 ---@class (exact) rat.notify.SessionClose
 ---@field agent string The agent's name in the configuration.
@@ -447,6 +452,7 @@
 ---@field start rat.notify.Start `:RatStart`: the user wants a chat with an agent.
 ---@field sessions rat.notify.Sessions `:RatSessions`: the user wants to choose from the sessions of a folder.
 ---@field sessions_more rat.notify.SessionsMore The user wants to see more sessions.
+---@field search rat.notify.Search `:RatSearch`: the user searches the saved sessions.
 ---@field session_close rat.notify.SessionClose The user closes a session.
 ---@field session_delete rat.notify.SessionDelete The user deletes a session.
 ---@field prompt rat.notify.Prompt The user sends a prompt.

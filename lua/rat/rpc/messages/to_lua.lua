@@ -249,6 +249,24 @@
 ---@field chat? integer The chat that has it open.
 ---@field elsewhere boolean Whether another Neovim has it open.
 
+--- What a search has found.
+---@class (exact) rat.msg.Found
+---@field request integer The number of the search.
+---@field items rat.msg.FoundSession[] The sessions that have all words, most recently used first.
+---@field count integer How many sessions have all words. There may be more than are listed.
+---@field searched integer How many sessions were searched.
+
+--- A session that has all words.
+---@class (exact) rat.msg.FoundSession
+---@field agent string The agent's name in the configuration.
+---@field session string The id that the agent gave the session.
+---@field cwd string The session's working directory.
+---@field title string The title; the id if there is no title.
+---@field title_marks integer[] The places of the words in the title: for each the first byte and the end, from 0.
+---@field used_at integer When it was last used here, in seconds since 1970.
+---@field line? string A line with most of the words; missing if all of them are in the title.
+---@field marks integer[] The places of the words in that line.
+
 --- A text for a scratch buffer.
 ---@class (exact) rat.msg.Scratch
 ---@field chat integer The chat.
@@ -511,6 +529,7 @@
 ---@field unask rat.msg.Unask Withdraw a question.
 ---@field closed rat.msg.Closed Remove a chat that was closed.
 ---@field sessions rat.msg.Sessions The session list that was requested.
+---@field found rat.msg.Found What a search through the saved sessions has found.
 ---@field scratch rat.msg.Scratch Show a text in a scratch buffer.
 ---@field trace rat.msg.Trace Show a piece of the traffic with an agent.
 ---@field terminal rat.msg.TerminalOutput Output for a terminal buffer.

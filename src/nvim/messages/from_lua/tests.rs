@@ -47,6 +47,7 @@ fn all() -> Vec<(&'static str, Json)> {
         ("start", start()),
         ("sessions", json!({"act": "open", "cwd": "/a"})),
         ("sessions_more", json!({})),
+        ("search", json!({"request": 3, "words": "fix parser"})),
         ("session_close", json!({"agent": "a", "session": "s"})),
         ("session_delete", json!({"agent": "a", "session": "s", "cwd": "/a"})),
         ("prompt", json!({"chat": 1, "text": "hi", "attachments": [attachment()], "now": true})),

@@ -24,6 +24,8 @@ use crate::session::content::ContentId;
 use crate::session::elicitation::{ElicitationKind, Field, FieldValue, Form, Kind};
 use crate::session::permission::{OptionKind, PermissionOption};
 use crate::session::prompt::{Attachment, Body, Prompt};
+use crate::session::saved::SavedSession;
+use crate::session::search::{MarkedLine, SearchHit, SearchResult};
 use crate::session::tool_call::{Diff, ToolKind};
 use crate::session::update::{Choice, Command, ConfigOption, Meta, OptionValue, Usage};
 use crate::view::line::{Highlight, Line};
@@ -245,6 +247,7 @@ fn sessions() -> Vec<EditorMessage> {
             ],
             more: true,
         },
+        found(),
         EditorMessage::Login {
             chat,
             title: hostile_text(),
@@ -257,6 +260,23 @@ fn sessions() -> Vec<EditorMessage> {
         EditorMessage::Options(chat, vec![option(OptionValue::Boolean(true)), option(select)]),
         EditorMessage::Commands(chat, vec![command("plan"), command(&hostile_text())]),
     ]
+}
+
+fn found() -> EditorMessage {
+    let session = SavedSession {
+        agent: "claude".into(),
+        id: "s".into(),
+        cwd: "/a".into(),
+        title: Some(hostile_text()),
+        used_at: 7,
+        open: false,
+    };
+    let marked = MarkedLine { text: hostile_text(), marks: vec![0..1, 2..3] };
+    let hits = vec![
+        SearchHit { session: session.clone(), title: marked.clone(), line: Some(marked) },
+        SearchHit { session, title: MarkedLine::default(), line: None },
+    ];
+    EditorMessage::Found(3, SearchResult { hits, found: 5, searched: 6 })
 }
 
 fn shown() -> Vec<EditorMessage> {
