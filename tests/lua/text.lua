@@ -25,6 +25,17 @@ case("a word that is longer than a line breaks within itself", function()
   same(wrap("日本", 1), { "日", "本" })
 end)
 
+case("a line is shortened to cells, also beyond the width of the window", function()
+  local nvim = check.start({ columns = 80 })
+  local wide = "x" .. ("日"):rep(60)
+  for width = 1, 121 do
+    local cells =
+      nvim:lua("return vim.api.nvim_strwidth(require('rat.util.text').shorten(...))", wide, width)
+    assert(cells <= width and cells >= width - 1, width .. " " .. cells)
+  end
+  same(nvim:lua("return require('rat.util.text').shorten(...)", wide, 121), wide)
+end)
+
 case("what misleads a terminal or a reader is replaced", function()
   local nvim = check.start()
   local mark = "\239\191\189"

@@ -29,8 +29,8 @@ local RANKS = {
   stopped = 8,
 }
 
---- Chats that have finished or failed since they were last on the screen.
----@type table<rat.Chat, true>
+--- Chats that have finished or failed since they were last on the screen, and which of the two.
+---@type table<rat.Chat, "done"|"failed">
 local unread = setmetatable({}, { __mode = "k" })
 
 --- The last known state of each chat.
@@ -58,17 +58,16 @@ function M.on_change(listener)
   on_change = listener
 end
 
---- Returns how a chat stands: its state, "waiting" also for forms and questions, or "done" if it has finished unseen.
+--- Returns how a chat stands: its state, "waiting" also for forms and questions, or "done" if it has finished unseen. After a
+--- turn that has failed unseen it is "failed", too.
 ---@param chat rat.Chat
 ---@return rat.ChatStanding
 function M.standing(chat)
   local state = chat.status.state
   if #chat.status.permissions + #chat.status.elicitations + question_list.count(chat) > 0 then
     return "waiting"
-  elseif unread[chat] and state == "ready" then
-    return "done"
   end
-  return state
+  return state == "ready" and unread[chat] or state
 end
 
 --- Whether a chat waits for an answer, or has finished or failed unseen.
@@ -155,16 +154,18 @@ local function watch()
     desc = "rat: a chat on the screen has been seen",
     callback = function()
       if next(unread) then
-        M.refresh()
+        -- Windows may still be about to change, and statuslines are drawn at once.
+        vim.schedule(M.refresh)
       end
     end,
   })
 end
 
 ---@param chat rat.Chat
-local function set_unread(chat)
+---@param how "done"|"failed"
+local function set_unread(chat, how)
   watch()
-  unread[chat] = true
+  unread[chat] = how
 end
 
 --- Handles the end of a turn.
@@ -173,7 +174,7 @@ end
 ---@param next? boolean whether a queued prompt was sent at once
 function M.ended(chat, reason, next)
   if reason ~= "cancelled" and not next then
-    set_unread(chat)
+    set_unread(chat, reason == "error" and "failed" or "done")
   end
 end
 
@@ -205,7 +206,7 @@ function M.refresh()
   for _, chat in ipairs(registry.all()) do
     local state = chat.status.state
     if state == "failed" and states[chat] ~= "failed" then
-      set_unread(chat)
+      set_unread(chat, "failed")
     end
     states[chat] = state
     if unread[chat] and is_on_screen(chat) then

@@ -136,9 +136,10 @@ local function draw_after(after)
       elseif is_selecting() then
         draw_after(SOON)
       else
-        draw(buf)
         count_pending()
+        -- Before it is drawn: if that fails, the page would stand still.
         draw_after(is_stale and SOON or AGES)
+        draw(buf)
       end
     end)
   )

@@ -52,7 +52,7 @@ local GAP = 2
 local MOST = { agent = 16, folder = 40 }
 
 --- What other columns leave for the title, in cells.
-local LEAST_TITLE = 16
+local LEAST_TITLE = 24
 
 ---@type table<rat.ChatColumn, string>
 local GROUPS = { age = "RatHint", agent = "RatHint", folder = "RatAttachment" }
