@@ -122,9 +122,8 @@ end)
 
 case("what is too much is not searched for, in one line", function()
   local nvim = check.start()
-  nvim:command("RatSearch " .. ("a "):rep(17))
-  nvim:told(":RatSearch takes at most 16 words and 500 bytes")
-  nvim:command("RatSearch " .. ("a"):rep(501))
+  nvim:command("RatSearch " .. ("a"):rep(251))
+  nvim:told(":RatSearch takes at most 250 bytes")
   same(nvim:has_heard("search"), false)
 end)
 

@@ -7,6 +7,7 @@ local groups = require("rat.view.groups")
 local launch = require("rat.chat.launch")
 local notify = require("rat.util.notify")
 local page = require("rat.view.page")
+local registry = require("rat.chat.registry")
 local rows = require("rat.chats.rows")
 local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
@@ -163,6 +164,16 @@ function M.counted(payload)
   end
 end
 
+--- Returns those of some chats that have not been closed.
+---@param chats rat.Chat[]
+---@return rat.Chat[]
+local function still_open(chats)
+  local all = registry.all()
+  return vim.tbl_filter(function(chat)
+    return vim.list_contains(all, chat)
+  end, chats)
+end
+
 --- Returns the selected chats and ends the selection, or as many from the cursor on as the count says.
 ---@return rat.Chat[]
 local function meant()
@@ -173,7 +184,7 @@ local function meant()
   else
     last = first + vim.v.count1 - 1
   end
-  return vim.list_slice(listed, first, last)
+  return still_open(vim.list_slice(listed, first, last))
 end
 
 local function open()
@@ -185,9 +196,7 @@ end
 
 ---@param chats rat.Chat[]
 local function close_now(chats)
-  for _, chat in ipairs(chats) do
-    chat_life.close(chat)
-  end
+  vim.iter(still_open(chats)):each(chat_life.close)
 end
 
 --- Closes chats, after a question if that ends a turn.

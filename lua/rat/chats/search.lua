@@ -15,8 +15,8 @@ local M = {}
 local NAME = "rat://search"
 local INDENT = "    "
 
---- What the binary takes, in bytes and words.
-local MAX_BYTES, MAX_WORDS = 500, 16
+--- What the binary takes, in bytes.
+local MAX_BYTES = 250
 
 --- The last search.
 ---@type string?
@@ -161,10 +161,8 @@ function M.run(typed)
   typed = vim.trim(typed)
   if typed == "" and not words then
     return ask()
-  elseif #typed > MAX_BYTES or #vim.split(typed, "%s+") > MAX_WORDS then
-    return notify.error(
-      (":RatSearch takes at most %d words and %d bytes"):format(MAX_WORDS, MAX_BYTES)
-    )
+  elseif #typed > MAX_BYTES then
+    return notify.error((":RatSearch takes at most %d bytes"):format(MAX_BYTES))
   end
   words, request = typed ~= "" and typed or words, request + 1
   if
