@@ -100,7 +100,8 @@ pub(super) fn run(
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
     let mut hits: Vec<(usize, SearchHit)> = thread::scope(|scope| {
         let work = || search.take_from(&sessions, &next);
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let begin = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..threads).filter_map(begin).collect();
         let mut hits = work();
         hits.extend(others.into_iter().filter_map(|other| other.join().ok()).flatten());
         hits
