@@ -3,7 +3,6 @@
 require("rat.chat") -- connects the modules of a chat
 local adding = require("rat.chat.adding")
 local attachment_list = require("rat.chat.attachment_list")
-local config = require("rat.config")
 local current_chat = require("rat.chat.current")
 local form = require("rat.ask.form")
 local history = require("rat.chat.history")
@@ -210,12 +209,7 @@ function M.RatToggle()
   if window.visible() then
     window.hide()
   elseif chat then
-    -- A chat on a tab page of its own is visible only if the user is taken there.
-    local is_tab = config.get().layout.position == "tab"
-    if is_tab then
-      window.expect_focus()
-    end
-    window.open(chat, is_tab)
+    launch.show(chat)
   else
     launch.start({ focus = true })
   end

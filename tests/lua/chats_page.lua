@@ -272,6 +272,18 @@ case("one key leads from chat to chat that needs the user", function()
   nvim:told("No chat needs you")
 end)
 
+case("chats on tab pages of their own are gone to", function()
+  local nvim = start({ "ready", "failed", "ready" })
+  nvim:lua("require('rat').setup({ layout = { position = 'tab' } })")
+  nvim:lua("vim.keymap.set('n', ']w', '<Plug>(rat-next-waiting)')")
+  nvim:status({ chat = 3, state = "waiting", permissions = { check.permission(1) } })
+  for _, id in ipairs({ 3, 2, 3 }) do
+    nvim:let_time_pass()
+    nvim:input("]w")
+    nvim:poll(("(require('rat.view.window').visible() or {}).id == %d"):format(id))
+  end
+end)
+
 case("pending lines are counted again when they change, but not all the time", function()
   local nvim = start({ "ready" })
   local function asked()

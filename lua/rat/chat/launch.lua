@@ -1,5 +1,5 @@
---- Asks the binary to open a chat with an agent, and opens its windows before the binary answers. `rat.config.agents`
---- determines the agent and its configuration.
+--- Asks the binary to open a chat with an agent, and opens its windows before the binary answers; shows and restarts one that is
+--- open. `rat.config.agents` determines the agent and its configuration.
 local agents = require("rat.config.agents")
 local buffers = require("rat.chat.buffers")
 local busy = require("rat.document.busy")
@@ -159,6 +159,17 @@ function M.start(opts, started)
       go(chosen)
     end
   end)
+end
+
+--- Shows a chat that the user has just asked for, and leaves them where they are. A chat on a tab page of its own is visible
+--- only if they are taken there.
+---@param chat rat.Chat
+function M.show(chat)
+  local is_tab = config.get().layout.position == "tab"
+  if is_tab then
+    window.expect_focus()
+  end
+  window.open(chat, is_tab)
 end
 
 --- Stops the agent of a chat and starts it again, like |:RatRestart|.

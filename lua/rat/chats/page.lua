@@ -321,7 +321,7 @@ function M.open_next()
   elseif chat == here then
     notify.info("No other chat needs you")
   else
-    window.open(chat)
+    launch.show(chat)
   end
 end
 
